@@ -1,0 +1,6 @@
+//! Relais, the pass host.
+
+pub mod onnx;
+pub mod plugin;
+
+pub use relais_plugin_api::ir;

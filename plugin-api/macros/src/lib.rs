@@ -1,0 +1,1 @@
+//! The macros of `relais-plugin-api`. Use them through its prelude.

@@ -1,0 +1,326 @@
+//! Attributes: as they are read from a node, and as they are given to one.
+
+use super::{
+    node::{attr_flag, attr_kind},
+    *,
+};
+use std::borrow::Cow;
+
+/// An attribute value, seen in its function.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum AttrValue<'a> {
+    /// A 32-bit float.
+    Float(f32),
+    /// A 64-bit integer.
+    Int(i64),
+    /// A byte string.
+    String(&'a [u8]),
+    /// A tensor.
+    Tensor(&'a Tensor),
+    /// A function operand of the node.
+    Graph(NodeId),
+    /// Floats.
+    Floats(Words<'a>),
+    /// Integers.
+    Ints(Words<'a>),
+    /// Byte strings.
+    Strings(Words<'a>),
+    /// Tensors.
+    Tensors(Words<'a>),
+    /// Function operands of the node.
+    Graphs(&'a [NodeId]),
+    /// An encoded sparse tensor.
+    SparseTensor(&'a [u8]),
+    /// Encoded sparse tensors.
+    SparseTensors(Words<'a>),
+    /// A type.
+    Type(TypeId),
+    /// Types.
+    Types(Words<'a>),
+    /// The attribute of this name of the enclosing function; `kind` is one of [`attr_kind`].
+    Ref {
+        /// The attribute's name in the enclosing function.
+        name: &'a str,
+        /// What kind of attribute it stands for.
+        kind: u8,
+    },
+    /// Bytes of a kind that only the reader knows.
+    Raw(&'a [u8]),
+    /// A kind that this version of the library does not know; carried as it is.
+    Other(u8),
+}
+
+/// The values of a list-valued attribute, in the function's pools.
+#[derive(Clone, Copy)]
+pub struct Words<'a> {
+    function: &'a Function,
+    words: &'a [u32],
+}
+
+impl<'a> Words<'a> {
+    /// The values of `Floats`.
+    pub fn floats(self) -> impl ExactSizeIterator<Item = f32> + 'a {
+        self.words.iter().map(|&word| f32::from_bits(word))
+    }
+
+    /// The values of `Ints`.
+    pub fn ints(self) -> impl ExactSizeIterator<Item = i64> + 'a {
+        self.words.chunks_exact(2).map(|pair| (u64::from(pair[0]) | u64::from(pair[1]) << 32) as i64)
+    }
+
+    /// The values of `Strings` and `SparseTensors`.
+    pub fn strings(self) -> impl ExactSizeIterator<Item = &'a [u8]> + 'a {
+        self.words.iter().map(move |&word| self.function.bytes(StrId(word)))
+    }
+
+    /// The values of `Tensors`.
+    pub fn tensors(self) -> impl ExactSizeIterator<Item = &'a Tensor> + 'a {
+        self.words.iter().map(move |&word| self.function.tensor(ConstId(word)))
+    }
+
+    /// The values of `Types`.
+    pub fn types(self) -> impl ExactSizeIterator<Item = TypeId> + 'a {
+        self.words.iter().map(|&word| TypeId(word))
+    }
+
+    /// The raw words.
+    pub fn raw(self) -> &'a [u32] {
+        self.words
+    }
+}
+
+impl PartialEq for Words<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+}
+
+impl std::fmt::Debug for Words<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.words.fmt(f)
+    }
+}
+
+/// The attributes of one node.
+#[derive(Clone, Copy)]
+pub struct Attrs<'a> {
+    function: &'a Function,
+    node: NodeId,
+    recs: &'a [AttrRec],
+}
+
+impl<'a> Attrs<'a> {
+    pub(super) fn new(function: &'a Function, node: NodeId) -> Self {
+        Self { function, node, recs: function.attr_recs(node) }
+    }
+
+    /// The records, metadata included.
+    pub fn recs(self) -> &'a [AttrRec] {
+        self.recs
+    }
+
+    /// The operator's attributes, in order.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, AttrValue<'a>)> {
+        let operator = self.recs.iter().filter(|rec| rec.flags & attr_flag::META == 0);
+        operator.map(move |rec| (self.function.str(rec.name), self.decode(*rec)))
+    }
+
+    /// The metadata, in order.
+    pub fn metadata(self) -> impl Iterator<Item = (&'a str, AttrValue<'a>)> {
+        let metadata = self.recs.iter().filter(|rec| rec.flags & attr_flag::META != 0);
+        metadata.map(move |rec| (self.function.str(rec.name), self.decode(*rec)))
+    }
+
+    /// The operator's attribute of that name.
+    pub fn get(self, name: &str) -> Option<AttrValue<'a>> {
+        self.find(name, 0)
+    }
+
+    /// The metadata of that name.
+    pub fn meta(self, name: &str) -> Option<AttrValue<'a>> {
+        self.find(name, attr_flag::META)
+    }
+
+    fn find(self, name: &str, meta: u8) -> Option<AttrValue<'a>> {
+        let wanted =
+            |rec: &&AttrRec| rec.flags & attr_flag::META == meta && self.function.bytes(rec.name) == name.as_bytes();
+        self.recs.iter().find(wanted).map(|rec| self.decode(*rec))
+    }
+
+    /// An integer attribute.
+    pub fn int(self, name: &str) -> Option<i64> {
+        match self.get(name)? {
+            AttrValue::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A float attribute.
+    pub fn float(self, name: &str) -> Option<f32> {
+        match self.get(name)? {
+            AttrValue::Float(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A string attribute that is UTF-8.
+    pub fn str(self, name: &str) -> Option<&'a str> {
+        match self.get(name)? {
+            AttrValue::String(value) => std::str::from_utf8(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// A list of integers.
+    pub fn ints(self, name: &str) -> Option<Vec<i64>> {
+        match self.get(name)? {
+            AttrValue::Ints(values) => Some(values.ints().collect()),
+            _ => None,
+        }
+    }
+
+    /// A list of floats.
+    pub fn floats(self, name: &str) -> Option<Vec<f32>> {
+        match self.get(name)? {
+            AttrValue::Floats(values) => Some(values.floats().collect()),
+            _ => None,
+        }
+    }
+
+    /// A tensor attribute.
+    pub fn tensor(self, name: &str) -> Option<&'a Tensor> {
+        match self.get(name)? {
+            AttrValue::Tensor(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether any attribute refers to one of the enclosing function, so that its value is not known here.
+    pub fn has_refs(self) -> bool {
+        self.recs.iter().any(|rec| rec.kind == attr_kind::REF)
+    }
+
+    /// The value of a record of this node.
+    pub fn decode(self, rec: AttrRec) -> AttrValue<'a> {
+        let f = self.function;
+        let words = || Words { function: f, words: f.attr_words(rec) };
+        match rec.kind {
+            attr_kind::FLOAT => AttrValue::Float(f32::from_bits(rec.a)),
+            attr_kind::INT => AttrValue::Int((u64::from(rec.a) | u64::from(rec.b) << 32) as i64),
+            attr_kind::STRING => AttrValue::String(f.bytes(StrId(rec.a))),
+            attr_kind::TENSOR => AttrValue::Tensor(f.tensor(ConstId(rec.a))),
+            attr_kind::GRAPH => match f.regions(self.node).get(rec.a as usize) {
+                Some(&region) => AttrValue::Graph(region),
+                None => AttrValue::Other(rec.kind),
+            },
+            attr_kind::GRAPHS => match f.regions(self.node).get(rec.a as usize..(rec.a + rec.b) as usize) {
+                Some(regions) => AttrValue::Graphs(regions),
+                None => AttrValue::Other(rec.kind),
+            },
+            attr_kind::FLOATS => AttrValue::Floats(words()),
+            attr_kind::INTS => AttrValue::Ints(words()),
+            attr_kind::STRINGS => AttrValue::Strings(words()),
+            attr_kind::TENSORS => AttrValue::Tensors(words()),
+            attr_kind::SPARSE_TENSOR => AttrValue::SparseTensor(f.bytes(StrId(rec.a))),
+            attr_kind::SPARSE_TENSORS => AttrValue::SparseTensors(words()),
+            attr_kind::TYPE => AttrValue::Type(TypeId(rec.a)),
+            attr_kind::TYPES => AttrValue::Types(words()),
+            attr_kind::REF => AttrValue::Ref { name: f.str(StrId(rec.a)), kind: rec.b as u8 },
+            attr_kind::RAW => AttrValue::Raw(f.bytes(StrId(rec.a))),
+            other => AttrValue::Other(other),
+        }
+    }
+}
+
+/// An attribute to be given to a node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attr {
+    /// Name.
+    pub name: Cow<'static, str>,
+    /// Value.
+    pub value: AttrData,
+    /// Bits of [`attr_flag`].
+    pub flags: u8,
+}
+
+impl Attr {
+    /// An attribute of the operator.
+    pub fn new(name: impl Into<Cow<'static, str>>, value: impl Into<AttrData>) -> Self {
+        Self { name: name.into(), value: value.into(), flags: 0 }
+    }
+
+    /// Metadata about the node.
+    pub fn meta(name: impl Into<Cow<'static, str>>, value: impl Into<AttrData>) -> Self {
+        Self { name: name.into(), value: value.into(), flags: attr_flag::META }
+    }
+}
+
+/// An attribute value to be given to a node.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AttrData {
+    /// A 32-bit float.
+    Float(f32),
+    /// A 64-bit integer.
+    Int(i64),
+    /// A byte string.
+    String(Vec<u8>),
+    /// A tensor.
+    Tensor(Tensor),
+    /// The node's function operand of that index, counted from its first function operand.
+    Graph(u32),
+    /// Floats.
+    Floats(Vec<f32>),
+    /// Integers.
+    Ints(Vec<i64>),
+    /// Byte strings.
+    Strings(Vec<Vec<u8>>),
+    /// Tensors.
+    Tensors(Vec<Tensor>),
+    /// The node's function operands `first..first + count`.
+    Graphs {
+        /// First.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+    /// An encoded `SparseTensorProto`.
+    SparseTensor(Vec<u8>),
+    /// Encoded `SparseTensorProto`s.
+    SparseTensors(Vec<Vec<u8>>),
+    /// A type of the same function.
+    Type(TypeId),
+    /// Types of the same function.
+    Types(Vec<TypeId>),
+    /// The attribute of this name of the enclosing function.
+    Ref {
+        /// The attribute's name in the enclosing function.
+        name: String,
+        /// What kind of attribute it stands for, one of [`attr_kind`].
+        kind: u8,
+    },
+    /// Bytes of a kind that only the reader knows.
+    Raw(Vec<u8>),
+}
+
+macro_rules! attr_from {
+    ($($from:ty => $variant:ident,)*) => {
+        $(impl From<$from> for AttrData {
+            fn from(value: $from) -> Self {
+                Self::$variant(value.into())
+            }
+        })*
+    };
+}
+
+attr_from! {
+    f32 => Float,
+    i64 => Int,
+    &str => String,
+    String => String,
+    Tensor => Tensor,
+    Vec<f32> => Floats,
+    Vec<i64> => Ints,
+    &[i64] => Ints,
+    TypeId => Type,
+}

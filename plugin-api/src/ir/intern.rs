@@ -1,0 +1,100 @@
+//! An open-addressing index over entries that live elsewhere.
+
+use abi_stable::{StableAbi, std_types::RVec};
+
+/// Maps hashes to ids of entries that the owner stores; holds ids only, so that a function's strings, types and
+/// operators can be found again without a second copy of them.
+#[repr(C)]
+#[derive(StableAbi, Clone, Default)]
+pub struct InternTable {
+    /// 0 is free, otherwise the id plus one. The length is a power of two, or zero.
+    slots: RVec<u32>,
+    len: u32,
+}
+
+impl InternTable {
+    /// The id of the entry with this hash for which `is_equal` holds.
+    #[inline]
+    pub fn find(&self, hash: u64, mut is_equal: impl FnMut(u32) -> bool) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let slots = self.slots.as_slice();
+        let mut at = hash as usize & mask;
+        loop {
+            match slots[at] {
+                0 => return None,
+                id if is_equal(id - 1) => return Some(id - 1),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// Adds `id` under `hash`; `hash_of` gives the hash of an id that is already in the table.
+    pub fn insert(&mut self, hash: u64, id: u32, hash_of: impl Fn(u32) -> u64) {
+        if (self.len as usize + 1) * 4 > self.slots.len() * 3 {
+            let capacity = (self.slots.len() * 2).max(16);
+            let old = std::mem::replace(&mut self.slots, vec![0; capacity].into());
+            for slot in old.into_iter().filter(|&slot| slot != 0) {
+                self.place(hash_of(slot - 1), slot);
+            }
+        }
+        self.place(hash, id + 1);
+        self.len += 1;
+    }
+
+    fn place(&mut self, hash: u64, slot: u32) {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+}
+
+/// A fast hash for table keys. The same on every machine and in every build, because tables travel between
+/// libraries.
+#[derive(Clone, Copy)]
+pub struct Hash64(u64);
+
+impl Hash64 {
+    /// The hash of nothing.
+    #[inline]
+    pub const fn new() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// Mixes one word in.
+    #[inline]
+    pub const fn word(self, word: u64) -> Self {
+        Self((self.0.rotate_left(5) ^ word).wrapping_mul(0xf135_7aea_2e62_a9c5))
+    }
+
+    /// Mixes bytes in.
+    #[inline]
+    pub fn bytes(self, bytes: &[u8]) -> Self {
+        let mut hash = self.word(bytes.len() as u64);
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            hash = hash.word(u64::from_le_bytes(word));
+        }
+        let mut word = [0; 8];
+        let rest = chunks.remainder();
+        word[..rest.len()].copy_from_slice(rest);
+        hash.word(u64::from_le_bytes(word))
+    }
+
+    /// The finished hash.
+    #[inline]
+    pub const fn finish(self) -> u64 {
+        let h = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x9fb2_1c65_1e98_df25);
+        h ^ (h >> 29)
+    }
+}
+
+impl Default for Hash64 {
+    fn default() -> Self {
+        Self::new()
+    }
+}

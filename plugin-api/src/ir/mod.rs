@@ -1,0 +1,26 @@
+//! The intermediate representation: Relay's kinds of expression, in ordered blocks, in flat arenas.
+
+mod attrs;
+mod function;
+mod ids;
+mod intern;
+mod module;
+mod node;
+mod opset;
+mod tensor;
+mod types;
+mod view;
+
+pub use crate::boundary::bytes::Blob;
+pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
+pub use function::{Function, LetForm, table_key};
+pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
+pub use intern::{Hash64, InternTable};
+pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind};
+pub use node::{
+    AttrRec, BlockRec, ConstForm, NodeRec, OpRec, SideTable, Span, attr_flag, attr_kind, flag, kind, table_policy,
+};
+pub use opset::{is_same_domain, normal_domain};
+pub use tensor::{Tensor, TensorError, element_count};
+pub use types::{Dim, DimRec, ElemType, Type, TypeRec, type_kind};
+pub use view::{CallView, Expr, FunctionView, IfView};

@@ -1,0 +1,209 @@
+//! A module: named functions, in order.
+
+use super::{Blob, Function, Tensor};
+use abi_stable::{
+    StableAbi,
+    std_types::{RArc, RString, RVec},
+};
+
+/// A loop program; so far it is carried and shown to prim-func passes, without a body that they could change.
+#[repr(C)]
+#[derive(StableAbi, Clone, PartialEq, Eq, Debug)]
+pub struct PrimFunc {
+    /// The body, in a form that only its author knows.
+    pub body: RVec<u8>,
+}
+
+/// What a global name stands for. Append-only.
+pub mod global_kind {
+    /// A graph function.
+    pub const FUNCTION: u8 = 0;
+    /// A loop program.
+    pub const PRIM_FUNC: u8 = 1;
+}
+
+/// A global name and what it stands for.
+#[repr(C)]
+#[derive(StableAbi, Clone)]
+pub struct Global {
+    /// The name, without `@`.
+    pub name: RString,
+    /// One of [`global_kind`].
+    pub kind: u8,
+    function: RArc<Function>,
+    prim_func: RArc<PrimFunc>,
+}
+
+impl Global {
+    /// The graph function, if it is one.
+    pub fn function(&self) -> Option<&RArc<Function>> {
+        (self.kind == global_kind::FUNCTION).then_some(&self.function)
+    }
+
+    /// The loop program, if it is one.
+    pub fn prim_func(&self) -> Option<&RArc<PrimFunc>> {
+        (self.kind == global_kind::PRIM_FUNC).then_some(&self.prim_func)
+    }
+}
+
+/// Bytes that a module was read from; spans point into them.
+#[repr(C)]
+#[derive(StableAbi, Clone)]
+pub struct Source {
+    /// The file's path, or another name for where the bytes came from.
+    pub name: RString,
+    /// The bytes.
+    pub bytes: Blob,
+}
+
+/// A module attribute's value. Append-only kinds: 0 integer, 1 bytes, 2 tensor.
+#[repr(C)]
+#[derive(StableAbi, Clone, PartialEq, Debug)]
+pub struct ModuleAttr {
+    /// Name.
+    pub name: RString,
+    kind: u8,
+    int: i64,
+    bytes: RVec<u8>,
+    tensors: RVec<Tensor>,
+}
+
+impl ModuleAttr {
+    /// An integer.
+    pub fn int(name: &str, value: i64) -> Self {
+        Self { name: name.into(), kind: 0, int: value, bytes: RVec::new(), tensors: RVec::new() }
+    }
+
+    /// Bytes, usually text.
+    pub fn bytes(name: &str, value: &[u8]) -> Self {
+        Self { name: name.into(), kind: 1, int: 0, bytes: value.to_vec().into(), tensors: RVec::new() }
+    }
+
+    /// The integer.
+    pub fn as_int(&self) -> Option<i64> {
+        (self.kind == 0).then_some(self.int)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        (self.kind == 1).then_some(self.bytes.as_slice())
+    }
+
+    /// The bytes as text.
+    pub fn as_str(&self) -> Option<&str> {
+        std::str::from_utf8(self.as_bytes()?).ok()
+    }
+}
+
+/// Global functions in order, and what is said about the model as a whole. Cloning shares every function.
+#[repr(C)]
+#[derive(StableAbi, Clone, Default)]
+pub struct IRModule {
+    globals: RVec<Global>,
+    /// Attributes of the module, in order; names may repeat.
+    pub attrs: RVec<ModuleAttr>,
+    /// What the module was read from.
+    pub sources: RVec<Source>,
+    /// Changes whenever a function is added, replaced or removed.
+    version: u64,
+}
+
+/// The name of the entry function.
+pub const MAIN: &str = "main";
+
+impl IRModule {
+    /// A module without functions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All globals, in order.
+    pub fn globals(&self) -> &[Global] {
+        self.globals.as_slice()
+    }
+
+    /// The global of that name.
+    pub fn global(&self, name: &str) -> Option<&Global> {
+        self.globals.iter().find(|global| global.name == name)
+    }
+
+    /// The graph functions, in order.
+    pub fn functions(&self) -> impl Iterator<Item = (&str, &RArc<Function>)> {
+        self.globals.iter().filter_map(|global| Some((global.name.as_str(), global.function()?)))
+    }
+
+    /// The graph function of that name.
+    pub fn function(&self, name: &str) -> Option<&RArc<Function>> {
+        self.global(name)?.function()
+    }
+
+    /// The entry function.
+    pub fn main(&self) -> Option<&RArc<Function>> {
+        self.function(MAIN)
+    }
+
+    /// Puts a graph function under a name: in the place of the one that had it, else at the end.
+    pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
+        let global = Global {
+            name: name.into(),
+            kind: global_kind::FUNCTION,
+            function: function.into(),
+            prim_func: RArc::new(PrimFunc { body: RVec::new() }),
+        };
+        self.set_global(global);
+    }
+
+    /// Puts a loop program under a name.
+    pub fn set_prim_func(&mut self, name: &str, prim_func: impl Into<RArc<PrimFunc>>) {
+        let global = Global {
+            name: name.into(),
+            kind: global_kind::PRIM_FUNC,
+            function: RArc::new(Function::new()),
+            prim_func: prim_func.into(),
+        };
+        self.set_global(global);
+    }
+
+    fn set_global(&mut self, global: Global) {
+        self.version += 1;
+        match self.globals.iter_mut().find(|old| old.name == global.name) {
+            Some(old) => *old = global,
+            None => self.globals.push(global),
+        }
+    }
+
+    /// Takes a global out; returns whether there was one.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.globals.len();
+        self.globals.retain(|global| global.name != name);
+        self.version += u64::from(before != self.globals.len());
+        before != self.globals.len()
+    }
+
+    /// The graph function of that name, to be changed: cloned first when it is shared.
+    pub fn function_mut(&mut self, name: &str) -> Option<&mut Function> {
+        self.version += 1;
+        let global = self.globals.iter_mut().find(|global| global.name == name)?;
+        (global.kind == global_kind::FUNCTION).then(|| RArc::make_mut(&mut global.function))
+    }
+
+    /// A number that changes whenever a function is added, replaced or removed.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The module attribute of that name.
+    pub fn attr(&self, name: &str) -> Option<&ModuleAttr> {
+        self.attrs.iter().find(|attr| attr.name == name)
+    }
+}
+
+/// A module-wide name for "the same function object": equal for clones of one module.
+impl Global {
+    /// Whether both stand for the same object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && std::ptr::eq(&*self.function, &*other.function)
+            && std::ptr::eq(&*self.prim_func, &*other.prim_func)
+    }
+}

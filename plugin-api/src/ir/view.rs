@@ -1,0 +1,181 @@
+//! Typed views of nodes.
+
+use super::{node::kind, *};
+
+/// A node, seen by its kind. A kind that this version does not know is opaque: carried, visited, never folded, merged
+/// or dropped.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub enum Expr<'a> {
+    /// The absent operand.
+    Absent,
+    /// A parameter.
+    Var(NodeId),
+    /// A module-level function, by name.
+    GlobalVar(&'a str),
+    /// An operator.
+    Op(OpId),
+    /// A constant.
+    Constant(&'a Tensor),
+    /// A tuple's fields.
+    Tuple(&'a [NodeId]),
+    /// An item of a tuple.
+    TupleGetItem {
+        /// The tuple.
+        tuple: NodeId,
+        /// Which item.
+        index: usize,
+    },
+    /// A call.
+    Call(CallView<'a>),
+    /// A conditional.
+    If(IfView<'a>),
+    /// A function.
+    Function(FunctionView<'a>),
+    /// A kind of a later version.
+    Unknown(u8),
+}
+
+impl<'a> Expr<'a> {
+    #[inline]
+    pub(super) fn new(function: &'a Function, id: NodeId) -> Self {
+        let rec = function.node(id);
+        match rec.kind {
+            kind::ABSENT => Self::Absent,
+            kind::VAR => Self::Var(id),
+            kind::GLOBAL_VAR => Self::GlobalVar(function.str(StrId(rec.a))),
+            kind::OP => Self::Op(OpId(rec.a)),
+            kind::CONSTANT => Self::Constant(function.tensor(ConstId(rec.a))),
+            kind::TUPLE => Self::Tuple(function.operands(id)),
+            kind::TUPLE_GET_ITEM => Self::TupleGetItem { tuple: function.operands(id)[0], index: rec.aux.into() },
+            kind::CALL => Self::Call(CallView { function, id }),
+            kind::IF => Self::If(IfView { function, id }),
+            kind::FUNCTION => Self::Function(FunctionView { function, id }),
+            other => Self::Unknown(other),
+        }
+    }
+}
+
+macro_rules! view {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name<'a> {
+            function: &'a Function,
+            /// The node.
+            pub id: NodeId,
+        }
+
+        impl<'a> $name<'a> {
+            /// The function that owns the node.
+            pub fn owner(self) -> &'a Function {
+                self.function
+            }
+
+            /// The node's attributes.
+            pub fn attrs(self) -> Attrs<'a> {
+                self.function.attrs(self.id)
+            }
+        }
+
+        impl std::fmt::Debug for $name<'_> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.id)
+            }
+        }
+    };
+}
+
+view! {
+    /// A call.
+    CallView
+}
+view! {
+    /// A conditional.
+    IfView
+}
+view! {
+    /// A function, nested or the root.
+    FunctionView
+}
+
+impl<'a> CallView<'a> {
+    /// What is called.
+    #[inline]
+    pub fn callee(self) -> NodeId {
+        self.function.operands(self.id)[0]
+    }
+
+    /// The operator that is called.
+    #[inline]
+    pub fn op(self) -> Option<OpId> {
+        let callee = self.function.node(self.callee());
+        (callee.kind == kind::OP).then_some(OpId(callee.a))
+    }
+
+    /// The name of the operator that is called; empty when it is none.
+    pub fn op_name(self) -> &'a str {
+        self.op().map_or("", |op| self.function.str(self.function.op(op).name))
+    }
+
+    /// Whether the callee is this operator of the default domain.
+    pub fn is_op(self, name: &str) -> bool {
+        self.op().is_some_and(|op| {
+            let rec = self.function.op(op);
+            matches!(self.function.bytes(rec.domain), b"" | b"ai.onnx")
+                && self.function.bytes(rec.name) == name.as_bytes()
+        })
+    }
+
+    /// The arguments; absent ones are [`NodeId::ABSENT`], trailing ones may be missing.
+    #[inline]
+    pub fn args(self) -> &'a [NodeId] {
+        let operands = self.function.operands(self.id);
+        &operands[1..operands.len() - self.function.n_regions(self.id)]
+    }
+
+    /// Argument `index`, unless it is absent.
+    #[inline]
+    pub fn arg(self, index: usize) -> Option<NodeId> {
+        self.args().get(index).copied().filter(|arg| !arg.is_absent())
+    }
+
+    /// The functions of graph-valued attributes.
+    pub fn regions(self) -> &'a [NodeId] {
+        self.function.regions(self.id)
+    }
+
+    /// The number of results as a tuple; `None` for one that is no tuple.
+    pub fn n_results(self) -> Option<usize> {
+        self.function.n_results(self.id)
+    }
+}
+
+impl IfView<'_> {
+    /// The condition.
+    pub fn cond(self) -> NodeId {
+        self.function.operands(self.id)[0]
+    }
+
+    /// The function whose block is taken when the condition holds.
+    pub fn then_branch(self) -> NodeId {
+        self.function.operands(self.id)[1]
+    }
+
+    /// The function whose block is taken otherwise.
+    pub fn else_branch(self) -> NodeId {
+        self.function.operands(self.id)[2]
+    }
+}
+
+impl<'a> FunctionView<'a> {
+    /// Parameters.
+    pub fn params(self) -> &'a [NodeId] {
+        self.function.operands(self.id)
+    }
+
+    /// The block.
+    pub fn block(self) -> BlockId {
+        self.function.block_of(self.id)
+    }
+}

@@ -1,0 +1,6 @@
+//! Everything a Relais plugin depends on.
+
+pub mod boundary;
+pub mod ir;
+pub mod op;
+pub mod text;

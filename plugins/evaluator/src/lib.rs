@@ -1,0 +1,1 @@
+//! Exact evaluators of ONNX operators, for constant folding.

@@ -1,0 +1,1 @@
+//! The graph passes shipped with Relais. One pass, one file, one name.

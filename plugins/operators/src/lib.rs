@@ -1,0 +1,1 @@
+//! ONNX operators: schemas, type relations, effects and pattern kinds.
