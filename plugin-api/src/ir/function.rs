@@ -4,7 +4,10 @@ use super::{
     node::{self, flag, kind, table, table_policy},
     *,
 };
-use abi_stable::{StableAbi, std_types::RVec};
+use abi_stable::{
+    StableAbi,
+    std_types::{RArc, RVec},
+};
 
 /// A graph function: parameters, a block of bindings, a result, and everything nested in it, in flat pools.
 ///
@@ -669,7 +672,7 @@ impl Function {
     pub fn add_function(&mut self, params: &[NodeId]) -> NodeId {
         let block = next_id(self.blocks.len());
         let id = self.push_branching(kind::FUNCTION, 0, block, params);
-        self.blocks.push(BlockRec { start: 0, len: 0, result: NodeId::ABSENT, owner: id });
+        self.blocks.push(BlockRec { start: 0, len: 0, room: 0, result: NodeId::ABSENT, owner: id });
         id
     }
 
@@ -697,30 +700,37 @@ impl Function {
         id
     }
 
-    /// Adds a binding at the end of a block. The cost is constant over a run of calls for one block, as builders make
-    /// them; between blocks, the list moves.
+    /// Adds a binding at the end of a block, in amortised constant time.
     pub fn append(&mut self, block: BlockId, binding: NodeId) {
-        let BlockRec { start, len, .. } = *self.block(block);
-        if len == 0 || (start + len) as usize != self.pool.len() {
-            let list = self.bindings(block).to_vec();
-            let start = next_id(self.pool.len());
-            self.pool.extend_from_slice(&list);
-            self.blocks[block.index()].start = start;
+        let BlockRec { start, len, room, .. } = *self.block(block);
+        if len < room {
+            self.pool.as_mut_slice()[(start + len) as usize] = binding;
+        } else {
+            let mut list = self.bindings(block).to_vec();
+            list.push(binding);
+            self.place_bindings(block, &list, next_id(list.len().max(4)) * 2);
         }
-        self.pool.push(binding);
         self.blocks[block.index()].len = len + 1;
     }
 
     /// Sets all bindings of a block.
     pub fn set_bindings(&mut self, block: BlockId, bindings: &[NodeId]) {
-        let BlockRec { start, len, .. } = *self.block(block);
-        if bindings.len() <= len as usize {
+        let BlockRec { start, room, .. } = *self.block(block);
+        let len = next_id(bindings.len());
+        if len <= room {
             self.pool.as_mut_slice()[start as usize..][..bindings.len()].copy_from_slice(bindings);
         } else {
-            self.blocks[block.index()].start = next_id(self.pool.len());
-            self.pool.extend_from_slice(bindings);
+            self.place_bindings(block, bindings, len);
         }
-        self.blocks[block.index()].len = next_id(bindings.len());
+        self.blocks[block.index()].len = len;
+    }
+
+    fn place_bindings(&mut self, block: BlockId, bindings: &[NodeId], room: u32) {
+        let start = next_id(self.pool.len());
+        self.pool.extend_from_slice(bindings);
+        self.pool.resize(start as usize + room as usize, NodeId::ABSENT);
+        let rec = &mut self.blocks[block.index()];
+        (rec.start, rec.room) = (start, room);
     }
 
     /// Sets the value of a block.
@@ -922,4 +932,10 @@ fn hash_type(rec: TypeRec, dims: &[DimRec], parts: &[u32]) -> u64 {
         hash = hash.word(part.into());
     }
     hash.word((dims.len() + parts.len()) as u64).finish()
+}
+
+impl From<Function> for RArc<Function> {
+    fn from(function: Function) -> Self {
+        Self::new(function)
+    }
 }

@@ -1,6 +1,7 @@
 //! The intermediate representation: Relay's kinds of expression, in ordered blocks, in flat arenas.
 
 mod attrs;
+mod editor;
 mod function;
 mod ids;
 mod intern;
@@ -10,9 +11,12 @@ mod opset;
 mod tensor;
 mod types;
 mod view;
+mod visit;
+mod walk;
 
 pub use crate::boundary::bytes::Blob;
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
+pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use intern::{Hash64, InternTable};
@@ -24,3 +28,5 @@ pub use opset::{is_same_domain, normal_domain};
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, ElemType, Type, TypeRec, type_kind};
 pub use view::{CallView, Expr, FunctionView, IfView};
+pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};
+pub use walk::{Step, Walk};

@@ -207,3 +207,9 @@ impl Global {
             && std::ptr::eq(&*self.prim_func, &*other.prim_func)
     }
 }
+
+impl From<PrimFunc> for RArc<PrimFunc> {
+    fn from(prim_func: PrimFunc) -> Self {
+        Self::new(prim_func)
+    }
+}
