@@ -540,7 +540,14 @@ impl Function {
         self.node(id).flags & flag::PRISTINE != 0
     }
 
-    /// Forgets what no longer holds once a node was changed: its provenance and what was derived from it.
+    /// Forgets what was computed from a node and its attributes: its type, and every other derived table entry.
+    pub fn forget_derived(&mut self, id: NodeId) {
+        for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::DERIVED) {
+            table.clear(id);
+        }
+    }
+
+    /// Forgets where a node was read from, because it is no longer what stands there.
     pub fn touch(&mut self, id: NodeId) {
         self.nodes[id.index()].flags &= !flag::PRISTINE;
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::PROVENANCE) {

@@ -11,6 +11,8 @@ pub enum Step {
     Binding(NodeId),
     /// A block ends.
     Exit(BlockId),
+    /// The blocks that belong to this binding have ended. Bindings without any have no such step.
+    Leave(NodeId),
 }
 
 /// Visits a block and everything nested in it in program order, on the heap instead of the stack.
@@ -24,6 +26,7 @@ pub struct Walk {
 enum Pending {
     Block { block: BlockId, at: usize },
     Enter(BlockId),
+    Leave(NodeId),
 }
 
 impl Walk {
@@ -40,6 +43,7 @@ impl Walk {
     /// The next step.
     pub fn next(&mut self, function: &Function) -> Option<Step> {
         match self.pending.pop()? {
+            Pending::Leave(binding) => Some(Step::Leave(binding)),
             Pending::Enter(block) => {
                 self.pending.push(Pending::Block { block, at: 0 });
                 Some(Step::Enter(block))
@@ -57,15 +61,22 @@ impl Walk {
 
     /// Passes over the blocks that belong to the binding of the last step.
     pub fn skip_nested(&mut self) {
-        while matches!(self.pending.last(), Some(Pending::Enter(_))) {
-            self.pending.pop();
+        while matches!(self.pending.last(), Some(Pending::Enter(_) | Pending::Leave(_))) {
+            if let Some(Pending::Leave(_)) = self.pending.pop() {
+                break;
+            }
         }
     }
 
     fn push_nested(&mut self, function: &Function, binding: NodeId) {
         match function.kind(binding) {
-            kind::FUNCTION => self.pending.push(Pending::Enter(function.block_of(binding))),
+            kind::FUNCTION => {
+                self.pending.push(Pending::Leave(binding));
+                self.pending.push(Pending::Enter(function.block_of(binding)));
+            }
+            _ if function.n_regions(binding) == 0 => {}
             _ => {
+                self.pending.push(Pending::Leave(binding));
                 for &region in function.regions(binding).iter().rev() {
                     if function.kind(region) == kind::FUNCTION {
                         self.pending.push(Pending::Enter(function.block_of(region)));
@@ -96,7 +107,7 @@ impl Function {
         let mut walk = Walk::new(self);
         while let Some(step) = walk.next(self) {
             match step {
-                Step::Enter(_) => {}
+                Step::Enter(_) | Step::Leave(_) => {}
                 Step::Binding(id) if self.kind(id) == kind::FUNCTION => {}
                 Step::Binding(id) => {
                     for operand in self.operands(id) {
