@@ -4,4 +4,5 @@ pub mod boundary;
 pub mod infer;
 pub mod ir;
 pub mod op;
+pub mod rewrite;
 pub mod text;

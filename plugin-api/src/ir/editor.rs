@@ -96,7 +96,10 @@ impl Editor {
                     self.map_binding(id, &mut subst);
                     let frame = open.last_mut().expect("a binding stands in an open block");
                     let (action, before) = match subst.projection(self.function(), id) {
-                        Some(field) => (Action::Replace(field), Vec::new()),
+                        Some(field) => {
+                            self.name_after(field, id);
+                            (Action::Replace(field), Vec::new())
+                        }
                         None => {
                             let mut cx = RebuildCx { editor: self, subst: &mut subst, before: Vec::new() };
                             (rewriter.binding(&mut cx, id)?, cx.before)
@@ -126,6 +129,14 @@ impl Editor {
             }
         }
         Ok(())
+    }
+
+    /// Lets a value without a name take the one of what it stands for.
+    fn name_after(&mut self, new: NodeId, old: NodeId) {
+        let is_nameless = |id| self.function().name_id(id) == StrId::EMPTY;
+        if is_nameless(new) && !is_nameless(old) {
+            self.function_mut().inherit_value(new, old);
+        }
     }
 
     fn map_binding(&mut self, id: NodeId, subst: &mut Subst) {
