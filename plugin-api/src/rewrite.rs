@@ -227,7 +227,7 @@ impl Driver<'_, '_> {
             let (domain, name) = (normal_domain(f.str(op.domain)), f.str(op.name));
             let is_wanted = |wanted: &&str| match wanted.rsplit_once("::") {
                 Some((d, n)) => (normal_domain(d), n) == (domain, name),
-                None => domain.is_empty() && *wanted == &name,
+                None => domain.is_empty() && wanted.trim() == name,
             };
             self.wanted.push(self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(&op)));
         }
