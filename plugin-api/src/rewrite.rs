@@ -225,11 +225,11 @@ impl Driver<'_, '_> {
     fn any_wanted(&mut self, f: &Function) -> bool {
         for op in &f.ops()[self.wanted.len()..] {
             let (domain, name) = (normal_domain(f.str(op.domain)), f.str(op.name));
-            let is_wanted = |wanted: &&str| match wanted.rsplit_once("::") {
+            let is_wanted = |wanted: &str| match wanted.rsplit_once("::") {
                 Some((d, n)) => (normal_domain(d), n) == (domain, name),
-                None => domain.is_empty() && wanted.trim() == name,
+                None => domain.is_empty() && wanted == name,
             };
-            self.wanted.push(self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(&op)));
+            self.wanted.push(self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(op)));
         }
         self.ops.is_empty() || self.wanted.contains(&true)
     }

@@ -2,19 +2,20 @@
 
 use super::*;
 use abi_stable::std_types::RArc;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 /// A function being edited. Whoever else holds it keeps seeing it as it was: the first write copies it (a handful of
 /// memory copies), unless nobody else does.
 pub struct Editor {
     shared: RArc<Function>,
     owned: Option<Box<Function>>,
+    analyses: analysis::Cache,
 }
 
 impl Editor {
     /// Edits a function.
     pub fn new(function: RArc<Function>) -> Self {
-        Self { shared: function, owned: None }
+        Self { shared: function, owned: None, analyses: analysis::Cache::default() }
     }
 
     /// The function as it stands.
@@ -29,7 +30,23 @@ impl Editor {
     /// The function, to be written. From here on it counts as changed.
     #[inline]
     pub fn function_mut(&mut self) -> &mut Function {
+        self.analyses.clear();
         self.owned.get_or_insert_with(|| Box::new((*self.shared).clone()))
+    }
+
+    /// An analysis of the function as it stands, computed unless it is still known.
+    pub fn analysis<A: Analysis>(&mut self) -> Rc<A> {
+        let function = match &self.owned {
+            Some(owned) => owned,
+            None => &*self.shared,
+        };
+        self.analyses.get(function)
+    }
+
+    /// Gives up all changes.
+    pub fn revert(&mut self) {
+        self.analyses.clear();
+        self.owned = None;
     }
 
     /// Whether the function was written.

@@ -1,7 +1,7 @@
 //! A global function: one arena that owns its nodes, those of nested functions included.
 
 use super::{
-    node::{self, flag, kind, table, table_policy},
+    node::{self, attr_kind, flag, kind, table, table_policy},
     *,
 };
 use abi_stable::{
@@ -896,6 +896,99 @@ impl Function {
             self.words.push(value);
         }
         (kind, a, next_id(self.words.len()) - a)
+    }
+
+    // ---- compaction -----------------------------------------------------------------------------------------------
+
+    /// Empties what [`adopt_node`](Self::adopt_node) fills; strings, types and operators stay.
+    pub(super) fn start_compaction(&mut self) {
+        self.nodes = RVec::new();
+        self.pool = RVec::new();
+        self.attrs = RVec::new();
+        self.words = RVec::new();
+        self.blocks = RVec::new();
+        self.constants = RVec::new();
+    }
+
+    /// Adds a node of `from`, of which this is the copy being compacted, under the next id. `new` gives the new ids,
+    /// `tensors` the constants that were taken over.
+    pub(super) fn adopt_node(&mut self, from: &Self, old: NodeId, new: &[NodeId], tensors: &mut [Option<u32>]) {
+        let mut rec = *from.node(old);
+        match rec.kind {
+            kind::CONSTANT => rec.a = self.adopt_tensor(from, rec.a, tensors),
+            kind::VAR if rec.a != 0 => rec.a = self.adopt_tensor(from, rec.a - 1, tensors) + 1,
+            kind if is_leaf(kind) => {}
+            kind::FUNCTION => {
+                let block = next_id(self.blocks.len());
+                self.blocks.push(*from.block(from.block_of(old)));
+                let operands: Vec<NodeId> = from.operands(old).iter().map(|id| new[id.index()]).collect();
+                (rec.a, rec.b) = self.push_operands(Some(block), &operands);
+            }
+            _ => {
+                let extra = (rec.flags & flag::EXTRA != 0).then(|| from.extra(old));
+                let operands: Vec<NodeId> = from.operands(old).iter().map(|id| new[id.index()]).collect();
+                (rec.a, rec.b) = self.push_operands(extra, &operands);
+            }
+        }
+        let recs = from.attr_recs(old);
+        if !recs.is_empty() {
+            self.attrs.push(AttrRec { name: StrId::EMPTY, kind: 0, flags: 0, aux: 0, a: next_id(recs.len()), b: 0 });
+            rec.c = next_id(self.attrs.len());
+            for &attr in recs {
+                let attr = self.adopt_attr(from, attr, tensors);
+                self.attrs.push(attr);
+            }
+        }
+        self.nodes.push(rec);
+    }
+
+    fn adopt_tensor(&mut self, from: &Self, old: u32, tensors: &mut [Option<u32>]) -> u32 {
+        *tensors[old as usize].get_or_insert_with(|| {
+            self.constants.push(from.constants[old as usize].clone());
+            next_id(self.constants.len()) - 1
+        })
+    }
+
+    fn adopt_attr(&mut self, from: &Self, mut rec: AttrRec, tensors: &mut [Option<u32>]) -> AttrRec {
+        match rec.kind {
+            attr_kind::TENSOR => rec.a = self.adopt_tensor(from, rec.a, tensors),
+            attr_kind::TENSORS => {
+                let ids: Vec<u32> =
+                    from.attr_words(rec).iter().map(|&id| self.adopt_tensor(from, id, tensors)).collect();
+                (_, rec.a, rec.b) = self.encode_words(rec.kind, ids);
+            }
+            attr_kind::FLOATS | attr_kind::INTS | attr_kind::STRINGS | attr_kind::SPARSE_TENSORS | attr_kind::TYPES => {
+                (_, rec.a, rec.b) = self.encode_words(rec.kind, from.attr_words(rec).iter().copied());
+            }
+            _ => {}
+        }
+        rec
+    }
+
+    /// Gives blocks, operators and side tables their new ids once every node is there.
+    pub(super) fn finish_compaction(&mut self, from: &Self, order: &[NodeId], new: &[NodeId]) {
+        for at in 0..self.blocks.len() {
+            let old = self.blocks[at];
+            let list = &from.pool.as_slice()[old.start as usize..][..old.len as usize];
+            let bindings: Vec<NodeId> = list.iter().map(|id| new[id.index()]).collect();
+            let block = BlockId::from_index(at);
+            self.blocks[at] = BlockRec { start: 0, len: 0, room: 0, ..old };
+            self.blocks[at].owner = new[old.owner.index()];
+            self.blocks[at].result = new[old.result.index()];
+            self.set_bindings(block, &bindings);
+        }
+        for op in self.ops.iter_mut() {
+            op.node = new[op.node.index()];
+        }
+        self.root = new[from.root.index()];
+        for (table, old) in self.tables.iter_mut().zip(from.tables.iter()) {
+            table.bytes = RVec::new();
+            for (at, &id) in order.iter().enumerate() {
+                if let Some(entry) = old.get(id).filter(|entry| entry.iter().any(|&byte| byte != 0)) {
+                    table.get_mut(NodeId::from_index(at)).copy_from_slice(entry);
+                }
+            }
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The intermediate representation: Relay's kinds of expression, in ordered blocks, in flat arenas.
 
+mod analysis;
 mod attrs;
+mod compact;
 mod editor;
 mod function;
 mod ids;
@@ -15,6 +17,7 @@ mod visit;
 mod walk;
 
 pub use crate::boundary::bytes::Blob;
+pub use analysis::{Analysis, BlockTree, UseCounts, Users};
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
 pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use function::{Function, LetForm, table_key};
