@@ -164,7 +164,7 @@ impl Inference<'_> {
             Some(Ok(())) => {}
             Some(Err(error)) => {
                 // "Not supported" is no fault: nothing is known, that is all.
-                if error.kind == 0 {
+                if error.kind != 1 {
                     self.report.faults.push(TypeFault { node: id, error });
                 }
                 return TypeId::UNKNOWN;
