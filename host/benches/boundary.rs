@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p relais --bench boundary` prints one line for each; goals are in brackets.
 
+#[path = "../../tests/plugins/sample/src/lib.rs"]
+mod sample_passes;
+
 use abi_stable::std_types::RArc;
 use relais::{
     ir::*,
@@ -10,7 +13,6 @@ use relais::{
     registry::{Choices, Linked, Registry},
 };
 use relais_plugin_api::options::Value;
-use sample_passes as _;
 use std::{
     hint::black_box,
     path::{Path, PathBuf},
