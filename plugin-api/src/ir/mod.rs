@@ -1,6 +1,7 @@
 //! The intermediate representation: Relay's kinds of expression, in ordered blocks, in flat arenas.
 
 mod attrs;
+mod equal;
 mod function;
 mod ids;
 mod intern;
@@ -13,6 +14,7 @@ mod view;
 
 pub use crate::boundary::bytes::Blob;
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
+pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use intern::{Hash64, InternTable};
