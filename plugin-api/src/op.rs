@@ -145,6 +145,12 @@ impl Operator {
         }
     }
 
+    /// The same description for another version.
+    pub const fn since(mut self, version: u32) -> Self {
+        self.since_version = version;
+        self
+    }
+
     /// Sets the number of arguments.
     pub const fn inputs(mut self, fewest: u16, most: u16) -> Self {
         self.inputs = (fewest, most);
