@@ -14,6 +14,9 @@ pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
         Some([_]) => Dim::Static(1),
         _ => Dim::Unknown,
     };
+    let scale = dims_of_rank(cx, 1, 1)?.map_or(Dim::Unknown, |dims| dims[0]);
+    let channels = merge_dim(channels, scale)
+        .map_err(|error| OpError::invalid(format_args!("channels of input and scale: {error}")))?;
     for index in 1..cx.n_outputs() {
         cx.set_tensor(index, elem, &[channels]);
     }

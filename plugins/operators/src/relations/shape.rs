@@ -96,34 +96,29 @@ fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Vec
     if input.is_none() {
         return Ok(dims);
     }
-    let is_copying = dims.len() != after.len() + unknowns.len() + usize::from(minus_one.is_some());
-    let n_symbols = before.iter().filter(|dim| dim.known().is_none()).count();
+    let n_copied = dims.len() - after.len() - unknowns.len() - usize::from(minus_one.is_some());
+    let is_static = input.is_some_and(|dims| dims.iter().all(|dim| dim.known().is_some()));
+    // A copied size stands on both sides, but does so in vain if it is zero.
+    let copies_nothing = n_copied > 0 && !input.is_some_and(|dims| product(dims).known().is_some_and(|size| size > 0));
     let (Dim::Static(after_size), Some(before)) = (known_product(&after), cancel(before, &after)) else {
         return Ok(dims);
     };
-    let is_exact = n_symbols == 0 && !is_copying;
-    match (minus_one, &unknowns[..]) {
-        (Some(at), []) => match before {
-            Dim::Static(size) if after_size != 0 && size % after_size == 0 => dims[at] = Dim::Static(size / after_size),
-            Dim::Static(size) if is_exact && after_size != 0 => {
-                return invalid(format_args!("{size} elements cannot be divided by {after_size}"));
-            }
-            Dim::Symbol(_) if after_size == 1 => dims[at] = before,
-            _ => {}
-        },
-        // One unknown size follows from the number of elements, unless some size may be zero.
-        (None, [at]) if is_exact => {
-            if let Dim::Static(size) = before
-                && after_size != 0
-                && size % after_size == 0
-            {
-                dims[*at] = Dim::Static(size / after_size);
-            }
+    let is_exact = is_static && !copies_nothing && after_size != 0;
+    match (minus_one, &unknowns[..], before) {
+        (Some(at), [], Dim::Static(size)) if after_size != 0 && size % after_size == 0 => {
+            dims[at] = Dim::Static(size / after_size);
         }
-        (None, []) if is_exact && !after.iter().any(|dim| dim.known().is_none()) => {
-            if let Dim::Static(size) = before
-                && size != after_size
-            {
+        (Some(_), [], Dim::Static(size)) if is_exact => {
+            return invalid(format_args!("{size} elements cannot be divided by {after_size}"));
+        }
+        (Some(at), [], Dim::Symbol(_)) if after_size == 1 => dims[at] = before,
+        // One unknown size follows from the number of elements.
+        (None, &[at], Dim::Static(size)) if !copies_nothing && after_size != 0 && size % after_size == 0 => {
+            dims[at] = Dim::Static(size / after_size);
+        }
+        (None, &[at], Dim::Symbol(_)) if !copies_nothing && after_size == 1 => dims[at] = before,
+        (None, [], Dim::Static(size)) if is_static && !copies_nothing && size != after_size => {
+            if after.iter().all(|dim| dim.known().is_some()) {
                 return invalid(format_args!("{size} elements cannot be given a shape of {after_size}"));
             }
         }

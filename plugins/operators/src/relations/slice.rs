@@ -11,6 +11,9 @@ struct Bounds {
     steps: Option<Vec<Int>>,
 }
 
+/// An axis, with its start, end and step.
+type AxisBounds = (usize, [Int; 3]);
+
 enum Axes {
     LeftOff,
     These(Vec<i64>),
@@ -40,7 +43,7 @@ impl Bounds {
     }
 
     /// The axes, each with start, end and step; `None` when the axes are not known.
-    fn per_axis(self, rank: usize) -> Result<Option<Vec<(usize, [Int; 3])>>, OpError> {
+    fn per_axis(self, rank: usize) -> Result<Option<Vec<AxisBounds>>, OpError> {
         let axes: Vec<i64> = match (self.axes, &self.starts) {
             (Axes::These(axes), _) => axes,
             (Axes::LeftOff, Some(starts)) => (0..starts.len() as i64).collect(),
@@ -96,7 +99,7 @@ pub fn slice(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-fn slice_ints(ints: &[Int], bounds: &[(usize, [Int; 3])]) -> Option<Vec<Int>> {
+fn slice_ints(ints: &[Int], bounds: &[AxisBounds]) -> Option<Vec<Int>> {
     let [(0, [Int::Known(start), Int::Known(end), Int::Known(step)])] = *bounds else {
         return bounds.is_empty().then(|| ints.to_vec());
     };

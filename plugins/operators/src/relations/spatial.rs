@@ -118,7 +118,7 @@ fn scale(cx: &mut InferCx<'_>, scales: Option<Vec<f32>>, axes: Option<Vec<i64>>)
 fn scaled(size: u64, scale: f32) -> Option<u64> {
     let single = (size as f32 * scale).floor();
     let double = (size as f64 * f64::from(scale)).floor();
-    (single >= 0.0 && single < 1e9 && f64::from(single) == double).then_some(single as u64)
+    ((0.0..1e9).contains(&single) && f64::from(single) == double).then_some(single as u64)
 }
 
 /// `GridSample`.
