@@ -56,6 +56,7 @@ pub fn r#loop(cx: &mut InferCx<'_>) -> Outcome {
             let initial = cx.input_id(2 + index);
             join(cx.function_mut(), initial, ty)
         } else {
+            let ty = without_symbols(cx.function_mut(), ty);
             stacked(cx.function_mut(), ty, 0, Dim::Unknown)?
         };
         cx.set_output(index, ty);
@@ -95,6 +96,15 @@ pub fn scan(cx: &mut InferCx<'_>) -> Outcome {
         cx.set_output(index, ty);
     }
     Ok(())
+}
+
+/// A tensor type whose symbols are unknown: without a turn, a runtime takes them to be zero.
+fn without_symbols(function: &mut Function, ty: TypeId) -> TypeId {
+    let Type::Tensor { elem, shape: Some(shape) } = function.ty(ty) else {
+        return ty;
+    };
+    let dims: Vec<Dim> = shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static)).collect();
+    function.tensor_type(elem, &dims)
 }
 
 /// The type of tensors of type `ty`, stacked on a new axis.

@@ -8,6 +8,10 @@ pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let ty = cx.input_id(0);
     cx.set_output(0, ty);
+    // Early versions have statistics for each element of a sample, too.
+    if cx.n_outputs() == 1 || int_or(cx, "spatial", 1)? == 0 {
+        return Ok(());
+    }
     let elem = cx.elem(if cx.version() >= 14 { 3 } else { 0 });
     let channels = match cx.dims(0).as_deref() {
         Some([_, channels, ..]) => *channels,

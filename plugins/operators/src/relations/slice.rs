@@ -107,17 +107,27 @@ fn slice_ints(ints: &[Int], bounds: &[AxisBounds]) -> Option<Vec<Int>> {
     (0..n).map(|i| ints.get(usize::try_from(first + i * step).ok()?).copied()).collect()
 }
 
-/// The first index and the number of indices of a slice; `None` for a step of zero.
+/// The first index and the number of indices of a slice; `None` for a step of zero, and where runtimes disagree.
 fn range_of(size: i64, start: i64, end: i64, step: i64) -> Option<(i64, i64)> {
-    let from_front = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
-    let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let start = from_front(start).clamp(low.max(0).min(high.max(0)), high.max(low));
-    let end = from_front(end).clamp(low, high.max(low));
-    let distance = if step > 0 { end - start } else { start - end };
-    let step = step.checked_abs().unwrap_or(i64::MAX);
-    if step == 0 {
-        return None;
+    if size == 0 {
+        return Some((0, 0));
     }
+    let from_front = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
+    let (start, end) = (from_front(start), from_front(end));
+    let (start, distance) = match step {
+        0 => return None,
+        1.. => {
+            let start = start.clamp(0, size);
+            (start, end.clamp(0, size) - start)
+        }
+        // The standard begins at 0, its reference with nothing.
+        _ if start < 0 => return None,
+        _ => {
+            let start = start.min(size - 1);
+            (start, start - end.clamp(-1, size - 1))
+        }
+    };
+    let step = step.checked_abs().unwrap_or(i64::MAX);
     Some((start, if distance <= 0 { 0 } else { (distance - 1) / step + 1 }))
 }
 
