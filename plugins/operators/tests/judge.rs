@@ -29,10 +29,7 @@ fn agrees_with_other_implementations() {
         let n_cases = support::run(&text, |judged| {
             let relation = relate(&judged.found, judged.expected);
             *counts.entry(relation).or_insert(0) += 1;
-            let line = format!(
-                "{}: {}: {} where {} is expected, {} is true",
-                judged.case, judged.op_name, judged.found, judged.expected, judged.truth
-            );
+            let line = judged.to_string();
             let is_false = is_false(&judged.found, judged.truth);
             if relation == Relation::Contradictory || is_false {
                 contradictions.push(line.clone());

@@ -99,7 +99,7 @@ fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Vec
     let n_copied = dims.len() - after.len() - unknowns.len() - usize::from(minus_one.is_some());
     let is_static = input.is_some_and(|dims| dims.iter().all(|dim| dim.known().is_some()));
     // A copied size stands on both sides, but does so in vain if it is zero.
-    let copies_nothing = n_copied > 0 && !input.is_some_and(|dims| product(dims).known().is_some_and(|size| size > 0));
+    let copies_nothing = n_copied > 0 && input.is_none_or(|dims| product(dims).known().is_none_or(|size| size == 0));
     let (Dim::Static(after_size), Some(before)) = (known_product(&after), cancel(before, &after)) else {
         return Ok(dims);
     };
@@ -117,10 +117,10 @@ fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Vec
             dims[at] = Dim::Static(size / after_size);
         }
         (None, &[at], Dim::Symbol(_)) if !copies_nothing && after_size == 1 => dims[at] = before,
-        (None, [], Dim::Static(size)) if is_static && !copies_nothing && size != after_size => {
-            if after.iter().all(|dim| dim.known().is_some()) {
-                return invalid(format_args!("{size} elements cannot be given a shape of {after_size}"));
-            }
+        (None, [], Dim::Static(size))
+            if is_static && !copies_nothing && size != after_size && after.iter().all(|dim| dim.known().is_some()) =>
+        {
+            return invalid(format_args!("{size} elements cannot be given a shape of {after_size}"));
         }
         _ => {}
     }

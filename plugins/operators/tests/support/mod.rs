@@ -20,7 +20,7 @@
 //! Types are written `float32[2,$N,?]`, `float32[*]`, `seq:…`, `opt:…`, `?`.
 
 use relais_plugin_api::{ir::*, op::*};
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 /// What one line asks about a result.
 pub struct Judged<'a> {
@@ -34,6 +34,13 @@ pub struct Judged<'a> {
     pub expected: &'a str,
     /// What a run gave.
     pub truth: &'a str,
+}
+
+impl fmt::Display for Judged<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { case, op_name, found, expected, truth } = self;
+        write!(f, "{case}: {op_name}: {found} where {expected} is expected, {truth} is true")
+    }
 }
 
 struct Call<'a> {
