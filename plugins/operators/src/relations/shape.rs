@@ -100,26 +100,26 @@ fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Vec
     let is_static = input.is_some_and(|dims| dims.iter().all(|dim| dim.known().is_some()));
     // A copied size stands on both sides, but does so in vain if it is zero.
     let copies_nothing = n_copied > 0 && input.is_none_or(|dims| product(dims).known().is_none_or(|size| size == 0));
-    let (Dim::Static(after_size), Some(before)) = (known_product(&after), cancel(before, &after)) else {
+    let (Dim::Static(after_size), Some((Dim::Static(size), symbol))) = (known_product(&after), cancel(before, &after))
+    else {
         return Ok(dims);
     };
-    let is_exact = is_static && !copies_nothing && after_size != 0;
-    match (minus_one, &unknowns[..], before) {
-        (Some(at), [], Dim::Static(size)) if after_size != 0 && size % after_size == 0 => {
-            dims[at] = Dim::Static(size / after_size);
-        }
-        (Some(_), [], Dim::Static(size)) if is_exact => {
+    // What is left for the one size that is not given.
+    let quotient = match symbol {
+        _ if after_size == 0 => None,
+        None if size % after_size == 0 => Some(Dim::Static(size / after_size)),
+        Some(symbol) if size == after_size => Some(symbol),
+        _ => None,
+    };
+    let is_exact = is_static && !copies_nothing;
+    match (minus_one, &unknowns[..], quotient) {
+        (Some(at), [], Some(quotient)) => dims[at] = quotient,
+        (Some(_), [], None) if is_exact && after_size != 0 => {
             return invalid(format_args!("{size} elements cannot be divided by {after_size}"));
         }
-        (Some(at), [], Dim::Symbol(_)) if after_size == 1 => dims[at] = before,
         // One unknown size follows from the number of elements.
-        (None, &[at], Dim::Static(size)) if !copies_nothing && after_size != 0 && size % after_size == 0 => {
-            dims[at] = Dim::Static(size / after_size);
-        }
-        (None, &[at], Dim::Symbol(_)) if !copies_nothing && after_size == 1 => dims[at] = before,
-        (None, [], Dim::Static(size))
-            if is_static && !copies_nothing && size != after_size && after.iter().all(|dim| dim.known().is_some()) =>
-        {
+        (None, &[at], Some(quotient)) if !copies_nothing => dims[at] = quotient,
+        (None, [], _) if is_exact && size != after_size && after.iter().all(|dim| dim.known().is_some()) => {
             return invalid(format_args!("{size} elements cannot be given a shape of {after_size}"));
         }
         _ => {}
@@ -133,8 +133,9 @@ fn known_product(dims: &[Dim]) -> Dim {
     product(&known)
 }
 
-/// The product of `before` without the symbols of `after`; `None` when one of those is not there.
-fn cancel(before: Vec<Dim>, after: &[Dim]) -> Option<Dim> {
+/// The product of `before` without the symbols of `after`: the static sizes, and the one that is not; `None` when there
+/// are several, or `before` lacks a symbol.
+fn cancel(before: Vec<Dim>, after: &[Dim]) -> Option<(Dim, Option<Dim>)> {
     let symbol = |dim: &Dim| if let Dim::Symbol(name) = *dim { Some(name) } else { None };
     let mut cancelled: Vec<StrId> = after.iter().filter_map(symbol).collect();
     cancelled.sort();
@@ -151,7 +152,9 @@ fn cancel(before: Vec<Dim>, after: &[Dim]) -> Option<Dim> {
             rest.push(dim);
         }
     }
-    cancelled.peek().is_none().then(|| product(&rest))
+    let mut left = rest.iter().copied().filter(|dim| dim.known().is_none());
+    let symbol = left.next();
+    (cancelled.peek().is_none() && left.next().is_none()).then(|| (known_product(&rest), symbol))
 }
 
 /// `Flatten`.

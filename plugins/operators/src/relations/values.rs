@@ -12,23 +12,33 @@ pub fn forward(cx: &mut InferCx<'_>, from: usize) {
 
 /// The known integers of a cast to `elem`.
 pub fn cast(cx: &mut InferCx<'_>, elem: ElemType) {
-    if !matches!(cx.elem(0), ElemType::INT64 | ElemType::INT32) {
-        return;
-    }
-    let Some(mut ints) = ints_of(cx, 0) else {
+    let ints = match cx.elem(0) {
+        ElemType::INT64 | ElemType::INT32 => ints_of(cx, 0),
+        ElemType::FLOAT => known_floats(cx, 0).map(|values| values.into_iter().map(whole).collect()),
+        _ => None,
+    };
+    let Some(mut ints) = ints else {
         return;
     };
     match elem {
         ElemType::INT64 => {}
-        ElemType::INT32 => {
-            for int in &mut ints {
-                let fits = matches!(*int, Int::Known(value) if i32::try_from(value).is_ok());
-                *int = if fits { *int } else { Int::Unknown };
-            }
-        }
+        ElemType::INT32 => keep_32_bits(&mut ints),
         _ => return,
     }
     set_ints(cx, 0, &ints);
+}
+
+/// A float without a fraction, as every conversion sees it.
+fn whole(value: f32) -> Int {
+    if value.fract() == 0.0 && value.abs() < 1e9 { Int::Known(value as i64) } else { Int::Unknown }
+}
+
+/// A 32-bit result may have wrapped where it is not known.
+fn keep_32_bits(ints: &mut [Int]) {
+    for int in ints {
+        let fits = matches!(*int, Int::Known(value) if i32::try_from(value).is_ok());
+        *int = if fits { *int } else { Int::Unknown };
+    }
 }
 
 /// The known integers of a broadcasting operator of two arguments, which `op_name` names.
@@ -61,12 +71,8 @@ pub fn binary(cx: &mut InferCx<'_>, op_name: &str) {
         };
         acc = (0..len).map(|i| f(acc[i.min(acc.len() - 1)], other[i.min(other.len() - 1)])).collect();
     }
-    // A 32-bit result may have wrapped.
     if elem == ElemType::INT32 {
-        for int in &mut acc {
-            let fits = matches!(*int, Int::Known(value) if i32::try_from(value).is_ok());
-            *int = if fits { *int } else { Int::Unknown };
-        }
+        keep_32_bits(&mut acc);
     }
     set_ints(cx, 0, &acc);
 }
