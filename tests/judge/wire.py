@@ -10,6 +10,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 VARINT, FIXED64, BYTES, GROUP_START, GROUP_END, FIXED32 = range(6)
 UNKNOWN_NUMBER = 18_000
 LONGEST_VARINT = 10
+LONGEST_LENGTH = 5
+"""Parsers take longer varints for numbers, but not for tags and lengths."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,10 @@ class Field:
 
     def encode(self, pad: int = 0) -> bytes:
         """The bytes of the field; `pad` makes its tag and its length that many bytes longer than needed."""
-        tag = varint(self.number << 3 | self.wire_type, min(pad, 2))
+        tag = varint(self.number << 3 | self.wire_type, pad, LONGEST_LENGTH)
         if self.wire_type != BYTES:
             return tag + self.payload
-        return tag + varint(len(self.payload), pad) + self.payload
+        return tag + varint(len(self.payload), pad, LONGEST_LENGTH) + self.payload
 
 
 Rewrite = Callable[[list[Field], Descriptor], list[Field]]
@@ -73,12 +75,12 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
             return value, position
 
 
-def varint(value: int, pad: int = 0) -> bytes:
-    """Little-endian groups of seven bits, with `pad` groups of zeros at the end."""
+def varint(value: int, pad: int = 0, longest: int = LONGEST_VARINT) -> bytes:
+    """Little-endian groups of seven bits, with up to `pad` groups of zeros at the end."""
     groups = [value & 0x7F]
     while value := value >> 7:
         groups.append(value & 0x7F)
-    groups += [0] * min(pad, LONGEST_VARINT - len(groups))
+    groups += [0] * min(pad, longest - len(groups))
     return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
 
 

@@ -87,11 +87,11 @@ def trap_reshape_allowzero() -> Made:
 
 
 @MODELS.add
-def trap_pad_then_pool() -> ModelProto:
+def trap_pad_then_pool() -> Made:
     """Zero padding before a maximum pool is not its own padding, which is minus infinity."""
     nodes = [node("Pad", ["x", "pads"], ["p"]), node("MaxPool", ["p"], ["y"], kernel_shape=[2, 2])]
     top = graph(nodes, [tensor("x", shape=(1, 1, 3, 3))], [tensor("y", shape=(1, 1, 4, 4))], [constant("pads", [0, 0, 1, 1, 0, 0, 1, 1], int)])
-    return made("trap_pad_then_pool", model(top), np.full((1, 1, 3, 3), -1.0, dtype=np.float32))  # type: ignore[return-value]
+    return made("trap_pad_then_pool", model(top), np.full((1, 1, 3, 3), -1.0, dtype=np.float32))
 
 
 @MODELS.add
@@ -173,8 +173,8 @@ def trap_large_fold() -> ModelProto:
 @MODELS.add
 def trap_integer_overflow() -> Made:
     """Integer arithmetic wraps; division and remainder round as the operators say."""
-    nodes = [node("Mul", ["w", "w"], ["a"]), node("Div", ["v", "three"], ["b"]), node("Mod", ["v", "three"], ["c"]), node("Sum8", ["x"], ["unused"], domain="org.example")]
-    nodes = nodes[:3] + [node("Add", ["a", "b"], ["d"]), node("Add", ["d", "c"], ["e"]), node("Add", ["e", "x"], ["y"])]
+    nodes = [node("Mul", ["w", "w"], ["a"]), node("Div", ["v", "three"], ["b"]), node("Mod", ["v", "three"], ["c"])]
+    nodes += [node("Add", ["a", "b"], ["d"]), node("Add", ["d", "c"], ["e"]), node("Add", ["e", "x"], ["y"])]
     weights = [constant("w", [2**31 - 1, -(2**31)], np.int32), constant("v", [-7, 7], np.int32), constant("three", [3, -3], np.int32)]
     return made("trap_integer_overflow", model(graph(nodes, [tensor("x", 6, (2,))], [tensor("y", 6, (2,))], weights)))
 
