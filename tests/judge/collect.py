@@ -7,19 +7,15 @@ import json
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
-from google.protobuf.message import Message
-from onnx import TensorProto, TypeProto, numpy_helper
 from onnx.backend.test.loader import DATA_DIR, load_node_model_tests
 
-from judge import large, made
-from judge.cases import DATA_SET, MODEL, STAMP
-from judge.values import Value
+from judge import large, made, values
+from judge.cases import MODEL, STAMP
 
 PACKAGE_KINDS = ("simple", "pytorch-operator", "pytorch-converted")
 LIGHT_PREFIX = "light_"
@@ -84,35 +80,10 @@ def node(out: Path) -> int:
         cases = load_node_model_tests()
     for case in cases:
         folder = out / case.name
-        write_case(folder, case.model.SerializeToString(deterministic=True))
+        folder.mkdir(parents=True)
+        (folder / MODEL).write_bytes(case.model.SerializeToString(deterministic=True))
         graph = case.model.graph
         for inputs, outputs in case.data_sets:
-            write_values(folder, "input", inputs, [value.type for value in graph.input])
-            write_values(folder, "output", outputs, [value.type for value in graph.output])
+            values.write(folder, "input", inputs, [value.type for value in graph.input])
+            values.write(folder, "output", outputs, [value.type for value in graph.output])
     return len(cases)
-
-
-def write_case(folder: Path, model: bytes) -> None:
-    folder.mkdir(parents=True)
-    (folder / MODEL).write_bytes(model)
-
-
-def write_values(folder: Path, stem: str, given: Sequence[Value], types: Sequence[TypeProto]) -> None:
-    (folder / DATA_SET).mkdir(exist_ok=True)
-    for index, message in enumerate(as_messages(given, types)):
-        (folder / DATA_SET / f"{stem}_{index}.pb").write_bytes(message.SerializeToString(deterministic=True))
-
-
-def as_messages(given: Sequence[Value], types: Sequence[TypeProto]) -> Iterator[Message]:
-    for value, declared in zip(given, types, strict=True):
-        kind = declared.WhichOneof("value")
-        if kind == "map_type":
-            yield numpy_helper.from_dict(value)
-        elif kind == "sequence_type":
-            yield numpy_helper.from_list(value)
-        elif kind == "optional_type":
-            yield numpy_helper.from_optional(value)
-        elif isinstance(value, TensorProto):
-            yield value
-        else:
-            yield numpy_helper.from_array(np.asarray(value))

@@ -10,10 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
+from google.protobuf.message import Message
 from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto, numpy_helper
 
 from judge import graphs
-from judge.cases import Case
+from judge.cases import DATA_SET, Case
 
 Value = Any
 """An array, a list of values (sequence), a dictionary (map), or None (absent optional)."""
@@ -49,6 +50,27 @@ def read(path: Path, declared: TypeProto) -> Value:
     if kind == "map_type":
         return numpy_helper.to_dict(onnx.MapProto.FromString(data))
     return numpy_helper.to_array(TensorProto.FromString(data))
+
+
+def write(folder: Path, stem: str, given: Sequence[Value], types: Sequence[TypeProto]) -> None:
+    """Values of the declared types as the data set of a case."""
+    (folder / DATA_SET).mkdir(exist_ok=True)
+    for index, (value, declared) in enumerate(zip(given, types, strict=True)):
+        message = as_message(value, declared)
+        (folder / DATA_SET / f"{stem}_{index}.pb").write_bytes(message.SerializeToString(deterministic=True))
+
+
+def as_message(value: Value, declared: TypeProto) -> Message:
+    kind = declared.WhichOneof("value")
+    if kind == "map_type":
+        return numpy_helper.from_dict(value)
+    if kind == "sequence_type":
+        return numpy_helper.from_list(value)
+    if kind == "optional_type":
+        return numpy_helper.from_optional(value)
+    if isinstance(value, TensorProto):
+        return value
+    return numpy_helper.from_array(np.asarray(value))
 
 
 def made(value: ValueInfoProto, seed: str) -> np.ndarray:

@@ -67,7 +67,8 @@ def attributes_of_constant() -> list[Made]:
 @MODELS.add
 def attributes_without_type() -> ModelProto:
     """Files of IR version 1 and 2 leave the kind of an attribute to be guessed."""
-    result = model(graph([node("LeakyRelu", ["x"], ["y"], alpha=0.25)], [tensor("x")], [tensor("y")]), [opset(6)], 2)
+    result = model(graph([node("LeakyRelu", ["x"], ["y"], alpha=0.25)], [tensor("x")], [tensor("y")]), ir_version=2)
+    del result.opset_import[:]
     result.graph.node[0].attribute[0].ClearField("type")
     return result
 

@@ -23,7 +23,7 @@ def type_name(element: int) -> str:
 def typed(element: int) -> TensorProto:
     """In the field for this type."""
     if element == TensorProto.STRING:
-        return helper.make_tensor("w", element, [N_VALUES], [b"", b"a", "ß".encode(), b"\xff\x00", b"long" * 20])
+        return helper.make_tensor("w", element, [N_VALUES], ["", "a", "ß", "\0", "long" * 20])
     if element == TensorProto.BOOL:
         return helper.make_tensor("w", element, [N_VALUES], [True, False, True, True, False])
     signed = not type_name(element).startswith("uint") and element != TensorProto.FLOAT8E8M0
@@ -51,6 +51,13 @@ def elements_raw() -> Iterator[Made]:
             raw = numpy_helper.from_array(numpy_helper.to_array(typed(element)), "w")
             assert raw.HasField("raw_data"), type_name(element)
             yield made(f"elements_raw_{type_name(element)}", holder(raw, element))
+
+
+@MODELS.add
+def elements_bytes() -> Iterator[Made]:
+    """Strings that are not text."""
+    tangled = helper.make_tensor("w", TensorProto.STRING, [2], [b"\xff\x00", b"\xc3"])
+    yield made("elements_bytes", holder(tangled, TensorProto.STRING))
 
 
 @MODELS.add

@@ -107,14 +107,21 @@ def functions_other_opset() -> ModelProto:
 
 @MODELS.add
 def functions_absent_operands() -> ModelProto:
-    """Calls that leave out an input in the middle, the last input, and an output."""
+    """Calls that leave out an input in the middle, and an output."""
     clip = function("Bounded", ["a", "low", "high"], ["b", "c"], [node("Clip", ["a", "low", "high"], ["b"]), node("Neg", ["b"], ["c"])])
     calls = [
         node("Bounded", ["x", "", "one"], ["p"], domain=DOMAIN),
-        node("Bounded", ["p", "low"], ["", "q"], domain=DOMAIN),
+        node("Bounded", ["p", "low", ""], ["", "q"], domain=DOMAIN),
         node("Add", ["p", "q"], ["y"]),
     ]
     return calling(calls, [clip], initializers=[constant("one", 1.0), constant("low", -0.5)])
+
+
+@MODELS.add
+def functions_trailing_operands() -> ModelProto:
+    """A call with fewer inputs and outputs than the function has."""
+    clip = function("Bounded", ["a", "low", "high"], ["b", "c"], [node("Clip", ["a", "low", "high"], ["b"]), node("Neg", ["b"], ["c"])])
+    return calling([node("Bounded", ["x", "low"], ["y"], domain=DOMAIN)], [clip], initializers=[constant("low", -0.5)])
 
 
 @MODELS.add

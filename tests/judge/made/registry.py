@@ -10,7 +10,9 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from judge.cases import DATA_SET, MODEL
+from judge import values
+from judge.cases import MODEL
+from judge.values import Value
 
 OPSET = 21
 IR_VERSION = 10
@@ -24,7 +26,7 @@ class Made:
     name: str
     data: bytes
     files: Mapping[str, bytes] = field(default_factory=dict)
-    inputs: Sequence[np.ndarray] = ()
+    inputs: Sequence[Value] = ()
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -32,10 +34,8 @@ class Made:
         for name, content in self.files.items():
             (folder / name).write_bytes(content)
         if self.inputs:
-            (folder / DATA_SET).mkdir()
-        for index, value in enumerate(self.inputs):
-            tensor = numpy_helper.from_array(np.asarray(value))
-            (folder / DATA_SET / f"input_{index}.pb").write_bytes(tensor.SerializeToString(deterministic=True))
+            declared = ModelProto.FromString(self.data).graph.input[: len(self.inputs)]
+            values.write(folder, "input", self.inputs, [value.type for value in declared])
 
 
 Built = ModelProto | Made | Iterable[Made]
@@ -65,7 +65,7 @@ class Registry:
         return models
 
 
-def made(name: str, model: ModelProto, *inputs: np.ndarray, files: Mapping[str, bytes] | None = None) -> Made:
+def made(name: str, model: ModelProto, *inputs: Value, files: Mapping[str, bytes] | None = None) -> Made:
     return Made(name, model.SerializeToString(deterministic=True), files or {}, inputs)
 
 

@@ -62,7 +62,7 @@ def absent_operands() -> ModelProto:
         node("LSTM", ["clipped", "w", "r", "", "", "", "", "p"], ["", "hidden"], hidden_size=4),
         node("LSTM", ["clipped", "w", "r", ""], ["all", "", "cell"], hidden_size=4),
         node("Dropout", ["hidden"], ["kept", ""]),
-        node("TopK", ["kept", "two"], ["", "places"]),
+        node("TopK", ["kept", "two"], ["unused", "places"]),
         node("Cast", ["places"], ["y"], to=FLOAT),
         node("Add", ["cell", "hidden"], ["z"]),
         node("Identity", ["all"], ["a"]),
@@ -190,7 +190,7 @@ def sequences_and_optionals() -> ModelProto:
 
 
 @MODELS.add
-def sequence_interface() -> ModelProto:
+def sequence_interface() -> Made:
     """Sequences, optionals and maps as declared inputs and outputs."""
     plain = helper.make_tensor_type_proto(FLOAT, ["n", 3])
     sequence = helper.make_sequence_type_proto(plain)
@@ -203,7 +203,9 @@ def sequence_interface() -> ModelProto:
         node("ZipMap", ["y"], ["table"], domain="ai.onnx.ml", classlabels_strings=["a", "b", "c"]),
     ]
     outputs = [tensor("y", shape=("n", 3)), helper.make_value_info("table", table), helper.make_value_info("xs", sequence)]
-    return model(graph(nodes, inputs, outputs, [constant("first", 0, int)]), [opset(), opset(1, "ai.onnx.ml")])
+    rows = [np.full((2, 3), value, dtype=np.float32) for value in (1, 2)]
+    result = model(graph(nodes, inputs, outputs, [constant("first", 0, int)]), [opset(), opset(1, "ai.onnx.ml")])
+    return made("sequence_interface", result, rows, rows[0])
 
 
 @MODELS.add

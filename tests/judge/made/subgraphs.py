@@ -74,7 +74,7 @@ def subgraphs_guarded_trap() -> Made:
     top = graph(
         [node("If", ["c"], ["y"], then_branch=then, else_branch=otherwise)],
         [tensor("x"), tensor("c", BOOL, ())],
-        [tensor("y", shape=None)],
+        [tensor("y", shape=(None, None))],
         [constant("bad", [5, 5], int), constant("good", [3, 2], int)],
     )
     return made("subgraphs_guarded_trap", model(top), np.arange(6, dtype=np.float32).reshape(2, 3), np.array(False))

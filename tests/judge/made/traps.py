@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, helper
 
 from judge.made.registry import FLOAT, INT64, Made, Registry, constant, graph, made, model, node, opset, tensor
 from judge.sound import EXACT_KEY
@@ -151,7 +151,9 @@ def trap_training_batch_norm() -> ModelProto:
 def trap_same_operator_other_domain() -> ModelProto:
     """Equal but for the domain: not a common subexpression."""
     nodes = [node("Abs", ["x"], ["a"]), node("Abs", ["x"], ["b"], domain="org.example"), node("Add", ["a", "b"], ["y"])]
-    return model(graph(nodes, [tensor("x")], [tensor("y")]), [opset(), opset(1, "org.example")])
+    result = model(graph(nodes, [tensor("x")], [tensor("y")]), [opset(), opset(1, "org.example")])
+    result.functions.append(helper.make_function("org.example", "Abs", ["a"], ["b"], [node("Neg", ["a"], ["b"])], [opset()]))
+    return result
 
 
 @MODELS.add
