@@ -11,6 +11,8 @@ import onnx.inliner
 from google.protobuf.message import Message
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
+ABSENT = object()
+"""Stands for a field that is not there."""
 CONSTANTS = frozenset({"Constant", "ConstantOfShape"})
 
 
@@ -182,7 +184,7 @@ def differing_fields(a: Message, b: Message) -> Iterator[tuple[str, object, obje
         if not field.is_repeated:
             present = (a.HasField(field.name), b.HasField(field.name))
             if present[0] != present[1]:
-                yield field.name, *(shown(value) if there else "absent" for value, there in zip((old, new), present))
+                yield field.name, *(value if there else ABSENT for value, there in zip((old, new), present, strict=True))
             elif field.message_type is not None:
                 if not equal(old, new):
                     yield field.name, old, new
@@ -198,6 +200,5 @@ def differing_fields(a: Message, b: Message) -> Iterator[tuple[str, object, obje
 
 
 def shown(value: object, limit: int = 60) -> str:
-    text = value if isinstance(value, str) and value == "absent" else repr(value)
-    text = " ".join(text.split())
+    text = "absent" if value is ABSENT else " ".join(repr(value).split())
     return text if len(text) <= limit else f"{text[:limit]}…"
