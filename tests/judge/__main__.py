@@ -66,13 +66,17 @@ def add_twins(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     for command in (make, check):
         command.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
         command.add_argument("--twins", type=Path, required=True, help="the folder of the twins")
-        command.add_argument("--name", action="append", default=[], metavar="NAME", help="only this model; can be repeated")
+        command.add_argument(
+            "--name", action="append", default=[], metavar="NAME", help="only this model; can be repeated"
+        )
 
 
 Command = Callable[[argparse.Namespace], int]
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, help: str, command: Command) -> argparse.ArgumentParser:
+def add(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, help: str, command: Command
+) -> argparse.ArgumentParser:
     result = commands.add_parser(name, help=help, description=help)
     result.set_defaults(command=command)
     return result
@@ -85,7 +89,12 @@ def add_relais(command: argparse.ArgumentParser) -> None:
 
 def add_models(command: argparse.ArgumentParser, default_kinds: list[str] | None = None) -> None:
     command.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
-    command.add_argument("--kind", action="append", metavar="KIND", help=f"only this kind; can be repeated (default: {default_kinds or 'all'})")
+    command.add_argument(
+        "--kind",
+        action="append",
+        metavar="KIND",
+        help=f"only this kind; can be repeated (default: {default_kinds or 'all'})",
+    )
     command.add_argument("--name", action="append", default=[], metavar="NAME", help="only this case; can be repeated")
     command.set_defaults(default_kinds=default_kinds or [])
 

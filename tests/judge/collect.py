@@ -79,6 +79,8 @@ def node(out: Path) -> int:
         warnings.simplefilter("ignore")
         cases = load_node_model_tests()
     for case in cases:
+        assert case.model is not None, case.name
+        assert case.data_sets is not None, case.name
         folder = out / case.name
         folder.mkdir(parents=True)
         (folder / MODEL).write_bytes(case.model.SerializeToString(deterministic=True))

@@ -35,14 +35,22 @@ def command(out: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             write(export, folder / MODEL)
-        except Exception as error:  # noqa: BLE001: the exporter raises many types
+        except Exception as error:  # the exporter raises many types
             report.failed(export.name, f"{type(error).__name__}: {error}")
             continue
         reached, why = graphs.validity(folder / MODEL)
         report.judged(export.name, [] if reached is graphs.Validity.FULL else [why])
         model = graphs.load(folder / MODEL)
         opset = ", ".join(f"{each.domain or 'ai.onnx'} {each.version}" for each in model.opset_import)
-        rows.append([export.name, str(graphs.n_operators(model)), str(len(model.functions)), opset, str(graphs.size_on_disk(folder / MODEL))])
+        rows.append(
+            [
+                export.name,
+                str(graphs.n_operators(model)),
+                str(len(model.functions)),
+                opset,
+                str(graphs.size_on_disk(folder / MODEL)),
+            ]
+        )
     print(table(["model", "operators", "functions", "operator sets", "bytes"], rows))
     return report.finish()
 
@@ -75,7 +83,9 @@ def exports() -> Iterator[Export]:
         yield Export(f"convolutions{suffix}", perturbed(convolutions()), (images,), None, optimize)
         yield Export(f"convolutions_dynamic{suffix}", perturbed(convolutions()), (images,), ({0: batch},), optimize)
         yield Export(f"transformer{suffix}", perturbed(transformer()), (tokens,), None, optimize)
-        yield Export(f"transformer_dynamic{suffix}", perturbed(transformer()), (tokens,), ({0: batch, 1: length},), optimize)
+        yield Export(
+            f"transformer_dynamic{suffix}", perturbed(transformer()), (tokens,), ({0: batch, 1: length},), optimize
+        )
 
 
 def perturbed(module: Any) -> Any:
@@ -101,7 +111,9 @@ def convolutions() -> Any:
     from torchvision.models.resnet import BasicBlock
 
     def stage(width_in: int, width_out: int, stride: int) -> torch.nn.Sequential:
-        shortcut = torch.nn.Sequential(torch.nn.Conv2d(width_in, width_out, 1, stride, bias=False), torch.nn.BatchNorm2d(width_out))
+        shortcut = torch.nn.Sequential(
+            torch.nn.Conv2d(width_in, width_out, 1, stride, bias=False), torch.nn.BatchNorm2d(width_out)
+        )
         return torch.nn.Sequential(BasicBlock(width_in, width_out, stride, shortcut), BasicBlock(width_out, width_out))
 
     return torch.nn.Sequential(

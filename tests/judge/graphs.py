@@ -102,13 +102,13 @@ def validity(path: Path) -> tuple[Validity, str]:
     """The strictest check that the model passes, and why it fails the next one."""
     try:
         onnx.checker.check_model(str(path), full_check=True)
-    except Exception as error:  # noqa: BLE001: the checker raises many types, all mean the same here
+    except Exception as error:  # the checker raises many types, all mean the same here
         full = str(error)
     else:
         return Validity.FULL, ""
     try:
         onnx.checker.check_model(str(path))
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return Validity.NONE, str(error)
     return Validity.PLAIN, full
 
@@ -132,10 +132,12 @@ def interface_problems(before: ModelProto, after: ModelProto) -> list[str]:
     problems.extend(default_problems(before, after))
     old_opsets = {opset.domain: opset.version for opset in before.opset_import}
     new_opsets = {opset.domain: opset.version for opset in after.opset_import}
+    # A function that was inlined brings its operator sets along.
+    brought = {(opset.domain, opset.version) for function in before.functions for opset in function.opset_import}
     problems.extend(
         f"operator set `{domain}` was {old_opsets.get(domain)}, is {version}"
         for domain, version in new_opsets.items()
-        if old_opsets.get(domain) != version
+        if old_opsets.get(domain) != version and (domain in old_opsets or (domain, version) not in brought)
     )
     if "" in old_opsets and "" not in new_opsets:
         problems.append("the default operator set is gone")
@@ -157,7 +159,8 @@ def default_problems(before: ModelProto, after: ModelProto) -> list[str]:
     names = {value.name for value in before.graph.input}
     old = {tensor.name: tensor for tensor in before.graph.initializer if tensor.name in names}
     new = {tensor.name: tensor for tensor in after.graph.initializer if tensor.name in names}
-    return [f"input `{name}`: its default came, went or changed" for name in sorted(old | new) if old.get(name) != new.get(name)]
+    changed = [name for name in sorted(old | new) if old.get(name) != new.get(name)]
+    return [f"input `{name}`: its default came, went or changed" for name in changed]
 
 
 def equal(a: Message, b: Message) -> bool:
@@ -184,14 +187,17 @@ def differing_fields(a: Message, b: Message) -> Iterator[tuple[str, object, obje
         if not field.is_repeated:
             present = (a.HasField(field.name), b.HasField(field.name))
             if present[0] != present[1]:
-                yield field.name, *(value if there else ABSENT for value, there in zip((old, new), present, strict=True))
+                yield (
+                    field.name,
+                    *(value if there else ABSENT for value, there in zip((old, new), present, strict=True)),
+                )
             elif field.message_type is not None:
                 if not equal(old, new):
                     yield field.name, old, new
             elif repr(old) != repr(new):
                 yield field.name, old, new
             continue
-        for index, (x, y) in enumerate(zip(old, new)):  # noqa: B905: a difference in length is named below
+        for index, (x, y) in enumerate(zip(old, new, strict=False)):  # a difference in length is named below
             differs = not equal(x, y) if isinstance(x, Message) else repr(x) != repr(y)
             if differs:
                 yield f"{field.name}[{index}]", x, y

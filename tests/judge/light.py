@@ -51,7 +51,7 @@ def judge(relais: Relais, case: Case) -> tuple[list[str], list[str]]:
             return row, run.problems
         try:
             after = graphs.load(out)
-        except Exception as error:  # noqa: BLE001: the protobuf library raises its own types
+        except Exception as error:  # the protobuf library raises its own types
             return row, [f"the result cannot be read: {error}"]
         new_count, new_size = graphs.n_operators(after), graphs.size_on_disk(out)
         problems = graphs.interface_problems(before, after)

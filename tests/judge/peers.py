@@ -44,7 +44,9 @@ def command(models: Path, kinds: list[str], names: list[str]) -> int:
     n_failed = 0
     for case in find(models, kinds, names):
         before = graphs.load(case.model)
-        rows.append([str(case), "(input)", str(graphs.n_operators(before)), str(graphs.size_on_disk(case.model)), "", ""])
+        rows.append(
+            [str(case), "(input)", str(graphs.n_operators(before)), str(graphs.size_on_disk(case.model)), "", ""]
+        )
         for peer in installed:
             result = run(SCRIPTS[peer], case.model)
             if isinstance(result, str):
@@ -52,14 +54,16 @@ def command(models: Path, kinds: list[str], names: list[str]) -> int:
                 rows.append([str(case), peer, "-", "-", "-", "-"])
                 print(f"{peer} on {case}: {one_line(result)}")
                 continue
-            rows.append([
-                str(case),
-                peer,
-                str(result.n_operators),
-                str(result.n_bytes),
-                f"{result.seconds:.2f}",
-                f"{result.peak_rss / 2**20:.0f}",
-            ])
+            rows.append(
+                [
+                    str(case),
+                    peer,
+                    str(result.n_operators),
+                    str(result.n_bytes),
+                    f"{result.seconds:.2f}",
+                    f"{result.peak_rss / 2**20:.0f}",
+                ]
+            )
     print(table(["model", "optimiser", "operators", "bytes", "seconds", "peak MB"], rows))
     print(f"{len(rows) - n_failed} passed, {n_failed} failed")
     return int(not installed)
@@ -72,7 +76,9 @@ def run(script: str, model: Path) -> Result | str:
         source = f"A = {str(model)!r}; B = {str(out)!r}; C = {str(memory)!r}; {script}; {MEASURE}"
         start = time.perf_counter()
         with log.open("wb") as stream:
-            status = subprocess.run([sys.executable, "-c", source], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream).returncode
+            status = subprocess.run(
+                [sys.executable, "-c", source], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+            ).returncode
         seconds = time.perf_counter() - start
         if status != 0 or not out.exists():
             return f"exit status {status}: {log.read_text(errors='replace')[-300:]}"

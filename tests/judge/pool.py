@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -70,7 +70,7 @@ class Worker:
         self.process.start()
         theirs.close()
 
-    def ask(self, task: object, timeout: float) -> object:
+    def ask(self, task: object, timeout: float) -> Any:
         stage = "start"
         try:
             self.connection.send(task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import ml_dtypes  # noqa: F401: registers the short element types with numpy
+import ml_dtypes  # noqa: F401  # registers the short element types with numpy
 import numpy as np
 import onnx
 import onnxruntime
@@ -27,7 +27,7 @@ def run(runtime: str, model: Path, feeds: Mapping[str, Value]) -> Sequence[Value
     runner = run_onnxruntime if runtime == ONNXRUNTIME else run_reference
     try:
         return runner(model, feeds)
-    except Exception as error:  # noqa: BLE001: either runtime raises whatever its kernels raise
+    except Exception as error:  # either runtime raises whatever its kernels raise
         raise CannotRun(f"{type(error).__name__}: {error}") from error
 
 
@@ -57,4 +57,4 @@ def for_onnxruntime(value: Value) -> Value:
 
 def run_reference(model: Path, feeds: Mapping[str, Value]) -> Sequence[Value]:
     with np.errstate(all="ignore"):
-        return ReferenceEvaluator(onnx.load(model)).run(None, dict(feeds))
+        return list(ReferenceEvaluator(onnx.load(model)).run(None, dict(feeds)))

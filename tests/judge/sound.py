@@ -18,7 +18,9 @@ from judge.pool import Died
 from judge.relais import Relais
 from judge.report import Report, one_line
 
-RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
+RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
 EXACT_KEY = "judge.compare"
 """Metadata key of a model whose outputs are determined although it contains random operators."""
 CASE_SECONDS = 120.0
@@ -94,7 +96,7 @@ def judge(relais: Relais, case: Case, stage: pool.Callable[[str], None]) -> Verd
         stage("comparison of the files")
         try:
             return compare(case, out, stage)
-        except Exception as error:  # noqa: BLE001: whatever the judge trips over is this case's failure
+        except Exception as error:  # whatever the judge trips over is this case's failure
             return Verdict(Outcome.FAILURE, f"cannot judge: {type(error).__name__}: {error}")
 
 

@@ -27,7 +27,17 @@ from judge.cases import MODEL, find
 from judge.relais import Relais
 from judge.report import Report, table
 
-NAMES = ("resnet50", "inception_v1", "inception_v2", "densenet121", "squeezenet", "shufflenet", "bvlc_alexnet", "zfnet512", "vgg19")
+NAMES = (
+    "resnet50",
+    "inception_v1",
+    "inception_v2",
+    "densenet121",
+    "squeezenet",
+    "shufflenet",
+    "bvlc_alexnet",
+    "zfnet512",
+    "vgg19",
+)
 MAX_OPERATORS = {"resnet50": 123, "inception_v1": 142, "inception_v2": 164, "densenet121": 367}
 LOOKED_AT = frozenset({"Relu", "LRN", "BatchNormalization"})
 N_INPUTS = 3
@@ -68,16 +78,21 @@ def make(models: Path, folder: Path, names: list[str]) -> int:
             report.failed(f"twins/{name}", str(error))
             continue
         weak = facts["least change"] < MIN_SENSITIVITY
-        report.judged(f"twins/{name}", [f"`{facts['least node']}` can be taken out: {facts['least change']:.1f} tolerances"] if weak else [])
-        rows.append([
-            name,
-            str(facts["mutants"]),
-            f"{facts['least change']:.0f}",
-            f"{facts['least relative']:.1e}",
-            facts["least node"],
-            f"{facts['bytes'] / 2**20:.0f}",
-            f"{time.perf_counter() - start:.1f}",
-        ])
+        report.judged(
+            f"twins/{name}",
+            [f"`{facts['least node']}` can be taken out: {facts['least change']:.1f} tolerances"] if weak else [],
+        )
+        rows.append(
+            [
+                name,
+                str(facts["mutants"]),
+                f"{facts['least change']:.0f}",
+                f"{facts['least relative']:.1e}",
+                facts["least node"],
+                f"{facts['bytes'] / 2**20:.0f}",
+                f"{time.perf_counter() - start:.1f}",
+            ]
+        )
     print(table(["twin", "mutants", "least change / tolerance", "relative", "node", "MB", "seconds"], rows))
     return report.finish()
 
@@ -113,8 +128,10 @@ def judge(relais: Relais, path: Path, name: str) -> tuple[list[str], list[str]]:
             problems = graphs.interface_problems(before, after)
             if not problems:
                 inputs = [feed(before, index) for index in range(N_INPUTS)]
-                change = max(distance(old, new) for old, new in zip(outputs(path, inputs), outputs(out, inputs), strict=True))
-        except Exception as error:  # noqa: BLE001: protobuf and onnxruntime raise their own types
+                change = max(
+                    distance(old, new) for old, new in zip(outputs(path, inputs), outputs(out, inputs), strict=True)
+                )
+        except Exception as error:  # protobuf and onnxruntime raise their own types
             return row, [f"{type(error).__name__}: {error}"]
     if problems:
         return row, problems
@@ -163,7 +180,11 @@ def twin_of(light: ModelProto, logit_spread: float = LOGIT_SPREAD) -> ModelProto
     twin = ModelProto()
     twin.CopyFrom(light)
     graph = twin.graph
-    shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer if tensor.data_type == TensorProto.INT64}
+    shapes = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for tensor in graph.initializer
+        if tensor.data_type == TensorProto.INT64
+    }
     filled = {node.output[0]: node.input[0] for node in graph.node if node.op_type == "ConstantOfShape"}
     kept = [node for node in graph.node if node.op_type != "ConstantOfShape"]
     named = {name for node in kept for name in node.input}
@@ -207,7 +228,7 @@ def roles_of(nodes: list[NodeProto]) -> dict[str, str]:
     for node in reversed(nodes):
         if node.op_type in RESHAPING:
             roles.setdefault(node.input[0], roles.get(node.output[0], ""))
-        for name, role in zip(node.input, ROLES.get(node.op_type, ())):  # noqa: B905: operands may be left off
+        for name, role in zip(node.input, ROLES.get(node.op_type, ()), strict=False):  # operands may be left off
             roles.setdefault(name, role)
     return roles
 

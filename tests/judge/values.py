@@ -37,7 +37,9 @@ def feeds(case: Case, model: ModelProto) -> dict[str, Value]:
         return {value.name: made(value, case.name) for value in declared}
     if len(files) > len(declared):
         declared = list(model.graph.input)
-    return {value.name: read(path, value.type) for value, path in zip(declared, files)}  # noqa: B905: rest has defaults
+    return {
+        value.name: read(path, value.type) for value, path in zip(declared, files, strict=False)
+    }  # rest has defaults
 
 
 def read(path: Path, declared: TypeProto) -> Value:

@@ -88,7 +88,9 @@ def unknown_fields() -> list[Field]:
     """One unknown field of each wire type, a group with a nested group included."""
     inner = Field(UNKNOWN_NUMBER + 7, VARINT, varint(7)).encode()
     nested = (
-        Field(UNKNOWN_NUMBER + 6, GROUP_START, b"").encode() + inner + Field(UNKNOWN_NUMBER + 6, GROUP_END, b"").encode()
+        Field(UNKNOWN_NUMBER + 6, GROUP_START, b"").encode()
+        + inner
+        + Field(UNKNOWN_NUMBER + 6, GROUP_END, b"").encode()
     )
     group = nested + inner + Field(UNKNOWN_NUMBER + 5, GROUP_END, b"").encode()
     return [
@@ -220,7 +222,12 @@ def short_negatives(fields: list[Field], descriptor: Descriptor) -> list[Field]:
     result = []
     for field in fields:
         known = descriptor.fields_by_number.get(field.number)
-        if known is not None and known.type == FieldDescriptor.TYPE_INT32 and known.is_repeated and field.wire_type == BYTES:
+        if (
+            known is not None
+            and known.type == FieldDescriptor.TYPE_INT32
+            and known.is_repeated
+            and field.wire_type == BYTES
+        ):
             numbers = (read_varint(element.payload, 0)[0] & 0xFFFF_FFFF for element in split_packed(field, VARINT))
             field = replace(field, payload=b"".join(varint(number) for number in numbers))
         result.append(field)

@@ -16,7 +16,10 @@ OTHER = "org.example"
 def attributes_all_kinds() -> ModelProto:
     """All of them on an operator that nobody knows, with documentation, extreme numbers and empty lists."""
     body = graph([node("Abs", ["x"], ["b"])], [], [tensor("b")], name="body")
-    types = [helper.make_tensor_type_proto(FLOAT, ["n", 3]), helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))]
+    types = [
+        helper.make_tensor_type_proto(FLOAT, ["n", 3]),
+        helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None)),
+    ]
     everything = node(
         "Everything",
         ["x"],
@@ -59,7 +62,11 @@ def attributes_of_constant() -> list[Made]:
     for name, value in forms.items():
         element = TensorProto.STRING if "string" in name else TensorProto.INT64 if "int" in name else FLOAT
         shape = {"value": (2, 2)}.get(name, (len(value),) if name.endswith("s") else ())  # type: ignore[arg-type]
-        top = graph([node("Constant", [], ["c"], **{name: value}), node("Identity", ["c"], ["y"])], [], [tensor("y", element, shape)])
+        top = graph(
+            [node("Constant", [], ["c"], **{name: value}), node("Identity", ["c"], ["y"])],
+            [],
+            [tensor("y", element, shape)],
+        )
         result.append(made(f"attributes_of_constant_{name}", model(top)))
     return result
 
@@ -89,6 +96,11 @@ def attributes_constant_of_shape() -> list[Made]:
     result = []
     for name, (shape, value, element) in cases.items():
         attributes = {} if value is None else {"value": value}
-        top = graph([node("ConstantOfShape", ["s"], ["c"], **attributes), node("Identity", ["c"], ["y"])], [], [tensor("y", element, shape)], [constant("s", shape, int)])
+        top = graph(
+            [node("ConstantOfShape", ["s"], ["c"], **attributes), node("Identity", ["c"], ["y"])],
+            [],
+            [tensor("y", element, shape)],
+            [constant("s", shape, int)],
+        )
         result.append(made(f"attributes_constant_of_shape_{name}", model(top)))
     return result

@@ -23,7 +23,7 @@ def type_name(element: int) -> str:
 def typed(element: int) -> TensorProto:
     """In the field for this type."""
     if element == TensorProto.STRING:
-        return helper.make_tensor("w", element, [N_VALUES], ["", "a", "ß", "\0", "long" * 20])
+        return strings("", "a", "ß", "\0", "long" * 20)
     if element == TensorProto.BOOL:
         return helper.make_tensor("w", element, [N_VALUES], [True, False, True, True, False])
     signed = not type_name(element).startswith("uint") and element != TensorProto.FLOAT8E8M0
@@ -31,6 +31,11 @@ def typed(element: int) -> TensorProto:
     if element == TensorProto.FLOAT8E8M0:
         numbers = [1, 2, 4, 8, 16]
     return helper.make_tensor("w", element, [N_VALUES], numbers)
+
+
+def strings(*values: str | bytes) -> TensorProto:
+    encoded = [value.encode() if isinstance(value, str) else value for value in values]
+    return TensorProto(name="w", dims=[len(values)], data_type=TensorProto.STRING, string_data=encoded)
 
 
 def holder(initializer: TensorProto, element: int) -> onnx.ModelProto:
@@ -56,8 +61,7 @@ def elements_raw() -> Iterator[Made]:
 @MODELS.add
 def elements_bytes() -> Iterator[Made]:
     """Strings that are not text."""
-    tangled = helper.make_tensor("w", TensorProto.STRING, [2], [b"\xff\x00", b"\xc3"])
-    yield made("elements_bytes", holder(tangled, TensorProto.STRING))
+    yield made("elements_bytes", holder(strings(b"\xff\x00", b"\xc3"), TensorProto.STRING))
 
 
 @MODELS.add
@@ -74,4 +78,6 @@ def elements_shapes() -> Iterator[Made]:
 def elements_special_floats() -> Iterator[Made]:
     """Values that arithmetic would not keep: a NaN with a payload, negative zero, the smallest number."""
     bits = np.array([0x7FC0_1234, 0xFF80_0000, 0x8000_0000, 0x0000_0001, 0x7F7F_FFFF], dtype=np.uint32)
-    yield made("elements_special_floats", holder(numpy_helper.from_array(bits.view(np.float32), "w"), TensorProto.FLOAT))
+    yield made(
+        "elements_special_floats", holder(numpy_helper.from_array(bits.view(np.float32), "w"), TensorProto.FLOAT)
+    )

@@ -48,8 +48,18 @@ def external_shared_file() -> Made:
 @MODELS.add
 def external_in_subgraph() -> Made:
     """An initializer of a branch, and the tensor of a `Constant` node."""
-    then = graph([node("Add", ["x", "w"], ["t"])], [], [tensor("t", shape=None)], [outside("w", (3,), location="w.bin", offset=0, length=12)], "then")
+    then = graph(
+        [node("Add", ["x", "w"], ["t"])],
+        [],
+        [tensor("t", shape=None)],
+        [outside("w", (3,), location="w.bin", offset=0, length=12)],
+        "then",
+    )
     fixed = node("Constant", [], ["c2"], value=outside("", (3,), location="w.bin", offset=12, length=12))
     otherwise = graph([fixed, node("Mul", ["x", "c2"], ["e"])], [], [tensor("e", shape=None)], name="else")
-    top = graph([node("If", ["c"], ["y"], then_branch=then, else_branch=otherwise)], [tensor("x"), tensor("c", BOOL, ())], [tensor("y")])
+    top = graph(
+        [node("If", ["c"], ["y"], then_branch=then, else_branch=otherwise)],
+        [tensor("x"), tensor("c", BOOL, ())],
+        [tensor("y")],
+    )
     return made("external_in_subgraph", model(top), files={"w.bin": floats(5, 6)})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import onnx
 from onnx import AttributeProto, FunctionProto, ModelProto, helper
 
@@ -11,7 +13,9 @@ MODELS = Registry()
 DOMAIN = "judge.functions"
 
 
-def referring(op: str, inputs: list[str], outputs: list[str], **references: tuple[str, int]) -> onnx.NodeProto:
+def referring(
+    op: str, inputs: list[str], outputs: list[str], **references: tuple[str, AttributeProto.AttributeType]
+) -> onnx.NodeProto:
     """A node whose attributes take their values from attributes of the function."""
     result = node(op, inputs, outputs)
     for name, (source, kind) in references.items():
@@ -19,17 +23,19 @@ def referring(op: str, inputs: list[str], outputs: list[str], **references: tupl
     return result
 
 
-def function(name: str, inputs: list[str], outputs: list[str], nodes: list[onnx.NodeProto], **rest: object) -> FunctionProto:
+def function(
+    name: str, inputs: list[str], outputs: list[str], nodes: list[onnx.NodeProto], **rest: Any
+) -> FunctionProto:
     opsets = rest.pop("opsets", [opset()])
     overload = rest.pop("overload", "")
-    result = helper.make_function(DOMAIN, name, inputs, outputs, nodes, opsets, **rest)  # type: ignore[arg-type]
+    result = helper.make_function(DOMAIN, name, inputs, outputs, nodes, opsets, **rest)
     if overload:
         result.overload = overload
     return result
 
 
-def calling(nodes: list[onnx.NodeProto], functions: list[FunctionProto], **rest: object) -> ModelProto:
-    top = graph(nodes, [tensor("x")], [tensor("y")], **rest)  # type: ignore[arg-type]
+def calling(nodes: list[onnx.NodeProto], functions: list[FunctionProto], **rest: Any) -> ModelProto:
+    top = graph(nodes, [tensor("x")], [tensor("y")], **rest)
     result = model(top, [opset(), opset(1, DOMAIN)])
     result.functions.extend(functions)
     return result
@@ -39,8 +45,16 @@ def calling(nodes: list[onnx.NodeProto], functions: list[FunctionProto], **rest:
 def functions_nested() -> ModelProto:
     """The outermost is written first, so a caller precedes what it calls; one is called twice, one never."""
     own = [opset(), opset(1, DOMAIN)]
-    outer = function("Outer", ["a"], ["b"], [node("Middle", ["a"], ["m"], domain=DOMAIN), node("Middle", ["m"], ["b"], domain=DOMAIN)], opsets=own)
-    middle = function("Middle", ["a"], ["b"], [node("Inner", ["a"], ["m"], domain=DOMAIN), node("Neg", ["m"], ["b"])], opsets=own)
+    outer = function(
+        "Outer",
+        ["a"],
+        ["b"],
+        [node("Middle", ["a"], ["m"], domain=DOMAIN), node("Middle", ["m"], ["b"], domain=DOMAIN)],
+        opsets=own,
+    )
+    middle = function(
+        "Middle", ["a"], ["b"], [node("Inner", ["a"], ["m"], domain=DOMAIN), node("Neg", ["m"], ["b"])], opsets=own
+    )
     inner = function("Inner", ["a"], ["b"], [node("Abs", ["a"], ["m"]), node("Add", ["m", "a"], ["b"])])
     unused = function("Unused", ["a"], ["b"], [node("Exp", ["a"], ["b"])])
     return calling([node("Outer", ["x"], ["y"], domain=DOMAIN)], [outer, middle, inner, unused])
@@ -54,12 +68,20 @@ def functions_attributes() -> ModelProto:
         "Leaky",
         ["a"],
         ["b"],
-        [referring("LeakyRelu", ["a"], ["m"], alpha=("slope", AttributeProto.FLOAT)), referring("Softmax", ["m"], ["b"], axis=("axis", AttributeProto.INT))],
+        [
+            referring("LeakyRelu", ["a"], ["m"], alpha=("slope", AttributeProto.FLOAT)),
+            referring("Softmax", ["m"], ["b"], axis=("axis", AttributeProto.INT)),
+        ],
         attributes=["slope"],
         attribute_protos=[helper.make_attribute("axis", 0)],
     )
     passing = function(
-        "Passing", ["a"], ["b"], [referring("Leaky", ["a"], ["b"], slope=("steep", AttributeProto.FLOAT))], attributes=["steep"], opsets=own
+        "Passing",
+        ["a"],
+        ["b"],
+        [referring("Leaky", ["a"], ["b"], slope=("steep", AttributeProto.FLOAT))],
+        attributes=["steep"],
+        opsets=own,
     )
     passing.node[0].domain = DOMAIN
     calls = [
@@ -73,7 +95,12 @@ def functions_attributes() -> ModelProto:
 @MODELS.add
 def functions_attribute_in_subgraph() -> ModelProto:
     """A branch inside a function refers to an attribute of the function and captures its input."""
-    then = graph([referring("LeakyRelu", ["a"], ["t"], alpha=("slope", AttributeProto.FLOAT))], [], [tensor("t", shape=None)], name="then")
+    then = graph(
+        [referring("LeakyRelu", ["a"], ["t"], alpha=("slope", AttributeProto.FLOAT))],
+        [],
+        [tensor("t", shape=None)],
+        name="then",
+    )
     otherwise = graph([node("Neg", ["a"], ["e"])], [], [tensor("e", shape=None)], name="else")
     body = [
         node("ReduceSum", ["a"], ["s"], keepdims=0),
@@ -82,7 +109,13 @@ def functions_attribute_in_subgraph() -> ModelProto:
         node("If", ["positive"], ["b"], then_branch=then, else_branch=otherwise),
     ]
     chosen = function("Chosen", ["a"], ["b"], body, attributes=["slope"])
-    return calling([node("Chosen", ["x"], ["p"], domain=DOMAIN, slope=0.5), node("Chosen", ["p"], ["y"], domain=DOMAIN, slope=2.0)], [chosen])
+    return calling(
+        [
+            node("Chosen", ["x"], ["p"], domain=DOMAIN, slope=0.5),
+            node("Chosen", ["p"], ["y"], domain=DOMAIN, slope=2.0),
+        ],
+        [chosen],
+    )
 
 
 @MODELS.add
@@ -99,7 +132,11 @@ def functions_overload() -> ModelProto:
 def functions_other_opset() -> ModelProto:
     """The function imports an older operator set: `Softmax` meant something else before 13."""
     old = function("OldSoftmax", ["a"], ["b"], [node("Softmax", ["a"], ["b"])], opsets=[opset(11)])
-    top = graph([node("OldSoftmax", ["x"], ["m"], domain=DOMAIN), node("Softmax", ["m"], ["y"])], [tensor("x", shape=(2, 3, 4))], [tensor("y", shape=(2, 3, 4))])
+    top = graph(
+        [node("OldSoftmax", ["x"], ["m"], domain=DOMAIN), node("Softmax", ["m"], ["y"])],
+        [tensor("x", shape=(2, 3, 4))],
+        [tensor("y", shape=(2, 3, 4))],
+    )
     result = model(top, [opset(13), opset(1, DOMAIN)])
     result.functions.append(old)
     return result
@@ -108,7 +145,12 @@ def functions_other_opset() -> ModelProto:
 @MODELS.add
 def functions_absent_operands() -> ModelProto:
     """Calls that leave out an input in the middle, and an output."""
-    clip = function("Bounded", ["a", "low", "high"], ["b", "c"], [node("Clip", ["a", "low", "high"], ["b"]), node("Neg", ["b"], ["c"])])
+    clip = function(
+        "Bounded",
+        ["a", "low", "high"],
+        ["b", "c"],
+        [node("Clip", ["a", "low", "high"], ["b"]), node("Neg", ["b"], ["c"])],
+    )
     calls = [
         node("Bounded", ["x", "", "one"], ["p"], domain=DOMAIN),
         node("Bounded", ["p", "low", ""], ["", "q"], domain=DOMAIN),
@@ -120,14 +162,21 @@ def functions_absent_operands() -> ModelProto:
 @MODELS.add
 def functions_trailing_operands() -> ModelProto:
     """A call with fewer inputs and outputs than the function has."""
-    clip = function("Bounded", ["a", "low", "high"], ["b", "c"], [node("Clip", ["a", "low", "high"], ["b"]), node("Neg", ["b"], ["c"])])
+    clip = function(
+        "Bounded",
+        ["a", "low", "high"],
+        ["b", "c"],
+        [node("Clip", ["a", "low", "high"], ["b"]), node("Neg", ["b"], ["c"])],
+    )
     return calling([node("Bounded", ["x", "low"], ["y"], domain=DOMAIN)], [clip], initializers=[constant("low", -0.5)])
 
 
 @MODELS.add
 def functions_passing_through() -> ModelProto:
     """An output that is an input, two outputs that are one value, an unused input."""
-    both = function("Both", ["a", "unused"], ["a", "b", "b2"], [node("Neg", ["a"], ["b"]), node("Identity", ["b"], ["b2"])])
+    both = function(
+        "Both", ["a", "unused"], ["a", "b", "b2"], [node("Neg", ["a"], ["b"]), node("Identity", ["b"], ["b2"])]
+    )
     calls = [node("Both", ["x", "x"], ["p", "q", "r"], domain=DOMAIN), node("Sum", ["p", "q", "r"], ["y"])]
     return calling(calls, [both])
 
@@ -135,7 +184,9 @@ def functions_passing_through() -> ModelProto:
 @MODELS.add
 def functions_described() -> ModelProto:
     """Documentation, metadata and value information inside functions; names that are the same inside and outside."""
-    inner = function("Described", ["x"], ["y"], [node("Abs", ["x"], ["m"], name="n"), node("Sqrt", ["m"], ["y"], name="n")])
+    inner = function(
+        "Described", ["x"], ["y"], [node("Abs", ["x"], ["m"], name="n"), node("Sqrt", ["m"], ["y"], name="n")]
+    )
     inner.doc_string = "Square root of the absolute value."
     inner.metadata_props.add(key="origin", value="judge")
     inner.node[0].metadata_props.add(key="origin", value="node")
@@ -153,4 +204,6 @@ def functions_in_subgraphs() -> ModelProto:
         [tensor("go_on", onnx.TensorProto.BOOL, ()), tensor("next")],
         name="body",
     )
-    return calling([node("Loop", ["trips", "", "x"], ["y"], body=body)], [step], initializers=[constant("trips", 3, dtype=int)])
+    return calling(
+        [node("Loop", ["trips", "", "x"], ["y"], body=body)], [step], initializers=[constant("trips", 3, dtype=int)]
+    )

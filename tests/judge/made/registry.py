@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
 
 from judge import values
 from judge.cases import MODEL
@@ -39,6 +49,7 @@ class Made:
 
 
 Built = ModelProto | Made | Iterable[Made]
+Maker = TypeVar("Maker", bound=Callable[[], Built])
 
 
 class Registry:
@@ -47,7 +58,7 @@ class Registry:
     def __init__(self) -> None:
         self._makers: list[Callable[[], Built]] = []
 
-    def add(self, maker: Callable[[], Built]) -> Callable[[], Built]:
+    def add(self, maker: Maker) -> Maker:
         """Decorator: the function's name is the model's name, unless it gives `Made` models with their own."""
         self._makers.append(maker)
         return maker
@@ -99,4 +110,5 @@ def model(top: GraphProto, opsets: Sequence[OperatorSetIdProto] = (), ir_version
     return result
 
 
-node = helper.make_node
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> NodeProto:
+    return helper.make_node(op, inputs, outputs, **attributes)

@@ -24,7 +24,9 @@ def subgraphs_three_deep() -> ModelProto:
         node("Add", ["t3", "then_weight"], ["then_out"]),
     ]
     then = graph(inner, [], [tensor("then_out", shape=(3,))], [constant("then_weight", [1, 0, 1])], "then")
-    otherwise = graph([node("Sub", ["state", "global"], ["else_out"])], [], [tensor("else_out", shape=(3,))], name="else")
+    otherwise = graph(
+        [node("Sub", ["state", "global"], ["else_out"])], [], [tensor("else_out", shape=(3,))], name="else"
+    )
     loop = graph(
         [
             node("Mod", ["index", "two"], ["odd"]),
@@ -38,21 +40,39 @@ def subgraphs_three_deep() -> ModelProto:
         "loop",
     )
     scan = graph(
-        [node("Loop", ["trips", "", "carried"], ["looped"], body=loop), node("Add", ["looped", "row"], ["carry"]), node("Neg", ["carry"], ["line"])],
+        [
+            node("Loop", ["trips", "", "carried"], ["looped"], body=loop),
+            node("Add", ["looped", "row"], ["carry"]),
+            node("Neg", ["carry"], ["line"]),
+        ],
         [tensor("carried", shape=(3,)), tensor("row", shape=(3,))],
         [tensor("carry", shape=(3,)), tensor("line", shape=(3,))],
         name="scan",
     )
-    nodes = [node("Abs", ["start"], ["global"]), node("Scan", ["start", "x"], ["last", "y"], body=scan, num_scan_inputs=1)]
+    nodes = [
+        node("Abs", ["start"], ["global"]),
+        node("Scan", ["start", "x"], ["last", "y"], body=scan, num_scan_inputs=1),
+    ]
     weights = [constant("outer_weight", [1, 2, 3]), constant("trips", 4, int)]
-    return model(graph(nodes, [tensor("start", shape=(3,)), tensor("x", shape=(5, 3))], [tensor("last", shape=(3,)), tensor("y", shape=(5, 3))], weights))
+    return model(
+        graph(
+            nodes,
+            [tensor("start", shape=(3,)), tensor("x", shape=(5, 3))],
+            [tensor("last", shape=(3,)), tensor("y", shape=(5, 3))],
+            weights,
+        )
+    )
 
 
 @MODELS.add
 def subgraphs_shadow_free_reuse() -> ModelProto:
     """Both branches use the same inner names, which is allowed; a value is used only inside a branch."""
-    then = graph([node("Exp", ["only_inside"], ["t"]), node("Neg", ["t"], ["o"])], [], [tensor("o", shape=None)], name="then")
-    otherwise = graph([node("Abs", ["x"], ["t"]), node("Sqrt", ["t"], ["o"])], [], [tensor("o", shape=None)], name="else")
+    then = graph(
+        [node("Exp", ["only_inside"], ["t"]), node("Neg", ["t"], ["o"])], [], [tensor("o", shape=None)], name="then"
+    )
+    otherwise = graph(
+        [node("Abs", ["x"], ["t"]), node("Sqrt", ["t"], ["o"])], [], [tensor("o", shape=None)], name="else"
+    )
     nodes = [node("Tanh", ["x"], ["only_inside"]), node("If", ["c"], ["y"], then_branch=then, else_branch=otherwise)]
     return model(graph(nodes, [tensor("x"), tensor("c", BOOL, ())], [tensor("y")]))
 
@@ -60,8 +80,12 @@ def subgraphs_shadow_free_reuse() -> ModelProto:
 @MODELS.add
 def subgraphs_constant_condition() -> ModelProto:
     """The branch taken is known; it captures, and one of its outputs is a captured value itself."""
-    then = graph([node("Neg", ["x"], ["t1"]), node("Identity", ["a"], ["t2"])], [], [tensor("t1"), tensor("t2")], name="then")
-    otherwise = graph([node("Exp", ["x"], ["e1"]), node("Sqrt", ["a"], ["e2"])], [], [tensor("e1"), tensor("e2")], name="else")
+    then = graph(
+        [node("Neg", ["x"], ["t1"]), node("Identity", ["a"], ["t2"])], [], [tensor("t1"), tensor("t2")], name="then"
+    )
+    otherwise = graph(
+        [node("Exp", ["x"], ["e1"]), node("Sqrt", ["a"], ["e2"])], [], [tensor("e1"), tensor("e2")], name="else"
+    )
     nodes = [node("Abs", ["x"], ["a"]), node("If", ["c"], ["y", "z"], then_branch=then, else_branch=otherwise)]
     return model(graph(nodes, [tensor("x")], [tensor("y"), tensor("z")], [constant("c", True, bool)]))
 
@@ -90,7 +114,9 @@ def subgraphs_empty_trip() -> ModelProto:
         name="body",
     )
     nodes = [node("Loop", ["trips", "", "x"], ["y", "lines"], body=body)]
-    return model(graph(nodes, [tensor("x")], [tensor("y"), tensor("lines", shape=("n", 2, 3))], [constant("trips", 0, int)]))
+    return model(
+        graph(nodes, [tensor("x")], [tensor("y"), tensor("lines", shape=("n", 2, 3))], [constant("trips", 0, int)])
+    )
 
 
 @MODELS.add

@@ -59,15 +59,34 @@ def trap_unit_elements() -> Iterator[Made]:
 @MODELS.add
 def trap_unit_element_broadcasts() -> ModelProto:
     """One times x, where the one is larger than x."""
-    return model(graph([node("Mul", ["x", "ones"], ["y"])], [tensor("x", shape=(1, 3))], [tensor("y", shape=(4, 3))], [constant("ones", np.ones((4, 1)))]))
+    return model(
+        graph(
+            [node("Mul", ["x", "ones"], ["y"])],
+            [tensor("x", shape=(1, 3))],
+            [tensor("y", shape=(4, 3))],
+            [constant("ones", np.ones((4, 1)))],
+        )
+    )
 
 
 @MODELS.add
 def trap_slice_of_shape() -> Iterator[Made]:
     """`Shape` with start and end, backwards included."""
-    for index, bounds in enumerate(({"start": 1}, {"end": -1}, {"start": -2}, {"start": 1, "end": 2}, {"start": 3, "end": 1}, {"start": -9, "end": 9})):
+    for index, bounds in enumerate(
+        (
+            {"start": 1},
+            {"end": -1},
+            {"start": -2},
+            {"start": 1, "end": 2},
+            {"start": 3, "end": 1},
+            {"start": -9, "end": 9},
+        )
+    ):
         nodes = [node("Shape", ["x"], ["y"], **bounds)]
-        yield made(f"trap_slice_of_shape_{index}", model(graph(nodes, [tensor("x", shape=(2, 3, 4, 5))], [tensor("y", INT64, ("n",))])))
+        yield made(
+            f"trap_slice_of_shape_{index}",
+            model(graph(nodes, [tensor("x", shape=(2, 3, 4, 5))], [tensor("y", INT64, ("n",))])),
+        )
 
 
 @MODELS.add
@@ -90,7 +109,12 @@ def trap_reshape_allowzero() -> Made:
 def trap_pad_then_pool() -> Made:
     """Zero padding before a maximum pool is not its own padding, which is minus infinity."""
     nodes = [node("Pad", ["x", "pads"], ["p"]), node("MaxPool", ["p"], ["y"], kernel_shape=[2, 2])]
-    top = graph(nodes, [tensor("x", shape=(1, 1, 3, 3))], [tensor("y", shape=(1, 1, 4, 4))], [constant("pads", [0, 0, 1, 1, 0, 0, 1, 1], int)])
+    top = graph(
+        nodes,
+        [tensor("x", shape=(1, 1, 3, 3))],
+        [tensor("y", shape=(1, 1, 4, 4))],
+        [constant("pads", [0, 0, 1, 1, 0, 0, 1, 1], int)],
+    )
     return made("trap_pad_then_pool", model(top), np.full((1, 1, 3, 3), -1.0, dtype=np.float32))
 
 
@@ -105,7 +129,12 @@ def trap_argmax_of_sqrt() -> Made:
 @MODELS.add
 def trap_cast_chain() -> Made:
     """Casts that lose something on the way."""
-    nodes = [node("Cast", ["x"], ["i"], to=INT64), node("Cast", ["i"], ["f"], to=FLOAT), node("Cast", ["f"], ["h"], to=10), node("Cast", ["h"], ["y"], to=FLOAT)]
+    nodes = [
+        node("Cast", ["x"], ["i"], to=INT64),
+        node("Cast", ["i"], ["f"], to=FLOAT),
+        node("Cast", ["f"], ["h"], to=10),
+        node("Cast", ["h"], ["y"], to=FLOAT),
+    ]
     top = graph(nodes, [tensor("x")], [tensor("y")])
     return made("trap_cast_chain", model(top), np.array([[1.7, -1.7, 0.3], [2049.0, 5.5, -0.5]], dtype=np.float32))
 
@@ -141,7 +170,10 @@ def trap_shared_conv_weight() -> ModelProto:
 @MODELS.add
 def trap_training_batch_norm() -> ModelProto:
     """In training mode the statistics are those of the batch."""
-    weights = [constant(name, values) for name, values in (("scale", [1, 2, 3]), ("bias", [0, 1, 0]), ("mean", [1, 1, 1]), ("var", [2, 2, 2]))]
+    weights = [
+        constant(name, values)
+        for name, values in (("scale", [1, 2, 3]), ("bias", [0, 1, 0]), ("mean", [1, 1, 1]), ("var", [2, 2, 2]))
+    ]
     nodes = [node("BatchNormalization", ["x", "scale", "bias", "mean", "var"], ["y", "m", "v"], training_mode=1)]
     outputs = [tensor("y", shape=(4, 3)), tensor("m", shape=(3,)), tensor("v", shape=(3,))]
     return model(graph(nodes, [tensor("x", shape=(4, 3))], outputs, weights))
@@ -152,7 +184,9 @@ def trap_same_operator_other_domain() -> ModelProto:
     """Equal but for the domain: not a common subexpression."""
     nodes = [node("Abs", ["x"], ["a"]), node("Abs", ["x"], ["b"], domain="org.example"), node("Add", ["a", "b"], ["y"])]
     result = model(graph(nodes, [tensor("x")], [tensor("y")]), [opset(), opset(1, "org.example")])
-    result.functions.append(helper.make_function("org.example", "Abs", ["a"], ["b"], [node("Neg", ["a"], ["b"])], [opset()]))
+    result.functions.append(
+        helper.make_function("org.example", "Abs", ["a"], ["b"], [node("Neg", ["a"], ["b"])], [opset()])
+    )
     return result
 
 
@@ -160,8 +194,16 @@ def trap_same_operator_other_domain() -> ModelProto:
 def trap_equal_but_for_type() -> ModelProto:
     """Constants with equal bytes and different types or shapes; nodes equal but for an attribute."""
     weights = [constant("i", [1, 1], np.int32), constant("f", [1.4e-45, 1.4e-45]), constant("row", [[1, 1]], np.int32)]
-    nodes = [node("Cast", ["i"], ["fi"], to=FLOAT), node("Cast", ["row"], ["fr"], to=FLOAT), node("Sum", ["fi", "f", "fr", "x"], ["s"])]
-    nodes += [node("Softmax", ["s"], ["s0"], axis=0), node("Softmax", ["s"], ["s1"], axis=1), node("Sub", ["s0", "s1"], ["y"])]
+    nodes = [
+        node("Cast", ["i"], ["fi"], to=FLOAT),
+        node("Cast", ["row"], ["fr"], to=FLOAT),
+        node("Sum", ["fi", "f", "fr", "x"], ["s"]),
+    ]
+    nodes += [
+        node("Softmax", ["s"], ["s0"], axis=0),
+        node("Softmax", ["s"], ["s1"], axis=1),
+        node("Sub", ["s0", "s1"], ["y"]),
+    ]
     return model(graph(nodes, [tensor("x", shape=(2, 2))], [tensor("y", shape=(2, 2))], weights))
 
 
@@ -169,7 +211,14 @@ def trap_equal_but_for_type() -> ModelProto:
 def trap_large_fold() -> ModelProto:
     """Computed in advance, the constant would be four megabytes."""
     nodes = [node("Expand", ["w", "shape"], ["a"]), node("Add", ["x", "a"], ["y"])]
-    return model(graph(nodes, [tensor("x", shape=(1,))], [tensor("y", shape=(1024, 1024))], [constant("w", [[1.0]]), constant("shape", [1024, 1024], int)]))
+    return model(
+        graph(
+            nodes,
+            [tensor("x", shape=(1,))],
+            [tensor("y", shape=(1024, 1024))],
+            [constant("w", [[1.0]]), constant("shape", [1024, 1024], int)],
+        )
+    )
 
 
 @MODELS.add
@@ -177,7 +226,11 @@ def trap_integer_overflow() -> Made:
     """Integer arithmetic wraps; division and remainder round as the operators say."""
     nodes = [node("Mul", ["w", "w"], ["a"]), node("Div", ["v", "three"], ["b"]), node("Mod", ["v", "three"], ["c"])]
     nodes += [node("Add", ["a", "b"], ["d"]), node("Add", ["d", "c"], ["e"]), node("Add", ["e", "x"], ["y"])]
-    weights = [constant("w", [2**31 - 1, -(2**31)], np.int32), constant("v", [-7, 7], np.int32), constant("three", [3, -3], np.int32)]
+    weights = [
+        constant("w", [2**31 - 1, -(2**31)], np.int32),
+        constant("v", [-7, 7], np.int32),
+        constant("three", [3, -3], np.int32),
+    ]
     return made("trap_integer_overflow", model(graph(nodes, [tensor("x", 6, (2,))], [tensor("y", 6, (2,))], weights)))
 
 
@@ -185,4 +238,8 @@ def trap_integer_overflow() -> Made:
 def trap_empty_concat() -> ModelProto:
     """One operand has no elements, which does not make the concatenation a no-op on the other axes."""
     weights = [constant("e", np.zeros((0, 3)))]
-    return model(graph([node("Concat", ["e", "x", "e", "x"], ["y"], axis=0)], [tensor("x")], [tensor("y", shape=(4, 3))], weights))
+    return model(
+        graph(
+            [node("Concat", ["e", "x", "e", "x"], ["y"], axis=0)], [tensor("x")], [tensor("y", shape=(4, 3))], weights
+        )
+    )

@@ -10,7 +10,9 @@ from judge.made.registry import Made, Registry, constant, graph, made, model, no
 
 MODELS = Registry()
 FIRST_BROADCASTING_OPSET = 7
-IR_OF_OPSET = {version: ir for (domain, version), ir in onnx.helper.OP_SET_ID_VERSION_MAP.items() if domain == "ai.onnx"}
+IR_OF_OPSET = {
+    version: ir for (domain, version), ir in onnx.helper.OP_SET_ID_VERSION_MAP.items() if domain == "ai.onnx"
+}
 FIRST_IR_WITH_OPSETS = 3
 
 
@@ -31,7 +33,12 @@ def ir_versions() -> Iterator[Made]:
     """Before version 3 a file names no operator set; then the first is meant."""
     for version in range(1, onnx.IR_VERSION + 1):
         inputs = [tensor("x"), tensor("w", shape=(2, 3))] if version < 4 else [tensor("x")]
-        top = graph([node("Add", ["x", "w"], ["a"]), node("Identity", ["a"], ["y"])], inputs, [tensor("y")], [constant("w", [[1, 2, 3]] * 2)])
+        top = graph(
+            [node("Add", ["x", "w"], ["a"]), node("Identity", ["a"], ["y"])],
+            inputs,
+            [tensor("y")],
+            [constant("w", [[1, 2, 3]] * 2)],
+        )
         result = model(top, [opset(8)], version)
         if version < FIRST_IR_WITH_OPSETS:
             del result.opset_import[:]

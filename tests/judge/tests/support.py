@@ -23,7 +23,12 @@ FAKE = Path(__file__).with_name("fake.py")
 
 def small_model() -> ModelProto:
     """Two outputs, a weight, a symbolic dimension, a documentation."""
-    nodes = [node("Add", ["x", "w"], ["a"]), node("Abs", ["x"], ["b"]), node("Relu", ["a"], ["y"]), node("Sub", ["y", "b"], ["z"])]
+    nodes = [
+        node("Add", ["x", "w"], ["a"]),
+        node("Abs", ["x"], ["b"]),
+        node("Relu", ["a"], ["y"]),
+        node("Sub", ["y", "b"], ["z"]),
+    ]
     ends = [tensor(name, shape=("n", 3)) for name in ("y", "z")]
     result = model(graph(nodes, [tensor("x", shape=("n", 3))], ends, [constant("w", [0.5, -0.5, 0.25])]))
     result.graph.doc_string = "documentation"

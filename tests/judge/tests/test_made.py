@@ -44,7 +44,14 @@ class MadeTest(unittest.TestCase):
             parsed = ModelProto.FromString(wire.rewritten(data, ModelProto.DESCRIPTOR, rewrite, pad))
             everything = parsed.graph.node[0]
             tensor = next(attribute.t for attribute in everything.attribute if attribute.name == "t")
-            for message in (parsed, parsed.graph, everything, everything.attribute[0], tensor, parsed.graph.input[0].type):
+            for message in (
+                parsed,
+                parsed.graph,
+                everything,
+                everything.attribute[0],
+                tensor,
+                parsed.graph.input[0].type,
+            ):
                 plain = type(message)()
                 plain.CopyFrom(message)
                 plain.DiscardUnknownFields()

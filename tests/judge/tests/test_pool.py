@@ -25,7 +25,8 @@ class PoolTest(unittest.TestCase):
         results = {done.task: done.result for done in pool.run(work, tasks, 2, 2.0)}
         self.assertEqual({task: results[task] for task in "abc"}, {"a": "A", "b": "B", "c": "C"})
         aborted, hung = results["abort"], results["hang"]
-        assert isinstance(aborted, pool.Died) and isinstance(hung, pool.Died)
+        assert isinstance(aborted, pool.Died)
+        assert isinstance(hung, pool.Died)
         self.assertEqual((aborted.why, aborted.stage), ("the process ended with status -6", "working on abort"))
         self.assertEqual((hung.why, hung.stage), ("no answer within 2 s", "working on hang"))
 

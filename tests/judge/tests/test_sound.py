@@ -49,7 +49,9 @@ class SoundTest(JudgeTest):
         self.assertIn("still running", verdict.detail)
 
     def test_catches_a_missing_binary(self) -> None:
-        self.assert_fails("cannot start", "sound", *options(relais=self.folder / "none", models=self.models, kind="made"))
+        self.assert_fails(
+            "cannot start", "sound", *options(relais=self.folder / "none", models=self.models, kind="made")
+        )
 
     def test_no_case_is_a_failure(self) -> None:
         status, output = self.judged("sound", *options(relais=self.fake("copy"), models=self.models, kind="none"))
@@ -57,22 +59,37 @@ class SoundTest(JudgeTest):
         self.assertIn("0 passed, 0 failed", output)
 
     def test_random_outputs_are_compared_by_shape(self) -> None:
-        random = model(graph([node("RandomNormalLike", ["x"], ["r"]), node("Add", ["r", "x"], ["y"])], [tensor("x")], [tensor("y")]))
+        random = model(
+            graph(
+                [node("RandomNormalLike", ["x"], ["r"]), node("Add", ["r", "x"], ["y"])], [tensor("x")], [tensor("y")]
+            )
+        )
         self.assertFalse(sound.is_determined(random))
         made("random", random).write(self.models / "random" / "random")
         self.assert_passes("sound", *options(relais=self.fake("copy"), models=self.models, kind="random", jobs=1))
 
     def test_a_changed_default_is_caught(self) -> None:
-        top = graph([node("Relu", ["w"], ["r"]), node("Add", ["x", "r"], ["y"])], [tensor("x"), tensor("w", FLOAT, (3,))], [tensor("y")], [constant("w", [1, 2, 3])])
+        top = graph(
+            [node("Relu", ["w"], ["r"]), node("Add", ["x", "r"], ["y"])],
+            [tensor("x"), tensor("w", FLOAT, (3,))],
+            [tensor("y")],
+            [constant("w", [1, 2, 3])],
+        )
         made("default", model(top)).write(self.models / "default" / "default")
-        self.assert_fails("`w`: its default came, went or changed", "sound", *options(relais=self.fake("nudge_weight"), models=self.models, kind="default"))
+        self.assert_fails(
+            "`w`: its default came, went or changed",
+            "sound",
+            *options(relais=self.fake("nudge_weight"), models=self.models, kind="default"),
+        )
 
     def test_what_nothing_runs_is_told_apart(self) -> None:
         top = graph([node("Strange", ["x"], ["y"], domain="org.example")], [tensor("x")], [tensor("y")])
         made("strange", model(top)).write(self.models / "strange" / "strange")
         same = self.assert_passes("sound", *options(relais=self.fake("copy"), models=self.models, kind="strange"))
         self.assertIn("1 identical, 0 not judged", same)
-        output = self.assert_passes("sound", *options(relais=self.fake("grow_graph"), models=self.models, kind="strange"))
+        output = self.assert_passes(
+            "sound", *options(relais=self.fake("grow_graph"), models=self.models, kind="strange")
+        )
         self.assertIn("0 identical, 1 not judged", output)
 
 

@@ -15,7 +15,11 @@ QUICK = "squeezenet"
 
 class TwinsTest(JudgeTest):
     def check(self, mode: str) -> list[object]:
-        return ["twins", "check", *options(relais=self.fake(mode), models=self.models, twins=self.folder / "twins", name=QUICK)]
+        return [
+            "twins",
+            "check",
+            *options(relais=self.fake(mode), models=self.models, twins=self.folder / "twins", name=QUICK),
+        ]
 
     def test_passes_what_is_right(self) -> None:
         self.assert_passes("twins", "make", *options(models=self.models, twins=self.folder / "twins", name=QUICK))
@@ -41,7 +45,12 @@ class TwinsTest(JudgeTest):
         kept = twins.MIN_SENSITIVITY
         twins.MIN_SENSITIVITY = math.inf
         try:
-            self.assert_fails("can be taken out", "twins", "make", *options(models=self.models, twins=self.folder / "twins", name=QUICK))
+            self.assert_fails(
+                "can be taken out",
+                "twins",
+                "make",
+                *options(models=self.models, twins=self.folder / "twins", name=QUICK),
+            )
         finally:
             twins.MIN_SENSITIVITY = kept
 
@@ -61,7 +70,9 @@ class TwinsTest(JudgeTest):
         self.assertEqual(twins.distance(one, np.ones((3, 1), np.float32)), math.inf)
 
     def test_an_unknown_name_fails(self) -> None:
-        self.assert_fails("no light model", "twins", "make", *options(models=self.models, twins=self.folder / "twins", name="nobody"))
+        self.assert_fails(
+            "no light model", "twins", "make", *options(models=self.models, twins=self.folder / "twins", name="nobody")
+        )
 
 
 if __name__ == "__main__":

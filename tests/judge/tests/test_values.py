@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -12,7 +13,7 @@ from judge.values import difference
 NAN = np.float32("nan")
 
 
-def differs(old: object, new: object, dtype: object = None, *, exact: bool = True) -> bool:
+def differs(old: Any, new: Any, dtype: Any, *, exact: bool = True) -> bool:
     return bool(difference(np.array(old, dtype), np.array(new, dtype), exact=exact))
 
 
@@ -34,7 +35,12 @@ class ValuesTest(unittest.TestCase):
             self.assertTrue(differs([1.0], [1.0 + 3 * step], dtype))
 
     def test_the_rest_is_exact(self) -> None:
-        for dtype, old, new in ((np.int64, 2**53, 2**53 + 1), (bool, True, False), (object, "a", "b"), (ml_dtypes.int4, 1, 2)):
+        for dtype, old, new in (
+            (np.int64, 2**53, 2**53 + 1),
+            (bool, True, False),
+            (object, "a", "b"),
+            (ml_dtypes.int4, 1, 2),
+        ):
             self.assertTrue(differs([old], [new], dtype))
             self.assertFalse(differs([old], [old], dtype))
 
@@ -47,7 +53,14 @@ class ValuesTest(unittest.TestCase):
     def test_structures(self) -> None:
         one, two = np.ones(2, np.float32), np.zeros(2, np.float32)
         self.assertFalse(difference([one, two], [one, two], exact=True))
-        for old, new in (([one], [one, two]), ([one], [two]), (None, one), (one, None), ({"a": one}, {"b": one}), ({"a": one}, {"a": two})):
+        for old, new in (
+            ([one], [one, two]),
+            ([one], [two]),
+            (None, one),
+            (one, None),
+            ({"a": one}, {"b": one}),
+            ({"a": one}, {"a": two}),
+        ):
             self.assertTrue(difference(old, new, exact=True))
         self.assertFalse(difference(None, None, exact=True))
 
