@@ -10,6 +10,7 @@ mod node;
 mod opset;
 mod tensor;
 mod types;
+mod verify;
 mod view;
 
 pub use crate::boundary::bytes::Blob;
@@ -25,4 +26,5 @@ pub use node::{
 pub use opset::{is_same_domain, normal_domain};
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, ElemType, Type, TypeRec, type_kind};
+pub use verify::{Fault, FaultCode, verify, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
