@@ -36,4 +36,4 @@ pub use types::{Dim, DimRec, ElemType, Type, TypeRec, type_kind};
 pub use verify::{Fault, FaultCode, verify, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
 pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};
-pub use walk::{Step, Walk};
+pub use walk::{Walk, WalkStep};

@@ -316,7 +316,11 @@ impl<'a> Checker<'a, '_, '_> {
         let expected = [(table_key::TYPES, 4), (table_key::NAMES, 4), (table_key::SPANS, Span::STRIDE)];
         for (at, (key, stride)) in expected.into_iter().enumerate() {
             if !tables.get(at).is_some_and(|table| table.key == key && table.stride == stride) {
-                self.fault(FaultCode::SideTable, None, format!("side table {at} is not `{key}` with {stride} bytes each"));
+                self.fault(
+                    FaultCode::SideTable,
+                    None,
+                    format!("side table {at} is not `{key}` with {stride} bytes each"),
+                );
             }
         }
         for table in tables.iter().filter(|table| table.stride == 0) {

@@ -315,7 +315,9 @@ impl<'a> Walk<'a, '_, '_> {
                 None if self.state[operand.index()] & state::PARAM != 0 => {
                     (FaultCode::Visibility, format!("a parameter of a function that does not enclose {block}"))
                 }
-                None if self.f.kind(operand) == kind::VAR => (FaultCode::Unbound, "a parameter of no function".to_owned()),
+                None if self.f.kind(operand) == kind::VAR => {
+                    (FaultCode::Unbound, "a parameter of no function".to_owned())
+                }
                 None => (FaultCode::Unbound, "in no block".to_owned()),
             };
             self.fault(code, node, block, format!("operand `{operand}` is {why}"));
@@ -332,9 +334,11 @@ impl<'a> Walk<'a, '_, '_> {
             Type::Tensor { elem, shape } => {
                 let fits = |shape: &[DimRec]| {
                     shape.len() == dims.len()
-                        && shape.iter().zip(dims).take(MOST_DIMS).all(|(&dim, &size)| {
-                            Dim::from(dim).known().is_none_or(|known| known == size)
-                        })
+                        && shape
+                            .iter()
+                            .zip(dims)
+                            .take(MOST_DIMS)
+                            .all(|(&dim, &size)| Dim::from(dim).known().is_none_or(|known| known == size))
                 };
                 (elem == ElemType::UNKNOWN || elem == tensor.elem()) && shape.is_none_or(fits)
             }
@@ -389,7 +393,12 @@ impl<'a> Walk<'a, '_, '_> {
             _ => false,
         };
         if !is_right {
-            self.fault(FaultCode::TypeMismatch, node, block, format!("the type is not that of item {index} of `{tuple}`"));
+            self.fault(
+                FaultCode::TypeMismatch,
+                node,
+                block,
+                format!("the type is not that of item {index} of `{tuple}`"),
+            );
         }
     }
 
@@ -449,12 +458,11 @@ fn may_be_same(function: &Function, a: TypeId, b: TypeId) -> bool {
             let (Some(s), Some(t)) = (s, t) else {
                 return !is_known || e == f;
             };
-            let same_dims = s.iter().zip(t).take(MOST_DIMS).all(|(&p, &q)| {
-                match (Dim::from(p).known(), Dim::from(q).known()) {
+            let same_dims =
+                s.iter().zip(t).take(MOST_DIMS).all(|(&p, &q)| match (Dim::from(p).known(), Dim::from(q).known()) {
                     (Some(p), Some(q)) => p == q,
                     _ => true,
-                }
-            });
+                });
             (!is_known || e == f) && s.len() == t.len() && same_dims
         }
         (Type::Tuple(s), Type::Tuple(t)) => s.len() == t.len(),
