@@ -1,5 +1,5 @@
 //! Immutable bytes that cross the boundary without a copy: owned, or a view of something that the host keeps alive.
-#![expect(unsafe_code, reason = "the trait object's generated code")]
+#![expect(unsafe_code, non_local_definitions, reason = "the trait object's generated code")]
 
 use abi_stable::{
     StableAbi, sabi_trait,

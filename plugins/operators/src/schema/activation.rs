@@ -5,7 +5,7 @@ use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     CELU,
     CELU.since(12),
     CLIP,
@@ -185,3 +185,5 @@ const THRESHOLDED_RELU: Operator = Operator::new("", "ThresholdedRelu", 22)
     .pattern(Pattern::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input above a threshold, else zero.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

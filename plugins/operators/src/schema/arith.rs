@@ -5,7 +5,7 @@ use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     ADD,
     ADD.since(13),
     ADD.since(7),
@@ -125,3 +125,5 @@ const SUM: Operator = Operator::new("", "Sum", 13)
     .pattern(Pattern::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The sum of any number of tensors, broadcast.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

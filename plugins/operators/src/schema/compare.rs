@@ -5,7 +5,7 @@ use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     EQUAL,
     EQUAL.since(13),
     EQUAL.since(11),
@@ -78,3 +78,5 @@ const WHERE: Operator = Operator::new("", "Where", 16)
     .pattern(Pattern::BROADCAST)
     .infer(elementwise::select)
     .doc("Elements of one tensor or another, by a condition.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::control;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     IF,
     IF.since(24),
     IF.since(23),
@@ -66,3 +66,5 @@ const SCAN: Operator = Operator::new("", "Scan", 25)
     ])
     .infer(control::scan)
     .doc("A graph run over the slices of tensors, with state.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::conv;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     CONV,
     CONV.since(11),
     CONV.since(1),
@@ -74,3 +74,5 @@ const DEFORM_CONV: Operator = Operator::new("", "DeformConv", 22)
     .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
     .infer(conv::conv)
     .doc("Convolution that samples at learned offsets.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

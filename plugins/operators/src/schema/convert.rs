@@ -5,7 +5,7 @@ use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     BIT_CAST,
     CAST.effects(Effects::TRAPS),
     CAST.since(25).effects(Effects::TRAPS),
@@ -44,3 +44,5 @@ const CAST_LIKE: Operator = Operator::new("", "CastLike", 25)
     .pattern(Pattern::ELEMWISE)
     .infer(elementwise::cast_like)
     .doc("Elements converted to the type of the second argument.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

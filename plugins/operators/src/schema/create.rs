@@ -5,7 +5,7 @@ use crate::relations::{create, elementwise};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     CONSTANT,
     CONSTANT.since(24),
     CONSTANT.since(23),
@@ -60,3 +60,5 @@ const RANGE: Operator = Operator::new("", "Range", 27)
     .effects(Effects::TRAPS)
     .infer(create::range)
     .doc("Numbers from a start to a limit, in steps.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::{misc, spatial};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     AFFINE_GRID,
     COL2IM,
     DEPTH_TO_SPACE,
@@ -159,3 +159,5 @@ const UPSAMPLE: Operator = Operator::new("", "Upsample", 10)
     .pattern(Pattern::INJECTIVE)
     .infer(spatial::upsample)
     .doc("A tensor upsampled by interpolation.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::{elementwise, index};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     COMPRESS,
     COMPRESS.since(11),
     COMPRESS.since(9),
@@ -132,3 +132,5 @@ const UNIQUE: Operator = Operator::new("", "Unique", 28)
     .attrs(&[optional(INT, "axis"), default(INT, "sorted", "1")])
     .infer(index::unique)
     .doc("The elements or slices that differ, and where they are.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     AND,
     AND.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
     BITWISE_AND,
@@ -57,3 +57,5 @@ const XOR: Operator = Operator::new("", "Xor", 7)
     .pattern(Pattern::BROADCAST)
     .infer(elementwise::compare)
     .doc("Exactly one holds.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::misc;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     NEGATIVE_LOG_LIKELIHOOD_LOSS,
     NEGATIVE_LOG_LIKELIHOOD_LOSS.since(13),
     NEGATIVE_LOG_LIKELIHOOD_LOSS.since(12),
@@ -27,3 +27,5 @@ const SOFTMAX_CROSS_ENTROPY_LOSS: Operator = Operator::new("", "SoftmaxCrossEntr
     .effects(Effects::TRAPS)
     .infer(misc::cross_entropy_loss)
     .doc("The cross entropy of the softmax.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     ABS,
     ABS.since(6),
     ABS.since(1).attrs(&[optional(INTS, "consumed_inputs")]),
@@ -144,3 +144,5 @@ const TAN: Operator =
 
 const TANH: Operator =
     Operator::new("", "Tanh", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The hyperbolic tangent.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

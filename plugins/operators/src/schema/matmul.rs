@@ -5,7 +5,7 @@ use crate::relations::matmul;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     DET,
     DET.since(11),
     EINSUM,
@@ -65,3 +65,5 @@ const MAT_MUL_INTEGER: Operator = Operator::new("", "MatMulInteger", 10)
     .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::matmul_integer)
     .doc("Matrix product of 8-bit integers into 32-bit ones.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -4,7 +4,7 @@ use super::attr::{ANY, FLOAT, FLOATS, INT, INTS, STRING, STRINGS, TENSOR, defaul
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     ARRAY_FEATURE_EXTRACTOR,
     BINARIZER,
     CAST_MAP,
@@ -285,3 +285,5 @@ const TREE_ENSEMBLE_REGRESSOR: Operator = Operator::new(DOMAIN, "TreeEnsembleReg
 const ZIP_MAP: Operator = Operator::new(DOMAIN, "ZipMap", 1)
     .attrs(&[optional(INTS, "classlabels_int64s"), optional(STRINGS, "classlabels_strings")])
     .doc("Rows turned into maps.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::{elementwise, misc};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     ATTENTION,
     ATTENTION.since(24).attrs(&[
         default(INT, "is_causal", "0"),
@@ -72,3 +72,5 @@ const ROTARY_EMBEDDING: Operator = Operator::new("", "RotaryEmbedding", 23)
     .effects(Effects::TRAPS)
     .infer(elementwise::same)
     .doc("Rotary position embedding.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

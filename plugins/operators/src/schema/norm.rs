@@ -5,7 +5,7 @@ use crate::relations::{elementwise, normalize};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     BATCH_NORMALIZATION,
     BATCH_NORMALIZATION.since(14),
     BATCH_NORMALIZATION
@@ -119,3 +119,5 @@ const RMS_NORMALIZATION: Operator = Operator::new("", "RMSNormalization", 23)
     .attrs(&[default(INT, "axis", "-1"), default(FLOAT, "epsilon", "1e-5"), default(INT, "stash_type", "1")])
     .infer(normalize::rms_normalization)
     .doc("The last axes divided by their root mean square and scaled.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::pool;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     AVERAGE_POOL,
     AVERAGE_POOL.since(19),
     AVERAGE_POOL.since(11).attrs(&[
@@ -154,3 +154,5 @@ const MAX_UNPOOL: Operator = Operator::new("", "MaxUnpool", 22)
     .effects(Effects::TRAPS)
     .infer(pool::max_unpool)
     .doc("Maxima put back where they came from.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -4,7 +4,7 @@ use super::attr::{FLOAT, GRAPH, INT, optional};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[FLEX_ATTENTION];
+pub const OPERATORS: &[Operator] = &[FLEX_ATTENTION];
 
 const DOMAIN: &str = "ai.onnx.preview";
 
@@ -17,3 +17,5 @@ const FLEX_ATTENTION: Operator = Operator::new(DOMAIN, "FlexAttention", 1)
         optional(INT, "softmax_precision"),
     ])
     .doc("Attention with a given modification of scores.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::{conv, matmul, quantize};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     DEQUANTIZE_LINEAR,
     DEQUANTIZE_LINEAR.since(25),
     DEQUANTIZE_LINEAR.since(24),
@@ -77,3 +77,5 @@ const QUANTIZE_LINEAR: Operator = Operator::new("", "QuantizeLinear", 28)
     .pattern(Pattern::BROADCAST)
     .infer(quantize::quantize_linear)
     .doc("Floats turned into integers by scale and zero point.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

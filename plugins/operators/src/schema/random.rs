@@ -5,7 +5,7 @@ use crate::relations::{create, elementwise};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     BERNOULLI,
     BERNOULLI.since(15),
     MULTINOMIAL,
@@ -79,3 +79,5 @@ const RANDOM_UNIFORM_LIKE: Operator = Operator::new("", "RandomUniformLike", 22)
     .effects(Effects::RANDOM)
     .infer(elementwise::like)
     .doc("Uniformly distributed random numbers in the shape of a tensor.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

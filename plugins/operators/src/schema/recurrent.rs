@@ -5,7 +5,7 @@ use crate::relations::recurrent;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     GRU,
     GRU.since(14),
     GRU.since(7).attrs(&[
@@ -127,3 +127,5 @@ const RNN: Operator = Operator::new("", "RNN", 22)
     .effects(Effects::TRAPS)
     .infer(recurrent::recurrent)
     .doc("A simple recurrent network.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

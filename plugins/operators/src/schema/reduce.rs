@@ -5,7 +5,7 @@ use crate::relations::{elementwise, reduce};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     ARG_MAX,
     ARG_MAX.since(12),
     ARG_MAX.since(11).attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1")]),
@@ -159,3 +159,5 @@ const REDUCE_SUM_SQUARE: Operator = Operator::new("", "ReduceSumSquare", 18)
     .pattern(Pattern::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The sum of squares over axes.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

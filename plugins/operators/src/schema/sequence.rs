@@ -5,7 +5,7 @@ use crate::relations::sequence;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     CONCAT_FROM_SEQUENCE,
     OPTIONAL,
     OPTIONAL.since(15),
@@ -91,3 +91,5 @@ const SPLIT_TO_SEQUENCE: Operator = Operator::new("", "SplitToSequence", 24)
     .effects(Effects::TRAPS)
     .infer(sequence::split_to_sequence)
     .doc("A tensor cut along an axis into a sequence.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::{create, misc};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     BLACKMAN_WINDOW,
     DFT,
     DFT.since(17).inputs(1, 2).attrs(&[
@@ -57,3 +57,5 @@ const STFT: Operator = Operator::new("", "STFT", 17)
     .effects(Effects::TRAPS)
     .infer(misc::stft)
     .doc("The short-time Fourier transform.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -5,7 +5,7 @@ use crate::relations::{elementwise, join, shape, slice};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &[
     CENTER_CROP_PAD,
     CONCAT,
     CONCAT.since(11),
@@ -208,3 +208,5 @@ const UNSQUEEZE: Operator = Operator::new("", "Unsqueeze", 25)
     .pattern(Pattern::INJECTIVE)
     .infer(shape::unsqueeze)
     .doc("A tensor with new axes of size 1.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

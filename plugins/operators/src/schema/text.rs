@@ -5,7 +5,7 @@ use crate::relations::{elementwise, misc};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] =
+pub const OPERATORS: &[Operator] =
     &[REGEX_FULL_MATCH, STRING_CONCAT, STRING_NORMALIZER, STRING_SPLIT, TF_IDF_VECTORIZER];
 
 const REGEX_FULL_MATCH: Operator = Operator::new("", "RegexFullMatch", 20)
@@ -51,3 +51,5 @@ const TF_IDF_VECTORIZER: Operator = Operator::new("", "TfIdfVectorizer", 9)
     ])
     .infer(misc::tf_idf)
     .doc("Counts of n-grams, weighted.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

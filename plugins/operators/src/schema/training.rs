@@ -4,7 +4,7 @@ use super::attr::{ANY, FLOAT, STRING, STRINGS, default, optional, required};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub static OPERATORS: &[Operator] = &[ADAGRAD, ADAM, GRADIENT, MOMENTUM];
+pub const OPERATORS: &[Operator] = &[ADAGRAD, ADAM, GRADIENT, MOMENTUM];
 
 const DOMAIN: &str = "ai.onnx.preview.training";
 
@@ -47,3 +47,5 @@ const MOMENTUM: Operator = Operator::new(DOMAIN, "Momentum", 1)
         required(FLOAT, "norm_coefficient"),
     ])
     .doc("A step of momentum.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }
