@@ -43,9 +43,7 @@ impl<'a> PassCx<'a> {
 
     /// What is known about each operator that a function uses.
     pub fn ops(&self, function: &Function) -> OpFactsTable<'a> {
-        let mut table = OpFactsTable { call: self.call, facts: Vec::new() };
-        table.extend(function);
-        table
+        OpFactsTable::new(self.call, function)
     }
 
     /// Says something about the program. One error makes the pass fail after it returns.
@@ -268,7 +266,13 @@ pub struct OpFactsTable<'a> {
     facts: Vec<OpFacts>,
 }
 
-impl OpFactsTable<'_> {
+impl<'a> OpFactsTable<'a> {
+    pub(crate) fn new(call: CallCx<'a>, function: &Function) -> Self {
+        let mut table = Self { call, facts: Vec::new() };
+        table.extend(function);
+        table
+    }
+
     /// What is known about an operator of the function that the table was made for.
     ///
     /// # Panics
