@@ -1,1 +1,4 @@
-//! End-to-end tests of Relais.
+//! What the end-to-end tests share.
+
+pub mod interpret;
+mod reference;
