@@ -439,38 +439,54 @@ pub struct EvalRequest<'a> {
 
 /// What an evaluator sees and gives.
 pub struct EvalCx<'a> {
-    request: &'a mut EvalRequest<'a>,
+    function: &'a Function,
+    node: NodeId,
+    version: i64,
+    inputs: &'a [Tensor],
+    present: &'a [u8],
+    n_outputs: u32,
+    max_bytes: u64,
+    outputs: &'a mut RVec<Tensor>,
 }
 
 impl<'a> EvalCx<'a> {
-    /// Wraps a request.
-    pub fn new(request: &'a mut EvalRequest<'a>) -> Self {
-        Self { request }
+    /// Wraps a request, which holds the results afterwards.
+    pub fn new(request: &'a mut EvalRequest<'_>) -> Self {
+        Self {
+            function: request.function,
+            node: request.node,
+            version: request.version,
+            inputs: request.inputs.as_slice(),
+            present: request.present.as_slice(),
+            n_outputs: request.n_outputs,
+            max_bytes: request.max_bytes,
+            outputs: &mut request.outputs,
+        }
     }
 
     /// The operator-set version the call is written for.
     pub fn version(&self) -> i64 {
-        self.request.version
+        self.version
     }
 
     /// The name of the operator.
     pub fn op_name(&self) -> &str {
-        self.request.function.call(self.request.node).map_or("", |call| call.op_name())
+        self.function.call(self.node).map_or("", |call| call.op_name())
     }
 
     /// The attributes.
     pub fn attrs(&self) -> Attrs<'_> {
-        self.request.function.attrs(self.request.node)
+        self.function.attrs(self.node)
     }
 
     /// The number of arguments, absent ones included.
     pub fn n_inputs(&self) -> usize {
-        self.request.inputs.len()
+        self.inputs.len()
     }
 
     /// Argument `index`, unless it is absent or left off.
     pub fn input(&self, index: usize) -> Option<&Tensor> {
-        (*self.request.present.get(index)? != 0).then(|| &self.request.inputs[index])
+        (*self.present.get(index)? != 0).then(|| &self.inputs[index])
     }
 
     /// Argument `index`.
@@ -483,16 +499,16 @@ impl<'a> EvalCx<'a> {
 
     /// The number of results asked for.
     pub fn n_outputs(&self) -> usize {
-        self.request.n_outputs as usize
+        self.n_outputs as usize
     }
 
     /// The most bytes that one result may take, written out; splats take none.
     pub fn max_bytes(&self) -> u64 {
-        self.request.max_bytes
+        self.max_bytes
     }
 
     /// Adds the next result.
     pub fn output(&mut self, tensor: Tensor) {
-        self.request.outputs.push(tensor);
+        self.outputs.push(tensor);
     }
 }
