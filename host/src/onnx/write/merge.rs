@@ -269,10 +269,15 @@ impl Writer<'_> {
     }
 
     fn place_item(&mut self, steps: &mut Vec<Step>, number: u32, item: Item, slot: Option<&Field<'_>>) -> Result<()> {
+        if let Content::Field(bytes) = item.content {
+            match slot {
+                Some(slot) => push_source(steps, slot.whole()),
+                None => steps.push(Step::Bytes(bytes)),
+            }
+            return Ok(());
+        }
         let begin = Step::Begin(number, slot.map(header).transpose()?);
         match (item.content, slot) {
-            (Content::Field(_), Some(slot)) => push_source(steps, slot.whole()),
-            (Content::Field(bytes), None) => steps.push(Step::Bytes(bytes)),
             (Content::Node(node), Some(slot)) => {
                 self.n_untouched += 1;
                 let part = slot.part()?;
@@ -283,6 +288,7 @@ impl Writer<'_> {
                 }
             }
             (Content::Node(node), None) => steps.extend([begin, Step::Node(node), Step::End]),
+            (Content::Field(_), _) => {}
             (Content::Message(content), _) => {
                 steps.push(begin);
                 steps.extend(content);
