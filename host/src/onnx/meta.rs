@@ -59,7 +59,8 @@ pub const VALUE_INFO: &str = "value_info";
 pub const VALUE_INFO_TYPES: &str = "value_info_types";
 /// Of a function: their encoded `ValueInfoProto`, empty where name and type say all.
 pub const VALUE_INFO_RAW: &str = "value_info_raw";
-/// Of a function: positions in the list of names that named no value of the graph from the start.
+/// Of a function: positions in the list of names that named no value of the graph from the start, or
+/// one of another type.
 pub const VALUE_INFO_UNBOUND: &str = "value_info_unbound";
 /// Of a function: encoded quantisation annotations.
 pub const QUANTIZATION_ANNOTATION: &str = "quantization_annotation";

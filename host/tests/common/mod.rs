@@ -3,7 +3,7 @@
 
 pub mod proto;
 
-use relais::ir::{Function, IRModule, NodeId, kind};
+use relais::ir::{Attr, AttrData, AttrValue, ConstForm, Function, IRModule, NodeId, Tensor, flag, kind};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -53,11 +53,66 @@ impl Drop for TempFolder {
     }
 }
 
-/// Recreates every node of every function without provenance.
-pub fn touch_all(module: &mut IRModule) {
+/// What a recreated node loses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Forget {
+    /// Where it was read from.
+    Provenance,
+    /// That, and how its tensors were encoded: what remains is what a text form would carry.
+    Encodings,
+}
+
+/// Recreates every node of every function.
+pub fn touch_all(module: &mut IRModule, forget: Forget) {
     let names: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
     for name in names {
-        touch_function(module.function_mut(&name).unwrap());
+        touch_function(module.function_mut(&name).unwrap(), forget);
+    }
+    if forget == Forget::Encodings {
+        module.sources.clear();
+    }
+}
+
+/// The tensor without its encoding.
+fn bare(tensor: &Tensor) -> Tensor {
+    Tensor::dense(tensor.elem(), tensor.dims(), tensor.to_bytes().into_owned()).unwrap()
+}
+
+/// A copy of a node whose tensors do not know their encodings.
+fn bare_copy(f: &mut Function, old: NodeId) -> NodeId {
+    let copy = match f.constant(old).map(bare) {
+        Some(tensor) => {
+            let form = ConstForm(f.node(old).aux);
+            let copy = f.add_constant(tensor, form);
+            f.inherit_value(copy, old);
+            copy
+        }
+        None => f.add_copy(old),
+    };
+    if f.node(old).flags & flag::LISTED_INPUT != 0 {
+        f.set_listed_input(copy);
+    }
+    if let Some(value) = f.default_value(old).map(bare) {
+        f.set_default_value(copy, value);
+    }
+    let mut recs = f.attr_recs(old).to_vec();
+    for rec in &mut recs {
+        let value = match f.attrs(old).decode(*rec) {
+            AttrValue::Tensor(tensor) => AttrData::Tensor(bare(tensor)),
+            AttrValue::Tensors(list) => AttrData::Tensors(list.tensors().map(bare).collect()),
+            _ => continue,
+        };
+        let name = f.str(rec.name).to_owned();
+        *rec = f.encode_attr(&Attr { name: name.into(), value, flags: rec.flags });
+    }
+    f.set_attr_recs(copy, &recs);
+    copy
+}
+
+fn copy_node(f: &mut Function, old: NodeId, forget: Forget) -> NodeId {
+    match forget {
+        Forget::Provenance => f.add_copy(old),
+        Forget::Encodings => bare_copy(f, old),
     }
 }
 
@@ -70,29 +125,29 @@ struct Frame {
     regions: Vec<NodeId>,
 }
 
-fn open(f: &mut Function, map: &mut [NodeId], old: NodeId) -> Frame {
+fn open(f: &mut Function, map: &mut [NodeId], old: NodeId, forget: Forget) -> Frame {
     let mut params = Vec::new();
     for param in f.operands(old).to_vec() {
-        let copy = f.add_copy(param);
+        let copy = copy_node(f, param, forget);
         map[param.index()] = copy;
         params.push(copy);
     }
     Frame { old, params, next: 0, bindings: Vec::new(), regions: Vec::new() }
 }
 
-fn touch_function(f: &mut Function) {
+fn touch_function(f: &mut Function, forget: Forget) {
     let root = f.root();
     let mut map: Vec<NodeId> = (0..f.n_nodes()).map(NodeId::from_index).collect();
-    let mut frames = vec![open(f, &mut map, root)];
+    let mut frames = vec![open(f, &mut map, root, forget)];
     while let Some(frame) = frames.last_mut() {
         let block = f.block_of(frame.old);
         if let Some(&old) = f.bindings(block).get(frame.next) {
             if let Some(&region) = f.regions(old).get(frame.regions.len()) {
-                let inner = open(f, &mut map, region);
+                let inner = open(f, &mut map, region, forget);
                 frames.push(inner);
                 continue;
             }
-            let copy = f.add_copy(old);
+            let copy = copy_node(f, old, forget);
             let n_regions = frame.regions.len();
             let operands = f.operands(copy).to_vec();
             let first_region = operands.len() - n_regions;

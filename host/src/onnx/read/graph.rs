@@ -16,7 +16,7 @@ use crate::{
         error::{Fault, OnnxError, Result, Warning},
         meta,
         schema::{attribute, function, graph, sparse_tensor, tensor},
-        types::decode_value_info,
+        types::{agree, decode_value_info},
         wire::{Part, Scan, put_bytes, put_int},
     },
 };
@@ -439,6 +439,8 @@ impl<'a> Builder<'a, '_> {
             let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
             match self.scope.get_local(info.name) {
                 Some(value) if self.f.type_id(value) == TypeId::UNKNOWN => self.f.set_type(value, info.ty),
+                // A statement that was wrong from the start is carried as one about nothing.
+                Some(value) if !agree(&self.f, self.f.type_id(value), info.ty) => unbound.push(index as i64),
                 Some(_) => {}
                 None => unbound.push(index as i64),
             }

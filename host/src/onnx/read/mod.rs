@@ -8,7 +8,7 @@ mod sort;
 mod tensor;
 
 pub(super) use attr::field_of;
-pub(super) use graph::{Form, GraphParts, LAST_WITH_LISTED_INITIALIZERS, collect};
+pub(super) use graph::{Form, LAST_WITH_LISTED_INITIALIZERS, collect};
 pub(super) use tensor::encode_typed;
 
 use super::{

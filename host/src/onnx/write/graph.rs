@@ -410,10 +410,11 @@ impl<'w> Writer<'w> {
         let block = f.block_of(d.function);
         for (index, output) in self.scenes[d.scene].names.outputs(block).iter().enumerate() {
             let own = f.type_id(f.results(block)[index]);
+            // What the model promises its users is changed by who changes the promise, not by what was found out.
             let ty = match declared.get(index) {
-                Some(&ty) if agree(f, ty, own) => ty,
+                Some(&ty) => ty,
                 None if index < n_declared => TypeId::UNKNOWN,
-                _ => own,
+                None => own,
             };
             let raw = raws.get(index).copied().unwrap_or_default();
             let info = match renew_value_info(f, &output.name, ty, raw)? {

@@ -324,7 +324,7 @@ impl Writer<'_> {
             }
             value => {
                 let implicit = match attrs.meta(meta::IMPLICIT) {
-                    Some(AttrValue::Strings(mut names)) => names.strings().any(|other| other == name.as_bytes()),
+                    Some(AttrValue::Strings(names)) => names.strings().any(|other| other == name.as_bytes()),
                     _ => false,
                 };
                 if !implicit {
