@@ -109,7 +109,7 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     if name.len() > LONGEST {
         return None;
     }
-    let limit = name.chars().count().div_ceil(3);
+    let limit = (name.chars().count() + 1) / 3;
     let scored = candidates.into_iter().filter(|candidate| candidate.len() <= LONGEST);
     let scored = scored.map(|candidate| (distance(name, candidate), candidate));
     scored.filter(|&(distance, _)| distance <= limit).min().map(|(_, candidate)| candidate)

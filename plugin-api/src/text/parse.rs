@@ -196,6 +196,7 @@ impl<'s> Parser<'s> {
             && let Err(fault) = self.module_attrs(&mut module)
         {
             self.faults.push(fault);
+            self.skip_global();
         }
         let mut taken = HashSet::new();
         while !self.is_over() && self.token != Token::Eof {
@@ -249,7 +250,6 @@ impl<'s> Parser<'s> {
             return Err(fault);
         }
         let is_prim = self.is_word("prim");
-        let start = self.span.start;
         self.bump();
         let span = self.span.clone();
         let Token::Global(name) = self.bump() else {
@@ -274,7 +274,7 @@ impl<'s> Parser<'s> {
         self.defined.clear();
         self.numbers.clear();
         self.globals.clear();
-        self.root(start)?;
+        self.root()?;
         self.place_numbers();
         module.push_global(&name, std::mem::take(&mut self.function));
         Ok(())

@@ -91,7 +91,7 @@ struct Header<'s> {
 
 impl<'s> Parser<'s> {
     /// A global function from its parameters on.
-    pub fn root(&mut self, start: usize) -> Parsed<()> {
+    pub fn root(&mut self) -> Parsed<()> {
         let root = self.function.root();
         let header = self.header(Params::Required, Some(root))?;
         self.open(header, Then::Root);
@@ -102,9 +102,12 @@ impl<'s> Parser<'s> {
             }
             if self.token == Token::Eof || self.at_global() {
                 self.frames.clear();
+                if self.faults.iter().any(|fault| fault.span.start == self.span.start) {
+                    // The end was reported already.
+                    break;
+                }
                 let fault = Fault::new(TextCode::Syntax, self.span.clone(), "a block has no end");
-                let line = format!("the function begins {} bytes before", self.span.start.saturating_sub(start));
-                return Err(fault.help(format!("close it with `}}`; {line}")));
+                return Err(fault.help("close it with `}`"));
             }
             if let Err(fault) = self.step() {
                 self.faults.push(fault);

@@ -118,7 +118,10 @@ fn expression(p: &mut Printer<'_>, node: NodeId) {
         (kind::FUNCTION, _) => p.out.push_str("fn"),
         (_, values) => {
             literal::push(&mut p.out, format_args!("node({}, {}", rec.kind, rec.aux));
-            let flags = rec.flags & !(flag::LET | flag::LISTED_INPUT | flag::PRISTINE);
+            let mut flags = rec.flags & !(flag::LET | flag::LISTED_INPUT | flag::PRISTINE);
+            if function.n_regions(node) > 0 {
+                flags &= !flag::EXTRA;
+            }
             literal::push(&mut p.out, format_args!(", {flags})("));
             list(p, values);
         }
