@@ -7,6 +7,11 @@ use crate::{
 };
 use proptest::{collection::vec, prelude::*};
 
+/// The last place at or before `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
 fn shown<T: std::fmt::Display>(faults: &[T]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
@@ -85,12 +90,12 @@ proptest! {
         let module = random::module(&mut Tape::new(&bytes));
         let mut printed = text::print(&module, &PrintOptions::default());
         for (at, len, with) in edits {
-            let at = printed.floor_char_boundary(at.index(printed.len() + 1));
-            let end = printed.floor_char_boundary((at + len).min(printed.len())).max(at);
+            let at = boundary(&printed, at.index(printed.len() + 1));
+            let end = boundary(&printed, (at + len).min(printed.len())).max(at);
             printed.replace_range(at..end, &with);
         }
         if end.index(4) == 0 {
-            printed.truncate(printed.floor_char_boundary(end.index(printed.len() + 1)));
+            printed.truncate(boundary(&printed, end.index(printed.len() + 1)));
         }
         match text::parse_str(&printed) {
             Ok(module) => {

@@ -61,7 +61,8 @@ fn order_and_visibility() {
     let mut b = built();
     let late = b.f.add_call(b.relu, &[b.x]);
     let early = b.f.add_call(b.relu, &[late]);
-    (b.bind(early), b.bind(late));
+    b.bind(early);
+    b.bind(late);
     let found = faults(&b, &[FaultCode::Order]);
     assert_eq!(found[0].node, Some(early));
     assert_eq!(
@@ -208,7 +209,8 @@ fn results() {
     let mut b = built();
     let tuple = b.f.add_tuple(&[b.x, b.y]);
     let item = b.f.add_tuple_get_item(tuple, 2);
-    (b.bind(tuple), b.bind(item));
+    b.bind(tuple);
+    b.bind(item);
     faults(&b, &[FaultCode::Projection]);
 
     let mut b = built();
@@ -238,7 +240,8 @@ fn types() {
     let right = b.f.add_type(Type::Tuple(&[float, int]));
     b.f.set_type(tuple, right);
     b.f.set_type(item, int);
-    (b.bind(tuple), b.bind(item));
+    b.bind(tuple);
+    b.bind(item);
     assert_eq!(verify_function(&b.f, None), []);
     let wrong = b.f.add_type(Type::Tuple(&[int, float]));
     b.f.set_type(tuple, wrong);

@@ -43,7 +43,7 @@ pub(super) struct Parser<'s> {
     /// The end of the token before.
     pub end: usize,
     ahead: (Token<'s>, Range<usize>),
-    pub faults: Vec<Box<Fault>>,
+    pub faults: Vec<Fault>,
     pub side_file: &'s SideFile,
     /// Node ids that may still be left free.
     spare_ids: usize,
@@ -107,7 +107,7 @@ impl<'s> Parser<'s> {
             }
             match self.lexer.next() {
                 Ok(lexed) => return lexed,
-                Err(fault) => self.faults.push(fault),
+                Err(fault) => self.faults.push(*fault),
             }
         }
     }
@@ -195,13 +195,13 @@ impl<'s> Parser<'s> {
         if self.token == Token::Meta
             && let Err(fault) = self.module_attrs(&mut module)
         {
-            self.faults.push(fault);
+            self.faults.push(*fault);
             self.skip_global();
         }
         let mut taken = HashSet::new();
         while !self.is_over() && self.token != Token::Eof {
             if let Err(fault) = self.global(&mut module, &mut taken) {
-                self.faults.push(fault);
+                self.faults.push(*fault);
                 self.skip_global();
             }
         }
@@ -260,13 +260,13 @@ impl<'s> Parser<'s> {
         };
         if !taken.insert(name.clone()) {
             let fault = Fault::new(TextCode::DuplicateName, span, format!("`@{name}` is defined twice"));
-            self.faults.push(fault);
+            self.faults.push(*fault);
         }
         if is_prim {
             self.expect(b'=')?;
             let body = self.hex()?.into();
             self.expect(b';')?;
-            module.push_global(&name, PrimFunc { body });
+            module.push_prim_func(&name, PrimFunc { body });
             return Ok(());
         }
         self.function = Function::new();
@@ -276,7 +276,7 @@ impl<'s> Parser<'s> {
         self.globals.clear();
         self.root()?;
         self.place_numbers();
-        module.push_global(&name, std::mem::take(&mut self.function));
+        module.push_function(&name, std::mem::take(&mut self.function));
         Ok(())
     }
 
@@ -328,7 +328,7 @@ impl<'s> Parser<'s> {
         if is_taken {
             let shown = symbol.shown();
             let fault = Fault::new(TextCode::DuplicateName, span, format!("`{shown}` is defined twice"));
-            self.faults.push(fault.help(match symbol {
+            self.faults.push(*fault.help(match symbol {
                 Symbol::Name(_) => "values that are visible at one place have different names",
                 Symbol::Number(_) => "numbers are used once in a global function; use names where blocks repeat them",
             }));
