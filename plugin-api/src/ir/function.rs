@@ -5,10 +5,13 @@ mod raw;
 pub(super) use raw::Parts;
 
 use super::{
-    node::{self, flag, kind, table, table_policy},
+    node::{self, attr_kind, flag, kind, table, table_policy},
     *,
 };
-use abi_stable::{StableAbi, std_types::RVec};
+use abi_stable::{
+    StableAbi,
+    std_types::{RArc, RVec},
+};
 
 /// A graph function: parameters, a block of bindings, a result, and everything nested in it, in flat pools.
 ///
@@ -55,6 +58,26 @@ fn next_id(len: usize) -> u32 {
 }
 
 impl Function {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(Function {
+        nodes,
+        pool,
+        attrs,
+        words,
+        blocks,
+        ops,
+        types,
+        type_words,
+        type_dims,
+        constants,
+        strings,
+        tables,
+        string_index,
+        type_index,
+        op_index,
+        root
+    });
+
     /// A function without parameters and with an empty block whose result is still the empty tuple.
     pub fn new() -> Self {
         let mut function = Self {
@@ -541,7 +564,14 @@ impl Function {
         self.node(id).flags & flag::PRISTINE != 0
     }
 
-    /// Forgets what no longer holds once a node was changed: its provenance and what was derived from it.
+    /// Forgets what was computed from a node and its attributes: its type, and every other derived table entry.
+    pub fn forget_derived(&mut self, id: NodeId) {
+        for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::DERIVED) {
+            table.clear(id);
+        }
+    }
+
+    /// Forgets where a node was read from, because it is no longer what stands there.
     pub fn touch(&mut self, id: NodeId) {
         self.nodes[id.index()].flags &= !flag::PRISTINE;
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::PROVENANCE) {
@@ -673,7 +703,7 @@ impl Function {
     pub fn add_function(&mut self, params: &[NodeId]) -> NodeId {
         let block = next_id(self.blocks.len());
         let id = self.push_branching(kind::FUNCTION, 0, block, params);
-        self.blocks.push(BlockRec { start: 0, len: 0, result: NodeId::ABSENT, owner: id });
+        self.blocks.push(BlockRec { start: 0, len: 0, room: 0, result: NodeId::ABSENT, owner: id });
         id
     }
 
@@ -701,30 +731,37 @@ impl Function {
         id
     }
 
-    /// Adds a binding at the end of a block. The cost is constant over a run of calls for one block, as builders make
-    /// them; between blocks, the list moves.
+    /// Adds a binding at the end of a block, in amortised constant time.
     pub fn append(&mut self, block: BlockId, binding: NodeId) {
-        let BlockRec { start, len, .. } = *self.block(block);
-        if len == 0 || (start + len) as usize != self.pool.len() {
-            let list = self.bindings(block).to_vec();
-            let start = next_id(self.pool.len());
-            self.pool.extend_from_slice(&list);
-            self.blocks[block.index()].start = start;
+        let BlockRec { start, len, room, .. } = *self.block(block);
+        if len < room {
+            self.pool.as_mut_slice()[(start + len) as usize] = binding;
+        } else {
+            let mut list = self.bindings(block).to_vec();
+            list.push(binding);
+            self.place_bindings(block, &list, next_id(list.len().max(4)) * 2);
         }
-        self.pool.push(binding);
         self.blocks[block.index()].len = len + 1;
     }
 
     /// Sets all bindings of a block.
     pub fn set_bindings(&mut self, block: BlockId, bindings: &[NodeId]) {
-        let BlockRec { start, len, .. } = *self.block(block);
-        if bindings.len() <= len as usize {
+        let BlockRec { start, room, .. } = *self.block(block);
+        let len = next_id(bindings.len());
+        if len <= room {
             self.pool.as_mut_slice()[start as usize..][..bindings.len()].copy_from_slice(bindings);
         } else {
-            self.blocks[block.index()].start = next_id(self.pool.len());
-            self.pool.extend_from_slice(bindings);
+            self.place_bindings(block, bindings, len);
         }
-        self.blocks[block.index()].len = next_id(bindings.len());
+        self.blocks[block.index()].len = len;
+    }
+
+    fn place_bindings(&mut self, block: BlockId, bindings: &[NodeId], room: u32) {
+        let start = next_id(self.pool.len());
+        self.pool.extend_from_slice(bindings);
+        self.pool.resize(start as usize + room as usize, NodeId::ABSENT);
+        let rec = &mut self.blocks[block.index()];
+        (rec.start, rec.room) = (start, room);
     }
 
     /// Sets the value of a block.
@@ -884,6 +921,99 @@ impl Function {
         }
         (kind, a, next_id(self.words.len()) - a)
     }
+
+    // ---- compaction -----------------------------------------------------------------------------------------------
+
+    /// Empties what [`adopt_node`](Self::adopt_node) fills; strings, types and operators stay.
+    pub(super) fn start_compaction(&mut self) {
+        self.nodes = RVec::new();
+        self.pool = RVec::new();
+        self.attrs = RVec::new();
+        self.words = RVec::new();
+        self.blocks = RVec::new();
+        self.constants = RVec::new();
+    }
+
+    /// Adds a node of `from`, of which this is the copy being compacted, under the next id. `new` gives the new ids,
+    /// `tensors` the constants that were taken over.
+    pub(super) fn adopt_node(&mut self, from: &Self, old: NodeId, new: &[NodeId], tensors: &mut [Option<u32>]) {
+        let mut rec = *from.node(old);
+        match rec.kind {
+            kind::CONSTANT => rec.a = self.adopt_tensor(from, rec.a, tensors),
+            kind::VAR if rec.a != 0 => rec.a = self.adopt_tensor(from, rec.a - 1, tensors) + 1,
+            kind if is_leaf(kind) => {}
+            kind::FUNCTION => {
+                let block = next_id(self.blocks.len());
+                self.blocks.push(*from.block(from.block_of(old)));
+                let operands: Vec<NodeId> = from.operands(old).iter().map(|id| new[id.index()]).collect();
+                (rec.a, rec.b) = self.push_operands(Some(block), &operands);
+            }
+            _ => {
+                let extra = (rec.flags & flag::EXTRA != 0).then(|| from.extra(old));
+                let operands: Vec<NodeId> = from.operands(old).iter().map(|id| new[id.index()]).collect();
+                (rec.a, rec.b) = self.push_operands(extra, &operands);
+            }
+        }
+        let recs = from.attr_recs(old);
+        if !recs.is_empty() {
+            self.attrs.push(AttrRec { name: StrId::EMPTY, kind: 0, flags: 0, aux: 0, a: next_id(recs.len()), b: 0 });
+            rec.c = next_id(self.attrs.len());
+            for &attr in recs {
+                let attr = self.adopt_attr(from, attr, tensors);
+                self.attrs.push(attr);
+            }
+        }
+        self.nodes.push(rec);
+    }
+
+    fn adopt_tensor(&mut self, from: &Self, old: u32, tensors: &mut [Option<u32>]) -> u32 {
+        *tensors[old as usize].get_or_insert_with(|| {
+            self.constants.push(from.constants[old as usize].clone());
+            next_id(self.constants.len()) - 1
+        })
+    }
+
+    fn adopt_attr(&mut self, from: &Self, mut rec: AttrRec, tensors: &mut [Option<u32>]) -> AttrRec {
+        match rec.kind {
+            attr_kind::TENSOR => rec.a = self.adopt_tensor(from, rec.a, tensors),
+            attr_kind::TENSORS => {
+                let ids: Vec<u32> =
+                    from.attr_words(rec).iter().map(|&id| self.adopt_tensor(from, id, tensors)).collect();
+                (_, rec.a, rec.b) = self.encode_words(rec.kind, ids);
+            }
+            attr_kind::FLOATS | attr_kind::INTS | attr_kind::STRINGS | attr_kind::SPARSE_TENSORS | attr_kind::TYPES => {
+                (_, rec.a, rec.b) = self.encode_words(rec.kind, from.attr_words(rec).iter().copied());
+            }
+            _ => {}
+        }
+        rec
+    }
+
+    /// Gives blocks, operators and side tables their new ids once every node is there.
+    pub(super) fn finish_compaction(&mut self, from: &Self, order: &[NodeId], new: &[NodeId]) {
+        for at in 0..self.blocks.len() {
+            let old = self.blocks[at];
+            let list = &from.pool.as_slice()[old.start as usize..][..old.len as usize];
+            let bindings: Vec<NodeId> = list.iter().map(|id| new[id.index()]).collect();
+            let block = BlockId::from_index(at);
+            self.blocks[at] = BlockRec { start: 0, len: 0, room: 0, ..old };
+            self.blocks[at].owner = new[old.owner.index()];
+            self.blocks[at].result = new[old.result.index()];
+            self.set_bindings(block, &bindings);
+        }
+        for op in self.ops.iter_mut() {
+            op.node = new[op.node.index()];
+        }
+        self.root = new[from.root.index()];
+        for (table, old) in self.tables.iter_mut().zip(from.tables.iter()) {
+            table.bytes = RVec::new();
+            for (at, &id) in order.iter().enumerate() {
+                if let Some(entry) = old.get(id).filter(|entry| entry.iter().any(|&byte| byte != 0)) {
+                    table.get_mut(NodeId::from_index(at)).copy_from_slice(entry);
+                }
+            }
+        }
+    }
 }
 
 impl Default for Function {
@@ -926,4 +1056,10 @@ fn hash_type(rec: TypeRec, dims: &[DimRec], parts: &[u32]) -> u64 {
         hash = hash.word(part.into());
     }
     hash.word((dims.len() + parts.len()) as u64).finish()
+}
+
+impl From<Function> for RArc<Function> {
+    fn from(function: Function) -> Self {
+        Self::new(function)
+    }
 }

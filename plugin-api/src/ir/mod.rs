@@ -1,6 +1,9 @@
 //! The intermediate representation: Relay's kinds of expression, in ordered blocks, in flat arenas.
 
+mod analysis;
 mod attrs;
+mod compact;
+mod editor;
 mod equal;
 mod function;
 mod ids;
@@ -12,9 +15,13 @@ mod tensor;
 mod types;
 mod verify;
 mod view;
+mod visit;
+mod walk;
 
 pub use crate::boundary::bytes::Blob;
+pub use analysis::{Analysis, BlockTree, UseCounts, Users};
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
+pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
@@ -28,3 +35,5 @@ pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, ElemType, MOST_TYPE_PARTS, Type, TypeRec, type_kind};
 pub use verify::{Fault, FaultCode, verify, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
+pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};
+pub use walk::{Walk, WalkStep};

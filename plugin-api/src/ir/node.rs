@@ -180,6 +180,8 @@ pub struct BlockRec {
     pub start: u32,
     /// Number of bindings.
     pub len: u32,
+    /// Number of bindings that there is room for at `start`.
+    pub room: u32,
     /// The value of the block.
     pub result: NodeId,
     /// The function node whose block this is.

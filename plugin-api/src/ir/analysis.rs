@@ -1,0 +1,179 @@
+//! Named analyses: computed on demand, kept until the function changes, open to plugins.
+
+use super::*;
+use std::{any::Any, collections::BTreeMap, rc::Rc};
+
+/// Something computed from a function and nothing else.
+pub trait Analysis: Sized + 'static {
+    /// Its name, for remarks and statistics.
+    const NAME: &'static str;
+
+    /// Computes it.
+    fn compute(function: &Function) -> Self;
+}
+
+/// How often each node is used; see [`Function::use_counts`].
+pub struct UseCounts(pub Vec<u32>);
+
+impl Analysis for UseCounts {
+    const NAME: &'static str = "use-counts";
+
+    fn compute(function: &Function) -> Self {
+        Self(function.use_counts())
+    }
+}
+
+/// Which bindings use each node. Uses as a block's result are not listed.
+pub struct Users {
+    starts: Vec<u32>,
+    users: Vec<NodeId>,
+}
+
+impl Users {
+    /// The bindings that use a node, in program order, once for each use.
+    pub fn of(&self, id: NodeId) -> &[NodeId] {
+        &self.users[self.starts[id.index()] as usize..self.starts[id.index() + 1] as usize]
+    }
+}
+
+impl Analysis for Users {
+    const NAME: &'static str = "users";
+
+    fn compute(function: &Function) -> Self {
+        let mut starts = vec![0u32; function.n_nodes() + 1];
+        let each_use = |visit: &mut dyn FnMut(NodeId, NodeId)| {
+            for id in function.all_bindings().filter(|&id| function.kind(id) != kind::FUNCTION) {
+                for &operand in function.operands(id) {
+                    visit(operand, id);
+                }
+            }
+        };
+        each_use(&mut |operand, _| starts[operand.index() + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut users = vec![NodeId::ABSENT; starts[function.n_nodes()] as usize];
+        each_use(&mut |operand, id| {
+            let slot = &mut next[operand.index()];
+            users[*slot as usize] = id;
+            *slot += 1;
+        });
+        Self { starts, users }
+    }
+}
+
+/// Where each node stands: the structured form of a dominator tree, since a value is visible in the rest of its block
+/// and in everything nested there.
+pub struct BlockTree {
+    /// By node: the block it stands in (parameters: the function's block), if it stands anywhere.
+    block: Vec<Option<BlockId>>,
+    /// By block: the block it is nested in.
+    parent: Vec<Option<BlockId>>,
+    /// By block: how many blocks it is nested in.
+    depth: Vec<u32>,
+}
+
+impl BlockTree {
+    /// The block that a binding or parameter stands in.
+    pub fn block_of(&self, id: NodeId) -> Option<BlockId> {
+        self.block[id.index()]
+    }
+
+    /// The block that a block is nested in.
+    pub fn parent(&self, block: BlockId) -> Option<BlockId> {
+        self.parent[block.index()]
+    }
+
+    /// How many blocks a block is nested in.
+    pub fn depth(&self, block: BlockId) -> u32 {
+        self.depth[block.index()]
+    }
+}
+
+impl Analysis for BlockTree {
+    const NAME: &'static str = "block-tree";
+
+    fn compute(function: &Function) -> Self {
+        let mut tree = Self {
+            block: vec![None; function.n_nodes()],
+            parent: vec![None; function.n_blocks()],
+            depth: vec![0; function.n_blocks()],
+        };
+        let mut open: Vec<BlockId> = Vec::new();
+        let mut walk = Walk::new(function);
+        while let Some(step) = walk.next(function) {
+            match step {
+                WalkStep::Enter(block) => {
+                    tree.parent[block.index()] = open.last().copied();
+                    tree.depth[block.index()] = open.len() as u32;
+                    for param in function.operands(function.block(block).owner) {
+                        tree.block[param.index()] = Some(block);
+                    }
+                    open.push(block);
+                }
+                WalkStep::Binding(id) => tree.block[id.index()] = open.last().copied(),
+                WalkStep::Exit(_) => {
+                    open.pop();
+                }
+                WalkStep::Leave(_) => {}
+            }
+        }
+        tree
+    }
+}
+
+/// Analyses that were computed for one version of a function.
+#[derive(Default)]
+pub(super) struct Cache {
+    known: BTreeMap<&'static str, Rc<dyn Any>>,
+}
+
+impl Cache {
+    pub(super) fn get<A: Analysis>(&mut self, function: &Function) -> Rc<A> {
+        let known = self.known.entry(A::NAME).or_insert_with(|| Rc::new(A::compute(function)));
+        // Two analyses of one name: the second is computed each time rather than mistaken for the first.
+        known.clone().downcast().unwrap_or_else(|_| Rc::new(A::compute(function)))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relu_twice() -> (Function, [NodeId; 3]) {
+        let mut f = Function::new();
+        let x = f.add_var("x", TypeId::UNKNOWN);
+        f.set_params(f.root(), &[x]);
+        let relu = f.add_op("", "Relu", "", 0);
+        let (a, b) = (f.add_call(relu, &[x]), f.add_call(relu, &[x]));
+        f.append(f.body(), a);
+        f.append(f.body(), b);
+        f.set_results(f.body(), &[a, b]);
+        (f, [x, a, b])
+    }
+
+    #[test]
+    fn users_are_listed_in_program_order() {
+        let (f, [x, a, b]) = relu_twice();
+        let users = Users::compute(&f);
+        assert_eq!(users.of(x), [a, b]);
+        assert!(users.of(a).is_empty());
+        assert_eq!(BlockTree::compute(&f).block_of(b), Some(f.body()));
+    }
+
+    #[test]
+    fn an_analysis_is_kept_until_the_function_is_written() {
+        let (f, [x, a, b]) = relu_twice();
+        let mut editor = Editor::new(f.into());
+        let first = editor.analysis::<UseCounts>();
+        assert!(Rc::ptr_eq(&first, &editor.analysis::<UseCounts>()));
+        assert_eq!((first.0[x.index()], first.0[b.index()]), (2, 1));
+        editor.function_mut().map_operands(b, |id| if id == x { a } else { id });
+        assert_eq!(editor.analysis::<UseCounts>().0[x.index()], 1);
+    }
+}

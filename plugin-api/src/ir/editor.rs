@@ -1,0 +1,346 @@
+//! Changing a function that others may hold: copied on the first write.
+
+use super::*;
+use abi_stable::std_types::RArc;
+use std::{collections::BTreeMap, rc::Rc};
+
+/// A function being edited. Whoever else holds it keeps seeing it as it was: the first write copies it (a handful of
+/// memory copies), unless nobody else does.
+pub struct Editor {
+    shared: RArc<Function>,
+    owned: Option<Box<Function>>,
+    analyses: analysis::Cache,
+}
+
+impl Editor {
+    /// Edits a function.
+    pub fn new(function: RArc<Function>) -> Self {
+        Self { shared: function, owned: None, analyses: analysis::Cache::default() }
+    }
+
+    /// The function as it stands.
+    #[inline]
+    pub fn function(&self) -> &Function {
+        match &self.owned {
+            Some(owned) => owned,
+            None => &self.shared,
+        }
+    }
+
+    /// The function, to be written. From here on it counts as changed.
+    #[inline]
+    pub fn function_mut(&mut self) -> &mut Function {
+        self.analyses.clear();
+        self.owned.get_or_insert_with(|| Box::new((*self.shared).clone()))
+    }
+
+    /// An analysis of the function as it stands, computed unless it is still known.
+    pub fn analysis<A: Analysis>(&mut self) -> Rc<A> {
+        let function = match &self.owned {
+            Some(owned) => owned,
+            None => &*self.shared,
+        };
+        self.analyses.get(function)
+    }
+
+    /// Gives up all changes.
+    pub fn revert(&mut self) {
+        self.analyses.clear();
+        self.owned = None;
+    }
+
+    /// Whether the function was written.
+    pub fn is_changed(&self) -> bool {
+        self.owned.is_some()
+    }
+
+    /// The function as it stands now: the same object when it was not written.
+    pub fn into_function(self) -> RArc<Function> {
+        match self.owned {
+            Some(owned) => RArc::new(*owned),
+            None => self.shared,
+        }
+    }
+
+    /// Drops bindings from a block, in one pass over it.
+    pub fn retain(&mut self, block: BlockId, mut keep: impl FnMut(&Function, NodeId) -> Retain) {
+        let function = self.function();
+        let bindings = function.bindings(block);
+        let Some(first) = bindings.iter().position(|&id| keep(function, id) == Retain::Drop) else { return };
+        let mut kept = bindings[..first].to_vec();
+        kept.extend(bindings[first + 1..].iter().copied().filter(|&id| keep(function, id) == Retain::Keep));
+        self.function_mut().set_bindings(block, &kept);
+    }
+
+    /// Visits all bindings in program order, each with its operands already replaced by what took their place, and
+    /// lets `rewriter` keep, drop, replace or inline them. One linear pass; a function in which nothing changes is not
+    /// written.
+    ///
+    /// # Errors
+    /// The first one that `rewriter` gives; the function is then half rewritten and to be thrown away.
+    pub fn rebuild<R: Rebuild + ?Sized>(&mut self, rewriter: &mut R) -> Result<(), R::Error> {
+        let mut subst = Subst::default();
+        let mut open: Vec<Open> = Vec::new();
+        let mut pending = vec![Pending::Enter(self.function().body())];
+        while let Some(next) = pending.pop() {
+            match next {
+                Pending::Enter(block) => {
+                    let len = self.function().block(block).len as usize;
+                    open.push(Open { block, emitted: Vec::new(), changed: false });
+                    pending.push(Pending::List { list: block, at: 0, len, inlined_for: None });
+                    rewriter.enter(self, block)?;
+                }
+                Pending::List { list, at, len, inlined_for: None } if at == len => {
+                    let Open { emitted, changed, .. } = open.pop().expect("a block ends after it began");
+                    self.map_results(list, &mut subst);
+                    if changed {
+                        self.function_mut().set_bindings(list, &emitted);
+                    }
+                    rewriter.exit(self, list)?;
+                }
+                Pending::List { list, at, len, inlined_for: Some(owner) } if at == len => {
+                    self.map_results(list, &mut subst);
+                    let results = self.function().results(list).to_vec();
+                    self.function_mut().set_bindings(list, &[]);
+                    match self.function().n_results(owner) {
+                        Some(_) => subst.set_results(owner, results),
+                        None => subst.set(owner, results[0]),
+                    }
+                }
+                Pending::List { list, at, len, inlined_for } => {
+                    pending.push(Pending::List { list, at: at + 1, len, inlined_for });
+                    let id = self.function().bindings(list)[at];
+                    self.map_binding(id, &mut subst);
+                    let frame = open.last_mut().expect("a binding stands in an open block");
+                    let (action, before) = match subst.projection(self.function(), id) {
+                        Some(field) => {
+                            self.name_after(field, id);
+                            (Action::Replace(field), Vec::new())
+                        }
+                        None => {
+                            let mut cx = RebuildCx { editor: self, subst: &mut subst, before: Vec::new() };
+                            (rewriter.binding(&mut cx, id)?, cx.before)
+                        }
+                    };
+                    // The list is copied only from the first change on.
+                    if !frame.changed && (!before.is_empty() || action != Action::Keep) {
+                        frame.changed = true;
+                        frame.emitted = self.function().bindings(frame.block)[..at].to_vec();
+                    }
+                    frame.emitted.extend(before);
+                    match action {
+                        Action::Keep => {
+                            if frame.changed {
+                                frame.emitted.push(id);
+                            }
+                            push_nested(self.function(), id, &mut pending);
+                        }
+                        Action::Drop => {}
+                        Action::Replace(by) => subst.set(id, by),
+                        Action::Inline(block) => {
+                            let len = self.function().block(block).len as usize;
+                            pending.push(Pending::List { list: block, at: 0, len, inlined_for: Some(id) });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a value without a name take the one of what it stands for.
+    fn name_after(&mut self, new: NodeId, old: NodeId) {
+        let is_nameless = |id| self.function().name_id(id) == StrId::EMPTY;
+        if is_nameless(new) && !is_nameless(old) {
+            self.function_mut().inherit_value(new, old);
+        }
+    }
+
+    fn map_binding(&mut self, id: NodeId, subst: &mut Subst) {
+        if subst.is_empty() || self.function().kind(id) == kind::FUNCTION {
+            return;
+        }
+        if self.function().operands(id).iter().any(|&operand| subst.get(operand) != operand) {
+            self.function_mut().map_operands(id, |operand| subst.get(operand));
+        }
+    }
+
+    fn map_results(&mut self, block: BlockId, subst: &mut Subst) {
+        if subst.is_empty() {
+            return;
+        }
+        let result = self.function().result(block);
+        let results = self.function().results(block);
+        if results.iter().all(|&id| subst.get(id) == id) {
+            return;
+        }
+        if results.len() == 1 && results[0] == result {
+            let by = subst.get(result);
+            self.function_mut().set_result(block, by);
+        } else {
+            self.function_mut().map_operands(result, |id| subst.get(id));
+        }
+    }
+}
+
+/// Whether [`Editor::retain`] keeps a binding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Retain {
+    /// It stays.
+    Keep,
+    /// It goes.
+    Drop,
+}
+
+/// What becomes of a binding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// It stays; the functions that belong to it are visited next.
+    Keep,
+    /// It goes. Nothing may use it.
+    Drop,
+    /// It goes, and every later use of it becomes a use of this node.
+    Replace(NodeId),
+    /// It goes; the bindings of this block of its own, which are visited next, take its place, and the block's
+    /// results take the place of its results. A node with several results must be used through projections alone.
+    Inline(BlockId),
+}
+
+/// Decides what becomes of each binding, for [`Editor::rebuild`].
+pub trait Rebuild {
+    /// Why it may stop.
+    type Error;
+
+    /// A binding whose operands are as they will be.
+    fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, Self::Error>;
+
+    /// A block begins.
+    fn enter(&mut self, _editor: &mut Editor, _block: BlockId) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A block ended; its list and result are as they will be.
+    fn exit(&mut self, _editor: &mut Editor, _block: BlockId) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// What a [`Rebuild`] works on.
+pub struct RebuildCx<'a> {
+    editor: &'a mut Editor,
+    subst: &'a mut Subst,
+    before: Vec<NodeId>,
+}
+
+impl RebuildCx<'_> {
+    /// The function as it stands.
+    #[inline]
+    pub fn function(&self) -> &Function {
+        self.editor.function()
+    }
+
+    /// The function, to be written.
+    #[inline]
+    pub fn function_mut(&mut self) -> &mut Function {
+        self.editor.function_mut()
+    }
+
+    /// Places a new binding before the one being visited.
+    pub fn insert(&mut self, id: NodeId) {
+        self.before.push(id);
+    }
+
+    /// Makes every later use of `old` a use of `new`, beyond what the action on the visited binding does.
+    pub fn replace(&mut self, old: NodeId, new: NodeId) {
+        self.subst.set(old, new);
+    }
+
+    /// Makes every later projection of `old` the corresponding one of `results`. Nothing else may use `old`.
+    pub fn replace_results(&mut self, old: NodeId, results: Vec<NodeId>) {
+        self.subst.set_results(old, results);
+    }
+
+    /// What stands for a node now.
+    pub fn resolve(&mut self, id: NodeId) -> NodeId {
+        self.subst.get(id)
+    }
+}
+
+/// Which node stands for which: a dense map with path compression.
+#[derive(Default)]
+pub struct Subst {
+    by: Vec<NodeId>,
+    /// For nodes with several results, what stands for each.
+    results: BTreeMap<NodeId, Vec<NodeId>>,
+}
+
+impl Subst {
+    /// Whether nothing was replaced.
+    pub fn is_empty(&self) -> bool {
+        self.by.is_empty() && self.results.is_empty()
+    }
+
+    /// What stands for `id`; itself when nothing does.
+    #[inline]
+    pub fn get(&mut self, id: NodeId) -> NodeId {
+        let Some(&by) = self.by.get(id.index()).filter(|by| !by.is_absent()) else { return id };
+        let mut last = by;
+        while let Some(&next) = self.by.get(last.index()).filter(|next| !next.is_absent()) {
+            last = next;
+        }
+        let mut at = id;
+        while at != last {
+            at = std::mem::replace(&mut self.by[at.index()], last);
+        }
+        last
+    }
+
+    /// Lets `new` stand for `old` from now on. A node may be replaced by the absent operand only when nothing uses
+    /// it.
+    pub fn set(&mut self, old: NodeId, new: NodeId) {
+        if self.get(new) == old || new.is_absent() {
+            return;
+        }
+        if self.by.len() <= old.index() {
+            self.by.resize(old.index() + 1, NodeId::ABSENT);
+        }
+        self.by[old.index()] = new;
+    }
+
+    /// Lets each of `results` stand for the projection of `old` at its position.
+    pub fn set_results(&mut self, old: NodeId, results: Vec<NodeId>) {
+        self.results.insert(old, results);
+    }
+
+    fn projection(&mut self, function: &Function, id: NodeId) -> Option<NodeId> {
+        if self.results.is_empty() {
+            return None;
+        }
+        let Expr::TupleGetItem { tuple, index } = function.expr(id) else { return None };
+        let field = *self.results.get(&tuple)?.get(index)?;
+        Some(self.get(field))
+    }
+}
+
+struct Open {
+    block: BlockId,
+    emitted: Vec<NodeId>,
+    changed: bool,
+}
+
+enum Pending {
+    Enter(BlockId),
+    List { list: BlockId, at: usize, len: usize, inlined_for: Option<NodeId> },
+}
+
+fn push_nested(function: &Function, id: NodeId, pending: &mut Vec<Pending>) {
+    if function.kind(id) == kind::FUNCTION {
+        pending.push(Pending::Enter(function.block_of(id)));
+        return;
+    }
+    for &region in function.regions(id).iter().rev() {
+        if function.kind(region) == kind::FUNCTION {
+            pending.push(Pending::Enter(function.block_of(region)));
+        }
+    }
+}

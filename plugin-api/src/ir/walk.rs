@@ -1,0 +1,126 @@
+//! Program order without recursion.
+
+use super::*;
+
+/// A step of a [`Walk`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WalkStep {
+    /// A block begins.
+    Enter(BlockId),
+    /// A binding of the innermost open block. The blocks of functions that belong to it follow.
+    Binding(NodeId),
+    /// A block ends.
+    Exit(BlockId),
+    /// The blocks that belong to this binding have ended. Bindings without any have no such step.
+    Leave(NodeId),
+}
+
+/// Visits a block and everything nested in it in program order, on the heap instead of the stack.
+///
+/// The walk holds no borrow, so that the function may change between steps; a block's list is read as it stands when
+/// each step is taken.
+pub struct Walk {
+    pending: Vec<Pending>,
+}
+
+enum Pending {
+    Block { block: BlockId, at: usize },
+    Enter(BlockId),
+    Leave(NodeId),
+}
+
+impl Walk {
+    /// A walk over the whole function.
+    pub fn new(function: &Function) -> Self {
+        Self::block(function.body())
+    }
+
+    /// A walk over one block.
+    pub fn block(block: BlockId) -> Self {
+        Self { pending: vec![Pending::Enter(block)] }
+    }
+
+    /// The next step.
+    pub fn next(&mut self, function: &Function) -> Option<WalkStep> {
+        match self.pending.pop()? {
+            Pending::Leave(binding) => Some(WalkStep::Leave(binding)),
+            Pending::Enter(block) => {
+                self.pending.push(Pending::Block { block, at: 0 });
+                Some(WalkStep::Enter(block))
+            }
+            Pending::Block { block, at } => {
+                let Some(&binding) = function.bindings(block).get(at) else {
+                    return Some(WalkStep::Exit(block));
+                };
+                self.pending.push(Pending::Block { block, at: at + 1 });
+                self.push_nested(function, binding);
+                Some(WalkStep::Binding(binding))
+            }
+        }
+    }
+
+    /// Passes over the blocks that belong to the binding of the last step.
+    pub fn skip_nested(&mut self) {
+        while matches!(self.pending.last(), Some(Pending::Enter(_) | Pending::Leave(_))) {
+            if let Some(Pending::Leave(_)) = self.pending.pop() {
+                break;
+            }
+        }
+    }
+
+    fn push_nested(&mut self, function: &Function, binding: NodeId) {
+        match function.kind(binding) {
+            kind::FUNCTION => {
+                self.pending.push(Pending::Leave(binding));
+                self.pending.push(Pending::Enter(function.block_of(binding)));
+            }
+            _ if function.n_regions(binding) == 0 => {}
+            _ => {
+                self.pending.push(Pending::Leave(binding));
+                for &region in function.regions(binding).iter().rev() {
+                    if function.kind(region) == kind::FUNCTION {
+                        self.pending.push(Pending::Enter(function.block_of(region)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Function {
+    /// All bindings in program order, those of nested functions included.
+    pub fn all_bindings(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let mut walk = Walk::new(self);
+        std::iter::from_fn(move || {
+            loop {
+                if let WalkStep::Binding(id) = walk.next(self)? {
+                    return Some(id);
+                }
+            }
+        })
+    }
+
+    /// How often each node is used, by id: as an operand of a binding or of a floating tuple that is a block's
+    /// result, or as a block's result.
+    pub fn use_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0u32; self.n_nodes()];
+        let mut walk = Walk::new(self);
+        while let Some(step) = walk.next(self) {
+            match step {
+                WalkStep::Enter(_) | WalkStep::Leave(_) => {}
+                WalkStep::Binding(id) if self.kind(id) == kind::FUNCTION => {}
+                WalkStep::Binding(id) => {
+                    for operand in self.operands(id) {
+                        counts[operand.index()] += 1;
+                    }
+                }
+                WalkStep::Exit(block) => {
+                    for result in self.results(block) {
+                        counts[result.index()] += 1;
+                    }
+                }
+            }
+        }
+        counts
+    }
+}
