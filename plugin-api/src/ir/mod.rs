@@ -3,6 +3,7 @@
 mod attrs;
 mod function;
 mod ids;
+mod inline;
 mod intern;
 mod module;
 mod node;
@@ -15,6 +16,7 @@ pub use crate::boundary::bytes::Blob;
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
+pub use inline::{Declined, InlineError, Inlined, inline_functions};
 pub use intern::{Hash64, InternTable};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind};
 pub use node::{
