@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::proto::{self, Message, floats, graph, graph_attr, message, model, node, value};
+use common::proto::{Message, floats, graph, graph_attr, message, model, node, value};
 use relais::{
     ir::{Attr, ConstForm, ElemType, Function, IRModule, MAIN, NodeId, Tensor, inline_functions},
     onnx::{self, Fault, ReadOptions},
@@ -167,11 +167,10 @@ fn edits_inside_branches_leave_the_rest() {
     round_trip(whole.clone());
     let mut module = read(whole);
     let f = main(&mut module);
-    let (t, t2) = (named(f, "t"), named(f, "t2"));
+    let t = named(f, "t");
     let then = f.block_of(f.regions(f.bindings(f.body())[0])[0]);
     f.set_bindings(then, &[t]);
     f.set_results(then, &[t]);
-    let _ = t2;
     let after = write(&module);
     let changed = graph(&[], vec![node("Relu", &["x"], &["t2"])], &["t2"]);
     let expected = node("If", &["c"], &["y"])
@@ -210,8 +209,7 @@ fn functions_are_inlined() {
     assert_eq!(names, ["a/t", "a", "y/t", "y"]);
 
     // Another operator set: left alone, with the reason.
-    let mut other = Message::default();
-    other.0 = whole.0.clone();
+    let mut other = Message(whole.0.clone());
     let at = other.0.windows(4).rposition(|w| w == [0x0a, 0, 0x10, 17]).unwrap();
     other.0[at + 3] = 16;
     let mut module = read(other);
@@ -261,5 +259,4 @@ fn ten_thousand_nested_branches() {
         assert_eq!(read(Message(write(&touched))).main().unwrap().n_blocks(), module.main().unwrap().n_blocks());
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
-    let _ = proto::int_attr("unused", 1);
 }

@@ -156,7 +156,7 @@ fn stray_graphs_and_deep_groups() {
         model(graph(&["x"], vec![node("Foo", &["x"], &["y"]).message(5, attr)], &["y"])),
         Fault::StrayGraph(_)
     );
-    let mut deep = vec![0x9b, 0x06].repeat(100_000);
+    let mut deep = [0x9b, 0x06].repeat(100_000);
     deep.extend([0x9c, 0x06].repeat(100_000));
     let whole = sample().raw(&deep);
     let module = read(&whole.0).unwrap().module;
