@@ -7,6 +7,7 @@ mod editor;
 mod equal;
 mod function;
 mod ids;
+mod inline;
 mod intern;
 mod module;
 mod node;
@@ -25,6 +26,7 @@ pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
+pub use inline::{Declined, InlineError, Inlined, inline_functions};
 pub use intern::{Hash64, InternTable};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind};
 pub use node::{
