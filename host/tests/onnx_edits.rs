@@ -1,5 +1,6 @@
 //! What an edit changes in the file, and what it does not.
 
+#[path = "onnx_common/mod.rs"]
 mod common;
 
 use common::proto::{Message, floats, graph, graph_attr, message, model, node, value};

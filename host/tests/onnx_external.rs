@@ -1,5 +1,6 @@
 //! Tensors in data files: reading, keeping, copying, moving, refusing.
 
+#[path = "onnx_common/mod.rs"]
 mod common;
 
 use common::{

@@ -1,5 +1,6 @@
 //! Damaged and hostile models: an error with a place each, never a panic.
 
+#[path = "onnx_common/mod.rs"]
 mod common;
 
 use common::proto::{Message, floats, graph, graph_attr, int_attr, message, model, node, value};
