@@ -1,5 +1,6 @@
 //! Relais, the pass host.
 
+pub mod mapped;
 pub mod onnx;
 pub mod options;
 pub mod pass;

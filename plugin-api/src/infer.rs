@@ -2,7 +2,7 @@
 
 use crate::{
     ir::*,
-    op::{InferRequest, OpError, VALUES_TABLE},
+    op::{Effects, InferRequest, OpError, VALUES_TABLE},
 };
 use abi_stable::std_types::RVec;
 
@@ -13,6 +13,26 @@ pub trait TypeRelations {
 
     /// Applies the type relation of `op` to a call of it; `None` when it has none.
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
+}
+
+/// What passes ask about operators: type relations, effects, evaluators.
+pub trait Operators: TypeRelations {
+    /// The effects of an operator; opaque when nobody registered it.
+    fn effects(&self, op: OpId) -> Effects;
+
+    /// The fewest and most results of an operator; `u16::MAX` is any number. All are needed when nobody registered it.
+    fn outputs(&self, op: OpId) -> (u16, u16);
+
+    /// Evaluates a call of `op` for these arguments (`None` is absent); `None` when it has no evaluator. No result may
+    /// take more than `max_bytes`, written out; splats take none.
+    fn evaluate(
+        &mut self,
+        op: OpId,
+        function: &Function,
+        call: NodeId,
+        inputs: &[Option<Tensor>],
+        max_bytes: u64,
+    ) -> Option<Result<Vec<Tensor>, OpError>>;
 }
 
 /// A call whose arguments its operator does not take.
@@ -58,9 +78,9 @@ pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations
     let mut walk = Walk::new(function);
     while let Some(step) = walk.next(function) {
         match step {
-            Step::Binding(id) if function.kind(id) == kind::FUNCTION || function.n_regions(id) > 0 => {}
-            Step::Binding(id) | Step::Leave(id) => cx.binding(function, id),
-            Step::Enter(_) | Step::Exit(_) => {}
+            WalkStep::Binding(id) if function.kind(id) == kind::FUNCTION || function.n_regions(id) > 0 => {}
+            WalkStep::Binding(id) | WalkStep::Leave(id) => cx.binding(function, id),
+            WalkStep::Enter(_) | WalkStep::Exit(_) => {}
         }
     }
     cx.report

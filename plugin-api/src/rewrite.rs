@@ -31,6 +31,9 @@ impl Rewrite {
 pub struct RewriteCx<'a> {
     function: &'a Function,
     uses: &'a [u32],
+    /// By node: the block it stands in, as far as the driver has come.
+    home: &'a [BlockId],
+    block: BlockId,
     staged: Vec<Staged>,
 }
 
@@ -89,6 +92,12 @@ impl<'a> RewriteCx<'a> {
     /// How often a node is used.
     pub fn n_uses(&self, id: NodeId) -> u32 {
         self.uses.get(id.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether a binding stands in the same block as the call, so that computing it again here instead of there is
+    /// neither inside a loop nor under a condition that it was not.
+    pub fn is_in_same_block(&self, id: NodeId) -> bool {
+        self.home.get(id.index()) == Some(&self.block)
     }
 
     /// The operator-set version of the default domain that calls here are written for.
@@ -190,12 +199,22 @@ pub fn drive_with(
     options: DriveOptions,
 ) -> DriveStats {
     let mut stats = DriveStats::default();
-    let mut driver = Driver { uses: Vec::new(), wanted: Vec::new(), relations, rule, ops, stats: &mut stats };
+    let mut driver = Driver {
+        uses: Vec::new(),
+        home: Vec::new(),
+        open: Vec::new(),
+        wanted: Vec::new(),
+        relations,
+        rule,
+        ops,
+        stats: &mut stats,
+    };
     while driver.stats.n_rounds < options.max_rounds {
         if !driver.any_wanted(editor.function()) {
             driver.stats.settled = true;
             break;
         }
+        driver.home = vec![NOWHERE; editor.function().n_nodes()];
         driver.uses = editor.function().use_counts();
         driver.stats.declined.clear();
         let before = driver.stats.n_rewrites;
@@ -211,8 +230,13 @@ pub fn drive_with(
     stats
 }
 
+/// No block: where the driver has not been.
+const NOWHERE: BlockId = BlockId(u32::MAX);
+
 struct Driver<'d, 'r> {
     uses: Vec<u32>,
+    home: Vec<BlockId>,
+    open: Vec<BlockId>,
     /// By operator: whether the rule wants to see its calls.
     wanted: Vec<bool>,
     relations: &'d mut dyn TypeRelations,
@@ -232,6 +256,14 @@ impl Driver<'_, '_> {
             self.wanted.push(self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(op)));
         }
         self.ops.is_empty() || self.wanted.contains(&true)
+    }
+
+    /// Notes that a binding stands in the innermost open block.
+    fn settle(&mut self, id: NodeId) {
+        if self.home.len() <= id.index() {
+            self.home.resize(id.index() + 1, NOWHERE);
+        }
+        self.home[id.index()] = self.open.last().copied().unwrap_or(NOWHERE);
     }
 
     fn commit(&mut self, cx: &mut RebuildCx<'_>, staged: Vec<Staged>, old: NodeId) -> Vec<NodeId> {
@@ -266,6 +298,7 @@ impl Driver<'_, '_> {
                 bump(&mut self.uses, operand, 1);
             }
             cx.insert(id);
+            self.settle(id);
             ids.push(id);
         }
         for &operand in cx.function().operands(old) {
@@ -299,7 +332,18 @@ fn merged_attrs(f: &mut Function, other: NodeId, attrs: &[Attr]) -> Vec<AttrRec>
 impl Rebuild for Driver<'_, '_> {
     type Error = Infallible;
 
+    fn enter(&mut self, _: &mut Editor, block: BlockId) -> Result<(), Infallible> {
+        self.open.push(block);
+        Ok(())
+    }
+
+    fn exit(&mut self, _: &mut Editor, _: BlockId) -> Result<(), Infallible> {
+        self.open.pop();
+        Ok(())
+    }
+
     fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, Infallible> {
+        self.settle(id);
         let f = cx.function();
         let Some(call) = f.call(id) else { return Ok(Action::Keep) };
         let is_wanted = match call.op() {
@@ -310,7 +354,13 @@ impl Rebuild for Driver<'_, '_> {
         if !is_wanted || self.uses.get(id.index()).is_none_or(|&n| n == 0) {
             return Ok(Action::Keep);
         }
-        let mut rewrite_cx = RewriteCx { function: f, uses: &self.uses, staged: Vec::new() };
+        let mut rewrite_cx = RewriteCx {
+            function: f,
+            uses: &self.uses,
+            home: &self.home,
+            block: self.open.last().copied().unwrap_or(NOWHERE),
+            staged: Vec::new(),
+        };
         let rewrite = (self.rule)(call, &mut rewrite_cx);
         let staged = rewrite_cx.staged;
         let results = match rewrite {

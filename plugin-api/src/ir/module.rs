@@ -170,6 +170,25 @@ impl IRModule {
         self.set_global(global);
     }
 
+    /// Puts a graph function at the end, under a name that is known to be new.
+    pub(crate) fn push_function(&mut self, name: &str, function: Function) {
+        let prim_func = RArc::new(PrimFunc { body: RVec::new() });
+        let (kind, function) = (global_kind::FUNCTION, RArc::new(function));
+        self.push_global(Global { name: name.into(), kind, function, prim_func });
+    }
+
+    /// Puts a loop program at the end, under a name that is known to be new.
+    pub(crate) fn push_prim_func(&mut self, name: &str, prim_func: PrimFunc) {
+        let function = RArc::new(Function::new());
+        let (kind, prim_func) = (global_kind::PRIM_FUNC, RArc::new(prim_func));
+        self.push_global(Global { name: name.into(), kind, function, prim_func });
+    }
+
+    fn push_global(&mut self, global: Global) {
+        self.version += 1;
+        self.globals.push(global);
+    }
+
     fn set_global(&mut self, global: Global) {
         self.version += 1;
         match self.globals.iter_mut().find(|old| old.name == global.name) {

@@ -1,1 +1,19 @@
 //! The graph passes shipped with Relais. One pass, one file, one name.
+
+use relais_plugin_api::prelude::*;
+
+mod affine;
+pub mod backward_fold_scale_axis;
+pub mod cast_like_to_cast;
+pub mod dead_code_elimination;
+pub mod eliminate_common_subexpr;
+pub mod eliminate_no_op;
+pub mod fold_constant;
+pub mod fold_scale_axis;
+pub mod infer_type;
+pub mod remove_unused_functions;
+pub mod simplify_inference;
+pub mod to_a_normal_form;
+pub mod to_graph_normal_form;
+
+plugin! { description = "The graph passes shipped with Relais." }

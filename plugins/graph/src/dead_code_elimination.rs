@@ -1,0 +1,141 @@
+//! Removes bindings whose value nobody uses and whose execution nobody can notice.
+//!
+//! ```text
+//! %0 = Relu(%x);
+//! %1 = Neg(%x);      // nobody uses it
+//! %0
+//! ```
+//! becomes
+//! ```text
+//! %0 = Relu(%x);
+//! %0
+//! ```
+//!
+//! Results that an operator may leave off go one by one; those it must have stay as long as the call does. What has
+//! effects stays, and so does what nobody registered: it may have some. Unused global functions stay too
+//! (`RemoveUnusedFunctions` takes them). Nothing must run before it.
+
+use relais_plugin_api::{infer::Operators, prelude::*};
+
+/// Removes bindings whose value is not used and that have no effects.
+#[function_pass(
+    name = "relay._transform.DeadCodeElimination",
+    aliases = ["relax.transform.DeadCodeElimination"],
+    opt_level = 1,
+)]
+pub fn dead_code_elimination(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let ops = cx.ops(edit.function());
+    eliminate(edit, &ops);
+    Ok(())
+}
+
+/// Removes the dead bindings of a function; linear in its size.
+pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
+    let f = edit.function();
+    let steps = program(f);
+    let has_effects = effects(f, &steps, ops);
+    let live = liveness(f, &steps, &has_effects);
+    let is_needed = |id: NodeId| live[id.index()] || has_effects[id.index()];
+    let dead = |id: NodeId| match f.expr(id) {
+        Expr::TupleGetItem { tuple, index } if !is_needed(id) => {
+            !is_needed(tuple) || may_be_left_off(f, tuple, index, ops)
+        }
+        _ => !is_needed(id),
+    };
+    let blocks: Vec<BlockId> =
+        steps.iter().filter_map(|step| if let WalkStep::Exit(b) = step { Some(*b) } else { None }).collect();
+    let dead: Vec<bool> = (0..f.n_nodes()).map(|index| dead(NodeId::from_index(index))).collect();
+    for block in blocks {
+        edit.retain(block, |_, id| if dead[id.index()] { Retain::Drop } else { Retain::Keep });
+    }
+}
+
+/// Whether result `index` of a node that stays may be absent.
+fn may_be_left_off(f: &Function, node: NodeId, index: usize, ops: &dyn Operators) -> bool {
+    match f.expr(node) {
+        Expr::Tuple(_) => true,
+        Expr::Call(call) => call.op().is_some_and(|op| {
+            let (fewest, most) = ops.outputs(op);
+            index >= usize::from(fewest) && most != u16::MAX
+        }),
+        _ => false,
+    }
+}
+
+fn program(f: &Function) -> Vec<WalkStep> {
+    let mut walk = Walk::new(f);
+    std::iter::from_fn(|| walk.next(f)).collect()
+}
+
+/// By node: whether executing it, or anything nested in it, can be noticed.
+fn effects(f: &Function, steps: &[WalkStep], ops: &dyn Operators) -> Vec<bool> {
+    let mut has_effects = vec![false; f.n_nodes()];
+    // One entry for each open block: whether it holds an effect.
+    let mut open: Vec<bool> = Vec::new();
+    let mut nested = false;
+    for &step in steps {
+        match step {
+            WalkStep::Enter(_) => open.push(false),
+            WalkStep::Exit(_) => nested |= open.pop().unwrap_or(false),
+            WalkStep::Binding(id) => {
+                nested = false;
+                let own = match f.expr(id) {
+                    Expr::Call(call) => match call.op() {
+                        Some(op) => !ops.effects(op).is_removable(),
+                        // What a function does is not known here.
+                        None => true,
+                    },
+                    Expr::Unknown(_) => true,
+                    _ => false,
+                };
+                mark(&mut has_effects, &mut open, id, own);
+            }
+            // A function that is only a value does nothing until it is called.
+            WalkStep::Leave(id) => {
+                let nested = std::mem::take(&mut nested) && f.kind(id) != kind::FUNCTION;
+                mark(&mut has_effects, &mut open, id, nested);
+            }
+        }
+    }
+    has_effects
+}
+
+fn mark(has_effects: &mut [bool], open: &mut [bool], id: NodeId, effect: bool) {
+    if effect {
+        has_effects[id.index()] = true;
+        if let Some(block) = open.last_mut() {
+            *block = true;
+        }
+    }
+}
+
+/// By node: whether its value is needed. Backwards, so that all uses of a binding are seen before it.
+fn liveness(f: &Function, steps: &[WalkStep], has_effects: &[bool]) -> Vec<bool> {
+    let mut live = vec![false; f.n_nodes()];
+    let need_results = |block: BlockId, live: &mut Vec<bool>| {
+        for result in f.results(block) {
+            live[result.index()] = true;
+        }
+        live[f.result(block).index()] = true;
+    };
+    need_results(f.body(), &mut live);
+    for &step in steps.iter().rev() {
+        match step {
+            WalkStep::Leave(id) if live[id.index()] || has_effects[id.index()] => {
+                if f.kind(id) == kind::FUNCTION {
+                    need_results(f.block_of(id), &mut live);
+                }
+                for &region in f.regions(id) {
+                    need_results(f.block_of(region), &mut live);
+                }
+            }
+            WalkStep::Binding(id) if f.kind(id) != kind::FUNCTION && (live[id.index()] || has_effects[id.index()]) => {
+                for operand in f.operands(id) {
+                    live[operand.index()] = true;
+                }
+            }
+            _ => {}
+        }
+    }
+    live
+}

@@ -1,0 +1,228 @@
+//! Removes calls whose result is their argument.
+//!
+//! ```text
+//! %0 = Identity(%x);
+//! %1 = Mul(%0, const(float32, 1.0));
+//! %2 = Relu(%1);
+//! ```
+//! becomes
+//! ```text
+//! %2 = Relu(%x);
+//! ```
+//!
+//! `Identity`, `Dropout` outside training, `Cast` to the same type, `Reshape`, `Flatten`, `Expand`, `Squeeze` and
+//! `Unsqueeze` to the same shape, `Transpose` in order, `Slice` of everything, `Pad` by nothing, `Concat`, `Sum`, `Mean`,
+//! `Max` and `Min` of one, `Split` into one, and arithmetic with the unit element where that is exact for every input,
+//! `-0.0` and NaN included: `x + 0` is not for floats (`-0.0 + 0.0` is `0.0`), `x - 0` and `x * 1` are.
+
+use relais_plugin_api::prelude::*;
+
+/// Removes calls that do nothing.
+#[rewrite_pass(
+    name = "EliminateNoOp",
+    opt_level = 1,
+    required = ["InferType"],
+    ops = [
+        "Identity", "Dropout", "Cast", "Reshape", "Flatten", "Expand", "Squeeze", "Unsqueeze", "Transpose", "Slice",
+        "Pad", "Concat", "Sum", "Mean", "Max", "Min", "Split", "Add", "Sub", "Mul", "Div", "Pow", "And", "Or",
+    ],
+)]
+pub fn eliminate_no_op(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    let Some(input) = call.arg(0) else { return Rewrite::Keep };
+    let is_no_op = match call.op_name() {
+        "Identity" => true,
+        "Dropout" => return dropout(call, input, cx),
+        "Cast" => cast(call, input, cx),
+        "Reshape" => reshape(call, input, cx),
+        "Flatten" | "Expand" | "Squeeze" | "Unsqueeze" => has_same_shape(call, input, cx),
+        "Transpose" => transpose(call, input, cx),
+        "Slice" => slice(call, input, cx),
+        "Pad" => pad(call, cx),
+        "Concat" | "Sum" | "Mean" | "Max" | "Min" => call.args().len() == 1,
+        "Split" => return split(call, input),
+        _ => return unit(call, cx),
+    };
+    if is_no_op { Rewrite::Replace(input) } else { Rewrite::Keep }
+}
+
+/// Whether the result certainly has the shape of `input`.
+fn has_same_shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
+    let (Some(from), Some(to)) = (cx.type_of(input).shape(), cx.type_of(call.id).shape()) else { return false };
+    from.len() == to.len() && from.iter().zip(to).all(|(&a, &b)| Dim::from(a).is_same(b.into()))
+}
+
+pub(crate) fn dropout(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Rewrite {
+    // Inference is the only mode from version 7 to 11; before, an attribute chooses, and after, an input.
+    let is_inference = match call.owner().op_version(call.op().unwrap_or(OpId(0))) {
+        ..=6 => call.attrs().int("is_test").unwrap_or(0) != 0,
+        7..=11 => true,
+        _ => match call.arg(2) {
+            None => true,
+            Some(mode) => cx.tensor(mode).is_some_and(|mode| mode.len() == 1 && mode.to_bytes().first() == Some(&0)),
+        },
+    };
+    match call.n_results() {
+        _ if !is_inference => Rewrite::Keep,
+        None | Some(1) if call.n_results().is_none() => Rewrite::Replace(input),
+        Some(n) => {
+            let mask_is_used = call.owner().all_bindings().any(|id| {
+                matches!(call.owner().expr(id), Expr::TupleGetItem { tuple, index: 1.. } if tuple == call.id)
+                    && cx.n_uses(id) > 0
+            });
+            match mask_is_used {
+                true => Rewrite::decline("the mask is used"),
+                false => Rewrite::ReplaceResults(vec![input; n]),
+            }
+        }
+        None => Rewrite::Keep,
+    }
+}
+
+fn cast(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
+    let to = call.attrs().int("to").and_then(|to| u8::try_from(to).ok()).map(ElemType);
+    to.is_some() && cx.type_of(input).elem() == to
+}
+
+fn reshape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
+    let (Some(from), Some(to)) = (cx.type_of(input).shape(), cx.type_of(call.id).shape()) else { return false };
+    if from.len() != to.len() {
+        return false;
+    }
+    // The number of elements stays, so one dimension may differ in what is known of it, unless another is zero.
+    let differing = from.iter().zip(to).filter(|&(&a, &b)| !Dim::from(a).is_same(b.into())).count();
+    let may_be_empty = from.iter().any(|&dim| Dim::from(dim).known().is_none_or(|size| size == 0));
+    match differing {
+        0 => true,
+        1 => {
+            let others_known = from
+                .iter()
+                .zip(to)
+                .all(|(&a, &b)| !Dim::from(a).is_same(b.into()) || Dim::from(a).known().is_some_and(|size| size > 0));
+            others_known || (!may_be_empty && from.len() == 1)
+        }
+        _ => false,
+    }
+}
+
+fn transpose(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
+    match call.attrs().ints("perm") {
+        Some(perm) => perm.iter().enumerate().all(|(at, &axis)| axis == at as i64),
+        // The default reverses the axes.
+        None => cx.type_of(input).shape().is_some_and(|shape| shape.len() <= 1),
+    }
+}
+
+fn slice(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
+    let by_inputs = call.args().len() > 1;
+    let all_are = |index: usize, is_wanted: fn(i64) -> bool| {
+        let values = call.arg(index).and_then(|arg| cx.tensor(arg)).and_then(Tensor::to_i64s);
+        values.is_some_and(|values| values.into_iter().all(is_wanted))
+    };
+    // A step of -1 keeps the shape and turns the order round.
+    let is_forward = !by_inputs || call.arg(4).is_none() || all_are(4, |step| step == 1);
+    if !is_forward {
+        return false;
+    }
+    if has_same_shape(call, input, cx) {
+        return true;
+    }
+    // From the first to "the end", however far that is.
+    const END: i64 = i32::MAX as i64;
+    if by_inputs {
+        return all_are(1, |start| start == 0) && all_are(2, |end| end >= END);
+    }
+    let list = |name| call.attrs().ints(name).unwrap_or_default();
+    !list("starts").is_empty() && list("starts").iter().all(|&s| s == 0) && list("ends").iter().all(|&e| e >= END)
+}
+
+fn pad(call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
+    let pads = match call.arg(1) {
+        Some(pads) => cx.tensor(pads).and_then(Tensor::to_i64s),
+        None => call.attrs().ints("pads").or_else(|| call.attrs().ints("paddings")),
+    };
+    pads.is_some_and(|pads| pads.iter().all(|&pad| pad == 0))
+}
+
+fn split(call: CallView<'_>, input: NodeId) -> Rewrite {
+    match call.n_results() {
+        Some(1) => Rewrite::ReplaceResults(vec![input]),
+        Some(_) => Rewrite::Keep,
+        None => Rewrite::Replace(input),
+    }
+}
+
+/// Arithmetic with the unit element.
+fn unit(call: CallView<'_>, cx: &RewriteCx<'_>) -> Rewrite {
+    let [a, b] = *call.args() else { return Rewrite::Keep };
+    let name = call.op_name();
+    let mut sides = vec![(a, b)];
+    if matches!(name, "Add" | "Mul" | "And" | "Or") {
+        sides.push((b, a));
+    }
+    for (kept, other) in sides {
+        let Some(tensor) = cx.tensor(other) else { continue };
+        if is_unit(name, tensor) {
+            // Broadcasting by the unit element must not enlarge what is kept.
+            if !has_same_shape(call, kept, cx) && tensor.dims().iter().any(|&dim| dim != 1) {
+                return Rewrite::decline("the unit element may broadcast the other operand");
+            }
+            let rank = cx.type_of(kept).shape().map(<[DimRec]>::len);
+            if !has_same_shape(call, kept, cx) && rank.is_none_or(|rank| rank < tensor.dims().len()) {
+                return Rewrite::decline("the unit element may raise the rank of the other operand");
+            }
+            return Rewrite::Replace(kept);
+        }
+    }
+    Rewrite::Keep
+}
+
+/// Whether every element of `tensor` leaves the other operand of `op` as it is, bit for bit.
+fn is_unit(op: &str, tensor: &Tensor) -> bool {
+    let elem = tensor.elem();
+    let unit: Option<Vec<u8>> = match op {
+        "Mul" | "Div" | "Pow" => one(elem),
+        // Subtracting positive zero is exact; adding is exact for negative zero.
+        "Sub" => zero(elem),
+        "Add" if elem.is_float() => negative_zero(elem),
+        "Add" => zero(elem),
+        "And" if elem == ElemType::BOOL => Some(vec![1]),
+        "Or" if elem == ElemType::BOOL => Some(vec![0]),
+        _ => None,
+    };
+    let Some(unit) = unit else { return false };
+    // Past this size nobody writes a unit element, and reading it all would cost more than it saves.
+    const MOST: u64 = 1 << 20;
+    match tensor.as_splat() {
+        Some(element) => element == unit,
+        None => {
+            tensor.byte_len() <= MOST
+                && !tensor.is_empty()
+                && tensor.to_bytes().chunks_exact(unit.len()).all(|e| e == unit)
+        }
+    }
+}
+
+fn one(elem: ElemType) -> Option<Vec<u8>> {
+    Some(match elem {
+        ElemType::FLOAT => 1f32.to_le_bytes().to_vec(),
+        ElemType::DOUBLE => 1f64.to_le_bytes().to_vec(),
+        ElemType::FLOAT16 => vec![0x00, 0x3c],
+        ElemType::BFLOAT16 => vec![0x80, 0x3f],
+        _ if elem.is_integer() && elem.bits() >= 8 => {
+            let mut bytes = vec![0; elem.bits() as usize / 8];
+            bytes[0] = 1;
+            bytes
+        }
+        _ => return None,
+    })
+}
+
+fn zero(elem: ElemType) -> Option<Vec<u8>> {
+    one(elem).map(|bytes| vec![0; bytes.len()])
+}
+
+fn negative_zero(elem: ElemType) -> Option<Vec<u8>> {
+    let mut bytes = zero(elem)?;
+    *bytes.last_mut()? = 0x80;
+    Some(bytes)
+}

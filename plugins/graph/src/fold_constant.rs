@@ -1,0 +1,294 @@
+//! Evaluates what can be known before the model runs.
+//!
+//! ```text
+//! %1 = Add(const(float32, [1.0]), const(float32, [2.0]));
+//! %2 = Mul(%x, %1);
+//! ```
+//! becomes
+//! ```text
+//! %1 = const(float32, [3.0]);
+//! %2 = Mul(%x, %1);
+//! ```
+//!
+//! Also known: integers that the types tell (the shape of a value of static shape), the branch that a constant condition
+//! takes, and the field of a tuple. A call is evaluated when all its arguments are constants or tuples of constants, its
+//! operator has an evaluator, and calling it twice is calling it once; one without arguments is kept, and so is one whose
+//! evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
+//! folding does not inflate a model. Constants that are no longer used are left to `DeadCodeElimination`.
+
+use relais_plugin_api::{infer::Operators, op::known_value, prelude::*};
+use std::{collections::BTreeSet, convert::Infallible};
+
+/// Options of `FoldConstant`.
+#[derive(PassOptions)]
+pub struct FoldConstantOptions {
+    /// The most bytes that a folded constant may take beyond those of the constants it replaces.
+    #[option(default = 4096, range = 0..=2_147_483_647)]
+    pub max_growth: i64,
+}
+
+/// Replaces calls of constants by their values, and conditionals of constants by the branch taken.
+#[function_pass(
+    name = "relay._transform.FoldConstant",
+    aliases = ["relax.transform.FoldConstant"],
+    opt_level = 2,
+)]
+pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantOptions) -> Result<(), PassError> {
+    let mut ops = cx.ops(edit.function());
+    fold(edit, &mut ops, u64::try_from(options.max_growth).unwrap_or(0));
+    Ok(())
+}
+
+/// Folds the constants of a function, in one pass over it.
+pub fn fold(edit: &mut Editor, ops: &mut dyn Operators, max_growth: u64) {
+    let projected_only = ProjectedOnly::of(edit.function());
+    let uses = edit.function().use_counts();
+    let mut folder = ConstantFolder { checker: ConstantChecker::default(), ops, uses, projected_only, max_growth };
+    match edit.rebuild(&mut folder) {
+        Ok(()) => {}
+    }
+}
+
+/// Whether a node is constant: a constant, or a tuple of constants.
+#[derive(Default)]
+struct ConstantChecker {
+    memo: Memo<bool>,
+}
+
+impl ConstantChecker {
+    fn check(&mut self, f: &Function, id: NodeId) -> bool {
+        if let Some(&known) = self.memo.get(id) {
+            return known;
+        }
+        match f.expr(id) {
+            Expr::Constant(_) => true,
+            Expr::Tuple(_) => {
+                let mut memo = std::mem::take(&mut self.memo);
+                self.run(f, id, &mut memo);
+                let known = memo.get(id).copied().unwrap_or(false);
+                self.memo = memo;
+                known
+            }
+            _ => false,
+        }
+    }
+}
+
+impl ExprFunctor for ConstantChecker {
+    type Output = bool;
+
+    fn children(&mut self, f: &Function, id: NodeId) -> Children {
+        if f.kind(id) == kind::TUPLE { Children::All } else { Children::None }
+    }
+
+    fn visit_default(&mut self, _: &Function, _: NodeId, _: &Memo<bool>) -> bool {
+        false
+    }
+
+    fn visit_constant(&mut self, _: &Function, _: NodeId, _: &Memo<bool>) -> bool {
+        true
+    }
+
+    fn visit_tuple(&mut self, f: &Function, id: NodeId, memo: &Memo<bool>) -> bool {
+        f.operands(id).iter().all(|&field| memo.get(field).copied().unwrap_or(false))
+    }
+}
+
+struct ConstantFolder<'a> {
+    checker: ConstantChecker,
+    ops: &'a mut dyn Operators,
+    /// How often each node was used before folding began.
+    uses: Vec<u32>,
+    projected_only: ProjectedOnly,
+    max_growth: u64,
+}
+
+impl Rebuild for ConstantFolder<'_> {
+    type Error = Infallible;
+
+    fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, Infallible> {
+        let f = cx.function();
+        Ok(match f.expr(id) {
+            Expr::TupleGetItem { tuple, index } => match f.expr(tuple) {
+                Expr::Tuple(fields) => fields.get(index).map_or(Action::Keep, |&field| Action::Replace(field)),
+                _ => self.fold_known_value(cx, id),
+            },
+            Expr::If(branch) => {
+                let taken = match f.constant(branch.cond()).map(truth) {
+                    Some(Some(true)) => branch.then_branch(),
+                    Some(Some(false)) => branch.else_branch(),
+                    _ => return Ok(Action::Keep),
+                };
+                if f.n_results(id).is_some() && !self.projected_only.holds(id) {
+                    return Ok(Action::Keep);
+                }
+                let block = f.block_of(taken);
+                free_names(cx, block);
+                Action::Inline(block)
+            }
+            Expr::Call(call) => {
+                let Some(op) = call.op() else { return Ok(Action::Keep) };
+                let effects = self.ops.effects(op);
+                if !effects.is_mergeable() || !effects.is_removable() {
+                    return Ok(Action::Keep);
+                }
+                match self.evaluate(f, call, op) {
+                    Some(values) => replace(cx, id, values),
+                    None => self.fold_known_value(cx, id),
+                }
+            }
+            _ => Action::Keep,
+        })
+    }
+}
+
+impl ConstantFolder<'_> {
+    /// The results of a call of constants, if they may stand in its place.
+    fn evaluate(&mut self, f: &Function, call: CallView<'_>, op: OpId) -> Option<Vec<Tensor>> {
+        // Without arguments there is nothing to fold: evaluating `ones(shape)` would only spell it out.
+        if call.args().iter().all(|arg| arg.is_absent()) || !call.regions().is_empty() || call.attrs().has_refs() {
+            return None;
+        }
+        if !call.args().iter().all(|&arg| arg.is_absent() || self.checker.check(f, arg)) {
+            return None;
+        }
+        let inputs: Option<Vec<Option<Tensor>>> = call
+            .args()
+            .iter()
+            .map(|&arg| if arg.is_absent() { Some(None) } else { f.constant(arg).cloned().map(Some) })
+            .collect();
+        let budget = self.freed(f, call.args()).saturating_add(self.max_growth);
+        let values = self.ops.evaluate(op, f, call.id, &inputs?, budget)?.ok()?;
+        let n_results = f.n_results(call.id).unwrap_or(1);
+        let is_whole =
+            values.len() == n_results && (f.n_results(call.id).is_none() || self.projected_only.holds(call.id));
+        let fits = values.iter().map(stored_bytes).sum::<u64>() <= budget;
+        (is_whole && fits).then_some(values)
+    }
+
+    /// The bytes of the arguments that nobody needs once the call is gone.
+    fn freed(&self, f: &Function, args: &[NodeId]) -> u64 {
+        let sole = args.iter().filter(|arg| self.uses.get(arg.index()).is_some_and(|&n| n <= 1));
+        sole.filter_map(|&arg| f.constant(arg)).map(stored_bytes).sum()
+    }
+
+    /// Replaces a scalar or vector of integers whose contents the types tell.
+    fn fold_known_value(&self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
+        match known_tensor(cx.function(), id) {
+            Some(tensor) => replace(cx, id, vec![tensor]),
+            None => Action::Keep,
+        }
+    }
+}
+
+fn replace(cx: &mut RebuildCx<'_>, id: NodeId, values: Vec<Tensor>) -> Action {
+    let f = cx.function_mut();
+    let n_results = f.n_results(id);
+    let constants: Vec<NodeId> = values.into_iter().map(|value| f.add_constant(value, ConstForm::ANY)).collect();
+    if n_results.is_none() {
+        f.inherit_value(constants[0], id);
+    }
+    for &constant in &constants {
+        cx.insert(constant);
+    }
+    match n_results {
+        None => Action::Replace(constants[0]),
+        Some(_) => {
+            cx.replace_results(id, constants);
+            Action::Drop
+        }
+    }
+}
+
+/// The bytes that a tensor takes in a file; a splat takes next to none.
+fn stored_bytes(tensor: &Tensor) -> u64 {
+    match tensor.as_splat() {
+        Some(element) => element.len() as u64,
+        None => tensor.byte_len(),
+    }
+}
+
+/// The value of a boolean scalar, or of a tensor of one boolean.
+fn truth(tensor: &Tensor) -> Option<bool> {
+    let is_one = tensor.elem() == ElemType::BOOL && tensor.len() == 1;
+    is_one.then(|| tensor.to_bytes().first().is_some_and(|&byte| byte != 0))
+}
+
+/// The tensor of a node whose contents are known and whose type says how to spell them.
+fn known_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
+    let contents = f.ty(known_value(f, id)?).shape()?;
+    let values: Vec<i64> =
+        contents.iter().map(|&dim| i64::try_from(Dim::from(dim).known()?).ok()).collect::<Option<_>>()?;
+    let (elem, shape) = f.type_of(id).as_tensor()?;
+    let dims: Vec<u64> = shape.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
+    if element_count(&dims) != Some(values.len() as u64) {
+        return None;
+    }
+    let bytes: Vec<u8> = match elem {
+        ElemType::INT64 => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        ElemType::INT32 => {
+            let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
+            narrow?.iter().flat_map(|value| value.to_le_bytes()).collect()
+        }
+        _ => return None,
+    };
+    Tensor::dense(elem, &dims, bytes).ok()
+}
+
+/// Takes the names away from a branch's values where an outer value has the same one; the branch's block becomes a part
+/// of the outer one.
+fn free_names(cx: &mut RebuildCx<'_>, block: BlockId) {
+    let f = cx.function();
+    let mut walk = Walk::block(block);
+    let mut inner: Vec<NodeId> = Vec::new();
+    while let Some(step) = walk.next(f) {
+        if let WalkStep::Binding(id) = step {
+            inner.push(id);
+        }
+    }
+    let own: BTreeSet<NodeId> = inner.iter().copied().collect();
+    let names: BTreeSet<&str> = inner.iter().map(|&id| f.name(id)).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let others = (0..f.n_nodes()).map(NodeId::from_index).filter(|id| !own.contains(id));
+    let taken: BTreeSet<String> =
+        others.map(|id| f.name(id)).filter(|name| names.contains(name)).map(str::to_owned).collect();
+    for id in inner {
+        if taken.contains(cx.function().name(id)) {
+            cx.function_mut().set_name_id(id, StrId::EMPTY);
+        }
+    }
+}
+
+/// Which nodes with several results are used through projections alone.
+struct ProjectedOnly {
+    other_uses: Vec<bool>,
+}
+
+impl ProjectedOnly {
+    fn of(f: &Function) -> Self {
+        let mut other_uses = vec![false; f.n_nodes()];
+        let mut walk = Walk::new(f);
+        while let Some(step) = walk.next(f) {
+            match step {
+                WalkStep::Binding(id) if !matches!(f.kind(id), kind::TUPLE_GET_ITEM | kind::FUNCTION) => {
+                    for operand in f.operands(id) {
+                        other_uses[operand.index()] = true;
+                    }
+                }
+                WalkStep::Exit(block) => {
+                    for result in f.results(block) {
+                        other_uses[result.index()] = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { other_uses }
+    }
+
+    fn holds(&self, id: NodeId) -> bool {
+        self.other_uses.get(id.index()).is_some_and(|&used| !used)
+    }
+}

@@ -1,0 +1,55 @@
+//! Types every binding from the types of its operands.
+//!
+//! ```text
+//! def @main(%x: Tensor[(2, 3), float32]) {
+//!   %0 = Transpose(%x, perm = [1, 0]);
+//! ```
+//! becomes
+//! ```text
+//! def @main(%x: Tensor[(2, 3), float32]) {
+//!   %0: Tensor[(3, 2), float32] = Transpose(%x, perm = [1, 0]);
+//! ```
+//!
+//! An operator without a type relation gives unknown types, and a type that the file states is kept where the relation
+//! knows less. A call that its operator does not take gives a warning and unknown types: it may stand where it is never
+//! executed, and a model that runs must not fail here. The option `strict` makes it an error.
+
+use relais_plugin_api::{
+    infer::{Scope, TypeRelations, infer_function},
+    prelude::*,
+};
+
+/// Options of `InferType`.
+#[derive(PassOptions)]
+pub struct InferTypeOptions {
+    /// Whether a call that its operator does not take is an error.
+    #[option(default = false)]
+    pub strict: bool,
+}
+
+/// Infers the types of all bindings.
+#[function_pass(
+    name = "relay._transform.InferType",
+    aliases = ["relax.transform.InferType"],
+    opt_level = 0,
+)]
+pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>, options: &InferTypeOptions) -> Result<(), PassError> {
+    let mut ops = cx.ops(edit.function());
+    infer(edit, &mut ops, &mut |node, message| {
+        let said = if options.strict { Diagnostic::error(message) } else { Diagnostic::warning(message) };
+        cx.diagnostic(said.code("T001").at(node));
+    });
+    Ok(())
+}
+
+/// Infers the types of a function, which is written only if one changes.
+pub fn infer(edit: &mut Editor, relations: &mut dyn TypeRelations, fault: &mut dyn FnMut(NodeId, String)) {
+    let report = infer_function(edit.function_mut(), relations, Scope::Everything);
+    for invalid in &report.faults {
+        let name = edit.function().call(invalid.node).map_or("", |call| call.op_name());
+        fault(invalid.node, format!("`{name}`: {}", invalid.error));
+    }
+    if report.n_changed == 0 {
+        edit.revert();
+    }
+}

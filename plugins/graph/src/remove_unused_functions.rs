@@ -1,0 +1,62 @@
+//! Removes global functions that no entry function reaches.
+//!
+//! ```text
+//! def @main(%x) { %0 = @used(%x); %0 }
+//! def @used(%x) { … }
+//! def @unused(%x) { … }
+//! ```
+//! loses `@unused`. A function counts as reached when its name stands anywhere in a reached one, called or not.
+
+use relais_plugin_api::prelude::*;
+use std::collections::BTreeSet;
+
+/// Options of `RemoveUnusedFunctions`.
+#[derive(PassOptions)]
+pub struct RemoveUnusedFunctionsOptions {
+    /// The functions that are needed whatever else is.
+    #[option(default = ["main"])]
+    pub entry_functions: Vec<String>,
+}
+
+/// Removes global functions that no entry function reaches.
+#[module_pass(
+    name = "relay._transform.RemoveUnusedFunctions",
+    aliases = ["relax.transform.RemoveUnusedFunctions"],
+    opt_level = 1,
+)]
+pub fn remove_unused_functions(
+    module: &mut IRModule,
+    _cx: &PassCx<'_>,
+    options: &RemoveUnusedFunctionsOptions,
+) -> Result<(), PassError> {
+    for name in &options.entry_functions {
+        if module.global(name).is_none() {
+            return Err(PassError::new(format_args!("the module has no function `@{name}`"))
+                .code("G001")
+                .help("name functions of the module in `entry_functions`"));
+        }
+    }
+    for name in unreached(module, &options.entry_functions) {
+        module.remove(&name);
+    }
+    Ok(())
+}
+
+/// The names of the globals that none of `entries` reaches.
+pub fn unreached(module: &IRModule, entries: &[String]) -> Vec<String> {
+    let mut reached: BTreeSet<&str> = entries.iter().map(String::as_str).collect();
+    let mut pending: Vec<&str> = reached.iter().copied().collect();
+    while let Some(name) = pending.pop() {
+        let Some(f) = module.function(name) else { continue };
+        for id in f.all_bindings() {
+            for &operand in f.operands(id) {
+                if let Expr::GlobalVar(name) = f.expr(operand)
+                    && reached.insert(name)
+                {
+                    pending.push(name);
+                }
+            }
+        }
+    }
+    module.globals().iter().map(|g| g.name.as_str()).filter(|name| !reached.contains(name)).map(str::to_owned).collect()
+}

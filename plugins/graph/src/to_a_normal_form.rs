@@ -1,0 +1,36 @@
+//! Makes every binding a named one: `%3 = …` becomes `let %3 = …`.
+//!
+//! ```text
+//! %0 = Mul(%b, %c);
+//! %1 = Add(%a, %0);
+//! ```
+//! becomes
+//! ```text
+//! let %0 = Mul(%b, %c);
+//! let %1 = Add(%a, %0);
+//! ```
+//!
+//! Blocks are ordered, so nothing moves: the form differs from graph normal form in how bindings are written alone.
+//! `ToGraphNormalForm` is the way back.
+
+use relais_plugin_api::prelude::*;
+
+/// Turns graph bindings into named ones.
+#[function_pass(
+    name = "relay._transform.ToANormalForm",
+    aliases = ["relax.transform.ToANormalForm"],
+    opt_level = 1,
+)]
+pub fn to_a_normal_form(edit: &mut Editor, _cx: &PassCx<'_>) -> Result<(), PassError> {
+    set_form(edit, LetForm::Let);
+    Ok(())
+}
+
+/// Gives every binding of a function one form.
+pub(crate) fn set_form(edit: &mut Editor, form: LetForm) {
+    let f = edit.function();
+    let changed: Vec<NodeId> = f.all_bindings().filter(|&id| f.let_form(id) != form).collect();
+    for id in changed {
+        edit.function_mut().set_let(id, form);
+    }
+}

@@ -1,0 +1,26 @@
+//! Makes every binding a graph binding: `let %3 = …` becomes `%3 = …`.
+//!
+//! ```text
+//! let %0 = Mul(%b, %c);
+//! let %1 = Add(%a, %0);
+//! ```
+//! becomes
+//! ```text
+//! %0 = Mul(%b, %c);
+//! %1 = Add(%a, %0);
+//! ```
+//!
+//! Order and sharing stay as they are. `ToANormalForm` is the way back.
+
+use relais_plugin_api::prelude::*;
+
+/// Turns named bindings into graph bindings.
+#[function_pass(
+    name = "relay._transform.ToGraphNormalForm",
+    aliases = ["relax.transform.ToGraphNormalForm"],
+    opt_level = 1,
+)]
+pub fn to_graph_normal_form(edit: &mut Editor, _cx: &PassCx<'_>) -> Result<(), PassError> {
+    crate::to_a_normal_form::set_form(edit, LetForm::Graph);
+    Ok(())
+}
