@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_another_thread_caught_keeps_its_place() {
         let inner = caught_rec(|| panic!("inner")).unwrap_err();
-        let outer = caught_rec(|| rethrow(inner.clone())).map(|()| ()).unwrap_err();
+        let outer = caught_rec::<()>(|| rethrow(inner.clone())).unwrap_err();
         assert_eq!(inner, outer);
     }
 
