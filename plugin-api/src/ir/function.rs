@@ -15,7 +15,7 @@ use abi_stable::{
 
 /// A graph function: parameters, a block of bindings, a result, and everything nested in it, in flat pools.
 ///
-/// Cloning is a handful of memory copies. Nodes that nothing refers to any more stay until [`compact`](Function::compact).
+/// Cloning is a handful of memory copies. Nodes that nothing refers to any more stay until [`compacted`](Function::compacted).
 /// Building methods (`add_…`) make nodes that stand nowhere yet; a binding is placed in a block with
 /// [`append`](Function::append), or by an [`Editor`].
 #[repr(C)]
