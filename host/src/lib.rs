@@ -1,6 +1,11 @@
 //! Relais, the pass host.
 
+pub mod mapped;
 pub mod onnx;
+pub mod options;
+pub mod pass;
 pub mod plugin;
+pub mod registry;
+mod services;
 
 pub use relais_plugin_api::ir;

@@ -9,7 +9,13 @@ pub mod options;
 pub mod pass;
 pub mod prelude;
 pub mod rewrite;
+pub mod testing;
 pub mod text;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod random;
 
 /// What the macros expand to. Nothing here is for authors, and nothing here is stable.
 #[doc(hidden)]

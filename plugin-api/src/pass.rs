@@ -43,9 +43,7 @@ impl<'a> PassCx<'a> {
 
     /// What is known about each operator that a function uses.
     pub fn ops(&self, function: &Function) -> OpFactsTable<'a> {
-        let mut table = OpFactsTable { call: self.call, facts: Vec::new() };
-        table.extend(function);
-        table
+        OpFactsTable::new(self.call, function)
     }
 
     /// Says something about the program. One error makes the pass fail after it returns.
@@ -268,7 +266,13 @@ pub struct OpFactsTable<'a> {
     facts: Vec<OpFacts>,
 }
 
-impl OpFactsTable<'_> {
+impl<'a> OpFactsTable<'a> {
+    pub(crate) fn new(call: CallCx<'a>, function: &Function) -> Self {
+        let mut table = Self { call, facts: Vec::new() };
+        table.extend(function);
+        table
+    }
+
     /// What is known about an operator of the function that the table was made for.
     ///
     /// # Panics
@@ -342,6 +346,10 @@ impl TypeRelations for OpFactsTable<'_> {
 impl Operators for OpFactsTable<'_> {
     fn effects(&self, op: OpId) -> Effects {
         self.facts.get(op.index()).map_or(Effects::OPAQUE, |facts| facts.effects)
+    }
+
+    fn outputs(&self, op: OpId) -> (u16, u16) {
+        self.facts.get(op.index()).map_or((u16::MAX, u16::MAX), |facts| facts.outputs)
     }
 
     fn evaluate(

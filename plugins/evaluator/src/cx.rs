@@ -38,16 +38,18 @@ pub fn run<R: Results>(cx: &mut EvalCx<'_>, eval: impl FnOnce(&EvalCx<'_>) -> Ev
     Ok(())
 }
 
-/// The static table of a file's evaluators: `"Name" @ first version => function`.
+/// The table of a file's evaluators, registered: `"Name" @ first version => function`.
 macro_rules! table {
     ($($name:literal @ $since:literal => $eval:expr,)*) => {
         /// The evaluators of this file.
-        pub static EVALUATORS: &[relais_plugin_api::op::Evaluator] = &[$(relais_plugin_api::op::Evaluator {
+        pub const EVALUATORS: &[relais_plugin_api::op::Evaluator] = &[$(relais_plugin_api::op::Evaluator {
             domain: "",
             name: $name,
             since_version: $since,
             eval: |cx| crate::cx::run(cx, $eval),
         },)*];
+
+        relais_plugin_api::prelude::evaluators! { EVALUATORS }
     };
 }
 

@@ -27,7 +27,9 @@ mod text;
 mod unary;
 mod unique;
 
-use relais_plugin_api::op::Evaluator;
+use relais_plugin_api::{op::Evaluator, prelude::plugin};
+
+plugin! { description = "Exact evaluators of ONNX's operators." }
 
 /// The evaluators, file by file.
 pub static TABLES: &[&[Evaluator]] = &[

@@ -101,6 +101,16 @@ def grow(model: ModelProto) -> None:
     model.doc_string = "x" * 1000
 
 
+def move_data(source: Path, target: Path, *, damaged: int = 0) -> None:
+    """Writes external data into one new file beside the result, a byte of it changed if asked for."""
+    parsed = onnx.load(source)
+    onnx.save(parsed, target, save_as_external_data=True, location=f"{target.name}.data", size_threshold=0)
+    data = target.with_name(f"{target.name}.data")
+    content = bytearray(data.read_bytes())
+    content[0] ^= damaged
+    data.write_bytes(content)
+
+
 EDITS: dict[str, Callable[[ModelProto], None]] = {
     edit.__name__: edit
     for edit in (
@@ -144,6 +154,10 @@ def main() -> int:
     elif mode == "touch_input":
         target.write_bytes(source.read_bytes())
         source.write_bytes(source.read_bytes())
+    elif mode == "move_data":
+        move_data(source, target)
+    elif mode == "damage_data":
+        move_data(source, target, damaged=1)
     elif mode in EDITS:
         parsed = onnx.load(source, load_external_data=False)
         EDITS[mode](parsed)

@@ -54,6 +54,8 @@ class LosslessTest(JudgeTest):
         assert isinstance(external, Made)
         external.write(self.models / "external" / external.name)
         self.assert_fails("external data `w.bin` is missing", *self.lossless("verbatim", "external"))
+        self.assert_passes(*self.lossless("move_data", "external"))
+        self.assert_fails(r"graph.initializer\[0\].raw_data", *self.lossless("damage_data", "external"))
 
     def test_equal_says_where(self) -> None:
         a, b = self.folder / "a.onnx", self.folder / "b.onnx"
