@@ -9,7 +9,7 @@ use abi_stable::std_types::RVec;
 /// Where type relations come from.
 pub trait TypeRelations {
     /// The operator-set version that a call of `op` is written for.
-    fn version(&self, op: OpId) -> i64;
+    fn version(&mut self, function: &Function, op: OpId) -> i64;
 
     /// Applies the type relation of `op` to a call of it; `None` when it has none.
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
@@ -167,7 +167,7 @@ impl Inference<'_> {
             self.values.push(TypeId::UNKNOWN);
         }
         let mut request = InferRequest {
-            version: self.relations.version(op),
+            version: self.relations.version(f, op),
             function: f,
             node: id,
             outputs: std::mem::take(&mut self.outputs),

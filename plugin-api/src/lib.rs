@@ -1,8 +1,30 @@
 //! Everything a Relais plugin depends on.
 
 pub mod boundary;
+pub mod diagnostics;
 pub mod infer;
 pub mod ir;
 pub mod op;
+pub mod options;
+pub mod pass;
+pub mod prelude;
 pub mod rewrite;
 pub mod text;
+
+/// What the macros expand to. Nothing here is for authors, and nothing here is stable.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::{
+        boundary::{
+            entry::{Item, PassImpl, PluginImpl, Registration, create, lib_header, root},
+            fingerprint::FINGERPRINT,
+            record::{InstrumentSpec, Level, PassSpec, PluginSpec, Spec, pass_flag},
+        },
+        op::{Evaluator, Operator},
+        options::{ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, field},
+        pass::drive,
+        rewrite::DriveOptions,
+    };
+    pub use abi_stable::library::LibHeader;
+    pub use inventory;
+}

@@ -1,6 +1,6 @@
 //! What plugins say about operators: schema, type relation, effects, pattern kind, evaluator.
 
-use crate::ir::*;
+use crate::{diagnostics::PassError, ir::*};
 use abi_stable::{
     StableAbi,
     std_types::{RString, RVec},
@@ -211,7 +211,8 @@ pub struct Evaluator {
 #[repr(C)]
 #[derive(StableAbi, Clone, PartialEq, Eq, Debug)]
 pub struct OpError {
-    /// 0: the call is invalid. 1: not supported (not an error: nothing is inferred or folded).
+    /// 0: the call is invalid. 1: not supported (not an error: nothing is inferred or folded). 2: the type relation or
+    /// evaluator panicked, or could not be had. Append-only.
     pub kind: u8,
     /// What is wrong, as it continues "`Conv`: …".
     pub message: RString,
@@ -226,6 +227,16 @@ impl OpError {
     /// This type relation or evaluator does not cover the case.
     pub fn unsupported(message: impl fmt::Display) -> Self {
         Self { kind: 1, message: message.to_string().into() }
+    }
+
+    /// The type relation or evaluator panicked.
+    pub(crate) fn panicked(panic: &PassError) -> Self {
+        Self { kind: 2, message: panic.to_string().into() }
+    }
+
+    /// The library of the type relation or evaluator could not be opened.
+    pub(crate) fn unavailable(error: &PassError) -> Self {
+        Self { kind: 2, message: error.to_string().into() }
     }
 }
 

@@ -413,7 +413,7 @@ mod tests {
     struct NoTypes;
 
     impl TypeRelations for NoTypes {
-        fn version(&self, _: OpId) -> i64 {
+        fn version(&mut self, _: &Function, _: OpId) -> i64 {
             0
         }
 

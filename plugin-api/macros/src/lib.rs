@@ -1,1 +1,83 @@
-//! The macros of `relais-plugin-api`. Use them through its prelude.
+//! The macros of `relais-plugin-api`. Their prelude has them; nobody names this crate.
+
+mod options;
+mod pass;
+mod plugin;
+
+use proc_macro::TokenStream;
+
+/// Makes the crate a plugin: `plugin! { description = "what it has" }`. Name, version and licence are the package's.
+#[proc_macro]
+pub fn plugin(input: TokenStream) -> TokenStream {
+    finish(plugin::plugin(input.into()))
+}
+
+/// Registers operators: `operators! { TABLE }`, with an expression of type `&'static [Operator]` that is constant.
+#[proc_macro]
+pub fn operators(input: TokenStream) -> TokenStream {
+    finish(plugin::table(input.into(), "Operators", "Operator"))
+}
+
+/// Registers evaluators for operators that another plugin describes: `evaluators! { TABLE }`, with an expression of
+/// type `&'static [Evaluator]` that is constant.
+#[proc_macro]
+pub fn evaluators(input: TokenStream) -> TokenStream {
+    finish(plugin::table(input.into(), "Evaluators", "Evaluator"))
+}
+
+/// Registers an option of the context: `config_option! { "acme.max_depth": i64, default = 3, range = 0..=10, doc = "…" }`.
+#[proc_macro]
+pub fn config_option(input: TokenStream) -> TokenStream {
+    finish(options::config_option(input.into()))
+}
+
+/// Makes a pass of `fn(CallView<'_>, &mut RewriteCx<'_>) -> Rewrite`; a third parameter `&Options` takes options.
+///
+/// `#[rewrite_pass(name = "acme.ReluRelu", opt_level = 1, required = ["InferType"], ops = ["Relu"])]`
+#[proc_macro_attribute]
+pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(pass::pass(pass::Level::Rewrite, args.into(), item.into()))
+}
+
+/// Makes a pass of `fn(&mut Editor, &PassCx<'_>) -> Result<(), PassError>`; a third parameter `&Options` takes
+/// options. The function counts as changed when the editor was written.
+///
+/// `#[function_pass(name = "acme.Fold", aliases = ["acme.Folding"], opt_level = 2, parallel = false)]`
+#[proc_macro_attribute]
+pub fn function_pass(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(pass::pass(pass::Level::Function, args.into(), item.into()))
+}
+
+/// Makes a pass of `fn(&mut IRModule, &PassCx<'_>) -> Result<(), PassError>`; a third parameter `&Options` takes
+/// options.
+#[proc_macro_attribute]
+pub fn module_pass(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(pass::pass(pass::Level::Module, args.into(), item.into()))
+}
+
+/// Makes a pass of `fn(&mut PrimFunc, &PassCx<'_>) -> Result<(), PassError>`; a third parameter `&Options` takes
+/// options.
+#[proc_macro_attribute]
+pub fn prim_func_pass(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(pass::pass(pass::Level::PrimFunc, args.into(), item.into()))
+}
+
+/// Makes a pass that runs others: of `fn() -> Vec<Step>` (a parameter `&Options` takes options), or, with
+/// `passes = ["A", "B"]`, of an empty `fn()`.
+#[proc_macro_attribute]
+pub fn sequential_pass(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(pass::pass(pass::Level::Sequential, args.into(), item.into()))
+}
+
+/// Makes the fields of a struct options, or the variants of an enum the choices of one.
+///
+/// `#[option(default = 3, range = 0..=10)]` on a field; an option without a default is mandatory. Documentation
+/// comments are the options' documentation. An enum's choices are its variants in snake case.
+#[proc_macro_derive(PassOptions, attributes(option))]
+pub fn pass_options(item: TokenStream) -> TokenStream {
+    finish(options::derive(item.into()))
+}
+
+fn finish(result: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+    result.unwrap_or_else(|error| error.into_compile_error()).into()
+}

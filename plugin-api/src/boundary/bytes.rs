@@ -38,6 +38,9 @@ pub struct Blob {
 }
 
 impl Blob {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(Blob { source, start, len });
+
     /// All bytes of a source.
     pub fn from_source(source: impl ByteSource) -> Self {
         let source = ByteSource_TO::from_value(source, sabi_trait::TD_Opaque);

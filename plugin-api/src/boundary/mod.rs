@@ -1,4 +1,13 @@
 //! The plugin boundary: what crosses it, and the unsafe code that this takes.
 
+pub mod abi;
 pub mod bytes;
 pub(crate) mod cast;
+pub mod entry;
+pub mod fingerprint;
+pub mod guard;
+pub mod local;
+pub mod logger;
+pub(crate) mod parallel;
+pub mod record;
+pub mod wire;

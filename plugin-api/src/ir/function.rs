@@ -54,6 +54,26 @@ fn next_id(len: usize) -> u32 {
 }
 
 impl Function {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(Function {
+        nodes,
+        pool,
+        attrs,
+        words,
+        blocks,
+        ops,
+        types,
+        type_words,
+        type_dims,
+        constants,
+        strings,
+        tables,
+        string_index,
+        type_index,
+        op_index,
+        root
+    });
+
     /// A function without parameters and with an empty block whose result is still the empty tuple.
     pub fn new() -> Self {
         let mut function = Self {

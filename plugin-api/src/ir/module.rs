@@ -112,6 +112,12 @@ pub struct IRModule {
 pub const MAIN: &str = "main";
 
 impl IRModule {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(IRModule { globals, attrs, sources, version })
+        ^ crate::__layout_hash!(Global { name, kind, function, prim_func })
+        ^ crate::__layout_hash!(ModuleAttr { name, kind, int, bytes, tensors })
+        ^ crate::__layout_hash!(PrimFunc { body });
+
     /// A module without functions.
     pub fn new() -> Self {
         Self::default()

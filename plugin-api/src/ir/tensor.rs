@@ -80,6 +80,10 @@ pub fn element_count(dims: &[u64]) -> Option<u64> {
 }
 
 impl Tensor {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(Tensor { inner })
+        ^ crate::__layout_hash!(TensorInner { elem, storage, dims, data, encoded });
+
     /// A tensor of packed little-endian bytes.
     ///
     /// # Errors

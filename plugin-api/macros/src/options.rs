@@ -1,0 +1,245 @@
+//! `#[derive(PassOptions)]` and `config_option!`.
+
+use crate::{pass::doc, plugin::register};
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::{
+    Attribute, Data, DeriveInput, Expr, ExprArray, ExprLit, ExprRange, ExprUnary, Field, Fields, Ident, Lit, LitStr,
+    RangeLimits, Token, Type, UnOp,
+    parse::{Parse, ParseStream},
+    spanned::Spanned,
+};
+
+/// What `#[option(…)]` says.
+#[derive(Default)]
+struct Args {
+    default: Option<Expr>,
+    range: Option<ExprRange>,
+    doc: Option<LitStr>,
+    name: Option<LitStr>,
+}
+
+impl Parse for Args {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let mut args = Self::default();
+        while !input.is_empty() {
+            let key: Ident = input.parse()?;
+            input.parse::<Token![=]>()?;
+            match key.to_string().as_str() {
+                "default" => args.default = Some(input.parse()?),
+                "range" => args.range = Some(input.parse()?),
+                "name" => args.name = Some(input.parse()?),
+                "doc" => args.doc = Some(input.parse()?),
+                _ => {
+                    let message = format!("unknown key `{key}`: an option takes `default`, `range`, `name`");
+                    return Err(syn::Error::new(key.span(), message));
+                }
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(args)
+    }
+}
+
+fn option_args(attrs: &[Attribute]) -> syn::Result<Args> {
+    let mut found = attrs.iter().filter(|attr| attr.path().is_ident("option"));
+    let args = found.next().map_or_else(|| Ok(Args::default()), Attribute::parse_args)?;
+    match found.next() {
+        Some(second) => Err(syn::Error::new(second.span(), "`#[option(…)]` stands once")),
+        None => Ok(args),
+    }
+}
+
+/// An expression of type `OptionKind`.
+fn kind(ty: &Type, range: Option<&ExprRange>) -> syn::Result<TokenStream> {
+    let span = ty.span();
+    let kind = quote_spanned!(span=> <#ty as rt::OptionType>::KIND);
+    let Some(range) = range else { return Ok(kind) };
+    if matches!((&range.limits, &range.end), (RangeLimits::HalfOpen(_), Some(_))) {
+        return Err(syn::Error::new(range.span(), "a range says its last value: `0..=10`"));
+    }
+    let is_float = [&range.start, &range.end].into_iter().flatten().any(|bound| contains_float(bound));
+    let (method, number) = if is_float { ("with_float_range", "f64") } else { ("with_int_range", "i64") };
+    let [method, number] = [method, number].map(|name| Ident::new(name, range.span()));
+    let bound = |bound: &Option<Box<Expr>>| match bound {
+        Some(bound) => quote!(Some(#bound as #number)),
+        None => quote!(None),
+    };
+    let (start, end) = (bound(&range.start), bound(&range.end));
+    Ok(quote_spanned!(range.span()=> #kind.#method(#start, #end)))
+}
+
+fn contains_float(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(ExprLit { lit, .. }) => matches!(lit, Lit::Float(_)),
+        Expr::Unary(ExprUnary { expr, .. }) => contains_float(expr),
+        _ => false,
+    }
+}
+
+/// An expression of type `DefaultSpec`.
+fn default(value: &Expr) -> syn::Result<TokenStream> {
+    let negated = |value: &Expr| match value {
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => Some((**expr).clone()),
+        _ => None,
+    };
+    let literal = negated(value).unwrap_or_else(|| value.clone());
+    match (&literal, value) {
+        (Expr::Lit(ExprLit { lit: Lit::Int(_), .. }), _) => Ok(quote!(rt::DefaultSpec::Int(#value))),
+        (Expr::Lit(ExprLit { lit: Lit::Float(_), .. }), _) => Ok(quote!(rt::DefaultSpec::Float(#value))),
+        (Expr::Lit(ExprLit { lit: Lit::Bool(_), .. }), Expr::Lit(_)) => Ok(quote!(rt::DefaultSpec::Bool(#value))),
+        (Expr::Lit(ExprLit { lit: Lit::Str(_), .. }), Expr::Lit(_)) => Ok(quote!(rt::DefaultSpec::Str(#value))),
+        (Expr::Array(ExprArray { elems, .. }), Expr::Array(_)) => {
+            let items: Vec<TokenStream> = elems.iter().map(default).collect::<syn::Result<_>>()?;
+            Ok(quote!(rt::DefaultSpec::List(&[#(#items),*])))
+        }
+        _ => Err(syn::Error::new(value.span(), "a default is a literal, or a list of literals")),
+    }
+}
+
+/// An expression of type `OptionSpec`.
+fn spec(name: &str, doc: &str, ty: &Type, args: &Args) -> syn::Result<TokenStream> {
+    let kind = kind(ty, args.range.as_ref())?;
+    let default = match &args.default {
+        Some(value) => {
+            let value = default(value)?;
+            quote!(Some(#value))
+        }
+        None => quote!(None),
+    };
+    Ok(quote!(rt::OptionSpec { name: #name, doc: #doc, kind: #kind, default: #default }))
+}
+
+pub fn derive(item: TokenStream) -> syn::Result<TokenStream> {
+    let input: DeriveInput = syn::parse2(item)?;
+    if !input.generics.params.is_empty() {
+        return Err(syn::Error::new(input.generics.span(), "options have no generic parameters"));
+    }
+    match &input.data {
+        Data::Struct(data) => derive_struct(&input, &data.fields),
+        Data::Enum(data) => derive_enum(&input, data.variants.iter().collect()),
+        Data::Union(data) => {
+            Err(syn::Error::new(data.union_token.span(), "options are a struct, or an enum of choices"))
+        }
+    }
+}
+
+fn derive_struct(input: &DeriveInput, fields: &Fields) -> syn::Result<TokenStream> {
+    let fields: Vec<&Field> = match fields {
+        Fields::Named(fields) => fields.named.iter().collect(),
+        Fields::Unit => Vec::new(),
+        Fields::Unnamed(fields) => return Err(syn::Error::new(fields.span(), "options have names: `struct … { … }`")),
+    };
+    let mut specs = Vec::new();
+    let mut reads = Vec::new();
+    for (index, field) in fields.iter().enumerate() {
+        let args = option_args(&field.attrs)?;
+        let ident = field.ident.as_ref().expect("a named field has a name");
+        let name = args.name.as_ref().map_or_else(|| ident.to_string(), LitStr::value);
+        let name = name.strip_prefix("r#").unwrap_or(&name);
+        specs.push(spec(name, &doc(&field.attrs), &field.ty, &args)?);
+        reads.push(quote!(#ident: rt::field(value, &FIELDS[#index])?));
+    }
+    let ident = &input.ident;
+    Ok(quote! {
+        const _: () = {
+            use ::relais_plugin_api::__private as rt;
+
+            const FIELDS: &'static [rt::OptionSpec] = &[#(#specs),*];
+
+            impl rt::OptionType for #ident {
+                const KIND: rt::OptionKind = rt::OptionKind::Struct(FIELDS);
+
+                fn from_value(value: &rt::Value) -> Option<Self> {
+                    let _ = value;
+                    Some(Self { #(#reads),* })
+                }
+            }
+
+            impl rt::PassOptions for #ident {
+                const FIELDS: &'static [rt::OptionSpec] = FIELDS;
+            }
+        };
+    })
+}
+
+fn derive_enum(input: &DeriveInput, variants: Vec<&syn::Variant>) -> syn::Result<TokenStream> {
+    let mut choices = Vec::new();
+    let mut arms = Vec::new();
+    for variant in variants {
+        if !matches!(variant.fields, Fields::Unit) {
+            return Err(syn::Error::new(variant.fields.span(), "a choice is a name alone"));
+        }
+        let args = option_args(&variant.attrs)?;
+        let name = args.name.as_ref().map_or_else(|| snake_case(&variant.ident), LitStr::value);
+        let (doc, ident) = (doc(&variant.attrs), &variant.ident);
+        choices.push(quote!(rt::ChoiceSpec { name: #name, doc: #doc }));
+        arms.push(quote!(#name => Some(Self::#ident)));
+    }
+    if choices.is_empty() {
+        return Err(syn::Error::new(input.ident.span(), "an option has at least one choice"));
+    }
+    let ident = &input.ident;
+    Ok(quote! {
+        const _: () = {
+            use ::relais_plugin_api::__private as rt;
+
+            impl rt::OptionType for #ident {
+                const KIND: rt::OptionKind = rt::OptionKind::Choice(&[#(#choices),*]);
+
+                fn from_value(value: &rt::Value) -> Option<Self> {
+                    let rt::Value::Str(name) = value else { return None };
+                    match name.as_str() {
+                        #(#arms,)*
+                        _ => None,
+                    }
+                }
+            }
+        };
+    })
+}
+
+fn snake_case(ident: &Ident) -> String {
+    let mut name = String::new();
+    for (i, letter) in ident.to_string().chars().enumerate() {
+        if letter.is_uppercase() && i > 0 {
+            name.push('_');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+struct ConfigOption {
+    key: LitStr,
+    ty: Type,
+    args: Args,
+}
+
+impl Parse for ConfigOption {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let key = input.parse()?;
+        input.parse::<Token![:]>()?;
+        let ty = input.parse()?;
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        Ok(Self { key, ty, args: input.parse()? })
+    }
+}
+
+pub fn config_option(input: TokenStream) -> syn::Result<TokenStream> {
+    let ConfigOption { key, ty, args } = syn::parse2(input)?;
+    let doc = args.doc.as_ref().map_or_else(String::new, LitStr::value);
+    let spec = spec(&key.value(), &doc, &ty, &args)?;
+    let register = register(quote!(rt::Spec::Option(&SPEC)), quote!(rt::Item::Option));
+    Ok(quote! {
+        const _: () = {
+            use ::relais_plugin_api::__private as rt;
+            const SPEC: rt::OptionSpec = #spec;
+            #register
+        };
+    })
+}

@@ -1,0 +1,298 @@
+//! The attributes that make a pass of a function.
+
+use crate::plugin::register;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{
+    Attribute, Expr, ExprArray, ExprLit, FnArg, Ident, ItemFn, Lit, LitBool, LitInt, LitStr, Meta, Token, Type,
+    parse::{Parse, ParseStream},
+    punctuated::Punctuated,
+    spanned::Spanned,
+};
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Level {
+    Module,
+    Function,
+    PrimFunc,
+    Rewrite,
+    Sequential,
+}
+
+impl Level {
+    fn signature(self) -> &'static str {
+        match self {
+            Self::Module => "fn(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError>",
+            Self::Function => "fn(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError>",
+            Self::PrimFunc => "fn(prim_func: &mut PrimFunc, cx: &PassCx<'_>) -> Result<(), PassError>",
+            Self::Rewrite => "fn(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite",
+            Self::Sequential => "fn() -> Vec<Step>",
+        }
+    }
+
+    fn n_params(self) -> usize {
+        if self == Self::Sequential { 0 } else { 2 }
+    }
+}
+
+struct Args {
+    name: LitStr,
+    aliases: Vec<LitStr>,
+    required: Vec<LitStr>,
+    ops: Vec<LitStr>,
+    passes: Option<Vec<LitStr>>,
+    opt_level: Option<LitInt>,
+    max_rounds: Option<LitInt>,
+    parallel: bool,
+}
+
+impl Args {
+    fn parse(level: Level, args: TokenStream) -> syn::Result<Self> {
+        let Pairs(pairs) = syn::parse2(args)?;
+        let mut name = None;
+        let mut parsed = Self {
+            name: LitStr::new("", Span::call_site()),
+            aliases: Vec::new(),
+            required: Vec::new(),
+            ops: Vec::new(),
+            passes: None,
+            opt_level: None,
+            max_rounds: None,
+            parallel: true,
+        };
+        let mut seen: Vec<Ident> = Vec::new();
+        for (key, value) in pairs {
+            if seen.contains(&key) {
+                return Err(syn::Error::new(key.span(), format!("`{key}` is given twice")));
+            }
+            match key.to_string().as_str() {
+                "name" => name = Some(text(&value)?),
+                "aliases" => parsed.aliases = texts(&value)?,
+                "required" => parsed.required = texts(&value)?,
+                "opt_level" => parsed.opt_level = Some(int(&value)?),
+                "ops" if level == Level::Rewrite => parsed.ops = texts(&value)?,
+                "max_rounds" if level == Level::Rewrite => parsed.max_rounds = Some(int(&value)?),
+                "passes" if level == Level::Sequential => parsed.passes = Some(texts(&value)?),
+                "parallel" if level != Level::Sequential && level != Level::Module => {
+                    parsed.parallel = boolean(&value)?.value
+                }
+                _ => {
+                    let more = match level {
+                        Level::Rewrite => ", `ops`, `max_rounds`, `parallel`",
+                        Level::Function | Level::PrimFunc => ", `parallel`",
+                        Level::Sequential => ", `passes`",
+                        Level::Module => "",
+                    };
+                    let known = format!("`name`, `aliases`, `opt_level`, `required`{more}");
+                    return Err(syn::Error::new(
+                        key.span(),
+                        format!("unknown key `{key}`: this attribute takes {known}"),
+                    ));
+                }
+            }
+            seen.push(key);
+        }
+        parsed.name =
+            name.ok_or_else(|| syn::Error::new(Span::call_site(), "a pass has a name: `name = \"acme.FuseMyThing\"`"))?;
+        Ok(parsed)
+    }
+}
+
+struct Pairs(Vec<(Ident, Expr)>);
+
+impl Parse for Pairs {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let pair = |input: ParseStream<'_>| {
+            let key: Ident = input.parse()?;
+            input.parse::<Token![=]>()?;
+            Ok((key, input.parse()?))
+        };
+        Ok(Self(Punctuated::<_, Token![,]>::parse_terminated_with(input, pair)?.into_iter().collect()))
+    }
+}
+
+fn literal(value: &Expr) -> Option<&Lit> {
+    match value {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        _ => None,
+    }
+}
+
+fn text(value: &Expr) -> syn::Result<LitStr> {
+    match literal(value) {
+        Some(Lit::Str(text)) => Ok(text.clone()),
+        _ => Err(syn::Error::new(value.span(), "expected a string")),
+    }
+}
+
+fn int(value: &Expr) -> syn::Result<LitInt> {
+    match literal(value) {
+        Some(Lit::Int(int)) => Ok(int.clone()),
+        _ => Err(syn::Error::new(value.span(), "expected a number")),
+    }
+}
+
+fn boolean(value: &Expr) -> syn::Result<LitBool> {
+    match literal(value) {
+        Some(Lit::Bool(boolean)) => Ok(boolean.clone()),
+        _ => Err(syn::Error::new(value.span(), "expected `true` or `false`")),
+    }
+}
+
+fn texts(value: &Expr) -> syn::Result<Vec<LitStr>> {
+    match value {
+        Expr::Array(ExprArray { elems, .. }) => elems.iter().map(text).collect(),
+        _ => Err(syn::Error::new(value.span(), "expected a list of strings: `[\"A\", \"B\"]`")),
+    }
+}
+
+/// The text of documentation comments, without the space that follows `///`.
+pub fn doc(attrs: &[Attribute]) -> String {
+    let lines = attrs.iter().filter_map(|attr| match &attr.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match literal(&pair.value) {
+            Some(Lit::Str(line)) => Some(line.value()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let text: Vec<String> = lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned()).collect();
+    text.join("\n").trim().to_owned()
+}
+
+/// The type behind the reference of the parameter that takes options.
+fn options_type(level: Level, function: &ItemFn, has_members: bool) -> syn::Result<Type> {
+    let sig = &function.sig;
+    let n_params = level.n_params();
+    let wrong = |span: Span, what: &str| {
+        let message = format!("{what}; this attribute goes before `{}`", level.signature());
+        syn::Error::new(span, message)
+    };
+    if let Some(asyncness) = sig.asyncness {
+        return Err(wrong(asyncness.span(), "a pass is not `async`"));
+    }
+    if !sig.generics.params.is_empty() {
+        return Err(wrong(sig.generics.span(), "a pass has no generic parameters"));
+    }
+    if has_members && !sig.inputs.is_empty() {
+        return Err(wrong(sig.inputs.span(), "a pass with `passes` takes no parameters"));
+    }
+    if sig.inputs.len() != n_params && sig.inputs.len() != n_params + 1 {
+        let what = format!("a pass takes {n_params} parameters, or {} with its options", n_params + 1);
+        return Err(wrong(sig.inputs.span(), &what));
+    }
+    match sig.inputs.iter().nth(n_params) {
+        None => Ok(syn::parse_quote!(())),
+        Some(FnArg::Typed(param)) => match &*param.ty {
+            Type::Reference(reference) if reference.mutability.is_none() => Ok((*reference.elem).clone()),
+            other => Err(wrong(other.span(), "options are taken as `&MyOptions`")),
+        },
+        Some(FnArg::Receiver(receiver)) => Err(wrong(receiver.span(), "a pass is no method")),
+    }
+}
+
+pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
+    let args = Args::parse(level, args)?;
+    let function: ItemFn = syn::parse2(item)
+        .map_err(|error| syn::Error::new(error.span(), format!("expected `{}`", level.signature())))?;
+    let options = options_type(level, &function, args.passes.is_some())?;
+    let has_options = function.sig.inputs.len() > level.n_params();
+    let ident = &function.sig.ident;
+    let with = has_options.then(|| quote!(, options));
+    let span = function.sig.span();
+    let body = match level {
+        Level::Module => quote_spanned! {span=>
+            fn module(options: &Self::Options, cx: &api::pass::PassCx<'_>, module: &mut api::ir::IRModule)
+                -> Result<(), api::diagnostics::PassError> { #ident(module, cx #with) }
+        },
+        Level::Function => quote_spanned! {span=>
+            fn function(options: &Self::Options, cx: &api::pass::PassCx<'_>, edit: &mut api::ir::Editor)
+                -> Result<(), api::diagnostics::PassError> { #ident(edit, cx #with) }
+        },
+        Level::PrimFunc => quote_spanned! {span=>
+            fn prim_func(options: &Self::Options, cx: &api::pass::PassCx<'_>, prim_func: &mut api::ir::PrimFunc)
+                -> Result<(), api::diagnostics::PassError> { #ident(prim_func, cx #with) }
+        },
+        Level::Rewrite => {
+            let rounds = args.max_rounds.as_ref().map(|rounds| quote!(max_rounds: #rounds,));
+            let rest = rounds.is_none().then(|| quote!(..rt::DriveOptions::default()));
+            quote_spanned! {span=>
+                fn function(options: &Self::Options, cx: &api::pass::PassCx<'_>, edit: &mut api::ir::Editor)
+                    -> Result<(), api::diagnostics::PassError>
+                {
+                    let mut rule = |call: api::ir::CallView<'_>, cx: &mut api::rewrite::RewriteCx<'_>|
+                        -> api::rewrite::Rewrite { #ident(call, cx #with) };
+                    let drive_options = rt::DriveOptions { #rounds #rest };
+                    rt::drive(edit, cx, &mut rule, Self::SPEC.ops, drive_options).map(|_| ())
+                }
+            }
+        }
+        Level::Sequential => {
+            let steps = match args.passes {
+                Some(_) => quote! {
+                    #ident();
+                    Ok(Self::SPEC.members.iter().map(|name| api::pass::Step::new(name)).collect())
+                },
+                None if has_options => quote!(Ok(#ident(options))),
+                None => quote!(Ok(#ident())),
+            };
+            quote_spanned! {span=>
+                fn steps(options: &Self::Options) -> Result<Vec<api::pass::Step>, api::diagnostics::PassError> {
+                    let _ = options;
+                    #steps
+                }
+            }
+        }
+    };
+    let level = Ident::new(
+        match level {
+            Level::Module => "MODULE",
+            Level::Function => "FUNCTION",
+            Level::PrimFunc => "PRIM_FUNC",
+            Level::Rewrite => "REWRITE",
+            Level::Sequential => "SEQUENTIAL",
+        },
+        Span::call_site(),
+    );
+    let doc = doc(&function.attrs);
+    let Args { name, aliases, required, ops, passes, opt_level, parallel, .. } = args;
+    let members = passes.unwrap_or_default();
+    let opt_level = opt_level.map_or_else(|| quote!(0), |level| quote!(#level));
+    let flags = if parallel { quote!(0) } else { quote!(rt::pass_flag::SERIAL) };
+    let register = register(quote!(rt::Spec::Pass(&SPEC)), quote!(rt::Item::Pass(&SPEC, rt::create::<ThisPass>)));
+    // A wrong type of options is reported where it stands.
+    let options_span = options.span();
+    let fields = quote_spanned!(options_span=> <#options as rt::PassOptions>::FIELDS);
+    Ok(quote! {
+        #function
+
+        const _: () = {
+            use ::relais_plugin_api as api;
+            use api::__private as rt;
+
+            const SPEC: rt::PassSpec = rt::PassSpec {
+                name: #name,
+                aliases: &[#(#aliases),*],
+                level: rt::Level::#level,
+                opt_level: #opt_level,
+                required: &[#(#required),*],
+                ops: &[#(#ops),*],
+                members: &[#(#members),*],
+                doc: #doc,
+                flags: #flags,
+                options: #fields,
+            };
+
+            struct ThisPass;
+
+            #[allow(unused_variables)]
+            impl rt::PassImpl for ThisPass {
+                type Options = #options;
+                const SPEC: &'static rt::PassSpec = &SPEC;
+
+                #body
+            }
+
+            #register
+        };
+    })
+}

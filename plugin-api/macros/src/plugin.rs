@@ -1,0 +1,97 @@
+//! `plugin!`, `operators!` and `evaluators!`.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{
+    Expr, Ident, LitStr, Token,
+    parse::{Parse, ParseStream},
+};
+
+struct Plugin {
+    description: LitStr,
+}
+
+impl Parse for Plugin {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let expected = "expected `description = \"…\"`";
+        let key: Ident = input.parse().map_err(|error| syn::Error::new(error.span(), expected))?;
+        if key != "description" {
+            return Err(syn::Error::new(key.span(), expected));
+        }
+        input.parse::<Token![=]>()?;
+        let description: LitStr = input.parse()?;
+        input.parse::<Option<Token![,]>>()?;
+        if description.value().trim().is_empty() {
+            return Err(syn::Error::new(description.span(), "say in one line what the plugin has"));
+        }
+        Ok(Self { description })
+    }
+}
+
+pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
+    let Plugin { description } = syn::parse2(input)?;
+    let crate_name = std::env::var("CARGO_CRATE_NAME")
+        .map_err(|_| syn::Error::new(Span::call_site(), "a plugin is built by cargo, which sets CARGO_CRATE_NAME"))?;
+    let entry = format_ident!("relais_plugin_v1_{crate_name}");
+    let entry_name = entry.to_string();
+    let register =
+        register(quote!(rt::Spec::Plugin(&SPEC, rt::FINGERPRINT)), quote!(rt::Item::Plugin(rt::root::<ThisPlugin>)));
+    Ok(quote! {
+        const _: () = {
+            use ::relais_plugin_api::__private as rt;
+
+            struct ThisPlugin;
+
+            impl rt::PluginImpl for ThisPlugin {
+                const CRATE: &'static str = env!("CARGO_CRATE_NAME");
+                const NAME: &'static str = env!("CARGO_PKG_NAME");
+            }
+
+            const SPEC: rt::PluginSpec = rt::PluginSpec {
+                name: env!("CARGO_PKG_NAME"),
+                version: env!("CARGO_PKG_VERSION"),
+                licence: env!("CARGO_PKG_LICENSE"),
+                description: #description,
+                entry: #entry_name,
+                crate_name: env!("CARGO_CRATE_NAME"),
+                panic: if cfg!(panic = "unwind") { "unwind" } else { "abort" },
+                debug: cfg!(debug_assertions) as u8,
+            };
+
+            #[allow(non_upper_case_globals)]
+            #[unsafe(no_mangle)]
+            pub static #entry: rt::LibHeader = rt::lib_header::<ThisPlugin>();
+
+            #register
+        };
+    })
+}
+
+pub fn table(input: TokenStream, spec: &str, ty: &str) -> syn::Result<TokenStream> {
+    let table: Expr = syn::parse2(input)?;
+    let [spec, ty] = [spec, ty].map(|name| Ident::new(name, Span::call_site()));
+    let register = register(quote!(rt::Spec::#spec(TABLE)), quote!(rt::Item::#spec(TABLE)));
+    Ok(quote! {
+        const _: () = {
+            use ::relais_plugin_api::__private as rt;
+            const TABLE: &'static [rt::#ty] = #table;
+            #register
+        };
+    })
+}
+
+/// A static with the records of `spec`, in their section, and a registration of `item`.
+pub fn register(spec: TokenStream, item: TokenStream) -> TokenStream {
+    quote! {
+        const LEN: usize = { let spec: rt::Spec<'_> = #spec; spec.len() };
+
+        #[used]
+        #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__passrec"))]
+        #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".passrec"))]
+        static RECORDS: [u8; LEN] = { let spec: rt::Spec<'_> = #spec; spec.bytes() };
+
+        rt::inventory::submit! {
+            rt::Registration { crate_name: env!("CARGO_CRATE_NAME"), records: &RECORDS, item: #item }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The types that cross the boundary, beside the IR.
+//!
+//! Tables of functions are prefix types: they grow at the end, and a reader asks whether it has a field. Everything
+//! else here is frozen.
+#![expect(unsafe_code, reason = "pointers that cross the boundary")]
+
+use crate::{
+    diagnostics::{PassError, Severity},
+    ir::*,
+    op::{EvalRequest, InferRequest, OpError},
+};
+use abi_stable::{
+    StableAbi,
+    library::RootModule,
+    sabi_types::VersionStrings,
+    std_types::{RArc, ROption, RResult, RSlice, RStr, RString, RVec},
+};
+use std::marker::PhantomData;
+
+/// Why a pass failed: the kinds. Append-only.
+pub mod error_kind {
+    /// It returned an error.
+    pub const RETURNED: u8 = 0;
+    /// It panicked.
+    pub const PANIC: u8 = 1;
+    /// It was cancelled.
+    pub const CANCELLED: u8 = 2;
+    /// The host could not do what it asked for.
+    pub const HOST: u8 = 3;
+}
+
+/// What a [`Diagnostic`](crate::diagnostics::Diagnostic) consists of.
+#[repr(C)]
+#[derive(StableAbi, Clone, PartialEq, Debug)]
+pub struct DiagnosticRec {
+    /// How grave.
+    pub severity: Severity,
+    /// Code; may be empty.
+    pub code: RString,
+    /// The function of the module that it is about; may be empty.
+    pub function: RString,
+    /// The node that it is about; may be absent.
+    pub node: NodeId,
+    /// Message.
+    pub message: RString,
+    /// Notes.
+    pub notes: RVec<RString>,
+    /// What to do; may be empty.
+    pub help: RString,
+}
+
+impl Default for DiagnosticRec {
+    fn default() -> Self {
+        Self {
+            severity: Severity::NOTE,
+            code: RString::new(),
+            function: RString::new(),
+            node: NodeId::ABSENT,
+            message: RString::new(),
+            notes: RVec::new(),
+            help: RString::new(),
+        }
+    }
+}
+
+/// What a [`PassError`] consists of.
+#[repr(C)]
+#[derive(StableAbi, Clone, PartialEq, Debug)]
+pub struct PassErrorRec {
+    /// One of [`error_kind`].
+    pub kind: u8,
+    /// Code; may be empty.
+    pub code: RString,
+    /// Message.
+    pub message: RString,
+    /// The function of the module where it happened; may be empty.
+    pub function: RString,
+    /// The node where it happened; may be absent.
+    pub node: NodeId,
+    /// What to do; may be empty.
+    pub help: RString,
+    /// Notes.
+    pub notes: RVec<RString>,
+    /// The place in the source code, for a panic.
+    pub place: RString,
+    /// The backtrace, for a panic.
+    pub backtrace: RString,
+}
+
+impl Default for PassErrorRec {
+    fn default() -> Self {
+        Self {
+            kind: error_kind::RETURNED,
+            code: RString::new(),
+            message: RString::new(),
+            function: RString::new(),
+            node: NodeId::ABSENT,
+            help: RString::new(),
+            notes: RVec::new(),
+            place: RString::new(),
+            backtrace: RString::new(),
+        }
+    }
+}
+
+/// What a pass gives back: nothing when it changed nothing.
+pub type Outcome<T> = RResult<ROption<T>, PassError>;
+
+/// A call's context: the host's functions and what they work on.
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct CallCx<'a> {
+    /// The host's functions.
+    pub host: HostApiRef,
+    /// What they work on.
+    pub data: HostData<'a>,
+    /// The most talkative level that the host logs: 0 is off, 5 is trace.
+    pub log_level: u8,
+}
+
+/// What the host's functions work on; only the host looks inside.
+#[repr(transparent)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct HostData<'a> {
+    pointer: *const (),
+    _lifetime: PhantomData<&'a ()>,
+}
+
+// SAFETY: only the host's functions follow the pointer, and a host makes one from a reference to a `Sync` value alone.
+unsafe impl Send for HostData<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for HostData<'_> {}
+
+impl<'a> HostData<'a> {
+    /// Hides a reference.
+    pub fn new<T: Sync>(data: &'a T) -> Self {
+        Self { pointer: std::ptr::from_ref(data).cast(), _lifetime: PhantomData }
+    }
+
+    /// The reference.
+    ///
+    /// # Safety
+    /// It was made from a `&'a T`.
+    pub unsafe fn get<T: Sync>(self) -> &'a T {
+        // SAFETY: the caller's promise, and the lifetime is the one it was made with.
+        unsafe { &*self.pointer.cast() }
+    }
+}
+
+/// A type relation, called straight from one library in another.
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct InferEntry {
+    /// The function; catches its own panics.
+    pub call: for<'a, 'b> extern "C" fn(OpKey, &'a mut InferRequest<'b>) -> RResult<(), OpError>,
+    /// Which operator, as its own library knows it.
+    pub key: OpKey,
+}
+
+/// An evaluator, called straight from one library in another.
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct EvalEntry {
+    /// The function; catches its own panics.
+    pub call: for<'a, 'b> extern "C" fn(OpKey, &'a mut EvalRequest<'b>) -> RResult<(), OpError>,
+    /// Which operator, as its own library knows it.
+    pub key: OpKey,
+}
+
+/// An operator, as its own library knows it.
+#[repr(transparent)]
+#[derive(StableAbi, Clone, Copy, Debug)]
+pub struct OpKey(pub(crate) *const ());
+
+// SAFETY: the pointer is to a static description, followed by its own library alone.
+unsafe impl Send for OpKey {}
+// SAFETY: as above.
+unsafe impl Sync for OpKey {}
+
+/// One turn of a parallel loop.
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct ParallelBody {
+    /// The function; catches its own panics. Takes what was given to `parallel_for`, and a number.
+    pub call: extern "C" fn(*const (), usize),
+}
+
+/// What the registry knows about an operator.
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct ResolvedOp<'a> {
+    /// Whether a plugin describes it: 1 when it does.
+    pub is_known: u8,
+    /// The fields of its record.
+    pub facts: RSlice<'a, u8>,
+    /// To ask for its type relation with.
+    pub infer: ROption<u32>,
+    /// To ask for its evaluator with.
+    pub eval: ROption<u32>,
+}
+
+/// A step of a sequential pass.
+#[repr(C)]
+#[derive(StableAbi, Clone, PartialEq, Debug)]
+pub struct StepRec {
+    /// The pass.
+    pub pass: RString,
+    /// Its options, as an encoded table.
+    pub options: RVec<u8>,
+}
+
+/// What the host does for a pass. Every function may be called from any thread while the call lasts.
+#[repr(C)]
+#[derive(StableAbi)]
+#[sabi(kind(Prefix(prefix_ref = HostApiRef, prefix_fields = HostApiPrefix)))]
+#[sabi(missing_field(panic))]
+pub struct HostApi {
+    /// The module as it was before the pass.
+    pub module: for<'a> extern "C" fn(HostData<'a>) -> &'a IRModule,
+    /// Takes a diagnostic.
+    pub diagnostic: for<'a> extern "C" fn(HostData<'a>, DiagnosticRec),
+    /// 1 when remarks are wanted.
+    pub wants_remarks: for<'a> extern "C" fn(HostData<'a>) -> u8,
+    /// 1 when the pass should stop.
+    pub is_cancelled: for<'a> extern "C" fn(HostData<'a>) -> u8,
+    /// How far the pass is.
+    pub progress: for<'a> extern "C" fn(HostData<'a>, u64, u64),
+    /// Calls the body for each number below a limit, on several threads, and returns when all returned.
+    pub parallel_for: for<'a> extern "C" fn(HostData<'a>, usize, *const (), ParallelBody),
+    /// Looks an operator up: domain, name, version.
+    pub resolve_op: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RStr<'b>, u32) -> ResolvedOp<'a>,
+    /// The type relation of a resolved operator.
+    pub infer_entry: for<'a> extern "C" fn(HostData<'a>, u32) -> RResult<InferEntry, PassError>,
+    /// The evaluator of a resolved operator.
+    pub eval_entry: for<'a> extern "C" fn(HostData<'a>, u32) -> RResult<EvalEntry, PassError>,
+    /// Makes a pass: name, options as an encoded table.
+    pub get_pass: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RSlice<'b, u8>) -> RResult<u32, PassError>,
+    /// Runs a pass that `get_pass` made.
+    pub run_pass: for<'a, 'b> extern "C" fn(HostData<'a>, u32, &'b IRModule) -> Outcome<IRModule>,
+    /// An option of the context: nothing when nobody registered or set it, else an encoded value.
+    #[sabi(last_prefix_field)]
+    pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
+}
+
+/// A pass that was made, its options set.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct PassObject {
+    pub(crate) state: *mut (),
+    pub(crate) vtable: PassVTableRef,
+}
+
+// SAFETY: the state is a value of a type that is `Send + Sync` (see `entry`), owned by this object.
+unsafe impl Send for PassObject {}
+// SAFETY: as above.
+unsafe impl Sync for PassObject {}
+
+impl Drop for PassObject {
+    fn drop(&mut self) {
+        (self.vtable.drop())(self.state);
+    }
+}
+
+/// What a pass does. A function that does not belong to the pass's level returns an error.
+#[repr(C)]
+#[derive(StableAbi)]
+#[sabi(kind(Prefix(prefix_ref = PassVTableRef, prefix_fields = PassVTablePrefix)))]
+#[sabi(missing_field(panic))]
+pub struct PassVTable {
+    /// Drops the state; catches its panics.
+    pub drop: extern "C" fn(*mut ()),
+    /// Runs a function pass or a rewrite.
+    pub function: for<'a> extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> Outcome<RArc<Function>>,
+    /// Runs a module pass.
+    pub module: for<'a> extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> Outcome<IRModule>,
+    /// Runs a prim-func pass.
+    pub prim_func: for<'a> extern "C" fn(*const (), &CallCx<'a>, &RArc<PrimFunc>) -> Outcome<RArc<PrimFunc>>,
+    /// The members of a sequential pass.
+    #[sabi(last_prefix_field)]
+    pub steps: extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
+}
+
+impl PassObject {
+    /// Runs a function pass or a rewrite.
+    pub fn run_function(&self, cx: &CallCx<'_>, function: &RArc<Function>) -> Outcome<RArc<Function>> {
+        (self.vtable.function())(self.state, cx, function)
+    }
+
+    /// Runs a module pass.
+    pub fn run_module(&self, cx: &CallCx<'_>, module: &IRModule) -> Outcome<IRModule> {
+        (self.vtable.module())(self.state, cx, module)
+    }
+
+    /// Runs a prim-func pass.
+    pub fn run_prim_func(&self, cx: &CallCx<'_>, prim_func: &RArc<PrimFunc>) -> Outcome<RArc<PrimFunc>> {
+        (self.vtable.prim_func())(self.state, cx, prim_func)
+    }
+
+    /// The members of a sequential pass.
+    pub fn steps(&self) -> RResult<RVec<StepRec>, PassError> {
+        (self.vtable.steps())(self.state)
+    }
+}
+
+/// A message for the host's log.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct LogRec<'a> {
+    /// 1 is error, 5 is trace.
+    pub level: u8,
+    /// The plugin.
+    pub target: RStr<'a>,
+    /// Message.
+    pub message: RStr<'a>,
+    /// The module of the plugin's source.
+    pub module: RStr<'a>,
+    /// The file of the plugin's source.
+    pub file: RStr<'a>,
+    /// The line in it.
+    pub line: u32,
+}
+
+/// What a plugin is given when it is opened. These functions need no context: they serve threads that a pass starts,
+/// too.
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+#[sabi(kind(Prefix(prefix_ref = HostSetupRef, prefix_fields = HostSetupPrefix)))]
+#[sabi(missing_field(panic))]
+pub struct HostSetup {
+    /// Takes a log message.
+    #[sabi(last_prefix_field)]
+    pub log: for<'a, 'b> extern "C" fn(&'b LogRec<'a>),
+}
+
+/// A plugin's entry.
+#[repr(C)]
+#[derive(StableAbi)]
+#[sabi(kind(Prefix(prefix_ref = PluginRef, prefix_fields = PluginPrefix)))]
+#[sabi(missing_field(panic))]
+pub struct Plugin {
+    /// Called once, before anything else: log level and what the host gives.
+    pub init: extern "C" fn(HostSetupRef, u8) -> RResult<(), PassError>,
+    /// Makes a pass: full name, options as an encoded table.
+    pub create_pass: for<'a> extern "C" fn(RStr<'a>, RSlice<'a, u8>) -> RResult<PassObject, PassError>,
+    /// The type relation of an operator: domain, name, first version.
+    pub infer: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<InferEntry>,
+    /// The evaluator of an operator: domain, name, first version.
+    #[sabi(last_prefix_field)]
+    pub eval: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<EvalEntry>,
+}
+
+impl RootModule for PluginRef {
+    abi_stable::declare_root_module_statics! {PluginRef}
+
+    const BASE_NAME: &'static str = "relais_plugin";
+    const NAME: &'static str = "relais_plugin";
+    // The record's boundary version decides, before the library is opened.
+    const VERSION_STRINGS: VersionStrings = VersionStrings::new("1.0.0");
+}

@@ -1,0 +1,320 @@
+//! What the macros expand to: a plugin's constructors, collected inside it, and the functions that its entry points
+//! at. Nothing here is for authors.
+#![expect(unsafe_code, reason = "values that cross the boundary as pointers")]
+
+use super::{
+    abi::*,
+    guard::{caught, discard, entered},
+    logger,
+    record::PassSpec,
+};
+use crate::{
+    diagnostics::PassError,
+    ir::*,
+    op::{EvalCx, EvalFn, EvalRequest, Evaluator, InferCx, InferFn, InferRequest, OpError, Operator},
+    options::{PassOptions, Value},
+    pass::{PassCx, Step},
+};
+use abi_stable::{
+    library::{CheckTypeLayout, LibHeader, RootModuleResult},
+    prefix_type::WithMetadata,
+    std_types::{RArc, ROption, RResult, RSlice, RStr, RVec},
+};
+use std::{
+    marker::PhantomData,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// Something that a crate registers.
+pub struct Registration {
+    /// The crate.
+    pub crate_name: &'static str,
+    /// Its records, as they stand in the file.
+    pub records: &'static [u8],
+    /// What it is.
+    pub item: Item,
+}
+
+/// What a crate registers.
+#[derive(Clone, Copy)]
+pub enum Item {
+    /// The plugin.
+    Plugin(fn() -> PluginRef),
+    /// A pass: its record and constructor.
+    Pass(&'static PassSpec, fn(&Value) -> Option<PassObject>),
+    /// Operators.
+    Operators(&'static [Operator]),
+    /// Evaluators.
+    Evaluators(&'static [Evaluator]),
+    /// An option of the context.
+    Option,
+}
+
+inventory::collect!(Registration);
+
+/// What crates that are linked into this library or program registered.
+pub fn registrations() -> impl Iterator<Item = &'static Registration> {
+    inventory::iter::<Registration>()
+}
+
+// ---- passes ---------------------------------------------------------------------------------------------------------
+
+/// A pass, as the macros write it: one of the functions is there, the others belong to other levels.
+pub trait PassImpl: Sized + 'static {
+    /// Its options.
+    type Options: PassOptions;
+    /// What its record says.
+    const SPEC: &'static PassSpec;
+
+    /// Runs on one function.
+    fn function(_: &Self::Options, _: &PassCx<'_>, _: &mut Editor) -> Result<(), PassError> {
+        Err(wrong_level(Self::SPEC))
+    }
+
+    /// Runs on a module.
+    fn module(_: &Self::Options, _: &PassCx<'_>, _: &mut IRModule) -> Result<(), PassError> {
+        Err(wrong_level(Self::SPEC))
+    }
+
+    /// Runs on one loop program.
+    fn prim_func(_: &Self::Options, _: &PassCx<'_>, _: &mut PrimFunc) -> Result<(), PassError> {
+        Err(wrong_level(Self::SPEC))
+    }
+
+    /// Names its members.
+    fn steps(_: &Self::Options) -> Result<Vec<Step>, PassError> {
+        Err(wrong_level(Self::SPEC))
+    }
+}
+
+#[cold]
+fn wrong_level(spec: &PassSpec) -> PassError {
+    let message = format!("`{}` is a {} pass and was called as another", spec.name, spec.level.name());
+    PassError::with_kind(error_kind::HOST, message)
+}
+
+/// A pass with these options; `None` when they do not fit its type.
+pub fn create<P: PassImpl>(options: &Value) -> Option<PassObject> {
+    let options = <P::Options as crate::options::OptionType>::from_value(options)?;
+    Some(PassObject { state: Box::into_raw(Box::new(options)).cast(), vtable: VTableOf::<P>::REF })
+}
+
+struct VTableOf<P>(PhantomData<P>);
+
+impl<P: PassImpl> VTableOf<P> {
+    const TABLE: &'static WithMetadata<PassVTable> = &WithMetadata::new(PassVTable {
+        drop: drop_state::<P>,
+        function: run_function::<P>,
+        module: run_module::<P>,
+        prim_func: run_prim_func::<P>,
+        steps: run_steps::<P>,
+    });
+    const REF: PassVTableRef = PassVTableRef(Self::TABLE.static_as_prefix());
+}
+
+extern "C" fn drop_state<P: PassImpl>(state: *mut ()) {
+    let drop_options = AssertUnwindSafe(|| {
+        // SAFETY: `create::<P>` made it with `Box::into_raw`, and an object is dropped once.
+        drop(unsafe { Box::from_raw(state.cast::<P::Options>()) });
+    });
+    if let Err(payload) = catch_unwind(drop_options) {
+        discard(payload);
+    }
+}
+
+/// The options behind a state.
+///
+/// # Safety
+/// `create::<P>` made the state, and it is alive for `'a`.
+unsafe fn options<'a, P: PassImpl>(state: *const ()) -> &'a P::Options {
+    // SAFETY: the caller's promise.
+    unsafe { &*state.cast() }
+}
+
+fn run<'a, P: PassImpl, T>(
+    call: &CallCx<'a>,
+    f: impl FnOnce(&PassCx<'a>) -> Result<Option<T>, PassError>,
+) -> Outcome<T> {
+    logger::follow(call.log_level);
+    entered(|| f(&PassCx::new(*call, P::SPEC))).map(ROption::from).into()
+}
+
+extern "C" fn run_function<P: PassImpl>(
+    state: *const (),
+    call: &CallCx<'_>,
+    function: &RArc<Function>,
+) -> Outcome<RArc<Function>> {
+    // SAFETY: the object that calls this holds the state.
+    let options = unsafe { options::<P>(state) };
+    run::<P, _>(call, |cx| {
+        let mut editor = Editor::new(function.clone());
+        P::function(options, cx, &mut editor)?;
+        Ok(editor.is_changed().then(|| editor.into_function()))
+    })
+}
+
+extern "C" fn run_module<P: PassImpl>(state: *const (), call: &CallCx<'_>, module: &IRModule) -> Outcome<IRModule> {
+    // SAFETY: the object that calls this holds the state.
+    let options = unsafe { options::<P>(state) };
+    run::<P, _>(call, |cx| {
+        let mut new = module.clone();
+        P::module(options, cx, &mut new)?;
+        Ok((!is_same_module(module, &new)).then_some(new))
+    })
+}
+
+extern "C" fn run_prim_func<P: PassImpl>(
+    state: *const (),
+    call: &CallCx<'_>,
+    prim_func: &RArc<PrimFunc>,
+) -> Outcome<RArc<PrimFunc>> {
+    // SAFETY: the object that calls this holds the state.
+    let options = unsafe { options::<P>(state) };
+    run::<P, _>(call, |cx| {
+        let mut new = (**prim_func).clone();
+        P::prim_func(options, cx, &mut new)?;
+        Ok((new != **prim_func).then(|| RArc::new(new)))
+    })
+}
+
+extern "C" fn run_steps<P: PassImpl>(state: *const ()) -> RResult<RVec<StepRec>, PassError> {
+    // SAFETY: the object that calls this holds the state.
+    let options = unsafe { options::<P>(state) };
+    entered(|| Ok(P::steps(options)?.into_iter().map(Step::into_rec).collect())).into()
+}
+
+/// Whether every function is the same object under the same name, and everything else is equal.
+fn is_same_module(old: &IRModule, new: &IRModule) -> bool {
+    let same_globals = old.globals().len() == new.globals().len()
+        && old.globals().iter().zip(new.globals()).all(|(old, new)| old.name == new.name && old.is_same(new));
+    same_globals && old.attrs == new.attrs && old.sources.len() == new.sources.len()
+}
+
+// ---- operators ------------------------------------------------------------------------------------------------------
+
+fn matches(domain: RStr<'_>, name: RStr<'_>, since: u32) -> impl Fn(&str, &str, u32) -> bool {
+    move |d, n, s| s == since && n == name && is_same_domain(d, domain.as_str())
+}
+
+fn find_infer(crate_name: &str, matches: impl Fn(&str, &str, u32) -> bool) -> Option<&'static InferFn> {
+    registrations().filter(|entry| entry.crate_name == crate_name).find_map(|entry| match entry.item {
+        Item::Operators(operators) => {
+            let mut operators = operators.iter().filter(|op| matches(op.domain, op.name, op.since_version));
+            operators.find_map(|op| op.infer.as_ref())
+        }
+        _ => None,
+    })
+}
+
+fn find_eval(crate_name: &str, matches: impl Fn(&str, &str, u32) -> bool) -> Option<&'static EvalFn> {
+    registrations().filter(|entry| entry.crate_name == crate_name).find_map(|entry| match entry.item {
+        Item::Operators(operators) => {
+            let mut operators = operators.iter().filter(|op| matches(op.domain, op.name, op.since_version));
+            operators.find_map(|op| op.eval.as_ref())
+        }
+        Item::Evaluators(evaluators) => {
+            let mut evaluators = evaluators.iter();
+            evaluators.find(|eval| matches(eval.domain, eval.name, eval.since_version)).map(|eval| &eval.eval)
+        }
+        _ => None,
+    })
+}
+
+pub(super) fn infer_entry(infer: &'static InferFn) -> InferEntry {
+    InferEntry { call: call_infer, key: OpKey(std::ptr::from_ref(infer).cast()) }
+}
+
+pub(super) fn eval_entry(eval: &'static EvalFn) -> EvalEntry {
+    EvalEntry { call: call_eval, key: OpKey(std::ptr::from_ref(eval).cast()) }
+}
+
+extern "C" fn call_infer(key: OpKey, request: &mut InferRequest<'_>) -> RResult<(), OpError> {
+    // SAFETY: `infer_entry` made the key from such a reference.
+    let infer = unsafe { *key.0.cast::<InferFn>() };
+    // SAFETY: only the lifetimes differ. A type relation takes a request of any lifetime, so it can neither keep
+    // what it finds in it nor put anything shorter-lived into it.
+    let request = unsafe { &mut *std::ptr::from_mut(request).cast() };
+    flatten(caught(|| infer(&mut InferCx::new(request))))
+}
+
+extern "C" fn call_eval(key: OpKey, request: &mut EvalRequest<'_>) -> RResult<(), OpError> {
+    // SAFETY: `eval_entry` made the key from such a reference.
+    let eval = unsafe { *key.0.cast::<EvalFn>() };
+    // SAFETY: as in `call_infer`.
+    let request = unsafe { &mut *std::ptr::from_mut(request).cast() };
+    flatten(caught(|| eval(&mut EvalCx::new(request))))
+}
+
+fn flatten(result: Result<Result<(), OpError>, PassError>) -> RResult<(), OpError> {
+    result.unwrap_or_else(|panic| Err(OpError::panicked(&panic))).into()
+}
+
+// ---- the plugin -----------------------------------------------------------------------------------------------------
+
+/// A plugin, as the macros write it.
+pub trait PluginImpl: 'static {
+    /// Its crate's name.
+    const CRATE: &'static str;
+    /// Its package's name.
+    const NAME: &'static str;
+}
+
+/// The table of a plugin.
+pub fn root<P: PluginImpl>() -> PluginRef {
+    RootOf::<P>::REF
+}
+
+/// The header that the entry symbol of a library is.
+pub const fn lib_header<P: PluginImpl>() -> LibHeader {
+    // SAFETY: `erased_root` gives a `PluginRef`.
+    unsafe { LibHeader::from_constructor::<PluginRef>(erased_root::<P>, CheckTypeLayout::Yes) }
+}
+
+extern "C" fn erased_root<P: PluginImpl>() -> RootModuleResult {
+    abi_stable::library::__call_root_module_loader(root::<P>)
+}
+
+struct RootOf<P>(PhantomData<P>);
+
+impl<P: PluginImpl> RootOf<P> {
+    const TABLE: &'static WithMetadata<Plugin> = &WithMetadata::new(Plugin {
+        init: init::<P>,
+        create_pass: create_pass::<P>,
+        infer: infer::<P>,
+        eval: eval::<P>,
+    });
+    const REF: PluginRef = PluginRef(Self::TABLE.static_as_prefix());
+}
+
+extern "C" fn init<P: PluginImpl>(host: HostSetupRef, log_level: u8) -> RResult<(), PassError> {
+    entered(|| {
+        logger::install(host, P::NAME, log_level);
+        Ok(())
+    })
+    .into()
+}
+
+extern "C" fn create_pass<P: PluginImpl>(name: RStr<'_>, options: RSlice<'_, u8>) -> RResult<PassObject, PassError> {
+    entered(|| {
+        let failed = |message: String| PassError::with_kind(error_kind::HOST, message);
+        let options = Value::decode(options.as_slice())
+            .map_err(|error| failed(format!("the options of `{name}` do not read: {error}")))?;
+        let create = registrations().find_map(|entry| match entry.item {
+            Item::Pass(spec, create) if entry.crate_name == P::CRATE && spec.name == name => Some(create),
+            _ => None,
+        });
+        let create = create.ok_or_else(|| failed(format!("`{}` has a record of `{name}` but no pass", P::NAME)))?;
+        create(&options).ok_or_else(|| failed(format!("the options of `{name}` are not those of its record")))
+    })
+    .into()
+}
+
+extern "C" fn infer<P: PluginImpl>(domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<InferEntry> {
+    let found = caught(|| find_infer(P::CRATE, matches(domain, name, since)));
+    found.ok().flatten().map(infer_entry).into()
+}
+
+extern "C" fn eval<P: PluginImpl>(domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<EvalEntry> {
+    let found = caught(|| find_eval(P::CRATE, matches(domain, name, since)));
+    found.ok().flatten().map(eval_entry).into()
+}

@@ -1,0 +1,79 @@
+//! A number that differs when two builds lay out the types that cross the boundary differently.
+
+use super::{
+    abi::{CallCx, DiagnosticRec, EvalEntry, InferEntry, LogRec, PassErrorRec, PassObject, ResolvedOp, StepRec},
+    bytes::Blob,
+    wire::mix,
+};
+use crate::{ir::*, op};
+
+/// Hashes a type's size, alignment and the name and offset of each field.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __layout_hash {
+    ($ty:ty { $($field:tt),* $(,)? }) => {{
+        let hash = $crate::boundary::fingerprint::layout(stringify!($ty), size_of::<$ty>(), align_of::<$ty>());
+        $(let hash = $crate::boundary::fingerprint::field(hash, stringify!($field), core::mem::offset_of!($ty, $field));)*
+        hash
+    }};
+}
+
+/// Hashes a name.
+const fn text(mut hash: u64, text: &str) -> u64 {
+    let mut bytes = text.as_bytes();
+    while let [byte, rest @ ..] = bytes {
+        hash = mix(hash, *byte as u64);
+        bytes = rest;
+    }
+    hash
+}
+
+/// Hashes a type without its fields.
+pub const fn layout(name: &str, size: usize, align: usize) -> u64 {
+    mix(mix(text(0x5e1a_15, name), size as u64), align as u64)
+}
+
+/// Adds a field.
+pub const fn field(hash: u64, name: &str, offset: usize) -> u64 {
+    mix(text(hash, name), offset as u64)
+}
+
+const fn all(hashes: &[u64]) -> u64 {
+    let mut hash = 0;
+    let mut i = 0;
+    while i < hashes.len() {
+        hash = mix(hash, hashes[i]);
+        i += 1;
+    }
+    hash
+}
+
+/// The layout of this build.
+pub const FINGERPRINT: u64 = all(&[
+    __layout_hash!(NodeRec { kind, flags, aux, a, b, c }),
+    __layout_hash!(AttrRec { name, kind, flags, aux, a, b }),
+    __layout_hash!(TypeRec { kind, elem, aux, a, b }),
+    __layout_hash!(DimRec { 0 }),
+    __layout_hash!(BlockRec { start, len, room, result, owner }),
+    __layout_hash!(OpRec { domain, name, overload, version, node }),
+    __layout_hash!(SideTable { key, stride, policy, bytes }),
+    __layout_hash!(Source { name, bytes }),
+    Function::LAYOUT_HASH,
+    Tensor::LAYOUT_HASH,
+    IRModule::LAYOUT_HASH,
+    Blob::LAYOUT_HASH,
+    __layout_hash!(op::InferRequest<'static> { function, node, version, outputs, values }),
+    __layout_hash!(op::EvalRequest<'static> {
+        function, node, version, inputs, present, n_outputs, max_bytes, outputs
+    }),
+    __layout_hash!(op::OpError { kind, message }),
+    __layout_hash!(CallCx<'static> { host, data, log_level }),
+    __layout_hash!(DiagnosticRec { severity, code, function, node, message, notes, help }),
+    __layout_hash!(PassErrorRec { kind, code, message, function, node, help, notes, place, backtrace }),
+    __layout_hash!(PassObject { state, vtable }),
+    __layout_hash!(InferEntry { call, key }),
+    __layout_hash!(EvalEntry { call, key }),
+    __layout_hash!(ResolvedOp<'static> { is_known, facts, infer, eval }),
+    __layout_hash!(StepRec { pass, options }),
+    __layout_hash!(LogRec<'static> { level, target, message, module, file, line }),
+]);

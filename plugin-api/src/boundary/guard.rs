@@ -1,0 +1,152 @@
+//! Catching panics before they reach the boundary.
+
+use super::abi::{PassErrorRec, error_kind};
+use crate::{diagnostics::PassError, ir::NodeId};
+use std::{
+    any::Any,
+    backtrace::{Backtrace, BacktraceStatus},
+    cell::{Cell, RefCell},
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind, panic_any, set_hook, take_hook},
+    sync::Once,
+};
+
+thread_local! {
+    /// Whether a panic on this thread will be caught by [`caught`].
+    static ARMED: Cell<bool> = const { Cell::new(false) };
+    /// What the hook saw last on this thread.
+    static SEEN: RefCell<Option<PassErrorRec>> = const { RefCell::new(None) };
+}
+
+static HOOK: Once = Once::new();
+
+/// A panic that was caught on another thread, on its way to the caller.
+struct Rethrown(PassErrorRec);
+
+/// Runs `f`; a panic becomes an error that tells its message, place and backtrace. Nothing of the panic is left, not
+/// even one that its payload throws when it is dropped.
+pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, PassError> {
+    caught_rec(f).map_err(PassError::from_rec)
+}
+
+/// As [`caught`], and flushes standard output, whose buffer is this library's own: a host that exits would lose it.
+pub fn entered<T>(f: impl FnOnce() -> Result<T, PassError>) -> Result<T, PassError> {
+    let result = caught(f);
+    // A closed standard output is no reason to fail a pass.
+    let _ = caught(|| std::io::stdout().flush());
+    result?
+}
+
+/// Throws what another thread caught.
+pub(super) fn rethrow(rec: PassErrorRec) -> ! {
+    panic_any(Rethrown(rec))
+}
+
+pub(super) fn caught_rec<T>(f: impl FnOnce() -> T) -> Result<T, PassErrorRec> {
+    HOOK.call_once(install_hook);
+    // A pool runs one pass's task while another waits on the same thread: what was there before comes back.
+    let was_armed = ARMED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    let result = result.map_err(|payload| {
+        let seen = SEEN.take();
+        let rec = match payload.downcast::<Rethrown>() {
+            Ok(rethrown) => rethrown.0,
+            Err(payload) => {
+                let rec = describe(&*payload, seen);
+                discard(payload);
+                rec
+            }
+        };
+        SEEN.take();
+        rec
+    });
+    ARMED.set(was_armed);
+    result
+}
+
+fn describe(payload: &(dyn Any + Send), seen: Option<PassErrorRec>) -> PassErrorRec {
+    // `resume_unwind` calls no hook.
+    let mut rec = seen.unwrap_or_default();
+    let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    rec.kind = error_kind::PANIC;
+    rec.node = NodeId::ABSENT;
+    rec.message = text.unwrap_or("a payload that is no text").into();
+    rec
+}
+
+/// Drops a payload; one that panics when it is dropped may throw another such, so what it throws is leaked.
+pub(super) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+}
+
+fn install_hook() {
+    let previous = take_hook();
+    set_hook(Box::new(move |info| {
+        // While a thread is being torn down its locals are gone; then the panic is none of ours.
+        if !ARMED.try_with(Cell::get).unwrap_or(false) {
+            return previous(info);
+        }
+        if info.payload().is::<Rethrown>() {
+            return;
+        }
+        let backtrace = Backtrace::capture();
+        let backtrace = match backtrace.status() {
+            BacktraceStatus::Captured => backtrace.to_string(),
+            _ => String::new(),
+        };
+        let place = info.location().map(|place| place.to_string()).unwrap_or_default();
+        let rec = PassErrorRec { place: place.into(), backtrace: backtrace.into(), ..PassErrorRec::default() };
+        let _ = SEEN.try_with(|seen| {
+            if let Ok(mut seen) = seen.try_borrow_mut() {
+                *seen = Some(rec);
+            }
+        });
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any(Self);
+        }
+    }
+
+    fn message(f: impl FnOnce()) -> String {
+        caught(f).unwrap_err().rec().message.to_string()
+    }
+
+    #[test]
+    fn every_payload_is_caught() {
+        assert_eq!(message(|| panic!("plain")), "plain");
+        let n = 3;
+        assert_eq!(message(|| panic!("n is {n}")), "n is 3");
+        assert_eq!(message(|| panic_any(7)), "a payload that is no text");
+        assert_eq!(message(|| panic_any(Bomb)), "a payload that is no text");
+        assert_eq!(message(|| std::panic::resume_unwind(Box::new("resumed"))), "resumed");
+    }
+
+    #[test]
+    fn the_place_is_kept() {
+        let error = caught(|| panic!("here")).unwrap_err();
+        assert!(error.rec().place.contains("guard.rs:"), "{error:?}");
+    }
+
+    #[test]
+    fn what_another_thread_caught_keeps_its_place() {
+        let inner = caught_rec(|| panic!("inner")).unwrap_err();
+        let outer = caught_rec(|| rethrow(inner.clone())).map(|()| ()).unwrap_err();
+        assert_eq!(inner, outer);
+    }
+
+    #[test]
+    fn a_value_passes_through() {
+        assert_eq!(entered(|| Ok(1)), Ok(1));
+    }
+}

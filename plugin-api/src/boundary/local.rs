@@ -1,0 +1,276 @@
+//! A host for the passes that are linked into this program, without a host library: for an author's tests.
+//!
+//! It looks passes and operators up among what is linked, runs everything on the calling thread and checks no option.
+#![expect(unsafe_code, reason = "the data of the host's functions")]
+
+use super::{
+    abi::*,
+    entry::{Item, eval_entry, infer_entry, registrations},
+    record::{HEADER, Header, Level, PassSpec},
+};
+use crate::{
+    diagnostics::{Diagnostic, PassError, Severity},
+    ir::*,
+    op::{EvalFn, InferFn, Operator},
+    options::Value,
+};
+use abi_stable::{
+    prefix_type::WithMetadata,
+    std_types::{ROption, RResult, RSlice, RStr, RVec},
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a run gave.
+#[derive(Clone)]
+pub struct LocalRun {
+    /// The module after the pass.
+    pub module: IRModule,
+    /// Whether the pass changed it.
+    pub changed: bool,
+    /// What was said.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Runs a linked pass, by full name, alias, or the part of a name after its last dot.
+///
+/// # Errors
+/// When nothing of that name is linked, the options are not its own, or it fails.
+pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, PassError> {
+    let local = Local::new(module.clone());
+    let pass = local.create(name, options)?;
+    let new = local.run(&pass, module, 0)?;
+    let diagnostics = local.diagnostics.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = diagnostics.iter().find(|said| said.rec().severity >= Severity::ERROR) {
+        return Err(PassError::new(&error.rec().message).at(error.rec().node).in_function(&error.rec().function));
+    }
+    Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics })
+}
+
+/// How deep passes may run passes.
+const MAX_DEPTH: usize = 16;
+
+struct LocalPass {
+    spec: &'static PassSpec,
+    object: PassObject,
+}
+
+struct LocalOp {
+    domain: &'static str,
+    name: &'static str,
+    since: u32,
+    facts: &'static [u8],
+    infer: Option<&'static InferFn>,
+    eval: Option<&'static EvalFn>,
+}
+
+struct Local {
+    module: IRModule,
+    ops: Vec<LocalOp>,
+    evals: Vec<LocalOp>,
+    passes: Mutex<Vec<Arc<LocalPass>>>,
+    diagnostics: Mutex<Vec<Diagnostic>>,
+}
+
+impl Local {
+    fn new(module: IRModule) -> Self {
+        let mut local = Self {
+            module,
+            ops: Vec::new(),
+            evals: Vec::new(),
+            passes: Mutex::new(Vec::new()),
+            diagnostics: Mutex::new(Vec::new()),
+        };
+        for entry in registrations() {
+            match entry.item {
+                Item::Operators(operators) => {
+                    for (op, facts) in operators.iter().zip(fields(entry.records)) {
+                        let Operator { domain, name, since_version: since, .. } = *op;
+                        let op =
+                            LocalOp { domain, name, since, facts, infer: op.infer.as_ref(), eval: op.eval.as_ref() };
+                        local.ops.push(op);
+                    }
+                }
+                Item::Evaluators(evaluators) => local.evals.extend(evaluators.iter().map(|eval| LocalOp {
+                    domain: eval.domain,
+                    name: eval.name,
+                    since: eval.since_version,
+                    facts: &[],
+                    infer: None,
+                    eval: Some(&eval.eval),
+                })),
+                Item::Plugin(_) | Item::Pass(..) | Item::Option => {}
+            }
+        }
+        local
+    }
+
+    fn create(&self, name: &str, options: &Value) -> Result<LocalPass, PassError> {
+        let is_named = |spec: &PassSpec| {
+            let mut names = std::iter::once(&spec.name).chain(spec.aliases);
+            names.any(|full| *full == name || full.rsplit('.').next() == Some(name))
+        };
+        let found = registrations().find_map(|entry| match entry.item {
+            Item::Pass(spec, create) if is_named(spec) => Some((spec, create)),
+            _ => None,
+        });
+        let (spec, create) = found.ok_or_else(|| PassError::new(format_args!("no pass `{name}` is linked")))?;
+        let object = create(options).ok_or_else(|| PassError::new(format_args!("`{name}` has other options")))?;
+        Ok(LocalPass { spec, object })
+    }
+
+    fn run(&self, pass: &LocalPass, module: &IRModule, depth: usize) -> Result<Option<IRModule>, PassError> {
+        if depth > MAX_DEPTH {
+            return Err(PassError::new(format_args!("`{}` runs itself without an end", pass.spec.name)));
+        }
+        let state = LocalCall { local: self, module, depth };
+        let cx = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
+        match pass.spec.level {
+            Level::MODULE => Ok(pass.object.run_module(&cx, module).into_result()?.into_option()),
+            Level::SEQUENTIAL => {
+                let mut now: Option<IRModule> = None;
+                for step in pass.object.steps().into_result()? {
+                    let options = Value::decode(&step.options).map_err(|error| PassError::new(error))?;
+                    let member = self.create(&step.pass, &options)?;
+                    let new = self.run(&member, now.as_ref().unwrap_or(module), depth + 1)?;
+                    now = new.or(now);
+                }
+                Ok(now)
+            }
+            level => {
+                let mut new: Option<IRModule> = None;
+                for global in module.globals() {
+                    let name = global.name.as_str();
+                    let in_function = |error: PassError| error.in_function(name);
+                    if let (Level::PRIM_FUNC, Some(old)) = (level, global.prim_func()) {
+                        let outcome = pass.object.run_prim_func(&cx, old).into_result().map_err(in_function)?;
+                        if let ROption::RSome(changed) = outcome {
+                            new.get_or_insert_with(|| module.clone()).set_prim_func(name, changed);
+                        }
+                    } else if let (Level::FUNCTION | Level::REWRITE, Some(old)) = (level, global.function()) {
+                        let outcome = pass.object.run_function(&cx, old).into_result().map_err(in_function)?;
+                        if let ROption::RSome(changed) = outcome {
+                            new.get_or_insert_with(|| module.clone()).set_function(name, changed);
+                        }
+                    }
+                }
+                Ok(new)
+            }
+        }
+    }
+}
+
+/// The fields of each of some records.
+fn fields(mut records: &'static [u8]) -> impl Iterator<Item = &'static [u8]> {
+    std::iter::from_fn(move || {
+        let header = Header::read(records)?;
+        let (fields, rest) = records.get(HEADER..)?.split_at_checked(header.len)?;
+        records = rest;
+        Some(fields)
+    })
+}
+
+struct LocalCall<'a> {
+    local: &'a Local,
+    module: &'a IRModule,
+    depth: usize,
+}
+
+const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
+    module,
+    diagnostic,
+    wants_remarks,
+    is_cancelled,
+    progress,
+    parallel_for,
+    resolve_op,
+    infer_entry: infer,
+    eval_entry: eval,
+    get_pass,
+    run_pass,
+    config,
+});
+const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
+
+fn state<'a>(data: HostData<'a>) -> &'a LocalCall<'a> {
+    // SAFETY: `Local::run` makes the data of these functions, from a `LocalCall`.
+    unsafe { data.get() }
+}
+
+extern "C" fn module(data: HostData<'_>) -> &IRModule {
+    let state = state(data);
+    if state.depth == 0 { &state.local.module } else { state.module }
+}
+
+extern "C" fn diagnostic(data: HostData<'_>, rec: DiagnosticRec) {
+    state(data).local.diagnostics.lock().unwrap_or_else(PoisonError::into_inner).push(rec.into());
+}
+
+extern "C" fn wants_remarks(_: HostData<'_>) -> u8 {
+    1
+}
+
+extern "C" fn is_cancelled(_: HostData<'_>) -> u8 {
+    0
+}
+
+extern "C" fn progress(_: HostData<'_>, _: u64, _: u64) {}
+
+extern "C" fn parallel_for(_: HostData<'_>, n: usize, state: *const (), body: ParallelBody) {
+    (0..n).for_each(|index| (body.call)(state, index));
+}
+
+/// The one with the greatest first version that is not above `version`.
+fn best(ops: &[LocalOp], domain: &str, name: &str, version: u32, ok: impl Fn(&LocalOp) -> bool) -> Option<usize> {
+    let is_match = |op: &LocalOp| op.name == name && is_same_domain(op.domain, domain) && op.since <= version && ok(op);
+    let candidates = ops.iter().enumerate().filter(|(_, op)| is_match(op));
+    candidates.max_by_key(|(_, op)| op.since).map(|(index, _)| index)
+}
+
+extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {
+    let local = state(data).local;
+    let found = best(&local.ops, &domain, &name, version, |_| true);
+    let op = found.map(|index| &local.ops[index]);
+    let eval = best(&local.evals, &domain, &name, version, |_| true).map(|index| local.ops.len() + index);
+    let own_eval = found.filter(|&index| local.ops[index].eval.is_some());
+    let id = |index: usize| index as u32;
+    ResolvedOp {
+        is_known: u8::from(op.is_some()),
+        facts: op.map_or(&[][..], |op| op.facts).into(),
+        infer: found.filter(|&index| local.ops[index].infer.is_some()).map(id).into(),
+        eval: own_eval.or(eval).map(id).into(),
+    }
+}
+
+extern "C" fn infer(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {
+    let entry = state(data).local.ops.get(id as usize).and_then(|op| op.infer).map(infer_entry);
+    entry.ok_or_else(|| PassError::new("no such type relation")).into()
+}
+
+extern "C" fn eval(data: HostData<'_>, id: u32) -> RResult<EvalEntry, PassError> {
+    let Local { ops, evals, .. } = state(data).local;
+    let entry = ops.iter().chain(evals).nth(id as usize).and_then(|op| op.eval).map(eval_entry);
+    entry.ok_or_else(|| PassError::new("no such evaluator")).into()
+}
+
+extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u8>) -> RResult<u32, PassError> {
+    let local = state(data).local;
+    let options = Value::decode(options.as_slice()).map_err(PassError::new);
+    let pass = options.and_then(|options| local.create(&name, &options));
+    let id = pass.map(|pass| {
+        let mut passes = local.passes.lock().unwrap_or_else(PoisonError::into_inner);
+        passes.push(Arc::new(pass));
+        (passes.len() - 1) as u32
+    });
+    id.into()
+}
+
+extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcome<IRModule> {
+    let state = state(data);
+    let pass = state.local.passes.lock().unwrap_or_else(PoisonError::into_inner).get(id as usize).cloned();
+    let Some(pass) = pass else { return RResult::RErr(PassError::new("no such pass")) };
+    state.local.run(&pass, module, state.depth + 1).map(ROption::from).into()
+}
+
+extern "C" fn config(_: HostData<'_>, _: RStr<'_>) -> ROption<RVec<u8>> {
+    ROption::RNone
+}

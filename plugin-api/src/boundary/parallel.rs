@@ -1,0 +1,34 @@
+//! Parallel loops on the host's threads.
+#![expect(unsafe_code, reason = "a closure crosses the boundary as a pointer")]
+
+use super::{
+    abi::{CallCx, ParallelBody, PassErrorRec},
+    guard::{caught_rec, rethrow},
+};
+use std::sync::{Mutex, PoisonError};
+
+struct Loop<'a> {
+    body: &'a (dyn Fn(usize) + Sync),
+    /// The panic of the lowest number.
+    panic: Mutex<Option<(usize, PassErrorRec)>>,
+}
+
+/// Calls `body` for each number below `n`; returns when all calls have.
+pub(crate) fn run(call: CallCx<'_>, n: usize, body: &(dyn Fn(usize) + Sync)) {
+    let state = Loop { body, panic: Mutex::new(None) };
+    (call.host.parallel_for())(call.data, n, std::ptr::from_ref(&state).cast(), ParallelBody { call: turn });
+    let panic = state.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, rec)) = panic {
+        rethrow(rec);
+    }
+}
+
+extern "C" fn turn(state: *const (), index: usize) {
+    // SAFETY: `run` passes it a `Loop` that lives until all turns have returned; a `Loop` is `Sync`.
+    let state = unsafe { &*state.cast::<Loop<'_>>() };
+    let Err(rec) = caught_rec(|| (state.body)(index)) else { return };
+    let mut panic = state.panic.lock().unwrap_or_else(PoisonError::into_inner);
+    if panic.as_ref().is_none_or(|(first, _)| index < *first) {
+        *panic = Some((index, rec));
+    }
+}

@@ -1,0 +1,511 @@
+//! The records in a plugin's file that say what is in it: written in const evaluation, read without running anything.
+
+use super::wire::{Writer, checksum};
+use crate::{
+    op::{AttrSchema, Evaluator, Operator, Required},
+    options::{OptionSpec, write_options},
+};
+
+/// What a record begins with.
+pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
+/// The format of records that this version writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+/// Bytes of a record before its fields: magic, format, kind, length of the fields, zero, checksum of the fields.
+pub const HEADER: usize = 32;
+/// The most bytes that the fields of a record take.
+pub const MAX_LEN: usize = 64 * 1024;
+/// The name of the section that records stand in (ELF, PE). Not one that begins with `.rela`: GNU ld takes that for
+/// relocations.
+pub const SECTION: &str = ".passrec";
+/// The name of the section that records stand in (Mach-O), within segment `__DATA`.
+pub const SECTION_MACHO: &str = "__passrec";
+
+/// The version of the boundary. A host takes plugins of its own major version up to its own minor one.
+pub const BOUNDARY: (u16, u16) = (1, 0);
+/// The compiler of this build.
+pub const RUSTC: &str = env!("RELAIS_RUSTC");
+/// The target of this build.
+pub const TARGET: &str = env!("RELAIS_TARGET");
+
+/// The kinds of record. Append-only; a reader skips the ones it does not know.
+pub mod record_kind {
+    /// The plugin; exactly one in a file.
+    pub const PLUGIN: u32 = 1;
+    /// A pass.
+    pub const PASS: u32 = 2;
+    /// An operator.
+    pub const OPERATOR: u32 = 3;
+    /// An evaluator.
+    pub const EVALUATOR: u32 = 4;
+    /// An option of the context.
+    pub const OPTION: u32 = 5;
+    /// An instrument.
+    pub const INSTRUMENT: u32 = 6;
+}
+
+/// The tags of a plugin's record.
+pub mod plugin_tag {
+    /// Package name.
+    pub const NAME: u16 = 1;
+    /// Package version.
+    pub const VERSION: u16 = 2;
+    /// Licence.
+    pub const LICENCE: u16 = 3;
+    /// Description.
+    pub const DESCRIPTION: u16 = 4;
+    /// The symbol of the entry.
+    pub const ENTRY: u16 = 5;
+    /// Boundary version: major in the high half.
+    pub const BOUNDARY: u16 = 6;
+    /// Layout fingerprint.
+    pub const FINGERPRINT: u16 = 7;
+    /// Compiler.
+    pub const RUSTC: u16 = 8;
+    /// Target.
+    pub const TARGET: u16 = 9;
+    /// `unwind` or `abort`.
+    pub const PANIC: u16 = 10;
+    /// Crate name.
+    pub const CRATE: u16 = 11;
+    /// Whether debug assertions are on.
+    pub const DEBUG: u16 = 12;
+}
+
+/// The tags of a pass's record.
+pub mod pass_tag {
+    /// Full name.
+    pub const NAME: u16 = 1;
+    /// Another name.
+    pub const ALIAS: u16 = 2;
+    /// One of [`Level`](super::Level).
+    pub const LEVEL: u16 = 3;
+    /// Optimisation level.
+    pub const OPT_LEVEL: u16 = 4;
+    /// A required pass.
+    pub const REQUIRED: u16 = 5;
+    /// An operator that a rewrite looks at.
+    pub const OP: u16 = 6;
+    /// Documentation.
+    pub const DOC: u16 = 7;
+    /// Bits of [`pass_flag`](super::pass_flag).
+    pub const FLAGS: u16 = 8;
+    /// An option.
+    pub const OPTION: u16 = 9;
+    /// A member of a sequential pass.
+    pub const MEMBER: u16 = 10;
+}
+
+/// The bits of a pass's flags.
+pub mod pass_flag {
+    /// Functions are never given to it in parallel.
+    pub const SERIAL: u32 = 1;
+}
+
+/// The tags of an operator's or evaluator's record.
+pub mod op_tag {
+    /// Domain.
+    pub const DOMAIN: u16 = 1;
+    /// Name.
+    pub const NAME: u16 = 2;
+    /// First version.
+    pub const SINCE: u16 = 3;
+    /// Fewest inputs in the low half, most in the high half.
+    pub const INPUTS: u16 = 4;
+    /// Fewest outputs in the low half, most in the high half.
+    pub const OUTPUTS: u16 = 5;
+    /// Effects.
+    pub const EFFECTS: u16 = 6;
+    /// Pattern kind.
+    pub const PATTERN: u16 = 7;
+    /// An attribute: fields of [`attr_tag`](super::attr_tag).
+    pub const ATTR: u16 = 8;
+    /// Bits of [`op_flag`](super::op_flag).
+    pub const FLAGS: u16 = 9;
+    /// Documentation.
+    pub const DOC: u16 = 10;
+}
+
+/// The tags of an attribute's schema.
+pub mod attr_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// Attribute kind.
+    pub const KIND: u16 = 2;
+    /// 1 when it must be given.
+    pub const REQUIRED: u16 = 3;
+    /// Default, as text.
+    pub const DEFAULT: u16 = 4;
+}
+
+/// The bits of an operator's flags.
+pub mod op_flag {
+    /// It has a type relation.
+    pub const INFER: u32 = 1;
+    /// It has an evaluator.
+    pub const EVAL: u32 = 2;
+}
+
+/// The tags of an option's record: one field.
+pub mod option_tag {
+    /// The option, its name being the key.
+    pub const OPTION: u16 = 1;
+}
+
+/// The tags of an instrument's record.
+pub mod instrument_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// Documentation.
+    pub const DOC: u16 = 2;
+    /// An option.
+    pub const OPTION: u16 = 3;
+}
+
+/// What a pass is given. Append-only.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Level(pub u8);
+
+impl Level {
+    /// The module.
+    pub const MODULE: Self = Self(0);
+    /// One function.
+    pub const FUNCTION: Self = Self(1);
+    /// One loop program.
+    pub const PRIM_FUNC: Self = Self(2);
+    /// One call at a time.
+    pub const REWRITE: Self = Self(3);
+    /// Nothing: it names other passes.
+    pub const SEQUENTIAL: Self = Self(4);
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MODULE => "module",
+            Self::FUNCTION => "function",
+            Self::PRIM_FUNC => "prim func",
+            Self::REWRITE => "rewrite",
+            Self::SEQUENTIAL => "sequential",
+            _ => "unknown",
+        }
+    }
+}
+
+/// What a plugin's record says, beyond what every record of this build says.
+#[derive(Clone, Copy, Debug)]
+pub struct PluginSpec {
+    /// Package name.
+    pub name: &'static str,
+    /// Package version.
+    pub version: &'static str,
+    /// Licence.
+    pub licence: &'static str,
+    /// Description.
+    pub description: &'static str,
+    /// The symbol of the entry.
+    pub entry: &'static str,
+    /// Crate name.
+    pub crate_name: &'static str,
+    /// `unwind` or `abort`.
+    pub panic: &'static str,
+    /// 1 when debug assertions are on.
+    pub debug: u8,
+}
+
+/// What a pass's record says.
+#[derive(Clone, Copy, Debug)]
+pub struct PassSpec {
+    /// Full name.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// What it is given.
+    pub level: Level,
+    /// Optimisation level.
+    pub opt_level: u8,
+    /// Passes that must have run.
+    pub required: &'static [&'static str],
+    /// Operators that a rewrite looks at; all when empty.
+    pub ops: &'static [&'static str],
+    /// Members of a sequential pass, when they do not depend on its options.
+    pub members: &'static [&'static str],
+    /// Documentation.
+    pub doc: &'static str,
+    /// Bits of [`pass_flag`].
+    pub flags: u32,
+    /// Options.
+    pub options: &'static [OptionSpec],
+}
+
+/// What an instrument's record says.
+#[derive(Clone, Copy, Debug)]
+pub struct InstrumentSpec {
+    /// Name.
+    pub name: &'static str,
+    /// Documentation.
+    pub doc: &'static str,
+    /// Options.
+    pub options: &'static [OptionSpec],
+}
+
+/// What records are made from.
+#[derive(Clone, Copy, Debug)]
+pub enum Spec<'a> {
+    /// A plugin, and the layout fingerprint.
+    Plugin(&'a PluginSpec, u64),
+    /// A pass.
+    Pass(&'a PassSpec),
+    /// Operators, one record each.
+    Operators(&'a [Operator]),
+    /// Evaluators, one record each.
+    Evaluators(&'a [Evaluator]),
+    /// An option of the context.
+    Option(&'a OptionSpec),
+    /// An instrument.
+    Instrument(&'a InstrumentSpec),
+}
+
+impl Spec<'_> {
+    /// The length of the records.
+    pub const fn len(self) -> usize {
+        let mut w = Writer::counting();
+        self.write(&mut w);
+        w.len()
+    }
+
+    /// Whether there are no records.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The records.
+    pub const fn bytes<const N: usize>(self) -> [u8; N] {
+        let mut buf = [0; N];
+        self.write(&mut Writer::filling(&mut buf));
+        buf
+    }
+
+    const fn write(self, w: &mut Writer<'_>) {
+        match self {
+            Self::Plugin(spec, fingerprint) => {
+                let start = begin(w, record_kind::PLUGIN);
+                plugin(w, spec, fingerprint);
+                end(w, start);
+            }
+            Self::Pass(spec) => {
+                let start = begin(w, record_kind::PASS);
+                pass(w, spec);
+                end(w, start);
+            }
+            Self::Operators(operators) => {
+                let mut i = 0;
+                while i < operators.len() {
+                    let start = begin(w, record_kind::OPERATOR);
+                    operator(w, &operators[i]);
+                    end(w, start);
+                    i += 1;
+                }
+            }
+            Self::Evaluators(evaluators) => {
+                let mut i = 0;
+                while i < evaluators.len() {
+                    let start = begin(w, record_kind::EVALUATOR);
+                    evaluator(w, &evaluators[i]);
+                    end(w, start);
+                    i += 1;
+                }
+            }
+            Self::Option(spec) => {
+                check_name(spec.name);
+                let start = begin(w, record_kind::OPTION);
+                write_options(w, option_tag::OPTION, &[*spec], 0);
+                end(w, start);
+            }
+            Self::Instrument(spec) => {
+                check_name(spec.name);
+                let start = begin(w, record_kind::INSTRUMENT);
+                w.text(instrument_tag::NAME, spec.name);
+                w.text(instrument_tag::DOC, spec.doc);
+                write_options(w, instrument_tag::OPTION, spec.options, 0);
+                end(w, start);
+            }
+        }
+    }
+}
+
+const fn begin(w: &mut Writer<'_>, kind: u32) -> usize {
+    w.raw(&MAGIC);
+    w.raw(&FORMAT.to_le_bytes());
+    w.raw(&kind.to_le_bytes());
+    w.raw(&[0; HEADER - 16]);
+    w.len()
+}
+
+const fn end(w: &mut Writer<'_>, start: usize) {
+    let len = w.len() - start;
+    assert!(len <= MAX_LEN, "a record, its documentation included, takes at most 64 KiB");
+    let checksum = w.checksum_from(start);
+    w.patch(start - 16, &(len as u32).to_le_bytes());
+    w.patch(start - 8, &checksum.to_le_bytes());
+}
+
+const fn plugin(w: &mut Writer<'_>, spec: &PluginSpec, fingerprint: u64) {
+    assert!(!spec.version.is_empty(), "the package has a version");
+    w.text(plugin_tag::NAME, spec.name);
+    w.text(plugin_tag::VERSION, spec.version);
+    w.text(plugin_tag::LICENCE, spec.licence);
+    w.text(plugin_tag::DESCRIPTION, spec.description);
+    w.text(plugin_tag::ENTRY, spec.entry);
+    w.text(plugin_tag::CRATE, spec.crate_name);
+    w.field(plugin_tag::BOUNDARY, &((BOUNDARY.0 as u32) << 16 | BOUNDARY.1 as u32).to_le_bytes());
+    w.field(plugin_tag::FINGERPRINT, &fingerprint.to_le_bytes());
+    w.text(plugin_tag::RUSTC, RUSTC);
+    w.text(plugin_tag::TARGET, TARGET);
+    w.text(plugin_tag::PANIC, spec.panic);
+    w.field(plugin_tag::DEBUG, &[spec.debug]);
+}
+
+const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
+    check_name(spec.name);
+    let mut i = 0;
+    while i < spec.aliases.len() {
+        check_name(spec.aliases[i]);
+        i += 1;
+    }
+    w.text(pass_tag::NAME, spec.name);
+    w.texts(pass_tag::ALIAS, spec.aliases);
+    w.field(pass_tag::LEVEL, &[spec.level.0]);
+    w.field(pass_tag::OPT_LEVEL, &[spec.opt_level]);
+    w.texts(pass_tag::REQUIRED, spec.required);
+    w.texts(pass_tag::OP, spec.ops);
+    w.texts(pass_tag::MEMBER, spec.members);
+    w.text(pass_tag::DOC, spec.doc);
+    w.field(pass_tag::FLAGS, &spec.flags.to_le_bytes());
+    write_options(w, pass_tag::OPTION, spec.options, 0);
+}
+
+const fn operator(w: &mut Writer<'_>, op: &Operator) {
+    w.text(op_tag::DOMAIN, op.domain);
+    w.text(op_tag::NAME, op.name);
+    w.field(op_tag::SINCE, &op.since_version.to_le_bytes());
+    w.field(op_tag::INPUTS, &(op.inputs.0 as u32 | (op.inputs.1 as u32) << 16).to_le_bytes());
+    w.field(op_tag::OUTPUTS, &(op.outputs.0 as u32 | (op.outputs.1 as u32) << 16).to_le_bytes());
+    w.field(op_tag::EFFECTS, &op.effects.0.to_le_bytes());
+    w.field(op_tag::PATTERN, &[op.pattern.0]);
+    let mut flags = 0;
+    if op.infer.is_some() {
+        flags |= op_flag::INFER;
+    }
+    if op.eval.is_some() {
+        flags |= op_flag::EVAL;
+    }
+    w.field(op_tag::FLAGS, &flags.to_le_bytes());
+    let mut i = 0;
+    while i < op.attrs.len() {
+        let start = w.begin(op_tag::ATTR);
+        attr(w, &op.attrs[i]);
+        w.end(start);
+        i += 1;
+    }
+    w.text(op_tag::DOC, op.doc);
+}
+
+const fn attr(w: &mut Writer<'_>, attr: &AttrSchema) {
+    w.text(attr_tag::NAME, attr.name);
+    w.field(attr_tag::KIND, &[attr.kind]);
+    w.field(attr_tag::REQUIRED, &[matches!(attr.required, Required::Yes) as u8]);
+    w.text(attr_tag::DEFAULT, attr.default);
+}
+
+const fn evaluator(w: &mut Writer<'_>, evaluator: &Evaluator) {
+    w.text(op_tag::DOMAIN, evaluator.domain);
+    w.text(op_tag::NAME, evaluator.name);
+    w.field(op_tag::SINCE, &evaluator.since_version.to_le_bytes());
+}
+
+/// Whether a pass, an option or an instrument may have this name: words of letters, digits, `_` and `-`, joined by
+/// dots, the first one beginning with a letter or `_`; at most 128 bytes.
+pub const fn is_name(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let mut start = true;
+    let mut i = 0;
+    while i < bytes.len() {
+        let byte = bytes[i];
+        let is_word = byte.is_ascii_alphanumeric() || byte == b'_' || (byte == b'-' && !start);
+        let is_dot = byte == b'.' && !start;
+        if !is_word && !is_dot || i == 0 && byte.is_ascii_digit() {
+            return false;
+        }
+        start = is_dot;
+        i += 1;
+    }
+    !start && bytes.len() <= 128
+}
+
+const fn check_name(name: &str) {
+    assert!(
+        is_name(name),
+        "a name is words of letters, digits, `_` and `-` joined by dots, such as `acme.FuseMyThing`"
+    );
+}
+
+/// The header of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// The format it is written in.
+    pub format: u32,
+    /// One of [`record_kind`].
+    pub kind: u32,
+    /// Bytes of its fields.
+    pub len: usize,
+    /// What their checksum should be.
+    pub checksum: u64,
+}
+
+impl Header {
+    /// Reads a header; `None` when the bytes are too few or do not begin with the magic.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.first_chunk::<HEADER>()?;
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        bytes.starts_with(&MAGIC).then(|| Self {
+            format: word(8),
+            kind: word(12),
+            len: word(16) as usize,
+            checksum: u64::from(word(24)) | u64::from(word(28)) << 32,
+        })
+    }
+
+    /// Whether these are the fields that the header was written for.
+    pub fn matches(&self, fields: &[u8]) -> bool {
+        self.len == fields.len() && self.checksum == checksum(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_grammar() {
+        for name in ["A", "acme.FuseMyThing", "relay._transform.FoldConstant", "a-b.2d"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", ".", "a.", ".a", "a..b", "1a", "a b", "a.-b", "ä", "a/b", &"x".repeat(129)] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_record_reads_back_and_damage_shows() {
+        const SPEC: OptionSpec =
+            OptionSpec { name: "a.b", doc: "", kind: crate::options::OptionKind::Bool, default: None };
+        const LEN: usize = Spec::Option(&SPEC).len();
+        const BYTES: [u8; LEN] = Spec::Option(&SPEC).bytes();
+        let header = Header::read(&BYTES).unwrap();
+        assert_eq!((header.format, header.kind, header.len), (FORMAT, record_kind::OPTION, LEN - HEADER));
+        assert!(header.matches(&BYTES[HEADER..]));
+        let mut damaged = BYTES;
+        damaged[LEN - 1] ^= 1;
+        assert!(!header.matches(&damaged[HEADER..]));
+        assert_eq!(Header::read(&BYTES[..HEADER - 1]), None);
+    }
+}

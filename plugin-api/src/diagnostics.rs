@@ -1,0 +1,243 @@
+//! What a pass says about the program, and how it fails.
+
+use crate::{
+    boundary::abi::{DiagnosticRec, PassErrorRec, error_kind},
+    ir::NodeId,
+};
+use abi_stable::{StableAbi, std_types::RBox};
+use std::fmt;
+
+/// How grave a diagnostic is. Append-only.
+#[repr(transparent)]
+#[derive(StableAbi, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Severity(pub u8);
+
+impl Severity {
+    /// Why something was not done. Shown on request.
+    pub const REMARK: Self = Self(0);
+    /// Something to know.
+    pub const NOTE: Self = Self(1);
+    /// Something to look at.
+    pub const WARNING: Self = Self(2);
+    /// Something wrong: the pass fails after it returns.
+    pub const ERROR: Self = Self(3);
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::REMARK => "remark",
+            Self::NOTE => "note",
+            Self::WARNING => "warning",
+            _ => "error",
+        }
+    }
+}
+
+impl fmt::Debug for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Something said about the program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diagnostic {
+    rec: DiagnosticRec,
+}
+
+impl Diagnostic {
+    /// A diagnostic. A message is lower case, without a final stop, with names in backticks.
+    pub fn new(severity: Severity, message: impl fmt::Display) -> Self {
+        Self { rec: DiagnosticRec { severity, message: message.to_string().into(), ..DiagnosticRec::default() } }
+    }
+
+    /// An error: the pass fails after it returns.
+    pub fn error(message: impl fmt::Display) -> Self {
+        Self::new(Severity::ERROR, message)
+    }
+
+    /// A warning.
+    pub fn warning(message: impl fmt::Display) -> Self {
+        Self::new(Severity::WARNING, message)
+    }
+
+    /// A note.
+    pub fn note(message: impl fmt::Display) -> Self {
+        Self::new(Severity::NOTE, message)
+    }
+
+    /// The same with a code, `E0001` or `shape-unknown`.
+    pub fn code(mut self, code: &str) -> Self {
+        self.rec.code = code.into();
+        self
+    }
+
+    /// The same about a node.
+    pub fn at(mut self, node: NodeId) -> Self {
+        self.rec.node = node;
+        self
+    }
+
+    /// The same about a function of the module; a function pass need not say which one it was given.
+    pub fn in_function(mut self, name: &str) -> Self {
+        self.rec.function = name.into();
+        self
+    }
+
+    /// The same with one more note.
+    pub fn with_note(mut self, note: impl fmt::Display) -> Self {
+        self.rec.notes.push(note.to_string().into());
+        self
+    }
+
+    /// The same with what to do about it.
+    pub fn help(mut self, help: impl fmt::Display) -> Self {
+        self.rec.help = help.to_string().into();
+        self
+    }
+
+    /// What it consists of.
+    pub fn rec(&self) -> &DiagnosticRec {
+        &self.rec
+    }
+
+    /// As it crosses the boundary.
+    pub fn into_rec(self) -> DiagnosticRec {
+        self.rec
+    }
+}
+
+impl From<DiagnosticRec> for Diagnostic {
+    fn from(rec: DiagnosticRec) -> Self {
+        Self { rec }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DiagnosticRec { severity, code, function, node, message, notes, help } = &self.rec;
+        f.write_str(severity.name())?;
+        if !code.is_empty() {
+            write!(f, "[{code}]")?;
+        }
+        write!(f, ": {message}")?;
+        place(f, function, *node)?;
+        notes.iter().try_for_each(|note| write!(f, "\n  note: {note}"))?;
+        if !help.is_empty() {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+fn place(f: &mut fmt::Formatter<'_>, function: &str, node: NodeId) -> fmt::Result {
+    match (function, node) {
+        ("", NodeId::ABSENT) => Ok(()),
+        ("", node) => write!(f, " (at {node})"),
+        (function, NodeId::ABSENT) => write!(f, " (in `@{function}`)"),
+        (function, node) => write!(f, " (at {node} in `@{function}`)"),
+    }
+}
+
+/// Why a pass failed.
+#[repr(transparent)]
+#[derive(StableAbi, Clone, PartialEq)]
+pub struct PassError(RBox<PassErrorRec>);
+
+impl PassError {
+    /// A failure. A message is lower case, without a final stop, with names in backticks.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self::with_kind(error_kind::RETURNED, message)
+    }
+
+    /// A failure of one of [`error_kind`].
+    pub fn with_kind(kind: u8, message: impl fmt::Display) -> Self {
+        Self(RBox::new(PassErrorRec { kind, message: message.to_string().into(), ..PassErrorRec::default() }))
+    }
+
+    /// The same with a code.
+    pub fn code(mut self, code: &str) -> Self {
+        self.0.code = code.into();
+        self
+    }
+
+    /// The same about a node.
+    pub fn at(mut self, node: NodeId) -> Self {
+        self.0.node = node;
+        self
+    }
+
+    /// The same about a function of the module, unless it already names one.
+    pub fn in_function(mut self, name: &str) -> Self {
+        if self.0.function.is_empty() {
+            self.0.function = name.into();
+        }
+        self
+    }
+
+    /// The same with what to do about it.
+    pub fn help(mut self, help: impl fmt::Display) -> Self {
+        self.0.help = help.to_string().into();
+        self
+    }
+
+    /// The same with one more note.
+    pub fn with_note(mut self, note: impl fmt::Display) -> Self {
+        self.0.notes.push(note.to_string().into());
+        self
+    }
+
+    /// What it consists of.
+    pub fn rec(&self) -> &PassErrorRec {
+        &self.0
+    }
+
+    /// Whether the pass panicked.
+    pub fn is_panic(&self) -> bool {
+        self.0.kind == error_kind::PANIC
+    }
+
+    pub(crate) fn from_rec(rec: PassErrorRec) -> Self {
+        Self(RBox::new(rec))
+    }
+}
+
+impl fmt::Display for PassError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rec = self.rec();
+        if rec.kind == error_kind::PANIC {
+            f.write_str("panicked: ")?;
+        }
+        write!(f, "{}", rec.message)?;
+        place(f, &rec.function, rec.node)?;
+        if !rec.place.is_empty() {
+            write!(f, "\n  at {}", rec.place)?;
+        }
+        rec.notes.iter().try_for_each(|note| write!(f, "\n  note: {note}"))?;
+        if !rec.help.is_empty() {
+            write!(f, "\n  help: {}", rec.help)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PassError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rec().fmt(f)
+    }
+}
+
+impl std::error::Error for PassError {}
+
+/// A text is a failure of its own, so that `Err("…".into())` and `?` on other errors' texts work.
+impl From<&str> for PassError {
+    fn from(message: &str) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<String> for PassError {
+    fn from(message: String) -> Self {
+        Self::new(message)
+    }
+}

@@ -1,0 +1,643 @@
+//! Options of passes and of contexts: their schemas, which stand in records, and their values.
+
+use crate::boundary::wire::{Fields, Malformed, Writer, push_field};
+use std::fmt;
+
+/// The tags of a schema in a record.
+pub mod tag {
+    /// The option's name.
+    pub const NAME: u16 = 1;
+    /// Its documentation.
+    pub const DOC: u16 = 2;
+    /// Its kind: fields of [`kind_tag`].
+    pub const KIND: u16 = 3;
+    /// Its default: one value.
+    pub const DEFAULT: u16 = 4;
+}
+
+/// The tags of an option's kind in a record.
+pub mod kind_tag {
+    /// One of [`kind_number`](super::kind_number).
+    pub const NUMBER: u16 = 1;
+    /// The least value.
+    pub const MIN: u16 = 2;
+    /// The greatest value.
+    pub const MAX: u16 = 3;
+    /// A choice: fields `NAME` and `DOC` of [`tag`](super::tag).
+    pub const CHOICE: u16 = 4;
+    /// The kind of a list's items.
+    pub const ITEM: u16 = 5;
+    /// An option of a struct.
+    pub const FIELD: u16 = 6;
+}
+
+/// The kinds of option. Append-only.
+pub mod kind_number {
+    /// `true` or `false`.
+    pub const BOOL: u8 = 1;
+    /// A 64-bit integer.
+    pub const INT: u8 = 2;
+    /// A 64-bit float.
+    pub const FLOAT: u8 = 3;
+    /// Text.
+    pub const STR: u8 = 4;
+    /// One of some names.
+    pub const CHOICE: u8 = 5;
+    /// A list.
+    pub const LIST: u8 = 6;
+    /// A table of options.
+    pub const STRUCT: u8 = 7;
+}
+
+/// The tags of values.
+mod value_tag {
+    pub const BOOL: u16 = 1;
+    pub const INT: u16 = 2;
+    pub const FLOAT: u16 = 3;
+    pub const STR: u16 = 4;
+    pub const LIST: u16 = 5;
+    pub const STRUCT: u16 = 6;
+    pub const NAME: u16 = 7;
+}
+
+/// How deep schemas and values may be nested.
+pub const MAX_DEPTH: usize = 8;
+
+/// An option, as its author describes it. `#[derive(PassOptions)]` makes these.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSpec {
+    /// Name.
+    pub name: &'static str,
+    /// Documentation.
+    pub doc: &'static str,
+    /// What it takes.
+    pub kind: OptionKind,
+    /// What it is when nobody says; without one it is mandatory, except a struct, whose options have their own.
+    pub default: Option<DefaultSpec>,
+}
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum OptionKind {
+    /// `true` or `false`.
+    Bool,
+    /// An integer from `min` to `max`.
+    Int {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
+    /// A number from `min` to `max`; never a NaN.
+    Float {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
+    /// Text.
+    Str,
+    /// One of some names.
+    Choice(&'static [ChoiceSpec]),
+    /// A list.
+    List(&'static OptionKind),
+    /// A table of options.
+    Struct(&'static [OptionSpec]),
+}
+
+/// A name that an option takes.
+#[derive(Clone, Copy, Debug)]
+pub struct ChoiceSpec {
+    /// Name.
+    pub name: &'static str,
+    /// Documentation.
+    pub doc: &'static str,
+}
+
+/// A default value.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum DefaultSpec {
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// Text, or the name of a choice.
+    Str(&'static str),
+    /// A list.
+    List(&'static [DefaultSpec]),
+}
+
+/// A Rust type that an option can have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type that an option can have",
+    note = "`bool`, integers, floats, `String`, `Vec<_>`, and structs and enums that derive `PassOptions` are"
+)]
+pub trait OptionType: Sized {
+    /// What the option takes.
+    const KIND: OptionKind;
+
+    /// The value, when it is of this type.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+/// A struct whose fields are options.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` holds no options",
+    note = "put `#[derive(PassOptions)]` before the struct"
+)]
+pub trait PassOptions: OptionType + Send + Sync + 'static {
+    /// Its options.
+    const FIELDS: &'static [OptionSpec];
+}
+
+/// The value of an option.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// Text.
+    Str(String),
+    /// A list.
+    List(Vec<Value>),
+    /// A table, in order.
+    Struct(Vec<(String, Value)>),
+}
+
+impl OptionKind {
+    /// The same kind with bounds on an integer (or a number).
+    ///
+    /// # Panics
+    /// In const evaluation, so at compile time, for any other kind.
+    pub const fn with_int_range(self, lower: Option<i64>, upper: Option<i64>) -> Self {
+        match self {
+            Self::Int { min, max } => Self::Int {
+                min: match lower {
+                    Some(lower) => lower,
+                    None => min,
+                },
+                max: match upper {
+                    Some(upper) => upper,
+                    None => max,
+                },
+            },
+            Self::Float { .. } => self.with_float_range(
+                match lower {
+                    Some(lower) => Some(lower as f64),
+                    None => None,
+                },
+                match upper {
+                    Some(upper) => Some(upper as f64),
+                    None => None,
+                },
+            ),
+            _ => panic!("`range` is for integers and floats"),
+        }
+    }
+
+    /// The same kind with bounds on a number.
+    ///
+    /// # Panics
+    /// In const evaluation, so at compile time, for any other kind.
+    pub const fn with_float_range(self, lower: Option<f64>, upper: Option<f64>) -> Self {
+        let Self::Float { min, max } = self else { panic!("a `range` of floats is for floats") };
+        Self::Float {
+            min: match lower {
+                Some(lower) => lower,
+                None => min,
+            },
+            max: match upper {
+                Some(upper) => upper,
+                None => max,
+            },
+        }
+    }
+
+    /// Whether a default is within the kind.
+    const fn takes(self, default: DefaultSpec) -> bool {
+        match (self, default) {
+            (Self::Bool, DefaultSpec::Bool(_)) | (Self::Str, DefaultSpec::Str(_)) => true,
+            (Self::Int { min, max }, DefaultSpec::Int(value)) => min <= value && value <= max,
+            (Self::Float { min, max }, DefaultSpec::Float(value)) => min <= value && value <= max,
+            (Self::Choice(choices), DefaultSpec::Str(value)) => {
+                let mut i = 0;
+                while i < choices.len() {
+                    if is_equal(choices[i].name, value) {
+                        return true;
+                    }
+                    i += 1;
+                }
+                false
+            }
+            (Self::List(item), DefaultSpec::List(values)) => {
+                let mut i = 0;
+                while i < values.len() {
+                    if !item.takes(values[i]) {
+                        return false;
+                    }
+                    i += 1;
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    const fn write(self, w: &mut Writer<'_>, depth: usize) {
+        assert!(depth < MAX_DEPTH, "options are nested at most 8 deep");
+        let number = match self {
+            Self::Bool => kind_number::BOOL,
+            Self::Int { .. } => kind_number::INT,
+            Self::Float { .. } => kind_number::FLOAT,
+            Self::Str => kind_number::STR,
+            Self::Choice(_) => kind_number::CHOICE,
+            Self::List(_) => kind_number::LIST,
+            Self::Struct(_) => kind_number::STRUCT,
+        };
+        w.field(kind_tag::NUMBER, &[number]);
+        match self {
+            Self::Int { min, max } => {
+                assert!(min <= max, "a `range` has at least one value");
+                w.field(kind_tag::MIN, &min.to_le_bytes());
+                w.field(kind_tag::MAX, &max.to_le_bytes());
+            }
+            Self::Float { min, max } => {
+                assert!(min <= max, "a `range` has at least one value");
+                w.field(kind_tag::MIN, &min.to_le_bytes());
+                w.field(kind_tag::MAX, &max.to_le_bytes());
+            }
+            Self::Choice(choices) => {
+                let mut i = 0;
+                while i < choices.len() {
+                    let start = w.begin(kind_tag::CHOICE);
+                    w.text(tag::NAME, choices[i].name);
+                    w.text(tag::DOC, choices[i].doc);
+                    w.end(start);
+                    i += 1;
+                }
+            }
+            Self::List(item) => {
+                let start = w.begin(kind_tag::ITEM);
+                item.write(w, depth + 1);
+                w.end(start);
+            }
+            Self::Struct(fields) => write_options(w, kind_tag::FIELD, fields, depth + 1),
+            Self::Bool | Self::Str => {}
+        }
+    }
+}
+
+/// Writes options as fields of that tag, each once by name.
+pub(crate) const fn write_options(w: &mut Writer<'_>, field_tag: u16, options: &[OptionSpec], depth: usize) {
+    let mut i = 0;
+    while i < options.len() {
+        let mut j = 0;
+        while j < i {
+            assert!(!is_equal(options[i].name, options[j].name), "two options have one name");
+            j += 1;
+        }
+        let start = w.begin(field_tag);
+        options[i].write(w, depth);
+        w.end(start);
+        i += 1;
+    }
+}
+
+impl OptionSpec {
+    const fn write(&self, w: &mut Writer<'_>, depth: usize) {
+        w.text(tag::NAME, self.name);
+        w.text(tag::DOC, self.doc);
+        let start = w.begin(tag::KIND);
+        self.kind.write(w, depth);
+        w.end(start);
+        if let Some(default) = self.default {
+            assert!(self.kind.takes(default), "the `default` of an option is within its type, range and choices");
+            let start = w.begin(tag::DEFAULT);
+            default.write(w);
+            w.end(start);
+        }
+    }
+}
+
+impl DefaultSpec {
+    const fn write(self, w: &mut Writer<'_>) {
+        match self {
+            Self::Bool(value) => w.field(value_tag::BOOL, &[value as u8]),
+            Self::Int(value) => w.field(value_tag::INT, &value.to_le_bytes()),
+            Self::Float(value) => w.field(value_tag::FLOAT, &value.to_le_bytes()),
+            Self::Str(value) => w.text(value_tag::STR, value),
+            Self::List(values) => {
+                let start = w.begin(value_tag::LIST);
+                let mut i = 0;
+                while i < values.len() {
+                    values[i].write(w);
+                    i += 1;
+                }
+                w.end(start);
+            }
+        }
+    }
+
+    /// The default as a value.
+    fn to_value(self) -> Value {
+        match self {
+            Self::Bool(value) => Value::Bool(value),
+            Self::Int(value) => Value::Int(value),
+            Self::Float(value) => Value::Float(value),
+            Self::Str(value) => Value::Str(value.to_owned()),
+            Self::List(values) => Value::List(values.iter().map(|value| value.to_value()).collect()),
+        }
+    }
+}
+
+pub(crate) const fn is_equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+impl Value {
+    /// The value of a key of a table.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let Self::Struct(entries) = self else { return None };
+        entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The encoding that crosses the boundary.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.encode_into(&mut out);
+        out
+    }
+
+    /// As deep as the value, which is as deep as a schema at most.
+    fn encode_into(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Bool(value) => push_field(out, value_tag::BOOL, &[u8::from(*value)]),
+            Self::Int(value) => push_field(out, value_tag::INT, &value.to_le_bytes()),
+            Self::Float(value) => push_field(out, value_tag::FLOAT, &value.to_le_bytes()),
+            Self::Str(value) => push_field(out, value_tag::STR, value.as_bytes()),
+            Self::List(values) => {
+                let mut inner = Vec::new();
+                values.iter().for_each(|value| value.encode_into(&mut inner));
+                push_field(out, value_tag::LIST, &inner);
+            }
+            Self::Struct(entries) => {
+                let mut inner = Vec::new();
+                for (name, value) in entries {
+                    push_field(&mut inner, value_tag::NAME, name.as_bytes());
+                    value.encode_into(&mut inner);
+                }
+                push_field(out, value_tag::STRUCT, &inner);
+            }
+        }
+    }
+
+    /// Reads an encoding.
+    ///
+    /// # Errors
+    /// When the bytes are none.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let values = decode_list(bytes, 0)?;
+        <[Self; 1]>::try_from(values).map(|[value]| value).map_err(|_| Malformed::Missing("value"))
+    }
+
+    /// The name of its type, for messages.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Str(_) => "a string",
+            Self::List(_) => "a list",
+            Self::Struct(_) => "a table",
+        }
+    }
+}
+
+/// At most [`MAX_DEPTH`] deep.
+fn decode_list(bytes: &[u8], depth: usize) -> Result<Vec<Value>, Malformed> {
+    if depth > MAX_DEPTH {
+        return Err(Malformed::Depth);
+    }
+    let mut values = Vec::new();
+    for field in Fields::new(bytes) {
+        let field = field?;
+        values.push(match field.tag {
+            value_tag::BOOL => Value::Bool(field.u8()? != 0),
+            value_tag::INT => Value::Int(field.i64()?),
+            value_tag::FLOAT => Value::Float(field.f64()?),
+            value_tag::STR => Value::Str(field.text()?.to_owned()),
+            value_tag::LIST => Value::List(decode_list(field.bytes, depth + 1)?),
+            value_tag::STRUCT => Value::Struct(decode_struct(field.bytes, depth + 1)?),
+            _ => return Err(Malformed::Missing("value")),
+        });
+    }
+    Ok(values)
+}
+
+fn decode_struct(bytes: &[u8], depth: usize) -> Result<Vec<(String, Value)>, Malformed> {
+    let mut entries = Vec::new();
+    let mut fields = Fields::new(bytes);
+    while let Some(name) = fields.next() {
+        let name = name?;
+        if name.tag != value_tag::NAME {
+            return Err(Malformed::Missing("name"));
+        }
+        let value = fields.next().ok_or(Malformed::Missing("value"))??;
+        let mut encoded = Vec::with_capacity(value.bytes.len() + 6);
+        push_field(&mut encoded, value.tag, value.bytes);
+        let [value] = <[Value; 1]>::try_from(decode_list(&encoded, depth)?).map_err(|_| Malformed::Missing("value"))?;
+        entries.push((name.text()?.to_owned(), value));
+    }
+    Ok(entries)
+}
+
+/// As TOML writes it.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Str(value) => write!(f, "{value:?}"),
+            Self::List(values) => {
+                f.write_str("[")?;
+                for (i, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", if i == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+            Self::Struct(entries) => {
+                f.write_str("{")?;
+                for (i, (name, value)) in entries.iter().enumerate() {
+                    write!(f, "{}{name} = {value}", if i == 0 { " " } else { ", " })?;
+                }
+                f.write_str(" }")
+            }
+        }
+    }
+}
+
+/// The field of a struct of options: what the table says, else the default. What the derive calls.
+#[doc(hidden)]
+pub fn field<T: OptionType>(table: &Value, spec: &OptionSpec) -> Option<T> {
+    if let Some(value) = table.get(spec.name) {
+        return T::from_value(value);
+    }
+    match (spec.default, spec.kind) {
+        (Some(default), _) => T::from_value(&default.to_value()),
+        (None, OptionKind::Struct(_)) => T::from_value(&Value::Struct(Vec::new())),
+        (None, _) => None,
+    }
+}
+
+impl OptionType for bool {
+    const KIND: OptionKind = OptionKind::Bool;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! int_options {
+    ($($ty:ty),*) => {$(
+        impl OptionType for $ty {
+            const KIND: OptionKind = OptionKind::Int {
+                min: if (<$ty>::MIN as i128) < i64::MIN as i128 { i64::MIN } else { <$ty>::MIN as i64 },
+                max: if (<$ty>::MAX as i128) > i64::MAX as i128 { i64::MAX } else { <$ty>::MAX as i64 },
+            };
+
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    Value::Int(value) => (*value).try_into().ok(),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+int_options!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+impl OptionType for f64 {
+    const KIND: OptionKind = OptionKind::Float { min: Self::NEG_INFINITY, max: Self::INFINITY };
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+impl OptionType for f32 {
+    const KIND: OptionKind = <f64 as OptionType>::KIND;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        f64::from_value(value).map(|value| value as Self)
+    }
+}
+
+impl OptionType for String {
+    const KIND: OptionKind = OptionKind::Str;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Str(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl<T: OptionType> OptionType for Vec<T> {
+    const KIND: OptionKind = OptionKind::List(&T::KIND);
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::List(values) => values.iter().map(T::from_value).collect(),
+            _ => None,
+        }
+    }
+}
+
+impl OptionType for () {
+    const KIND: OptionKind = OptionKind::Struct(&[]);
+
+    fn from_value(_: &Value) -> Option<Self> {
+        Some(())
+    }
+}
+
+impl PassOptions for () {
+    const FIELDS: &'static [OptionSpec] = &[];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Value {
+        Value::Struct(vec![
+            ("on".into(), Value::Bool(true)),
+            ("list".into(), Value::List(vec![Value::Int(-1), Value::Float(0.5)])),
+            ("inner".into(), Value::Struct(vec![("text".into(), Value::Str("a\"b".into()))])),
+        ])
+    }
+
+    #[test]
+    fn values_survive_their_encoding() {
+        assert_eq!(Value::decode(&sample().encode()), Ok(sample()));
+    }
+
+    #[test]
+    fn cut_encodings_are_errors() {
+        let bytes = sample().encode();
+        for len in 0..bytes.len() {
+            assert!(Value::decode(&bytes[..len]).is_err());
+        }
+    }
+
+    #[test]
+    fn endless_nesting_is_an_error() {
+        let mut bytes = Vec::new();
+        for _ in 0..10_000 {
+            let inner = std::mem::take(&mut bytes);
+            push_field(&mut bytes, value_tag::LIST, &inner);
+        }
+        assert_eq!(Value::decode(&bytes), Err(Malformed::Depth));
+    }
+
+    #[test]
+    fn values_print_as_toml() {
+        assert_eq!(sample().to_string(), r#"{ on = true, list = [-1, 0.5], inner = { text = "a\"b" } }"#);
+    }
+
+    #[test]
+    fn types_do_not_convert_silently() {
+        assert_eq!(i64::from_value(&Value::Bool(true)), None);
+        assert_eq!(f64::from_value(&Value::Int(1)), None);
+        assert_eq!(u8::from_value(&Value::Int(300)), None);
+        assert_eq!(u8::from_value(&Value::Int(200)), Some(200));
+    }
+}

@@ -1,0 +1,369 @@
+//! What a pass is given beside the program, and what it can ask its host for.
+
+use crate::{
+    boundary::{
+        abi::{CallCx, EvalEntry, InferEntry, PassErrorRec, ResolvedOp, StepRec, error_kind},
+        parallel,
+        record::{PassSpec, op_tag},
+        wire::Fields,
+    },
+    diagnostics::{Diagnostic, PassError, Severity},
+    infer::{Inferred, Scope, TypeRelations, infer_function},
+    ir::*,
+    op::{Effects, EvalRequest, InferRequest, OpError, Pattern},
+    options::{OptionType, Value},
+    rewrite::{DriveOptions, DriveStats, Rule, drive_with},
+};
+use std::{fmt, sync::OnceLock};
+
+/// What a pass is given beside the program. It may be used from several threads.
+pub struct PassCx<'a> {
+    call: CallCx<'a>,
+    spec: &'static PassSpec,
+}
+
+/// What a pass's record says about it.
+pub type PassInfo = PassSpec;
+
+impl<'a> PassCx<'a> {
+    pub(crate) fn new(call: CallCx<'a>, spec: &'static PassSpec) -> Self {
+        Self { call, spec }
+    }
+
+    /// The module as it was before the pass.
+    pub fn module(&self) -> &'a IRModule {
+        (self.call.host.module())(self.call.data)
+    }
+
+    /// Name, level, requirements and so on of the pass that runs.
+    pub fn info(&self) -> &'static PassInfo {
+        self.spec
+    }
+
+    /// What is known about each operator that a function uses.
+    pub fn ops(&self, function: &Function) -> OpFactsTable<'a> {
+        let mut table = OpFactsTable { call: self.call, facts: Vec::new() };
+        table.extend(function);
+        table
+    }
+
+    /// Says something about the program. One error makes the pass fail after it returns.
+    pub fn diagnostic(&self, diagnostic: Diagnostic) {
+        (self.call.host.diagnostic())(self.call.data, diagnostic.into_rec());
+    }
+
+    /// Says why something was not done; costs nothing when nobody asked.
+    pub fn remark(&self, node: NodeId, reason: impl fmt::Display) {
+        if self.wants_remarks() {
+            self.diagnostic(Diagnostic::new(Severity::REMARK, reason).at(node));
+        }
+    }
+
+    /// Whether remarks are shown.
+    pub fn wants_remarks(&self) -> bool {
+        (self.call.host.wants_remarks())(self.call.data) != 0
+    }
+
+    /// Whether the pass should stop: a time budget ran out, or the user pressed a key.
+    pub fn is_cancelled(&self) -> bool {
+        (self.call.host.is_cancelled())(self.call.data) != 0
+    }
+
+    /// Stops a pass that should stop.
+    ///
+    /// # Errors
+    /// When it should.
+    pub fn check_cancelled(&self) -> Result<(), PassError> {
+        match self.is_cancelled() {
+            true => Err(PassError::with_kind(error_kind::CANCELLED, "cancelled")),
+            false => Ok(()),
+        }
+    }
+
+    /// Says how far the pass is.
+    pub fn progress(&self, done: u64, total: u64) {
+        (self.call.host.progress())(self.call.data, done, total);
+    }
+
+    /// Calls `body` for each number below `n`, on the host's threads. A panic in one of the calls (the one with the
+    /// lowest number) goes on here when all have returned.
+    pub fn parallel_for(&self, n: usize, body: &(dyn Fn(usize) + Sync)) {
+        parallel::run(self.call, n, body);
+    }
+
+    /// Another pass, by name, with its default options.
+    ///
+    /// # Errors
+    /// When nothing provides it, or it has a mandatory option.
+    pub fn get_pass(&self, name: &str) -> Result<PassRef<'a>, PassError> {
+        self.get_pass_with(name, Vec::new())
+    }
+
+    /// Another pass, by name, with options.
+    ///
+    /// # Errors
+    /// When nothing provides it, or it has no such options.
+    pub fn get_pass_with(&self, name: &str, options: Vec<(String, Value)>) -> Result<PassRef<'a>, PassError> {
+        let options = Value::Struct(options).encode();
+        let id = (self.call.host.get_pass())(self.call.data, name.into(), options.as_slice().into());
+        Ok(PassRef { call: self.call, id: id.into_result()? })
+    }
+
+    /// An option of the context; `None` when nobody registered it or it has another type.
+    pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
+        let encoded = (self.call.host.config())(self.call.data, key.into()).into_option()?;
+        T::from_value(&Value::decode(&encoded).ok()?)
+    }
+
+    /// An option of the context that is a boolean.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        self.config(key)
+    }
+
+    /// An option of the context that is an integer.
+    pub fn config_int(&self, key: &str) -> Option<i64> {
+        self.config(key)
+    }
+
+    /// An option of the context that is a float.
+    pub fn config_float(&self, key: &str) -> Option<f64> {
+        self.config(key)
+    }
+
+    /// An option of the context that is text.
+    pub fn config_str(&self, key: &str) -> Option<String> {
+        self.config(key)
+    }
+}
+
+/// Another pass, made by the host.
+pub struct PassRef<'a> {
+    call: CallCx<'a>,
+    id: u32,
+}
+
+impl PassRef<'_> {
+    /// Runs it. The result is the same module when it changed nothing.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn run(&self, module: &IRModule) -> Result<IRModule, PassError> {
+        let outcome = (self.call.host.run_pass())(self.call.data, self.id, module).into_result()?;
+        Ok(outcome.into_option().unwrap_or_else(|| module.clone()))
+    }
+}
+
+/// A step of a sequential pass.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    pass: String,
+    options: Vec<(String, Value)>,
+}
+
+impl Step {
+    /// A pass by name, with its default options.
+    pub fn new(pass: &str) -> Self {
+        Self { pass: pass.to_owned(), options: Vec::new() }
+    }
+
+    /// The same with an option.
+    pub fn option(mut self, name: &str, value: Value) -> Self {
+        self.options.push((name.to_owned(), value));
+        self
+    }
+
+    pub(crate) fn into_rec(self) -> StepRec {
+        StepRec { pass: self.pass.into(), options: Value::Struct(self.options).encode().into() }
+    }
+}
+
+/// What is known about an operator.
+pub struct OpFacts {
+    known: bool,
+    /// The operator-set version that calls are written for; 0 when nobody says.
+    pub version: i64,
+    /// The version from which on the description holds.
+    pub since_version: u32,
+    /// Fewest and most arguments.
+    pub inputs: (u16, u16),
+    /// Fewest and most results.
+    pub outputs: (u16, u16),
+    /// Effects; opaque when nobody describes the operator.
+    pub effects: Effects,
+    /// Pattern kind.
+    pub pattern: Pattern,
+    infer: Entry<InferEntry>,
+    eval: Entry<EvalEntry>,
+}
+
+/// Asked for when it is first needed: that may open a library.
+struct Entry<F> {
+    id: Option<u32>,
+    entry: OnceLock<Result<F, OpError>>,
+}
+
+impl<F: Copy> Entry<F> {
+    fn new(id: Option<u32>) -> Self {
+        Self { id, entry: OnceLock::new() }
+    }
+
+    fn get(&self, ask: impl FnOnce(u32) -> Result<F, PassError>) -> Option<Result<F, OpError>> {
+        let id = self.id?;
+        let entry = self.entry.get_or_init(|| ask(id).map_err(|error| OpError::unavailable(&error)));
+        Some(entry.as_ref().copied().map_err(Clone::clone))
+    }
+}
+
+impl OpFacts {
+    /// Whether a plugin describes the operator. One that nobody describes is opaque.
+    pub fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Whether it has a type relation.
+    pub fn has_infer(&self) -> bool {
+        self.infer.id.is_some()
+    }
+
+    /// Whether it can be evaluated.
+    pub fn has_eval(&self) -> bool {
+        self.eval.id.is_some()
+    }
+
+    fn new(resolved: ResolvedOp<'_>, version: i64) -> Self {
+        let mut facts = Self {
+            known: resolved.is_known != 0,
+            version,
+            since_version: 0,
+            inputs: (0, u16::MAX),
+            outputs: (0, u16::MAX),
+            effects: Effects::OPAQUE,
+            pattern: Pattern::OPAQUE,
+            infer: Entry::new(resolved.infer.into_option()),
+            eval: Entry::new(resolved.eval.into_option()),
+        };
+        if facts.known {
+            // The host read this record before; a field that does not read leaves the cautious value.
+            facts.effects = Effects::PURE;
+            for field in Fields::new(resolved.facts.as_slice()).map_while(Result::ok) {
+                let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
+                match field.tag {
+                    op_tag::SINCE => facts.since_version = field.u32().unwrap_or(0),
+                    op_tag::INPUTS => facts.inputs = field.u32().map_or(facts.inputs, pair),
+                    op_tag::OUTPUTS => facts.outputs = field.u32().map_or(facts.outputs, pair),
+                    op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
+                    op_tag::PATTERN => facts.pattern = field.u8().map_or(Pattern::OPAQUE, Pattern),
+                    _ => {}
+                }
+            }
+        }
+        facts
+    }
+}
+
+/// What is known about each operator that a function uses: each was looked up once, by name, and is read by id.
+pub struct OpFactsTable<'a> {
+    call: CallCx<'a>,
+    facts: Vec<OpFacts>,
+}
+
+impl OpFactsTable<'_> {
+    /// What is known about an operator of the function that the table was made for.
+    ///
+    /// # Panics
+    /// When the operator was added to the function since; see [`extend`](Self::extend).
+    #[inline]
+    pub fn get(&self, op: OpId) -> &OpFacts {
+        &self.facts[op.index()]
+    }
+
+    /// What is known about the operator that is called; `None` when the callee is none.
+    #[inline]
+    pub fn of(&self, call: CallView<'_>) -> Option<&OpFacts> {
+        self.facts.get(call.op()?.index())
+    }
+
+    /// The effects of a call; opaque when the callee is no operator.
+    #[inline]
+    pub fn effects(&self, call: CallView<'_>) -> Effects {
+        self.of(call).map_or(Effects::OPAQUE, |facts| facts.effects)
+    }
+
+    /// Looks up operators that the function uses since the table was made.
+    pub fn extend(&mut self, function: &Function) {
+        for index in self.facts.len()..function.n_ops() {
+            let rec = function.op(OpId(index as u32));
+            let version = function.op_version(OpId(index as u32));
+            let resolve = self.call.host.resolve_op();
+            let (domain, name) = (function.str(rec.domain), function.str(rec.name));
+            let wanted = u32::try_from(version).unwrap_or(0);
+            let resolved = resolve(self.call.data, domain.into(), name.into(), wanted);
+            self.facts.push(OpFacts::new(resolved, version));
+        }
+    }
+
+    /// Applies an operator's type relation to a call of it; `None` when it has none.
+    pub fn infer(&self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        let entry = self.facts.get(op.index())?.infer.get(|id| {
+            let ask = self.call.host.infer_entry();
+            ask(self.call.data, id).into_result()
+        })?;
+        Some(entry.and_then(|entry| (entry.call)(entry.key, request).into_result()))
+    }
+
+    /// Evaluates a call of an operator; `None` when it has no evaluator.
+    pub fn eval(&self, op: OpId, request: &mut EvalRequest<'_>) -> Option<Result<(), OpError>> {
+        let entry = self.facts.get(op.index())?.eval.get(|id| {
+            let ask = self.call.host.eval_entry();
+            ask(self.call.data, id).into_result()
+        })?;
+        Some(entry.and_then(|entry| (entry.call)(entry.key, request).into_result()))
+    }
+
+    /// Infers the types of a function's bindings.
+    pub fn infer_types(&mut self, function: &mut Function, scope: Scope) -> Inferred {
+        infer_function(function, self, scope)
+    }
+}
+
+impl TypeRelations for OpFactsTable<'_> {
+    fn version(&mut self, function: &Function, op: OpId) -> i64 {
+        self.extend(function);
+        self.get(op).version
+    }
+
+    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        self.extend(request.function);
+        OpFactsTable::infer(self, op, request)
+    }
+}
+
+/// Offers every live call of the operators `ops` (all calls when empty) to `rule` until nothing changes; what it
+/// declines becomes remarks. New nodes are typed as they are inserted.
+///
+/// # Errors
+/// When the rule still applies after the most rounds that `options` allow.
+pub fn drive(
+    editor: &mut Editor,
+    cx: &PassCx<'_>,
+    rule: &mut Rule<'_>,
+    ops: &[&str],
+    options: DriveOptions,
+) -> Result<DriveStats, PassError> {
+    let mut relations = OpFactsTable { call: cx.call, facts: Vec::new() };
+    let stats = drive_with(editor, &mut relations, rule, ops, options);
+    if cx.wants_remarks() {
+        for (node, reason) in &stats.declined {
+            cx.remark(*node, reason);
+        }
+    }
+    if stats.settled {
+        return Ok(stats);
+    }
+    let rec = PassErrorRec {
+        message: format!("still rewriting after {} rounds", stats.n_rounds).into(),
+        help: "make sure that no rewrite undoes another one's work".into(),
+        ..PassErrorRec::default()
+    };
+    Err(PassError::from_rec(rec))
+}

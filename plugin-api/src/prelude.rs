@@ -1,0 +1,18 @@
+//! All that a pass's source imports: `use relais_plugin_api::prelude::*;`.
+
+pub use crate::{
+    diagnostics::{Diagnostic, PassError, Severity},
+    infer::Scope,
+    ir::*,
+    op::{
+        AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, InferCx, InferRequest, OpError, Operator, Pattern,
+        Required,
+    },
+    options::Value,
+    pass::{OpFacts, OpFactsTable, PassCx, PassInfo, PassRef, Step, drive},
+    rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
+};
+pub use relais_plugin_api_macros::{
+    PassOptions, config_option, evaluators, function_pass, module_pass, operators, plugin, prim_func_pass,
+    rewrite_pass, sequential_pass,
+};
