@@ -1,5 +1,9 @@
 //! A global function: one arena that owns its nodes, those of nested functions included.
 
+mod raw;
+
+pub(super) use raw::Parts;
+
 use super::{
     node::{self, attr_kind, flag, kind, table, table_policy},
     *,

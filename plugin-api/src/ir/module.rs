@@ -46,6 +46,24 @@ impl Global {
     }
 }
 
+/// What a global name can stand for.
+pub(crate) enum GlobalValue {
+    Function(Function),
+    PrimFunc(PrimFunc),
+}
+
+impl From<Function> for GlobalValue {
+    fn from(function: Function) -> Self {
+        Self::Function(function)
+    }
+}
+
+impl From<PrimFunc> for GlobalValue {
+    fn from(prim_func: PrimFunc) -> Self {
+        Self::PrimFunc(prim_func)
+    }
+}
+
 /// Bytes that a module was read from; spans point into them.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
@@ -168,6 +186,17 @@ impl IRModule {
             prim_func: prim_func.into(),
         };
         self.set_global(global);
+    }
+
+    /// Puts a function or loop program at the end, under a name that is known to be new.
+    pub(crate) fn push_global(&mut self, name: &str, value: impl Into<GlobalValue>) {
+        self.version += 1;
+        let (function, prim_func, kind) = match value.into() {
+            GlobalValue::Function(function) => (function, PrimFunc { body: RVec::new() }, global_kind::FUNCTION),
+            GlobalValue::PrimFunc(prim_func) => (Function::new(), prim_func, global_kind::PRIM_FUNC),
+        };
+        let (function, prim_func) = (RArc::new(function), RArc::new(prim_func));
+        self.globals.push(Global { name: name.into(), kind, function, prim_func });
     }
 
     fn set_global(&mut self, global: Global) {

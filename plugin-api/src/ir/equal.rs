@@ -1,0 +1,345 @@
+//! Structural equality of modules: what they say, not how their arenas lie in memory.
+
+use super::*;
+use std::fmt;
+
+/// Where two modules first differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The global function; empty when the modules themselves differ.
+    pub global: String,
+    /// The node in the left function and in the right one.
+    pub nodes: Option<(NodeId, NodeId)>,
+    /// What differs.
+    pub what: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.global.is_empty() {
+            write!(f, "in `@{}`", self.global)?;
+            if let Some((left, right)) = self.nodes {
+                write!(f, ", `{left}` and `{right}`")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Difference {}
+
+/// Whether two modules say the same: attributes, functions in order, and in each function names, types, bindings in
+/// order, attributes and metadata. Node numbers, provenance, what the arenas hold besides, the order of pieces of
+/// metadata with different names, and side tables other than names and types do not matter.
+///
+/// # Errors
+/// The first difference.
+pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
+    let differ = |what: String| Err(Difference { global: String::new(), nodes: None, what });
+    if left.attrs != right.attrs {
+        return differ(format!("module attributes {:?} and {:?}", left.attrs, right.attrs));
+    }
+    let (a, b) = (left.globals(), right.globals());
+    for (x, y) in a.iter().zip(b) {
+        if x.name != y.name || x.kind != y.kind {
+            return differ(format!("globals `@{}` and `@{}`, of kinds {} and {}", x.name, y.name, x.kind, y.kind));
+        }
+        if x.prim_func() != y.prim_func() {
+            return differ(format!("the loop programs `@{}`", x.name));
+        }
+        if let (Some(f), Some(g)) = (x.function(), y.function()) {
+            equal_functions(f, g).map_err(|difference| Difference { global: x.name.to_string(), ..difference })?;
+        }
+    }
+    if a.len() != b.len() {
+        return differ(format!("{} and {} global functions", a.len(), b.len()));
+    }
+    Ok(())
+}
+
+/// Whether two functions say the same; see [`equal`].
+///
+/// # Errors
+/// The first difference.
+pub fn equal_functions(left: &Function, right: &Function) -> Result<(), Difference> {
+    let mut comparer = Comparer {
+        left,
+        right,
+        to_right: vec![NodeId::ABSENT; left.n_nodes()],
+        to_left: vec![NodeId::ABSENT; right.n_nodes()],
+        types: vec![None; left.n_types()],
+        functions: Vec::new(),
+    };
+    comparer.function(left.root(), right.root())?;
+    while let Some((f, g)) = comparer.functions.pop() {
+        comparer.block(f, g)?;
+    }
+    Ok(())
+}
+
+struct Comparer<'a> {
+    left: &'a Function,
+    right: &'a Function,
+    /// Which node of the other function a node stands for; absent where that is not known yet.
+    to_right: Vec<NodeId>,
+    to_left: Vec<NodeId>,
+    /// Types found equal.
+    types: Vec<Option<TypeId>>,
+    /// Functions whose blocks are still to be compared.
+    functions: Vec<(NodeId, NodeId)>,
+}
+
+type Compared = Result<(), Difference>;
+
+fn differ(x: NodeId, y: NodeId, what: impl Into<String>) -> Compared {
+    Err(Difference { global: String::new(), nodes: Some((x, y)), what: what.into() })
+}
+
+impl Comparer<'_> {
+    /// A node and its counterpart, as an operand, binding or parameter: one to one throughout.
+    fn same(&mut self, x: NodeId, y: NodeId) -> bool {
+        let (a, b) = (self.left.node(x), self.right.node(y));
+        if a.kind != b.kind {
+            return false;
+        }
+        match a.kind {
+            kind::ABSENT => x.is_absent() == y.is_absent(),
+            kind::GLOBAL_VAR => self.left.bytes(StrId(a.a)) == self.right.bytes(StrId(b.a)),
+            kind::OP => self.same_op(OpId(a.a), OpId(b.a)),
+            _ => {
+                let (to_right, to_left) = (&mut self.to_right[x.index()], &mut self.to_left[y.index()]);
+                if to_right.is_absent() && to_left.is_absent() {
+                    (*to_right, *to_left) = (y, x);
+                }
+                *to_right == y && *to_left == x
+            }
+        }
+    }
+
+    fn same_op(&self, x: OpId, y: OpId) -> bool {
+        let (a, b) = (self.left.op(x), self.right.op(y));
+        let pairs = [(a.domain, b.domain), (a.name, b.name), (a.overload, b.overload)];
+        a.version == b.version && pairs.iter().all(|&(p, q)| self.left.bytes(p) == self.right.bytes(q))
+    }
+
+    fn function(&mut self, x: NodeId, y: NodeId) -> Compared {
+        if self.left.kind(x) != kind::FUNCTION || self.right.kind(y) != kind::FUNCTION || !self.same(x, y) {
+            return differ(x, y, "not both are functions, in one place each");
+        }
+        self.described(x, y)?;
+        let (p, q) = (self.left.operands(x), self.right.operands(y));
+        if p.len() != q.len() {
+            return differ(x, y, format!("{} and {} parameters", p.len(), q.len()));
+        }
+        for (&p, &q) in p.iter().zip(q) {
+            if !self.same(p, q) {
+                return differ(p, q, "not the same parameter");
+            }
+            if self.left.default_value(p) != self.right.default_value(q) {
+                return differ(p, q, "different default values");
+            }
+            self.described(p, q)?;
+        }
+        self.functions.push((x, y));
+        Ok(())
+    }
+
+    fn block(&mut self, f: NodeId, g: NodeId) -> Compared {
+        let (block, other) = (self.left.block_of(f), self.right.block_of(g));
+        let (bindings, others) = (self.left.bindings(block), self.right.bindings(other));
+        for (&x, &y) in bindings.iter().zip(others) {
+            self.binding(x, y)?;
+        }
+        if bindings.len() != others.len() {
+            return differ(f, g, format!("{} and {} bindings", bindings.len(), others.len()));
+        }
+        let (x, y) = (self.left.result(block), self.right.result(other));
+        let is_tuple = |function: &Function, id| function.kind(id) == kind::TUPLE && function.node(id).aux == 1;
+        match (is_tuple(self.left, x), is_tuple(self.right, y)) {
+            (true, true) => {
+                self.operands(x, y)?;
+                self.same_type(x, y)
+            }
+            (false, false) if self.same(x, y) => Ok(()),
+            _ => differ(f, g, format!("the results `{x}` and `{y}`")),
+        }
+    }
+
+    fn binding(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (a, b) = (self.left.node(x), self.right.node(y));
+        if a.kind != b.kind || !self.same(x, y) {
+            return differ(x, y, "different bindings, or a binding that stands in two places");
+        }
+        if a.kind == kind::FUNCTION {
+            return self.function(x, y);
+        }
+        if self.left.constant(x) != self.right.constant(y) {
+            return differ(x, y, "different constants");
+        }
+        if a.aux != b.aux {
+            return differ(x, y, format!("{} and {}, as form, index or number of results", a.aux, b.aux));
+        }
+        self.described(x, y)?;
+        if self.left.n_regions(x) != self.right.n_regions(y) {
+            return differ(x, y, "different numbers of functions");
+        }
+        self.operands(x, y)?;
+        for (&x, &y) in self.left.regions(x).iter().zip(self.right.regions(y)) {
+            // As an operand it was counted already; as a function it is visited here.
+            self.function(x, y)?;
+        }
+        Ok(())
+    }
+
+    fn operands(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (p, q) = (self.left.operands(x), self.right.operands(y));
+        if p.len() != q.len() {
+            return differ(x, y, format!("{} and {} operands", p.len(), q.len()));
+        }
+        for (at, (&p, &q)) in p.iter().zip(q).enumerate() {
+            if !self.same(p, q) {
+                return differ(x, y, format!("operand {at} is `{p}` and `{q}`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Name, type, flags and attributes.
+    fn described(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (left, right) = (self.left, self.right);
+        let name = |function: &Function, id| String::from_utf8_lossy(function.bytes(function.name_id(id))).into_owned();
+        if left.bytes(left.name_id(x)) != right.bytes(right.name_id(y)) {
+            return differ(x, y, format!("the names `{}` and `{}`", name(left, x), name(right, y)));
+        }
+        let (a, b) = (left.node(x), right.node(y));
+        if (a.flags ^ b.flags) & !(flag::PRISTINE | flag::EXTRA) != 0 {
+            return differ(x, y, format!("the flags {} and {}", a.flags, b.flags));
+        }
+        self.same_type(x, y)?;
+        let (p, q) = (left.attr_recs(x), right.attr_recs(y));
+        if p.len() == q.len() && p.iter().zip(q).all(|(&p, &q)| self.same_attr((x, p), (y, q))) {
+            return Ok(());
+        }
+        let sorted = |function: &Function, recs: &[AttrRec]| {
+            let mut recs = recs.to_vec();
+            // Attributes of operators stay in order; metadata is looked up by name.
+            recs.sort_by(|p, q| {
+                let key = |rec: &AttrRec| (rec.flags & attr_flag::META != 0).then_some(rec.name);
+                let (p, q) = (key(p), key(q));
+                p.map(|name| function.bytes(name)).cmp(&q.map(|name| function.bytes(name)))
+            });
+            recs
+        };
+        let (p, q) = (sorted(left, p), sorted(right, q));
+        for (&p, &q) in p.iter().zip(&q) {
+            if !self.same_attr((x, p), (y, q)) {
+                let names = [left.bytes(p.name), right.bytes(q.name)].map(String::from_utf8_lossy);
+                return differ(x, y, format!("the attributes `{}` and `{}`", names[0], names[1]));
+            }
+        }
+        if p.len() != q.len() {
+            return differ(x, y, format!("{} and {} attributes", p.len(), q.len()));
+        }
+        Ok(())
+    }
+
+    fn same_attr(&mut self, (x, p): (NodeId, AttrRec), (y, q): (NodeId, AttrRec)) -> bool {
+        let (left, right) = (self.left, self.right);
+        if left.bytes(p.name) != right.bytes(q.name) || (p.kind, p.flags) != (q.kind, q.flags) {
+            return false;
+        }
+        match (left.attrs(x).decode(p), right.attrs(y).decode(q)) {
+            _ if p.kind == attr_kind::GRAPH => p.a == q.a,
+            _ if p.kind == attr_kind::GRAPHS => p.b == q.b && (p.a == q.a || p.b == 0),
+            (AttrValue::Float(p), AttrValue::Float(q)) => p.to_bits() == q.to_bits(),
+            (AttrValue::Floats(p), AttrValue::Floats(q)) | (AttrValue::Ints(p), AttrValue::Ints(q)) => {
+                p.raw() == q.raw()
+            }
+            (AttrValue::Strings(p), AttrValue::Strings(q))
+            | (AttrValue::SparseTensors(p), AttrValue::SparseTensors(q)) => p.strings().eq(q.strings()),
+            (AttrValue::Tensors(p), AttrValue::Tensors(q)) => p.tensors().eq(q.tensors()),
+            (AttrValue::Type(p), AttrValue::Type(q)) => self.equal_types(p, q),
+            (AttrValue::Types(p), AttrValue::Types(q)) => {
+                p.raw().len() == q.raw().len() && p.types().zip(q.types()).all(|(p, q)| self.equal_types(p, q))
+            }
+            (AttrValue::Ref { kind: k, .. }, AttrValue::Ref { kind: l, .. }) => {
+                k == l && left.bytes(StrId(p.a)) == right.bytes(StrId(q.a))
+            }
+            (AttrValue::Other(_), AttrValue::Other(_)) => (p.a, p.b) == (q.a, q.b),
+            (p, q) => p == q,
+        }
+    }
+
+    fn same_type(&mut self, x: NodeId, y: NodeId) -> Compared {
+        let (a, b) = (self.left.type_id(x), self.right.type_id(y));
+        if self.equal_types(a, b) {
+            return Ok(());
+        }
+        let (a, b) = (crate::text::display_type(self.left, a), crate::text::display_type(self.right, b));
+        differ(x, y, format!("the types `{a}` and `{b}`"))
+    }
+
+    fn equal_types(&mut self, a: TypeId, b: TypeId) -> bool {
+        let mut pairs = vec![(a, b)];
+        let mut found = Vec::new();
+        while let Some((a, b)) = pairs.pop() {
+            match self.types[a.index()] {
+                Some(known) if known == b => continue,
+                // Types of one function are equal only when their ids are.
+                Some(_) => return self.forget(&found),
+                None => {}
+            }
+            self.types[a.index()] = Some(b);
+            found.push(a);
+            let is_equal = match (self.left.ty(a), self.right.ty(b)) {
+                (Type::Tuple(p), Type::Tuple(q)) => zip(&mut pairs, p, q),
+                (Type::Func { params: p, result: r }, Type::Func { params: q, result: s }) => {
+                    pairs.push((r, s));
+                    zip(&mut pairs, p, q)
+                }
+                (Type::Sequence(p), Type::Sequence(q)) | (Type::Optional(p), Type::Optional(q)) => {
+                    zip(&mut pairs, &[p], &[q])
+                }
+                (Type::Map { key: k, value: p }, Type::Map { key: l, value: q }) => {
+                    k == l && zip(&mut pairs, &[p], &[q])
+                }
+                (Type::Tensor { elem: e, shape: s }, Type::Tensor { elem: f, shape: t })
+                | (Type::SparseTensor { elem: e, shape: s }, Type::SparseTensor { elem: f, shape: t }) => {
+                    e == f && self.equal_shapes(s, t)
+                }
+                (Type::Opaque { domain: d, name: n }, Type::Opaque { domain: e, name: m }) => {
+                    [(d, e), (n, m)].iter().all(|&(p, q)| self.left.bytes(p) == self.right.bytes(q))
+                }
+                (p, q) => p == q,
+            };
+            if !is_equal {
+                return self.forget(&found);
+            }
+        }
+        true
+    }
+
+    fn forget(&mut self, found: &[TypeId]) -> bool {
+        for ty in found {
+            self.types[ty.index()] = None;
+        }
+        false
+    }
+
+    fn equal_shapes(&self, a: Option<&[DimRec]>, b: Option<&[DimRec]>) -> bool {
+        let (Some(a), Some(b)) = (a, b) else {
+            return a.is_none() && b.is_none();
+        };
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(&p, &q)| match (p.into(), q.into()) {
+                (Dim::Symbol(p), Dim::Symbol(q)) => self.left.bytes(p) == self.right.bytes(q),
+                (p, q) => p == q,
+            })
+    }
+}
+
+fn zip(pairs: &mut Vec<(TypeId, TypeId)>, a: &[TypeId], b: &[TypeId]) -> bool {
+    pairs.extend(a.iter().copied().zip(b.iter().copied()));
+    a.len() == b.len()
+}

@@ -1,0 +1,159 @@
+//! What is wrong with a text, and where.
+
+use std::{fmt, ops::Range};
+
+/// A fault in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextError {
+    /// What kind of fault it is.
+    pub code: TextCode,
+    /// The file, or another name for where the text came from.
+    pub source: String,
+    /// Line, counted from 1.
+    pub line: usize,
+    /// Column in characters, counted from 1.
+    pub column: usize,
+    /// The bytes at fault.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// The kinds of fault in a text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum TextCode {
+    /// Something else should stand here.
+    Syntax,
+    /// A name is not defined, or not visible here.
+    UnknownName,
+    /// A name is defined twice.
+    DuplicateName,
+    /// A value does not fit its type or shape.
+    Value,
+    /// A tensor in the side file is missing or does not fit.
+    SideFile,
+    /// The text asks for more than the format holds.
+    Limit,
+}
+
+impl TextCode {
+    /// The code as it stands in messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Syntax => "T001",
+            Self::UnknownName => "T002",
+            Self::DuplicateName => "T003",
+            Self::Value => "T004",
+            Self::SideFile => "T005",
+            Self::Limit => "T006",
+        }
+    }
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, source, line, column, message, help, .. } = self;
+        write!(f, "{source}:{line}:{column}: error[{}]: {message}", code.as_str())?;
+        match help {
+            Some(help) => write!(f, "; help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// A fault before its line and column are known.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub code: TextCode,
+    pub span: Range<usize>,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Fault {
+    pub fn new(code: TextCode, span: Range<usize>, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self { code, span, message: message.into(), help: None })
+    }
+
+    pub fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Gives faults their lines and columns, in the order of the text.
+pub(super) fn locate(source: &str, text: &str, mut faults: Vec<Box<Fault>>) -> Vec<TextError> {
+    faults.sort_by_key(|fault| fault.span.start);
+    let (mut at, mut line, mut line_start) = (0, 1, 0);
+    let locate_one = |fault: Box<Fault>| {
+        let Fault { code, span, message, help } = *fault;
+        for (offset, _) in text.as_bytes()[at..span.start].iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
+            line += 1;
+            line_start = at + offset + 1;
+        }
+        at = span.start;
+        let column = text.get(line_start..span.start).map_or(0, |before| before.chars().count()) + 1;
+        TextError { code, source: source.to_owned(), line, column, span, message, help }
+    };
+    faults.into_iter().map(locate_one).collect()
+}
+
+/// The candidate that `name` was probably meant to be.
+pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let limit = name.chars().count().div_ceil(3);
+    let scored = candidates.into_iter().filter(|candidate| candidate.len() <= LONGEST);
+    let scored = scored.map(|candidate| (distance(name, candidate), candidate));
+    scored.filter(|&(distance, _)| distance <= limit).min().map(|(_, candidate)| candidate)
+}
+
+/// The number of characters to insert, delete, replace or swap.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut rows = [Vec::new(), (0..=b.len()).collect::<Vec<usize>>(), vec![0; b.len() + 1]];
+    let mut last = None;
+    for (i, x) in a.chars().enumerate() {
+        rows[2] = vec![i + 1; b.len() + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = rows[1][j] + usize::from(x != y);
+            let mut best = replaced.min(rows[1][j + 1] + 1).min(rows[2][j] + 1);
+            if j > 0 && last == Some(y) && b[j - 1] == x {
+                best = best.min(rows[0][j - 1] + 1);
+            }
+            rows[2][j + 1] = best;
+        }
+        rows.rotate_left(1);
+        last = Some(x);
+    }
+    rows[1][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_names() {
+        assert_eq!(nearest("conv", ["relu", "cnov", "convolution"]), Some("cnov"));
+        assert_eq!(nearest("x", ["yyy", "zzz"]), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let text = "aé\nßb c";
+        let at = text.find('b').unwrap();
+        let errors = locate("m", text, vec![Fault::new(TextCode::Syntax, at..at + 1, "no")]);
+        assert_eq!((errors[0].line, errors[0].column), (2, 2));
+        assert_eq!(errors[0].to_string(), "m:2:2: error[T001]: no");
+    }
+}

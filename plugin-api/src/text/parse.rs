@@ -1,0 +1,401 @@
+//! The parser: tokens, modules, names.
+
+use super::{
+    error::{Fault, TextCode, TextError, locate, nearest},
+    lex::{Lexer, Token, hex_bytes},
+    parse_body::Frame,
+    side_file::SideFile,
+};
+use crate::ir::*;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+pub(super) type Parsed<T> = Result<T, Box<Fault>>;
+
+/// Parsing stops after this many faults.
+const MOST_FAULTS: usize = 20;
+/// Node ids that a text may leave free, beyond one for each of its bytes.
+const SPARE_IDS: usize = 1 << 16;
+
+/// A value's name or number.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Symbol<'s> {
+    Name(Cow<'s, [u8]>),
+    Number(u32),
+}
+
+impl Symbol<'_> {
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Name(name) => format!("%{}", String::from_utf8_lossy(name)),
+            Self::Number(number) => format!("%{number}"),
+        }
+    }
+}
+
+pub(super) struct Parser<'s> {
+    lexer: Lexer<'s>,
+    pub token: Token<'s>,
+    pub span: Range<usize>,
+    /// The end of the token before.
+    pub end: usize,
+    ahead: (Token<'s>, Range<usize>),
+    pub faults: Vec<Box<Fault>>,
+    pub side_file: &'s SideFile,
+    /// Node ids that may still be left free.
+    spare_ids: usize,
+
+    // What belongs to the function that is being parsed.
+    pub function: Function,
+    pub frames: Vec<Frame<'s>>,
+    /// Visible values; `NodeId::ABSENT` are those whose definition is at fault.
+    names: HashMap<Symbol<'s>, NodeId>,
+    /// Visible values, in the order of their definition.
+    pub defined: Vec<Symbol<'s>>,
+    /// All numbers that were given.
+    numbers: HashMap<u32, NodeId>,
+    globals: HashMap<Cow<'s, [u8]>, NodeId>,
+}
+
+pub(super) fn module(source: &str, text: &str, side_file: &SideFile) -> Result<IRModule, Vec<TextError>> {
+    let mut parser = Parser {
+        lexer: Lexer::new(text),
+        token: Token::Eof,
+        span: 0..0,
+        end: 0,
+        ahead: (Token::Eof, 0..0),
+        faults: Vec::new(),
+        side_file,
+        spare_ids: text.len() + SPARE_IDS,
+        function: Function::new(),
+        frames: Vec::new(),
+        names: HashMap::new(),
+        defined: Vec::new(),
+        numbers: HashMap::new(),
+        globals: HashMap::new(),
+    };
+    parser.ahead = parser.lex();
+    parser.bump();
+    let module = parser.module();
+    if parser.faults.is_empty() { Ok(module) } else { Err(locate(source, text, parser.faults)) }
+}
+
+impl<'s> Parser<'s> {
+    // ---- tokens ---------------------------------------------------------------------------------------------------
+
+    /// Goes to the next token; faults of the lexer are noted and passed over.
+    pub fn bump(&mut self) -> Token<'s> {
+        self.end = self.span.end;
+        let ahead = self.lex();
+        let (token, span) = std::mem::replace(&mut self.ahead, ahead);
+        self.span = span;
+        std::mem::replace(&mut self.token, token)
+    }
+
+    /// The token after the next.
+    pub fn peek(&self) -> &Token<'s> {
+        &self.ahead.0
+    }
+
+    fn lex(&mut self) -> (Token<'s>, Range<usize>) {
+        loop {
+            if self.is_over() {
+                return (Token::Eof, self.ahead.1.clone());
+            }
+            match self.lexer.next() {
+                Ok(lexed) => return lexed,
+                Err(fault) => self.faults.push(fault),
+            }
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.faults.len() >= MOST_FAULTS
+    }
+
+    pub fn is(&self, punct: u8) -> bool {
+        self.token == Token::Punct(punct)
+    }
+
+    pub fn is_word(&self, word: &str) -> bool {
+        self.token == Token::Word(word)
+    }
+
+    /// Takes a punctuation mark if it is next.
+    pub fn eat(&mut self, punct: u8) -> bool {
+        let found = self.is(punct);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    pub fn expect(&mut self, punct: u8) -> Parsed<()> {
+        if self.eat(punct) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{}`", char::from(punct))))
+    }
+
+    /// A fault at the next token: something else should stand there.
+    pub fn expected(&self, what: &str) -> Box<Fault> {
+        Fault::new(TextCode::Syntax, self.span.clone(), format!("expected {what}, found {}", self.token))
+    }
+
+    /// A word or a quoted string, as bytes.
+    pub fn word(&mut self, what: &str) -> Parsed<Cow<'s, [u8]>> {
+        match &self.token {
+            Token::Word(_) | Token::Str(_) => match self.bump() {
+                Token::Word(word) => Ok(Cow::Borrowed(word.as_bytes())),
+                Token::Str(string) => Ok(string),
+                _ => Err(self.expected(what)),
+            },
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// An integer that fits `T`.
+    pub fn integer<T: TryFrom<i128>>(&mut self, what: &str) -> Parsed<T> {
+        let Token::Literal(text) = self.token else {
+            return Err(self.expected(what));
+        };
+        let Some(value) = int_value(text).and_then(|value| T::try_from(value).ok()) else {
+            return Err(Fault::new(TextCode::Value, self.span.clone(), format!("`{text}` is not {what}")));
+        };
+        self.bump();
+        Ok(value)
+    }
+
+    pub fn hex(&mut self) -> Parsed<Vec<u8>> {
+        let Token::Hex(digits) = self.token else {
+            return Err(self.expected("a hex string, `hex\"…\"`"));
+        };
+        let Some(bytes) = hex_bytes(digits) else {
+            let fault = Fault::new(TextCode::Syntax, self.span.clone(), "these are not pairs of hex digits");
+            return Err(fault);
+        };
+        self.bump();
+        Ok(bytes)
+    }
+
+    pub fn intern(&mut self, bytes: &[u8]) -> StrId {
+        match std::str::from_utf8(bytes) {
+            Ok(string) => self.function.intern(string),
+            Err(_) => self.function.add_string(bytes),
+        }
+    }
+
+    // ---- module ---------------------------------------------------------------------------------------------------
+
+    fn module(&mut self) -> IRModule {
+        let mut module = IRModule::new();
+        if self.token == Token::Meta
+            && let Err(fault) = self.module_attrs(&mut module)
+        {
+            self.faults.push(fault);
+        }
+        let mut taken = HashSet::new();
+        while !self.is_over() && self.token != Token::Eof {
+            if let Err(fault) = self.global(&mut module, &mut taken) {
+                self.faults.push(fault);
+                self.skip_global();
+            }
+        }
+        module
+    }
+
+    fn module_attrs(&mut self, module: &mut IRModule) -> Parsed<()> {
+        self.bump();
+        while !self.is(b']') {
+            let span = self.span.clone();
+            let name = self.word("an attribute's name")?;
+            let Ok(name) = std::str::from_utf8(&name) else {
+                return Err(Fault::new(TextCode::Value, span, "this name is not UTF-8"));
+            };
+            self.expect(b'=')?;
+            let attr = match &self.token {
+                Token::Str(_) => match self.bump() {
+                    Token::Str(value) => ModuleAttr::bytes(name, &value),
+                    _ => return Err(self.expected("a string")),
+                },
+                _ => ModuleAttr::int(name, self.integer("a string or a 64-bit integer")?),
+            };
+            module.attrs.push(attr);
+            if !self.eat(b',') {
+                break;
+            }
+        }
+        self.expect(b']')
+    }
+
+    fn skip_global(&mut self) {
+        while self.token != Token::Eof && !self.at_global() {
+            self.bump();
+        }
+    }
+
+    /// Whether a global function begins here.
+    pub fn at_global(&self) -> bool {
+        (self.is_word("def") || self.is_word("prim")) && matches!(self.peek(), Token::Global(_))
+    }
+
+    fn global(&mut self, module: &mut IRModule, taken: &mut HashSet<String>) -> Parsed<()> {
+        if !self.at_global() {
+            let fault = self.expected("`def @name` or `prim @name`");
+            self.bump();
+            return Err(fault);
+        }
+        let is_prim = self.is_word("prim");
+        let start = self.span.start;
+        self.bump();
+        let span = self.span.clone();
+        let Token::Global(name) = self.bump() else {
+            return Err(self.expected("a global name"));
+        };
+        let Ok(name) = String::from_utf8(name.into_owned()) else {
+            return Err(Fault::new(TextCode::Value, span, "this name is not UTF-8"));
+        };
+        if !taken.insert(name.clone()) {
+            let fault = Fault::new(TextCode::DuplicateName, span, format!("`@{name}` is defined twice"));
+            self.faults.push(fault);
+        }
+        if is_prim {
+            self.expect(b'=')?;
+            let body = self.hex()?.into();
+            self.expect(b';')?;
+            module.push_global(&name, PrimFunc { body });
+            return Ok(());
+        }
+        self.function = Function::new();
+        self.names.clear();
+        self.defined.clear();
+        self.numbers.clear();
+        self.globals.clear();
+        self.root(start)?;
+        self.place_numbers();
+        module.push_global(&name, std::mem::take(&mut self.function));
+        Ok(())
+    }
+
+    /// Gives the values that were written as numbers those node ids.
+    fn place_numbers(&mut self) {
+        let n_nodes = self.function.n_nodes();
+        let most = n_nodes + self.spare_ids;
+        self.numbers.retain(|&number, node| number != 0 && (number as usize) < most && !node.is_absent());
+        let Some(&last) = self.numbers.keys().max() else {
+            return;
+        };
+        let mut ids = vec![NodeId::ABSENT; n_nodes];
+        for (&number, &node) in &self.numbers {
+            ids[node.index()] = NodeId(number);
+        }
+        let mut next = last as usize + 1;
+        for id in ids.iter_mut().skip(1).filter(|id| id.is_absent()) {
+            *id = NodeId::from_index(next);
+            next += 1;
+        }
+        self.spare_ids -= (next - n_nodes).min(self.spare_ids);
+        self.function.renumber(&ids, next);
+    }
+
+    // ---- names ----------------------------------------------------------------------------------------------------
+
+    pub fn symbol(&mut self) -> Option<(Symbol<'s>, Range<usize>)> {
+        let span = self.span.clone();
+        match self.token {
+            Token::Name(_) | Token::Number(_) => match self.bump() {
+                Token::Name(name) => Some((Symbol::Name(name), span)),
+                Token::Number(number) => Some((Symbol::Number(number), span)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Makes a name visible from here to the end of the innermost block.
+    pub fn define(&mut self, symbol: Symbol<'s>, node: NodeId, span: Range<usize>) {
+        if let Symbol::Name(name) = &symbol {
+            let id = self.function.add_string(name);
+            self.function.set_name_id(node, id);
+        }
+        let is_taken = match &symbol {
+            Symbol::Name(_) => self.names.contains_key(&symbol),
+            Symbol::Number(number) => self.numbers.insert(*number, node).is_some(),
+        };
+        if is_taken {
+            let shown = symbol.shown();
+            let fault = Fault::new(TextCode::DuplicateName, span, format!("`{shown}` is defined twice"));
+            self.faults.push(fault.help(match symbol {
+                Symbol::Name(_) => "values that are visible at one place have different names",
+                Symbol::Number(_) => "numbers are used once in a global function; use names where blocks repeat them",
+            }));
+        }
+        self.names.insert(symbol.clone(), node);
+        self.defined.push(symbol);
+    }
+
+    /// Defines a name whose definition is at fault, so that its uses are not.
+    pub fn poison(&mut self, symbol: Option<Symbol<'s>>) {
+        if let Some(symbol) = symbol.filter(|symbol| !self.names.contains_key(symbol)) {
+            self.names.insert(symbol.clone(), NodeId::ABSENT);
+            self.defined.push(symbol);
+        }
+    }
+
+    /// Ends the visibility of all names but the first `n_defined`.
+    pub fn leave(&mut self, n_defined: usize) {
+        for symbol in self.defined.drain(n_defined..) {
+            self.names.remove(&symbol);
+        }
+    }
+
+    pub fn lookup(&self, symbol: &Symbol<'s>, span: Range<usize>) -> Parsed<NodeId> {
+        if let Some(&node) = self.names.get(symbol) {
+            return Ok(node);
+        }
+        let shown = symbol.shown();
+        let fault = Fault::new(TextCode::UnknownName, span, format!("`{shown}` is not defined here"));
+        let names = self.names.keys().filter_map(|symbol| match symbol {
+            Symbol::Name(name) => std::str::from_utf8(name).ok(),
+            Symbol::Number(_) => None,
+        });
+        Err(match symbol {
+            Symbol::Name(name) => match nearest(&String::from_utf8_lossy(name), names) {
+                Some(name) => fault.help(format!("did you mean `%{name}`?")),
+                None => fault.help("values are visible behind their binding, in its block and the blocks within"),
+            },
+            Symbol::Number(_) => {
+                fault.help("values are visible behind their binding, in its block and the blocks within")
+            }
+        })
+    }
+
+    pub fn global_var(&mut self, name: Cow<'s, [u8]>, span: Range<usize>) -> Parsed<NodeId> {
+        if let Some(&node) = self.globals.get(&name) {
+            return Ok(node);
+        }
+        let Ok(string) = std::str::from_utf8(&name) else {
+            return Err(Fault::new(TextCode::Value, span, "this name is not UTF-8"));
+        };
+        let node = self.function.add_global_var(string);
+        self.globals.insert(name, node);
+        Ok(node)
+    }
+}
+
+/// The value of an integer literal without a suffix.
+pub(super) fn int_value(text: &str) -> Option<i128> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let value = match digits.strip_prefix("0x") {
+        Some(digits) if !digits.starts_with(['-', '+']) => i128::from_str_radix(digits, 16).ok()?,
+        Some(_) => return None,
+        None => digits.parse().ok()?,
+    };
+    Some(if is_negative { -value } else { value })
+}

@@ -1,0 +1,295 @@
+//! The printer: modules, functions and blocks.
+
+use super::{
+    literal,
+    print_node::{self, Header},
+    print_type,
+};
+use crate::ir::*;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
+
+/// How a module is printed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PrintOptions {
+    /// Which types are printed.
+    pub types: Types,
+    /// How constants of more elements than `inline_elements` are printed.
+    pub large: Large,
+    /// Constants of at most this many elements are printed as lists of values.
+    pub inline_elements: u64,
+}
+
+/// Which types are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Types {
+    /// All that are known: what is read back has the same types.
+    All,
+    /// Those of parameters and functions.
+    Signatures,
+}
+
+/// How large constants are printed. Splats are never large.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Large {
+    /// As a hex string.
+    Hex,
+    /// As a reference into a side file.
+    SideFile,
+    /// As `…`: for people, not for parsing.
+    Elide,
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self { types: Types::All, large: Large::Hex, inline_elements: 16 }
+    }
+}
+
+/// Deeper blocks are indented no further, so that the text of nested blocks stays linear in their number.
+const MOST_INDENTS: usize = 32;
+/// Text is handed on in pieces of about this size.
+const PIECE: usize = 1 << 16;
+
+/// Prints a module into `sink`, handing on in pieces; large constants that go to the side file are added to
+/// `side_file` with the names they have there.
+pub(super) fn module(
+    module: &IRModule,
+    options: &PrintOptions,
+    sink: &mut dyn fmt::Write,
+    side_file: &mut Vec<(String, Tensor)>,
+) -> fmt::Result {
+    let mut out = String::new();
+    if !module.attrs.is_empty() {
+        out.push_str("#[");
+        for (at, attr) in module.attrs.iter().enumerate() {
+            out.push_str(if at > 0 { ", " } else { "" });
+            literal::word(&mut out, attr.name.as_bytes(), &[]);
+            out.push_str(" = ");
+            match attr.as_int() {
+                Some(value) => literal::push(&mut out, format_args!("{value}")),
+                None => literal::quoted(&mut out, attr.as_bytes().unwrap_or_default()),
+            }
+        }
+        out.push_str("]\n");
+    }
+    for (at, global) in module.globals().iter().enumerate() {
+        if at > 0 || !module.attrs.is_empty() {
+            out.push('\n');
+        }
+        if let Some(function) = global.function() {
+            out = print_function(&global.name, function, options, side_file, out, sink)?;
+        } else if let Some(prim_func) = global.prim_func() {
+            out.push_str("prim @");
+            literal::name(&mut out, global.name.as_bytes());
+            out.push_str(" = ");
+            literal::hex(&mut out, &prim_func.body);
+            out.push_str(";\n");
+        }
+    }
+    sink.write_str(&out)
+}
+
+/// Prints one function as `def @name…`, behind what `out` already holds, and returns what is not yet handed on.
+pub(super) fn print_function(
+    name: &str,
+    function: &Function,
+    options: &PrintOptions,
+    side_file: &mut Vec<(String, Tensor)>,
+    out: String,
+    sink: &mut dyn fmt::Write,
+) -> Result<String, fmt::Error> {
+    let mut printer = Printer::new(function, options, side_file);
+    printer.out = out;
+    printer.out.push_str("def @");
+    literal::name(&mut printer.out, name.as_bytes());
+    printer.run(function.root(), sink)?;
+    printer.out.push('\n');
+    Ok(printer.out)
+}
+
+pub(super) struct Printer<'a> {
+    pub function: &'a Function,
+    pub options: &'a PrintOptions,
+    pub side_file: &'a mut Vec<(String, Tensor)>,
+    pub out: String,
+    /// Types as text, by id.
+    types: Vec<Option<Box<str>>>,
+    /// The named values that are visible at the place that is being printed.
+    visible: HashMap<&'a [u8], NodeId>,
+    /// Values with names that others have too, in a broken function.
+    ambiguous: HashSet<NodeId>,
+    /// Functions that were printed: in a broken function, one may belong to two nodes.
+    is_printed: Vec<bool>,
+    indent: usize,
+}
+
+/// What is still to be printed, the next last.
+pub(super) enum Work {
+    Text(String),
+    /// A function, from its name or parameters on.
+    Function(NodeId, Header),
+    /// The bindings of a block from one on, then its result.
+    Bindings(BlockId, usize),
+    /// The end of a function's block.
+    Close(NodeId),
+    /// The end of a binding.
+    End(NodeId),
+}
+
+impl<'a> Printer<'a> {
+    pub fn new(function: &'a Function, options: &'a PrintOptions, side_file: &'a mut Vec<(String, Tensor)>) -> Self {
+        Self {
+            function,
+            options,
+            side_file,
+            out: String::new(),
+            types: Vec::new(),
+            visible: HashMap::new(),
+            ambiguous: HashSet::new(),
+            is_printed: Vec::new(),
+            indent: 0,
+        }
+    }
+
+    fn run(&mut self, root: NodeId, sink: &mut dyn fmt::Write) -> fmt::Result {
+        self.is_printed = vec![false; self.function.n_nodes()];
+        self.types = vec![None; self.function.n_types()];
+        let mut work = vec![Work::Function(root, Header::Function)];
+        while let Some(next) = work.pop() {
+            if self.out.len() >= PIECE {
+                sink.write_str(&self.out)?;
+                self.out.clear();
+            }
+            match next {
+                Work::Text(text) => self.out.push_str(&text),
+                Work::Function(node, header) => self.open(node, header, &mut work),
+                Work::Bindings(block, at) => self.binding(block, at, &mut work),
+                Work::Close(node) => self.close(node),
+                Work::End(node) => {
+                    print_node::tail(self, node);
+                    self.out.push_str(";\n");
+                    self.define(node);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One binding on one line, the blocks of its functions left out.
+    pub fn line_of(&mut self, node: NodeId) {
+        let mut work = Vec::new();
+        match self.function.kind(node) {
+            kind::VAR => return print_node::parameter(self, node),
+            kind::ABSENT | kind::OP | kind::GLOBAL_VAR => return self.value(node),
+            _ => print_node::binding(self, node),
+        }
+        print_node::regions(self, node, &mut work);
+        for piece in work {
+            match piece {
+                Work::Text(text) => self.out.push_str(&text),
+                _ => self.out.push_str(" {…}"),
+            }
+        }
+        print_node::tail(self, node);
+    }
+
+    fn open(&mut self, node: NodeId, header: Header, work: &mut Vec<Work>) {
+        if self.function.kind(node) != kind::FUNCTION || std::mem::replace(&mut self.is_printed[node.index()], true) {
+            // Only in a broken function.
+            return literal::push(&mut self.out, format_args!("/* {node} */"));
+        }
+        print_node::header(self, node, header);
+        self.out.push_str(" {\n");
+        self.indent += 1;
+        for &param in self.function.operands(node) {
+            self.define(param);
+        }
+        work.push(Work::Close(node));
+        work.push(Work::Bindings(self.function.block_of(node), 0));
+    }
+
+    fn close(&mut self, node: NodeId) {
+        self.indent -= 1;
+        self.line();
+        self.out.push('}');
+        let function = self.function;
+        for &id in function.bindings(function.block_of(node)).iter().chain(function.operands(node)) {
+            let name = function.bytes(function.name_id(id));
+            if !name.is_empty() && self.visible.get(name) == Some(&id) {
+                self.visible.remove(name);
+            }
+        }
+    }
+
+    fn binding(&mut self, block: BlockId, at: usize, work: &mut Vec<Work>) {
+        self.line();
+        let Some(&node) = self.function.bindings(block).get(at) else {
+            return print_node::result(self, self.function.result(block));
+        };
+        work.push(Work::Bindings(block, at + 1));
+        print_node::binding(self, node);
+        let before = work.len();
+        work.push(Work::End(node));
+        print_node::regions(self, node, work);
+        // The pieces were pushed in the order of the text.
+        work[before + 1..].reverse();
+    }
+
+    fn line(&mut self) {
+        for _ in 0..self.indent.min(MOST_INDENTS) {
+            self.out.push_str("  ");
+        }
+    }
+
+    fn define(&mut self, node: NodeId) {
+        let name = self.function.bytes(self.function.name_id(node));
+        if name.is_empty() {
+            return;
+        }
+        if let Some(other) = self.visible.insert(name, node).filter(|&other| other != node) {
+            self.ambiguous.extend([node, other]);
+        }
+    }
+
+    /// The name or number of a value.
+    pub fn value(&mut self, id: NodeId) {
+        let function = self.function;
+        let rec = function.node(id);
+        match rec.kind {
+            _ if id.is_absent() => return self.out.push('_'),
+            kind::GLOBAL_VAR => {
+                self.out.push('@');
+                return literal::name(&mut self.out, function.bytes(StrId(rec.a)));
+            }
+            kind::OP => {
+                self.out.push('&');
+                return print_node::op(self, OpId(rec.a));
+            }
+            _ => {}
+        }
+        let name = function.bytes(function.name_id(id));
+        if name.is_empty() {
+            return literal::push(&mut self.out, format_args!("{id}"));
+        }
+        self.out.push('%');
+        literal::name(&mut self.out, name);
+        if !self.ambiguous.is_empty() && self.ambiguous.contains(&id) {
+            literal::push(&mut self.out, format_args!(" /* {id} */"));
+        }
+    }
+
+    pub fn ty(&mut self, id: TypeId) {
+        let Some(text) = self.types.get_mut(id.index()) else {
+            return print_type::ty(&mut self.out, self.function, id);
+        };
+        let text = text.get_or_insert_with(|| {
+            let mut text = String::new();
+            print_type::ty(&mut text, self.function, id);
+            text.into()
+        });
+        self.out.push_str(text);
+    }
+}
