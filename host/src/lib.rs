@@ -1,6 +1,7 @@
 //! Relais, the pass host.
 
 pub mod manager;
+pub mod mapped;
 pub mod onnx;
 pub mod pipeline;
 pub mod plugin;

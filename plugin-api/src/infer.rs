@@ -75,9 +75,9 @@ pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations
     let mut walk = Walk::new(function);
     while let Some(step) = walk.next(function) {
         match step {
-            Step::Binding(id) if function.kind(id) == kind::FUNCTION || function.n_regions(id) > 0 => {}
-            Step::Binding(id) | Step::Leave(id) => cx.binding(function, id),
-            Step::Enter(_) | Step::Exit(_) => {}
+            WalkStep::Binding(id) if function.kind(id) == kind::FUNCTION || function.n_regions(id) > 0 => {}
+            WalkStep::Binding(id) | WalkStep::Leave(id) => cx.binding(function, id),
+            WalkStep::Enter(_) | WalkStep::Exit(_) => {}
         }
     }
     cx.report

@@ -9,6 +9,7 @@ pub mod options;
 pub mod pass;
 pub mod prelude;
 pub mod rewrite;
+pub mod testing;
 pub mod text;
 
 /// What the macros expand to. Nothing here is for authors, and nothing here is stable.

@@ -145,6 +145,12 @@ impl Operator {
         }
     }
 
+    /// The same description for another version.
+    pub const fn since(mut self, version: u32) -> Self {
+        self.since_version = version;
+        self
+    }
+
     /// Sets the number of arguments.
     pub const fn inputs(mut self, fewest: u16, most: u16) -> Self {
         self.inputs = (fewest, most);
@@ -271,33 +277,43 @@ pub struct InferRequest<'a> {
 
 /// What a type relation sees and sets.
 pub struct InferCx<'a> {
-    request: &'a mut InferRequest<'a>,
+    function: &'a mut Function,
+    node: NodeId,
+    version: i64,
+    outputs: &'a mut [TypeId],
+    values: &'a mut [TypeId],
 }
 
 impl<'a> InferCx<'a> {
-    /// Wraps a request.
-    pub fn new(request: &'a mut InferRequest<'a>) -> Self {
-        Self { request }
+    /// Wraps a request, which holds the results afterwards.
+    pub fn new(request: &'a mut InferRequest<'_>) -> Self {
+        Self {
+            function: &mut *request.function,
+            node: request.node,
+            version: request.version,
+            outputs: request.outputs.as_mut_slice(),
+            values: request.values.as_mut_slice(),
+        }
     }
 
     /// The function that owns the call.
     pub fn function(&self) -> &Function {
-        self.request.function
+        self.function
     }
 
     /// The function, for adding types.
     pub fn function_mut(&mut self) -> &mut Function {
-        self.request.function
+        self.function
     }
 
     /// The call or `If`.
     pub fn node(&self) -> NodeId {
-        self.request.node
+        self.node
     }
 
     /// The operator-set version the call is written for.
     pub fn version(&self) -> i64 {
-        self.request.version
+        self.version
     }
 
     /// The attributes.
@@ -361,33 +377,33 @@ impl<'a> InferCx<'a> {
 
     /// The number of results.
     pub fn n_outputs(&self) -> usize {
-        self.request.outputs.len()
+        self.outputs.len()
     }
 
     /// Sets the type of result `index`; a result that the call leaves off is ignored.
     pub fn set_output(&mut self, index: usize, ty: TypeId) {
-        if let Some(output) = self.request.outputs.get_mut(index) {
+        if let Some(output) = self.outputs.get_mut(index) {
             *output = ty;
         }
     }
 
     /// Sets result `index` to a dense tensor.
     pub fn set_tensor(&mut self, index: usize, elem: ElemType, shape: &[Dim]) {
-        let ty = self.request.function.tensor_type(elem, shape);
+        let ty = self.function.tensor_type(elem, shape);
         self.set_output(index, ty);
     }
 
     /// Sets result `index` to a dense tensor of unknown rank.
     pub fn set_any_rank(&mut self, index: usize, elem: ElemType) {
-        let ty = self.request.function.add_type(Type::Tensor { elem, shape: None });
+        let ty = self.function.add_type(Type::Tensor { elem, shape: None });
         self.set_output(index, ty);
     }
 
     /// Says which integers result `index` holds.
     pub fn set_value(&mut self, index: usize, values: &[Dim]) {
-        if index < self.request.values.len() {
-            let ty = self.request.function.tensor_type(ElemType::INT64, values);
-            self.request.values[index] = ty;
+        if index < self.values.len() {
+            let ty = self.function.tensor_type(ElemType::INT64, values);
+            self.values[index] = ty;
         }
     }
 }
@@ -423,38 +439,54 @@ pub struct EvalRequest<'a> {
 
 /// What an evaluator sees and gives.
 pub struct EvalCx<'a> {
-    request: &'a mut EvalRequest<'a>,
+    function: &'a Function,
+    node: NodeId,
+    version: i64,
+    inputs: &'a [Tensor],
+    present: &'a [u8],
+    n_outputs: u32,
+    max_bytes: u64,
+    outputs: &'a mut RVec<Tensor>,
 }
 
 impl<'a> EvalCx<'a> {
-    /// Wraps a request.
-    pub fn new(request: &'a mut EvalRequest<'a>) -> Self {
-        Self { request }
+    /// Wraps a request, which holds the results afterwards.
+    pub fn new(request: &'a mut EvalRequest<'_>) -> Self {
+        Self {
+            function: request.function,
+            node: request.node,
+            version: request.version,
+            inputs: request.inputs.as_slice(),
+            present: request.present.as_slice(),
+            n_outputs: request.n_outputs,
+            max_bytes: request.max_bytes,
+            outputs: &mut request.outputs,
+        }
     }
 
     /// The operator-set version the call is written for.
     pub fn version(&self) -> i64 {
-        self.request.version
+        self.version
     }
 
     /// The name of the operator.
     pub fn op_name(&self) -> &str {
-        self.request.function.call(self.request.node).map_or("", |call| call.op_name())
+        self.function.call(self.node).map_or("", |call| call.op_name())
     }
 
     /// The attributes.
     pub fn attrs(&self) -> Attrs<'_> {
-        self.request.function.attrs(self.request.node)
+        self.function.attrs(self.node)
     }
 
     /// The number of arguments, absent ones included.
     pub fn n_inputs(&self) -> usize {
-        self.request.inputs.len()
+        self.inputs.len()
     }
 
     /// Argument `index`, unless it is absent or left off.
     pub fn input(&self, index: usize) -> Option<&Tensor> {
-        (*self.request.present.get(index)? != 0).then(|| &self.request.inputs[index])
+        (*self.present.get(index)? != 0).then(|| &self.inputs[index])
     }
 
     /// Argument `index`.
@@ -467,16 +499,16 @@ impl<'a> EvalCx<'a> {
 
     /// The number of results asked for.
     pub fn n_outputs(&self) -> usize {
-        self.request.n_outputs as usize
+        self.n_outputs as usize
     }
 
     /// The most bytes that one result may take, written out; splats take none.
     pub fn max_bytes(&self) -> u64 {
-        self.request.max_bytes
+        self.max_bytes
     }
 
     /// Adds the next result.
     pub fn output(&mut self, tensor: Tensor) {
-        self.request.outputs.push(tensor);
+        self.outputs.push(tensor);
     }
 }

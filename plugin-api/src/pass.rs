@@ -8,12 +8,13 @@ use crate::{
         wire::Fields,
     },
     diagnostics::{Diagnostic, PassError, Severity},
-    infer::{Inferred, Scope, TypeRelations, infer_function},
+    infer::{Inferred, Operators, Scope, TypeRelations, infer_function},
     ir::*,
     op::{Effects, EvalRequest, InferRequest, OpError, Pattern},
     options::{OptionType, Value},
     rewrite::{DriveOptions, DriveStats, Rule, drive_with},
 };
+use abi_stable::std_types::RVec;
 use std::{fmt, sync::OnceLock};
 
 /// What a pass is given beside the program. It may be used from several threads.
@@ -42,9 +43,7 @@ impl<'a> PassCx<'a> {
 
     /// What is known about each operator that a function uses.
     pub fn ops(&self, function: &Function) -> OpFactsTable<'a> {
-        let mut table = OpFactsTable { call: self.call, facts: Vec::new() };
-        table.extend(function);
-        table
+        OpFactsTable::new(self.call, function)
     }
 
     /// Says something about the program. One error makes the pass fail after it returns.
@@ -267,7 +266,13 @@ pub struct OpFactsTable<'a> {
     facts: Vec<OpFacts>,
 }
 
-impl OpFactsTable<'_> {
+impl<'a> OpFactsTable<'a> {
+    pub(crate) fn new(call: CallCx<'a>, function: &Function) -> Self {
+        let mut table = Self { call, facts: Vec::new() };
+        table.extend(function);
+        table
+    }
+
     /// What is known about an operator of the function that the table was made for.
     ///
     /// # Panics
@@ -335,6 +340,38 @@ impl TypeRelations for OpFactsTable<'_> {
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
         self.extend(request.function);
         OpFactsTable::infer(self, op, request)
+    }
+}
+
+impl Operators for OpFactsTable<'_> {
+    fn effects(&self, op: OpId) -> Effects {
+        self.facts.get(op.index()).map_or(Effects::OPAQUE, |facts| facts.effects)
+    }
+
+    fn evaluate(
+        &mut self,
+        op: OpId,
+        function: &Function,
+        call: NodeId,
+        inputs: &[Option<Tensor>],
+        max_bytes: u64,
+    ) -> Option<Result<Vec<Tensor>, OpError>> {
+        self.extend(function);
+        if !self.get(op).has_eval() {
+            return None;
+        }
+        let absent = Tensor::from_i64(&[0], &[]);
+        let mut request = EvalRequest {
+            function,
+            node: call,
+            version: self.get(op).version,
+            inputs: inputs.iter().map(|input| input.as_ref().unwrap_or(&absent).clone()).collect(),
+            present: inputs.iter().map(|input| u8::from(input.is_some())).collect(),
+            n_outputs: function.n_results(call).unwrap_or(1) as u32,
+            max_bytes,
+            outputs: RVec::new(),
+        };
+        Some(self.eval(op, &mut request)?.map(|()| request.outputs.into_vec()))
     }
 }
 

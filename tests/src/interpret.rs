@@ -2,7 +2,7 @@
 //! straightforward loops of its own: the judge of the filetests.
 
 use crate::reference;
-use relais_plugin_api::{infer::Operators, ir::*};
+use relais_plugin_api::{boundary::local, infer::Operators, ir::*};
 use std::collections::HashMap;
 
 /// Why a function was not run to its end.
@@ -15,19 +15,18 @@ pub enum Stop {
 }
 
 /// Runs the function of that name on `inputs`, one for each parameter.
-pub fn run(
-    module: &IRModule,
-    name: &str,
-    ops_of: &mut dyn FnMut(&Function) -> Box<dyn Operators + 'static>,
-    inputs: &[Tensor],
-) -> Result<Vec<Tensor>, Stop> {
+///
+/// # Errors
+/// When it cannot be run to its end.
+pub fn run(module: &IRModule, name: &str, inputs: &[Tensor]) -> Result<Vec<Tensor>, Stop> {
     let f = module.function(name).ok_or_else(|| Stop::Wrong(format!("no function `{name}`")))?;
-    let mut ops = ops_of(f);
-    let mut run = Run { module, f, ops: &mut *ops, values: HashMap::new(), ops_of };
-    for (&param, input) in f.params().iter().zip(inputs) {
-        run.values.insert(param, Value::Tensor(input.clone()));
-    }
-    run.block(f.body())
+    local::with_ops(f, |ops| {
+        let mut run = Run { module, f, ops, values: HashMap::new() };
+        for (&param, input) in f.params().iter().zip(inputs) {
+            run.values.insert(param, Value::Tensor(input.clone()));
+        }
+        run.block(f.body())
+    })
 }
 
 #[derive(Clone)]
@@ -40,7 +39,6 @@ struct Run<'a> {
     module: &'a IRModule,
     f: &'a Function,
     ops: &'a mut dyn Operators,
-    ops_of: &'a mut dyn FnMut(&Function) -> Box<dyn Operators + 'static>,
     values: HashMap<NodeId, Value>,
 }
 
@@ -96,7 +94,7 @@ impl Run<'_> {
             .collect::<Result<_, _>>()?;
         if let Expr::GlobalVar(name) = f.expr(call.callee()) {
             let inputs: Vec<Tensor> = inputs.into_iter().flatten().collect();
-            return Ok(pack(run(self.module, name, self.ops_of, &inputs)?, call.n_results()));
+            return Ok(pack(run(self.module, name, &inputs)?, call.n_results()));
         }
         let not_covered = |why: &str| Stop::NotCovered(format!("`{}` {why}", call.op_name()));
         let op = call.op().ok_or_else(|| not_covered("is no operator"))?;

@@ -1,4 +1,10 @@
 //! What the end-to-end tests share.
 
+pub mod filetest;
 pub mod interpret;
 mod reference;
+
+// Linked, so that their passes, operators and evaluators are registered in the test programs.
+pub use relais_evaluator as evaluator;
+pub use relais_graph as graph;
+pub use relais_operators as operators;

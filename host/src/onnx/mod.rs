@@ -1,1 +1,14 @@
 //! Reading and writing ONNX.
+
+mod error;
+mod external;
+pub mod meta;
+mod read;
+mod schema;
+mod types;
+mod wire;
+mod write;
+
+pub use error::{ExternalFault, Fault, OnnxError, Warning, WireFault};
+pub use read::{ReadModel, ReadOptions, read, read_bytes, read_model};
+pub use write::{ExternalData, WriteOptions, WriteReport, write, write_to};

@@ -1,5 +1,5 @@
 //! Immutable bytes that cross the boundary without a copy: owned, or a view of something that the host keeps alive.
-#![expect(unsafe_code, reason = "the trait object's generated code")]
+#![expect(unsafe_code, non_local_definitions, reason = "the trait object's generated code")]
 
 use abi_stable::{
     StableAbi, sabi_trait,
@@ -14,8 +14,23 @@ pub trait ByteSource: Send + Sync + 'static {
     fn bytes(&self) -> RSlice<'_, u8>;
 
     /// The path of the file that the bytes are a mapping of, so that a writer can copy from file to file.
-    #[sabi(last_prefix_field)]
     fn path(&self) -> ROption<RStr<'_>>;
+
+    /// What tells the state of that file at the time of mapping from any other file under the path; 0 where there is
+    /// no file.
+    #[sabi(last_prefix_field)]
+    fn stamp(&self) -> u64;
+}
+
+/// A slice of a mapped file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileSlice<'a> {
+    /// The file's path.
+    pub path: &'a str,
+    /// Its state when it was mapped: a writer that opens the path again compares.
+    pub stamp: u64,
+    /// Where in the file the slice starts.
+    pub start: u64,
 }
 
 impl ByteSource for RVec<u8> {
@@ -25,6 +40,10 @@ impl ByteSource for RVec<u8> {
 
     fn path(&self) -> ROption<RStr<'_>> {
         ROption::RNone
+    }
+
+    fn stamp(&self) -> u64 {
+        0
     }
 }
 
@@ -58,10 +77,10 @@ impl Blob {
     }
 
     /// The file these bytes are a mapping of, and where in it they start.
-    pub fn file(&self) -> Option<(&str, u64)> {
+    pub fn file(&self) -> Option<FileSlice<'_>> {
         let source = self.source.as_ref().into_option()?;
         let path = source.path().into_option()?;
-        Some((path.as_str(), self.start))
+        Some(FileSlice { path: path.as_str(), stamp: source.stamp(), start: self.start })
     }
 
     /// Where in its source this slice starts.

@@ -10,9 +10,11 @@ use super::{
 };
 use crate::{
     diagnostics::{Diagnostic, PassError, Severity},
+    infer::Operators,
     ir::*,
     op::{EvalFn, InferFn, Operator},
     options::Value,
+    pass::OpFactsTable,
 };
 use abi_stable::{
     prefix_type::WithMetadata,
@@ -44,6 +46,28 @@ pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, P
         return Err(PassError::new(&error.rec().message).at(error.rec().node).in_function(&error.rec().function));
     }
     Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics })
+}
+
+/// What the record of a linked pass says, by full name, alias, or the part of a name after its last dot.
+pub fn info(name: &str) -> Option<&'static PassSpec> {
+    registrations().find_map(|entry| match entry.item {
+        Item::Pass(spec, _) if is_named(spec, name) => Some(spec),
+        _ => None,
+    })
+}
+
+/// What is known about the linked operators that a function uses, for the length of `body`.
+pub fn with_ops<R>(function: &Function, body: impl FnOnce(&mut dyn Operators) -> R) -> R {
+    let local = Local::new(IRModule::new());
+    let module = IRModule::new();
+    let state = LocalCall { local: &local, module: &module, depth: 0 };
+    let cx = CallCx { host: HOST, data: HostData::new(&state), log_level: 0 };
+    body(&mut OpFactsTable::new(cx, function))
+}
+
+fn is_named(spec: &PassSpec, name: &str) -> bool {
+    let mut names = std::iter::once(&spec.name).chain(spec.aliases);
+    names.any(|full| *full == name || full.rsplit('.').next() == Some(name))
 }
 
 /// How deep passes may run passes.
@@ -105,12 +129,8 @@ impl Local {
     }
 
     fn create(&self, name: &str, options: &Value) -> Result<LocalPass, PassError> {
-        let is_named = |spec: &PassSpec| {
-            let mut names = std::iter::once(&spec.name).chain(spec.aliases);
-            names.any(|full| *full == name || full.rsplit('.').next() == Some(name))
-        };
         let found = registrations().find_map(|entry| match entry.item {
-            Item::Pass(spec, create) if is_named(spec) => Some((spec, create)),
+            Item::Pass(spec, create) if is_named(spec, name) => Some((spec, create)),
             _ => None,
         });
         let (spec, create) = found.ok_or_else(|| PassError::new(format_args!("no pass `{name}` is linked")))?;

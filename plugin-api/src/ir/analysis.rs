@@ -104,7 +104,7 @@ impl Analysis for BlockTree {
         let mut walk = Walk::new(function);
         while let Some(step) = walk.next(function) {
             match step {
-                Step::Enter(block) => {
+                WalkStep::Enter(block) => {
                     tree.parent[block.index()] = open.last().copied();
                     tree.depth[block.index()] = open.len() as u32;
                     for param in function.operands(function.block(block).owner) {
@@ -112,11 +112,11 @@ impl Analysis for BlockTree {
                     }
                     open.push(block);
                 }
-                Step::Binding(id) => tree.block[id.index()] = open.last().copied(),
-                Step::Exit(_) => {
+                WalkStep::Binding(id) => tree.block[id.index()] = open.last().copied(),
+                WalkStep::Exit(_) => {
                     open.pop();
                 }
-                Step::Leave(_) => {}
+                WalkStep::Leave(_) => {}
             }
         }
         tree

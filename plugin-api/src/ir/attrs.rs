@@ -214,7 +214,7 @@ impl<'a> Attrs<'a> {
                 Some(&region) => AttrValue::Graph(region),
                 None => AttrValue::Other(rec.kind),
             },
-            attr_kind::GRAPHS => match f.regions(self.node).get(rec.a as usize..(rec.a + rec.b) as usize) {
+            attr_kind::GRAPHS => match f.regions(self.node).get(rec.a as usize..rec.a as usize + rec.b as usize) {
                 Some(regions) => AttrValue::Graphs(regions),
                 None => AttrValue::Other(rec.kind),
             },

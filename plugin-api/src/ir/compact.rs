@@ -40,11 +40,11 @@ impl Renumber {
         let mut walk = Walk::new(f);
         while let Some(step) = walk.next(f) {
             match step {
-                Step::Binding(id) => out.add(f, id),
-                Step::Exit(block) => {
+                WalkStep::Binding(id) => out.add(f, id),
+                WalkStep::Exit(block) => {
                     out.add(f, f.result(block));
                 }
-                Step::Enter(_) | Step::Leave(_) => {}
+                WalkStep::Enter(_) | WalkStep::Leave(_) => {}
             }
         }
         out

@@ -41,6 +41,19 @@ impl InternTable {
         self.len += 1;
     }
 
+    /// Whether look-ups end and give ids for which `is_id` holds only.
+    pub(super) fn is_sound(&self, is_id: impl Fn(u32) -> bool) -> bool {
+        let slots = self.slots.as_slice();
+        let (mut n_free, mut n_bad) = (0, 0);
+        for &slot in slots {
+            match slot {
+                0 => n_free += 1,
+                id => n_bad += usize::from(!is_id(id - 1)),
+            }
+        }
+        slots.is_empty() || (slots.len().is_power_of_two() && n_free > 0 && n_bad == 0)
+    }
+
     fn place(&mut self, hash: u64, slot: u32) {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;

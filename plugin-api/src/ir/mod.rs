@@ -13,6 +13,7 @@ mod node;
 mod opset;
 mod tensor;
 mod types;
+mod verify;
 mod view;
 mod visit;
 mod walk;
@@ -32,6 +33,7 @@ pub use node::{
 pub use opset::{is_same_domain, normal_domain};
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, ElemType, Type, TypeRec, type_kind};
+pub use verify::{Fault, FaultCode, verify, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
 pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};
-pub use walk::{Step, Walk};
+pub use walk::{Walk, WalkStep};

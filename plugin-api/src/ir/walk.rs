@@ -4,7 +4,7 @@ use super::*;
 
 /// A step of a [`Walk`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum WalkStep {
     /// A block begins.
     Enter(BlockId),
     /// A binding of the innermost open block. The blocks of functions that belong to it follow.
@@ -41,20 +41,20 @@ impl Walk {
     }
 
     /// The next step.
-    pub fn next(&mut self, function: &Function) -> Option<Step> {
+    pub fn next(&mut self, function: &Function) -> Option<WalkStep> {
         match self.pending.pop()? {
-            Pending::Leave(binding) => Some(Step::Leave(binding)),
+            Pending::Leave(binding) => Some(WalkStep::Leave(binding)),
             Pending::Enter(block) => {
                 self.pending.push(Pending::Block { block, at: 0 });
-                Some(Step::Enter(block))
+                Some(WalkStep::Enter(block))
             }
             Pending::Block { block, at } => {
                 let Some(&binding) = function.bindings(block).get(at) else {
-                    return Some(Step::Exit(block));
+                    return Some(WalkStep::Exit(block));
                 };
                 self.pending.push(Pending::Block { block, at: at + 1 });
                 self.push_nested(function, binding);
-                Some(Step::Binding(binding))
+                Some(WalkStep::Binding(binding))
             }
         }
     }
@@ -93,7 +93,7 @@ impl Function {
         let mut walk = Walk::new(self);
         std::iter::from_fn(move || {
             loop {
-                if let Step::Binding(id) = walk.next(self)? {
+                if let WalkStep::Binding(id) = walk.next(self)? {
                     return Some(id);
                 }
             }
@@ -107,14 +107,14 @@ impl Function {
         let mut walk = Walk::new(self);
         while let Some(step) = walk.next(self) {
             match step {
-                Step::Enter(_) | Step::Leave(_) => {}
-                Step::Binding(id) if self.kind(id) == kind::FUNCTION => {}
-                Step::Binding(id) => {
+                WalkStep::Enter(_) | WalkStep::Leave(_) => {}
+                WalkStep::Binding(id) if self.kind(id) == kind::FUNCTION => {}
+                WalkStep::Binding(id) => {
                     for operand in self.operands(id) {
                         counts[operand.index()] += 1;
                     }
                 }
-                Step::Exit(block) => {
+                WalkStep::Exit(block) => {
                     for result in self.results(block) {
                         counts[result.index()] += 1;
                     }

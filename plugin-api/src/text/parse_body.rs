@@ -191,8 +191,7 @@ impl<'s> Parser<'s> {
             return Err(self.expected("a parameter, `%name`"));
         };
         let ty = if self.eat(b':') { self.ty()? } else { TypeId::UNKNOWN };
-        let node = self.function.add_raw(kind::VAR, 0, 0, &[], None);
-        self.function.set_type(node, ty);
+        let node = self.function.add_var("", ty);
         if self.eat(b'=') {
             let value = self.tensor()?;
             self.function.set_default_value(node, value);

@@ -36,28 +36,28 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
     let live = liveness(f, &steps, &has_effects);
     let dead = |id: NodeId| !live[id.index()] && !has_effects[id.index()];
     let blocks: Vec<BlockId> =
-        steps.iter().filter_map(|step| if let Step::Exit(b) = step { Some(*b) } else { None }).collect();
+        steps.iter().filter_map(|step| if let WalkStep::Exit(b) = step { Some(*b) } else { None }).collect();
     for block in blocks {
         edit.retain(block, |_, id| if dead(id) { Retain::Drop } else { Retain::Keep });
     }
 }
 
-fn program(f: &Function) -> Vec<Step> {
+fn program(f: &Function) -> Vec<WalkStep> {
     let mut walk = Walk::new(f);
     std::iter::from_fn(|| walk.next(f)).collect()
 }
 
 /// By node: whether executing it, or anything nested in it, can be noticed.
-fn effects(f: &Function, steps: &[Step], ops: &dyn Operators) -> Vec<bool> {
+fn effects(f: &Function, steps: &[WalkStep], ops: &dyn Operators) -> Vec<bool> {
     let mut has_effects = vec![false; f.n_nodes()];
     // One entry for each open block: whether it holds an effect.
     let mut open: Vec<bool> = Vec::new();
     let mut nested = false;
     for &step in steps {
         match step {
-            Step::Enter(_) => open.push(false),
-            Step::Exit(_) => nested |= open.pop().unwrap_or(false),
-            Step::Binding(id) => {
+            WalkStep::Enter(_) => open.push(false),
+            WalkStep::Exit(_) => nested |= open.pop().unwrap_or(false),
+            WalkStep::Binding(id) => {
                 nested = false;
                 let own = match f.expr(id) {
                     Expr::Call(call) => match call.op() {
@@ -71,7 +71,7 @@ fn effects(f: &Function, steps: &[Step], ops: &dyn Operators) -> Vec<bool> {
                 mark(&mut has_effects, &mut open, id, own);
             }
             // A function that is only a value does nothing until it is called.
-            Step::Leave(id) => {
+            WalkStep::Leave(id) => {
                 let nested = std::mem::take(&mut nested) && f.kind(id) != kind::FUNCTION;
                 mark(&mut has_effects, &mut open, id, nested);
             }
@@ -90,7 +90,7 @@ fn mark(has_effects: &mut [bool], open: &mut [bool], id: NodeId, effect: bool) {
 }
 
 /// By node: whether its value is needed. Backwards, so that all uses of a binding are seen before it.
-fn liveness(f: &Function, steps: &[Step], has_effects: &[bool]) -> Vec<bool> {
+fn liveness(f: &Function, steps: &[WalkStep], has_effects: &[bool]) -> Vec<bool> {
     let mut live = vec![false; f.n_nodes()];
     let need_results = |block: BlockId, live: &mut Vec<bool>| {
         for result in f.results(block) {
@@ -101,7 +101,7 @@ fn liveness(f: &Function, steps: &[Step], has_effects: &[bool]) -> Vec<bool> {
     need_results(f.body(), &mut live);
     for &step in steps.iter().rev() {
         match step {
-            Step::Leave(id) if live[id.index()] || has_effects[id.index()] => {
+            WalkStep::Leave(id) if live[id.index()] || has_effects[id.index()] => {
                 if f.kind(id) == kind::FUNCTION {
                     need_results(f.block_of(id), &mut live);
                 }
@@ -109,7 +109,7 @@ fn liveness(f: &Function, steps: &[Step], has_effects: &[bool]) -> Vec<bool> {
                     need_results(f.block_of(region), &mut live);
                 }
             }
-            Step::Binding(id) if f.kind(id) != kind::FUNCTION && (live[id.index()] || has_effects[id.index()]) => {
+            WalkStep::Binding(id) if f.kind(id) != kind::FUNCTION && (live[id.index()] || has_effects[id.index()]) => {
                 for operand in f.operands(id) {
                     live[operand.index()] = true;
                 }

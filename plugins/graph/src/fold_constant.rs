@@ -242,7 +242,7 @@ fn free_names(cx: &mut RebuildCx<'_>, block: BlockId) {
     let mut walk = Walk::block(block);
     let mut inner: Vec<NodeId> = Vec::new();
     while let Some(step) = walk.next(f) {
-        if let Step::Binding(id) = step {
+        if let WalkStep::Binding(id) = step {
             inner.push(id);
         }
     }
@@ -272,12 +272,12 @@ impl ProjectedOnly {
         let mut walk = Walk::new(f);
         while let Some(step) = walk.next(f) {
             match step {
-                Step::Binding(id) if !matches!(f.kind(id), kind::TUPLE_GET_ITEM | kind::FUNCTION) => {
+                WalkStep::Binding(id) if !matches!(f.kind(id), kind::TUPLE_GET_ITEM | kind::FUNCTION) => {
                     for operand in f.operands(id) {
                         other_uses[operand.index()] = true;
                     }
                 }
-                Step::Exit(block) => {
+                WalkStep::Exit(block) => {
                     for result in f.results(block) {
                         other_uses[result.index()] = true;
                     }

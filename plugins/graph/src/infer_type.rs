@@ -26,7 +26,9 @@ use relais_plugin_api::{
 )]
 pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let mut ops = cx.ops(edit.function());
-    infer(edit, &mut ops, &mut |node, message| cx.error("T001", node, message));
+    infer(edit, &mut ops, &mut |node, message| {
+        cx.diagnostic(Diagnostic::error(message).code("T001").at(node));
+    });
     Ok(())
 }
 

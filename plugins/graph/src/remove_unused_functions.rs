@@ -31,7 +31,8 @@ pub fn remove_unused_functions(
 ) -> Result<(), PassError> {
     for name in &options.entry_functions {
         if module.global(name).is_none() {
-            return Err(PassError::new("G001", format!("the module has no function `@{name}`"))
+            return Err(PassError::new(format_args!("the module has no function `@{name}`"))
+                .code("G001")
                 .help("name functions of the module in `entry_functions`"));
         }
     }

@@ -24,7 +24,11 @@ pub(in crate::ir) struct Parts<'a> {
 impl Function {
     /// A node of any kind, also of one that this version of the library does not know. The last `n_regions` operands
     /// are functions that belong to the node; `None` is for kinds that never have any.
+    ///
+    /// # Panics
+    /// When the kind has no operands.
     pub fn add_raw(&mut self, kind: u8, flags: u8, aux: u16, operands: &[NodeId], n_regions: Option<u32>) -> NodeId {
+        assert!(!is_leaf(kind), "a node of kind {kind} has no operands");
         let (a, b) = self.push_operands(n_regions, operands);
         let extra = if n_regions.is_some() { flag::EXTRA } else { 0 };
         self.push_node(NodeRec { kind, flags: flags & !flag::EXTRA | extra, aux, a, b, c: 0 })

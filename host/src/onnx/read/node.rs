@@ -1,0 +1,317 @@
+//! `NodeProto`: from the fields of a node to a call, a conditional or a constant.
+
+use super::{
+    Cx,
+    attr::{AttrRead, read_attribute},
+    metadata_props,
+    scope::Scope,
+    tensor::TensorRead,
+};
+use crate::{
+    ir::{Attr, AttrData, ConstForm, ElemType, Function, NodeId, Span, Tensor, attr_flag, normal_domain},
+    onnx::{
+        error::{Fault, OnnxError, Result},
+        meta,
+        schema::node,
+        wire::{Part, Scan},
+    },
+};
+use std::collections::BTreeSet;
+
+/// A node whose graphs are still to be read.
+pub(super) struct Pending<'a> {
+    part: Part,
+    op_type: &'a str,
+    domain: Option<&'a str>,
+    overload: Option<&'a str>,
+    inputs: Vec<NodeId>,
+    pub outputs: Vec<&'a str>,
+    attrs: Vec<Attr>,
+    metadata: Vec<Attr>,
+    /// How the tensor of the only attribute stood in the file.
+    tensor: Option<TensorRead<'a>>,
+    has_implicit: bool,
+    /// The parts of each graph, in reverse order.
+    pub graphs: Vec<Vec<Part>>,
+    /// The functions of the graphs read so far.
+    pub regions: Vec<NodeId>,
+}
+
+impl Pending<'_> {
+    /// Where the node starts.
+    pub fn at(&self) -> u64 {
+        self.part.at
+    }
+
+    /// What errors call the node.
+    pub fn place(&self) -> String {
+        describe(self.op_type, &self.outputs, &self.metadata)
+    }
+}
+
+fn describe(op_type: &str, outputs: &[&str], metadata: &[Attr]) -> String {
+    let name = metadata.iter().find(|attr| attr.name == meta::NAME);
+    let name = match name.map(|attr| &attr.value) {
+        Some(AttrData::String(name)) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
+        _ => outputs.first().copied().unwrap_or_default().to_owned(),
+    };
+    format!("node `{name}` ({op_type})")
+}
+
+/// Reads the `NodeProto` at `part`, its graphs excepted.
+pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>, part: Part) -> Result<Pending<'a>> {
+    let mut pending = Pending {
+        part,
+        op_type: "",
+        domain: None,
+        overload: None,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        attrs: Vec::new(),
+        metadata: Vec::new(),
+        tensor: None,
+        has_implicit: false,
+        graphs: Vec::new(),
+        regions: Vec::new(),
+    };
+    let mut attributes = Vec::new();
+    let mut inputs = Vec::new();
+    let mut props = Vec::new();
+    let mut extra = Vec::new();
+    let mut name: Option<&[u8]> = None;
+    let mut doc: Option<&[u8]> = None;
+    let mut scan = Scan::part(cx.bytes, part);
+    while let Some(field) = scan.field()? {
+        match field.number {
+            node::INPUT => inputs.push((field.str()?, field.at)),
+            node::OUTPUT => pending.outputs.push(field.str()?),
+            node::NAME => name = Some(field.bytes()?),
+            node::OP_TYPE => pending.op_type = field.str()?,
+            node::ATTRIBUTE => attributes.push(field.part()?),
+            node::DOC_STRING => doc = Some(field.bytes()?),
+            node::DOMAIN => pending.domain = Some(field.str()?),
+            node::OVERLOAD => pending.overload = Some(field.str()?),
+            node::METADATA_PROPS => props.push(field),
+            _ => extra.extend_from_slice(field.raw),
+        }
+    }
+    let strings = [(meta::NAME, name), (meta::DOC, doc)];
+    let strings = strings.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    pending.metadata.extend(strings.map(|(key, value)| Attr::meta(key, AttrData::String(value.to_vec()))));
+    pending.metadata.extend(metadata_props(&props, &mut extra)?);
+    if !extra.is_empty() {
+        pending.metadata.push(Attr::meta(meta::EXTRA, AttrData::Raw(extra)));
+    }
+    if pending.op_type.is_empty() {
+        return Err(OnnxError::at(part.at, Fault::Missing("operator type")).within(|| pending.place()));
+    }
+    for (input, at) in inputs {
+        let value = if input.is_empty() { Some(NodeId::ABSENT) } else { scope.get(input) };
+        let undefined = || OnnxError::at(at, Fault::UndefinedName(input.into())).within(|| pending.place());
+        pending.inputs.push(value.ok_or_else(undefined)?);
+    }
+    read_attributes(cx, f, &mut pending, &attributes)?;
+    Ok(pending)
+}
+
+fn read_attributes<'a>(cx: &mut Cx<'a>, f: &mut Function, pending: &mut Pending<'a>, parts: &[Part]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    let mut implicit = Vec::new();
+    for &part in parts {
+        let read = read_attribute(cx, f, part).map_err(|error| error.within(|| pending.place()))?;
+        if !seen.insert(read.name) {
+            let fault = Fault::DuplicateAttribute(read.name.into());
+            return Err(OnnxError::at(part.at, fault).within(|| pending.place()));
+        }
+        let first = pending.graphs.len() as u32;
+        let value = match read.value {
+            AttrRead::Data(value) => value,
+            AttrRead::Graph(parts) => {
+                pending.graphs.push(parts);
+                AttrData::Graph(first)
+            }
+            AttrRead::Graphs(parts) => {
+                let count = parts.len() as u32;
+                pending.graphs.extend(parts.into_iter().map(|part| vec![part]));
+                AttrData::Graphs { first, count }
+            }
+        };
+        pending.attrs.push(Attr { name: read.name.to_owned().into(), value, flags: read.flags });
+        pending.metadata.extend(read.metadata);
+        pending.tensor = read.tensor;
+        if read.is_implicit {
+            implicit.push(read.name.as_bytes().to_vec());
+        }
+    }
+    pending.has_implicit = !implicit.is_empty();
+    if pending.has_implicit {
+        pending.metadata.push(Attr::meta(meta::IMPLICIT, AttrData::Strings(implicit)));
+    }
+    // Graphs are taken from the end, the first one first.
+    pending.graphs.reverse();
+    Ok(())
+}
+
+/// Where a node was read from; nothing for what is too long to be said.
+pub(super) fn span(part: Part) -> Option<Span> {
+    Some(Span { offset: part.at, len: u32::try_from(part.len).ok()?, source: 1 })
+}
+
+/// Makes the node, now that its graphs are read. Returns the node and the value of each output that has a name.
+pub(super) fn finish_node<'a>(
+    cx: &Cx<'a>,
+    f: &mut Function,
+    mut pending: Pending<'a>,
+) -> Result<(NodeId, Vec<(&'a str, NodeId)>)> {
+    let outputs = std::mem::take(&mut pending.outputs);
+    let n_results = match outputs[..] {
+        [] => None,
+        [name] if !name.is_empty() => None,
+        _ => match u16::try_from(outputs.len()) {
+            Ok(count) => Some(count),
+            Err(_) => {
+                let place = describe(pending.op_type, &outputs, &pending.metadata);
+                let fault = Fault::TooManyOutputs(outputs.len());
+                return Err(OnnxError::at(pending.part.at, fault).within(|| place));
+            }
+        },
+    };
+    if outputs.is_empty() {
+        pending.metadata.push(Attr::meta(meta::N_OUTPUTS, 0));
+    }
+    let part = pending.part;
+    let node = if let Some(node) = as_constant(f, &mut pending, &outputs) {
+        node
+    } else if is_if(&pending) {
+        make_if(f, &mut pending, n_results)
+    } else {
+        make_call(cx, f, &mut pending, n_results)
+    };
+    let attrs: Vec<Attr> = pending.attrs.into_iter().chain(pending.metadata).collect();
+    if !attrs.is_empty() {
+        f.set_attrs(node, &attrs);
+    }
+    if let Some(span) = span(part) {
+        f.set_span(node, span);
+    }
+    let mut named = Vec::new();
+    if n_results.is_none() {
+        named.extend(outputs.first().map(|&name| (name, node)));
+    } else {
+        for (index, &name) in outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            named.push((name, f.add_tuple_get_item(node, index as u16)));
+        }
+    }
+    for &(name, value) in &named {
+        f.set_name(value, name);
+    }
+    Ok((node, named))
+}
+
+/// Keeps a domain and an overload that the operator's own do not say.
+fn keep_spelling(pending: &mut Pending<'_>, domain: &str, overload: &str) {
+    if let Some(written) = pending.domain.filter(|&written| written != domain || written.is_empty()) {
+        pending.metadata.push(Attr::meta(meta::DOMAIN, written));
+    }
+    if let Some(written) = pending.overload.filter(|&written| written != overload || written.is_empty()) {
+        pending.metadata.push(Attr::meta(meta::OVERLOAD, written));
+    }
+}
+
+fn is_plain_operator(pending: &Pending<'_>, name: &str) -> bool {
+    pending.op_type == name
+        && pending.domain.is_none_or(|domain| normal_domain(domain).is_empty())
+        && pending.overload.is_none_or(str::is_empty)
+}
+
+fn is_if(pending: &Pending<'_>) -> bool {
+    let branch = |name: &str| {
+        let is_it = |attr: &&Attr| attr.name == name && attr.flags & attr_flag::UNTYPED == 0;
+        pending.attrs.iter().find(is_it).is_some_and(|attr| matches!(attr.value, AttrData::Graph(_)))
+    };
+    is_plain_operator(pending, "If")
+        && matches!(pending.inputs[..], [cond] if !cond.is_absent())
+        && pending.regions.len() == 2
+        && branch("then_branch")
+        && branch("else_branch")
+}
+
+fn make_if(f: &mut Function, pending: &mut Pending<'_>, n_results: Option<u16>) -> NodeId {
+    let order: Vec<Vec<u8>> = pending.attrs.iter().map(|attr| attr.name.as_bytes().to_vec()).collect();
+    if !order.starts_with(&[b"then_branch".to_vec(), b"else_branch".to_vec()]) {
+        pending.metadata.push(Attr::meta(meta::ATTRIBUTE_ORDER, AttrData::Strings(order)));
+    }
+    let mut branches = [NodeId::ABSENT; 2];
+    pending.attrs.retain(|attr| {
+        let AttrData::Graph(region) = attr.value else { return true };
+        branches[usize::from(attr.name == "else_branch")] = pending.regions[region as usize];
+        false
+    });
+    keep_spelling(pending, "", "");
+    f.add_if(pending.inputs[0], branches[0], branches[1], n_results)
+}
+
+fn make_call(cx: &Cx<'_>, f: &mut Function, pending: &mut Pending<'_>, n_results: Option<u16>) -> NodeId {
+    let (domain, overload) = (pending.domain.unwrap_or(""), pending.overload.unwrap_or(""));
+    let callee = match cx.functions.get(&(normal_domain(domain), pending.op_type, overload)) {
+        Some(global) => {
+            keep_spelling(pending, normal_domain(domain), overload);
+            f.add_global_var(global)
+        }
+        None => {
+            keep_spelling(pending, domain, overload);
+            let op = f.add_op(domain, pending.op_type, overload, 0);
+            f.op(op).node
+        }
+    };
+    f.add_call_with(callee, &pending.inputs, &pending.regions, n_results)
+}
+
+/// The form and the tensor of a `Constant` node.
+fn constant(attr: &Attr) -> Option<(ConstForm, Tensor)> {
+    let strings =
+        |dims: &[u64], strings: &[Vec<u8>]| Tensor::from_strings(dims, strings.iter().map(Vec::as_slice)).ok();
+    let scalar = |elem, bytes: &[u8]| Tensor::dense(elem, &[], bytes.to_vec()).ok();
+    Some(match (&*attr.name, &attr.value) {
+        ("value", AttrData::Tensor(tensor)) => (ConstForm::VALUE, tensor.clone()),
+        ("value_float", AttrData::Float(value)) => {
+            (ConstForm::VALUE_FLOAT, scalar(ElemType::FLOAT, &value.to_le_bytes())?)
+        }
+        ("value_int", AttrData::Int(value)) => (ConstForm::VALUE_INT, scalar(ElemType::INT64, &value.to_le_bytes())?),
+        ("value_floats", AttrData::Floats(values)) => {
+            (ConstForm::VALUE_FLOATS, Tensor::from_f32(&[values.len() as u64], values))
+        }
+        ("value_ints", AttrData::Ints(values)) => {
+            (ConstForm::VALUE_INTS, Tensor::from_i64(&[values.len() as u64], values))
+        }
+        ("value_string", AttrData::String(value)) => {
+            (ConstForm::VALUE_STRING, strings(&[], std::slice::from_ref(value))?)
+        }
+        ("value_strings", AttrData::Strings(values)) => {
+            (ConstForm::VALUE_STRINGS, strings(&[values.len() as u64], values)?)
+        }
+        _ => return None,
+    })
+}
+
+/// The node as a constant, if it is a `Constant` in one of the known forms.
+fn as_constant(f: &mut Function, pending: &mut Pending<'_>, outputs: &[&str]) -> Option<NodeId> {
+    let is_constant = is_plain_operator(pending, "Constant") && pending.inputs.is_empty() && !pending.has_implicit;
+    if !is_constant || !matches!(outputs, [name] if !name.is_empty()) {
+        return None;
+    }
+    let [attr] = &pending.attrs[..] else { return None };
+    let (form, tensor) = constant(attr)?;
+    if attr.flags & attr_flag::UNTYPED != 0 {
+        pending.metadata.push(Attr::meta(meta::UNTYPED, 1));
+    }
+    if let Some(read) = pending.tensor.take() {
+        // The tensor is the node itself here: what is said about it needs no attribute's name.
+        let about_tensor = [meta::TENSOR_FIELD, meta::TENSOR_EXTRA, meta::EXTERNAL_DATA];
+        pending.metadata.retain(|attr| !about_tensor.iter().any(|key| *attr.name == meta::about(key, "value")));
+        pending.metadata.extend(read.metadata(None));
+    }
+    pending.attrs.clear();
+    keep_spelling(pending, "", "");
+    Some(f.add_constant(tensor, form))
+}

@@ -1,0 +1,387 @@
+//! Writing: what no pass touched goes out byte for byte as it came in.
+//!
+//! The output is planned as a list of pieces (ranges of the source, bytes made here, tensors by reference), so that
+//! sizes are known before the first byte is written and no weight is held in memory. Files are written under a
+//! temporary name in the output's folder and renamed when they are complete: a run that ends early leaves the old
+//! file as it was, also when output and input are one file. Nothing is flushed to the disk with `fsync`: a rename
+//! guards against a run that fails, not against a power cut.
+
+mod data;
+mod graph;
+mod merge;
+mod names;
+mod node;
+mod plan;
+mod steps;
+mod tensor;
+
+use super::{
+    error::{Fault, OnnxError, Result},
+    meta,
+    read::Form,
+    schema::{entry, model},
+    wire::{Part, Scan, put_bytes, put_int},
+};
+use crate::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr};
+use data::{MAX_MODEL, Placement};
+use graph::encoded_imports;
+use merge::{Content, Item, Sections};
+use names::Names;
+use plan::Plan;
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+};
+use steps::{FunctionKey, Scene, Step, Writer};
+
+/// The version of the format that a model gets which has none: the first with all of today's types.
+const DEFAULT_IR_VERSION: i64 = 10;
+
+/// Where the elements of tensors go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ExternalData {
+    /// Tensors stay where they were, and those of at least `threshold` bytes move to a data file when the model
+    /// would come near protobuf's 2 GiB.
+    Auto {
+        /// Bytes from which a tensor moves.
+        threshold: u64,
+    },
+    /// Everything in the model itself.
+    Inline,
+    /// Initializers of at least `min_bytes` bytes in a data file.
+    External {
+        /// Bytes from which a tensor moves.
+        min_bytes: u64,
+    },
+}
+
+impl Default for ExternalData {
+    fn default() -> Self {
+        Self::Auto { threshold: 1024 }
+    }
+}
+
+/// How to write a model.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// Where the elements of tensors go.
+    pub external_data: ExternalData,
+}
+
+impl WriteOptions {
+    /// With another place for the elements of tensors.
+    pub fn with_external_data(self, external_data: ExternalData) -> Self {
+        Self { external_data }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WriteReport {
+    /// Bytes of the model file.
+    pub model_bytes: u64,
+    /// Of those, bytes that are the source's.
+    pub source_bytes: u64,
+    /// Nodes that were copied.
+    pub n_untouched: usize,
+    /// Nodes that were encoded anew.
+    pub n_encoded: usize,
+    /// Data files that were written, and their bytes.
+    pub data_files: Vec<(PathBuf, u64)>,
+    /// Data files of the source that the output goes on using.
+    pub shared_files: Vec<PathBuf>,
+}
+
+/// Writes a model to a file; with external data, beside a file `OUT.data`.
+///
+/// Tensors that stood in a data file stay there when the output finds that file under the same name: the output
+/// stands in the input's folder, or the data file is copied along, which happens when at least nine tenths of it are
+/// still in use and the output's folder has no other file of that name. Otherwise they go to a new data file.
+///
+/// # Errors
+/// When ONNX cannot express the module or a file cannot be written. No file is changed then.
+pub fn write(module: &IRModule, path: impl AsRef<Path>, options: &WriteOptions) -> Result<WriteReport> {
+    let path = path.as_ref();
+    let name = path.to_string_lossy();
+    write_files(module, path, options).map_err(|error| error.in_file(&name))
+}
+
+/// Writes a model with all its weights to `out`.
+///
+/// # Errors
+/// When ONNX cannot express the module, or `out` fails.
+pub fn write_to(module: &IRModule, out: &mut impl Write) -> Result<WriteReport> {
+    let writer = plan(module, Placement::inline())?;
+    writer.plan.write_to(out).map_err(|cause| OnnxError::io("", cause))?;
+    Ok(report(&writer))
+}
+
+fn report(writer: &Writer<'_>) -> WriteReport {
+    WriteReport {
+        model_bytes: writer.plan.size(),
+        source_bytes: writer.plan.from_source(),
+        n_untouched: writer.n_untouched,
+        n_encoded: writer.n_encoded,
+        data_files: Vec::new(),
+        shared_files: writer.placement.shared.clone(),
+    }
+}
+
+fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result<WriteReport> {
+    // Through a link, the file behind it is written.
+    let resolved = if path.is_symlink() { path.canonicalize().ok() } else { None };
+    let path = resolved.as_deref().unwrap_or(path);
+    let writer = plan(module, Placement::new(module, options.external_data, path))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut report = report(&writer);
+    let mut files = Vec::new();
+    for takeover in &writer.placement.takeovers {
+        let mut plan = Plan::new(Blob::default());
+        plan.blob(&takeover.bytes);
+        files.push((takeover.target.clone(), plan));
+    }
+    let mut pending = Vec::new();
+    for (target, plan) in &files {
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder).map_err(|cause| OnnxError::io(folder, cause))?;
+        }
+        pending.push(Temporary::write(target, plan)?);
+        report.data_files.push((target.clone(), plan.size()));
+    }
+    if writer.placement.data.size() > 0 {
+        let target = folder.join(&writer.placement.location);
+        pending.push(Temporary::write(&target, &writer.placement.data)?);
+        report.data_files.push((target, writer.placement.data.size()));
+    }
+    if path.exists() && !path.is_file() {
+        // A pipe or a device: nothing that could be renamed.
+        let mut out = File::create(path).map_err(|cause| OnnxError::io(path, cause))?;
+        writer.plan.write_to(&mut out).map_err(|cause| OnnxError::io(path, cause))?;
+    } else {
+        pending.push(Temporary::write(path, &writer.plan)?);
+    }
+    // The model is the last: it never names a data file that is not there.
+    for temporary in pending {
+        temporary.rename()?;
+    }
+    Ok(report)
+}
+
+/// A file under a temporary name, which goes when it is not renamed.
+struct Temporary {
+    path: PathBuf,
+    target: PathBuf,
+    is_renamed: bool,
+}
+
+impl Temporary {
+    fn write(target: &Path, plan: &Plan) -> Result<Self> {
+        let name = target.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
+        let process = std::process::id();
+        for number in 0.. {
+            let path = target.with_file_name(format!(".{name}.{process}.{number}.tmp"));
+            let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 1000 => continue,
+                Err(cause) => return Err(OnnxError::io(target, cause)),
+            };
+            let temporary = Self { path, target: target.to_owned(), is_renamed: false };
+            plan.write_to_file(&mut file).map_err(|cause| OnnxError::io(target, cause))?;
+            return Ok(temporary);
+        }
+        unreachable!("the last number ends the loop")
+    }
+
+    fn rename(mut self) -> Result<()> {
+        fs::rename(&self.path, &self.target).map_err(|cause| OnnxError::io(&self.target, cause))?;
+        self.is_renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            // Nothing more can be done about a file that does not go.
+            drop(fs::remove_file(&self.path));
+        }
+    }
+}
+
+/// Domain, name and overload of a model-local function.
+fn function_key(global: &str, f: &Function) -> FunctionKey {
+    let attrs = f.attrs(f.root());
+    let text = |key| match attrs.meta(key) {
+        Some(AttrValue::String(text)) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    };
+    let (domain, rest) = global.split_once("::").unwrap_or(("local", global));
+    let (name, overload) = rest.split_once(':').unwrap_or((rest, ""));
+    FunctionKey {
+        domain: text(meta::DOMAIN).unwrap_or_else(|| domain.into()),
+        name: text(meta::FUNCTION_NAME).unwrap_or_else(|| name.into()),
+        overload: text(meta::OVERLOAD).unwrap_or_else(|| overload.into()),
+    }
+}
+
+/// The model that a module was read from, if it was one.
+fn source_of(module: &IRModule) -> &[u8] {
+    let Some(source) = module.sources.first() else { return &[] };
+    let mut has_graph = false;
+    let mut scan = Scan::new(&source.bytes, 0);
+    loop {
+        match scan.field() {
+            Ok(Some(field)) => has_graph |= field.number == model::GRAPH && field.part().is_ok(),
+            Ok(None) if has_graph => return &source.bytes,
+            _ => return &[],
+        }
+    }
+}
+
+fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
+    let main = module.main().ok_or_else(|| OnnxError::new(Fault::NoMain))?;
+    let source = source_of(module);
+    let blob = module.sources.first().map(|source| source.bytes.clone()).unwrap_or_default();
+    let mut functions = BTreeMap::new();
+    let mut globals = vec![MAIN];
+    let mut scenes = vec![Scene { f: main, names: Names::new(main)?, form: Form::Graph }];
+    for global in module.globals() {
+        let Some(f) = global.function() else {
+            let error = OnnxError::new(Fault::NotExpressible("a loop program"));
+            return Err(error.within(|| format!("function `{}`", global.name)));
+        };
+        if global.name == MAIN {
+            continue;
+        }
+        functions.insert(global.name.as_str(), function_key(&global.name, f));
+        globals.push(&global.name);
+        let names = Names::new(f).map_err(|error| error.within(|| format!("function `{}`", global.name)))?;
+        scenes.push(Scene { f, names, form: Form::Function });
+    }
+    let is_onnx = main.attrs(main.root()).meta(meta::OUTPUT_NAMES).is_some();
+    let stated = module.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int);
+    let ir_version = stated.unwrap_or(if is_onnx { 0 } else { DEFAULT_IR_VERSION });
+    let mut writer = Writer {
+        module,
+        source,
+        ir_version,
+        scenes,
+        globals,
+        current: 0,
+        functions,
+        placement,
+        plan: Plan::new(blob),
+        n_untouched: 0,
+        n_encoded: 0,
+    };
+    let steps = writer.model_steps()?;
+    writer.run(steps)?;
+    if writer.plan.size() > MAX_MODEL {
+        return Err(OnnxError::new(Fault::TooLarge(writer.plan.size())));
+    }
+    Ok(writer)
+}
+
+/// One module attribute as a field of the model.
+fn model_field(attr: &ModuleAttr) -> Option<(u32, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let scalar = |name: &str| {
+        Some(match name {
+            meta::IR_VERSION => model::IR_VERSION,
+            meta::PRODUCER_NAME => model::PRODUCER_NAME,
+            meta::PRODUCER_VERSION => model::PRODUCER_VERSION,
+            meta::MODEL_DOMAIN => model::DOMAIN,
+            meta::MODEL_VERSION => model::MODEL_VERSION,
+            meta::DOC_STRING => model::DOC_STRING,
+            _ => return None,
+        })
+    };
+    if let Some(number) = scalar(&attr.name) {
+        match (attr.as_int(), attr.as_bytes()) {
+            (Some(value), _) => put_int(&mut bytes, number, value),
+            (_, Some(value)) => put_bytes(&mut bytes, number, value),
+            _ => return None,
+        }
+        return Some((number, bytes));
+    }
+    let (key, name) = attr.name.as_str().split_once(':')?;
+    match key {
+        meta::MODEL_METADATA => {
+            let mut pair = Vec::new();
+            put_bytes(&mut pair, entry::KEY, name.as_bytes());
+            put_bytes(&mut pair, entry::VALUE, attr.as_bytes()?);
+            put_bytes(&mut bytes, model::METADATA_PROPS, &pair);
+            Some((model::METADATA_PROPS, bytes))
+        }
+        meta::FIELD => Some((name.parse().ok()?, attr.as_bytes()?.to_vec())),
+        _ => None,
+    }
+}
+
+const ONCE: [u32; 6] = [
+    model::IR_VERSION,
+    model::PRODUCER_NAME,
+    model::PRODUCER_VERSION,
+    model::DOMAIN,
+    model::MODEL_VERSION,
+    model::DOC_STRING,
+];
+
+impl Writer<'_> {
+    /// The global name of a scene's function.
+    fn global_of(&self, scene: usize) -> &str {
+        self.globals[scene]
+    }
+
+    fn model_steps(&mut self) -> Result<Vec<Step>> {
+        let mut sections = Sections::default();
+        for attr in &self.module.attrs {
+            match model_field(attr) {
+                Some((number, bytes)) if ONCE.contains(&number) => sections.add_one(number, bytes),
+                Some((number, bytes)) => sections.add(number, Item::field(bytes)),
+                None => {}
+            }
+        }
+        if self.source.is_empty() && self.module.attr(meta::IR_VERSION).is_none() && self.ir_version != 0 {
+            let mut bytes = Vec::new();
+            put_int(&mut bytes, model::IR_VERSION, self.ir_version);
+            sections.add_one(model::IR_VERSION, bytes);
+        }
+        let mut graphs = Vec::new();
+        let mut scan = Scan::new(self.source, 0);
+        while let Some(field) = scan.field()? {
+            if field.number == model::GRAPH {
+                graphs.push(field.part()?);
+            }
+        }
+        let main = self.scenes[0].f;
+        let lists = self.graph_steps(0, main.root(), &graphs)?;
+        for (index, list) in lists.into_iter().enumerate() {
+            let content = std::iter::once(Step::Use(0)).chain(list).collect();
+            sections.add(model::GRAPH, Item { content: Content::Message(content), at: graphs.get(index).copied() });
+        }
+        for import in encoded_imports(main) {
+            let mut bytes = Vec::new();
+            put_bytes(&mut bytes, model::OPSET_IMPORT, &import);
+            sections.add(model::OPSET_IMPORT, Item::field(bytes));
+        }
+        for scene in 1..self.scenes.len() {
+            let f = self.scenes[scene].f;
+            let span = f.span(f.root()).filter(|span| span.source == 1);
+            let at = span.map(|span| Part { at: span.offset, len: span.len.into() });
+            let segments: Vec<Part> = at.into_iter().collect();
+            let steps = self.graph_steps(scene, f.root(), &segments);
+            let steps = steps.map_err(|error| error.within(|| format!("function `{}`", self.global_of(scene))))?;
+            let content = std::iter::once(Step::Use(scene)).chain(steps.into_iter().flatten()).collect();
+            sections.add(model::FUNCTIONS, Item { content: Content::Message(content), at });
+        }
+        let whole = Part { at: 0, len: self.source.len() as u64 };
+        let segments = if self.source.is_empty() { Vec::new() } else { vec![whole] };
+        Ok(self.merge(sections, &segments, None)?.into_iter().flatten().collect())
+    }
+}

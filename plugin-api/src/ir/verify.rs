@@ -1,0 +1,197 @@
+//! The verifier: reports everything that is wrong with a module, whoever made it.
+//!
+//! It works in two stages. The first checks every range and every id of the arena without relying on any of them. Only
+//! a function that passes is read as a program: what refers to what, and whether it may.
+
+mod arena;
+mod program;
+
+use super::*;
+use std::{collections::HashMap, fmt, sync::Arc};
+
+/// Something that must not be, in a function or module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What kind of fault it is.
+    pub code: FaultCode,
+    /// The global function; empty for one that was checked alone.
+    pub global: String,
+    /// The node at fault.
+    pub node: Option<NodeId>,
+    /// The block it stands in.
+    pub block: Option<BlockId>,
+    /// What is wrong.
+    pub message: String,
+    /// The node as it stands in the text, cut off when it is long; its record when that cannot be read.
+    pub text: Arc<str>,
+}
+
+macro_rules! fault_codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal,)*) => {
+        /// The kinds of fault. `V0…` are faults of the arena, `V1…` of the program in it.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum FaultCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl FaultCode {
+            /// The code as it stands in messages.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code,)* }
+            }
+        }
+    };
+}
+
+fault_codes! {
+    /// An id or range of a node's record is out of bounds.
+    NodeRange = "V001",
+    /// The word before the operands is missing or out of bounds.
+    ExtraWord = "V002",
+    /// A block's record is out of bounds.
+    BlockRange = "V003",
+    /// A type's record is out of bounds, or a type is part of itself.
+    TypeRange = "V004",
+    /// An attribute's record or list is out of bounds.
+    AttrRange = "V005",
+    /// The operator table is out of bounds.
+    OpRange = "V006",
+    /// A side table is missing or holds ids that are out of bounds.
+    SideTable = "V007",
+    /// A look-up index holds ids that are out of bounds.
+    Index = "V008",
+    /// Lists that should each have their own place overlap.
+    Overlap = "V009",
+    /// A name is not UTF-8.
+    Utf8 = "V010",
+    /// A binding is used before it is made.
+    Order = "V101",
+    /// A value is not visible where it is used.
+    Visibility = "V102",
+    /// A value that stands in no block is used.
+    Unbound = "V103",
+    /// A binding stands in two places.
+    BoundTwice = "V104",
+    /// A node of this kind cannot be a binding.
+    NoBinding = "V105",
+    /// Two visible values have one name.
+    DuplicateName = "V106",
+    /// A function belongs to two nodes, or is no function.
+    Region = "V107",
+    /// The number of operands is not the one the kind asks for.
+    Operands = "V108",
+    /// A parameter is no variable, or belongs to two functions.
+    Parameter = "V109",
+    /// A tuple of results is used as a value.
+    ResultTuple = "V110",
+    /// A projection is out of range, or of a value that is no tuple.
+    Projection = "V111",
+    /// A function is called that the module does not have.
+    UnknownGlobal = "V112",
+    /// An attribute names a function that the node does not have.
+    GraphAttr = "V113",
+    /// The branches of an `If` do not have the results it says.
+    Branches = "V114",
+    /// A type contradicts what the node is.
+    TypeMismatch = "V115",
+    /// An operand is absent that cannot be.
+    Absent = "V116",
+    /// A node that is not in use is referred to.
+    Dead = "V117",
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[{}]: ", self.code.as_str())?;
+        if !self.global.is_empty() {
+            write!(f, "in `@{}`: ", self.global)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(block) = self.block {
+            write!(f, ", in {block}")?;
+        }
+        if let Some(node) = self.node {
+            write!(f, ", at {node}: `{}`", self.text)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Everything that is wrong with a module.
+pub fn verify(module: &IRModule) -> Vec<Fault> {
+    let globals = Globals::of(module);
+    let mut faults = Vec::new();
+    for (name, function) in module.functions() {
+        let found = verify_with(function, Some(&globals));
+        faults.extend(found.into_iter().map(|fault| Fault { global: name.to_owned(), ..fault }));
+    }
+    faults
+}
+
+/// Everything that is wrong with a function; with `module`, also calls of functions that it does not have.
+pub fn verify_function(function: &Function, module: Option<&IRModule>) -> Vec<Fault> {
+    verify_with(function, module.map(Globals::of).as_ref())
+}
+
+/// The global functions that there are.
+struct Globals<'a>(HashMap<&'a str, u8>);
+
+impl<'a> Globals<'a> {
+    fn of(module: &'a IRModule) -> Self {
+        Self(module.globals().iter().map(|global| (global.name.as_str(), global.kind)).collect())
+    }
+}
+
+fn verify_with(function: &Function, globals: Option<&Globals<'_>>) -> Vec<Fault> {
+    let mut report = Report { function, is_sound: false, faults: Vec::new(), last: None };
+    arena::check(function, &mut report);
+    if report.faults.is_empty() {
+        report.is_sound = true;
+        program::check(function, globals, &mut report);
+    }
+    report.faults
+}
+
+/// Where faults are gathered.
+struct Report<'a> {
+    function: &'a Function,
+    /// Whether the arena passed, so that nodes can be printed.
+    is_sound: bool,
+    faults: Vec<Fault>,
+    /// The node printed last: faults of one node come together.
+    last: Option<(NodeId, Arc<str>)>,
+}
+
+impl Report<'_> {
+    fn push(&mut self, code: FaultCode, node: Option<NodeId>, block: Option<BlockId>, message: impl Into<String>) {
+        let text = node.map_or_else(|| "".into(), |node| self.text(node));
+        self.faults.push(Fault { code, global: String::new(), node, block, message: message.into(), text });
+    }
+
+    fn text(&mut self, node: NodeId) -> Arc<str> {
+        const LONGEST: usize = 160;
+        if let Some((last, text)) = &self.last
+            && *last == node
+        {
+            return text.clone();
+        }
+        let mut text = match self.function.parts().nodes.get(node.index()) {
+            Some(_) if self.is_sound => crate::text::display(self.function, node).to_string(),
+            Some(rec) => {
+                let NodeRec { kind, flags, aux, a, b, c } = rec;
+                format!("kind {kind}, flags {flags}, aux {aux}, a {a}, b {b}, c {c}")
+            }
+            None => "no such node".to_owned(),
+        };
+        if text.len() > LONGEST {
+            text.truncate(text.floor_char_boundary(LONGEST));
+            text.push('…');
+        }
+        let text: Arc<str> = text.into();
+        self.last = Some((node, text.clone()));
+        text
+    }
+}

@@ -1,0 +1,165 @@
+//! Arithmetic on two or more tensors.
+//!
+//! Integers wrap around. A call that divides an integer by zero, or whose result ONNX leaves open, is not evaluated.
+
+use crate::{
+    cx::{Eval, flag, table},
+    elementwise::{any, operands, operands_of_any_elem, zip},
+    scalar::{Integer, Number, dispatch},
+};
+use relais_plugin_api::{
+    ir::Tensor,
+    op::{EvalCx, OpError},
+};
+
+table! {
+    "Add" @ 1 => |cx| binary!(cx, T::add),
+    "Sub" @ 1 => |cx| binary!(cx, T::sub),
+    "Mul" @ 1 => |cx| binary!(cx, T::mul),
+    "Div" @ 1 => div,
+    "Mod" @ 10 => modulo,
+    "Pow" @ 1 => pow,
+    "PRelu" @ 1 => prelu,
+    "Max" @ 1 => |cx| variadic!(cx, numbers, T::greater_of),
+    "Min" @ 1 => |cx| variadic!(cx, numbers, T::lesser_of),
+    "Sum" @ 1 => |cx| variadic!(cx, floats, T::add),
+    "Mean" @ 1 => mean,
+}
+
+macro_rules! binary {
+    ($cx:expr, $f:expr) => {{
+        let (a, b) = operands($cx)?;
+        dispatch!(a.elem(), T in numbers => zip::<T, T, T>($cx, &a, &b, $f))
+    }};
+}
+
+macro_rules! variadic {
+    ($cx:expr, $set:ident, $f:expr) => {{
+        let cx = $cx;
+        let first = cx.require(0)?.clone();
+        (1..cx.n_inputs()).try_fold(first, |a, index| {
+            let b = term(cx, &a, index)?;
+            dispatch!(a.elem(), T in $set => zip::<T, T, T>(cx, &a, b, $f))
+        })
+    }};
+}
+
+use {binary, variadic};
+
+/// Argument `index` of a variadic operator; before version 8 they do not broadcast.
+fn term<'a>(cx: &'a EvalCx<'_>, a: &Tensor, index: usize) -> Eval<&'a Tensor> {
+    let b = cx.require(index)?;
+    crate::cx::same_elem(a, b)?;
+    if cx.version() < 8 && a.dims() != b.dims() {
+        return Err(OpError::invalid(format_args!("shapes {:?} and {:?} differ", a.dims(), b.dims())));
+    }
+    Ok(b)
+}
+
+fn no_zero(b: &Tensor) -> Eval<()> {
+    let has_zero = match b.elem().is_integer() {
+        true => dispatch!(b.elem(), T in integers => Ok(any::<T>(b, |divisor| divisor == T::ZERO)))?,
+        false => false,
+    };
+    if has_zero {
+        return Err(OpError::unsupported("an integer is divided by zero"));
+    }
+    Ok(())
+}
+
+fn div(cx: &EvalCx<'_>) -> Eval {
+    let (a, b) = operands(cx)?;
+    no_zero(&b)?;
+    dispatch!(a.elem(), T in numbers => zip::<T, T, T>(cx, &a, &b, T::div))
+}
+
+fn modulo(cx: &EvalCx<'_>) -> Eval {
+    let (a, b) = operands(cx)?;
+    no_zero(&b)?;
+    if flag(cx, "fmod", 0)? {
+        return dispatch!(a.elem(), T in numbers => zip::<T, T, T>(cx, &a, &b, T::rem));
+    }
+    if cx.version() < 28 && a.elem().is_float() {
+        return Err(OpError::invalid("floats need attribute `fmod` before operator-set version 28"));
+    }
+    dispatch!(a.elem(), T in numbers => zip::<T, T, T>(cx, &a, &b, T::modulo))
+}
+
+fn mean(cx: &EvalCx<'_>) -> Eval {
+    let sum: Tensor = variadic!(cx, floats, T::add)?;
+    let n = cx.n_inputs() as f64;
+    dispatch!(sum.elem(), T in floats => crate::elementwise::map::<T, T>(cx, &sum, |sum| sum.div(T::rounded(n))))
+}
+
+/// Of floats computed in double precision and rounded; of integers exact, and not evaluated where the result is out
+/// of range or the exponent negative.
+fn pow(cx: &EvalCx<'_>) -> Eval {
+    let (a, b) = operands_of_any_elem(cx)?;
+    if cx.version() < 12 {
+        crate::cx::same_elem(&a, &b)?;
+    }
+    match (a.elem().is_integer(), b.elem().is_integer()) {
+        (true, true) => dispatch!(a.elem(), A in integers => dispatch!(b.elem(), B in integers => {
+            int_pow::<A, B>(cx, &a, &b)
+        })),
+        (true, false) => dispatch!(a.elem(), A in integers => dispatch!(b.elem(), B in floats => {
+            let exact = std::cell::Cell::new(true);
+            let result = zip::<A, B, A>(cx, &a, &b, |x, y| {
+                let power = x.to_f64().powf(y.to_f64()).trunc();
+                // Doubles hold every integer up to this size.
+                exact.set(exact.get() && power.abs() <= 9_007_199_254_740_992.0 && A::rounded(power).to_f64() == power);
+                A::rounded(power)
+            })?;
+            in_range(result, exact.get())
+        })),
+        (false, _) => dispatch!(a.elem(), A in floats => dispatch!(b.elem(), B in numbers => {
+            zip::<A, B, A>(cx, &a, &b, |x, y| A::rounded(x.to_f64().powf(y.to_f64())))
+        })),
+    }
+}
+
+fn int_pow<A: Integer, B: Integer>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
+    let exact = std::cell::Cell::new(true);
+    let result = zip::<A, B, A>(cx, a, b, |x, y| {
+        let power = match (x.to_i128(), u32::try_from(y.to_i128())) {
+            (1, Ok(_)) => Some(1),
+            (0, Ok(exponent)) => Some(i128::from(exponent == 0)),
+            (-1, Ok(exponent)) => Some(if exponent % 2 == 0 { 1 } else { -1 }),
+            (base, Ok(exponent)) => base.checked_pow(exponent),
+            _ => None,
+        };
+        let power = power.and_then(A::from_i128);
+        exact.set(exact.get() && power.is_some());
+        power.unwrap_or(A::ZERO)
+    })?;
+    in_range(result, exact.get())
+}
+
+fn in_range(result: Tensor, exact: bool) -> Eval {
+    if exact { Ok(result) } else { Err(OpError::unsupported("an integer power is out of range")) }
+}
+
+/// The slope broadcasts to the data, not the other way; up to version 6 it is one value, or one for each channel.
+fn prelu(cx: &EvalCx<'_>) -> Eval {
+    let (x, mut slope) = (cx.require(0)?, cx.require(1)?.clone());
+    crate::cx::same_elem(x, &slope)?;
+    if cx.version() < 7 && slope.len() > 1 && slope.dims() != x.dims() {
+        let rank = x.dims().len();
+        if rank < 2 || slope.dims() != &x.dims()[1..2] {
+            return Err(OpError::unsupported("the slope is neither one value nor one for each channel"));
+        }
+        let mut dims = slope.dims().to_vec();
+        dims.resize(rank - 1, 1);
+        slope = slope.reshaped(&dims).map_err(crate::cx::tensor_error)?;
+    }
+    if crate::shape::broadcast(&[x.dims(), slope.dims()])? != x.dims() {
+        return Err(OpError::invalid(format_args!(
+            "the slope's shape {:?} does not broadcast to {:?}",
+            slope.dims(),
+            x.dims()
+        )));
+    }
+    dispatch!(x.elem(), T in numbers => {
+        zip::<T, T, T>(cx, x, &slope, |x, slope| if x < T::ZERO { slope.mul(x) } else { x })
+    })
+}

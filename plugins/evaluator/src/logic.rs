@@ -1,0 +1,98 @@
+//! Comparisons, logic and bits.
+
+use crate::{
+    cx::{Eval, string, table, tensor_error},
+    elementwise::{any, map, operands, zip},
+    scalar::{Integer, Number, dispatch},
+    shape::broadcast,
+    text::broadcast_strings,
+};
+use relais_plugin_api::{
+    ir::{ElemType, Tensor},
+    op::{EvalCx, OpError},
+};
+
+table! {
+    "Equal" @ 1 => equal,
+    "Less" @ 1 => |cx| compare!(cx, |a: T, b: T| a < b),
+    "LessOrEqual" @ 12 => |cx| compare!(cx, |a: T, b: T| a <= b),
+    "Greater" @ 1 => |cx| compare!(cx, |a: T, b: T| a > b),
+    "GreaterOrEqual" @ 12 => |cx| compare!(cx, |a: T, b: T| a >= b),
+    "And" @ 1 => |cx| logical(cx, |a, b| a & b),
+    "Or" @ 1 => |cx| logical(cx, |a, b| a | b),
+    "Xor" @ 1 => |cx| logical(cx, |a, b| a ^ b),
+    "Not" @ 1 => |cx| map::<bool, bool>(cx, boolean(cx.require(0)?)?, |x| !x),
+    "BitwiseAnd" @ 18 => |cx| bitwise!(cx, T::and),
+    "BitwiseOr" @ 18 => |cx| bitwise!(cx, T::or),
+    "BitwiseXor" @ 18 => |cx| bitwise!(cx, T::xor),
+    "BitwiseNot" @ 18 => |cx| {
+        let x = cx.require(0)?;
+        dispatch!(x.elem(), T in integers => map::<T, T>(cx, x, T::not))
+    },
+    "BitShift" @ 11 => bit_shift,
+}
+
+macro_rules! compare {
+    ($cx:expr, $f:expr) => {{
+        let (a, b) = operands($cx)?;
+        dispatch!(a.elem(), T in numbers => zip::<T, T, bool>($cx, &a, &b, $f))
+    }};
+}
+
+macro_rules! bitwise {
+    ($cx:expr, $f:expr) => {{
+        let (a, b) = operands($cx)?;
+        dispatch!(a.elem(), T in integers => zip::<T, T, T>($cx, &a, &b, $f))
+    }};
+}
+
+use {bitwise, compare};
+
+fn equal(cx: &EvalCx<'_>) -> Eval {
+    let (a, b) = operands(cx)?;
+    if a.elem() == ElemType::STRING {
+        return equal_strings(cx, &a, &b);
+    }
+    dispatch!(a.elem(), T in scalars => zip::<T, T, bool>(cx, &a, &b, |a, b| a == b))
+}
+
+fn equal_strings(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
+    let dims = broadcast(&[a.dims(), b.dims()])?;
+    let (a, b) = (broadcast_strings(cx, a, &dims)?, broadcast_strings(cx, b, &dims)?);
+    let out = a.iter().zip(b).map(|(a, b)| u8::from(*a == b)).collect::<Vec<u8>>();
+    Tensor::dense(ElemType::BOOL, &dims, out).map_err(tensor_error)
+}
+
+fn boolean(x: &Tensor) -> Eval<&Tensor> {
+    match x.elem() {
+        ElemType::BOOL => Ok(x),
+        other => Err(OpError::invalid(format_args!("an argument has element type `{other}`, not `bool`"))),
+    }
+}
+
+fn logical(cx: &EvalCx<'_>, f: impl Fn(bool, bool) -> bool) -> Eval {
+    let (a, b) = operands(cx)?;
+    zip::<bool, bool, bool>(cx, boolean(&a)?, boolean(&b)?, f)
+}
+
+/// Shifting by as many bits as there are, or more, is defined from version 28 on; before, it is not evaluated.
+fn bit_shift(cx: &EvalCx<'_>) -> Eval {
+    let left = match string(cx, "direction")? {
+        Some(b"LEFT") => true,
+        Some(b"RIGHT") => false,
+        _ => return Err(OpError::invalid("attribute `direction` must be `LEFT` or `RIGHT`")),
+    };
+    let (a, b) = operands(cx)?;
+    dispatch!(a.elem(), T in integers => {
+        let excess = |by: T| !(0..i128::from(T::BITS)).contains(&by.to_i128());
+        if cx.version() < 28 && any(&b, excess) {
+            return Err(OpError::unsupported("a shift by more bits than there are"));
+        }
+        zip::<T, T, T>(cx, &a, &b, |a, by| match (excess(by), left) {
+            (false, true) => a.shift_left(by.to_i128() as u32),
+            (false, false) => a.shift_right(by.to_i128() as u32),
+            (true, false) if a < T::ZERO => T::ONE.negated(),
+            (true, _) => T::ZERO,
+        })
+    })
+}

@@ -1,0 +1,212 @@
+//! Matrix products. Of integers they are exact and wrap around; of floats they are added up in double precision and
+//! rounded once, as ONNX leaves the order, and so the last digit, to the implementation.
+
+use crate::{
+    cx::{Eval, flag, float, readable, same_elem, table, tensor_error},
+    elementwise::{uniform_value, zip},
+    scalar::{Number, Scalar, dispatch},
+    shape::{Walk, broadcast, broadcast_strides, checked_len, sizes, with_room},
+};
+use relais_plugin_api::{
+    ir::{ElemType, Tensor},
+    op::{EvalCx, OpError},
+};
+
+table! {
+    "MatMul" @ 1 => matmul,
+    "MatMulInteger" @ 10 => matmul_integer,
+    "Gemm" @ 1 => gemm,
+}
+
+/// The most products that are worth folding.
+const MAX_PRODUCTS: u64 = 1 << 28;
+
+/// Element types that add up in another.
+trait Product: Number {
+    /// The type of the sum.
+    type Sum: Copy;
+    const START: Self::Sum;
+    fn add_product(sum: Self::Sum, a: Self, b: Self) -> Self::Sum;
+    fn finish(sum: Self::Sum) -> Self;
+}
+
+macro_rules! product {
+    ($($type:ty),* => wrapping) => {
+        $(impl Product for $type {
+            type Sum = Self;
+            const START: Self = 0;
+
+            fn add_product(sum: Self, a: Self, b: Self) -> Self {
+                sum.wrapping_add(a.wrapping_mul(b))
+            }
+
+            fn finish(sum: Self) -> Self {
+                sum
+            }
+        })*
+    };
+    ($($type:ty),* => double) => {
+        $(impl Product for $type {
+            type Sum = f64;
+            const START: f64 = 0.0;
+
+            fn add_product(sum: f64, a: Self, b: Self) -> f64 {
+                sum + Number::to_f64(a) * Number::to_f64(b)
+            }
+
+            fn finish(sum: f64) -> Self {
+                Self::rounded(sum)
+            }
+        })*
+    };
+}
+
+product!(i8, i16, i32, i64, u8, u16, u32, u64 => wrapping);
+product!(f32, f64, half::f16, half::bf16 => double);
+
+/// Two stacks of matrices, as rows, columns and strides of each.
+struct Matrices {
+    dims: Vec<u64>,
+    batch: Vec<u64>,
+    m: usize,
+    k: usize,
+    n: usize,
+    a_batch: Vec<isize>,
+    b_batch: Vec<isize>,
+}
+
+impl Matrices {
+    fn new(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval<Self> {
+        readable(cx, a)?;
+        readable(cx, b)?;
+        // A vector is a matrix of one row, or of one column, which the result does not have.
+        let a_dims = if let &[k] = a.dims() { vec![1, k] } else { a.dims().to_vec() };
+        let b_dims = if let &[k] = b.dims() { vec![k, 1] } else { b.dims().to_vec() };
+        let ([a_batch @ .., m, k], [b_batch @ .., b_k, n]) = (&a_dims[..], &b_dims[..]) else {
+            return Err(OpError::invalid("an argument is a scalar"));
+        };
+        if k != b_k {
+            return Err(OpError::invalid(format_args!("shapes {:?} and {:?} do not multiply", a.dims(), b.dims())));
+        }
+        let batch = broadcast(&[a_batch, b_batch])?;
+        let mut dims = batch.clone();
+        dims.extend((a.dims().len() > 1).then_some(*m));
+        dims.extend((b.dims().len() > 1).then_some(*n));
+        let products = dims.iter().chain([k]).try_fold(1u64, |product, &dim| product.checked_mul(dim));
+        if products.is_none_or(|products| products > MAX_PRODUCTS) && !dims.contains(&0) {
+            return Err(OpError::unsupported("the product is too much work"));
+        }
+        let scaled = |strides: Vec<isize>, by: u64| strides.into_iter().map(|s| s.wrapping_mul(by as isize)).collect();
+        Ok(Self {
+            a_batch: scaled(broadcast_strides(a_batch, &batch)?, m.wrapping_mul(*k)),
+            b_batch: scaled(broadcast_strides(b_batch, &batch)?, k.wrapping_mul(*n)),
+            dims,
+            batch,
+            m: sizes(&[*m])?[0],
+            k: sizes(&[*k])?[0],
+            n: sizes(&[*n])?[0],
+        })
+    }
+
+    /// The products of elements that `read_a` and `read_b` give by their places.
+    fn multiply<T: Product>(&self, cx: &EvalCx<'_>, read_a: impl Fn(usize) -> T, read_b: impl Fn(usize) -> T) -> Eval {
+        let len = checked_len(cx, T::ELEM, &self.dims)?;
+        let mut out = with_room(len)?;
+        if len > 0 {
+            for [a, b] in Walk::new(&sizes(&self.batch)?, [&self.a_batch, &self.b_batch]) {
+                let (a, b) = (a as usize, b as usize);
+                let mut row = vec![T::START; self.n];
+                for i in 0..self.m {
+                    row.fill(T::START);
+                    for k in 0..self.k {
+                        let x = read_a(a + i * self.k + k);
+                        for (j, sum) in row.iter_mut().enumerate() {
+                            *sum = T::add_product(*sum, x, read_b(b + k * self.n + j));
+                        }
+                    }
+                    out.extend(row.iter().map(|&sum| T::finish(sum).store()));
+                }
+            }
+        }
+        Tensor::dense(T::ELEM, &self.dims, T::flatten(out)).map_err(tensor_error)
+    }
+}
+
+fn product<T: Product>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
+    let matrices = Matrices::new(cx, a, b)?;
+    let (a, b) = (a.to_bytes(), b.to_bytes());
+    let (a, b) = (T::chunks(&a), T::chunks(&b));
+    matrices.multiply::<T>(cx, |at| T::load(a[at]), |at| T::load(b[at]))
+}
+
+fn matmul(cx: &EvalCx<'_>) -> Eval {
+    let (a, b) = (cx.require(0)?, cx.require(1)?);
+    same_elem(a, b)?;
+    dispatch!(a.elem(), T in numbers => product::<T>(cx, a, b))
+}
+
+/// The elements of an 8-bit tensor less their zero point: one for all, or one for each row or column (`per`).
+fn centred(cx: &EvalCx<'_>, x: &Tensor, zero: Option<&Tensor>, per: usize) -> Eval {
+    let x32 = crate::cast::cast(cx, x, ElemType::INT32)?;
+    if !matches!(x.elem(), ElemType::INT8 | ElemType::UINT8) {
+        return Err(crate::cx::unsupported_elem(x.elem()));
+    }
+    let Some(zero) = zero else { return Ok(x32) };
+    same_elem(x, zero)?;
+    let zero32 = crate::cast::cast(cx, zero, ElemType::INT32)?;
+    let rank = x.dims().len();
+    let zero32 = match (zero.dims(), rank) {
+        _ if zero.len() == 1 => zero32.reshaped(&[]),
+        (&[n], 2..) if x.dims()[rank - per] == n => zero32.reshaped(&if per == 2 { vec![n, 1] } else { vec![n] }),
+        _ => return Err(OpError::unsupported("a zero point that is neither one value nor a list of them")),
+    };
+    zip::<i32, i32, i32>(cx, &x32, &zero32.map_err(tensor_error)?, i32::wrapping_sub)
+}
+
+fn matmul_integer(cx: &EvalCx<'_>) -> Eval {
+    let a = centred(cx, cx.require(0)?, cx.input(2), 2)?;
+    let b = centred(cx, cx.require(1)?, cx.input(3), 1)?;
+    product::<i32>(cx, &a, &b)
+}
+
+fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
+    let &[rows, columns] = x.dims() else {
+        return Err(OpError::invalid(format_args!("an argument has rank {}, not 2", x.dims().len())));
+    };
+    if !flag(cx, name, 0)? {
+        return Ok(x.clone());
+    }
+    crate::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)
+}
+
+/// Of floats only: what a scaled sum of integers is, ONNX does not say.
+fn gemm(cx: &EvalCx<'_>) -> Eval {
+    let (alpha, beta) = (float(cx, "alpha")?.unwrap_or(1.0), float(cx, "beta")?.unwrap_or(1.0));
+    let (a, b) = (transposed(cx, cx.require(0)?, "transA")?, transposed(cx, cx.require(1)?, "transB")?);
+    same_elem(&a, &b)?;
+    if cx.version() < 7 && cx.input(2).is_some_and(|c| c.len() != 1 && c.dims().len() != 2) {
+        return Err(OpError::unsupported("broadcasting of before operator-set version 7"));
+    }
+    let elem = a.elem();
+    if !elem.is_float() {
+        return Err(crate::cx::unsupported_elem(elem));
+    }
+    let matrices = Matrices::new(cx, &a, &b)?;
+    let scaled = dispatch!(elem, T in floats => {
+        let (a, b) = (a.to_bytes(), b.to_bytes());
+        let (a, b) = (T::chunks(&a), T::chunks(&b));
+        let read = |chunk| Number::to_f64(T::load(chunk));
+        matrices.multiply::<f64>(cx, |at| f64::from(alpha) * read(a[at]), |at| read(b[at]))
+    })?;
+    let Some(c) = cx.input(2) else { return crate::cast::cast(cx, &scaled, elem) };
+    if c.elem() != elem || broadcast(&[scaled.dims(), c.dims()])? != scaled.dims() {
+        return Err(OpError::invalid(format_args!("`C` of shape {:?} does not fit {:?}", c.dims(), scaled.dims())));
+    }
+    dispatch!(elem, T in floats => {
+        let round = |sum: f64| T::rounded(sum);
+        match uniform_value::<T>(c) {
+            Some(c) => crate::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + f64::from(beta) * Number::to_f64(c))),
+            None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + f64::from(beta) * Number::to_f64(c))),
+        }
+    })
+}

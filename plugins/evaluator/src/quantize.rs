@@ -1,0 +1,63 @@
+//! Quantised numbers to real ones and back, with one scale or one for each index along an axis.
+
+use crate::{
+    cast,
+    cx::{Eval, int, same_elem, table, tensor_error},
+    elementwise::zip,
+    scalar::{Number, dispatch},
+};
+use relais_plugin_api::{
+    ir::{ElemType, Tensor},
+    op::{EvalCx, OpError},
+};
+
+table! {
+    "DequantizeLinear" @ 10 => dequantize,
+}
+
+/// A scale or zero point with the dimensions by which it broadcasts to the data.
+fn along_axis(cx: &EvalCx<'_>, data: &Tensor, factor: &Tensor) -> Eval {
+    if int(cx, "block_size")?.unwrap_or(0) != 0 {
+        return Err(OpError::unsupported("blocked quantisation"));
+    }
+    match *factor.dims() {
+        [] | [1] => factor.reshaped(&[]),
+        [n] => {
+            let rank = data.dims().len();
+            let at = crate::shape::axis(int(cx, "axis")?.unwrap_or(1), rank)?;
+            if data.dims()[at] != n {
+                return Err(OpError::invalid(format_args!("{n} scales for an axis of size {}", data.dims()[at])));
+            }
+            let mut dims = vec![n];
+            dims.resize(rank - at, 1);
+            factor.reshaped(&dims)
+        }
+        _ => return Err(OpError::unsupported("a scale that is neither one value nor a list of them")),
+    }
+    .map_err(tensor_error)
+}
+
+/// `(x - zero point) * scale`: the difference is exact, the product rounded once.
+fn dequantize(cx: &EvalCx<'_>) -> Eval {
+    let (x, scale) = (cx.require(0)?, cx.require(1)?);
+    if !matches!(scale.elem(), ElemType::FLOAT | ElemType::FLOAT16 | ElemType::BFLOAT16) {
+        return Err(crate::cx::unsupported_elem(scale.elem()));
+    }
+    let out = match int(cx, "output_dtype")?.unwrap_or(0) {
+        0 => scale.elem(),
+        number => cast::elem_type(number)?,
+    };
+    if out != scale.elem() {
+        return Err(OpError::unsupported("a result of another type than the scale"));
+    }
+    let mut wide = cast::cast(cx, x, ElemType::DOUBLE)?;
+    if let Some(zero) = cx.input(2) {
+        same_elem(x, zero)?;
+        let zero = along_axis(cx, x, &cast::cast(cx, zero, ElemType::DOUBLE)?)?;
+        wide = zip::<f64, f64, f64>(cx, &wide, &zero, |x, zero| x - zero)?;
+    }
+    let scale = along_axis(cx, x, scale)?;
+    dispatch!(out, T in floats => {
+        zip::<f64, T, T>(cx, &wide, &scale, |x, scale| T::rounded(x * Number::to_f64(scale)))
+    })
+}

@@ -1,0 +1,107 @@
+//! Convolutions.
+
+use super::{
+    pool::{AutoPad, Window},
+    util::*,
+};
+use relais_plugin_api::{ir::*, op::*};
+
+/// `Conv` and `DeformConv`.
+pub fn conv(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = common_elem(cx, 0..2)?;
+    convolve(cx, 1, elem)
+}
+
+/// `ConvInteger`.
+pub fn conv_integer(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    convolve(cx, 1, ElemType::INT32)
+}
+
+/// `QLinearConv`.
+pub fn qlinear_conv(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = cx.elem(7);
+    convolve(cx, 3, elem)
+}
+
+fn convolve(cx: &mut InferCx<'_>, weight: usize, elem: ElemType) -> Outcome {
+    let (data, weight) = (dims_from_rank(cx, 0, 2)?, dims_from_rank(cx, weight, 2)?);
+    let Some(rank) = data.as_ref().or(weight.as_ref()).map(Vec::len) else {
+        cx.set_any_rank(0, elem);
+        return Ok(());
+    };
+    let data = data.unwrap_or_else(|| vec![Dim::Unknown; rank]);
+    let weight = weight.unwrap_or_else(|| vec![Dim::Unknown; rank]);
+    if data.len() != weight.len() {
+        return invalid(format_args!("a weight of rank {} does not fit an input of rank {rank}", weight.len()));
+    }
+    let mut window = Window::of(cx, rank - 2)?;
+    let group = int_or(cx, "group", 1)?;
+    if group <= 0 {
+        return invalid(format_args!("attribute `group` is {group}"));
+    }
+    if let (Dim::Static(channels), Dim::Static(per_group)) = (data[1], weight[1])
+        && per_group.checked_mul(group as u64) != Some(channels)
+    {
+        return invalid(format_args!(
+            "the input has {channels} channels where the weight asks for {group} times {per_group}"
+        ));
+    }
+    let kernel = window.kernel.get_or_insert_with(|| weight[2..].to_vec());
+    for (stated, &size) in kernel.iter_mut().zip(&weight[2..]) {
+        *stated = merge_dim(*stated, size)
+            .map_err(|error| OpError::invalid(format_args!("`kernel_shape` does not fit the weight: {error}")))?;
+    }
+    let mut dims = vec![data[0], weight[0]];
+    dims.extend(data[2..].iter().enumerate().map(|(axis, &dim)| window.n_windows(axis, dim)));
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}
+
+/// `ConvTranspose`.
+pub fn conv_transpose(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = common_elem(cx, 0..2)?;
+    let (data, weight) = (dims_from_rank(cx, 0, 2)?, dims_from_rank(cx, 1, 2)?);
+    let (Some(data), Some(weight)) = (data, weight) else {
+        cx.set_any_rank(0, elem);
+        return Ok(());
+    };
+    let rank = data.len();
+    if weight.len() != rank {
+        return invalid(format_args!("a weight of rank {} does not fit an input of rank {rank}", weight.len()));
+    }
+    merge_dim(data[1], weight[0])
+        .map_err(|error| OpError::invalid(format_args!("channels of input and weight: {error}")))?;
+    let mut window = Window::of(cx, rank - 2)?;
+    window.kernel.get_or_insert_with(|| weight[2..].to_vec());
+    let group = int_or(cx, "group", 1)?;
+    let channels = map_dim(weight[1], |per_group| per_group.checked_mul(u64::try_from(group).ok()?));
+    let channels = if group == 1 { weight[1] } else { channels };
+    let mut dims = vec![data[0], channels];
+    let n_axes = rank - 2;
+    match opt_ints(cx, "output_shape")?.filter(|sizes| !sizes.is_empty()) {
+        Some(sizes) if sizes.len() == n_axes => {
+            dims.extend(sizes.into_iter().map(|size| Dim::from(Int::Known(size))));
+        }
+        // Some writers give the whole shape.
+        Some(_) => dims.extend(vec![Dim::Unknown; n_axes]),
+        None => {
+            let extra = opt_ints(cx, "output_padding")?.unwrap_or_default();
+            let same_is_defined = cx.version() >= 11;
+            dims.extend(data[2..].iter().enumerate().map(|(axis, &dim)| match window.auto_pad {
+                AutoPad::Same if !same_is_defined => Dim::Unknown,
+                AutoPad::Same => product(&[dim, Int::Known(window.strides[axis]).into()]),
+                _ => map_dim(dim, |size| transposed(&window, axis, size, extra.get(axis).copied().unwrap_or(0))),
+            }));
+        }
+    }
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}
+
+fn transposed(window: &Window, axis: usize, size: u64, extra: i64) -> Option<u64> {
+    let spread = i64::try_from(size).ok()?.checked_sub(1)?.checked_mul(window.strides[axis])?;
+    let size = spread.checked_add(extra)?.checked_add(window.extent(axis)?)?.checked_sub(window.padding(axis)?)?;
+    u64::try_from(size).ok()
+}

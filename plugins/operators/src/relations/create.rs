@@ -1,0 +1,102 @@
+//! Operators that make tensors out of shapes and numbers.
+
+use super::util::*;
+use relais_plugin_api::{ir::*, op::*};
+
+/// `Constant`, where it stands as a call.
+pub fn constant(cx: &mut InferCx<'_>) -> Outcome {
+    if let Some((elem, dims)) = opt_tensor(cx, "value")? {
+        cx.set_tensor(0, elem, &dims);
+    } else if opt_float(cx, "value_float")?.is_some() {
+        cx.set_tensor(0, ElemType::FLOAT, &[]);
+    } else if opt_int(cx, "value_int")?.is_some() {
+        cx.set_tensor(0, ElemType::INT64, &[]);
+    } else if opt_str(cx, "value_string")?.is_some() {
+        cx.set_tensor(0, ElemType::STRING, &[]);
+    } else if let Some(values) = opt_floats(cx, "value_floats")? {
+        cx.set_tensor(0, ElemType::FLOAT, &[Dim::Static(values.len() as u64)]);
+    } else if let Some(values) = opt_ints(cx, "value_ints")? {
+        cx.set_tensor(0, ElemType::INT64, &[Dim::Static(values.len() as u64)]);
+    } else if let Some(n_values) = opt_n_strings(cx, "value_strings")? {
+        cx.set_tensor(0, ElemType::STRING, &[Dim::Static(n_values as u64)]);
+    }
+    Ok(())
+}
+
+/// `ConstantOfShape`.
+pub fn constant_of_shape(cx: &mut InferCx<'_>) -> Outcome {
+    let (elem, value) = match cx.attrs().tensor("value") {
+        Some(tensor) if tensor.len() == 1 => (tensor.elem(), tensor.to_i64s()),
+        Some(_) => return invalid("attribute `value` must have one element"),
+        None => (opt_tensor(cx, "value")?.map_or(ElemType::FLOAT, |(elem, _)| elem), None),
+    };
+    let sizes = ints_of(cx, 0).or_else(|| Some(vec![Int::Unknown; vector_len(cx, 0)?]));
+    let dims = sizes.map(|sizes| sizes.into_iter().map(Dim::from).collect::<Vec<_>>());
+    set(cx, 0, elem, dims.as_deref());
+    let len = match dims.as_deref() {
+        Some([]) => Some(1),
+        Some([Dim::Static(len)]) => usize::try_from(*len).ok().filter(|&len| len <= MAX_LEN),
+        _ => None,
+    };
+    if let (Some(len), Some([value])) = (len, value.as_deref()) {
+        set_ints(cx, 0, &vec![Int::Known(*value); len]);
+    }
+    Ok(())
+}
+
+/// `Range`.
+pub fn range(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = common_elem(cx, 0..3)?;
+    let [start, limit, delta] = [0, 1, 2].map(|index| scalar_of(cx, index).unwrap_or(Int::Unknown));
+    let dim = match (start, limit, delta) {
+        (Int::Known(0), Int::Symbol(name), Int::Known(1)) => Dim::Symbol(name),
+        (Int::Known(start), Int::Known(limit), Int::Known(delta)) => range_len(start, limit, delta)?,
+        _ => Dim::Unknown,
+    };
+    cx.set_tensor(0, elem, &[dim]);
+    if let (Dim::Static(len), Int::Known(start), Int::Known(delta)) = (dim, start, delta)
+        && len <= MAX_LEN as u64
+    {
+        let at = |i: i64| delta.checked_mul(i).and_then(|offset| offset.checked_add(start));
+        let ints: Vec<Int> = (0..len as i64).map(|i| at(i).map_or(Int::Unknown, Int::Known)).collect();
+        set_ints(cx, 0, &ints);
+    }
+    Ok(())
+}
+
+fn range_len(start: i64, limit: i64, delta: i64) -> Result<Dim, OpError> {
+    if delta == 0 {
+        return invalid("`delta` is 0");
+    }
+    let (distance, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
+    let len = if distance.signum() == step.signum() { (distance.abs() - 1) / step.abs() + 1 } else { 0 };
+    Ok(u64::try_from(len).map_or(Dim::Unknown, Dim::Static))
+}
+
+/// `RandomNormal` and `RandomUniform`.
+pub fn random(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = opt_elem(cx, "dtype")?.unwrap_or(ElemType::FLOAT);
+    let Some(shape) = opt_ints(cx, "shape")? else {
+        return invalid("attribute `shape` is missing");
+    };
+    let dims: Vec<Dim> = shape.into_iter().map(|size| Int::Known(size).into()).collect();
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}
+
+/// `Multinomial`.
+pub fn multinomial(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = opt_elem(cx, "dtype")?.unwrap_or(ElemType::INT32);
+    let n_samples = Int::Known(int_or(cx, "sample_size", 1)?).into();
+    let batch = dims_of_rank(cx, 0, 2)?.map_or(Dim::Unknown, |dims| dims[0]);
+    cx.set_tensor(0, elem, &[batch, n_samples]);
+    Ok(())
+}
+
+/// `HannWindow`, `HammingWindow` and `BlackmanWindow`.
+pub fn window(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = opt_elem(cx, "output_datatype")?.unwrap_or(ElemType::FLOAT);
+    let dim = scalar_of(cx, 0).map_or(Dim::Unknown, Dim::from);
+    cx.set_tensor(0, elem, &[dim]);
+    Ok(())
+}

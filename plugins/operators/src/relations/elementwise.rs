@@ -1,0 +1,153 @@
+//! Operators that work element by element.
+
+use super::{util::*, values};
+use relais_plugin_api::{ir::*, op::*};
+
+/// The result has the type of the first argument, a tensor.
+pub fn same(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let ty = cx.input_id(0);
+    cx.set_output(0, ty);
+    Ok(())
+}
+
+/// `Identity`: the value itself, of any type.
+pub fn identity(cx: &mut InferCx<'_>) -> Outcome {
+    let ty = cx.input_id(0);
+    cx.set_output(0, ty);
+    values::forward(cx, 0);
+    Ok(())
+}
+
+/// The result has the shape of the first argument and elements of type `bool`.
+pub fn predicate(cx: &mut InferCx<'_>) -> Outcome {
+    with_elem(cx, ElemType::BOOL)
+}
+
+/// `Cast`.
+pub fn cast(cx: &mut InferCx<'_>) -> Outcome {
+    // Version 1 names the type by a string.
+    let Some(AttrValue::Int(_)) = cx.attrs().get("to") else {
+        return with_elem(cx, ElemType::UNKNOWN);
+    };
+    let elem = opt_elem(cx, "to")?.unwrap_or_default();
+    with_elem(cx, elem)?;
+    values::cast(cx, elem);
+    Ok(())
+}
+
+/// `CastLike`.
+pub fn cast_like(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 1)?;
+    let elem = cx.elem(1);
+    with_elem(cx, elem)?;
+    values::cast(cx, elem);
+    Ok(())
+}
+
+/// `BitCast`: the elements keep their width.
+pub fn bit_cast(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = opt_elem(cx, "to")?.unwrap_or_default();
+    let from = cx.elem(0);
+    if elem.bits() != 0 && from.bits() != 0 && elem.bits() != from.bits() {
+        return invalid(format_args!("elements of type `{from}` and `{elem}` differ in width"));
+    }
+    with_elem(cx, elem)
+}
+
+/// The result has the shape of the first argument; attribute `dtype`, if any, says its element type.
+pub fn like(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = opt_elem(cx, "dtype")?.unwrap_or(cx.elem(0));
+    with_elem(cx, elem)
+}
+
+/// Two tensors of one element type, broadcast.
+pub fn binary(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = common_elem(cx, 0..2)?;
+    broadcast_args(cx, elem)?;
+    if let Some(call) = cx.function().call(cx.node()) {
+        let op_name = call.op_name().to_owned();
+        values::binary(cx, &op_name);
+    }
+    Ok(())
+}
+
+/// Two tensors of one element type, broadcast and compared.
+pub fn compare(cx: &mut InferCx<'_>) -> Outcome {
+    common_elem(cx, 0..2)?;
+    broadcast_args(cx, ElemType::BOOL)
+}
+
+/// `Pow` and `BitShift`: the result has the element type of the first argument.
+pub fn binary_of_first(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    expect_tensor(cx, 1)?;
+    let elem = cx.elem(0);
+    broadcast_args(cx, elem)
+}
+
+/// Any number of tensors of one element type, broadcast.
+pub fn variadic(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = common_elem(cx, 0..cx.args().len())?;
+    if cx.version() >= 8 {
+        let dims = broadcast_all(cx, 0..cx.args().len())?;
+        set(cx, 0, elem, dims.as_deref());
+        if let Some(call) = cx.function().call(cx.node()) {
+            let op_name = call.op_name().to_owned();
+            values::binary(cx, &op_name);
+        }
+        return Ok(());
+    }
+    // All shapes are equal before version 8.
+    let mut merged: Option<Vec<Dim>> = None;
+    for index in 0..cx.args().len() {
+        let Some(dims) = cx.dims(index) else {
+            continue;
+        };
+        merged = Some(match merged {
+            None => dims,
+            Some(old) if old.len() != dims.len() => {
+                return invalid(format_args!("input {index} has rank {} where others have {}", dims.len(), old.len()));
+            }
+            Some(old) => old.into_iter().zip(dims).map(|(a, b)| merge_dim(a, b)).collect::<Result<_, _>>()?,
+        });
+    }
+    set(cx, 0, elem, merged.as_deref());
+    Ok(())
+}
+
+/// `Where`.
+pub fn select(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = common_elem(cx, 1..3)?;
+    let dims = broadcast_all(cx, 0..3)?;
+    set(cx, 0, elem, dims.as_deref());
+    Ok(())
+}
+
+/// The result has the shape of the first argument and elements of a type.
+pub fn with_elem(cx: &mut InferCx<'_>, elem: ElemType) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let dims = cx.dims(0);
+    set(cx, 0, elem, dims.as_deref());
+    Ok(())
+}
+
+/// The shape that all arguments broadcast to, when all ranks are known.
+fn broadcast_all(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -> Result<Option<Vec<Dim>>, OpError> {
+    let mut dims = Some(Vec::new());
+    for index in indices {
+        dims = match (dims, cx.dims(index)) {
+            (Some(dims), Some(other)) => Some(broadcast(&dims, &other)?),
+            _ => None,
+        };
+    }
+    Ok(dims)
+}
+
+fn broadcast_args(cx: &mut InferCx<'_>, elem: ElemType) -> Outcome {
+    // Before version 7, only the second argument is broadcast.
+    let dims = if cx.version() < 7 { cx.dims(0) } else { broadcast_all(cx, 0..2)? };
+    set(cx, 0, elem, dims.as_deref());
+    Ok(())
+}

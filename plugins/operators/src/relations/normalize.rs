@@ -1,0 +1,66 @@
+//! Normalisations, and `Dropout`.
+
+use super::util::*;
+use relais_plugin_api::{ir::*, op::*};
+
+/// `BatchNormalization`: results beyond the first are statistics, one number for each channel.
+pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let ty = cx.input_id(0);
+    cx.set_output(0, ty);
+    // Early versions have statistics for each element of a sample, too.
+    if cx.n_outputs() == 1 || int_or(cx, "spatial", 1)? == 0 {
+        return Ok(());
+    }
+    let elem = cx.elem(if cx.version() >= 14 { 3 } else { 0 });
+    let channels = match cx.dims(0).as_deref() {
+        Some([_, channels, ..]) => *channels,
+        Some([_]) => Dim::Static(1),
+        _ => Dim::Unknown,
+    };
+    let scale = dims_of_rank(cx, 1, 1)?.map_or(Dim::Unknown, |dims| dims[0]);
+    let channels = merge_dim(channels, scale)
+        .map_err(|error| OpError::invalid(format_args!("channels of input and scale: {error}")))?;
+    for index in 1..cx.n_outputs() {
+        cx.set_tensor(index, elem, &[channels]);
+    }
+    Ok(())
+}
+
+/// `LayerNormalization`: the other results keep the axes that are averaged over, with size 1.
+pub fn layer_normalization(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let ty = cx.input_id(0);
+    cx.set_output(0, ty);
+    if cx.n_outputs() == 1 {
+        return Ok(());
+    }
+    let axis = int_or(cx, "axis", -1)?;
+    let elem = opt_elem(cx, "stash_type")?.unwrap_or(ElemType::FLOAT);
+    let mut dims = cx.dims(0);
+    if let Some(dims) = &mut dims {
+        let axis = axis_of(axis, dims.len())?;
+        dims[axis..].fill(Dim::Static(1));
+    }
+    for index in 1..cx.n_outputs() {
+        set(cx, index, elem, dims.as_deref());
+    }
+    Ok(())
+}
+
+/// `RMSNormalization`: the element type is that of the scale.
+pub fn rms_normalization(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = cx.elem(1);
+    super::elementwise::with_elem(cx, elem)
+}
+
+/// `Dropout`: the mask is boolean from version 10 on.
+pub fn dropout(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let ty = cx.input_id(0);
+    cx.set_output(0, ty);
+    let elem = if cx.version() >= 10 { ElemType::BOOL } else { cx.elem(0) };
+    let dims = cx.dims(0);
+    set(cx, 1, elem, dims.as_deref());
+    Ok(())
+}

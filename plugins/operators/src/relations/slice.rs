@@ -1,0 +1,218 @@
+//! `Slice`, `Pad` and what else cuts from or adds to the ends of axes.
+
+use super::util::*;
+use relais_plugin_api::{ir::*, op::*};
+
+/// The starts, ends, axes and steps of a `Slice`, as far as they are known.
+struct Bounds {
+    starts: Option<Vec<Int>>,
+    ends: Option<Vec<Int>>,
+    axes: Axes,
+    steps: Option<Vec<Int>>,
+}
+
+/// An axis, with its start, end and step.
+type AxisBounds = (usize, [Int; 3]);
+
+enum Axes {
+    LeftOff,
+    These(Vec<i64>),
+    Unknown,
+}
+
+impl Bounds {
+    fn of(cx: &InferCx<'_>) -> Result<Self, OpError> {
+        if cx.version() < 10 {
+            let known = |ints: Option<Vec<i64>>| ints.map(|ints| ints.into_iter().map(Int::Known).collect::<Vec<_>>());
+            let starts = known(opt_ints(cx, "starts")?);
+            let axes = opt_ints(cx, "axes")?.map_or(Axes::LeftOff, Axes::These);
+            let steps = starts.as_ref().map(|starts| vec![Int::Known(1); starts.len()]);
+            return Ok(Self { ends: known(opt_ints(cx, "ends")?), starts, axes, steps });
+        }
+        let starts = ints_of(cx, 1).or_else(|| Some(vec![Int::Unknown; vector_len(cx, 1)?]));
+        let axes = match (cx.arg(3), known_ints(cx, 3)) {
+            (None, _) => Axes::LeftOff,
+            (Some(_), Some(axes)) => Axes::These(axes),
+            (Some(_), None) => Axes::Unknown,
+        };
+        let steps = match cx.arg(4) {
+            None => starts.as_ref().map(|starts| vec![Int::Known(1); starts.len()]),
+            Some(_) => ints_of(cx, 4),
+        };
+        Ok(Self { starts, ends: ints_of(cx, 2), axes, steps })
+    }
+
+    /// The axes, each with start, end and step; `None` when the axes are not known.
+    fn per_axis(self, rank: usize) -> Result<Option<Vec<AxisBounds>>, OpError> {
+        let axes: Vec<i64> = match (self.axes, &self.starts) {
+            (Axes::These(axes), _) => axes,
+            (Axes::LeftOff, Some(starts)) => (0..starts.len() as i64).collect(),
+            _ => return Ok(None),
+        };
+        let mut seen = vec![false; rank];
+        let mut bounds = Vec::with_capacity(axes.len());
+        for (at, &axis) in axes.iter().enumerate() {
+            let axis = axis_of(axis, rank)?;
+            if std::mem::replace(&mut seen[axis], true) {
+                return invalid(format_args!("`axes` names axis {axis} twice"));
+            }
+            let mut part = [Int::Unknown; 3];
+            for (part, list) in part.iter_mut().zip([&self.starts, &self.ends, &self.steps]) {
+                match list {
+                    Some(list) if list.len() != axes.len() => {
+                        return invalid(format_args!("{} bounds do not fit {} axes", list.len(), axes.len()));
+                    }
+                    Some(list) => *part = list[at],
+                    None => {}
+                }
+            }
+            bounds.push((axis, part));
+        }
+        Ok(Some(bounds))
+    }
+}
+
+/// `Slice`.
+pub fn slice(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = cx.elem(0);
+    let Some(mut dims) = cx.dims(0) else {
+        cx.set_any_rank(0, elem);
+        return Ok(());
+    };
+    let Some(bounds) = Bounds::of(cx)?.per_axis(dims.len())? else {
+        cx.set_tensor(0, elem, &vec![Dim::Unknown; dims.len()]);
+        return Ok(());
+    };
+    let size = dims.first().copied();
+    for &(axis, bounds) in &bounds {
+        dims[axis] = sliced(dims[axis], bounds)?;
+    }
+    cx.set_tensor(0, elem, &dims);
+    if dims.len() == 1
+        && let Some(ints) = ints_of(cx, 0)
+        && size == Some(Dim::Static(ints.len() as u64))
+        && let Some(ints) = slice_ints(&ints, &bounds)
+    {
+        set_ints(cx, 0, &ints);
+    }
+    Ok(())
+}
+
+fn slice_ints(ints: &[Int], bounds: &[AxisBounds]) -> Option<Vec<Int>> {
+    let [(0, [Int::Known(start), Int::Known(end), Int::Known(step)])] = *bounds else {
+        return bounds.is_empty().then(|| ints.to_vec());
+    };
+    let (first, n) = range_of(ints.len() as i64, start, end, step)?;
+    (0..n).map(|i| ints.get(usize::try_from(first + i * step).ok()?).copied()).collect()
+}
+
+/// The first index and the number of indices of a slice; `None` for a step of zero, and where runtimes disagree.
+fn range_of(size: i64, start: i64, end: i64, step: i64) -> Option<(i64, i64)> {
+    if size == 0 {
+        return Some((0, 0));
+    }
+    let from_front = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
+    let (start, end) = (from_front(start), from_front(end));
+    let (start, distance) = match step {
+        0 => return None,
+        1.. => {
+            let start = start.clamp(0, size);
+            (start, end.clamp(0, size) - start)
+        }
+        // The standard begins at 0, its reference with nothing.
+        _ if start < 0 => return None,
+        _ => {
+            let start = start.min(size - 1);
+            (start, start - end.clamp(-1, size - 1))
+        }
+    };
+    let step = step.checked_abs().unwrap_or(i64::MAX);
+    Some((start, if distance <= 0 { 0 } else { (distance - 1) / step + 1 }))
+}
+
+/// The size of an axis after slicing.
+fn sliced(dim: Dim, [start, end, step]: [Int; 3]) -> Result<Dim, OpError> {
+    if step == Int::Known(0) {
+        return invalid("a step is 0");
+    }
+    let whole = matches!((start, step), (Int::Known(0), Int::Known(1)))
+        && (end == Int::Known(i64::MAX) || matches!((end, dim), (Int::Symbol(a), Dim::Symbol(b)) if a == b));
+    if whole {
+        return Ok(dim);
+    }
+    let (Int::Known(start), Int::Known(end), Int::Known(step), Dim::Static(size)) = (start, end, step, dim) else {
+        return Ok(Dim::Unknown);
+    };
+    let Some((_, n)) = i64::try_from(size).ok().and_then(|size| range_of(size, start, end, step)) else {
+        return Ok(Dim::Unknown);
+    };
+    Ok(Dim::Static(n as u64))
+}
+
+/// `Pad`.
+pub fn pad(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = cx.elem(0);
+    let pads = match cx.version() {
+        ..2 => opt_ints(cx, "paddings")?,
+        2..11 => opt_ints(cx, "pads")?,
+        _ => known_ints(cx, 1),
+    };
+    let Some(mut dims) = cx.dims(0) else {
+        // The length of the pads tells the rank where all axes are padded.
+        let rank = pads.filter(|_| cx.arg(3).is_none()).map(|pads| vec![Dim::Unknown; pads.len() / 2]);
+        set(cx, 0, elem, rank.as_deref());
+        return Ok(());
+    };
+    let axes: Option<Vec<usize>> = match cx.arg(3) {
+        None => Some((0..dims.len()).collect()),
+        Some(_) => match known_ints(cx, 3) {
+            Some(axes) => Some(axes.iter().map(|&axis| axis_of(axis, dims.len())).collect::<Result<_, _>>()?),
+            None => None,
+        },
+    };
+    let (Some(pads), Some(axes)) = (pads, axes) else {
+        cx.set_tensor(0, elem, &vec![Dim::Unknown; dims.len()]);
+        return Ok(());
+    };
+    if pads.len() != 2 * axes.len() {
+        return invalid(format_args!("{} pads do not fit {} axes", pads.len(), axes.len()));
+    }
+    for (at, &axis) in axes.iter().enumerate() {
+        let (begin, end) = (pads[at], pads[axes.len() + at]);
+        if (begin, end) != (0, 0) {
+            let padded = |size: u64| size.checked_add_signed(begin)?.checked_add_signed(end);
+            dims[axis] = map_dim(dims[axis], padded);
+        }
+    }
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}
+
+/// `CenterCropPad`.
+pub fn center_crop_pad(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = cx.elem(0);
+    let Some(mut dims) = cx.dims(0) else {
+        cx.set_any_rank(0, elem);
+        return Ok(());
+    };
+    let axes = match opt_ints(cx, "axes")? {
+        Some(axes) => axes.iter().map(|&axis| axis_of(axis, dims.len())).collect::<Result<Vec<_>, _>>()?,
+        None => (0..dims.len()).collect(),
+    };
+    match ints_of(cx, 1) {
+        Some(sizes) if sizes.len() != axes.len() => {
+            return invalid(format_args!("{} sizes do not fit {} axes", sizes.len(), axes.len()));
+        }
+        Some(sizes) => {
+            for (&axis, size) in axes.iter().zip(sizes) {
+                dims[axis] = size.into();
+            }
+        }
+        None => axes.iter().for_each(|&axis| dims[axis] = Dim::Unknown),
+    }
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}

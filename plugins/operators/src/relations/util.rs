@@ -1,0 +1,378 @@
+//! What all type relations share: attributes, known integers, and arithmetic on dimensions.
+
+use relais_plugin_api::{ir::*, op::*};
+use std::fmt;
+
+/// What a type relation returns.
+pub type Outcome = Result<(), OpError>;
+
+/// The most dimensions and known integers that a relation writes out because of a number somewhere in the file.
+pub const MAX_LEN: usize = 1024;
+
+/// An integer that a tensor holds, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Int {
+    /// This one.
+    Known(i64),
+    /// The size that the symbol stands for.
+    Symbol(StrId),
+    /// Any.
+    Unknown,
+}
+
+impl From<Dim> for Int {
+    fn from(dim: Dim) -> Self {
+        match dim {
+            Dim::Static(size) => i64::try_from(size).map_or(Self::Unknown, Self::Known),
+            Dim::Symbol(name) => Self::Symbol(name),
+            Dim::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl From<Int> for Dim {
+    /// The size that an integer stands for; a negative one stands for none.
+    fn from(int: Int) -> Self {
+        match int {
+            Int::Known(size) => u64::try_from(size).map_or(Self::Unknown, Self::Static),
+            Int::Symbol(name) => Self::Symbol(name),
+            Int::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// The call is invalid.
+pub fn invalid<T>(message: impl fmt::Display) -> Result<T, OpError> {
+    Err(OpError::invalid(message))
+}
+
+// ---- attributes ---------------------------------------------------------------------------------------------------
+
+fn wrong_attr(name: &str, found: AttrValue<'_>, wanted: &str) -> OpError {
+    match found {
+        AttrValue::Ref { .. } | AttrValue::Raw(_) | AttrValue::Other(_) => {
+            OpError::unsupported(format_args!("the value of attribute `{name}` is not known here"))
+        }
+        _ => OpError::invalid(format_args!("attribute `{name}` must be {wanted}")),
+    }
+}
+
+macro_rules! attr_readers {
+    ($($(#[$doc:meta])* $function:ident: $variant:ident($value:ident) -> $ty:ty = $read:expr, $wanted:literal;)*) => {
+        $($(#[$doc])*
+        ///
+        /// # Errors
+        /// When the attribute is of another kind, or refers to one of the enclosing function.
+        pub fn $function(cx: &InferCx<'_>, name: &str) -> Result<Option<$ty>, OpError> {
+            match cx.attrs().get(name) {
+                None => Ok(None),
+                Some(AttrValue::$variant($value)) => Ok(Some($read)),
+                Some(found) => Err(wrong_attr(name, found, $wanted)),
+            }
+        })*
+    };
+}
+
+attr_readers! {
+    /// An integer attribute.
+    opt_int: Int(value) -> i64 = value, "an integer";
+    /// A float attribute.
+    opt_float: Float(value) -> f32 = value, "a float";
+    /// A list of integers.
+    opt_ints: Ints(values) -> Vec<i64> = values.ints().collect(), "a list of integers";
+    /// A list of floats.
+    opt_floats: Floats(values) -> Vec<f32> = values.floats().collect(), "a list of floats";
+    /// A string attribute.
+    opt_str: String(value) -> String = String::from_utf8_lossy(value).into_owned(), "a string";
+    /// The number of strings in a list of strings.
+    opt_n_strings: Strings(values) -> usize = values.strings().len(), "a list of strings";
+    /// Element type and dimensions of a tensor attribute.
+    opt_tensor: Tensor(value) -> (ElemType, Vec<Dim>) =
+        (value.elem(), value.dims().iter().map(|&dim| Dim::Static(dim)).collect()), "a tensor";
+    /// A type attribute.
+    opt_type: Type(value) -> TypeId = value, "a type";
+}
+
+/// An integer attribute with a default.
+pub fn int_or(cx: &InferCx<'_>, name: &str, default: i64) -> Result<i64, OpError> {
+    Ok(opt_int(cx, name)?.unwrap_or(default))
+}
+
+/// An integer attribute that the operator asks for.
+pub fn int(cx: &InferCx<'_>, name: &str) -> Result<i64, OpError> {
+    opt_int(cx, name)?.ok_or_else(|| OpError::invalid(format_args!("attribute `{name}` is missing")))
+}
+
+/// An attribute that names an element type by its number.
+pub fn opt_elem(cx: &InferCx<'_>, name: &str) -> Result<Option<ElemType>, OpError> {
+    let Some(number) = opt_int(cx, name)? else {
+        return Ok(None);
+    };
+    let elem = u8::try_from(number).map_or(ElemType::UNKNOWN, ElemType);
+    if elem.name().is_none() {
+        return Err(OpError::unsupported(format_args!("attribute `{name}`: {number} is no known element type")));
+    }
+    Ok(Some(elem))
+}
+
+// ---- known integers -----------------------------------------------------------------------------------------------
+
+/// The integers that argument `index` holds, where something is known of them.
+pub fn ints_of(cx: &InferCx<'_>, index: usize) -> Option<Vec<Int>> {
+    let arg = cx.arg(index)?;
+    if let Some(tensor) = cx.function().constant(arg) {
+        let values = (tensor.len() <= MAX_LEN as u64).then(|| tensor.to_i64s())??;
+        return Some(values.into_iter().map(Int::Known).collect());
+    }
+    let ty = known_value(cx.function(), arg)?;
+    Some(cx.function().ty(ty).shape()?.iter().map(|&dim| Dim::from(dim).into()).collect())
+}
+
+/// The integers that argument `index` holds, when all are known.
+pub fn known_ints(cx: &InferCx<'_>, index: usize) -> Option<Vec<i64>> {
+    let known = |int| if let Int::Known(value) = int { Some(value) } else { None };
+    ints_of(cx, index)?.into_iter().map(known).collect()
+}
+
+/// The one integer that argument `index` holds.
+pub fn scalar_of(cx: &InferCx<'_>, index: usize) -> Option<Int> {
+    match ints_of(cx, index)?[..] {
+        [int] => Some(int),
+        _ => None,
+    }
+}
+
+/// The floats that argument `index`, a constant, holds.
+pub fn known_floats(cx: &InferCx<'_>, index: usize) -> Option<Vec<f32>> {
+    let tensor = cx.constant(index)?;
+    (tensor.len() <= MAX_LEN as u64).then(|| tensor.to_f32s())?
+}
+
+/// The number of elements of argument `index`, a vector, when it is one that may be written out.
+pub fn vector_len(cx: &InferCx<'_>, index: usize) -> Option<usize> {
+    match cx.dims(index)?[..] {
+        [Dim::Static(len)] => usize::try_from(len).ok().filter(|&len| len <= MAX_LEN),
+        _ => None,
+    }
+}
+
+/// Says which integers result `index` holds, where there is anything to say.
+pub fn set_ints(cx: &mut InferCx<'_>, index: usize, ints: &[Int]) {
+    let values: Vec<Dim> = ints.iter().map(|&int| int.into()).collect();
+    if values.len() <= MAX_LEN && values.iter().any(|&value| value != Dim::Unknown) {
+        cx.set_value(index, &values);
+    }
+}
+
+// ---- results ------------------------------------------------------------------------------------------------------
+
+/// Sets result `index` to a dense tensor, of unknown rank when there are no dimensions.
+pub fn set(cx: &mut InferCx<'_>, index: usize, elem: ElemType, dims: Option<&[Dim]>) {
+    match dims {
+        Some(dims) => cx.set_tensor(index, elem, dims),
+        None => cx.set_any_rank(index, elem),
+    }
+}
+
+/// Fails when argument `index` is known not to be a dense tensor.
+pub fn expect_tensor(cx: &InferCx<'_>, index: usize) -> Outcome {
+    match cx.input(index) {
+        Type::Unknown | Type::Tensor { .. } | Type::Other(_) => Ok(()),
+        _ => invalid(format_args!("input {index} must be a tensor")),
+    }
+}
+
+/// The dimensions of argument `index`, which must have `rank` of them.
+pub fn dims_of_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Option<Vec<Dim>>, OpError> {
+    let dims = cx.dims(index);
+    match &dims {
+        Some(found) if found.len() != rank => {
+            invalid(format_args!("input {index} must have rank {rank}, not {}", found.len()))
+        }
+        _ => Ok(dims),
+    }
+}
+
+/// The dimensions of argument `index`, which must have at least `rank` of them.
+pub fn dims_from_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Option<Vec<Dim>>, OpError> {
+    let dims = cx.dims(index);
+    match &dims {
+        Some(found) if found.len() < rank => {
+            invalid(format_args!("input {index} must have at least rank {rank}, not {}", found.len()))
+        }
+        _ => Ok(dims),
+    }
+}
+
+/// The element type that arguments share: that of the first whose element type is known.
+///
+/// # Errors
+/// When two are known to differ.
+pub fn common_elem(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -> Result<ElemType, OpError> {
+    let mut common = ElemType::UNKNOWN;
+    for index in indices {
+        expect_tensor(cx, index)?;
+        let elem = cx.elem(index);
+        if common == ElemType::UNKNOWN {
+            common = elem;
+        } else if elem != ElemType::UNKNOWN && elem != common {
+            return invalid(format_args!("input {index} has elements of type `{elem}` where others have `{common}`"));
+        }
+    }
+    Ok(common)
+}
+
+// ---- dimensions ---------------------------------------------------------------------------------------------------
+
+/// An axis counted from the front.
+///
+/// # Errors
+/// When there is no such axis.
+pub fn axis_of(axis: i64, rank: usize) -> Result<usize, OpError> {
+    let from_front = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
+    match from_front.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank) {
+        Some(axis) => Ok(axis),
+        None => invalid(format_args!("axis {axis} is out of range for rank {rank}")),
+    }
+}
+
+/// Which of `rank` axes a list of axes names.
+///
+/// # Errors
+/// When an axis is out of range.
+pub fn axis_mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
+    let mut mask = vec![false; rank];
+    for &axis in axes {
+        mask[axis_of(axis, rank)?] = true;
+    }
+    Ok(mask)
+}
+
+/// What is known of a size that two dimensions describe.
+///
+/// # Errors
+/// When both are known and differ.
+pub fn merge_dim(a: Dim, b: Dim) -> Result<Dim, OpError> {
+    match (a, b) {
+        (Dim::Static(a), Dim::Static(b)) if a != b => {
+            invalid(format_args!("sizes {a} and {b} differ where they must be the same"))
+        }
+        (Dim::Static(_), _) | (_, Dim::Unknown) => Ok(a),
+        (_, Dim::Static(_)) | (Dim::Unknown, _) => Ok(b),
+        _ => Ok(a),
+    }
+}
+
+/// What is known of a size that is one of two.
+pub fn join_dim(a: Dim, b: Dim) -> Dim {
+    if a.is_same(b) { a } else { Dim::Unknown }
+}
+
+/// The shape that shapes broadcast to, in every direction.
+///
+/// # Errors
+/// When they cannot be broadcast.
+pub fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, OpError> {
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let mut dims = long.to_vec();
+    for (dim, &other) in dims[long.len() - short.len()..].iter_mut().zip(short) {
+        *dim = match (*dim, other) {
+            (Dim::Static(1), other) => other,
+            (dim, Dim::Static(1)) => dim,
+            (Dim::Static(a), Dim::Static(b)) if a != b => {
+                return invalid(format_args!("sizes {a} and {b} cannot be broadcast"));
+            }
+            (size @ Dim::Static(_), _) | (_, size @ Dim::Static(_)) => size,
+            (a, b) => join_dim(a, b),
+        };
+    }
+    Ok(dims)
+}
+
+/// The product of sizes.
+pub fn product(dims: &[Dim]) -> Dim {
+    if dims.contains(&Dim::Static(0)) {
+        return Dim::Static(0);
+    }
+    let mut product = 1u64;
+    let mut symbol = None;
+    for &dim in dims {
+        match dim {
+            Dim::Static(size) => match product.checked_mul(size) {
+                Some(next) => product = next,
+                None => return Dim::Unknown,
+            },
+            _ if symbol.is_none() => symbol = Some(dim),
+            _ => return Dim::Unknown,
+        }
+    }
+    match (symbol, product) {
+        (None, product) => Dim::Static(product),
+        (Some(symbol), 1) => symbol,
+        _ => Dim::Unknown,
+    }
+}
+
+/// The sum of sizes.
+pub fn sum(dims: &[Dim]) -> Dim {
+    let mut sum = 0u64;
+    let mut symbol = None;
+    for &dim in dims {
+        match dim {
+            Dim::Static(size) => match sum.checked_add(size) {
+                Some(next) => sum = next,
+                None => return Dim::Unknown,
+            },
+            _ if symbol.is_none() => symbol = Some(dim),
+            _ => return Dim::Unknown,
+        }
+    }
+    match (symbol, sum) {
+        (None, sum) => Dim::Static(sum),
+        (Some(symbol), 0) => symbol,
+        _ => Dim::Unknown,
+    }
+}
+
+/// A size, changed by a function when it is known; unknown when it is not or the function gives nothing.
+pub fn map_dim(dim: Dim, f: impl FnOnce(u64) -> Option<u64>) -> Dim {
+    dim.known().and_then(f).map_or(Dim::Unknown, Dim::Static)
+}
+
+// ---- types --------------------------------------------------------------------------------------------------------
+
+/// What is known of a value whose type is one of two.
+pub fn join(function: &mut Function, mut a: TypeId, mut b: TypeId) -> TypeId {
+    // The sequences and optionals around what differs, outermost first.
+    let mut wrappers: Vec<fn(TypeId) -> Type<'static>> = Vec::new();
+    let mut joined = loop {
+        if a == b {
+            break a;
+        }
+        match (function.ty(a), function.ty(b)) {
+            (Type::Sequence(x), Type::Sequence(y)) => {
+                wrappers.push(Type::Sequence);
+                (a, b) = (x, y);
+            }
+            (Type::Optional(x), Type::Optional(y)) => {
+                wrappers.push(Type::Optional);
+                (a, b) = (x, y);
+            }
+            (Type::Tensor { elem: x, shape: x_dims }, Type::Tensor { elem: y, shape: y_dims }) => {
+                let elem = if x == y { x } else { ElemType::UNKNOWN };
+                let shape: Option<Vec<DimRec>> = match (x_dims, y_dims) {
+                    (Some(x), Some(y)) if x.len() == y.len() => {
+                        Some(x.iter().zip(y).map(|(&x, &y)| join_dim(x.into(), y.into()).into()).collect())
+                    }
+                    _ => None,
+                };
+                break function.add_type(Type::Tensor { elem, shape: shape.as_deref() });
+            }
+            _ => break TypeId::UNKNOWN,
+        }
+    };
+    for wrap in wrappers.into_iter().rev() {
+        joined = function.add_type(wrap(joined));
+    }
+    joined
+}

@@ -1,0 +1,189 @@
+//! Activation functions.
+
+use super::attr::{FLOAT, INT, INTS, STRING, default, optional};
+use crate::relations::elementwise;
+use relais_plugin_api::op::*;
+
+/// The operators, newest version first.
+pub const OPERATORS: &[Operator] = &[
+    CELU,
+    CELU.since(12),
+    CLIP,
+    CLIP.since(12),
+    CLIP.since(11),
+    CLIP.since(6).inputs(1, 1).attrs(&[default(FLOAT, "max", "3.4028235e38"), default(FLOAT, "min", "-3.4028235e38")]),
+    CLIP.since(1).inputs(1, 1).attrs(&[
+        optional(INTS, "consumed_inputs"),
+        optional(FLOAT, "max"),
+        optional(FLOAT, "min"),
+    ]),
+    ELU,
+    ELU.since(6),
+    ELU.since(1).attrs(&[default(FLOAT, "alpha", "1.0"), optional(INTS, "consumed_inputs")]),
+    GELU,
+    HARD_SIGMOID,
+    HARD_SIGMOID.since(6),
+    HARD_SIGMOID.since(1).attrs(&[
+        default(FLOAT, "alpha", "0.2"),
+        default(FLOAT, "beta", "0.5"),
+        optional(INTS, "consumed_inputs"),
+    ]),
+    HARD_SWISH,
+    HARD_SWISH.since(14),
+    HARDMAX,
+    HARDMAX.since(11).attrs(&[default(INT, "axis", "1")]),
+    HARDMAX.since(1).attrs(&[default(INT, "axis", "1")]),
+    LEAKY_RELU,
+    LEAKY_RELU.since(6),
+    LEAKY_RELU.since(1).attrs(&[default(FLOAT, "alpha", "0.01"), optional(INTS, "consumed_inputs")]),
+    LOG_SOFTMAX,
+    LOG_SOFTMAX.since(11).attrs(&[default(INT, "axis", "1")]),
+    LOG_SOFTMAX.since(1).attrs(&[default(INT, "axis", "1")]),
+    MISH,
+    MISH.since(18),
+    PRELU,
+    PRELU.since(9),
+    PRELU.since(7),
+    PRELU.since(6),
+    PRELU.since(1).attrs(&[optional(INTS, "consumed_inputs")]),
+    RELU,
+    RELU.since(13),
+    RELU.since(6),
+    RELU.since(1).attrs(&[optional(INTS, "consumed_inputs")]),
+    SELU,
+    SELU.since(6),
+    SELU.since(1).attrs(&[
+        default(FLOAT, "alpha", "1.6732"),
+        optional(INTS, "consumed_inputs"),
+        default(FLOAT, "gamma", "1.0507"),
+    ]),
+    SHRINK,
+    SIGMOID,
+    SIGMOID.since(6),
+    SIGMOID.since(1).attrs(&[optional(INTS, "consumed_inputs")]),
+    SOFTMAX,
+    SOFTMAX.since(11).attrs(&[default(INT, "axis", "1")]),
+    SOFTMAX.since(1).attrs(&[default(INT, "axis", "1")]),
+    SOFTPLUS,
+    SOFTPLUS.since(1),
+    SOFTSIGN,
+    SOFTSIGN.since(1),
+    SWIGLU,
+    SWISH,
+    THRESHOLDED_RELU,
+    THRESHOLDED_RELU.since(10),
+];
+
+const CELU: Operator = Operator::new("", "Celu", 28)
+    .attrs(&[default(FLOAT, "alpha", "1.0")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("A continuously differentiable exponential linear unit.");
+
+const CLIP: Operator = Operator::new("", "Clip", 13)
+    .inputs(1, 3)
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("Elements limited to a range.");
+
+const ELU: Operator = Operator::new("", "Elu", 22)
+    .attrs(&[default(FLOAT, "alpha", "1.0")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("An exponential linear unit.");
+
+const GELU: Operator = Operator::new("", "Gelu", 20)
+    .attrs(&[default(STRING, "approximate", "\"none\"")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The Gaussian error linear unit.");
+
+const HARD_SIGMOID: Operator = Operator::new("", "HardSigmoid", 22)
+    .attrs(&[default(FLOAT, "alpha", "0.2"), default(FLOAT, "beta", "0.5")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("A piecewise linear sigmoid.");
+
+const HARD_SWISH: Operator = Operator::new("", "HardSwish", 22)
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The input times its hard sigmoid.");
+
+const HARDMAX: Operator = Operator::new("", "Hardmax", 13)
+    .attrs(&[default(INT, "axis", "-1")])
+    .infer(elementwise::same)
+    .doc("One at the first largest element along an axis, zero elsewhere.");
+
+const LEAKY_RELU: Operator = Operator::new("", "LeakyRelu", 16)
+    .attrs(&[default(FLOAT, "alpha", "0.01")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("A rectifier with a slope below zero.");
+
+const LOG_SOFTMAX: Operator = Operator::new("", "LogSoftmax", 13)
+    .attrs(&[default(INT, "axis", "-1")])
+    .infer(elementwise::same)
+    .doc("The logarithm of the softmax.");
+
+const MISH: Operator = Operator::new("", "Mish", 22)
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The input times the hyperbolic tangent of its softplus.");
+
+const PRELU: Operator = Operator::new("", "PRelu", 16)
+    .inputs(2, 2)
+    .pattern(Pattern::BROADCAST)
+    .infer(elementwise::same)
+    .doc("A rectifier with given slopes below zero.");
+
+const RELU: Operator =
+    Operator::new("", "Relu", 14).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The rectifier.");
+
+const SELU: Operator = Operator::new("", "Selu", 22)
+    .attrs(&[default(FLOAT, "alpha", "1.6732632"), default(FLOAT, "gamma", "1.050701")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("A scaled exponential linear unit.");
+
+const SHRINK: Operator = Operator::new("", "Shrink", 9)
+    .attrs(&[default(FLOAT, "bias", "0.0"), default(FLOAT, "lambd", "0.5")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("Values near zero set to zero, others moved towards it.");
+
+const SIGMOID: Operator =
+    Operator::new("", "Sigmoid", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The logistic function.");
+
+const SOFTMAX: Operator = Operator::new("", "Softmax", 13)
+    .attrs(&[default(INT, "axis", "-1")])
+    .infer(elementwise::same)
+    .doc("Exponentials divided by their sum along an axis.");
+
+const SOFTPLUS: Operator =
+    Operator::new("", "Softplus", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("A smooth rectifier.");
+
+const SOFTSIGN: Operator = Operator::new("", "Softsign", 22)
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The input divided by one plus its absolute value.");
+
+const SWIGLU: Operator = Operator::new("", "SwiGLU", 28)
+    .inputs(2, 2)
+    .attrs(&[default(FLOAT, "alpha", "1.0")])
+    .pattern(Pattern::BROADCAST)
+    .infer(elementwise::binary)
+    .doc("One tensor gated by the swish of another.");
+
+const SWISH: Operator = Operator::new("", "Swish", 24)
+    .attrs(&[default(FLOAT, "alpha", "1.0")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The input times a sigmoid of it.");
+
+const THRESHOLDED_RELU: Operator = Operator::new("", "ThresholdedRelu", 22)
+    .attrs(&[default(FLOAT, "alpha", "1.0")])
+    .pattern(Pattern::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The input above a threshold, else zero.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

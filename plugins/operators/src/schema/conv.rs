@@ -1,0 +1,78 @@
+//! Convolutions.
+
+use super::attr::{INT, INTS, STRING, default, optional};
+use crate::relations::conv;
+use relais_plugin_api::op::*;
+
+/// The operators, newest version first.
+pub const OPERATORS: &[Operator] = &[
+    CONV,
+    CONV.since(11),
+    CONV.since(1),
+    CONV_INTEGER,
+    CONV_TRANSPOSE,
+    CONV_TRANSPOSE.since(11),
+    CONV_TRANSPOSE.since(1),
+    DEFORM_CONV,
+    DEFORM_CONV.since(19),
+];
+
+const CONV: Operator = Operator::new("", "Conv", 22)
+    .inputs(2, 3)
+    .attrs(&[
+        default(STRING, "auto_pad", "\"NOTSET\""),
+        optional(INTS, "dilations"),
+        default(INT, "group", "1"),
+        optional(INTS, "kernel_shape"),
+        optional(INTS, "pads"),
+        optional(INTS, "strides"),
+    ])
+    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .infer(conv::conv)
+    .doc("Convolution.");
+
+const CONV_INTEGER: Operator = Operator::new("", "ConvInteger", 10)
+    .inputs(2, 4)
+    .attrs(&[
+        default(STRING, "auto_pad", "\"NOTSET\""),
+        optional(INTS, "dilations"),
+        default(INT, "group", "1"),
+        optional(INTS, "kernel_shape"),
+        optional(INTS, "pads"),
+        optional(INTS, "strides"),
+    ])
+    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .infer(conv::conv_integer)
+    .doc("Convolution of 8-bit integers into 32-bit ones.");
+
+const CONV_TRANSPOSE: Operator = Operator::new("", "ConvTranspose", 22)
+    .inputs(2, 3)
+    .attrs(&[
+        default(STRING, "auto_pad", "\"NOTSET\""),
+        optional(INTS, "dilations"),
+        default(INT, "group", "1"),
+        optional(INTS, "kernel_shape"),
+        optional(INTS, "output_padding"),
+        optional(INTS, "output_shape"),
+        optional(INTS, "pads"),
+        optional(INTS, "strides"),
+    ])
+    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .infer(conv::conv_transpose)
+    .doc("Transposed convolution.");
+
+const DEFORM_CONV: Operator = Operator::new("", "DeformConv", 22)
+    .inputs(3, 5)
+    .attrs(&[
+        optional(INTS, "dilations"),
+        default(INT, "group", "1"),
+        optional(INTS, "kernel_shape"),
+        default(INT, "offset_group", "1"),
+        optional(INTS, "pads"),
+        optional(INTS, "strides"),
+    ])
+    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .infer(conv::conv)
+    .doc("Convolution that samples at learned offsets.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

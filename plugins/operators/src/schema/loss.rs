@@ -1,0 +1,31 @@
+//! Losses.
+
+use super::attr::{INT, STRING, default, optional};
+use crate::relations::misc;
+use relais_plugin_api::op::*;
+
+/// The operators, newest version first.
+pub const OPERATORS: &[Operator] = &[
+    NEGATIVE_LOG_LIKELIHOOD_LOSS,
+    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(13),
+    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(12),
+    SOFTMAX_CROSS_ENTROPY_LOSS,
+    SOFTMAX_CROSS_ENTROPY_LOSS.since(12),
+];
+
+const NEGATIVE_LOG_LIKELIHOOD_LOSS: Operator = Operator::new("", "NegativeLogLikelihoodLoss", 22)
+    .inputs(2, 3)
+    .attrs(&[optional(INT, "ignore_index"), default(STRING, "reduction", "\"mean\"")])
+    .effects(Effects::TRAPS)
+    .infer(misc::nll_loss)
+    .doc("The negative log-likelihood loss.");
+
+const SOFTMAX_CROSS_ENTROPY_LOSS: Operator = Operator::new("", "SoftmaxCrossEntropyLoss", 13)
+    .inputs(2, 3)
+    .outputs(1, 2)
+    .attrs(&[optional(INT, "ignore_index"), default(STRING, "reduction", "\"mean\"")])
+    .effects(Effects::TRAPS)
+    .infer(misc::cross_entropy_loss)
+    .doc("The cross entropy of the softmax.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

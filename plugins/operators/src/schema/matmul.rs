@@ -1,0 +1,69 @@
+//! Matrix products.
+
+use super::attr::{ANY, FLOAT, INT, STRING, default, required};
+use crate::relations::matmul;
+use relais_plugin_api::op::*;
+
+/// The operators, newest version first.
+pub const OPERATORS: &[Operator] = &[
+    DET,
+    DET.since(11),
+    EINSUM,
+    EINSUM.since(12),
+    GEMM,
+    GEMM.since(11),
+    GEMM.since(9).inputs(3, 3),
+    GEMM.since(7).inputs(3, 3),
+    GEMM.since(6).inputs(3, 3).attrs(&[
+        default(FLOAT, "alpha", "1.0"),
+        default(FLOAT, "beta", "1.0"),
+        default(INT, "broadcast", "0"),
+        default(INT, "transA", "0"),
+        default(INT, "transB", "0"),
+    ]),
+    GEMM.since(1).inputs(3, 3).attrs(&[
+        default(FLOAT, "alpha", "1.0"),
+        default(FLOAT, "beta", "1.0"),
+        default(INT, "broadcast", "0"),
+        default(INT, "transA", "0"),
+        default(INT, "transB", "0"),
+    ]),
+    MAT_MUL,
+    MAT_MUL.since(9),
+    MAT_MUL.since(1),
+    MAT_MUL_INTEGER,
+];
+
+const DET: Operator = Operator::new("", "Det", 22).infer(matmul::det).doc("The determinant of square matrices.");
+
+const EINSUM: Operator = Operator::new("", "Einsum", 28)
+    .inputs(1, ANY)
+    .attrs(&[required(STRING, "equation")])
+    .infer(matmul::einsum)
+    .doc("Einstein's summation convention.");
+
+const GEMM: Operator = Operator::new("", "Gemm", 13)
+    .inputs(2, 3)
+    .attrs(&[
+        default(FLOAT, "alpha", "1.0"),
+        default(FLOAT, "beta", "1.0"),
+        default(INT, "transA", "0"),
+        default(INT, "transB", "0"),
+    ])
+    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .infer(matmul::gemm)
+    .doc("A matrix product, scaled, plus a scaled third matrix.");
+
+const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
+    .inputs(2, 2)
+    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .infer(matmul::matmul)
+    .doc("Matrix product, as NumPy's.");
+
+const MAT_MUL_INTEGER: Operator = Operator::new("", "MatMulInteger", 10)
+    .inputs(2, 4)
+    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .infer(matmul::matmul_integer)
+    .doc("Matrix product of 8-bit integers into 32-bit ones.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,0 +1,163 @@
+//! Reductions and scans along axes.
+
+use super::attr::{INT, INTS, default, optional};
+use crate::relations::{elementwise, reduce};
+use relais_plugin_api::op::*;
+
+/// The operators, newest version first.
+pub const OPERATORS: &[Operator] = &[
+    ARG_MAX,
+    ARG_MAX.since(12),
+    ARG_MAX.since(11).attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1")]),
+    ARG_MAX.since(1).attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1")]),
+    ARG_MIN,
+    ARG_MIN.since(12),
+    ARG_MIN.since(11).attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1")]),
+    ARG_MIN.since(1).attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1")]),
+    CUM_PROD,
+    CUM_SUM,
+    CUM_SUM.since(11),
+    REDUCE_L1.effects(Effects::TRAPS),
+    REDUCE_L1.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_L1.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_L1.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_L2.effects(Effects::TRAPS),
+    REDUCE_L2.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_L2.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_L2.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_LOG_SUM.effects(Effects::TRAPS),
+    REDUCE_LOG_SUM.since(18).effects(Effects::TRAPS),
+    REDUCE_LOG_SUM.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_LOG_SUM.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_LOG_SUM.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_LOG_SUM_EXP.effects(Effects::TRAPS),
+    REDUCE_LOG_SUM_EXP.since(18).effects(Effects::TRAPS),
+    REDUCE_LOG_SUM_EXP.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_LOG_SUM_EXP.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_LOG_SUM_EXP.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MAX.effects(Effects::TRAPS),
+    REDUCE_MAX.since(18).effects(Effects::TRAPS),
+    REDUCE_MAX.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MAX.since(12).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MAX.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MAX.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MEAN.effects(Effects::TRAPS),
+    REDUCE_MEAN.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MEAN.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MEAN.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MIN.effects(Effects::TRAPS),
+    REDUCE_MIN.since(18).effects(Effects::TRAPS),
+    REDUCE_MIN.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MIN.since(12).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MIN.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_MIN.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_PROD.effects(Effects::TRAPS),
+    REDUCE_PROD.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_PROD.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_PROD.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_SUM.effects(Effects::TRAPS),
+    REDUCE_SUM.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_SUM.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_SUM_SQUARE.effects(Effects::TRAPS),
+    REDUCE_SUM_SQUARE.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_SUM_SQUARE.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_SUM_SQUARE.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+];
+
+const ARG_MAX: Operator = Operator::new("", "ArgMax", 13)
+    .attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1"), default(INT, "select_last_index", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::arg_reduce)
+    .doc("The index of the largest element along an axis.");
+
+const ARG_MIN: Operator = Operator::new("", "ArgMin", 13)
+    .attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1"), default(INT, "select_last_index", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::arg_reduce)
+    .doc("The index of the smallest element along an axis.");
+
+const CUM_PROD: Operator = Operator::new("", "CumProd", 26)
+    .inputs(2, 2)
+    .attrs(&[default(INT, "exclusive", "0"), default(INT, "reverse", "0")])
+    .effects(Effects::TRAPS)
+    .infer(elementwise::same)
+    .doc("Cumulative product along an axis.");
+
+const CUM_SUM: Operator = Operator::new("", "CumSum", 14)
+    .inputs(2, 2)
+    .attrs(&[default(INT, "exclusive", "0"), default(INT, "reverse", "0")])
+    .effects(Effects::TRAPS)
+    .infer(elementwise::same)
+    .doc("Cumulative sum along an axis.");
+
+const REDUCE_L1: Operator = Operator::new("", "ReduceL1", 18)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The sum of absolute values over axes.");
+
+const REDUCE_L2: Operator = Operator::new("", "ReduceL2", 18)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The Euclidean norm over axes.");
+
+const REDUCE_LOG_SUM: Operator = Operator::new("", "ReduceLogSum", 28)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The logarithm of the sum over axes.");
+
+const REDUCE_LOG_SUM_EXP: Operator = Operator::new("", "ReduceLogSumExp", 28)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The logarithm of the sum of exponentials over axes.");
+
+const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The maximum over axes.");
+
+const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The mean over axes.");
+
+const REDUCE_MIN: Operator = Operator::new("", "ReduceMin", 20)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The minimum over axes.");
+
+const REDUCE_PROD: Operator = Operator::new("", "ReduceProd", 18)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce_prod)
+    .doc("The product over axes.");
+
+const REDUCE_SUM: Operator = Operator::new("", "ReduceSum", 13)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce_sum)
+    .doc("The sum over axes.");
+
+const REDUCE_SUM_SQUARE: Operator = Operator::new("", "ReduceSumSquare", 18)
+    .inputs(1, 2)
+    .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
+    .pattern(Pattern::COMM_REDUCE)
+    .infer(reduce::reduce)
+    .doc("The sum of squares over axes.");
+
+relais_plugin_api::prelude::operators! { OPERATORS }

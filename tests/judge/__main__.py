@@ -1,0 +1,176 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from judge.relais import Relais
+
+MB = 2**20
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    return options.command(options)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="judge", description=sys.modules["judge"].__doc__)
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    models = add(commands, "models", "write all models into a folder", run_models)
+    models.add_argument("out", type=Path)
+    models.add_argument("--large", action="store_true", help="the 600 MB models too")
+
+    lossless = add(commands, "lossless", "-O0 gives the same bytes", run_lossless)
+    add_relais(lossless)
+    add_models(lossless)
+    lossless.add_argument("--parsed", action="store_true", help="compare the parsed models, not the bytes")
+    lossless.add_argument("--through-text", action="store_true", help="go through the text form; implies --parsed")
+    lossless.add_argument("--max-anonymous-mb", type=int, metavar="MB", help="limit for the anonymous memory of a run")
+
+    equal = add(commands, "equal", "two model files are equal when parsed", run_equal)
+    equal.add_argument("a", type=Path)
+    equal.add_argument("b", type=Path)
+
+    sound = add(commands, "sound", "the default pipeline keeps validity, interface and results", run_sound)
+    add_relais(sound)
+    add_models(sound, default_kinds=["node"])
+    sound.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+
+    light = add(commands, "light", "the nine light models become small enough", run_light)
+    add_relais(light)
+    light.add_argument("--models", type=Path, required=True)
+
+    add_twins(commands)
+
+    exported = add(commands, "exported", "export models with torch", run_exported)
+    exported.add_argument("out", type=Path)
+
+    peers = add(commands, "peers", "what other optimisers make of the models", run_peers)
+    add_models(peers, default_kinds=["light"])
+    return top
+
+
+def add_twins(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    twins = commands.add_parser("twins", help="the light models with random weights")
+    actions = twins.add_subparsers(required=True, metavar="ACTION")
+    make = add(actions, "make", "write them, unless they are there", run_twins_make)
+    check = add(actions, "check", "relais keeps their outputs", run_twins_check)
+    add_relais(check)
+    for command in (make, check):
+        command.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
+        command.add_argument("--twins", type=Path, required=True, help="the folder of the twins")
+        command.add_argument(
+            "--name", action="append", default=[], metavar="NAME", help="only this model; can be repeated"
+        )
+
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def add(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, help: str, command: Command
+) -> argparse.ArgumentParser:
+    result = commands.add_parser(name, help=help, description=help)
+    result.set_defaults(command=command)
+    return result
+
+
+def add_relais(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--relais", type=Path, required=True, help="the binary under test")
+    command.add_argument("--args", type=shlex.split, default=[], help="further arguments for each of its runs")
+
+
+def add_models(command: argparse.ArgumentParser, default_kinds: list[str] | None = None) -> None:
+    command.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
+    command.add_argument(
+        "--kind",
+        action="append",
+        metavar="KIND",
+        help=f"only this kind; can be repeated (default: {default_kinds or 'all'})",
+    )
+    command.add_argument("--name", action="append", default=[], metavar="NAME", help="only this case; can be repeated")
+    command.set_defaults(default_kinds=default_kinds or [])
+
+
+def relais_of(options: argparse.Namespace) -> Relais:
+    return Relais(options.relais.absolute(), options.args)
+
+
+def kinds_of(options: argparse.Namespace) -> list[str]:
+    return options.kind or options.default_kinds
+
+
+def run_models(options: argparse.Namespace) -> int:
+    from judge import collect
+
+    return collect.command(options.out, with_large=options.large)
+
+
+def run_lossless(options: argparse.Namespace) -> int:
+    from judge import lossless
+
+    limit = options.max_anonymous_mb
+    how = lossless.Lossless(
+        relais_of(options),
+        parsed=options.parsed,
+        through_text=options.through_text,
+        max_anonymous=None if limit is None else limit * MB,
+    )
+    return lossless.command(how, options.models, kinds_of(options), options.name)
+
+
+def run_equal(options: argparse.Namespace) -> int:
+    from judge import graphs
+    from judge.report import Report
+
+    report = Report()
+    a, b = graphs.load(options.a), graphs.load(options.b)
+    report.judged(f"{options.a} and {options.b}", [] if graphs.equal(a, b) else [graphs.first_difference(a, b)])
+    return report.finish()
+
+
+def run_sound(options: argparse.Namespace) -> int:
+    from judge import sound
+
+    return sound.command(relais_of(options), options.models, kinds_of(options), options.name, options.jobs)
+
+
+def run_light(options: argparse.Namespace) -> int:
+    from judge import light
+
+    return light.command(relais_of(options), options.models)
+
+
+def run_twins_make(options: argparse.Namespace) -> int:
+    from judge import twins
+
+    return twins.make(options.models, options.twins, options.name)
+
+
+def run_twins_check(options: argparse.Namespace) -> int:
+    from judge import twins
+
+    return twins.check(relais_of(options), options.models, options.twins, options.name)
+
+
+def run_exported(options: argparse.Namespace) -> int:
+    from judge import exported
+
+    return exported.command(options.out)
+
+
+def run_peers(options: argparse.Namespace) -> int:
+    from judge import peers
+
+    return peers.command(options.models, kinds_of(options), options.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Runs a model: in onnxruntime with its optimisations off, or in the reference evaluator of the `onnx` package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import ml_dtypes  # noqa: F401  # registers the short element types with numpy
+import numpy as np
+import onnx
+import onnxruntime
+from onnx.reference import ReferenceEvaluator
+
+from judge.values import Value
+
+ONNXRUNTIME = "onnxruntime"
+REFERENCE = "reference evaluator"
+QUIET = 4
+
+
+class CannotRun(Exception):
+    """This runtime does not run this model."""
+
+
+def run(runtime: str, model: Path, feeds: Mapping[str, Value]) -> Sequence[Value]:
+    """The outputs of the model in order."""
+    runner = run_onnxruntime if runtime == ONNXRUNTIME else run_reference
+    try:
+        return runner(model, feeds)
+    except Exception as error:  # either runtime raises whatever its kernels raise
+        raise CannotRun(f"{type(error).__name__}: {error}") from error
+
+
+def session(model: Path | bytes, n_threads: int = 1) -> onnxruntime.InferenceSession:
+    """A session that runs the model as it is written."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = n_threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = QUIET
+    options.use_deterministic_compute = True
+    source = model if isinstance(model, bytes) else str(model)
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def run_onnxruntime(model: Path, feeds: Mapping[str, Value]) -> Sequence[Value]:
+    return session(model).run(None, {name: for_onnxruntime(value) for name, value in feeds.items()})
+
+
+def for_onnxruntime(value: Value) -> Value:
+    """Element types that numpy does not have itself are handed over with their ONNX type."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "OSU" or value.dtype.isbuiltin == 1:
+        return value
+    element = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(value.view(f"u{value.itemsize}"), element)
+
+
+def run_reference(model: Path, feeds: Mapping[str, Value]) -> Sequence[Value]:
+    with np.errstate(all="ignore"):
+        return list(ReferenceEvaluator(onnx.load(model)).run(None, dict(feeds)))

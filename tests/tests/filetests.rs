@@ -1,0 +1,41 @@
+//! Every file below `filetests/` is a test of its own. `RELAIS_BLESS=1` writes what passes give now as expectation.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use relais_tests::filetest::{Case, Property, find_cases};
+use std::{fs, path::Path, process::ExitCode};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests");
+    let cases = find_cases(&root).unwrap_or_default();
+    let mut trials: Vec<Trial> = cases
+        .into_iter()
+        .map(|(name, path)| {
+            let folder = name.split('/').next().unwrap_or_default().to_owned();
+            Trial::test(name, move || run(&folder, &path).map_err(Failed::from))
+        })
+        .collect();
+    let n_cases = trials.len();
+    trials.push(Trial::test(
+        "there_are_cases",
+        move || {
+            if n_cases > 0 { Ok(()) } else { Err("no case was found".into()) }
+        },
+    ));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn run(folder: &str, path: &Path) -> Result<(), String> {
+    let source = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let case = Case::parse(folder, &source)?;
+    let (output, failures) = case.check(None);
+    let only_text = failures.iter().all(|failure| failure.property == Property::Expected);
+    if std::env::var_os("RELAIS_BLESS").is_some() && only_text {
+        let blessed = case.blessed(&output);
+        return if blessed == source { Ok(()) } else { fs::write(path, blessed).map_err(|error| error.to_string()) };
+    }
+    if failures.is_empty() {
+        return Ok(());
+    }
+    Err(failures.iter().map(|failure| format!("{failure}\n")).collect())
+}
