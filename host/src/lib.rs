@@ -4,6 +4,10 @@ pub mod manager;
 pub mod mapped;
 pub mod onnx;
 pub mod pipeline;
+pub mod options;
+pub mod pass;
 pub mod plugin;
+pub mod registry;
+mod services;
 
 pub use relais_plugin_api::ir;

@@ -1,0 +1,387 @@
+//! Schemas of options as records hold them, and checking values against them.
+
+use relais_plugin_api::{
+    boundary::wire::{Fields, Malformed},
+    options::{MAX_DEPTH, Value, kind_number, kind_tag, tag},
+};
+use std::fmt;
+
+/// An option.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OptionSchema {
+    /// Name.
+    pub name: String,
+    /// Documentation.
+    pub doc: String,
+    /// What it takes.
+    pub kind: OptionType,
+    /// What it is when nobody says; without one it is mandatory.
+    pub default: Option<Value>,
+}
+
+/// What an option takes.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum OptionType {
+    /// `true` or `false`.
+    Bool,
+    /// An integer from `min` to `max`.
+    Int {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
+    /// A number from `min` to `max`.
+    Float {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
+    /// Text.
+    Str,
+    /// One of some names, each with its documentation.
+    Choice(Vec<(String, String)>),
+    /// A list.
+    List(Box<OptionType>),
+    /// A table of options.
+    Struct(Vec<OptionSchema>),
+}
+
+/// Why a value is not taken.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OptionError {
+    /// Which option: names joined by dots, indices in brackets.
+    pub path: String,
+    /// What is wrong with it.
+    pub fault: OptionFault,
+}
+
+/// What is wrong with a value.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum OptionFault {
+    /// There is no such option.
+    Unknown {
+        /// The nearest name there is.
+        nearest: Option<String>,
+        /// All names there are.
+        known: Vec<String>,
+    },
+    /// It is given twice.
+    Duplicate,
+    /// It has no default and is not given.
+    Missing {
+        /// What it takes.
+        expected: String,
+    },
+    /// It has another type.
+    Type {
+        /// What it takes.
+        expected: String,
+        /// What it was given.
+        found: &'static str,
+    },
+    /// It is out of range, or none of the choices.
+    Value {
+        /// What it takes.
+        expected: String,
+        /// What it was given.
+        found: String,
+        /// The nearest choice.
+        nearest: Option<String>,
+    },
+}
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        let did_you_mean = |f: &mut fmt::Formatter<'_>, nearest: &Option<String>| match nearest {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        };
+        match &self.fault {
+            OptionFault::Unknown { nearest, known } => {
+                write!(f, "there is no option `{path}`")?;
+                if known.is_empty() {
+                    return f.write_str(": there are no options here");
+                }
+                if nearest.is_none() {
+                    return write!(f, "; there are {}", list(known));
+                }
+                did_you_mean(f, nearest)
+            }
+            OptionFault::Duplicate => write!(f, "option `{path}` is given twice"),
+            OptionFault::Missing { expected } => {
+                write!(f, "option `{path}` must be given: it takes {expected} and has no default")
+            }
+            OptionFault::Type { expected, found } => write!(f, "option `{path}` takes {expected}, not {found}"),
+            OptionFault::Value { expected, found, nearest } => {
+                write!(f, "option `{path}` takes {expected}, not {found}")?;
+                did_you_mean(f, nearest)
+            }
+        }
+    }
+}
+
+impl std::error::Error for OptionError {}
+
+/// Names in backticks, joined by commas.
+pub(crate) fn list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The name most like another one, if any is like it at all.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let short = |name: &str| name.to_lowercase();
+    let wanted = short(name);
+    let mut best: Option<(f64, &str)> = None;
+    for candidate in known {
+        let likeness = strsim::normalized_damerau_levenshtein(&wanted, &short(candidate));
+        if likeness > best.map_or(0.5, |(best, _)| best) {
+            best = Some((likeness, candidate));
+        }
+    }
+    best.map(|(_, name)| name)
+}
+
+impl fmt::Display for OptionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool => f.write_str("`true` or `false`"),
+            Self::Int { min: i64::MIN, max: i64::MAX } => f.write_str("an integer"),
+            Self::Int { min, max: i64::MAX } => write!(f, "an integer from {min} on"),
+            Self::Int { min: i64::MIN, max } => write!(f, "an integer up to {max}"),
+            Self::Int { min, max } => write!(f, "an integer from {min} to {max}"),
+            Self::Float { min, max } if min.is_infinite() && max.is_infinite() => f.write_str("a float"),
+            Self::Float { min, max } if max.is_infinite() => write!(f, "a float from {min:?} on"),
+            Self::Float { min, max } if min.is_infinite() => write!(f, "a float up to {max:?}"),
+            Self::Float { min, max } => write!(f, "a float from {min:?} to {max:?}"),
+            Self::Str => f.write_str("a string"),
+            Self::Choice(choices) => {
+                let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
+                write!(f, "one of {}", names.join(", "))
+            }
+            Self::List(item) => write!(f, "a list, each item {item}"),
+            Self::Struct(_) => f.write_str("a table"),
+        }
+    }
+}
+
+impl OptionSchema {
+    /// Reads a schema from a record.
+    ///
+    /// # Errors
+    /// When it does not read.
+    pub fn read(fields: &[u8]) -> Result<Self, Malformed> {
+        Self::read_nested(fields, 0)
+    }
+
+    /// At most [`MAX_DEPTH`] deep.
+    fn read_nested(fields: &[u8], depth: usize) -> Result<Self, Malformed> {
+        let (mut name, mut doc, mut kind, mut default) = (None, String::new(), None, None);
+        for field in Fields::new(fields) {
+            let field = field?;
+            match field.tag {
+                tag::NAME => name = Some(field.text()?.to_owned()),
+                tag::DOC => doc = field.text()?.to_owned(),
+                tag::KIND => kind = Some(OptionType::read(field.bytes, depth)?),
+                tag::DEFAULT => default = Some(Value::decode(field.bytes)?),
+                _ => {}
+            }
+        }
+        let name = name.ok_or(Malformed::Missing("option's name"))?;
+        let kind = kind.ok_or(Malformed::Missing("option's type"))?;
+        let mut schema = Self { name, doc, kind, default };
+        // The default is checked as what a user writes is; of a struct it is what its options say.
+        schema.default = match (&schema.default, &schema.kind) {
+            (Some(default), kind) => {
+                Some(kind.check(default, &schema.name).map_err(|_| Malformed::Missing("default"))?)
+            }
+            (None, OptionType::Struct(fields)) => complete(fields, &Value::Struct(Vec::new())).ok(),
+            (None, _) => None,
+        };
+        Ok(schema)
+    }
+}
+
+impl OptionType {
+    fn read(fields: &[u8], depth: usize) -> Result<Self, Malformed> {
+        if depth >= MAX_DEPTH {
+            return Err(Malformed::Depth);
+        }
+        let (mut number, mut min, mut max, mut item) = (0, None, None, None);
+        let (mut choices, mut options) = (Vec::new(), Vec::new());
+        for field in Fields::new(fields) {
+            let field = field?;
+            match field.tag {
+                kind_tag::NUMBER => number = field.u8()?,
+                kind_tag::MIN => min = Some(field),
+                kind_tag::MAX => max = Some(field),
+                kind_tag::CHOICE => choices.push(read_choice(field.bytes)?),
+                kind_tag::ITEM => item = Some(Self::read(field.bytes, depth + 1)?),
+                kind_tag::FIELD => options.push(OptionSchema::read_nested(field.bytes, depth + 1)?),
+                _ => {}
+            }
+        }
+        Ok(match number {
+            kind_number::BOOL => Self::Bool,
+            kind_number::INT => Self::Int {
+                min: min.map_or(Ok(i64::MIN), |field| field.i64())?,
+                max: max.map_or(Ok(i64::MAX), |field| field.i64())?,
+            },
+            kind_number::FLOAT => Self::Float {
+                min: min.map_or(Ok(f64::NEG_INFINITY), |field| field.f64())?,
+                max: max.map_or(Ok(f64::INFINITY), |field| field.f64())?,
+            },
+            kind_number::STR => Self::Str,
+            kind_number::CHOICE => Self::Choice(choices),
+            kind_number::LIST => Self::List(Box::new(item.ok_or(Malformed::Missing("type of a list's items"))?)),
+            kind_number::STRUCT => Self::Struct(options),
+            _ => return Err(Malformed::Missing("option's type")),
+        })
+    }
+
+    /// The value, with the defaults of what it leaves out.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn check(&self, value: &Value, path: &str) -> Result<Value, OptionError> {
+        let error = |fault| OptionError { path: path.to_owned(), fault };
+        let expected = || self.to_string();
+        let out_of_range = || {
+            let nearest = match (self, value) {
+                (Self::Choice(choices), Value::Str(name)) => {
+                    nearest(name, choices.iter().map(|(name, _)| name.as_str())).map(str::to_owned)
+                }
+                _ => None,
+            };
+            error(OptionFault::Value { expected: expected(), found: value.to_string(), nearest })
+        };
+        let is_taken = match (self, value) {
+            (Self::Bool, Value::Bool(_)) | (Self::Str, Value::Str(_)) => true,
+            (Self::Int { min, max }, Value::Int(value)) => min <= value && value <= max,
+            (Self::Float { min, max }, Value::Float(value)) => min <= value && value <= max,
+            (Self::Choice(choices), Value::Str(value)) => choices.iter().any(|(name, _)| name == value),
+            (Self::List(item), Value::List(values)) => {
+                let items = values.iter().enumerate();
+                let items: Result<_, _> = items.map(|(i, value)| item.check(value, &format!("{path}[{i}]"))).collect();
+                return Ok(Value::List(items?));
+            }
+            (Self::Struct(options), Value::Struct(_)) => {
+                return complete(options, value)
+                    .map_err(|inner| OptionError { path: format!("{path}.{}", inner.path), fault: inner.fault });
+            }
+            _ => return Err(error(OptionFault::Type { expected: expected(), found: value.type_name() })),
+        };
+        if is_taken { Ok(value.clone()) } else { Err(out_of_range()) }
+    }
+}
+
+fn read_choice(fields: &[u8]) -> Result<(String, String), Malformed> {
+    let (mut name, mut doc) = (String::new(), String::new());
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            tag::NAME => name = field.text()?.to_owned(),
+            tag::DOC => doc = field.text()?.to_owned(),
+            _ => {}
+        }
+    }
+    Ok((name, doc))
+}
+
+/// A table with a value for each option, in the schema's order: what is given, checked, else the default.
+///
+/// # Errors
+/// The first thing that is wrong: an unknown option before a missing one.
+pub fn complete(options: &[OptionSchema], given: &Value) -> Result<Value, OptionError> {
+    let Value::Struct(entries) = given else {
+        let fault = OptionFault::Type { expected: "a table".into(), found: given.type_name() };
+        return Err(OptionError { path: String::new(), fault });
+    };
+    for (i, (name, _)) in entries.iter().enumerate() {
+        let fault = if !options.iter().any(|option| option.name == *name) {
+            let nearest = nearest(name, options.iter().map(|option| option.name.as_str())).map(str::to_owned);
+            OptionFault::Unknown { nearest, known: options.iter().map(|option| option.name.clone()).collect() }
+        } else if entries[..i].iter().any(|(other, _)| other == name) {
+            OptionFault::Duplicate
+        } else {
+            continue;
+        };
+        return Err(OptionError { path: name.clone(), fault });
+    }
+    let mut complete = Vec::with_capacity(options.len());
+    for option in options {
+        let value = match (given.get(&option.name), &option.default) {
+            (Some(value), _) => option.kind.check(value, &option.name)?,
+            (None, Some(default)) => default.clone(),
+            (None, None) => {
+                let fault = OptionFault::Missing { expected: option.kind.to_string() };
+                return Err(OptionError { path: option.name.clone(), fault });
+            }
+        };
+        complete.push((option.name.clone(), value));
+    }
+    Ok(Value::Struct(complete))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(name: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
+        OptionSchema { name: name.into(), doc: String::new(), kind, default }
+    }
+
+    fn options() -> Vec<OptionSchema> {
+        let choice = OptionType::Choice(vec![("fast".into(), String::new()), ("small".into(), String::new())]);
+        let inner = OptionType::Struct(vec![schema("on", OptionType::Bool, Some(Value::Bool(true)))]);
+        vec![
+            schema("depth", OptionType::Int { min: 0, max: 8 }, Some(Value::Int(3))),
+            schema("rate", OptionType::Float { min: 0.0, max: 1.0 }, Some(Value::Float(0.5))),
+            schema("mode", choice, Some(Value::Str("fast".into()))),
+            schema("inner", inner, Some(Value::Struct(vec![("on".into(), Value::Bool(true))]))),
+            schema("names", OptionType::List(Box::new(OptionType::Str)), Some(Value::List(vec![]))),
+        ]
+    }
+
+    fn fault(name: &str, value: Value) -> String {
+        complete(&options(), &Value::Struct(vec![(name.into(), value)])).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        let given = Value::Struct(vec![("depth".into(), Value::Int(8))]);
+        let all = complete(&options(), &given).unwrap();
+        assert_eq!(all.to_string(), r#"{ depth = 8, rate = 0.5, mode = "fast", inner = { on = true }, names = [] }"#);
+    }
+
+    #[test]
+    fn rule_r22_every_fault_names_what_is_taken() {
+        assert_eq!(fault("dept", Value::Int(1)), "there is no option `dept`; did you mean `depth`?");
+        assert_eq!(fault("depth", Value::Bool(true)), "option `depth` takes an integer from 0 to 8, not a boolean");
+        assert_eq!(fault("depth", Value::Int(9)), "option `depth` takes an integer from 0 to 8, not 9");
+        assert_eq!(fault("rate", Value::Int(1)), "option `rate` takes a float from 0.0 to 1.0, not an integer");
+        assert_eq!(fault("rate", Value::Float(f64::NAN)), "option `rate` takes a float from 0.0 to 1.0, not NaN");
+        let typo = fault("mode", Value::Str("fasst".into()));
+        assert_eq!(typo, "option `mode` takes one of \"fast\", \"small\", not \"fasst\"; did you mean `fast`?");
+        let nested = fault("inner", Value::Struct(vec![("of".into(), Value::Bool(true))]));
+        assert_eq!(
+            nested,
+            "there is no option `inner.of`; did you mean `on`?".replace("; did you mean `on`?", "; there are `on`")
+        );
+        let item = fault("names", Value::List(vec![Value::Str("a".into()), Value::Int(1)]));
+        assert_eq!(item, "option `names[1]` takes a string, not an integer");
+        let twice = Value::Struct(vec![("depth".into(), Value::Int(1)), ("depth".into(), Value::Int(1))]);
+        assert_eq!(complete(&options(), &twice).unwrap_err().to_string(), "option `depth` is given twice");
+    }
+
+    #[test]
+    fn an_option_without_a_default_must_be_given() {
+        let options = [schema("path", OptionType::Str, None)];
+        let error = complete(&options, &Value::Struct(vec![])).unwrap_err();
+        assert_eq!(error.to_string(), "option `path` must be given: it takes a string and has no default");
+    }
+}

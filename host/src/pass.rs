@@ -1,0 +1,376 @@
+//! Passes that were made, and running them.
+
+use crate::{
+    ir::{AttrValue, Function, Global, IRModule, PrimFunc},
+    plugin::{PassRecord, PluginRecord, Running},
+    registry::{Provider, Registry},
+    services::{CallState, HOST},
+};
+use abi_stable::std_types::{RArc, ROption};
+use rayon::prelude::*;
+use relais_plugin_api::{
+    boundary::{
+        abi::{CallCx, HostData, PassObject},
+        record::Level,
+    },
+    diagnostics::{Diagnostic, PassError, Severity},
+    options::Value,
+};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// Where what passes say goes. Called in module order, whatever the number of threads; progress as it comes.
+pub trait Sink: Sync {
+    /// Takes a diagnostic.
+    fn diagnostic(&self, pass: &PassRecord, diagnostic: &Diagnostic);
+
+    /// Takes how far a pass is.
+    fn progress(&self, _pass: &PassRecord, _done: u64, _total: u64) {}
+}
+
+/// A sink that ignores everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Sink for Silent {
+    fn diagnostic(&self, _: &PassRecord, _: &Diagnostic) {}
+}
+
+/// Whether passes say why they did not do something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Remarks {
+    /// They do not.
+    #[default]
+    Hide,
+    /// They do.
+    Show,
+}
+
+/// What passes run in.
+#[derive(Clone, Copy)]
+pub struct RunCx<'a> {
+    /// Where operators and other passes are looked up.
+    pub registry: &'a Registry,
+    /// Where what passes say goes.
+    pub sink: &'a dyn Sink,
+    /// The context's options that were set, checked.
+    pub config: &'a BTreeMap<String, Value>,
+    /// Set when passes should stop.
+    pub cancel: &'a AtomicBool,
+    /// The threads that functions are shared out among; rayon's own when there are none.
+    pub pool: Option<&'a rayon::ThreadPool>,
+    /// Whether passes say why they did not do something.
+    pub remarks: Remarks,
+    /// How many passes that run passes are around this one.
+    depth: u8,
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
+
+/// How deep passes may run passes.
+const MAX_DEPTH: u8 = 16;
+
+impl<'a> RunCx<'a> {
+    /// A context without options that says nothing and is never cancelled.
+    pub fn new(registry: &'a Registry) -> Self {
+        let remarks = Remarks::default();
+        Self { registry, sink: &Silent, config: &NO_CONFIG, cancel: &NEVER, pool: None, remarks, depth: 0 }
+    }
+
+    /// The same with a sink.
+    pub fn with_sink(self, sink: &'a dyn Sink) -> Self {
+        Self { sink, ..self }
+    }
+
+    /// The same with options of the context, which were checked.
+    pub fn with_config(self, config: &'a BTreeMap<String, Value>) -> Self {
+        Self { config, ..self }
+    }
+
+    /// The same with what says that passes should stop.
+    pub fn with_cancel(self, cancel: &'a AtomicBool) -> Self {
+        Self { cancel, ..self }
+    }
+
+    /// The same with threads.
+    pub fn with_pool(self, pool: &'a rayon::ThreadPool) -> Self {
+        Self { pool: Some(pool), ..self }
+    }
+
+    /// The same with or without remarks.
+    pub fn with_remarks(self, remarks: Remarks) -> Self {
+        Self { remarks, ..self }
+    }
+
+    pub(crate) fn wants_remarks(&self) -> bool {
+        self.remarks == Remarks::Show
+    }
+
+    pub(crate) fn deeper(&self) -> Option<Self> {
+        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..*self })
+    }
+
+    pub(crate) fn install<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
+        match self.pool {
+            Some(pool) => pool.install(f),
+            None => f(),
+        }
+    }
+}
+
+/// A pass that was made, its options set. It may be run often, and from several threads.
+pub struct PassHandle {
+    provider: Arc<Provider>,
+    index: usize,
+    options: Value,
+    object: PassObject,
+    steps: Vec<PassHandle>,
+    /// For the guard against plugins that end the process.
+    what: Arc<str>,
+}
+
+/// What a pass did.
+#[derive(Clone, Default)]
+pub struct Outcome {
+    /// The new module; nothing when the pass changed nothing.
+    pub module: Option<IRModule>,
+    /// The globals that it changed, added or removed, in module order.
+    pub changed: Vec<String>,
+}
+
+/// A pass that failed. The module is as it was.
+#[derive(Clone, Debug)]
+pub struct PassFailure {
+    /// The pass.
+    pub pass: String,
+    /// Its plugin.
+    pub plugin: String,
+    /// The plugin's version.
+    pub version: semver::Version,
+    /// Why.
+    pub error: PassError,
+}
+
+impl fmt::Display for PassFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pass, plugin, version, error } = self;
+        let verb = if error.is_panic() { "" } else { "failed: " };
+        write!(f, "pass `{pass}` of plugin `{plugin} {version}` {verb}{error}")
+    }
+}
+
+impl std::error::Error for PassFailure {}
+
+impl PassHandle {
+    pub(crate) fn new(
+        provider: Arc<Provider>,
+        index: usize,
+        options: Value,
+        object: PassObject,
+        steps: Vec<PassHandle>,
+    ) -> Self {
+        let (plugin, pass) = (&provider.records().plugin, &provider.records().passes[index]);
+        let what = format!("plugin `{} {}`, in pass `{}`,", plugin.name, plugin.version, pass.name).into();
+        Self { provider, index, options, object, steps, what }
+    }
+
+    /// What the pass's record says.
+    pub fn record(&self) -> &PassRecord {
+        &self.provider.records().passes[self.index]
+    }
+
+    /// What its plugin's record says.
+    pub fn plugin(&self) -> &PluginRecord {
+        &self.provider.records().plugin
+    }
+
+    /// Its options, defaults included.
+    pub fn options(&self) -> &Value {
+        &self.options
+    }
+
+    /// The members of a sequential pass.
+    pub fn steps(&self) -> &[PassHandle] {
+        &self.steps
+    }
+
+    /// Runs the pass, whatever its level. Rules about levels and lists are the caller's (rule R3).
+    ///
+    /// # Errors
+    /// When it returns an error, panics, or says something of severity error.
+    pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
+        let _running = Running::new(&self.what);
+        match self.record().level {
+            Level::MODULE => self.run_module(module, cx),
+            Level::FUNCTION | Level::REWRITE => self.run_globals(module, cx, shown_function, |call, function| {
+                self.object.run_function(call, function).into_result()
+            }),
+            Level::PRIM_FUNC => self.run_globals(module, cx, Global::prim_func, |call, prim_func| {
+                self.object.run_prim_func(call, prim_func).into_result()
+            }),
+            Level::SEQUENTIAL => self.run_steps(module, cx),
+            level => {
+                let message = format!("passes of level {} are of a later version: update the host", level.0);
+                Err(self.failure(PassError::new(message)))
+            }
+        }
+    }
+
+    fn failure(&self, error: PassError) -> PassFailure {
+        let PluginRecord { name, version, .. } = self.plugin();
+        PassFailure { pass: self.record().name.clone(), plugin: name.clone(), version: version.clone(), error }
+    }
+
+    fn call<T>(
+        &self,
+        cx: &RunCx<'_>,
+        module: &IRModule,
+        global: &str,
+        f: impl FnOnce(&CallCx<'_>) -> Result<ROption<T>, PassError>,
+    ) -> Call<T> {
+        let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        let state = CallState { cx, pass: self, module, global, said, passes };
+        let call = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
+        let result = f(&call).map(ROption::into_option);
+        let result = match global {
+            "" => result,
+            global => result.map_err(|error| error.in_function(global)),
+        };
+        Call { result, said: state.said.into_inner().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    /// Passes on what was said; an error among it is the pass's, unless it failed otherwise.
+    fn settle<T>(&self, cx: &RunCx<'_>, call: Call<T>) -> Result<Option<T>, PassFailure> {
+        let mut first_error = None;
+        for said in &call.said {
+            cx.sink.diagnostic(self.record(), said);
+            if said.rec().severity >= Severity::ERROR && first_error.is_none() {
+                first_error = Some(said);
+            }
+        }
+        let new = call.result.map_err(|error| self.failure(error))?;
+        match first_error {
+            None => Ok(new),
+            Some(said) => {
+                let rec = said.rec();
+                let error = PassError::new(&rec.message).code(&rec.code).at(rec.node).in_function(&rec.function);
+                Err(self.failure(error.help(&rec.help)))
+            }
+        }
+    }
+
+    fn run_module(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
+        let call = self.call(cx, module, "", |call| self.object.run_module(call, module).into_result());
+        Ok(match self.settle(cx, call)? {
+            None => Outcome::default(),
+            Some(new) => Outcome { changed: changed_globals(module, &new), module: Some(new) },
+        })
+    }
+
+    /// Runs on each global that `show` gives; the results come out in module order.
+    fn run_globals<T: Send + Sync + IntoGlobal>(
+        &self,
+        module: &IRModule,
+        cx: &RunCx<'_>,
+        show: impl Fn(&Global) -> Option<&RArc<T>>,
+        run: impl Fn(&CallCx<'_>, &RArc<T>) -> Result<ROption<RArc<T>>, PassError> + Sync,
+    ) -> Result<Outcome, PassFailure>
+    where
+        RArc<T>: Send + Sync,
+    {
+        let shown: Vec<(&str, &RArc<T>)> =
+            module.globals().iter().filter_map(|global| Some((global.name.as_str(), show(global)?))).collect();
+        let one = |&(name, old): &(&str, &RArc<T>)| {
+            // After a cancellation, what has not begun does not begin.
+            if cx.cancel.load(Ordering::Relaxed) {
+                return Call { result: Err(cancelled()), said: Vec::new() };
+            }
+            self.call(cx, module, name, |call| run(call, old))
+        };
+        let calls: Vec<Call<RArc<T>>> = if self.record().parallel && shown.len() > 1 {
+            cx.install(|| shown.par_iter().map(one).collect())
+        } else {
+            shown.iter().map(one).collect()
+        };
+        let mut outcome = Outcome::default();
+        for ((name, _), call) in shown.iter().zip(calls) {
+            if let Some(new) = self.settle(cx, call)? {
+                T::set(outcome.module.get_or_insert_with(|| module.clone()), name, new);
+                outcome.changed.push((*name).to_owned());
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn run_steps(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
+        let mut outcome = Outcome::default();
+        for step in &self.steps {
+            let now = outcome.module.as_ref().unwrap_or(module);
+            let next = step.run(now, cx)?;
+            let is_new = |name: &String| !outcome.changed.contains(name);
+            let new: Vec<String> = next.changed.into_iter().filter(is_new).collect();
+            outcome.changed.extend(new);
+            outcome.module = next.module.or(outcome.module);
+        }
+        Ok(outcome)
+    }
+}
+
+/// What a call gave.
+struct Call<T> {
+    result: Result<Option<T>, PassError>,
+    said: Vec<Diagnostic>,
+}
+
+fn cancelled() -> PassError {
+    PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled")
+}
+
+/// What a module holds under a name.
+trait IntoGlobal: Sized {
+    fn set(module: &mut IRModule, name: &str, new: RArc<Self>);
+}
+
+impl IntoGlobal for Function {
+    fn set(module: &mut IRModule, name: &str, new: RArc<Self>) {
+        module.set_function(name, new);
+    }
+}
+
+impl IntoGlobal for PrimFunc {
+    fn set(module: &mut IRModule, name: &str, new: RArc<Self>) {
+        module.set_prim_func(name, new);
+    }
+}
+
+/// The function, unless it asks to be left alone (rule R13).
+fn shown_function(global: &Global) -> Option<&RArc<Function>> {
+    let function = global.function()?;
+    let attrs = function.attrs(function.root());
+    let skips = |name: &str| match attrs.meta(name) {
+        None | Some(AttrValue::Int(0)) => false,
+        Some(_) => true,
+    };
+    (!skips("SkipOptimization") && !skips("Compiler")).then_some(function)
+}
+
+fn changed_globals(old: &IRModule, new: &IRModule) -> Vec<String> {
+    let index = |module: &IRModule| -> BTreeMap<String, Global> {
+        module.globals().iter().map(|global| (global.name.to_string(), global.clone())).collect()
+    };
+    let (old_globals, new_globals) = (index(old), index(new));
+    let is_changed = |global: &&Global| {
+        let other = old_globals.get(global.name.as_str());
+        other.is_none_or(|other| !other.is_same(global))
+    };
+    let removed = old.globals().iter().filter(|global| !new_globals.contains_key(global.name.as_str()));
+    let changed = new.globals().iter().filter(is_changed).chain(removed);
+    changed.map(|global| global.name.to_string()).collect()
+}

@@ -1,0 +1,220 @@
+//! Looking for plugins. Nothing of a plugin is run here.
+
+use super::{
+    file::{read_section, unreadable},
+    record::{Records, read_records},
+    verdict::{Refusal, judge},
+};
+use std::{
+    collections::BTreeMap,
+    env::consts::DLL_EXTENSION,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// Where a folder to look in was named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It is the folder of the executable.
+    Beside,
+    /// In the environment.
+    Environment,
+    /// By the user, who wants to hear when it is not there.
+    Named,
+}
+
+/// A folder to look in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SearchDir {
+    /// The folder.
+    pub path: PathBuf,
+    /// Where it was named.
+    pub origin: Origin,
+}
+
+/// What to do about files and folders that everybody may write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WritableFiles {
+    /// Refuse them.
+    #[default]
+    Refuse,
+    /// Use them.
+    Allow,
+}
+
+/// How careful to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Policy {
+    /// What to do about files and folders that everybody may write.
+    pub writable: WritableFiles,
+}
+
+/// A file with readable records that say it can be opened.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FoundPlugin {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub records: Records,
+    /// The bytes of its records, to be compared when it is opened.
+    pub section: Vec<u8>,
+}
+
+/// A file or folder that is not used, and why.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RefusedPlugin {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What is in it, where its records read.
+    pub records: Option<Records>,
+    /// Why it is not used.
+    pub refusal: Refusal,
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Discovery {
+    /// Plugins, in the order of the search.
+    pub plugins: Vec<FoundPlugin>,
+    /// What is not used.
+    pub refused: Vec<RefusedPlugin>,
+    /// Files that are the same plugin as an earlier one: the later file, then the earlier.
+    pub duplicates: Vec<(PathBuf, PathBuf)>,
+}
+
+impl SearchDir {
+    /// The folders to look in, in order: the executable's, those of a list in the environment, those named.
+    pub fn standard(executable: Option<&Path>, list: Option<&std::ffi::OsStr>, named: &[PathBuf]) -> Vec<Self> {
+        let beside = executable.and_then(Path::parent).map(|path| (path.to_owned(), Origin::Beside));
+        let listed = list.map(std::env::split_paths).into_iter().flatten();
+        let listed = listed.filter(|path| !path.as_os_str().is_empty()).map(|path| (path, Origin::Environment));
+        let named = named.iter().map(|path| (path.clone(), Origin::Named));
+        beside.into_iter().chain(listed).chain(named).map(|(path, origin)| Self { path, origin }).collect()
+    }
+}
+
+/// Looks for plugins in folders (files with the system's extension for libraries, by name; libraries without records
+/// are passed over), then takes the files that were named.
+pub fn discover(dirs: &[SearchDir], files: &[PathBuf], policy: Policy) -> Discovery {
+    let mut search = Search { found: Discovery::default(), seen: BTreeMap::new(), policy };
+    dirs.iter().for_each(|dir| search.dir(dir));
+    files.iter().for_each(|file| search.file(file, Origin::Named));
+    search.found
+}
+
+struct Search {
+    found: Discovery,
+    /// Files that were looked at, by their real path.
+    seen: BTreeMap<PathBuf, PathBuf>,
+    policy: Policy,
+}
+
+impl Search {
+    fn refuse(&mut self, path: &Path, records: Option<Records>, refusal: Refusal) {
+        self.found.refused.push(RefusedPlugin { path: path.to_owned(), records, refusal });
+    }
+
+    fn dir(&mut self, dir: &SearchDir) {
+        let entries = match fs::read_dir(&dir.path) {
+            Ok(entries) => entries,
+            Err(error) if dir.origin != Origin::Named && error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.refuse(&dir.path, None, unreadable(&error)),
+        };
+        let is_library = |path: &PathBuf| path.extension().is_some_and(|extension| extension == DLL_EXTENSION);
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_library).collect();
+        if files.is_empty() {
+            return;
+        }
+        if self.policy.writable == WritableFiles::Refuse && is_writable_by_all(&dir.path) {
+            return self.refuse(&dir.path, None, Refusal::Writable { path: dir.path.clone() });
+        }
+        files.sort();
+        files.iter().for_each(|file| self.file(file, dir.origin));
+    }
+
+    fn file(&mut self, path: &Path, origin: Origin) {
+        if let Ok(real) = path.canonicalize() {
+            if let Some(earlier) = self.seen.get(&real) {
+                self.found.duplicates.push((path.to_owned(), earlier.clone()));
+                return;
+            }
+            self.seen.insert(real, path.to_owned());
+        }
+        let section = match read_section(path) {
+            Ok(section) => section,
+            Err(Refusal::NoRecords) if origin != Origin::Named => return,
+            Err(refusal) => return self.refuse(path, None, refusal),
+        };
+        let records = match read_records(&section) {
+            Ok(records) => records,
+            Err(error) => return self.refuse(path, None, Refusal::Record(error)),
+        };
+        if self.policy.writable == WritableFiles::Refuse {
+            let folder = path.parent().filter(|folder| is_writable_by_all(folder) && !is_sticky(folder));
+            if let Some(open) = is_writable_by_all(path).then_some(path).or(folder) {
+                let refusal = Refusal::Writable { path: open.to_owned() };
+                return self.refuse(path, Some(records), refusal);
+            }
+        }
+        if let Err(refusal) = judge(&records.plugin) {
+            return self.refuse(path, Some(records), refusal);
+        }
+        let is_copy = |earlier: &&FoundPlugin| earlier.section == section && is_same_file(&earlier.path, path);
+        if let Some(earlier) = self.found.plugins.iter().find(is_copy) {
+            self.found.duplicates.push((path.to_owned(), earlier.path.clone()));
+            return;
+        }
+        self.found.plugins.push(FoundPlugin { path: path.to_owned(), records, section });
+    }
+}
+
+/// Whether two files have the same bytes.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    fn compare(a: &Path, b: &Path) -> io::Result<bool> {
+        let (mut a, mut b) = (File::open(a)?, File::open(b)?);
+        if a.metadata()?.len() != b.metadata()?.len() {
+            return Ok(false);
+        }
+        let (mut one, mut other) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+        loop {
+            let n = a.read(&mut one)?;
+            if n == 0 {
+                return Ok(true);
+            }
+            b.read_exact(&mut other[..n])?;
+            if one[..n] != other[..n] {
+                return Ok(false);
+            }
+        }
+    }
+    // Files that cannot be compared count as different: a conflict is then said where the names are used.
+    compare(a, b).unwrap_or(false)
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().map_or(0, |metadata| metadata.permissions().mode())
+}
+
+#[cfg(unix)]
+fn is_writable_by_all(path: &Path) -> bool {
+    mode(path) & 0o002 != 0
+}
+
+/// Whether only its owner may replace a file in a folder.
+#[cfg(unix)]
+fn is_sticky(folder: &Path) -> bool {
+    mode(folder) & 0o1000 != 0
+}
+
+#[cfg(not(unix))]
+fn is_writable_by_all(_: &Path) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_sticky(_: &Path) -> bool {
+    true
+}

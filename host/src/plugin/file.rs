@@ -1,0 +1,44 @@
+//! The section of records in a library's file.
+
+use super::verdict::Refusal;
+use object::{Object, ObjectSection, ReadCache, ReadRef};
+use relais_plugin_api::boundary::record::{SECTION, SECTION_MACHO};
+use std::{fs::File, io, path::Path};
+
+/// The most bytes of records that are read from one file.
+const MAX_SECTION: u64 = 64 << 20;
+
+/// The bytes of a file's records: those parts of the file are read that say where they are, and nothing is run.
+///
+/// # Errors
+/// When the file cannot be read, is no library, or has no records.
+pub fn read_section(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let metadata = path.metadata().map_err(|error| unreadable(&error))?;
+    if !metadata.is_file() {
+        return Err(Refusal::NotAFile);
+    }
+    if metadata.len() == 0 {
+        return Err(Refusal::NotALibrary { why: "it is empty".into() });
+    }
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    section_of(&ReadCache::new(file))
+}
+
+/// The bytes of the records of a library that is in memory.
+pub(super) fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Vec<u8>, Refusal> {
+    let not_a_library = |error: object::Error| Refusal::NotALibrary { why: error.to_string() };
+    let file = object::File::parse(data).map_err(not_a_library)?;
+    let section = file.section_by_name(SECTION).or_else(|| file.section_by_name(SECTION_MACHO));
+    let section = section.ok_or(Refusal::NoRecords)?;
+    if section.size() > MAX_SECTION {
+        return Err(Refusal::NotALibrary { why: format!("it claims {} bytes of records", section.size()) });
+    }
+    Ok(section.data().map_err(not_a_library)?.to_vec())
+}
+
+pub(super) fn unreadable(error: &io::Error) -> Refusal {
+    match error.kind() {
+        io::ErrorKind::NotFound => Refusal::Missing,
+        _ => Refusal::Unreadable { why: error.to_string() },
+    }
+}

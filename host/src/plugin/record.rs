@@ -1,0 +1,466 @@
+//! Reading the records of a plugin's file. Whoever wrote the file is not trusted.
+
+use crate::options::OptionSchema;
+use relais_plugin_api::{
+    boundary::{
+        record::{
+            FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag, op_tag, option_tag,
+            pass_flag, pass_tag, plugin_tag, record_kind,
+        },
+        wire::{Fields, Malformed},
+    },
+    op::{Effects, Pattern},
+};
+use semver::Version;
+use std::fmt;
+
+/// All records of one file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Records {
+    /// The plugin.
+    pub plugin: PluginRecord,
+    /// Its passes, by name.
+    pub passes: Vec<PassRecord>,
+    /// Its operators, by domain, name and version.
+    pub operators: Vec<OperatorRecord>,
+    /// Its evaluators, by domain, name and version.
+    pub evaluators: Vec<EvaluatorRecord>,
+    /// Its options of the context, by key.
+    pub options: Vec<OptionSchema>,
+    /// Its instruments, by name.
+    pub instruments: Vec<InstrumentRecord>,
+}
+
+/// What a plugin's record says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PluginRecord {
+    /// Package name.
+    pub name: String,
+    /// Package version.
+    pub version: Version,
+    /// Licence; may be empty.
+    pub licence: String,
+    /// Description.
+    pub description: String,
+    /// The symbol of the entry.
+    pub entry: String,
+    /// Crate name.
+    pub crate_name: String,
+    /// Boundary version, major and minor.
+    pub boundary: (u16, u16),
+    /// Layout fingerprint.
+    pub fingerprint: u64,
+    /// Compiler.
+    pub rustc: String,
+    /// Target.
+    pub target: String,
+    /// `unwind` or `abort`.
+    pub panic: String,
+    /// Whether debug assertions are on.
+    pub debug: bool,
+}
+
+/// What a pass's record says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PassRecord {
+    /// Full name.
+    pub name: String,
+    /// Other names.
+    pub aliases: Vec<String>,
+    /// What it is given.
+    pub level: Level,
+    /// Optimisation level.
+    pub opt_level: u8,
+    /// Passes that must have run.
+    pub required: Vec<String>,
+    /// Operators that a rewrite looks at; all when empty.
+    pub ops: Vec<String>,
+    /// Members of a sequential pass, where they do not depend on its options.
+    pub members: Vec<String>,
+    /// Documentation.
+    pub doc: String,
+    /// Whether functions are given to it in parallel.
+    pub parallel: bool,
+    /// Options.
+    pub options: Vec<OptionSchema>,
+}
+
+/// What an operator's record says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OperatorRecord {
+    /// Domain; empty is ONNX's own.
+    pub domain: String,
+    /// Name.
+    pub name: String,
+    /// First version.
+    pub since_version: u32,
+    /// Fewest and most arguments.
+    pub inputs: (u16, u16),
+    /// Fewest and most results.
+    pub outputs: (u16, u16),
+    /// Effects.
+    pub effects: Effects,
+    /// Pattern kind.
+    pub pattern: Pattern,
+    /// Attributes.
+    pub attrs: Vec<AttrRecord>,
+    /// Whether it has a type relation.
+    pub has_infer: bool,
+    /// Whether it has an evaluator.
+    pub has_eval: bool,
+    /// Documentation.
+    pub doc: String,
+    /// The fields as they stand in the file, which passes are shown.
+    pub fields: Vec<u8>,
+}
+
+/// What an operator's record says about an attribute.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct AttrRecord {
+    /// Name.
+    pub name: String,
+    /// Attribute kind.
+    pub kind: u8,
+    /// Whether it must be given.
+    pub required: bool,
+    /// Default, as text; empty when there is none.
+    pub default: String,
+}
+
+/// What an evaluator's record says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EvaluatorRecord {
+    /// Domain; empty is ONNX's own.
+    pub domain: String,
+    /// Name.
+    pub name: String,
+    /// First version.
+    pub since_version: u32,
+}
+
+/// What an instrument's record says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct InstrumentRecord {
+    /// Name.
+    pub name: String,
+    /// Documentation.
+    pub doc: String,
+    /// Options.
+    pub options: Vec<OptionSchema>,
+}
+
+/// Why records do not read. Offsets are within the section.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The bytes at an offset are no record.
+    Foreign {
+        /// Where.
+        offset: usize,
+    },
+    /// A record is longer than what is left, or than any may be.
+    Length {
+        /// Where.
+        offset: usize,
+        /// The length it claims.
+        len: usize,
+    },
+    /// A record was damaged.
+    Checksum {
+        /// Where.
+        offset: usize,
+    },
+    /// A record is in a format that this host does not read.
+    NewerFormat {
+        /// The format.
+        format: u32,
+    },
+    /// No record describes the plugin.
+    NoPlugin,
+    /// Two records describe plugins.
+    TwoPlugins {
+        /// Their names.
+        names: [String; 2],
+    },
+    /// A record's fields do not read.
+    Malformed {
+        /// Where.
+        offset: usize,
+        /// Why.
+        cause: Malformed,
+    },
+    /// A name is outside the grammar.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The plugin's version is no semantic version.
+    Version {
+        /// What it is.
+        version: String,
+    },
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign { offset } => write!(f, "the bytes at offset {offset} of its records are no record"),
+            Self::Length { offset, len } => {
+                write!(f, "the record at offset {offset} claims {len} bytes, more than there are or may be")
+            }
+            Self::Checksum { offset } => write!(f, "the record at offset {offset} is damaged: its checksum differs"),
+            Self::NewerFormat { format } => {
+                write!(f, "its records are in format {format}, and this host reads formats up to {FORMAT}")
+            }
+            Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
+            Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
+            Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} does not read: {cause}"),
+            Self::Name { name } => write!(f, "{name:?} is no name of a pass, option or instrument"),
+            Self::Version { version } => write!(f, "its version {version:?} is no semantic version"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// Reads all records of a section, which may come in any order and with zeros between them.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read_records(section: &[u8]) -> Result<Records, RecordError> {
+    let mut plugin: Option<PluginRecord> = None;
+    let mut passes = Vec::new();
+    let mut operators = Vec::new();
+    let mut evaluators = Vec::new();
+    let mut options = Vec::new();
+    let mut instruments = Vec::new();
+    let mut offset = 0;
+    while let Some(skip) = section[offset..].iter().position(|&byte| byte != 0) {
+        offset += skip;
+        let header = Header::read(&section[offset..]).ok_or(RecordError::Foreign { offset })?;
+        if header.format > FORMAT {
+            return Err(RecordError::NewerFormat { format: header.format });
+        }
+        let fields = section.get(offset + HEADER..).and_then(|rest| rest.get(..header.len));
+        let Some(fields) = fields.filter(|_| header.len <= MAX_LEN) else {
+            return Err(RecordError::Length { offset, len: header.len });
+        };
+        if !header.matches(fields) {
+            return Err(RecordError::Checksum { offset });
+        }
+        let malformed = |cause| RecordError::Malformed { offset, cause };
+        match header.kind {
+            record_kind::PLUGIN => {
+                let next = read_plugin(fields, offset)?;
+                if let Some(first) = plugin {
+                    return Err(RecordError::TwoPlugins { names: [first.name, next.name] });
+                }
+                plugin = Some(next);
+            }
+            record_kind::PASS => passes.push(read_pass(fields, offset)?),
+            record_kind::OPERATOR => operators.push(read_operator(fields).map_err(malformed)?),
+            record_kind::EVALUATOR => evaluators.push(read_evaluator(fields).map_err(malformed)?),
+            record_kind::OPTION => {
+                for field in Fields::new(fields) {
+                    let field = field.map_err(malformed)?;
+                    if field.tag == option_tag::OPTION {
+                        let option = OptionSchema::read(field.bytes).map_err(malformed)?;
+                        options.push(option);
+                    }
+                }
+            }
+            record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
+            // Something that a later version has: what else is in the file is still good.
+            _ => {}
+        }
+        offset += HEADER + header.len;
+    }
+    let names = passes.iter().flat_map(|pass: &PassRecord| std::iter::once(&pass.name).chain(&pass.aliases));
+    let names = names.chain(options.iter().map(|option| &option.name));
+    let mut names = names.chain(instruments.iter().map(|instrument: &InstrumentRecord| &instrument.name));
+    if let Some(name) = names.find(|name| !is_name(name)) {
+        return Err(RecordError::Name { name: name.clone() });
+    }
+    passes.sort_by(|a, b| a.name.cmp(&b.name));
+    operators.sort_by(|a, b| (&a.domain, &a.name, a.since_version).cmp(&(&b.domain, &b.name, b.since_version)));
+    evaluators.sort_by(|a, b| (&a.domain, &a.name, a.since_version).cmp(&(&b.domain, &b.name, b.since_version)));
+    options.sort_by(|a, b| a.name.cmp(&b.name));
+    instruments.sort_by(|a, b| a.name.cmp(&b.name));
+    let plugin = plugin.ok_or(RecordError::NoPlugin)?;
+    Ok(Records { plugin, passes, operators, evaluators, options, instruments })
+}
+
+fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError> {
+    let mut plugin = PluginRecord {
+        name: String::new(),
+        version: Version::new(0, 0, 0),
+        licence: String::new(),
+        description: String::new(),
+        entry: String::new(),
+        crate_name: String::new(),
+        boundary: (0, 0),
+        fingerprint: 0,
+        rustc: String::new(),
+        target: String::new(),
+        panic: String::new(),
+        debug: false,
+    };
+    let malformed = |cause| RecordError::Malformed { offset, cause };
+    let mut version = String::new();
+    for field in Fields::new(fields) {
+        let field = field.map_err(malformed)?;
+        let text = || field.text().map(str::to_owned).map_err(malformed);
+        match field.tag {
+            plugin_tag::NAME => plugin.name = text()?,
+            plugin_tag::VERSION => version = text()?,
+            plugin_tag::LICENCE => plugin.licence = text()?,
+            plugin_tag::DESCRIPTION => plugin.description = text()?,
+            plugin_tag::ENTRY => plugin.entry = text()?,
+            plugin_tag::CRATE => plugin.crate_name = text()?,
+            plugin_tag::BOUNDARY => {
+                let boundary = field.u32().map_err(malformed)?;
+                plugin.boundary = ((boundary >> 16) as u16, boundary as u16);
+            }
+            plugin_tag::FINGERPRINT => plugin.fingerprint = field.u64().map_err(malformed)?,
+            plugin_tag::RUSTC => plugin.rustc = text()?,
+            plugin_tag::TARGET => plugin.target = text()?,
+            plugin_tag::PANIC => plugin.panic = text()?,
+            plugin_tag::DEBUG => plugin.debug = field.u8().map_err(malformed)? != 0,
+            _ => {}
+        }
+    }
+    if !is_package_name(&plugin.name) {
+        return Err(RecordError::Name { name: plugin.name });
+    }
+    if !plugin.entry.starts_with("relais_plugin_") || plugin.entry.contains('\0') {
+        return Err(malformed(Malformed::Missing("entry symbol")));
+    }
+    plugin.version = version.parse().map_err(|_| RecordError::Version { version })?;
+    Ok(plugin)
+}
+
+/// What cargo takes for a package's name.
+fn is_package_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 128
+        && name.chars().all(|letter| letter.is_alphanumeric() || letter == '-' || letter == '_')
+}
+
+fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
+    let mut pass = PassRecord {
+        name: String::new(),
+        aliases: Vec::new(),
+        level: Level::MODULE,
+        opt_level: 0,
+        required: Vec::new(),
+        ops: Vec::new(),
+        members: Vec::new(),
+        doc: String::new(),
+        parallel: true,
+        options: Vec::new(),
+    };
+    let malformed = |cause| RecordError::Malformed { offset, cause };
+    for field in Fields::new(fields) {
+        let field = field.map_err(malformed)?;
+        let text = || field.text().map(str::to_owned).map_err(malformed);
+        match field.tag {
+            pass_tag::NAME => pass.name = text()?,
+            pass_tag::ALIAS => pass.aliases.push(text()?),
+            pass_tag::LEVEL => pass.level = Level(field.u8().map_err(malformed)?),
+            pass_tag::OPT_LEVEL => pass.opt_level = field.u8().map_err(malformed)?,
+            pass_tag::REQUIRED => pass.required.push(text()?),
+            pass_tag::OP => pass.ops.push(text()?),
+            pass_tag::MEMBER => pass.members.push(text()?),
+            pass_tag::DOC => pass.doc = text()?,
+            pass_tag::FLAGS => pass.parallel = field.u32().map_err(malformed)? & pass_flag::SERIAL == 0,
+            pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
+            _ => {}
+        }
+    }
+    Ok(pass)
+}
+
+fn read_operator(fields: &[u8]) -> Result<OperatorRecord, Malformed> {
+    let mut op = OperatorRecord {
+        domain: String::new(),
+        name: String::new(),
+        since_version: 0,
+        inputs: (0, u16::MAX),
+        outputs: (0, u16::MAX),
+        effects: Effects::OPAQUE,
+        pattern: Pattern::OPAQUE,
+        attrs: Vec::new(),
+        has_infer: false,
+        has_eval: false,
+        doc: String::new(),
+        fields: fields.to_vec(),
+    };
+    let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            op_tag::DOMAIN => op.domain = normal_domain(field.text()?),
+            op_tag::NAME => op.name = field.text()?.to_owned(),
+            op_tag::SINCE => op.since_version = field.u32()?,
+            op_tag::INPUTS => op.inputs = pair(field.u32()?),
+            op_tag::OUTPUTS => op.outputs = pair(field.u32()?),
+            op_tag::EFFECTS => op.effects = Effects(field.u32()?),
+            op_tag::PATTERN => op.pattern = Pattern(field.u8()?),
+            op_tag::ATTR => op.attrs.push(read_attr(field.bytes)?),
+            op_tag::FLAGS => {
+                let flags = field.u32()?;
+                (op.has_infer, op.has_eval) = (flags & op_flag::INFER != 0, flags & op_flag::EVAL != 0);
+            }
+            op_tag::DOC => op.doc = field.text()?.to_owned(),
+            _ => {}
+        }
+    }
+    if op.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(op) }
+}
+
+fn read_attr(fields: &[u8]) -> Result<AttrRecord, Malformed> {
+    let mut attr = AttrRecord::default();
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            attr_tag::NAME => attr.name = field.text()?.to_owned(),
+            attr_tag::KIND => attr.kind = field.u8()?,
+            attr_tag::REQUIRED => attr.required = field.u8()? != 0,
+            attr_tag::DEFAULT => attr.default = field.text()?.to_owned(),
+            _ => {}
+        }
+    }
+    Ok(attr)
+}
+
+fn read_evaluator(fields: &[u8]) -> Result<EvaluatorRecord, Malformed> {
+    let mut eval = EvaluatorRecord { domain: String::new(), name: String::new(), since_version: 0 };
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            op_tag::DOMAIN => eval.domain = normal_domain(field.text()?),
+            op_tag::NAME => eval.name = field.text()?.to_owned(),
+            op_tag::SINCE => eval.since_version = field.u32()?,
+            _ => {}
+        }
+    }
+    if eval.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(eval) }
+}
+
+fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
+    let mut instrument = InstrumentRecord { name: String::new(), doc: String::new(), options: Vec::new() };
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            instrument_tag::NAME => instrument.name = field.text()?.to_owned(),
+            instrument_tag::DOC => instrument.doc = field.text()?.to_owned(),
+            instrument_tag::OPTION => instrument.options.push(OptionSchema::read(field.bytes)?),
+            _ => {}
+        }
+    }
+    Ok(instrument)
+}
+
+fn normal_domain(domain: &str) -> String {
+    crate::ir::normal_domain(domain).to_owned()
+}

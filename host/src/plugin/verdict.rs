@@ -1,0 +1,168 @@
+//! Whether a plugin can be used, from its record alone, and what to do when it cannot.
+
+use super::record::{PluginRecord, RecordError};
+use relais_plugin_api::{
+    boundary::{
+        fingerprint::FINGERPRINT,
+        record::{BOUNDARY, RUSTC, TARGET},
+    },
+    diagnostics::PassError,
+};
+use std::{fmt, path::PathBuf};
+
+/// Why a file is not used as a plugin. It never keeps other plugins from being used.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no such file.
+    Missing,
+    /// It is a folder, a device, …
+    NotAFile,
+    /// It cannot be read.
+    Unreadable {
+        /// What the system says.
+        why: String,
+    },
+    /// It is no library that this system could open.
+    NotALibrary {
+        /// What is wrong.
+        why: String,
+    },
+    /// It has no records: it is no plugin.
+    NoRecords,
+    /// Its records do not read.
+    Record(RecordError),
+    /// Somebody else may change it.
+    Writable {
+        /// The file, or the folder it is in.
+        path: PathBuf,
+    },
+    /// It was built for another version of the boundary.
+    Boundary {
+        /// The version.
+        plugin: (u16, u16),
+    },
+    /// It was built for another machine or system.
+    Target {
+        /// For which.
+        plugin: String,
+    },
+    /// A panic in it would end the process.
+    Panic {
+        /// Its panic strategy.
+        strategy: String,
+    },
+    /// The types that cross the boundary are laid out differently.
+    Fingerprint {
+        /// The compiler it was built with.
+        rustc: String,
+    },
+    /// Its bytes are no longer those that were judged.
+    Replaced,
+    /// The system does not open it.
+    Open {
+        /// What the system says.
+        why: String,
+    },
+    /// Its entry symbol is not there or is no plugin's.
+    Entry {
+        /// The symbol.
+        symbol: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The types that cross the boundary differ.
+    Layout {
+        /// The first difference.
+        why: String,
+    },
+    /// Its initialiser failed.
+    Init(PassError),
+}
+
+impl Refusal {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        let rebuild = "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api && cargo build --release`";
+        Some(match self {
+            Self::Writable { path } => {
+                format!("`chmod o-w {}`, or allow it with the policy for writable files", path.display())
+            }
+            Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
+            Self::Record(RecordError::NewerFormat { .. }) => "update the host: `cargo install relais`".into(),
+            Self::Record(RecordError::NoPlugin) => "put `plugin! { description = \"…\" }` into its `lib.rs`".into(),
+            Self::Record(RecordError::TwoPlugins { .. }) => {
+                "a plugin must not depend on another one: move what both use into a third crate".into()
+            }
+            Self::Record(_) => "build or copy it again".into(),
+            Self::Boundary { plugin } if *plugin > BOUNDARY => "update the host: `cargo install relais`".into(),
+            Self::Boundary { .. } | Self::Fingerprint { .. } | Self::Layout { .. } => rebuild.into(),
+            Self::Target { .. } => format!("build it for this system: `cargo build --release --target {TARGET}`"),
+            Self::Panic { .. } => {
+                "remove `panic = \"abort\"` from the profile in its `Cargo.toml` and rebuild it".into()
+            }
+            Self::Replaced => "run again".into(),
+            Self::Entry { .. } => rebuild.into(),
+            Self::Open { .. } => "`ldd` on the file shows the libraries that it needs and lacks".into(),
+            Self::Missing | Self::NotAFile | Self::Unreadable { .. } | Self::NotALibrary { .. } | Self::Init(_) => {
+                return None;
+            }
+        })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is no such file"),
+            Self::NotAFile => f.write_str("it is no file"),
+            Self::Unreadable { why } => write!(f, "it cannot be read: {why}"),
+            Self::NotALibrary { why } => write!(f, "it is no shared library: {why}"),
+            Self::NoRecords => f.write_str("it is no plugin: it has no records"),
+            Self::Record(error) => error.fmt(f),
+            Self::Writable { path } => write!(f, "everybody may change `{}`", path.display()),
+            Self::Boundary { plugin: (major, minor) } => {
+                let (own_major, own_minor) = BOUNDARY;
+                write!(
+                    f,
+                    "it was built for version {major}.{minor} of the plugin boundary, and this host has {own_major}.{own_minor}"
+                )
+            }
+            Self::Target { plugin } => write!(f, "it was built for `{plugin}`, and this host is `{TARGET}`"),
+            Self::Panic { strategy } => {
+                write!(f, "it was built with `panic = \"{strategy}\"`: its first panic would end the process")
+            }
+            Self::Fingerprint { rustc } => {
+                write!(f, "its types are laid out differently (built by `{rustc}`, this host by `{RUSTC}`)")
+            }
+            Self::Replaced => f.write_str("it was replaced after it had been looked at"),
+            Self::Open { why } => write!(f, "the system does not open it: {why}"),
+            Self::Entry { symbol, why } => write!(f, "its entry `{symbol}` is not usable: {why}"),
+            Self::Layout { why } => write!(f, "the types that cross the boundary differ: {why}"),
+            Self::Init(error) => write!(f, "its initialiser failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Whether a plugin with this record can be opened.
+///
+/// # Errors
+/// The gravest reason against it.
+pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
+    let (major, minor) = plugin.boundary;
+    if major != BOUNDARY.0 || minor > BOUNDARY.1 {
+        return Err(Refusal::Boundary { plugin: plugin.boundary });
+    }
+    if plugin.target != TARGET {
+        return Err(Refusal::Target { plugin: plugin.target.clone() });
+    }
+    if plugin.panic != "unwind" {
+        return Err(Refusal::Panic { strategy: plugin.panic.clone() });
+    }
+    if plugin.fingerprint != FINGERPRINT {
+        return Err(Refusal::Fingerprint { rustc: plugin.rustc.clone() });
+    }
+    Ok(())
+}

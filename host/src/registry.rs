@@ -1,0 +1,408 @@
+//! The registry: from names to what plugins register.
+
+mod names;
+mod operators;
+
+pub use names::{Conflict, ResolveError};
+
+use crate::{
+    options::{OptionError, OptionSchema, complete},
+    pass::PassHandle,
+    plugin::{
+        Discovery, FoundPlugin, OpenPlugin, OperatorRecord, PassRecord, PluginRecord, Records, Refusal, RefusedPlugin,
+    },
+};
+use names::Names;
+use operators::Operators;
+use relais_plugin_api::{
+    boundary::{
+        abi::{EvalEntry, InferEntry, PluginRef},
+        entry::{Item, registrations},
+        record::Level,
+    },
+    diagnostics::PassError,
+    options::Value,
+};
+use semver::VersionReq;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+/// Everything that plugins register, by name. It knows it from records; a library is opened when something in it is
+/// first needed. Cloning shares.
+#[derive(Clone)]
+pub struct Registry(Arc<Inner>);
+
+struct Inner {
+    providers: Vec<Arc<Provider>>,
+    refused: Vec<RefusedPlugin>,
+    duplicates: Vec<(PathBuf, PathBuf)>,
+    names: Names,
+    operators: Operators,
+    options: BTreeMap<String, Vec<(usize, usize)>>,
+}
+
+/// Which plugin provides something that several do, by the plugin's name: the role of a pipeline's `[plugins]` table.
+pub type Choices = BTreeMap<String, VersionReq>;
+
+/// Whether plugins that are linked into this program count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Linked {
+    /// They do.
+    Include,
+    /// They do not.
+    Exclude,
+}
+
+/// A plugin that provides something.
+pub struct Provider {
+    records: Records,
+    source: ProviderSource,
+    open: OnceLock<Result<OpenPlugin, Refusal>>,
+}
+
+enum ProviderSource {
+    File(FoundPlugin),
+    Linked(fn() -> PluginRef),
+}
+
+impl Provider {
+    /// What is in it.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Its file; none when it is linked into this program.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.source {
+            ProviderSource::File(found) => Some(&found.path),
+            ProviderSource::Linked(_) => None,
+        }
+    }
+
+    /// Whether its library was opened.
+    pub fn is_open(&self) -> bool {
+        self.open.get().is_some()
+    }
+
+    /// Opens it, once.
+    pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
+        let open = || match &self.source {
+            ProviderSource::File(found) => OpenPlugin::open(found),
+            ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
+        };
+        self.open.get_or_init(open).clone()
+    }
+
+    /// Name, version and file, for messages.
+    pub(crate) fn describe(&self) -> String {
+        let PluginRecord { name, version, .. } = &self.records.plugin;
+        match self.path() {
+            Some(path) => format!("`{name} {version}` (`{}`)", path.display()),
+            None => format!("`{name} {version}` (linked)"),
+        }
+    }
+}
+
+/// Why a pass could not be made.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// Its name names nothing.
+    Resolve(ResolveError),
+    /// It does not take its options.
+    Options {
+        /// The pass.
+        pass: String,
+        /// Why.
+        error: OptionError,
+    },
+    /// Its plugin could not be opened.
+    Open {
+        /// The pass.
+        pass: String,
+        /// The plugin, with its file.
+        plugin: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Its plugin did not make it.
+    Make {
+        /// The pass.
+        pass: String,
+        /// The plugin, with its file.
+        plugin: String,
+        /// Why.
+        error: PassError,
+    },
+    /// A sequential pass is a member of itself.
+    Cycle {
+        /// Each a member of the one before.
+        chain: Vec<String>,
+    },
+}
+
+impl From<ResolveError> for CreateError {
+    fn from(error: ResolveError) -> Self {
+        Self::Resolve(error)
+    }
+}
+
+impl fmt::Display for CreateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resolve(error) => error.fmt(f),
+            Self::Options { pass, error } => write!(f, "pass `{pass}`: {error}"),
+            Self::Open { pass, plugin, refusal } => {
+                write!(f, "pass `{pass}` is not usable: plugin {plugin} was refused: {refusal}")?;
+                refusal.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
+            }
+            Self::Make { pass, plugin, error } => write!(f, "plugin {plugin} did not make pass `{pass}`: {error}"),
+            Self::Cycle { chain } => write!(f, "a sequential pass is a member of itself: {}", chain.join(" -> ")),
+        }
+    }
+}
+
+impl std::error::Error for CreateError {}
+
+impl Registry {
+    /// A registry of what was found; of plugins that `choices` names, only versions that match count.
+    pub fn new(found: Discovery, linked: Linked, choices: &Choices) -> Self {
+        let Discovery { plugins, mut refused, duplicates } = found;
+        let mut providers = Vec::new();
+        let is_chosen =
+            |plugin: &PluginRecord| choices.get(&plugin.name).is_none_or(|wanted| wanted.matches(&plugin.version));
+        if linked == Linked::Include {
+            for (crate_name, records) in linked_records() {
+                let root = registrations().find_map(|entry| match entry.item {
+                    Item::Plugin(root) if entry.crate_name == crate_name => Some(root),
+                    _ => None,
+                });
+                match (crate::plugin::read_records(&records), root) {
+                    (Ok(records), Some(root)) if is_chosen(&records.plugin) => {
+                        providers.push((records, ProviderSource::Linked(root)))
+                    }
+                    (Err(error), _) => refused.push(RefusedPlugin {
+                        path: crate_name.into(),
+                        records: None,
+                        refusal: Refusal::Record(error),
+                    }),
+                    // Passes of a crate that is no plugin, such as a test's own, are not registered.
+                    _ => {}
+                }
+            }
+        }
+        let found = plugins.into_iter().filter(|found| is_chosen(&found.records.plugin));
+        providers.extend(found.map(|found| (found.records.clone(), ProviderSource::File(found))));
+        let provider = |(records, source)| Arc::new(Provider { records, source, open: OnceLock::new() });
+        let providers: Vec<Arc<Provider>> = providers.into_iter().map(provider).collect();
+        let mut options: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
+        for (plugin, provider) in providers.iter().enumerate() {
+            for (index, option) in provider.records.options.iter().enumerate() {
+                options.entry(option.name.clone()).or_default().push((plugin, index));
+            }
+        }
+        let names = Names::new(&providers);
+        let operators = Operators::new(&providers);
+        Self(Arc::new(Inner { providers, refused, duplicates, names, operators, options }))
+    }
+
+    /// The plugins, in the order of the search; linked ones first.
+    pub fn plugins(&self) -> impl Iterator<Item = &Provider> {
+        self.0.providers.iter().map(|provider| &**provider)
+    }
+
+    /// Files and folders that are not used, and why.
+    pub fn refused(&self) -> &[RefusedPlugin] {
+        &self.0.refused
+    }
+
+    /// Files that are the same plugin as an earlier one: the later file, then the earlier.
+    pub fn duplicates(&self) -> &[(PathBuf, PathBuf)] {
+        &self.0.duplicates
+    }
+
+    /// All passes, by full name, with their plugins.
+    pub fn passes(&self) -> impl Iterator<Item = (&PassRecord, &Provider)> {
+        let mut passes: Vec<(&PassRecord, &Provider)> = Vec::new();
+        for provider in self.plugins() {
+            passes.extend(provider.records.passes.iter().map(|pass| (pass, provider)));
+        }
+        passes.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        passes.into_iter()
+    }
+
+    /// Names that several plugins provide.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        self.0.names.conflicts(&self.0.providers)
+    }
+
+    /// A pass's record, by full name, alias or short name (rule R4).
+    ///
+    /// # Errors
+    /// When nothing provides it, several plugins do, or the short name is ambiguous.
+    pub fn pass(&self, name: &str) -> Result<&PassRecord, ResolveError> {
+        let (plugin, pass) = self.find(name)?;
+        Ok(&self.0.providers[plugin].records.passes[pass])
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, usize), ResolveError> {
+        self.0.names.find(name, &self.0.providers, &self.0.refused)
+    }
+
+    /// Makes a pass, by any of its names; `options` is a table. Its library is opened if it was not.
+    ///
+    /// # Errors
+    /// When it has no such options, or its plugin cannot be opened.
+    pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
+        self.create_nested(name, options, &mut Vec::new())
+    }
+
+    /// As deep as sequential passes are nested, each once.
+    fn create_nested(&self, name: &str, options: &Value, chain: &mut Vec<String>) -> Result<PassHandle, CreateError> {
+        let (plugin, index) = self.find(name)?;
+        let provider = &self.0.providers[plugin];
+        let record = &provider.records.passes[index];
+        let pass = record.name.clone();
+        let is_repeated = chain.contains(&pass);
+        chain.push(pass.clone());
+        if is_repeated {
+            return Err(CreateError::Cycle { chain: std::mem::take(chain) });
+        }
+        let options =
+            complete(&record.options, options).map_err(|error| CreateError::Options { pass: pass.clone(), error })?;
+        let describe = || provider.describe();
+        let open =
+            provider.open().map_err(|refusal| CreateError::Open { pass: pass.clone(), plugin: describe(), refusal })?;
+        let make_error = |error| CreateError::Make { pass: pass.clone(), plugin: describe(), error };
+        let create = open.root.create_pass();
+        let object = create(pass.as_str().into(), options.encode().as_slice().into()).into_result();
+        let object = object.map_err(make_error)?;
+        let mut steps = Vec::new();
+        if record.level == Level::SEQUENTIAL {
+            for step in object.steps().into_result().map_err(make_error)? {
+                let decoded = Value::decode(&step.options).map_err(|error| make_error(PassError::new(error)))?;
+                steps.push(self.create_nested(&step.pass, &decoded, chain)?);
+            }
+        }
+        chain.pop();
+        Ok(PassHandle::new(provider.clone(), index, options, object, steps))
+    }
+
+    /// All options of the context, by key, with their plugins.
+    pub fn config_options(&self) -> impl Iterator<Item = (&OptionSchema, &Provider)> {
+        let all = self.0.options.values().flatten();
+        all.map(|&(plugin, index)| {
+            let provider = &*self.0.providers[plugin];
+            (&provider.records.options[index], provider)
+        })
+    }
+
+    /// Checks a value of an option of the context.
+    ///
+    /// # Errors
+    /// When nothing registers the key, several plugins do (rule R22), or the value is not taken.
+    pub fn check_config(&self, key: &str, value: &Value) -> Result<Value, ConfigError> {
+        let Some(providers) = self.0.options.get(key) else {
+            let nearest = crate::options::nearest(key, self.0.options.keys().map(String::as_str)).map(str::to_owned);
+            return Err(ConfigError::Unknown { key: key.to_owned(), nearest });
+        };
+        let [(plugin, index)] = providers[..] else {
+            let plugins = providers.iter().map(|&(plugin, _)| self.0.providers[plugin].describe()).collect();
+            return Err(ConfigError::Conflict { key: key.to_owned(), plugins });
+        };
+        self.0.providers[plugin].records.options[index].kind.check(value, key).map_err(ConfigError::Value)
+    }
+
+    pub(crate) fn config_default(&self, key: &str) -> Option<Value> {
+        let [(plugin, index)] = self.0.options.get(key)?[..] else { return None };
+        self.0.providers[plugin].records.options[index].default.clone()
+    }
+
+    /// The description of an operator that holds for a version: the one with the greatest first version that is not
+    /// above it. The number is what [`infer_entry`](Self::infer_entry) takes.
+    pub fn operator(&self, domain: &str, name: &str, version: u32) -> Option<(u32, &OperatorRecord)> {
+        self.0.operators.operator(domain, name, version, &self.0.providers)
+    }
+
+    /// All operators, by domain, name and version, with their plugins.
+    pub fn operators(&self) -> impl Iterator<Item = (&OperatorRecord, &Provider)> {
+        self.0.operators.all(&self.0.providers)
+    }
+
+    /// The number of the evaluator for an operator in a version.
+    pub fn evaluator(&self, domain: &str, name: &str, version: u32) -> Option<u32> {
+        self.0.operators.evaluator(domain, name, version)
+    }
+
+    /// The type relation of an operator; opens its library.
+    ///
+    /// # Errors
+    /// When the library cannot be opened or lacks it.
+    pub fn infer_entry(&self, id: u32) -> Result<InferEntry, PassError> {
+        self.0.operators.infer_entry(id, &self.0.providers)
+    }
+
+    /// An evaluator; opens its library.
+    ///
+    /// # Errors
+    /// When the library cannot be opened or lacks it.
+    pub fn eval_entry(&self, id: u32) -> Result<EvalEntry, PassError> {
+        self.0.operators.eval_entry(id, &self.0.providers)
+    }
+}
+
+/// Why an option of the context is not taken.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Nothing registers it.
+    Unknown {
+        /// The key.
+        key: String,
+        /// The nearest key there is.
+        nearest: Option<String>,
+    },
+    /// Several plugins register it.
+    Conflict {
+        /// The key.
+        key: String,
+        /// The plugins, with their files.
+        plugins: Vec<String>,
+    },
+    /// Its value is not taken.
+    Value(OptionError),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { key, nearest: Some(nearest) } => {
+                write!(f, "nothing registers option `{key}`; did you mean `{nearest}`?")
+            }
+            Self::Unknown { key, nearest: None } => write!(f, "nothing registers option `{key}`"),
+            Self::Conflict { key, plugins } => {
+                write!(f, "option `{key}` is registered more than once, by {}", plugins.join(" and "))
+            }
+            Self::Value(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// The records of each crate that is linked into this program and registers something.
+fn linked_records() -> BTreeMap<&'static str, Vec<u8>> {
+    let mut records: BTreeMap<&'static str, Vec<u8>> = BTreeMap::new();
+    for entry in registrations() {
+        records.entry(entry.crate_name).or_default().extend_from_slice(entry.records);
+    }
+    let is_plugin = |crate_name: &str| {
+        registrations().any(|entry| entry.crate_name == crate_name && matches!(entry.item, Item::Plugin(_)))
+    };
+    records.retain(|crate_name, _| is_plugin(crate_name));
+    records
+}

@@ -1,0 +1,136 @@
+//! Operators and evaluators, by name and version.
+
+use super::Provider;
+use crate::{ir::normal_domain, plugin::OperatorRecord};
+use relais_plugin_api::{
+    boundary::abi::{EvalEntry, InferEntry, error_kind},
+    diagnostics::PassError,
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+/// By domain, then by name: indices, by version.
+type Index = BTreeMap<String, BTreeMap<String, Vec<usize>>>;
+
+pub(super) struct Operators {
+    operators: Vec<OperatorEntry>,
+    evaluators: Vec<EvaluatorEntry>,
+    operator_index: Index,
+    evaluator_index: Index,
+}
+
+struct OperatorEntry {
+    plugin: usize,
+    index: usize,
+    since: u32,
+    infer: OnceLock<Result<InferEntry, PassError>>,
+}
+
+struct EvaluatorEntry {
+    plugin: usize,
+    domain: String,
+    name: String,
+    since: u32,
+    eval: OnceLock<Result<EvalEntry, PassError>>,
+}
+
+impl Operators {
+    pub fn new(providers: &[Arc<Provider>]) -> Self {
+        let (mut operators, mut evaluators) = (Vec::new(), Vec::new());
+        let (mut operator_index, mut evaluator_index) = (Index::new(), Index::new());
+        let add = |index: &mut Index, domain: &str, name: &str, id: usize| {
+            index.entry(domain.to_owned()).or_default().entry(name.to_owned()).or_default().push(id);
+        };
+        for (plugin, provider) in providers.iter().enumerate() {
+            let mut add_evaluator = |domain: &str, name: &str, since: u32| {
+                add(&mut evaluator_index, domain, name, evaluators.len());
+                let (domain, name) = (domain.to_owned(), name.to_owned());
+                evaluators.push(EvaluatorEntry { plugin, domain, name, since, eval: OnceLock::new() });
+            };
+            for (index, op) in provider.records.operators.iter().enumerate() {
+                add(&mut operator_index, &op.domain, &op.name, operators.len());
+                operators.push(OperatorEntry { plugin, index, since: op.since_version, infer: OnceLock::new() });
+                if op.has_eval {
+                    add_evaluator(&op.domain, &op.name, op.since_version);
+                }
+            }
+            for eval in &provider.records.evaluators {
+                add_evaluator(&eval.domain, &eval.name, eval.since_version);
+            }
+        }
+        Self { operators, evaluators, operator_index, evaluator_index }
+    }
+
+    pub fn operator<'a>(
+        &self,
+        domain: &str,
+        name: &str,
+        version: u32,
+        providers: &'a [Arc<Provider>],
+    ) -> Option<(u32, &'a OperatorRecord)> {
+        let id = best(&self.operator_index, domain, name, version, |id| self.operators[id].since)?;
+        let entry = &self.operators[id];
+        Some((id as u32, &providers[entry.plugin].records.operators[entry.index]))
+    }
+
+    pub fn evaluator(&self, domain: &str, name: &str, version: u32) -> Option<u32> {
+        best(&self.evaluator_index, domain, name, version, |id| self.evaluators[id].since).map(|id| id as u32)
+    }
+
+    pub fn all<'a>(
+        &'a self,
+        providers: &'a [Arc<Provider>],
+    ) -> impl Iterator<Item = (&'a OperatorRecord, &'a Provider)> + 'a {
+        let ids = self.operator_index.values().flat_map(BTreeMap::values).flatten();
+        ids.map(|&id| {
+            let entry = &self.operators[id];
+            let provider = &*providers[entry.plugin];
+            (&provider.records.operators[entry.index], provider)
+        })
+    }
+
+    pub fn infer_entry(&self, id: u32, providers: &[Arc<Provider>]) -> Result<InferEntry, PassError> {
+        let entry = self.operators.get(id as usize).ok_or_else(|| host("there is no such operator"))?;
+        let provider = &providers[entry.plugin];
+        let op = &provider.records.operators[entry.index];
+        let ask = || {
+            let open = provider.open().map_err(|refusal| refused(provider, &refusal))?;
+            let infer = open.root.infer();
+            let found = infer(op.domain.as_str().into(), op.name.as_str().into(), op.since_version).into_option();
+            found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
+        };
+        entry.infer.get_or_init(ask).clone()
+    }
+
+    pub fn eval_entry(&self, id: u32, providers: &[Arc<Provider>]) -> Result<EvalEntry, PassError> {
+        let entry = self.evaluators.get(id as usize).ok_or_else(|| host("there is no such evaluator"))?;
+        let provider = &providers[entry.plugin];
+        let ask = || {
+            let open = provider.open().map_err(|refusal| refused(provider, &refusal))?;
+            let eval = open.root.eval();
+            let found = eval(entry.domain.as_str().into(), entry.name.as_str().into(), entry.since).into_option();
+            found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
+        };
+        entry.eval.get_or_init(ask).clone()
+    }
+}
+
+fn host(message: impl std::fmt::Display) -> PassError {
+    PassError::with_kind(error_kind::HOST, message)
+}
+
+fn refused(provider: &Provider, refusal: &crate::plugin::Refusal) -> PassError {
+    let error = host(format_args!("plugin {} was refused: {refusal}", provider.describe()));
+    refusal.help().into_iter().fold(error, PassError::help)
+}
+
+/// The entry with the greatest first version that is not above `version`. Two such entries contradict each other
+/// perhaps, so then there is none: the operator is opaque.
+fn best(index: &Index, domain: &str, name: &str, version: u32, since: impl Fn(usize) -> u32) -> Option<usize> {
+    let ids = index.get(normal_domain(domain))?.get(name)?;
+    let fitting = || ids.iter().copied().filter(|&id| since(id) <= version);
+    let best = fitting().max_by_key(|&id| since(id))?;
+    (fitting().filter(|&id| since(id) == since(best)).count() == 1).then_some(best)
+}
