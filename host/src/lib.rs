@@ -3,9 +3,9 @@
 pub mod manager;
 pub mod mapped;
 pub mod onnx;
-pub mod pipeline;
 pub mod options;
 pub mod pass;
+pub mod pipeline;
 pub mod plugin;
 pub mod registry;
 mod services;

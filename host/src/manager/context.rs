@@ -277,10 +277,7 @@ mod tests {
         }
     }
 
-    fn scribes(
-        failing: &'static str,
-        hook: Hook,
-    ) -> (Arc<Mutex<Vec<String>>>, Vec<Arc<dyn Instrument>>) {
+    fn scribes(failing: &'static str, hook: Hook) -> (Arc<Mutex<Vec<String>>>, Vec<Arc<dyn Instrument>>) {
         let said = Arc::new(Mutex::new(Vec::new()));
         let scribe = |name| -> Arc<dyn Instrument> {
             Arc::new(Scribe { name, fails_at: (name == failing).then_some(hook), said: said.clone() })

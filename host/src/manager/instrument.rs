@@ -1,11 +1,7 @@
 //! What watches passes (rules R17 to R20).
 
 use crate::pipeline::PassFacts;
-use relais_plugin_api::{
-    boundary::record::Level,
-    diagnostics::PassError,
-    ir::IRModule,
-};
+use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
 use std::{fmt, time::Duration};
 
 /// What an instrument is told about a pass.

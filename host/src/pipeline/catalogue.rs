@@ -1,15 +1,18 @@
 //! What resolving a pipeline needs to know about passes, options and plugins: the registry, seen from here.
 
-use super::schema::OptionSchema;
+use crate::{options::OptionSchema, pass::Remarks};
 use relais_plugin_api::{
     boundary::record::Level,
     diagnostics::{Diagnostic, PassError},
     infer::TypeRelations,
-    ir::{Function, IRModule},
+    ir::IRModule,
     options::Value,
 };
 use semver::Version;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// What is known about a pass before it is made.
 #[derive(Clone, Debug)]
@@ -63,8 +66,8 @@ pub enum NoPass {
     Unknown(Vec<String>),
     /// Several passes have this short name; their full names.
     Ambiguous(Vec<String>),
-    /// Several plugins provide it; each with its file.
-    Conflict(Vec<(String, String)>),
+    /// Several plugins provide it; each described with its file.
+    Conflict(Vec<String>),
     /// The only plugin that provides it was refused.
     Refused {
         /// The plugin.
@@ -81,20 +84,14 @@ pub type Choices = BTreeMap<String, String>;
 pub struct RunCx<'a> {
     /// Takes what the pass says.
     pub diagnostics: &'a (dyn Fn(Diagnostic) + Sync),
-    /// Whether remarks are wanted.
+    /// Takes how far the pass is: done, of a total.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+    /// Whether the pass says why it did not do something.
     pub remarks: Remarks,
+    /// Set when the pass should stop.
+    pub cancel: &'a AtomicBool,
     /// The options of the context.
     pub config: &'a BTreeMap<String, Value>,
-}
-
-/// Whether remarks are wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Remarks {
-    /// They are not collected.
-    #[default]
-    Off,
-    /// They are collected.
-    On,
 }
 
 /// A pass that was made, its options set.
@@ -137,6 +134,6 @@ pub trait Catalogue: Sync {
     /// When its plugin cannot be opened or its constructor fails.
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError>;
 
-    /// The type relations of the operators that a function uses.
-    fn relations(&self, function: &Function) -> Box<dyn TypeRelations + '_>;
+    /// The type relations of operators, for one function.
+    fn relations(&self) -> Box<dyn TypeRelations + '_>;
 }

@@ -5,19 +5,20 @@ pub mod fault;
 mod load;
 mod parse;
 mod print;
+mod registry;
 mod requirements;
 mod resolve;
 mod resolved;
 mod schema;
 pub mod spec;
 
-pub use catalogue::{Catalogue, Choices, ConfigFacts, NoPass, PassFacts, PluginFacts, Remarks, RunCx, RunnablePass};
+pub use catalogue::{Catalogue, Choices, ConfigFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
 pub use fault::{Code, Fault, Faults, Style};
 pub use load::{Disk, Files};
 pub use parse::parse_setting;
 pub use print::{quote, toml};
 pub use resolved::{Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
-pub use schema::{OptionSchema, SchemaKind, check_options, check_value, defaults, mandatory};
+pub use schema::{check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
 
 #[cfg(test)]

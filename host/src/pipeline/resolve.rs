@@ -227,11 +227,8 @@ impl<'a> Resolver<'a> {
                 .help(format!("write {}", or_list(names))),
             NoPass::Conflict(providers) => {
                 let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide `{name}`"));
-                let fault = providers
-                    .iter()
-                    .fold(fault, |fault, (plugin, file)| fault.note(format!("plugin `{plugin}` in `{file}`")));
-                let first = providers.first().map_or("NAME", |(plugin, _)| plugin);
-                fault.help(format!("choose one: `[plugins]` and `{first} = {{ passes = [\"{name}\"] }}`"))
+                let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
+                fault.help("choose a version in the table `[plugins]`, or take one of the files away")
             }
             NoPass::Refused { plugin, reason } => {
                 Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))

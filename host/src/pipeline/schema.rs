@@ -4,54 +4,12 @@ use super::{
     fault::{Code, Fault, Place, and_list, nearest, or_list},
     spec::{Entry, Literal, Written},
 };
+use crate::options::{OptionSchema, OptionType};
 use relais_plugin_api::options::Value;
 
-/// What is said about an option.
-#[derive(Clone, PartialEq, Debug)]
-pub struct OptionSchema {
-    /// Its name.
-    pub name: String,
-    /// Its documentation.
-    pub doc: String,
-    /// What it takes.
-    pub kind: SchemaKind,
-    /// What it is when nobody says. A struct's options have their own.
-    pub default: Option<Value>,
-}
-
-/// What an option takes. At most [`relais_plugin_api::options::MAX_DEPTH`] deep.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum SchemaKind {
-    /// `true` or `false`.
-    Bool,
-    /// An integer within bounds.
-    Int {
-        /// The least.
-        min: i64,
-        /// The greatest.
-        max: i64,
-    },
-    /// A float within bounds; never a NaN.
-    Float {
-        /// The least.
-        min: f64,
-        /// The greatest.
-        max: f64,
-    },
-    /// A string.
-    Str,
-    /// One of some names, each with its documentation.
-    Choice(Vec<(String, String)>),
-    /// A list.
-    List(Box<SchemaKind>),
-    /// A table of options.
-    Struct(Vec<OptionSchema>),
-}
-
-impl SchemaKind {
+impl OptionType {
     /// What is accepted, in words.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Self::Bool => "`true` or `false`".into(),
             &Self::Int { min: i64::MIN, max: i64::MAX } => "an integer".into(),
@@ -74,10 +32,10 @@ impl SchemaKind {
 
 impl OptionSchema {
     /// The default; of a struct, the defaults of its options. `None` when the option, or one within, is mandatory.
-    pub fn default_value(&self) -> Option<Value> {
+    pub(crate) fn default_value(&self) -> Option<Value> {
         match (&self.default, &self.kind) {
             (Some(value), _) => Some(value.clone()),
-            (None, SchemaKind::Struct(fields)) => defaults(fields),
+            (None, OptionType::Struct(fields)) => defaults(fields),
             (None, _) => None,
         }
     }
@@ -134,7 +92,7 @@ pub fn check_options(
 
 /// Checks one value; `what` names it in messages.
 pub fn check_value(
-    kind: &SchemaKind,
+    kind: &OptionType,
     written: &Written<Literal>,
     what: &str,
     faults: &mut Vec<Fault>,
@@ -145,31 +103,31 @@ pub fn check_value(
         None
     };
     match (kind, &written.value) {
-        (SchemaKind::Bool, Literal::Bool(value)) => Some(Value::Bool(*value)),
-        (SchemaKind::Int { min, max }, Literal::Int(value)) if (min..=max).contains(&value) => Some(Value::Int(*value)),
-        (SchemaKind::Int { .. }, Literal::Int(value)) => {
+        (OptionType::Bool, Literal::Bool(value)) => Some(Value::Bool(*value)),
+        (OptionType::Int { min, max }, Literal::Int(value)) if (min..=max).contains(&value) => Some(Value::Int(*value)),
+        (OptionType::Int { .. }, Literal::Int(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value}, which is out of range"))
         }
-        (SchemaKind::Int { .. }, Literal::BigInt(value)) => {
+        (OptionType::Int { .. }, Literal::BigInt(value)) => {
             refuse(Code::Value, format!("{what} cannot be {}, which is out of range", shorten(value)))
         }
-        (SchemaKind::Float { .. }, Literal::Float(value)) if value.is_nan() => {
+        (OptionType::Float { .. }, Literal::Float(value)) if value.is_nan() => {
             refuse(Code::Value, format!("{what} cannot be `nan`"))
         }
-        (SchemaKind::Float { min, max }, Literal::Float(value)) if (min..=max).contains(&value) => {
+        (OptionType::Float { min, max }, Literal::Float(value)) if (min..=max).contains(&value) => {
             Some(Value::Float(*value))
         }
-        (SchemaKind::Float { .. }, Literal::Float(value)) => {
+        (OptionType::Float { .. }, Literal::Float(value)) => {
             refuse(Code::Value, format!("{what} cannot be {value:?}, which is out of range"))
         }
-        (SchemaKind::Float { .. }, Literal::Int(value)) => {
+        (OptionType::Float { .. }, Literal::Int(value)) => {
             refuse(Code::WrongType, format!("{what} must be a float, not an integer"));
             let last = faults.last_mut().expect("the fault just pushed");
             last.help = Some(format!("write `{value}.0`"));
             None
         }
-        (SchemaKind::Str, Literal::Str(value)) => Some(Value::Str(value.clone())),
-        (SchemaKind::Choice(choices), Literal::Str(value)) => {
+        (OptionType::Str, Literal::Str(value)) => Some(Value::Str(value.clone())),
+        (OptionType::Choice(choices), Literal::Str(value)) => {
             if choices.iter().any(|(name, _)| name == value) {
                 return Some(Value::Str(value.clone()));
             }
@@ -179,13 +137,13 @@ pub fn check_value(
             *last = last.clone().nearest(&near);
             None
         }
-        (SchemaKind::List(item), Literal::List(items)) => {
+        (OptionType::List(item), Literal::List(items)) => {
             let what = format!("an item of {what}");
             let values: Vec<Option<Value>> =
                 items.iter().map(|value| check_value(item, value, &what, faults)).collect();
             values.into_iter().collect::<Option<Vec<Value>>>().map(Value::List)
         }
-        (SchemaKind::Struct(fields), Literal::Table(entries)) => {
+        (OptionType::Struct(fields), Literal::Table(entries)) => {
             let owner = what.trim_start_matches("option `").split('`').next().unwrap_or(what).to_owned();
             let n_before = faults.len();
             let value = check_options(fields, entries, &owner, place, faults);
@@ -193,12 +151,12 @@ pub fn check_value(
         }
         (kind, value) => {
             let expected = match kind {
-                SchemaKind::Bool => "a boolean",
-                SchemaKind::Int { .. } => "an integer",
-                SchemaKind::Float { .. } => "a float",
-                SchemaKind::Str | SchemaKind::Choice(_) => "a string",
-                SchemaKind::List(_) => "an array",
-                SchemaKind::Struct(_) => "a table",
+                OptionType::Bool => "a boolean",
+                OptionType::Int { .. } => "an integer",
+                OptionType::Float { .. } => "a float",
+                OptionType::Str | OptionType::Choice(_) => "a string",
+                OptionType::List(_) => "an array",
+                OptionType::Struct(_) => "a table",
             };
             refuse(Code::WrongType, format!("{what} must be {expected}, not {}", value.type_name()))
         }
