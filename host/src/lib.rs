@@ -8,6 +8,7 @@ pub mod pass;
 pub mod pipeline;
 pub mod plugin;
 pub mod registry;
+pub mod report;
 mod services;
 
 pub use relais_plugin_api::ir;

@@ -131,9 +131,10 @@ impl<'a> Machine<'a> {
     }
 
     pub fn run(mut self) -> Result<(IRModule, Report), Box<Failure>> {
+        let timing = Arc::new(Timing::default());
         let named = self.pipeline.run.instruments.iter().filter_map(|(name, _)| -> Option<Arc<dyn Instrument>> {
             match name.as_str() {
-                "timing" => Some(Arc::new(Timing::default())),
+                "timing" => Some(timing.clone()),
                 "verifier" => Some(Arc::new(Verifier)),
                 _ => None,
             }
@@ -147,6 +148,7 @@ impl<'a> Machine<'a> {
         let watch = Watch::new(context.instruments());
         let result = self.steps(&watch);
         let left = guard.leave();
+        self.report.times = timing.times();
         match (result, left) {
             (Ok(()), Ok(())) => Ok((self.state.into_module(), self.report)),
             (Ok(()), Err(ContextError::Hook(fault))) => Err(self.failure(Stop::Hook(fault), Vec::new())),

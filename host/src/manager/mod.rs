@@ -12,8 +12,7 @@ mod watch;
 pub use context::{ContextError, ContextGuard, PassContext};
 pub use instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason};
 pub use report::{Execution, Failure, FailureKind, Fate, Report, Said};
-pub(crate) use timing::millis;
-pub use timing::{Timed, Timing};
+pub use timing::{Timed, Timing, render as render_times};
 pub use verifier::Verifier;
 
 use crate::{

@@ -1,6 +1,9 @@
 //! What a run did.
 
-use super::instrument::{HookFault, SkipReason};
+use super::{
+    instrument::{HookFault, SkipReason},
+    timing::Timed,
+};
 use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError, Severity},
     ir::{IRModule, NodeId},
@@ -17,6 +20,8 @@ pub struct Report {
     pub said: Vec<Said>,
     /// What the driver has to say: fixpoints that did not settle, passes that were skipped.
     pub warnings: Vec<String>,
+    /// What the instrument `timing` measured, where the pipeline names it.
+    pub times: Vec<Timed>,
 }
 
 /// A pass whose turn came.

@@ -42,13 +42,7 @@ impl Timing {
 
     /// The tree as text: total and own time.
     pub fn render(&self) -> String {
-        let mut out = String::new();
-        for Timed { name, depth, total, own } in self.times() {
-            let indent = "  ".repeat(depth.min(40));
-            let line = format!("{indent}{name}");
-            writeln!(out, "{line:<56} {:>10} {:>10}", millis(total), millis(own)).expect("a string takes everything");
-        }
-        out
+        render(&self.times())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -102,6 +96,16 @@ impl Instrument for Timing {
             state.done[at].own += duration;
         }
     }
+}
+
+/// The tree as text: total and own time.
+pub fn render(times: &[Timed]) -> String {
+    let mut out = format!("{:<56} {:>14} {:>14}\n", "pass", "total", "own");
+    for Timed { name, depth, total, own } in times {
+        let line = format!("{}{name}", "  ".repeat(*depth.min(&40)));
+        writeln!(out, "{line:<56} {:>14} {:>14}", millis(*total), millis(*own)).expect("a string takes everything");
+    }
+    out
 }
 
 /// Milliseconds with three decimals.

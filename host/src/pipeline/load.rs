@@ -31,12 +31,16 @@ pub trait Files {
     }
 }
 
-/// The files of the disk.
+/// The files of the disk, and the built-in ones as `builtin:NAME`.
 #[derive(Clone, Copy, Debug)]
 pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<String> {
+        if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(super::built_in::PREFIX)) {
+            let found = super::built_in(name).ok_or(io::ErrorKind::NotFound)?;
+            return Ok(found.to_owned());
+        }
         // A device or a pipe may never end.
         let mut text = String::new();
         fs::File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_string(&mut text)?;
@@ -209,6 +213,7 @@ fn whole_run(key: &str, place: Place, included: Option<Place>) -> Fault {
 }
 
 fn stem(name: &str) -> String {
+    let name = name.strip_prefix(super::built_in::PREFIX).unwrap_or(name);
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty());
     stem.unwrap_or("pipeline").to_owned()
 }

@@ -1,5 +1,6 @@
 //! Pipelines: what a TOML file says, what its names stand for, and TOML again.
 
+mod built_in;
 mod catalogue;
 pub mod fault;
 mod load;
@@ -12,6 +13,7 @@ mod resolved;
 mod schema;
 pub mod spec;
 
+pub use built_in::{BUILT_IN, built_in};
 pub use catalogue::{Catalogue, Choices, ConfigFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
 pub use fault::{Code, Fault, Faults, Style};
 pub use load::{Disk, Files};

@@ -571,6 +571,9 @@ impl<'p> FileParser<'p> {
 
 /// Where an include leads, seen from the file that has it.
 pub(super) fn include_path(from: &str, path: &str) -> PathBuf {
+    if path.starts_with(super::built_in::PREFIX) {
+        return PathBuf::from(path);
+    }
     let folder = std::path::Path::new(from).parent().unwrap_or(std::path::Path::new(""));
     folder.join(path)
 }
