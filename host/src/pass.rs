@@ -223,6 +223,18 @@ impl PassHandle {
         }
     }
 
+    /// Calls a function pass on one function and ignores what comes of it: nothing but the boundary, for benchmarks.
+    #[doc(hidden)]
+    pub fn bench_call<'a>(&'a self, cx: &'a RunCx<'a>, function: &'a RArc<Function>) -> impl FnMut() + 'a {
+        let module = IRModule::new();
+        move || {
+            let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+            let state = CallState { cx, pass: self, module: &module, global: "", said, passes };
+            let call = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
+            drop(std::hint::black_box(self.object.run_function(&call, function)));
+        }
+    }
+
     fn failure(&self, error: PassError) -> PassFailure {
         let PluginRecord { name, version, .. } = self.plugin();
         PassFailure { pass: self.record().name.clone(), plugin: name.clone(), version: version.clone(), error }

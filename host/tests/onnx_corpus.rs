@@ -2,6 +2,7 @@
 //! byte. With `RELAIS_TOUCHED_MODELS` set to a folder, the same models with every node recreated are written there,
 //! for a comparison with another reader of ONNX.
 
+#[path = "onnx_common/mod.rs"]
 mod common;
 
 use common::Forget;

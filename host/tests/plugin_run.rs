@@ -1,6 +1,5 @@
 //! Passes from a library: what they do, and how their faults end.
 
-#[path = "plugin_common/mod.rs"]
 mod common;
 
 use common::*;

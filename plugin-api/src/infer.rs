@@ -20,6 +20,9 @@ pub trait Operators: TypeRelations {
     /// The effects of an operator; opaque when nobody registered it.
     fn effects(&self, op: OpId) -> Effects;
 
+    /// The fewest and most results of an operator; `u16::MAX` is any number. All are needed when nobody registered it.
+    fn outputs(&self, op: OpId) -> (u16, u16);
+
     /// Evaluates a call of `op` for these arguments (`None` is absent); `None` when it has no evaluator. No result may
     /// take more than `max_bytes`, written out; splats take none.
     fn evaluate(
@@ -181,7 +184,7 @@ impl Inference<'_> {
             Some(Ok(())) => {}
             Some(Err(error)) => {
                 // "Not supported" is no fault: nothing is known, that is all.
-                if error.kind == 0 {
+                if error.kind != 1 {
                     self.report.faults.push(TypeFault { node: id, error });
                 }
                 return TypeId::UNKNOWN;

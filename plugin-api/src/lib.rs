@@ -12,6 +12,11 @@ pub mod rewrite;
 pub mod testing;
 pub mod text;
 
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod random;
+
 /// What the macros expand to. Nothing here is for authors, and nothing here is stable.
 #[doc(hidden)]
 pub mod __private {

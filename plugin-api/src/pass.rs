@@ -348,6 +348,10 @@ impl Operators for OpFactsTable<'_> {
         self.facts.get(op.index()).map_or(Effects::OPAQUE, |facts| facts.effects)
     }
 
+    fn outputs(&self, op: OpId) -> (u16, u16) {
+        self.facts.get(op.index()).map_or((u16::MAX, u16::MAX), |facts| facts.outputs)
+    }
+
     fn evaluate(
         &mut self,
         op: OpId,

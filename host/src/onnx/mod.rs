@@ -12,3 +12,6 @@ mod write;
 pub use error::{ExternalFault, Fault, OnnxError, Warning, WireFault};
 pub use read::{ReadModel, ReadOptions, read, read_bytes, read_model};
 pub use write::{ExternalData, WriteOptions, WriteReport, write, write_to};
+
+/// Replaces calls of a model's own functions by their bodies.
+pub use relais_plugin_api::ir::inline_functions;

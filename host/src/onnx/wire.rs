@@ -99,7 +99,7 @@ impl<'a> Field<'a> {
     /// The little-endian bytes of a repeated fixed-width field of `width` bytes, packed or not.
     pub fn fixed(&self, width: usize, mut add: impl FnMut(&[u8])) -> Result<()> {
         if self.wire == wire_type::LEN {
-            if self.data.len() % width != 0 {
+            if !self.data.len().is_multiple_of(width) {
                 return Err(OnnxError::at(self.at, Fault::Packed { field: self.number, width }));
             }
             add(self.data);

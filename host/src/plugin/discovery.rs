@@ -99,8 +99,17 @@ impl SearchDir {
 pub fn discover(dirs: &[SearchDir], files: &[PathBuf], policy: Policy) -> Discovery {
     let mut search = Search { found: Discovery::default(), seen: BTreeMap::new(), policy };
     dirs.iter().for_each(|dir| search.dir(dir));
-    files.iter().for_each(|file| search.file(file, Origin::Named));
+    files.iter().for_each(|file| search.file(file, Wanted::ByName));
     search.found
+}
+
+/// How a file came to be looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// It is in a folder.
+    InScan,
+    /// The user named it.
+    ByName,
 }
 
 struct Search {
@@ -130,10 +139,10 @@ impl Search {
             return self.refuse(&dir.path, None, Refusal::Writable { path: dir.path.clone() });
         }
         files.sort();
-        files.iter().for_each(|file| self.file(file, dir.origin));
+        files.iter().for_each(|file| self.file(file, Wanted::InScan));
     }
 
-    fn file(&mut self, path: &Path, origin: Origin) {
+    fn file(&mut self, path: &Path, wanted: Wanted) {
         if let Ok(real) = path.canonicalize() {
             if let Some(earlier) = self.seen.get(&real) {
                 self.found.duplicates.push((path.to_owned(), earlier.clone()));
@@ -143,7 +152,7 @@ impl Search {
         }
         let section = match read_section(path) {
             Ok(section) => section,
-            Err(Refusal::NoRecords) if origin != Origin::Named => return,
+            Err(Refusal::NoRecords) if wanted == Wanted::InScan => return,
             Err(refusal) => return self.refuse(path, None, refusal),
         };
         let records = match read_records(&section) {

@@ -1,188 +1,155 @@
-//! What the tests of ONNX share: finding models, and recreating every node of a module.
-#![allow(dead_code, reason = "each test crate uses a part")]
+//! What the tests of the plugin boundary share.
+#![allow(dead_code, missing_docs)]
 
-pub mod proto;
-
-use relais::ir::{Attr, AttrData, AttrValue, ConstForm, Function, IRModule, NodeId, Tensor, flag, kind};
+use relais::{
+    ir::*,
+    pass::{Outcome, PassFailure, RunCx, Sink},
+    plugin::{Discovery, PassRecord, Policy, Refusal, WritableFiles, discover},
+    registry::{Choices, Linked, Registry},
+};
+use relais_plugin_api::{
+    boundary::{
+        record::{HEADER, Header, MAGIC},
+        wire::{Fields, checksum, push_field},
+    },
+    diagnostics::Diagnostic,
+    options::Value,
+};
 use std::{
-    fs,
     path::{Path, PathBuf},
+    process::Command,
+    sync::{LazyLock, Mutex},
 };
 
-/// The models under the folders of `RELAIS_TEST_MODELS`, sorted; `None` when it is not set.
-pub fn models() -> Option<Vec<PathBuf>> {
-    let folders = std::env::var_os("RELAIS_TEST_MODELS")?;
-    let mut models = Vec::new();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "onnx") {
-                models.push(path);
-            }
+/// Trusts folders that everybody may write: the system's temporary one may be such.
+pub const TRUSTING: Policy = Policy { writable: WritableFiles::Allow };
+
+/// Builds a crate of `tests/plugins` as an author would, and gives its library.
+fn build(name: &str, library: &str) -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/plugins").join(name).join("Cargo.toml");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(&target);
+    assert!(cargo.status().unwrap().success(), "the plugin `{name}` builds");
+    target.join("debug").join(format!("{}{library}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
+}
+
+pub static SAMPLE: LazyLock<PathBuf> = LazyLock::new(|| build("sample", "sample_passes"));
+pub static MARK: LazyLock<PathBuf> = LazyLock::new(|| build("mark", "mark"));
+
+/// An empty folder of that name.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+pub fn find(files: &[&Path]) -> Discovery {
+    let files: Vec<PathBuf> = files.iter().map(|file| file.to_path_buf()).collect();
+    discover(&[], &files, TRUSTING)
+}
+
+pub fn registry(files: &[&Path]) -> Registry {
+    Registry::new(find(files), Linked::Exclude, &Choices::new())
+}
+
+/// A registry of the sample plugin.
+pub fn sample() -> Registry {
+    let registry = registry(&[&SAMPLE]);
+    assert_eq!(registry.refused(), []);
+    registry
+}
+
+/// Why a file of these bytes is refused.
+pub fn refusal(folder: &Path, bytes: &[u8]) -> Refusal {
+    let path = folder.join("plugin.so");
+    std::fs::write(&path, bytes).unwrap();
+    let mut found = find(&[&path]);
+    assert_eq!(found.plugins, []);
+    found.refused.remove(0).refusal
+}
+
+/// Where the records of a kind begin in a file.
+pub fn records(bytes: &[u8], kind: u32) -> Vec<usize> {
+    let mut found = Vec::new();
+    for at in 0..bytes.len().saturating_sub(HEADER) {
+        if bytes[at..].starts_with(&MAGIC) && Header::read(&bytes[at..]).is_some_and(|header| header.kind == kind) {
+            found.push(at);
         }
     }
-    models.sort();
-    Some(models)
+    found
 }
 
-/// A folder for one test's files, removed when the value goes.
-pub struct TempFolder(PathBuf);
-
-impl TempFolder {
-    pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("relais-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+/// Gives a field of the record at an offset a value that is no longer than the old one.
+pub fn set_field(bytes: &mut [u8], at: usize, tag: u16, value: &[u8]) {
+    let header = Header::read(&bytes[at..]).unwrap();
+    let mut fields = Vec::new();
+    for field in Fields::new(&bytes[at + HEADER..][..header.len]).map(Result::unwrap) {
+        push_field(&mut fields, field.tag, if field.tag == tag { value } else { field.bytes });
     }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    pub fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
+    assert!(fields.len() <= header.len);
+    let record = &mut bytes[at..][..HEADER + header.len];
+    record[HEADER..].fill(0);
+    record[HEADER..][..fields.len()].copy_from_slice(&fields);
+    record[16..20].copy_from_slice(&(fields.len() as u32).to_le_bytes());
+    record[24..32].copy_from_slice(&checksum(&fields).to_le_bytes());
 }
 
-impl Drop for TempFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A module whose `main` calls these operators one after the other on its parameter.
+pub fn chain(ops: &[&str]) -> IRModule {
+    let mut module = IRModule::new();
+    module.set_function(MAIN, function(ops));
+    module
 }
 
-/// What a recreated node loses.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Forget {
-    /// Where it was read from.
-    Provenance,
-    /// That, and how its tensors were encoded: what remains is what a text form would carry.
-    Encodings,
+pub fn function(ops: &[&str]) -> Function {
+    let mut f = Function::new();
+    f.set_opset_imports(&[("", 17), ("sample", 1)]);
+    let ty = f.tensor_type(ElemType::FLOAT, &[Dim::Static(2)]);
+    let mut last = f.add_var("x", ty);
+    f.set_params(f.root(), &[last]);
+    for name in ops {
+        let (domain, name) = name.split_once("::").unwrap_or(("", name));
+        let op = f.add_op(domain, name, "", 0);
+        last = f.add_call(op, &[last]);
+        f.append(f.body(), last);
+    }
+    f.set_results(f.body(), &[last]);
+    f
 }
 
-/// Recreates every node of every function.
-pub fn touch_all(module: &mut IRModule, forget: Forget) {
-    let names: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
-    for name in names {
-        touch_function(module.function_mut(&name).unwrap(), forget);
-    }
-    if forget == Forget::Encodings {
-        module.sources.clear();
-    }
+pub fn op_names(module: &IRModule) -> Vec<String> {
+    let f = module.main().unwrap();
+    f.bindings(f.body()).iter().filter_map(|&id| Some(f.call(id)?.op_name().to_owned())).collect()
 }
 
-/// The tensor without its encoding.
-fn bare(tensor: &Tensor) -> Tensor {
-    Tensor::dense(tensor.elem(), tensor.dims(), tensor.to_bytes().into_owned()).unwrap()
-}
+/// Keeps what was said.
+#[derive(Default)]
+pub struct Said(Mutex<Vec<String>>);
 
-/// A copy of a node whose tensors do not know their encodings.
-fn bare_copy(f: &mut Function, old: NodeId) -> NodeId {
-    let copy = match f.constant(old).map(bare) {
-        Some(tensor) => {
-            let form = ConstForm(f.node(old).aux);
-            let copy = f.add_constant(tensor, form);
-            f.inherit_value(copy, old);
-            copy
-        }
-        None => f.add_copy(old),
-    };
-    if f.node(old).flags & flag::LISTED_INPUT != 0 {
-        f.set_listed_input(copy);
-    }
-    if let Some(value) = f.default_value(old).map(bare) {
-        f.set_default_value(copy, value);
-    }
-    let mut recs = f.attr_recs(old).to_vec();
-    for rec in &mut recs {
-        let value = match f.attrs(old).decode(*rec) {
-            AttrValue::Tensor(tensor) => AttrData::Tensor(bare(tensor)),
-            AttrValue::Tensors(list) => AttrData::Tensors(list.tensors().map(bare).collect()),
-            _ => continue,
-        };
-        let name = f.str(rec.name).to_owned();
-        *rec = f.encode_attr(&Attr { name: name.into(), value, flags: rec.flags });
-    }
-    f.set_attr_recs(copy, &recs);
-    copy
-}
-
-fn copy_node(f: &mut Function, old: NodeId, forget: Forget) -> NodeId {
-    match forget {
-        Forget::Provenance => f.add_copy(old),
-        Forget::Encodings => bare_copy(f, old),
+impl Said {
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
 
-/// A function whose block is being copied.
-struct Frame {
-    old: NodeId,
-    params: Vec<NodeId>,
-    next: usize,
-    bindings: Vec<NodeId>,
-    regions: Vec<NodeId>,
+impl Sink for Said {
+    fn diagnostic(&self, _: &PassRecord, diagnostic: &Diagnostic) {
+        self.0.lock().unwrap().push(diagnostic.to_string());
+    }
 }
 
-fn open(f: &mut Function, map: &mut [NodeId], old: NodeId, forget: Forget) -> Frame {
-    let mut params = Vec::new();
-    for param in f.operands(old).to_vec() {
-        let copy = copy_node(f, param, forget);
-        map[param.index()] = copy;
-        params.push(copy);
-    }
-    Frame { old, params, next: 0, bindings: Vec::new(), regions: Vec::new() }
+pub fn table(entries: &[(&str, Value)]) -> Value {
+    Value::Struct(entries.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
 }
 
-fn touch_function(f: &mut Function, forget: Forget) {
-    let root = f.root();
-    let mut map: Vec<NodeId> = (0..f.n_nodes()).map(NodeId::from_index).collect();
-    let mut frames = vec![open(f, &mut map, root, forget)];
-    while let Some(frame) = frames.last_mut() {
-        let block = f.block_of(frame.old);
-        if let Some(&old) = f.bindings(block).get(frame.next) {
-            if let Some(&region) = f.regions(old).get(frame.regions.len()) {
-                let inner = open(f, &mut map, region, forget);
-                frames.push(inner);
-                continue;
-            }
-            let copy = copy_node(f, old, forget);
-            let n_regions = frame.regions.len();
-            let operands = f.operands(copy).to_vec();
-            let first_region = operands.len() - n_regions;
-            for (index, operand) in operands.into_iter().enumerate() {
-                let new = match index.checked_sub(first_region) {
-                    Some(region) => frame.regions[region],
-                    None => map[operand.index()],
-                };
-                if new != operand {
-                    f.set_operand(copy, index, new);
-                }
-            }
-            f.touch(copy);
-            map[old.index()] = copy;
-            frame.bindings.push(copy);
-            frame.regions.clear();
-            frame.next += 1;
-            continue;
-        }
-        let Frame { old, params, bindings, .. } = frames.pop().unwrap();
-        let results: Vec<NodeId> = f.results(block).iter().map(|result| map[result.index()]).collect();
-        let attrs = f.attr_recs(old).to_vec();
-        let new = if old == root {
-            f.set_params(root, &params);
-            root
-        } else {
-            f.add_function(&params)
-        };
-        f.set_attr_recs(new, &attrs);
-        let block = f.block_of(new);
-        f.set_bindings(block, &bindings);
-        f.set_results(block, &results);
-        if let Some(frame) = frames.last_mut() {
-            frame.regions.push(new);
-        }
-    }
-    assert!(f.bindings(f.body()).iter().all(|&id| !f.is_pristine(id) || f.kind(id) == kind::OP));
+pub fn text(value: &str) -> Value {
+    Value::Str(value.to_owned())
+}
+
+/// Makes and runs a pass.
+pub fn run(registry: &Registry, pass: &str, options: &Value, module: &IRModule) -> Result<Outcome, PassFailure> {
+    let pass = registry.create(pass, options).unwrap_or_else(|error| panic!("{error}"));
+    pass.run(module, &RunCx::new(registry))
 }

@@ -7,6 +7,7 @@ mod editor;
 mod equal;
 mod function;
 mod ids;
+mod inline;
 mod intern;
 mod module;
 mod node;
@@ -25,6 +26,7 @@ pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
+pub use inline::{Declined, InlineError, Inlined, inline_functions};
 pub use intern::{Hash64, InternTable};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind};
 pub use node::{
@@ -32,7 +34,7 @@ pub use node::{
 };
 pub use opset::{is_same_domain, normal_domain};
 pub use tensor::{Tensor, TensorError, element_count};
-pub use types::{Dim, DimRec, ElemType, Type, TypeRec, type_kind};
+pub use types::{Dim, DimRec, ElemType, MOST_TYPE_PARTS, Type, TypeRec, type_kind};
 pub use verify::{Fault, FaultCode, verify, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
 pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};

@@ -46,24 +46,6 @@ impl Global {
     }
 }
 
-/// What a global name can stand for.
-pub(crate) enum GlobalValue {
-    Function(Function),
-    PrimFunc(PrimFunc),
-}
-
-impl From<Function> for GlobalValue {
-    fn from(function: Function) -> Self {
-        Self::Function(function)
-    }
-}
-
-impl From<PrimFunc> for GlobalValue {
-    fn from(prim_func: PrimFunc) -> Self {
-        Self::PrimFunc(prim_func)
-    }
-}
-
 /// Bytes that a module was read from; spans point into them.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
@@ -188,15 +170,23 @@ impl IRModule {
         self.set_global(global);
     }
 
-    /// Puts a function or loop program at the end, under a name that is known to be new.
-    pub(crate) fn push_global(&mut self, name: &str, value: impl Into<GlobalValue>) {
+    /// Puts a graph function at the end, under a name that is known to be new.
+    pub(crate) fn push_function(&mut self, name: &str, function: Function) {
+        let prim_func = RArc::new(PrimFunc { body: RVec::new() });
+        let (kind, function) = (global_kind::FUNCTION, RArc::new(function));
+        self.push_global(Global { name: name.into(), kind, function, prim_func });
+    }
+
+    /// Puts a loop program at the end, under a name that is known to be new.
+    pub(crate) fn push_prim_func(&mut self, name: &str, prim_func: PrimFunc) {
+        let function = RArc::new(Function::new());
+        let (kind, prim_func) = (global_kind::PRIM_FUNC, RArc::new(prim_func));
+        self.push_global(Global { name: name.into(), kind, function, prim_func });
+    }
+
+    fn push_global(&mut self, global: Global) {
         self.version += 1;
-        let (function, prim_func, kind) = match value.into() {
-            GlobalValue::Function(function) => (function, PrimFunc { body: RVec::new() }, global_kind::FUNCTION),
-            GlobalValue::PrimFunc(prim_func) => (Function::new(), prim_func, global_kind::PRIM_FUNC),
-        };
-        let (function, prim_func) = (RArc::new(function), RArc::new(prim_func));
-        self.globals.push(Global { name: name.into(), kind, function, prim_func });
+        self.globals.push(global);
     }
 
     fn set_global(&mut self, global: Global) {

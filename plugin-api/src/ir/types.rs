@@ -158,6 +158,10 @@ impl From<Dim> for DimRec {
     }
 }
 
+/// The most parts (types and dimensions) that a type may have when it is written out. Types share parts, so that a few
+/// hundred bytes of arena could otherwise stand for more than any memory holds.
+pub const MOST_TYPE_PARTS: usize = 1 << 20;
+
 /// The kinds of type, append-only.
 pub mod type_kind {
     /// Nothing is known.

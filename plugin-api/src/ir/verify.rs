@@ -187,7 +187,8 @@ impl Report<'_> {
             None => "no such node".to_owned(),
         };
         if text.len() > LONGEST {
-            text.truncate(text.floor_char_boundary(LONGEST));
+            let end = (0..=LONGEST).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+            text.truncate(end);
             text.push('…');
         }
         let text: Arc<str> = text.into();

@@ -87,11 +87,11 @@ impl Fault {
 }
 
 /// Gives faults their lines and columns, in the order of the text.
-pub(super) fn locate(source: &str, text: &str, mut faults: Vec<Box<Fault>>) -> Vec<TextError> {
+pub(super) fn locate(source: &str, text: &str, mut faults: Vec<Fault>) -> Vec<TextError> {
     faults.sort_by_key(|fault| fault.span.start);
     let (mut at, mut line, mut line_start) = (0, 1, 0);
-    let locate_one = |fault: Box<Fault>| {
-        let Fault { code, span, message, help } = *fault;
+    let locate_one = |fault: Fault| {
+        let Fault { code, span, message, help } = fault;
         for (offset, _) in text.as_bytes()[at..span.start].iter().enumerate().filter(|&(_, &byte)| byte == b'\n') {
             line += 1;
             line_start = at + offset + 1;
@@ -109,7 +109,7 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     if name.len() > LONGEST {
         return None;
     }
-    let limit = name.chars().count().div_ceil(3);
+    let limit = (name.chars().count() + 1) / 3;
     let scored = candidates.into_iter().filter(|candidate| candidate.len() <= LONGEST);
     let scored = scored.map(|candidate| (distance(name, candidate), candidate));
     scored.filter(|&(distance, _)| distance <= limit).min().map(|(_, candidate)| candidate)
@@ -152,7 +152,7 @@ mod tests {
     fn columns_count_characters() {
         let text = "aé\nßb c";
         let at = text.find('b').unwrap();
-        let errors = locate("m", text, vec![Fault::new(TextCode::Syntax, at..at + 1, "no")]);
+        let errors = locate("m", text, vec![*Fault::new(TextCode::Syntax, at..at + 1, "no")]);
         assert_eq!((errors[0].line, errors[0].column), (2, 2));
         assert_eq!(errors[0].to_string(), "m:2:2: error[T001]: no");
     }

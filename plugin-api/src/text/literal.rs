@@ -157,7 +157,7 @@ fn nested(out: &mut String, tensor: &Tensor, data: &[u8], count: u64) {
         sizes = vec![count];
     }
     elements(out, tensor.elem(), data, count, |out, at| {
-        let n_lists = |at: u64| sizes.iter().filter(|&&size| at % size == 0).count();
+        let n_lists = |at: u64| sizes.iter().filter(|&&size| at.is_multiple_of(size)).count();
         if at > 0 {
             (0..n_lists(at)).for_each(|_| out.push(']'));
         }

@@ -16,6 +16,7 @@ mod parse;
 mod parse_attr;
 mod parse_body;
 mod parse_const;
+mod parse_function;
 mod parse_type;
 mod print;
 mod print_node;

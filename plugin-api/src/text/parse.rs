@@ -36,6 +36,19 @@ impl Symbol<'_> {
     }
 }
 
+/// A value that has a number.
+struct Numbered {
+    node: NodeId,
+    scope: Scope,
+}
+
+/// Whether a value is visible at the place that is being parsed.
+#[derive(PartialEq, Eq)]
+enum Scope {
+    Inside,
+    Outside,
+}
+
 pub(super) struct Parser<'s> {
     lexer: Lexer<'s>,
     pub token: Token<'s>,
@@ -43,7 +56,7 @@ pub(super) struct Parser<'s> {
     /// The end of the token before.
     pub end: usize,
     ahead: (Token<'s>, Range<usize>),
-    pub faults: Vec<Box<Fault>>,
+    pub faults: Vec<Fault>,
     pub side_file: &'s SideFile,
     /// Node ids that may still be left free.
     spare_ids: usize,
@@ -51,12 +64,12 @@ pub(super) struct Parser<'s> {
     // What belongs to the function that is being parsed.
     pub function: Function,
     pub frames: Vec<Frame<'s>>,
-    /// Visible values; `NodeId::ABSENT` are those whose definition is at fault.
-    names: HashMap<Symbol<'s>, NodeId>,
+    /// Visible values by name; `NodeId::ABSENT` are those whose definition is at fault.
+    names: HashMap<Cow<'s, [u8]>, NodeId>,
     /// Visible values, in the order of their definition.
     pub defined: Vec<Symbol<'s>>,
-    /// All numbers that were given.
-    numbers: HashMap<u32, NodeId>,
+    /// All values by number, visible or not.
+    numbers: HashMap<u32, Numbered>,
     globals: HashMap<Cow<'s, [u8]>, NodeId>,
 }
 
@@ -107,7 +120,7 @@ impl<'s> Parser<'s> {
             }
             match self.lexer.next() {
                 Ok(lexed) => return lexed,
-                Err(fault) => self.faults.push(fault),
+                Err(fault) => self.faults.push(*fault),
             }
         }
     }
@@ -195,12 +208,13 @@ impl<'s> Parser<'s> {
         if self.token == Token::Meta
             && let Err(fault) = self.module_attrs(&mut module)
         {
-            self.faults.push(fault);
+            self.faults.push(*fault);
+            self.skip_global();
         }
         let mut taken = HashSet::new();
         while !self.is_over() && self.token != Token::Eof {
             if let Err(fault) = self.global(&mut module, &mut taken) {
-                self.faults.push(fault);
+                self.faults.push(*fault);
                 self.skip_global();
             }
         }
@@ -249,7 +263,6 @@ impl<'s> Parser<'s> {
             return Err(fault);
         }
         let is_prim = self.is_word("prim");
-        let start = self.span.start;
         self.bump();
         let span = self.span.clone();
         let Token::Global(name) = self.bump() else {
@@ -260,13 +273,13 @@ impl<'s> Parser<'s> {
         };
         if !taken.insert(name.clone()) {
             let fault = Fault::new(TextCode::DuplicateName, span, format!("`@{name}` is defined twice"));
-            self.faults.push(fault);
+            self.faults.push(*fault);
         }
         if is_prim {
             self.expect(b'=')?;
             let body = self.hex()?.into();
             self.expect(b';')?;
-            module.push_global(&name, PrimFunc { body });
+            module.push_prim_func(&name, PrimFunc { body });
             return Ok(());
         }
         self.function = Function::new();
@@ -274,9 +287,9 @@ impl<'s> Parser<'s> {
         self.defined.clear();
         self.numbers.clear();
         self.globals.clear();
-        self.root(start)?;
+        self.root()?;
         self.place_numbers();
-        module.push_global(&name, std::mem::take(&mut self.function));
+        module.push_function(&name, std::mem::take(&mut self.function));
         Ok(())
     }
 
@@ -284,13 +297,13 @@ impl<'s> Parser<'s> {
     fn place_numbers(&mut self) {
         let n_nodes = self.function.n_nodes();
         let most = n_nodes + self.spare_ids;
-        self.numbers.retain(|&number, node| number != 0 && (number as usize) < most && !node.is_absent());
+        self.numbers.retain(|&number, value| number != 0 && (number as usize) < most && !value.node.is_absent());
         let Some(&last) = self.numbers.keys().max() else {
             return;
         };
         let mut ids = vec![NodeId::ABSENT; n_nodes];
-        for (&number, &node) in &self.numbers {
-            ids[node.index()] = NodeId(number);
+        for (&number, value) in &self.numbers {
+            ids[value.node.index()] = NodeId(number);
         }
         let mut next = last as usize + 1;
         for id in ids.iter_mut().skip(1).filter(|id| id.is_absent()) {
@@ -317,51 +330,69 @@ impl<'s> Parser<'s> {
 
     /// Makes a name visible from here to the end of the innermost block.
     pub fn define(&mut self, symbol: Symbol<'s>, node: NodeId, span: Range<usize>) {
-        if let Symbol::Name(name) = &symbol {
-            let id = self.function.add_string(name);
-            self.function.set_name_id(node, id);
-        }
         let is_taken = match &symbol {
-            Symbol::Name(_) => self.names.contains_key(&symbol),
-            Symbol::Number(number) => self.numbers.insert(*number, node).is_some(),
+            Symbol::Name(name) => {
+                let id = self.function.add_string(name);
+                self.function.set_name_id(node, id);
+                self.names.insert(name.clone(), node).is_some()
+            }
+            Symbol::Number(number) => self.numbers.insert(*number, Numbered { node, scope: Scope::Inside }).is_some(),
         };
         if is_taken {
             let shown = symbol.shown();
             let fault = Fault::new(TextCode::DuplicateName, span, format!("`{shown}` is defined twice"));
-            self.faults.push(fault.help(match symbol {
+            self.faults.push(*fault.help(match symbol {
                 Symbol::Name(_) => "values that are visible at one place have different names",
                 Symbol::Number(_) => "numbers are used once in a global function; use names where blocks repeat them",
             }));
         }
-        self.names.insert(symbol.clone(), node);
         self.defined.push(symbol);
     }
 
     /// Defines a name whose definition is at fault, so that its uses are not.
     pub fn poison(&mut self, symbol: Option<Symbol<'s>>) {
-        if let Some(symbol) = symbol.filter(|symbol| !self.names.contains_key(symbol)) {
-            self.names.insert(symbol.clone(), NodeId::ABSENT);
-            self.defined.push(symbol);
+        let Some(symbol) = symbol.filter(|symbol| self.find(symbol).is_none()) else {
+            return;
+        };
+        match &symbol {
+            Symbol::Name(name) => _ = self.names.insert(name.clone(), NodeId::ABSENT),
+            Symbol::Number(number) => {
+                let poisoned = || Numbered { node: NodeId::ABSENT, scope: Scope::Inside };
+                self.numbers.entry(*number).or_insert_with(poisoned).scope = Scope::Inside;
+            }
         }
+        self.defined.push(symbol);
     }
 
     /// Ends the visibility of all names but the first `n_defined`.
     pub fn leave(&mut self, n_defined: usize) {
         for symbol in self.defined.drain(n_defined..) {
-            self.names.remove(&symbol);
+            match symbol {
+                Symbol::Name(name) => _ = self.names.remove(&name),
+                Symbol::Number(number) => {
+                    self.numbers.entry(number).and_modify(|value| value.scope = Scope::Outside);
+                }
+            }
+        }
+    }
+
+    /// The visible value of that name.
+    fn find(&self, symbol: &Symbol<'s>) -> Option<NodeId> {
+        match symbol {
+            Symbol::Name(name) => self.names.get(name).copied(),
+            Symbol::Number(number) => {
+                self.numbers.get(number).filter(|value| value.scope == Scope::Inside).map(|value| value.node)
+            }
         }
     }
 
     pub fn lookup(&self, symbol: &Symbol<'s>, span: Range<usize>) -> Parsed<NodeId> {
-        if let Some(&node) = self.names.get(symbol) {
+        if let Some(node) = self.find(symbol) {
             return Ok(node);
         }
         let shown = symbol.shown();
         let fault = Fault::new(TextCode::UnknownName, span, format!("`{shown}` is not defined here"));
-        let names = self.names.keys().filter_map(|symbol| match symbol {
-            Symbol::Name(name) => std::str::from_utf8(name).ok(),
-            Symbol::Number(_) => None,
-        });
+        let names = self.names.keys().filter_map(|name| std::str::from_utf8(name).ok());
         Err(match symbol {
             Symbol::Name(name) => match nearest(&String::from_utf8_lossy(name), names) {
                 Some(name) => fault.help(format!("did you mean `%{name}`?")),

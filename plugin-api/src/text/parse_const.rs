@@ -53,10 +53,18 @@ impl<'s> Parser<'s> {
         }
         self.bump();
         self.expect(b'(')?;
+        let elem_span = self.span.clone();
         let elem = self.elem()?;
+        if elem.bits() == 0 && elem != ElemType::STRING {
+            let message = format!("a constant cannot have elements of type `{elem}`");
+            return Err(Fault::new(TextCode::Value, elem_span, message));
+        }
         self.expect(b',')?;
         let tensor = if is_splat {
             let dims = self.shape()?;
+            if element_count(&dims).is_none() {
+                return Err(Fault::new(TextCode::Limit, start..self.end, "the shape has more than 2^64 elements"));
+            }
             self.expect(b',')?;
             let element = match self.token {
                 Token::Hex(_) => self.hex()?,
@@ -94,7 +102,12 @@ impl<'s> Parser<'s> {
     fn dense(&mut self, elem: ElemType, start: usize) -> Parsed<Tensor> {
         let is_complex = matches!(elem, ElemType::COMPLEX64 | ElemType::COMPLEX128);
         let mut dims = None;
-        if self.is(b'(') && !(is_complex && matches!(self.peek(), Token::Literal(text) if is_float(text))) {
+        let is_number = match self.peek() {
+            Token::Literal(text) => is_complex && is_float(text),
+            Token::Word(_) => is_complex,
+            _ => false,
+        };
+        if self.is(b'(') && !is_number {
             let span = self.span.start;
             let shape = self.shape()?;
             if is_complex && self.is(b')') {
@@ -116,7 +129,7 @@ impl<'s> Parser<'s> {
         if let Some(shape) = &dims
             && element_count(shape) != Some(elements.count)
         {
-            let message = format!("{} elements where the shape asks for {}", elements.count, shown_count(shape));
+            let message = format!("the shape asks for {} elements, found {}", shown_count(shape), elements.count);
             return Err(Fault::new(TextCode::Value, start..self.end, message));
         }
         elements.tensor(&dims.unwrap_or(found)).map_err(|error| self.unfit(start, &error))

@@ -118,7 +118,10 @@ fn expression(p: &mut Printer<'_>, node: NodeId) {
         (kind::FUNCTION, _) => p.out.push_str("fn"),
         (_, values) => {
             literal::push(&mut p.out, format_args!("node({}, {}", rec.kind, rec.aux));
-            let flags = rec.flags & !(flag::LET | flag::LISTED_INPUT | flag::PRISTINE);
+            let mut flags = rec.flags & !(flag::LET | flag::LISTED_INPUT | flag::PRISTINE);
+            if function.n_regions(node) > 0 {
+                flags &= !flag::EXTRA;
+            }
             literal::push(&mut p.out, format_args!(", {flags})("));
             list(p, values);
         }
@@ -356,7 +359,7 @@ fn output_names(function: &Function, node: NodeId) -> Option<Vec<&[u8]>> {
         return None;
     };
     match attrs.decode(*rec) {
-        AttrValue::Strings(names) if rec.flags == attr_flag::META && names.raw().len() > 0 => {
+        AttrValue::Strings(names) if rec.flags == attr_flag::META && !names.raw().is_empty() => {
             Some(names.strings().collect())
         }
         _ => None,
@@ -364,7 +367,7 @@ fn output_names(function: &Function, node: NodeId) -> Option<Vec<&[u8]>> {
 }
 
 /// The operator sets a function imports, where they can be printed as a map.
-fn opset<'a>(function: &'a Function, node: NodeId) -> Option<Vec<(&'a [u8], i64)>> {
+fn opset(function: &Function, node: NodeId) -> Option<Vec<(&[u8], i64)>> {
     let attrs = function.attrs(node);
     let is_opset = |rec: &&AttrRec| OPSET.iter().any(|name| function.bytes(rec.name) == name.as_bytes());
     let recs: Vec<&AttrRec> = attrs.recs().iter().filter(is_opset).collect();

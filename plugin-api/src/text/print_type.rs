@@ -1,11 +1,7 @@
 //! Types, printed.
 
 use super::literal;
-use crate::ir::{Dim, DimRec, Function, StrId, Type, TypeId};
-
-/// A type that, written out, has more parts than this is cut off: types share parts, so that a few hundred bytes of
-/// arena can stand for more text than any disk holds.
-const MOST_PARTS: usize = 1 << 16;
+use crate::ir::{Dim, DimRec, Function, MOST_TYPE_PARTS, StrId, Type, TypeId};
 
 enum Work {
     Type(TypeId),
@@ -14,7 +10,8 @@ enum Work {
 
 pub(super) fn ty(out: &mut String, function: &Function, id: TypeId) {
     let mut work = vec![Work::Type(id)];
-    let mut budget = MOST_PARTS;
+    // Only the type of a broken function has more.
+    let mut budget = MOST_TYPE_PARTS + 1;
     while let Some(next) = work.pop() {
         let id = match next {
             Work::Text(text) => {
@@ -23,12 +20,17 @@ pub(super) fn ty(out: &mut String, function: &Function, id: TypeId) {
             }
             Work::Type(id) => id,
         };
-        budget = budget.saturating_sub(1);
+        let ty = function.ty(id);
+        let n_dims = match ty {
+            Type::Tensor { shape: Some(dims), .. } | Type::SparseTensor { shape: Some(dims), .. } => dims.len(),
+            _ => 0,
+        };
+        budget = budget.saturating_sub(1 + n_dims);
         if budget == 0 {
             out.push('…');
             continue;
         }
-        match function.ty(id) {
+        match ty {
             Type::Unknown => out.push('?'),
             Type::Tensor { elem, shape } => tensor(out, function, "Tensor", &elem, shape),
             Type::SparseTensor { elem, shape } => tensor(out, function, "Sparse", &elem, shape),

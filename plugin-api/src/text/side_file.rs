@@ -41,6 +41,15 @@ impl SideFile {
         Ok(Self { tensors })
     }
 
+    /// A side file that is held in memory.
+    pub fn from_tensors(tensors: impl IntoIterator<Item = (String, Tensor)>) -> Self {
+        let bytes = |tensor: Tensor| match tensor.as_dense() {
+            Some(data) => data.clone(),
+            None => tensor.to_bytes().into_owned().into(),
+        };
+        Self { tensors: tensors.into_iter().map(|(name, tensor)| (name, bytes(tensor))).collect() }
+    }
+
     /// A tensor's bytes.
     pub fn get(&self, name: &str) -> Option<&Blob> {
         self.tensors.get(name)

@@ -206,6 +206,9 @@ fn one_hot(cx: &EvalCx<'_>) -> Eval {
 fn non_zero(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
     let rank = data.dims().len();
+    if rank == 0 {
+        return Err(OpError::unsupported("a scalar, whose coordinates runtimes have zero or one of"));
+    }
     crate::cx::readable(cx, data)?;
     let len = checked_len(cx, data.elem(), data.dims())?;
     let found: Vec<usize> = if data.elem() == ElemType::STRING {
@@ -214,7 +217,6 @@ fn non_zero(cx: &EvalCx<'_>) -> Eval {
         let bytes = data.to_bytes();
         dispatch!(data.elem(), T in scalars => Ok((0..len).filter(|&at| is_set(T::load(T::chunks(&bytes)[at]))).collect()))?
     };
-    // A scalar counts as a list of one element, of which the result has no coordinates.
     let n_found = found.len() as u64;
     let mut out = with_room(checked_len(cx, ElemType::INT64, &[rank as u64, n_found])?)?;
     let dims = sizes(data.dims())?;

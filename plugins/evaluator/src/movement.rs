@@ -102,7 +102,8 @@ fn tile(cx: &EvalCx<'_>) -> Eval {
     strided(cx, data, &walk_dims, &walk_strides, 0)?.reshaped(&dims).map_err(tensor_error)
 }
 
-/// The start, length and step of a slice of an axis, as Python has them.
+/// The start and length of a slice of an axis. Unlike in Python, a start before the first element means the first one
+/// when stepping backwards too.
 fn slice_axis(dim: u64, start: i64, end: i64, step: i64) -> Eval<(i64, u64)> {
     let dim = i64::try_from(dim).map_err(|_| OpError::unsupported("a dimension is beyond 63 bits"))?;
     let from_end = |at: i64| if at < 0 { at.saturating_add(dim) } else { at };
@@ -110,7 +111,8 @@ fn slice_axis(dim: u64, start: i64, end: i64, step: i64) -> Eval<(i64, u64)> {
     let (start, end) = match step {
         0 => return Err(OpError::invalid("a step is zero")),
         1.. => (start.clamp(0, dim), end.clamp(0, dim)),
-        _ => (start.clamp(-1, dim - 1), end.clamp(-1, dim - 1)),
+        _ if dim == 0 => (0, 0),
+        _ => (start.clamp(0, dim - 1), end.clamp(-1, dim - 1)),
     };
     let distance = if step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
     Ok((start, if distance <= 0 { 0 } else { (distance as u64).div_ceil(step.unsigned_abs()) }))

@@ -33,6 +33,7 @@ fn pad(cx: &EvalCx<'_>) -> Eval {
         Some(b"edge") => Mode::Edge,
         Some(b"reflect") => Mode::Reflect,
         Some(b"wrap") if cx.version() >= 19 => Mode::Wrap,
+        Some(b"wrap") => return Err(OpError::unsupported("mode `wrap` before operator-set version 19")),
         Some(other) => {
             return Err(OpError::invalid(format_args!("attribute `mode` is `{}`", String::from_utf8_lossy(other))));
         }

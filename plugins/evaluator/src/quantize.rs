@@ -3,7 +3,7 @@
 use crate::{
     cast,
     cx::{Eval, int, same_elem, table, tensor_error},
-    elementwise::zip,
+    elementwise::{any, zip},
     scalar::{Number, dispatch},
 };
 use relais_plugin_api::{
@@ -57,6 +57,11 @@ fn dequantize(cx: &EvalCx<'_>) -> Eval {
         wide = zip::<f64, f64, f64>(cx, &wide, &zero, |x, zero| x - zero)?;
     }
     let scale = along_axis(cx, x, scale)?;
+    let inexact =
+        dispatch!(out, T in floats => Ok(any(&wide, |x: f64| !x.is_nan() && Number::to_f64(T::rounded(x)) != x)))?;
+    if inexact {
+        return Err(OpError::unsupported("a number that the result's type does not hold exactly before scaling"));
+    }
     dispatch!(out, T in floats => {
         zip::<f64, T, T>(cx, &wide, &scale, |x, scale| T::rounded(x * Number::to_f64(scale)))
     })

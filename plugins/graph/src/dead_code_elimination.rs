@@ -11,7 +11,8 @@
 //! %0
 //! ```
 //!
-//! What has effects stays, and so does what nobody registered: it may have some. Unused global functions stay too
+//! Results that an operator may leave off go one by one; those it must have stay as long as the call does. What has
+//! effects stays, and so does what nobody registered: it may have some. Unused global functions stay too
 //! (`RemoveUnusedFunctions` takes them). Nothing must run before it.
 
 use relais_plugin_api::{infer::Operators, prelude::*};
@@ -34,11 +35,30 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
     let steps = program(f);
     let has_effects = effects(f, &steps, ops);
     let live = liveness(f, &steps, &has_effects);
-    let dead = |id: NodeId| !live[id.index()] && !has_effects[id.index()];
+    let is_needed = |id: NodeId| live[id.index()] || has_effects[id.index()];
+    let dead = |id: NodeId| match f.expr(id) {
+        Expr::TupleGetItem { tuple, index } if !is_needed(id) => {
+            !is_needed(tuple) || may_be_left_off(f, tuple, index, ops)
+        }
+        _ => !is_needed(id),
+    };
     let blocks: Vec<BlockId> =
         steps.iter().filter_map(|step| if let WalkStep::Exit(b) = step { Some(*b) } else { None }).collect();
+    let dead: Vec<bool> = (0..f.n_nodes()).map(|index| dead(NodeId::from_index(index))).collect();
     for block in blocks {
-        edit.retain(block, |_, id| if dead(id) { Retain::Drop } else { Retain::Keep });
+        edit.retain(block, |_, id| if dead[id.index()] { Retain::Drop } else { Retain::Keep });
+    }
+}
+
+/// Whether result `index` of a node that stays may be absent.
+fn may_be_left_off(f: &Function, node: NodeId, index: usize, ops: &dyn Operators) -> bool {
+    match f.expr(node) {
+        Expr::Tuple(_) => true,
+        Expr::Call(call) => call.op().is_some_and(|op| {
+            let (fewest, most) = ops.outputs(op);
+            index >= usize::from(fewest) && most != u16::MAX
+        }),
+        _ => false,
     }
 }
 

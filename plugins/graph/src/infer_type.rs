@@ -11,12 +11,21 @@
 //! ```
 //!
 //! An operator without a type relation gives unknown types, and a type that the file states is kept where the relation
-//! knows less. A call that its operator does not take is an error.
+//! knows less. A call that its operator does not take gives a warning and unknown types: it may stand where it is never
+//! executed, and a model that runs must not fail here. The option `strict` makes it an error.
 
 use relais_plugin_api::{
     infer::{Scope, TypeRelations, infer_function},
     prelude::*,
 };
+
+/// Options of `InferType`.
+#[derive(PassOptions)]
+pub struct InferTypeOptions {
+    /// Whether a call that its operator does not take is an error.
+    #[option(default = false)]
+    pub strict: bool,
+}
 
 /// Infers the types of all bindings.
 #[function_pass(
@@ -24,10 +33,11 @@ use relais_plugin_api::{
     aliases = ["relax.transform.InferType"],
     opt_level = 0,
 )]
-pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>, options: &InferTypeOptions) -> Result<(), PassError> {
     let mut ops = cx.ops(edit.function());
     infer(edit, &mut ops, &mut |node, message| {
-        cx.diagnostic(Diagnostic::error(message).code("T001").at(node));
+        let said = if options.strict { Diagnostic::error(message) } else { Diagnostic::warning(message) };
+        cx.diagnostic(said.code("T001").at(node));
     });
     Ok(())
 }

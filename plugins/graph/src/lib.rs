@@ -9,6 +9,7 @@ pub mod dead_code_elimination;
 pub mod eliminate_common_subexpr;
 pub mod eliminate_no_op;
 pub mod fold_constant;
+pub mod fold_scale_axis;
 pub mod infer_type;
 pub mod remove_unused_functions;
 pub mod simplify_inference;

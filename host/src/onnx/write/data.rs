@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs,
     path::{Path, PathBuf},
 };
@@ -47,7 +47,8 @@ pub(super) struct Takeover {
 pub(super) struct Placement {
     min_bytes: Option<u64>,
     keeps_external: bool,
-    kept: BTreeMap<String, ()>,
+    /// Paths of data files that the output goes on using.
+    kept: BTreeSet<String>,
     pub takeovers: Vec<Takeover>,
     /// Files that are kept where they are.
     pub shared: Vec<PathBuf>,
@@ -126,7 +127,7 @@ impl Placement {
         Self {
             min_bytes: None,
             keeps_external: false,
-            kept: BTreeMap::new(),
+            kept: BTreeSet::new(),
             takeovers: Vec::new(),
             shared: Vec::new(),
             location: String::new(),
@@ -185,7 +186,7 @@ impl Placement {
         let target = folder.join(&group.location);
         let resolved = target.canonicalize();
         if resolved.is_ok() && resolved.ok() == Path::new(path).canonicalize().ok() {
-            self.kept.insert(path.to_owned(), ());
+            self.kept.insert(path.to_owned());
             self.shared.push(target);
             return;
         }
@@ -200,12 +201,12 @@ impl Placement {
         if target.exists() {
             let is_same = mapped::map_file(&target).is_ok_and(|there| *there == *bytes);
             if is_same {
-                self.kept.insert(path.to_owned(), ());
+                self.kept.insert(path.to_owned());
                 self.shared.push(target);
             }
             return;
         }
-        self.kept.insert(path.to_owned(), ());
+        self.kept.insert(path.to_owned());
         self.takeovers.push(Takeover { bytes, target });
     }
 
@@ -215,7 +216,7 @@ impl Placement {
         let file = tensor.as_dense().and_then(Blob::file);
         let is_from_file = source_location(tensor).is_some();
         let goes_out = if is_from_file || was_external {
-            if is_from_file && file.is_some_and(|file| self.kept.contains_key(file.path)) {
+            if is_from_file && file.is_some_and(|file| self.kept.contains(file.path)) {
                 return Place::Kept;
             }
             self.keeps_external

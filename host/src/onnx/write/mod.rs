@@ -124,7 +124,7 @@ pub fn write_to(module: &IRModule, out: &mut impl Write) -> Result<WriteReport> 
 fn report(writer: &Writer<'_>) -> WriteReport {
     WriteReport {
         model_bytes: writer.plan.size(),
-        source_bytes: writer.plan.from_source(),
+        source_bytes: writer.plan.source_bytes(),
         n_untouched: writer.n_untouched,
         n_encoded: writer.n_encoded,
         data_files: Vec::new(),
@@ -138,6 +138,9 @@ fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result
     let path = resolved.as_deref().unwrap_or(path);
     let writer = plan(module, Placement::new(module, options.external_data, path))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(OnnxError::io(folder, std::io::ErrorKind::NotFound.into()));
+    }
     let mut report = report(&writer);
     let mut files = Vec::new();
     for takeover in &writer.placement.takeovers {

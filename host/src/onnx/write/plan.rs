@@ -70,7 +70,7 @@ impl Plan {
     }
 
     /// Bytes that are copied from the model that was read.
-    pub fn from_source(&self) -> u64 {
+    pub fn source_bytes(&self) -> u64 {
         self.from_source
     }
 

@@ -106,7 +106,7 @@ pub(in crate::ir) mod corrupt {
 
     impl Function {
         /// Calls `change` with one 32-bit word of the arena, chosen by `at` among all there are.
-        pub(in crate::ir) fn corrupt_word(&mut self, at: usize, value: u32) {
+        pub(crate) fn corrupt_word(&mut self, at: usize, value: u32) {
             let (n, p, a, b) = (self.nodes.len(), self.pool.len(), self.attrs.len(), self.blocks.len());
             let (t, o, w, d) = (self.types.len(), self.ops.len(), self.words.len(), self.type_words.len());
             let total = n * 4 + p + a * 4 + b * 4 + t * 3 + o * 5 + w + d + self.type_dims.len() + 1;
@@ -171,7 +171,7 @@ pub(in crate::ir) mod corrupt {
         }
 
         /// Overwrites one byte of the strings or of a side table.
-        pub(in crate::ir) fn corrupt_byte(&mut self, at: usize, value: u8) {
+        pub(crate) fn corrupt_byte(&mut self, at: usize, value: u8) {
             let total = self.strings.len() + self.tables.iter().map(|table| table.bytes.len()).sum::<usize>();
             let mut at = at % total;
             if at < self.strings.len() {

@@ -81,7 +81,11 @@ impl<'a> Checker<'a, '_, '_> {
         }
         for (at, rec) in nodes.iter().enumerate() {
             let id = NodeId::from_index(at);
-            let n_entries = match rec.kind {
+            if rec.kind <= kind::CONSTANT && rec.flags & flag::EXTRA != 0 {
+                self.fault(FaultCode::ExtraWord, Some(id), "a node without operands has a word before them");
+                continue;
+            }
+            let (entry, bound, what) = match rec.kind {
                 kind::ABSENT => continue,
                 kind::VAR if rec.a == 0 => continue,
                 kind::VAR => (rec.a - 1, self.parts.n_constants, "the default value"),
@@ -96,7 +100,6 @@ impl<'a> Checker<'a, '_, '_> {
                     continue;
                 }
             };
-            let (entry, bound, what) = n_entries;
             if entry as usize >= bound {
                 self.fault(FaultCode::NodeRange, Some(id), format!("{what} is entry {entry} of {bound}"));
             }
@@ -172,11 +175,28 @@ impl<'a> Checker<'a, '_, '_> {
             self.fault(FaultCode::TypeRange, None, "type 0 is not the unknown one");
         }
         let (mut n_dims, mut n_parts) = (0, 0);
+        // How many parts each type has, written out.
+        let mut sizes: Vec<usize> = Vec::with_capacity(types.len());
         for (at, rec) in types.iter().enumerate() {
             let id = TypeId::from_index(at);
             // Parts come before what they are part of: so no type is part of itself.
             let part = |part: u32| (part >= id.0).then(|| format!("{id} has {} as a part", TypeId(part)));
             let out_of_range = || format!("{id} has parts {}..+{}, which are out of range", rec.a, rec.b);
+            let size = 1 + match rec.kind {
+                type_kind::TENSOR | type_kind::SPARSE => rec.b as usize,
+                type_kind::TUPLE | type_kind::FUNC if n_parts + u64::from(rec.b) <= type_words.len() as u64 => {
+                    let parts = type_words.get(rec.a as usize..).and_then(|rest| rest.get(..rec.b as usize));
+                    let sizes = parts.unwrap_or_default().iter().map(|&part| sizes.get(part as usize).unwrap_or(&1));
+                    sizes.fold(0, |sum: usize, &size| sum.saturating_add(size))
+                }
+                type_kind::SEQUENCE | type_kind::OPTIONAL | type_kind::MAP => *sizes.get(rec.a as usize).unwrap_or(&1),
+                _ => 0,
+            };
+            sizes.push(size.min(MOST_TYPE_PARTS + 1));
+            if size > MOST_TYPE_PARTS {
+                let message = format!("{id}, written out, has more than {MOST_TYPE_PARTS} parts");
+                self.fault(FaultCode::TypeRange, None, message);
+            }
             let message = match rec.kind {
                 type_kind::TENSOR | type_kind::SPARSE => {
                     n_dims += u64::from(rec.b);

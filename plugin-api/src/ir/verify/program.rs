@@ -60,7 +60,7 @@ struct Walk<'a, 'r, 'f> {
     f: &'a Function,
     globals: Option<&'a Globals<'a>>,
     report: &'r mut Report<'f>,
-    /// The block a node is bound in, plus one.
+    /// The block a node is bound in, or a parameter of, plus one.
     bound_in: Vec<u32>,
     state: Vec<u8>,
     /// When the walk went into a block and out of it: a block encloses those within its interval.
@@ -147,6 +147,7 @@ impl<'a> Walk<'a, '_, '_> {
                 self.fault(FaultCode::Parameter, function, block, format!("`{param}` is a parameter twice"));
             } else {
                 *known |= state::PARAM | state::VISIBLE;
+                self.bound_in[param.index()] = block.0 + 1;
                 self.name(param, block);
             }
         }
@@ -189,6 +190,10 @@ impl<'a> Walk<'a, '_, '_> {
             self.operand(None, block, result, Absent::Refused);
         }
         for &id in self.f.bindings(block).iter().chain(self.f.operands(function)) {
+            if self.bound_in[id.index()] != block.0 + 1 {
+                // Only in a broken function: it belongs elsewhere.
+                continue;
+            }
             self.state[id.index()] &= !state::VISIBLE;
             let name = self.f.bytes(self.f.name_id(id));
             if !name.is_empty() && self.names.get(name) == Some(&id) {
@@ -217,6 +222,10 @@ impl<'a> Walk<'a, '_, '_> {
     /// Checks a binding but for its functions; returns whether it stands here for the first time.
     fn bind(&mut self, node: NodeId, block: BlockId) -> bool {
         let rec = *self.f.node(node);
+        if matches!(rec.kind, kind::ABSENT | kind::VAR | kind::GLOBAL_VAR | kind::OP) {
+            self.fault(FaultCode::NoBinding, node, block, "a node of this kind stands in no block");
+            return false;
+        }
         let bound_in = &mut self.bound_in[node.index()];
         if *bound_in != 0 {
             let message = format!("the binding stands in {} too", BlockId(*bound_in - 1));
@@ -228,9 +237,6 @@ impl<'a> Walk<'a, '_, '_> {
         let n_regions = self.f.n_regions(node);
         let values = &operands[..operands.len() - n_regions];
         match rec.kind {
-            kind::ABSENT | kind::VAR | kind::GLOBAL_VAR | kind::OP => {
-                self.fault(FaultCode::NoBinding, node, block, "a node of this kind stands in no block");
-            }
             kind::CONSTANT => self.constant(node, block),
             kind::FUNCTION => return true,
             kind::TUPLE if rec.aux == 1 => {
@@ -310,11 +316,11 @@ impl<'a> Walk<'a, '_, '_> {
             };
             let (code, why) = match bound_in {
                 _ if Some(operand) == user => (FaultCode::Order, "the node itself".to_owned()),
-                Some(outer) if encloses(outer) => (FaultCode::Order, format!("bound later, in {outer}")),
-                Some(other) => (FaultCode::Visibility, format!("bound in {other}, which does not enclose {block}")),
-                None if self.state[operand.index()] & state::PARAM != 0 => {
+                Some(_) if self.state[operand.index()] & state::PARAM != 0 => {
                     (FaultCode::Visibility, format!("a parameter of a function that does not enclose {block}"))
                 }
+                Some(outer) if encloses(outer) => (FaultCode::Order, format!("bound later, in {outer}")),
+                Some(other) => (FaultCode::Visibility, format!("bound in {other}, which does not enclose {block}")),
                 None if self.f.kind(operand) == kind::VAR => {
                     (FaultCode::Unbound, "a parameter of no function".to_owned())
                 }

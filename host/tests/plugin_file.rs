@@ -1,0 +1,381 @@
+//! Files that are no plugins, or none that can be used: the rows "The file", "The record", "Compatibility" and
+//! "Registration" of what may go wrong.
+
+mod common;
+
+use common::*;
+use relais::{
+    plugin::{Origin, Policy, RecordError, Refusal, SearchDir, discover},
+    registry::{Choices, CreateError, Linked, Registry, ResolveError},
+};
+use relais_plugin_api::boundary::record::{
+    BOUNDARY, FORMAT, HEADER, MAX_LEN, TARGET, pass_tag, plugin_tag, record_kind,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn sample_bytes() -> Vec<u8> {
+    fs::read(&*SAMPLE).unwrap()
+}
+
+/// The sample with a field of its plugin's record changed.
+fn with_plugin_field(tag: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = sample_bytes();
+    let at = records(&bytes, record_kind::PLUGIN)[0];
+    set_field(&mut bytes, at, tag, value);
+    bytes
+}
+
+fn named(dir: &Path) -> [SearchDir; 1] {
+    [SearchDir { path: dir.to_owned(), origin: Origin::Named }]
+}
+
+#[test]
+fn what_is_no_library_is_refused() {
+    let dir = folder("no_library");
+    assert_eq!(find(&[&dir.join("missing.so")]).refused[0].refusal, Refusal::Missing);
+    assert_eq!(find(&[&dir]).refused[0].refusal, Refusal::NotAFile);
+    assert_eq!(refusal(&dir, b"").to_string(), "it is no shared library: it is empty");
+    let text = refusal(&dir, b"this is a text, not a library\n").to_string();
+    assert!(text.starts_with("it is no shared library: "), "{text}");
+}
+
+#[test]
+fn a_truncated_library_is_refused_at_every_length() {
+    let (dir, bytes) = (folder("truncated"), sample_bytes());
+    for percent in 0..100 {
+        let cut = &bytes[..bytes.len() * percent / 100];
+        let refusal = refusal(&dir, cut);
+        assert!(matches!(refusal, Refusal::NotALibrary { .. } | Refusal::NoRecords), "{percent}: {refusal:?}");
+    }
+}
+
+#[test]
+fn flipped_bytes_never_crash_the_search() {
+    let (dir, bytes) = (folder("flipped"), sample_bytes());
+    let at = records(&bytes, record_kind::PASS)[0];
+    let mut seed = 1u64;
+    for _ in 0..100 {
+        let mut damaged = bytes.clone();
+        for _ in 0..4 {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // Among the records and in the header, where it matters.
+            let offset = (seed >> 33) as usize % 2048;
+            let place = if seed & 1 == 0 { at + offset } else { offset % 64 };
+            damaged[place] ^= (seed >> 20) as u8 | 1;
+        }
+        let path = dir.join("plugin.so");
+        fs::write(&path, &damaged).unwrap();
+        let found = find(&[&path]);
+        assert_eq!(found.plugins.len() + found.refused.len(), 1);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dangling_link_is_refused_and_a_good_one_is_not() {
+    let dir = folder("links");
+    let link = dir.join("link.so");
+    std::os::unix::fs::symlink(dir.join("nowhere.so"), &link).unwrap();
+    assert_eq!(find(&[&link]).refused[0].refusal, Refusal::Missing);
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&*SAMPLE, &link).unwrap();
+    assert_eq!(find(&[&link]).plugins.len(), 1);
+}
+
+#[test]
+fn libraries_without_records_are_passed_over_in_a_scan_alone() {
+    let dir = folder("no_records");
+    let path = dir.join("other").with_extension(std::env::consts::DLL_EXTENSION);
+    let mut bytes = sample_bytes();
+    // Another name for the section.
+    let name = bytes.windows(9).rposition(|window| window == b".passrec\0").unwrap();
+    bytes[name..name + 8].copy_from_slice(b".passxxx");
+    fs::write(&path, bytes).unwrap();
+    let scan = discover(&named(&dir), &[], TRUSTING);
+    assert_eq!((scan.plugins.len(), scan.refused.len()), (0, 0));
+    assert_eq!(find(&[&path]).refused[0].refusal, Refusal::NoRecords);
+}
+
+#[test]
+fn a_folder_that_was_named_must_be_there() {
+    let missing = folder("named").join("missing");
+    assert_eq!(discover(&named(&missing), &[], TRUSTING).refused[0].refusal, Refusal::Missing);
+    let dirs = [SearchDir { path: missing, origin: Origin::Environment }];
+    assert_eq!(discover(&dirs, &[], TRUSTING).refused, []);
+}
+
+#[test]
+fn folders_are_searched_in_the_order_of_the_convention() {
+    let list = std::env::join_paths(["/a", "/b"]).unwrap();
+    let dirs = SearchDir::standard(Some(Path::new("/bin/relais")), Some(&list), &[PathBuf::from("/c")]);
+    let dirs: Vec<(&str, Origin)> = dirs.iter().map(|dir| (dir.path.to_str().unwrap(), dir.origin)).collect();
+    use Origin::*;
+    assert_eq!(dirs, [("/bin", Beside), ("/a", Environment), ("/b", Environment), ("/c", Named)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_everybody_may_write_is_refused_unless_told_otherwise() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = folder("writable");
+    let path = dir.join("plugin").with_extension(std::env::consts::DLL_EXTENSION);
+    fs::copy(&*SAMPLE, &path).unwrap();
+    let chmod = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    chmod(&dir, 0o755);
+    chmod(&path, 0o777);
+    let found = discover(&named(&dir), &[], Policy::default());
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: path.clone() });
+    assert_eq!(discover(&named(&dir), &[], TRUSTING).plugins.len(), 1);
+    chmod(&path, 0o755);
+    assert_eq!(discover(&named(&dir), &[], Policy::default()).plugins.len(), 1);
+    chmod(&dir, 0o777);
+    let found = discover(&named(&dir), &[], Policy::default());
+    assert_eq!(found.refused[0].refusal.to_string(), format!("everybody may change `{}`", dir.display()));
+    let found = discover(&[], std::slice::from_ref(&path), Policy::default());
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.clone() });
+    chmod(&dir, 0o755);
+}
+
+#[test]
+fn damaged_records_are_refused() {
+    let dir = folder("damaged");
+    let bytes = sample_bytes();
+    let at = records(&bytes, record_kind::PASS)[0];
+    let with = |change: &dyn Fn(&mut [u8])| {
+        let mut bytes = bytes.clone();
+        change(&mut bytes[at..]);
+        match refusal(&dir, &bytes) {
+            Refusal::Record(error) => error,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(matches!(with(&|record| record[0] ^= 1), RecordError::Foreign { .. }));
+    assert!(matches!(with(&|record| record[HEADER + 8] ^= 1), RecordError::Checksum { .. }));
+    assert!(matches!(with(&|record| record[24] ^= 1), RecordError::Checksum { .. }));
+    assert_eq!(with(&|record| record[8] = 2), RecordError::NewerFormat { format: FORMAT + 1 });
+    let absurd = with(&|record| record[16..20].copy_from_slice(&u32::MAX.to_le_bytes()));
+    assert!(matches!(absurd, RecordError::Length { len, .. } if len == u32::MAX as usize));
+    let long = with(&|record| record[16..20].copy_from_slice(&(MAX_LEN as u32 + 1).to_le_bytes()));
+    assert!(matches!(long, RecordError::Length { .. }));
+    let text = with(&|record| set_field(record, 0, pass_tag::DOC, b"\xff"));
+    assert!(text.to_string().ends_with("does not read: text is not UTF-8"), "{text}");
+    let number = with(&|record| set_field(record, 0, pass_tag::FLAGS, b"\0"));
+    assert!(number.to_string().ends_with("does not read: a number has the wrong width"), "{number}");
+    let name = with(&|record| set_field(record, 0, pass_tag::NAME, b"a b"));
+    assert_eq!(name, RecordError::Name { name: "a b".into() });
+    // A later version's kind of record is passed over.
+    let mut later = bytes.clone();
+    later[at + 12] = 99;
+    fs::write(dir.join("plugin.so"), later).unwrap();
+    assert_eq!(find(&[&dir.join("plugin.so")]).plugins.len(), 1);
+}
+
+#[test]
+fn a_file_has_one_plugin() {
+    let dir = folder("one_plugin");
+    let mut bytes = sample_bytes();
+    let at = records(&bytes, record_kind::PLUGIN)[0];
+    bytes[at + 12] = 99;
+    let none = refusal(&dir, &bytes);
+    assert_eq!(none, Refusal::Record(RecordError::NoPlugin));
+    assert_eq!(none.help().unwrap(), "put `plugin! { description = \"…\" }` into its `lib.rs`");
+    // A plugin's record in the place of a pass's that is longer.
+    let mut bytes = sample_bytes();
+    let plugin = bytes[at..].to_vec();
+    let len = HEADER + u32::from_le_bytes(plugin[16..20].try_into().unwrap()) as usize;
+    let is_longer =
+        |&&at: &&usize| u32::from_le_bytes(bytes[at + 16..at + 20].try_into().unwrap()) as usize + HEADER > len;
+    let places = records(&bytes, record_kind::PASS);
+    let place = *places.iter().find(is_longer).expect("the sample has a pass with many options");
+    let end = place + HEADER + u32::from_le_bytes(bytes[place + 16..place + 20].try_into().unwrap()) as usize;
+    bytes[place..end].fill(0);
+    bytes[place..place + len].copy_from_slice(&plugin[..len]);
+    let two = refusal(&dir, &bytes).to_string();
+    assert_eq!(two, "two plugins are in one file: `sample-passes` and `sample-passes`");
+}
+
+#[test]
+fn what_was_built_for_another_host_is_refused_with_what_to_do() {
+    let dir = folder("other_host");
+    let check = |tag: u16, value: &[u8], says: &str, help: &str| {
+        let refusal = refusal(&dir, &with_plugin_field(tag, value));
+        assert_eq!(refusal.to_string(), says);
+        let said = refusal.help().unwrap();
+        assert!(said.starts_with(help), "{said}");
+    };
+    let version = |major: u16, minor: u16| (u32::from(major) << 16 | u32::from(minor)).to_le_bytes();
+    let (major, minor) = BOUNDARY;
+    let newer = format!(
+        "it was built for version {major}.{} of the plugin boundary, and this host has {major}.{minor}",
+        minor + 1
+    );
+    check(plugin_tag::BOUNDARY, &version(major, minor + 1), &newer, "update the host");
+    let older = format!("it was built for version 0.9 of the plugin boundary, and this host has {major}.{minor}");
+    check(plugin_tag::BOUNDARY, &version(0, 9), &older, "rebuild the plugin");
+    let target = format!("it was built for `s390x-unknown-linux`, and this host is `{TARGET}`");
+    check(plugin_tag::TARGET, b"s390x-unknown-linux", &target, "build it for this system");
+    let abort = "it was built with `panic = \"abort\"`: its first panic would end the process";
+    check(plugin_tag::PANIC, b"abort", abort, "remove `panic = \"abort\"`");
+    let layout = "its types are laid out differently (built by `rustc ";
+    let refusal = refusal(&dir, &with_plugin_field(plugin_tag::FINGERPRINT, &[1; 8]));
+    assert!(refusal.to_string().starts_with(layout), "{refusal}");
+}
+
+#[test]
+fn a_refused_plugin_is_named_where_its_pass_is_wanted() {
+    let dir = folder("wanted");
+    let path = dir.join("plugin.so");
+    fs::write(&path, with_plugin_field(plugin_tag::PANIC, b"abort")).unwrap();
+    let registry = registry(&[&path, &MARK]);
+    let error = registry.pass("sample.ReluRelu").unwrap_err().to_string();
+    assert!(error.starts_with("pass `sample.ReluRelu` is in plugin `"), "{error}");
+    assert!(error.contains("which was refused: it was built with `panic = \"abort\"`"), "{error}");
+    // The other plugin is as usable as ever.
+    assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&[])).is_ok());
+}
+
+#[test]
+fn a_wrong_entry_is_an_error_when_the_plugin_is_needed() {
+    let dir = folder("entry");
+    let path = dir.join("plugin.so");
+    fs::write(&path, with_plugin_field(plugin_tag::ENTRY, b"relais_plugin_v1_other")).unwrap();
+    let registry = registry(&[&path]);
+    assert!(registry.pass("ReluRelu").is_ok());
+    let error = registry.create("ReluRelu", &table(&[])).err().unwrap();
+    let CreateError::Open { refusal: Refusal::Entry { symbol, .. }, .. } = error else { panic!("{error}") };
+    assert_eq!(symbol, "relais_plugin_v1_other");
+}
+
+#[test]
+fn a_file_that_was_replaced_is_not_opened() {
+    let dir = folder("replaced");
+    let path = dir.join("plugin.so");
+    fs::copy(&*SAMPLE, &path).unwrap();
+    let registry = registry(&[&path]);
+    fs::write(&path, fs::read(&*MARK).unwrap()).unwrap();
+    let error = registry.create("ReluRelu", &table(&[])).err().unwrap();
+    assert!(matches!(error, CreateError::Open { refusal: Refusal::Replaced, .. }), "{error}");
+}
+
+#[test]
+fn one_plugin_under_several_paths_counts_once() {
+    let dir = folder("same");
+    let copy = dir.join("copy.so");
+    fs::copy(&*SAMPLE, &copy).unwrap();
+    let found = find(&[&SAMPLE, &SAMPLE, &copy]);
+    assert_eq!((found.plugins.len(), found.duplicates.len()), (1, 2));
+    assert_eq!(found.duplicates[1], (copy, SAMPLE.clone()));
+}
+
+#[test]
+fn rule_r4_two_versions_of_a_plugin_conflict_where_they_are_used() {
+    let dir = folder("versions");
+    let path = dir.join("newer.so");
+    fs::write(&path, with_plugin_field(plugin_tag::VERSION, b"1.2.4")).unwrap();
+    let found = find(&[&SAMPLE, &path, &MARK]);
+    let both = Registry::new(found.clone(), Linked::Exclude, &Choices::new());
+    assert!(both.pass("mark.Nothing").is_ok());
+    let error = both.pass("sample.ReluRelu").unwrap_err();
+    assert!(matches!(&error, ResolveError::Conflict(conflict) if conflict.plugins.len() == 2), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("`sample-passes 1.2.3` (`") && text.contains("`sample-passes 1.2.4` (`"), "{text}");
+    assert!(both.conflicts().iter().any(|conflict| conflict.name == "sample.ReluRelu"));
+    // Its operators contradict each other perhaps, so they are opaque.
+    assert!(both.operator("", "Relu", 14).is_none());
+    let choices = [("sample-passes".to_owned(), ">=1.2.4".parse().unwrap())].into();
+    let chosen = Registry::new(found, Linked::Exclude, &choices);
+    assert!(chosen.pass("sample.ReluRelu").is_ok());
+    assert!(chosen.operator("", "Relu", 14).is_some());
+}
+
+#[test]
+fn rule_r4_full_names_aliases_and_short_names_mean_one_pass() {
+    let registry = registry(&[&SAMPLE, &MARK]);
+    for name in ["sample.ReluRelu", "relay._transform.ReluRelu", "ReluRelu"] {
+        assert_eq!(registry.pass(name).unwrap().name, "sample.ReluRelu");
+    }
+    assert_eq!(registry.pass("tir.transform.mark.Nothing").unwrap().name, "mark.Nothing");
+    let ambiguous = registry.pass("Nothing").unwrap_err().to_string();
+    assert_eq!(ambiguous, "`Nothing` may be `mark.Nothing`, `sample.Nothing`\n  help: write the full name");
+    let typo = registry.pass("sample.RenluRelu").unwrap_err().to_string();
+    assert_eq!(typo, "no plugin provides pass `sample.RenluRelu`; did you mean `sample.ReluRelu`?");
+    let unknown = registry.pass("Zzz").unwrap_err().to_string();
+    assert!(unknown.starts_with("no plugin provides pass `Zzz`\n"), "{unknown}");
+}
+
+#[test]
+fn options_are_checked_before_a_library_is_opened() {
+    use relais_plugin_api::options::Value;
+    let registry = sample();
+    let error =
+        |options: &[(&str, Value)]| registry.create("sample.Rename", &table(options)).err().unwrap().to_string();
+    let prefix = ("prefix", text("n"));
+    assert_eq!(error(&[]), "pass `sample.Rename`: option `prefix` must be given: it takes a string and has no default");
+    let typo = error(&[prefix.clone(), ("weigth", Value::Float(0.1))]);
+    assert_eq!(typo, "pass `sample.Rename`: there is no option `weigth`; did you mean `weight`?");
+    let range = error(&[prefix.clone(), ("weight", Value::Float(2.0))]);
+    assert_eq!(range, "pass `sample.Rename`: option `weight` takes a float from 0.0 to 1.0, not 2.0");
+    let nested = error(&[prefix, ("inner", table(&[("times", Value::Int(4))]))]);
+    assert_eq!(nested, "pass `sample.Rename`: option `inner.times` takes an integer from 0 to 3, not 4");
+    assert!(registry.plugins().all(|plugin| !plugin.is_open()));
+    let config = registry.check_config("sample.dept", &Value::Int(1)).unwrap_err().to_string();
+    assert_eq!(config, "nothing registers option `sample.dept`; did you mean `sample.depth`?");
+    assert!(registry.check_config("sample.depth", &Value::Int(101)).is_err());
+    assert!(registry.check_config("sample.depth", &Value::Int(100)).is_ok());
+}
+
+#[test]
+fn records_say_what_is_in_a_plugin() {
+    let registry = sample();
+    let plugin = &registry.plugins().next().unwrap().records().plugin;
+    assert_eq!((plugin.name.as_str(), plugin.version.to_string().as_str()), ("sample-passes", "1.2.3"));
+    assert_eq!((plugin.licence.as_str(), plugin.panic.as_str()), ("MIT", "unwind"));
+    assert_eq!(plugin.entry, "relais_plugin_v1_sample_passes");
+    let pass = registry.pass("sample.Rename").unwrap();
+    assert_eq!((pass.doc.as_str(), pass.opt_level, pass.parallel), ("Names every call.", 2, true));
+    assert_eq!(pass.required, ["sample.ReluRelu"]);
+    let inner = pass.options.iter().find(|option| option.name == "inner").unwrap();
+    assert_eq!(inner.doc, "Nested options.");
+    assert_eq!(inner.default.as_ref().unwrap().to_string(), "{ times = 1, separator = \"\" }");
+    let rewrite = registry.pass("ReluRelu").unwrap();
+    assert!(rewrite.doc.contains("Relu(Relu(x))  ->  Relu(x)"), "{}", rewrite.doc);
+    assert_eq!(rewrite.ops, ["Relu"]);
+    assert!(!registry.pass("Parallel").unwrap().parallel);
+}
+
+/// Runs `child_process` in a process of its own, with what the plugin's constructor reads.
+fn child(open: &str, variable: &str, value: &Path) -> std::process::Output {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "child_process", "--ignored", "--nocapture"]);
+    child.env("RELAIS_TEST_OPEN", open).env(variable, value).output().unwrap()
+}
+
+#[test]
+#[ignore = "run by other tests, in a process of its own"]
+fn child_process() {
+    let registry = registry(&[&MARK]);
+    assert_eq!(registry.passes().count(), 1);
+    if std::env::var("RELAIS_TEST_OPEN").unwrap() == "yes" {
+        registry.create("mark.Nothing", &table(&[])).unwrap();
+    }
+}
+
+#[test]
+fn reading_records_opens_no_library() {
+    let mark = folder("mark").join("mark");
+    assert!(child("no", "RELAIS_TEST_MARK", &mark).status.success());
+    assert!(!mark.exists());
+    assert!(child("yes", "RELAIS_TEST_MARK", &mark).status.success());
+    assert!(mark.exists());
+}
+
+#[test]
+fn a_plugin_that_ends_the_process_when_it_is_opened_makes_it_fail() {
+    let output = child("yes", "RELAIS_TEST_EXIT", Path::new("1"));
+    assert_eq!(output.status.code(), Some(70), "{output:?}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("error: plugin `mark 0.1.0`, being opened, ended the process"), "{stderr}");
+}

@@ -1,0 +1,61 @@
+//! Plugins that are linked into the program do what they do when they are loaded.
+
+mod common;
+
+use common::*;
+use relais::{
+    pass::RunCx,
+    plugin::Discovery,
+    registry::{Choices, Linked, Registry},
+};
+use relais_plugin_api::options::Value;
+use sample_passes as _;
+
+fn linked() -> Registry {
+    Registry::new(Discovery::default(), Linked::Include, &Choices::new())
+}
+
+#[test]
+fn a_linked_plugin_has_the_records_of_the_loaded_one() {
+    let (linked, loaded) = (linked(), sample());
+    let records = |registry: &Registry| registry.plugins().next().unwrap().records().clone();
+    let (mut a, mut b) = (records(&linked), records(&loaded));
+    // How it is built may differ: the linked one has the host's profile.
+    (a.plugin.debug, b.plugin.debug) = (true, true);
+    assert_eq!(a, b);
+    assert_eq!(linked.plugins().next().unwrap().path(), None);
+}
+
+#[test]
+fn a_linked_plugin_runs_and_fails_as_the_loaded_one() {
+    let (linked, loaded) = (linked(), sample());
+    let module = chain(&["Relu", "Relu", "sample::Random", "sample::Faulty"]);
+    for (pass, options) in [
+        ("ReluRelu", table(&[])),
+        ("Rename", table(&[("prefix", text("a"))])),
+        ("Types", table(&[])),
+        ("Both", table(&[])),
+        ("Delegate", table(&[])),
+        ("Bad", table(&[("fault", text("formatted"))])),
+        ("Bad", table(&[("fault", text("parallel"))])),
+        ("Rename", table(&[("prefix", text("a")), ("keep_params", Value::Bool(false))])),
+    ] {
+        let result = |registry: &Registry| {
+            let said = Said::default();
+            let pass = registry.create(pass, &options).unwrap();
+            let outcome = pass.run(&module, &RunCx::new(registry).with_sink(&said));
+            let outcome = outcome.map(|outcome| (outcome.changed, outcome.module.map(|new| op_names(&new))));
+            // Source paths are relative to where each was built.
+            let place = |text: String| text.split("\n  at ").next().unwrap().to_owned();
+            let said: Vec<String> = said.take().into_iter().map(place).collect();
+            (outcome.map_err(|failure| place(failure.to_string())), said)
+        };
+        assert_eq!(result(&linked), result(&loaded), "{pass}");
+    }
+}
+
+#[test]
+fn linked_plugins_count_only_when_asked_for() {
+    let none = Registry::new(Discovery::default(), Linked::Exclude, &Choices::new());
+    assert_eq!(none.plugins().count(), 0);
+}

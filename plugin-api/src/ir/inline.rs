@@ -1,0 +1,634 @@
+//! Inlining of model-local functions: a call is replaced by the callee's bindings.
+//!
+//! ```text
+//! %0 = my::Twice(%x)    =>    %0/t = Add(%x, %x); %0 = Add(%0/t, %0/t)
+//! ```
+//!
+//! A call is left alone, with a reason, where the two functions import different versions of an operator set that the
+//! callee uses, where an attribute stands for a graph, and where the caller would grow beyond all measure.
+
+use super::{
+    node::{attr_flag, attr_kind, flag, kind},
+    *,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt,
+};
+
+/// How many nodes inlining may add to one function.
+const MAX_ADDED_NODES: usize = 1 << 23;
+
+/// The metadata that holds the default of a function's attribute.
+const DEFAULT: &str = "default:";
+
+/// Why a call was not inlined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Declined {
+    /// Caller and callee import different versions of an operator set.
+    OpsetVersion {
+        /// The operator set's domain.
+        domain: String,
+        /// The version that the callee imports; 0 is none.
+        callee: i64,
+        /// The version that the caller imports; 0 is none.
+        caller: i64,
+    },
+    /// An attribute's value is a graph or of a kind that cannot be carried over.
+    Attribute(String),
+    /// The call has more arguments or results than the callee.
+    Arity,
+    /// The callee has a binding of a kind that cannot be copied.
+    Binding,
+    /// The caller would become too large.
+    TooLarge,
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpsetVersion { domain, callee, caller } => {
+                let domain = if domain.is_empty() { "ai.onnx" } else { domain };
+                write!(f, "the function imports `{domain}` {callee}, its caller {caller}")
+            }
+            Self::Attribute(name) => write!(f, "the attribute `{name}` cannot be carried over"),
+            Self::Arity => f.write_str("the call has more arguments or results than the function"),
+            Self::Binding => f.write_str("the function binds more than calls, conditionals, constants and tuples"),
+            Self::TooLarge => f.write_str("the caller would become too large"),
+        }
+    }
+}
+
+/// What inlining did.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Inlined {
+    /// Calls that were replaced.
+    pub n_calls: usize,
+    /// Calls that were not: caller, callee and reason, each once.
+    pub declined: Vec<(String, String, Declined)>,
+}
+
+/// Why nothing could be inlined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum InlineError {
+    /// A function calls itself, directly or through others.
+    Recursive(Vec<String>),
+}
+
+impl fmt::Display for InlineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Recursive(names) = self;
+        write!(f, "functions call themselves: `{}`", names.join("`, `"))
+    }
+}
+
+impl std::error::Error for InlineError {}
+
+/// Replaces calls of the module's functions by their bodies, innermost first. The functions stay in the module.
+///
+/// # Errors
+/// When functions call themselves; the module is unchanged then.
+pub fn inline_functions(module: &mut IRModule) -> Result<Inlined, InlineError> {
+    let mut inlined = Inlined::default();
+    for name in callees_first(module)? {
+        let Some(caller) = module.function(&name).cloned() else { continue };
+        if called(&caller).iter().all(|callee| module.function(callee).is_none()) {
+            continue;
+        }
+        let callees = module.clone();
+        let mut function = (*caller).clone();
+        let mut inliner = Inliner {
+            callees: &callees,
+            caller: &name,
+            names: (0..function.n_nodes()).map(|id| function.name(NodeId::from_index(id)).to_owned()).collect(),
+            values: Vec::new(),
+            tuples: BTreeMap::new(),
+            renamed: HashSet::new(),
+            n_added: 0,
+            report: &mut inlined,
+            checked: BTreeMap::new(),
+        };
+        let before = inliner.report.n_calls;
+        inliner.run(&mut function);
+        if inlined.n_calls > before {
+            module.set_function(&name, abi_stable::std_types::RArc::new(function));
+        }
+    }
+    Ok(inlined)
+}
+
+/// All nodes in the blocks of a function, in order of their blocks.
+fn live(f: &Function) -> impl Iterator<Item = NodeId> {
+    let mut functions = vec![f.root()];
+    let mut nodes = Vec::new();
+    while let Some(function) = functions.pop() {
+        for &binding in f.bindings(f.block_of(function)) {
+            nodes.push(binding);
+            functions.extend(f.regions(binding));
+        }
+    }
+    nodes.into_iter()
+}
+
+/// The globals that a function calls.
+fn called(f: &Function) -> BTreeSet<String> {
+    let callee = |id| match f.expr(f.call(id)?.callee()) {
+        Expr::GlobalVar(name) => Some(name.to_owned()),
+        _ => None,
+    };
+    live(f).filter_map(callee).collect()
+}
+
+/// The functions of a module, each behind those it calls.
+fn callees_first(module: &IRModule) -> Result<Vec<String>, InlineError> {
+    let calls: BTreeMap<&str, BTreeSet<String>> = module.functions().map(|(name, f)| (name, called(f))).collect();
+    let mut order = Vec::new();
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    for (start, _) in module.functions() {
+        // The path from `start`, with the callees still to visit at each step.
+        let mut path: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut on_path: BTreeSet<&str> = BTreeSet::new();
+        let mut enter = Some(start);
+        loop {
+            if let Some(name) = enter.take().filter(|name| !done.contains(name)) {
+                if !on_path.insert(name) {
+                    let cycle = path.iter().map(|(name, _)| *name).skip_while(|other| *other != name);
+                    return Err(InlineError::Recursive(cycle.map(str::to_owned).collect()));
+                }
+                let callees = calls.get(name).into_iter().flatten().rev();
+                path.push((
+                    name,
+                    callees.filter_map(|callee| calls.get_key_value(&**callee)).map(|(&c, _)| c).collect(),
+                ));
+            }
+            let Some((name, callees)) = path.last_mut() else { break };
+            enter = callees.pop();
+            if enter.is_none() {
+                done.insert(name);
+                on_path.remove(name);
+                order.push((*name).to_owned());
+                path.pop();
+            }
+        }
+    }
+    Ok(order)
+}
+
+/// A block being rewritten.
+struct Frame {
+    function: NodeId,
+    old: Vec<NodeId>,
+    next: usize,
+    next_region: usize,
+    new: Vec<NodeId>,
+}
+
+struct Inliner<'m> {
+    callees: &'m IRModule,
+    caller: &'m str,
+    names: HashSet<String>,
+    /// For each node of the caller that was replaced, what stands for it.
+    values: Vec<Option<NodeId>>,
+    /// The results of replaced calls that have a tuple of them, and the first node made for the call.
+    tuples: BTreeMap<NodeId, (Vec<NodeId>, usize)>,
+    /// Nodes that took a result's name.
+    renamed: HashSet<NodeId>,
+    n_added: usize,
+    report: &'m mut Inlined,
+    checked: BTreeMap<String, Option<Declined>>,
+}
+
+impl Inliner<'_> {
+    fn run(&mut self, f: &mut Function) {
+        let open = |f: &Function, function: NodeId| Frame {
+            function,
+            old: f.bindings(f.block_of(function)).to_vec(),
+            next: 0,
+            next_region: 0,
+            new: Vec::new(),
+        };
+        self.values = vec![None; f.n_nodes()];
+        let mut frames = vec![open(f, f.root())];
+        while let Some(frame) = frames.last_mut() {
+            let Some(&binding) = frame.old.get(frame.next) else {
+                self.close(f, frame);
+                frames.pop();
+                continue;
+            };
+            if let Some(&region) = f.regions(binding).get(frame.next_region) {
+                frame.next_region += 1;
+                let inner = open(f, region);
+                frames.push(inner);
+                continue;
+            }
+            (frame.next, frame.next_region) = (frame.next + 1, 0);
+            self.binding(f, binding, &mut frame.new);
+        }
+    }
+
+    fn close(&self, f: &mut Function, frame: &Frame) {
+        let block = f.block_of(frame.function);
+        if frame.new != frame.old {
+            f.set_bindings(block, &frame.new);
+        }
+        let old = f.results(block).to_vec();
+        let new: Vec<NodeId> = old.iter().map(|&id| self.value(id)).collect();
+        if new != old {
+            f.set_results(block, &new);
+        }
+    }
+
+    fn value(&self, id: NodeId) -> NodeId {
+        self.values.get(id.index()).copied().flatten().unwrap_or(id)
+    }
+
+    fn binding(&mut self, f: &mut Function, id: NodeId, list: &mut Vec<NodeId>) {
+        let values = std::mem::take(&mut self.values);
+        f.map_operands(id, |operand| values.get(operand.index()).copied().flatten().unwrap_or(operand));
+        self.values = values;
+        if f.kind(id) == kind::TUPLE_GET_ITEM
+            && let Some((results, first)) = self.tuples.get(&f.operands(id)[0])
+            && let Some(&result) = results.get(usize::from(f.node(id).aux))
+        {
+            let first = *first;
+            return self.replace(f, id, result, first);
+        }
+        let Some(name) = self.callee(f, id) else { return list.push(id) };
+        let Some(callee) = self.callees.function(&name).cloned() else { return list.push(id) };
+        match self.inline(f, id, &name, &callee, list) {
+            Ok(()) => self.report.n_calls += 1,
+            Err(reason) => {
+                let entry = (self.caller.to_owned(), name, reason);
+                if !self.report.declined.contains(&entry) {
+                    self.report.declined.push(entry);
+                }
+                list.push(id);
+            }
+        }
+    }
+
+    fn callee(&self, f: &Function, id: NodeId) -> Option<String> {
+        match f.expr(f.call(id)?.callee()) {
+            Expr::GlobalVar(name) => Some(name.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Whether a function means the same in the caller.
+    fn check(&mut self, f: &Function, name: &str, callee: &Function) -> Result<(), Declined> {
+        let found = self.checked.entry(name.to_owned()).or_insert_with(|| {
+            let mut domains = BTreeSet::new();
+            for id in live(callee) {
+                match callee.expr(id) {
+                    Expr::If(_) => drop(domains.insert(String::new())),
+                    Expr::Call(call) => {
+                        let op = call.op().map(|op| callee.op(op)).filter(|op| op.version == 0);
+                        domains.extend(op.map(|op| normal_domain(callee.str(op.domain)).to_owned()));
+                    }
+                    Expr::Constant(_) | Expr::Tuple(_) | Expr::TupleGetItem { .. } => {}
+                    _ => return Some(Declined::Binding),
+                }
+            }
+            let differs = |domain: &String| {
+                let (of_callee, of_caller) = (callee.opset_version(domain), f.opset_version(domain));
+                (of_callee != of_caller).then(|| Declined::OpsetVersion {
+                    domain: domain.clone(),
+                    callee: of_callee.unwrap_or(0),
+                    caller: of_caller.unwrap_or(0),
+                })
+            };
+            domains.iter().find_map(differs)
+        });
+        found.clone().map_or(Ok(()), Err)
+    }
+
+    fn inline(
+        &mut self,
+        f: &mut Function,
+        call: NodeId,
+        name: &str,
+        callee: &Function,
+        list: &mut Vec<NodeId>,
+    ) -> Result<(), Declined> {
+        self.check(f, name, callee)?;
+        let args = f.call(call).map_or(&[][..], CallView::args).to_vec();
+        let results = callee.results(callee.body()).to_vec();
+        let n_results = f.n_results(call);
+        if args.len() > callee.params().len() || n_results.unwrap_or(1) > results.len() {
+            return Err(Declined::Arity);
+        }
+        self.n_added += callee.n_nodes();
+        if self.n_added > MAX_ADDED_NODES {
+            return Err(Declined::TooLarge);
+        }
+        let given = given_attributes(f, call, callee)?;
+        let prefix = match f.attrs(call).meta("name") {
+            Some(AttrValue::String(name)) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
+            _ if !f.name(call).is_empty() => f.name(call).to_owned(),
+            _ => name.rsplit("::").next().unwrap_or(name).to_owned(),
+        };
+        let first = f.n_nodes();
+        let mut import = Import { from: callee, map: vec![NodeId::ABSENT; callee.n_nodes()], types: Vec::new(), given };
+        import.add_types(f);
+        for (&param, &arg) in callee.params().iter().zip(&args) {
+            import.map[param.index()] = arg;
+        }
+        import.body(f, list, |inner| self.fresh_name(&prefix, inner));
+        self.values.resize(f.n_nodes(), None);
+        let results: Vec<NodeId> = results.iter().map(|result| import.map[result.index()]).collect();
+        if n_results.is_none() {
+            self.replace(f, call, results[0], first);
+        } else {
+            self.tuples.insert(call, (results, first));
+        }
+        Ok(())
+    }
+
+    /// Lets `new` stand for `old`. What the call's result was called, a value that was made for it is.
+    fn replace(&mut self, f: &mut Function, old: NodeId, new: NodeId, first_made: usize) {
+        self.values[old.index()] = Some(new);
+        if new.index() >= first_made && !f.name(old).is_empty() && self.renamed.insert(new) {
+            f.inherit_value(new, old);
+        }
+    }
+
+    fn fresh_name(&mut self, prefix: &str, inner: &str) -> String {
+        let base = format!("{prefix}/{inner}");
+        let mut name = base.clone();
+        let mut number = 1;
+        while !self.names.insert(name.clone()) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        name
+    }
+}
+
+/// The attributes that a callee's references stand for, encoded in the caller.
+type Given = BTreeMap<String, AttrRec>;
+
+/// The attributes of a call, and the defaults of those it does not give.
+fn given_attributes(f: &mut Function, call: NodeId, callee: &Function) -> Result<Given, Declined> {
+    let mut given = Given::new();
+    for rec in callee.attr_recs(callee.root()).iter().filter(|rec| rec.flags & attr_flag::META != 0) {
+        let Some(name) = callee.str(rec.name).strip_prefix(DEFAULT) else { continue };
+        let value = callee.attrs(callee.root()).decode(*rec);
+        if let Some(value) = owned(value, &[]) {
+            let attr = Attr::new(name.to_owned(), value);
+            given.insert(name.to_owned(), f.encode_attr(&attr));
+        } else {
+            return Err(Declined::Attribute(name.to_owned()));
+        }
+    }
+    for rec in f.attr_recs(call).iter().filter(|rec| rec.flags & attr_flag::META == 0) {
+        let name = f.str(rec.name).to_owned();
+        if matches!(rec.kind, attr_kind::GRAPH | attr_kind::GRAPHS | attr_kind::RAW) {
+            return Err(Declined::Attribute(name));
+        }
+        given.insert(name, *rec);
+    }
+    Ok(given)
+}
+
+/// An attribute value for another function, whose ids of types are `types`; `None` for what only its node can hold.
+fn owned(value: AttrValue<'_>, types: &[TypeId]) -> Option<AttrData> {
+    let ty = |id: TypeId| types.get(id.index()).copied();
+    Some(match value {
+        AttrValue::Float(value) => AttrData::Float(value),
+        AttrValue::Int(value) => AttrData::Int(value),
+        AttrValue::String(value) => AttrData::String(value.to_vec()),
+        AttrValue::Tensor(value) => AttrData::Tensor(value.clone()),
+        AttrValue::Floats(values) => AttrData::Floats(values.floats().collect()),
+        AttrValue::Ints(values) => AttrData::Ints(values.ints().collect()),
+        AttrValue::Strings(values) => AttrData::Strings(values.strings().map(<[u8]>::to_vec).collect()),
+        AttrValue::Tensors(values) => AttrData::Tensors(values.tensors().cloned().collect()),
+        AttrValue::SparseTensor(value) => AttrData::SparseTensor(value.to_vec()),
+        AttrValue::SparseTensors(values) => AttrData::SparseTensors(values.strings().map(<[u8]>::to_vec).collect()),
+        AttrValue::Type(id) => AttrData::Type(ty(id)?),
+        AttrValue::Types(ids) => AttrData::Types(ids.types().map(ty).collect::<Option<_>>()?),
+        AttrValue::Ref { name, kind } => AttrData::Ref { name: name.to_owned(), kind },
+        _ => return None,
+    })
+}
+
+/// Copies the body of one function into another.
+struct Import<'a> {
+    from: &'a Function,
+    /// For each node of `from`, what it is in the other function.
+    map: Vec<NodeId>,
+    types: Vec<TypeId>,
+    given: Given,
+}
+
+/// A block being copied.
+struct Copying {
+    function: NodeId,
+    next: usize,
+    regions: Vec<NodeId>,
+    params: Vec<NodeId>,
+    list: Vec<NodeId>,
+}
+
+impl Import<'_> {
+    /// Adds all types: parts have lower ids than what they are part of.
+    fn add_types(&mut self, to: &mut Function) {
+        for id in 0..self.from.n_types() {
+            let part = |id: TypeId, types: &[TypeId]| types.get(id.index()).copied().unwrap_or(TypeId::UNKNOWN);
+            // A symbol names a size within its function only.
+            let dims = |shape: &[DimRec]| -> Vec<DimRec> {
+                let local = |dim: &DimRec| Dim::from(*dim).known().map_or(Dim::Unknown, Dim::Static).into();
+                shape.iter().map(local).collect()
+            };
+            let types = &self.types;
+            let id = match self.from.ty(TypeId::from_index(id)) {
+                Type::Tensor { elem, shape } => {
+                    let shape = shape.map(dims);
+                    to.add_type(Type::Tensor { elem, shape: shape.as_deref() })
+                }
+                Type::SparseTensor { elem, shape } => {
+                    let shape = shape.map(dims);
+                    to.add_type(Type::SparseTensor { elem, shape: shape.as_deref() })
+                }
+                Type::Tuple(fields) => {
+                    let fields: Vec<TypeId> = fields.iter().map(|&id| part(id, types)).collect();
+                    to.add_type(Type::Tuple(&fields))
+                }
+                Type::Func { params, result } => {
+                    let params: Vec<TypeId> = params.iter().map(|&id| part(id, types)).collect();
+                    to.add_type(Type::Func { params: &params, result: part(result, types) })
+                }
+                Type::Sequence(item) => to.add_type(Type::Sequence(part(item, types))),
+                Type::Optional(item) => to.add_type(Type::Optional(part(item, types))),
+                Type::Map { key, value } => to.add_type(Type::Map { key, value: part(value, types) }),
+                Type::Opaque { domain, name } => {
+                    let domain = to.intern(self.from.str(domain));
+                    let name = to.intern(self.from.str(name));
+                    to.add_type(Type::Opaque { domain, name })
+                }
+                _ => TypeId::UNKNOWN,
+            };
+            self.types.push(id);
+        }
+    }
+
+    fn open(&mut self, to: &mut Function, function: NodeId, name: &mut impl FnMut(&str) -> String) -> Copying {
+        let mut params = Vec::new();
+        for &param in self.from.operands(function) {
+            let ty = self.types[self.from.type_id(param).index()];
+            let copy = to.add_var(&name(self.from.name(param)), ty);
+            self.map[param.index()] = copy;
+            params.push(copy);
+        }
+        Copying { function, next: 0, regions: Vec::new(), params, list: Vec::new() }
+    }
+
+    /// Copies the bindings of the function's body to the end of `list`.
+    fn body(&mut self, to: &mut Function, list: &mut Vec<NodeId>, mut name: impl FnMut(&str) -> String) {
+        let from = self.from;
+        let root =
+            Copying { function: from.root(), next: 0, regions: Vec::new(), params: Vec::new(), list: Vec::new() };
+        let mut frames = vec![root];
+        while let Some(frame) = frames.last_mut() {
+            let block = from.block_of(frame.function);
+            if let Some(&binding) = from.bindings(block).get(frame.next) {
+                if let Some(&region) = from.regions(binding).get(frame.regions.len()) {
+                    let inner = self.open(to, region, &mut name);
+                    frames.push(inner);
+                    continue;
+                }
+                let regions = std::mem::take(&mut frame.regions);
+                let copy = self.binding(to, binding, &regions);
+                if !from.name(binding).is_empty() {
+                    to.set_name(copy, &name(from.name(binding)));
+                }
+                self.map[binding.index()] = copy;
+                frame.list.push(copy);
+                frame.next += 1;
+                continue;
+            }
+            let Some(Copying { function, params, list: made, .. }) = frames.pop() else { break };
+            let Some(outer) = frames.last_mut() else {
+                list.extend(made);
+                break;
+            };
+            let copy = to.add_function(&params);
+            let block = to.block_of(copy);
+            to.set_bindings(block, &made);
+            let results: Vec<NodeId> =
+                from.results(from.block_of(function)).iter().map(|id| self.map[id.index()]).collect();
+            to.set_results(block, &results);
+            let attrs = self.attributes(to, function);
+            to.set_attr_recs(copy, &attrs);
+            outer.regions.push(copy);
+        }
+    }
+
+    fn binding(&mut self, to: &mut Function, id: NodeId, regions: &[NodeId]) -> NodeId {
+        let from = self.from;
+        let operand = |id: &NodeId| self.map[id.index()];
+        let n_results = from.n_results(id).and_then(|count| u16::try_from(count).ok());
+        let attrs = self.attributes(to, id);
+        let copy = match from.expr(id) {
+            Expr::Constant(tensor) => to.add_constant(tensor.clone(), ConstForm(from.node(id).aux)),
+            Expr::Tuple(fields) => {
+                let fields: Vec<NodeId> = fields.iter().map(operand).collect();
+                to.add_tuple(&fields)
+            }
+            Expr::TupleGetItem { tuple, .. } => to.add_tuple_get_item(operand(&tuple), from.node(id).aux),
+            Expr::If(view) => to.add_if(operand(&view.cond()), regions[0], regions[1], n_results),
+            Expr::Call(call) => {
+                let args: Vec<NodeId> = call.args().iter().map(operand).collect();
+                let callee = match from.expr(call.callee()) {
+                    Expr::Op(op) => {
+                        let OpRec { domain, name, overload, version, .. } = *from.op(op);
+                        let op = to.add_op(from.str(domain), from.str(name), from.str(overload), version);
+                        to.op(op).node
+                    }
+                    Expr::GlobalVar(name) => to.add_global_var(name),
+                    _ => operand(&call.callee()),
+                };
+                match constant(to, from, id, &attrs) {
+                    Some(constant) => return constant,
+                    None => to.add_call_with(callee, &args, regions, n_results),
+                }
+            }
+            // No other kind passes the check.
+            _ => NodeId::ABSENT,
+        };
+        if !attrs.is_empty() && !copy.is_absent() {
+            to.set_attr_recs(copy, &attrs);
+        }
+        let ty = self.types[from.type_id(id).index()];
+        if !copy.is_absent() && to.type_id(copy) == TypeId::UNKNOWN {
+            to.set_type(copy, ty);
+        }
+        if from.node(id).flags & flag::LET != 0 {
+            to.set_let(copy, LetForm::Let);
+        }
+        copy
+    }
+
+    /// The attributes of a node for the other function, references replaced.
+    fn attributes(&self, to: &mut Function, id: NodeId) -> Vec<AttrRec> {
+        let attrs = self.from.attrs(id);
+        let mut recs = Vec::new();
+        for &rec in attrs.recs() {
+            let name = self.from.str(rec.name);
+            let value = match attrs.decode(rec) {
+                AttrValue::Ref { name: outer, .. } => {
+                    // An attribute that neither the call nor a default gives is one that is left out.
+                    if let Some(&given) = self.given.get(outer) {
+                        recs.push(AttrRec { name: to.intern(name), flags: rec.flags, ..given });
+                    }
+                    continue;
+                }
+                AttrValue::Graph(_) => AttrData::Graph(rec.a),
+                AttrValue::Graphs(_) => AttrData::Graphs { first: rec.a, count: rec.b },
+                AttrValue::Raw(bytes) => AttrData::Raw(bytes.to_vec()),
+                value => match owned(value, &self.types) {
+                    Some(value) => value,
+                    None => continue,
+                },
+            };
+            let attr = Attr { name: name.to_owned().into(), value, flags: rec.flags };
+            recs.push(to.encode_attr(&attr));
+        }
+        recs
+    }
+}
+
+/// A `Constant` whose value was a reference, now that the value is known.
+fn constant(to: &mut Function, from: &Function, id: NodeId, recs: &[AttrRec]) -> Option<NodeId> {
+    let call = from.call(id)?;
+    if !call.is_op("Constant") || !call.args().is_empty() || call.n_results().is_some() || !call.attrs().has_refs() {
+        return None;
+    }
+    let mut operator = recs.iter().filter(|rec| rec.flags & attr_flag::META == 0);
+    let (rec, None) = (operator.next()?, operator.next()) else { return None };
+    let (form, tensor) = {
+        let name = to.str(rec.name);
+        match (name, to.attrs(to.root()).decode(*rec)) {
+            ("value", AttrValue::Tensor(tensor)) => (ConstForm::VALUE, tensor.clone()),
+            ("value_float", AttrValue::Float(value)) => (ConstForm::VALUE_FLOAT, Tensor::from_f32(&[], &[value])),
+            ("value_int", AttrValue::Int(value)) => (ConstForm::VALUE_INT, Tensor::from_i64(&[], &[value])),
+            ("value_floats", AttrValue::Floats(values)) => {
+                let values: Vec<f32> = values.floats().collect();
+                (ConstForm::VALUE_FLOATS, Tensor::from_f32(&[values.len() as u64], &values))
+            }
+            ("value_ints", AttrValue::Ints(values)) => {
+                let values: Vec<i64> = values.ints().collect();
+                (ConstForm::VALUE_INTS, Tensor::from_i64(&[values.len() as u64], &values))
+            }
+            _ => return None,
+        }
+    };
+    let constant = to.add_constant(tensor, form);
+    let metadata: Vec<AttrRec> = recs.iter().filter(|rec| rec.flags & attr_flag::META != 0).copied().collect();
+    if !metadata.is_empty() {
+        to.set_attr_recs(constant, &metadata);
+    }
+    Some(constant)
+}

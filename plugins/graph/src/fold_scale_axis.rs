@@ -1,0 +1,14 @@
+//! Folds scales along an axis into convolutions, and the constants that this makes: `BackwardFoldScaleAxis`, then
+//! `FoldConstant`.
+//!
+//! TVM's pass of this name also folds forward, into a convolution that follows the scale; that is not done yet.
+
+use relais_plugin_api::prelude::*;
+
+/// Folds scales along an axis into convolutions.
+#[sequential_pass(
+    name = "relay._transform.FoldScaleAxis",
+    opt_level = 0,
+    passes = ["relay._transform.BackwardFoldScaleAxis", "relay._transform.FoldConstant"],
+)]
+pub fn fold_scale_axis() {}
