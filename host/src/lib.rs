@@ -1,11 +1,14 @@
 //! Relais, the pass host.
 
+pub mod manager;
 pub mod mapped;
 pub mod onnx;
 pub mod options;
 pub mod pass;
+pub mod pipeline;
 pub mod plugin;
 pub mod registry;
+pub mod report;
 mod services;
 
 pub use relais_plugin_api::ir;

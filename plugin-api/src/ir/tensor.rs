@@ -242,6 +242,12 @@ impl Tensor {
         Cow::Owned(match (self.elem().bits(), element) {
             (4, &[e]) => pack_tail(vec![(e & 15) * 0x11; bytes], self.len(), 4),
             (2, &[e]) => pack_tail(vec![(e & 3) * 0x55; bytes], self.len(), 2),
+            (6, &[e]) => {
+                // Four elements take three bytes.
+                let group = u32::from(e & 63) * 0x04_1041;
+                let all: Vec<u8> = group.to_le_bytes()[..3].iter().copied().cycle().take(bytes).collect();
+                pack_tail(all, self.len(), 6)
+            }
             (_, &[e]) => vec![e; bytes],
             _ => element.repeat(bytes / element.len()),
         })

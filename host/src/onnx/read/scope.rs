@@ -37,6 +37,10 @@ impl<'a> Scope<'a> {
 
     pub fn leave(&mut self) {
         let start = self.starts.pop().unwrap_or_default();
+        if self.starts.is_empty() {
+            self.names.clear();
+            return;
+        }
         for (name, before) in self.hidden.drain(start..).rev() {
             match before {
                 Some(definition) => self.names.insert(name, definition),
@@ -48,7 +52,10 @@ impl<'a> Scope<'a> {
     pub fn define(&mut self, name: &'a str, node: NodeId) -> Defined {
         let depth = self.starts.len();
         let before = self.names.insert(name, Definition { depth, node });
-        self.hidden.push((name, before));
+        // What ends last needs no restoring.
+        if depth > 1 {
+            self.hidden.push((name, before));
+        }
         match before {
             None => Defined::New,
             Some(before) if before.depth == depth => Defined::Duplicate,

@@ -334,7 +334,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
                     (Name::Own(name), Name::Own(own)) => name == own,
                     // A value of this block has no name yet: its own is the one it will have.
                     (Name::Own(name), Name::None) => {
-                        is_local && owners[&value] < index && wanted[owners[&value]] == name
+                        is_local && owners[&value] < index && wanted.get(owners[&value]) == Some(&name)
                     }
                     _ => false,
                 };

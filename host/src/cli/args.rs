@@ -1,0 +1,203 @@
+//! The arguments.
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Runs passes from drop-in plugins over neural-network models.
+#[derive(Parser, Debug)]
+#[command(name = "relais", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Say more; repeat for more still.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+
+    /// Say nothing but errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+impl Cli {
+    pub fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, 0) => Verbosity::Normal,
+            (false, 1) => Verbosity::Verbose,
+            (false, _) => Verbosity::Debug,
+        }
+    }
+}
+
+/// How much is said.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+    Debug,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a pipeline over a model and write the result.
+    Run(RunArgs),
+    /// Print a model in the text form.
+    Show(ShowArgs),
+    /// List what there is. Opens no plugin.
+    List(ListArgs),
+    /// Describe a pass, an operator, an option, a plugin or a pipeline.
+    Describe(DescribeArgs),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// The model: ONNX, or the text form.
+    pub model: PathBuf,
+
+    /// Where to write the result; may be the model itself.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    pub pipeline: PipelineArgs,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+
+    /// Give an input another shape: `name:1,3,224,224`; `?` is unknown, a name is symbolic.
+    #[arg(long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
+    pub input_shape: Vec<String>,
+
+    /// Check the program after each pass.
+    #[arg(long)]
+    pub verify_each: bool,
+
+    /// Write what was done as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+
+    /// Print what each pass took.
+    #[arg(long)]
+    pub time_passes: bool,
+
+    /// Where weights go: into the model, into a file beside it, or as fits.
+    #[arg(long, value_enum, default_value_t = ExternalData::Auto)]
+    pub external_data: ExternalData,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PipelineArgs {
+    /// The pipeline's file, or the name of a built-in one.
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["opt_level", "passes"])]
+    pub pipeline: Option<String>,
+
+    /// The built-in pipeline of a level: -O0 to -O3.
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3), conflicts_with = "passes")]
+    pub opt_level: Option<u8>,
+
+    /// Run these passes, in this order, whatever their levels.
+    #[arg(long, value_name = "PASS,PASS")]
+    pub passes: Option<String>,
+
+    /// Set an option of the context, or one of a pass as `Pass.option=value`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+
+    /// Leave a pass out.
+    #[arg(long, value_name = "PASS")]
+    pub disable: Vec<String>,
+
+    /// Turn a pass on, whatever its level.
+    #[arg(long, value_name = "PASS")]
+    pub require: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PluginArgs {
+    /// Use this plugin, too.
+    #[arg(long, value_name = "FILE")]
+    pub plugin: Vec<PathBuf>,
+
+    /// Look for plugins in this folder, too.
+    #[arg(long, value_name = "FOLDER")]
+    pub plugin_dir: Vec<PathBuf>,
+
+    /// Use plugins that other users of this machine may overwrite.
+    #[arg(long)]
+    pub allow_writable_plugins: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// The model: ONNX, or the text form.
+    pub model: PathBuf,
+
+    /// Write to a file, large constants to one beside it; the result reads back as the same model.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Which types to print.
+    #[arg(long, value_enum, default_value_t = Types::All)]
+    pub types: Types,
+
+    /// Print `…` for large constants.
+    #[arg(long, conflicts_with = "output")]
+    pub no_large: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// What to list.
+    #[arg(value_enum, default_value_t = What::Passes)]
+    pub what: What,
+
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DescribeArgs {
+    /// Its name.
+    pub name: String,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    Passes,
+    Plugins,
+    Operators,
+    Options,
+    Pipelines,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Types {
+    /// All that are known.
+    All,
+    /// Those of parameters and functions.
+    Signatures,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ExternalData {
+    /// Where they were; into a file when the model comes near 2 GiB.
+    Auto,
+    /// Into a file beside the model.
+    Always,
+    /// Into the model.
+    Never,
+}

@@ -1,0 +1,52 @@
+//! Finding plugins, and the registry of what they provide.
+
+use super::args::PluginArgs;
+use relais::{
+    pipeline::PipelineSpec,
+    plugin::{Discovery, Policy, SearchDir, WritableFiles, discover},
+    registry::{Choices, Linked, Registry},
+};
+use std::env;
+
+/// Looks for plugins beside the program, in `RELAIS_PLUGIN_PATH`, and where the arguments say.
+pub(crate) fn find(args: &PluginArgs) -> Discovery {
+    let executable = env::current_exe().ok();
+    let listed = env::var_os("RELAIS_PLUGIN_PATH");
+    let dirs = SearchDir::standard(executable.as_deref(), listed.as_deref(), &args.plugin_dir);
+    let writable = match args.allow_writable_plugins {
+        true => WritableFiles::Allow,
+        false => WritableFiles::Refuse,
+    };
+    discover(&dirs, &args.plugin, Policy { writable })
+}
+
+/// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
+pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
+    let found = find(args);
+    let mut choices = Choices::new();
+    for demand in &spec.run.plugins {
+        // Without any that will do, the version that is there is told to be wrong.
+        let will_do = |plugin: &relais::plugin::FoundPlugin| {
+            let plugin = &plugin.records.plugin;
+            plugin.name == demand.name.value && demand.version.value.matches(&plugin.version)
+        };
+        if found.plugins.iter().any(will_do) {
+            choices.insert(demand.name.value.clone(), demand.version.value.clone());
+        }
+    }
+    let registry = Registry::new(found, Linked::Exclude, &choices);
+    report_refused(&registry);
+    registry
+}
+
+/// The registry of everything that was found.
+pub(crate) fn registry(args: &PluginArgs) -> Registry {
+    Registry::new(find(args), Linked::Exclude, &Choices::new())
+}
+
+fn report_refused(registry: &Registry) {
+    for refused in registry.refused() {
+        let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+        log::warn!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal);
+    }
+}

@@ -1,0 +1,374 @@
+//! `relais list` and `relais describe`: what the records of plugins say. No plugin is opened.
+
+use super::{
+    args::{DescribeArgs, ListArgs, What},
+    catalogue,
+    terminal::{self, CliError},
+};
+use relais::{
+    options::{OptionSchema, OptionType},
+    pipeline::{BUILT_IN, built_in, fault::or_list, toml},
+    plugin::{OperatorRecord, PassRecord},
+    registry::{Provider, Registry, ResolveError},
+};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Lists what there is.
+pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
+    let registry = catalogue::registry(&args.plugins);
+    if args.json {
+        return terminal::print(&format!("{:#}\n", list_json(&registry, args.what)));
+    }
+    let (header, rows) = match args.what {
+        What::Passes => {
+            let rows = registry.passes().map(|(pass, provider)| {
+                let level = pass.opt_level.to_string();
+                vec![pass.name.clone(), level, pass.level.name().into(), plugin_of(provider), first_line(&pass.doc)]
+            });
+            (vec!["pass", "level", "kind", "plugin", ""], rows.collect::<Vec<_>>())
+        }
+        What::Plugins => (vec!["plugin", "version", "file", ""], plugin_rows(&registry)),
+        What::Operators => {
+            let rows = registry.operators().map(|(op, provider)| {
+                vec![operator_name(op), op.since_version.to_string(), plugin_of(provider), first_line(&op.doc)]
+            });
+            (vec!["operator", "since", "plugin", ""], rows.collect())
+        }
+        What::Options => (vec!["option", "takes", "default", "of", ""], option_rows(&registry)),
+        What::Pipelines => {
+            let rows = BUILT_IN.iter().map(|(name, text)| vec![(*name).to_owned(), headline(text)]);
+            (vec!["pipeline", ""], rows.collect())
+        }
+    };
+    terminal::print(&columns(&header, &rows))
+}
+
+/// Describes what has a name.
+pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
+    let registry = catalogue::registry(&args.plugins);
+    let name = args.name.as_str();
+    let mut found = Vec::new();
+    let pass = registry.pass(name);
+    if let Ok(record) = pass {
+        let provider = registry.passes().find(|(other, _)| std::ptr::eq(*other, record)).map(|(_, provider)| provider);
+        found.push(describe_pass(record, provider));
+    }
+    let operators = registry.operators().filter(|(op, _)| operator_name(op) == name);
+    found.extend(operators.map(|(op, provider)| describe_operator(op, provider)));
+    let options = registry.config_options().filter(|(option, _)| option.name == name);
+    found.extend(options.map(|(option, provider)| {
+        format!("option {}\n  plugin   {}\n{}", option.name, plugin_of(provider), describe_option(option, "  "))
+    }));
+    let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
+    found.extend(plugins.map(describe_plugin));
+    found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
+    match (found.is_empty(), pass) {
+        (false, _) => terminal::print(&format!("{}\n", found.join("\n").trim_end())),
+        (true, Err(error)) if !matches!(error, ResolveError::Unknown { .. }) => Err(CliError::new(error)),
+        (true, _) => Err(unknown(&registry, name)),
+    }
+}
+
+fn unknown(registry: &Registry, name: &str) -> CliError {
+    let mut known: Vec<String> = registry.passes().map(|(pass, _)| pass.name.clone()).collect();
+    known.extend(registry.operators().map(|(op, _)| operator_name(op)));
+    known.extend(registry.config_options().map(|(option, _)| option.name.clone()));
+    known.extend(registry.plugins().map(|provider| provider.records().plugin.name.clone()));
+    known.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
+    let near = relais::pipeline::fault::nearest(name, known.iter().map(String::as_str));
+    let error = CliError::new(format!("nothing is named `{name}`"));
+    match near.is_empty() {
+        true => error.help("`relais list` shows what there is"),
+        false => error.help(format!("did you mean {}?", or_list(&near))),
+    }
+}
+
+fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
+    let mut out = format!("pass {}\n", pass.name);
+    let mut line = |key: &str, value: String| {
+        if !value.is_empty() {
+            writeln!(out, "  {key:<8} {value}").expect("a string takes everything");
+        }
+    };
+    line("aliases", pass.aliases.join(", "));
+    line("level", pass.opt_level.to_string());
+    line("kind", pass.level.name().to_owned());
+    line("required", pass.required.join(", "));
+    line("members", pass.members.join(", "));
+    line("plugin", provider.map(plugin_of).unwrap_or_default());
+    out.push_str(&paragraph(&pass.doc));
+    if !pass.options.is_empty() {
+        out.push_str("\noptions\n");
+    }
+    for option in &pass.options {
+        writeln!(out, "  {}", option.name).expect("a string takes everything");
+        out.push_str(&describe_option(option, "    "));
+    }
+    out
+}
+
+fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
+    let count = |(fewest, most): (u16, u16)| match (fewest, most) {
+        (fewest, u16::MAX) => format!("{fewest} or more"),
+        (fewest, most) if fewest == most => fewest.to_string(),
+        (fewest, most) => format!("{fewest} to {most}"),
+    };
+    format!(
+        "operator {} since version {}\n  inputs   {}\n  outputs  {}\n  plugin   {}\n{}",
+        operator_name(op),
+        op.since_version,
+        count(op.inputs),
+        count(op.outputs),
+        plugin_of(provider),
+        paragraph(&op.doc)
+    )
+}
+
+fn describe_plugin(provider: &Provider) -> String {
+    let records = provider.records();
+    let plugin = &records.plugin;
+    let mut out = format!("plugin {} {}\n", plugin.name, plugin.version);
+    let mut line = |key: &str, value: String| {
+        if !value.is_empty() {
+            writeln!(out, "  {key:<10} {value}").expect("a string takes everything");
+        }
+    };
+    line("licence", plugin.licence.clone());
+    line("file", provider.path().map_or_else(|| "linked".into(), |path| path.display().to_string()));
+    line("compiler", plugin.rustc.clone());
+    line("target", plugin.target.clone());
+    line("passes", records.passes.iter().map(|pass| pass.name.as_str()).collect::<Vec<_>>().join(", "));
+    line("operators", records.operators.len().to_string());
+    out.push_str(&paragraph(&plugin.description));
+    out
+}
+
+/// Type, default and documentation. As deep as schemas go.
+fn describe_option(option: &OptionSchema, indent: &str) -> String {
+    let default = option.default.as_ref().map_or_else(|| "none, it must be given".into(), toml);
+    let mut out = format!("{indent}takes    {}\n{indent}default  {default}\n", option.kind);
+    for line in option.doc.trim().lines() {
+        writeln!(out, "{indent}{}", line.trim()).expect("a string takes everything");
+    }
+    match &option.kind {
+        OptionType::Struct(fields) => {
+            for field in fields {
+                writeln!(out, "{indent}{}", field.name).expect("a string takes everything");
+                out.push_str(&describe_option(field, &format!("{indent}  ")));
+            }
+        }
+        OptionType::Choice(choices) => {
+            for (name, doc) in choices {
+                writeln!(out, "{indent}  {name}  {}", first_line(doc)).expect("a string takes everything");
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
+    let used = registry.plugins().map(|provider| {
+        let plugin = &provider.records().plugin;
+        let file = provider.path().map_or_else(|| "linked".into(), |path| path.display().to_string());
+        vec![plugin.name.clone(), plugin.version.to_string(), file, first_line(&plugin.description)]
+    });
+    let refused = registry.refused().iter().map(|refused| {
+        let (name, version) = match &refused.records {
+            Some(records) => (records.plugin.name.clone(), records.plugin.version.to_string()),
+            None => ("-".into(), "-".into()),
+        };
+        vec![name, version, refused.path.display().to_string(), format!("refused: {}", refused.refusal)]
+    });
+    used.chain(refused).collect()
+}
+
+/// The options of contexts, then those of passes.
+fn option_rows(registry: &Registry) -> Vec<Vec<String>> {
+    let row = |name: String, option: &OptionSchema, of: String| {
+        let default = option.default.as_ref().map_or_else(|| "-".into(), toml);
+        vec![name, option.kind.to_string(), default, of, first_line(&option.doc)]
+    };
+    let config =
+        registry.config_options().map(|(option, provider)| row(option.name.clone(), option, plugin_of(provider)));
+    let passes = registry.passes().flat_map(|(pass, provider)| {
+        pass.options.iter().map(move |option| {
+            let short = pass.name.rsplit('.').next().unwrap_or(&pass.name);
+            row(format!("{short}.{}", option.name), option, plugin_of(provider))
+        })
+    });
+    config.chain(passes).collect()
+}
+
+fn list_json(registry: &Registry, what: What) -> Value {
+    match what {
+        What::Passes => registry
+            .passes()
+            .map(|(pass, provider)| {
+                json!({
+                    "name": pass.name,
+                    "aliases": pass.aliases,
+                    "opt_level": pass.opt_level,
+                    "kind": pass.level.name(),
+                    "required": pass.required,
+                    "plugin": provider.records().plugin.name,
+                    "version": provider.records().plugin.version.to_string(),
+                    "doc": pass.doc,
+                    "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
+                })
+            })
+            .collect(),
+        What::Plugins => {
+            let used = registry.plugins().map(|provider| {
+                let plugin = &provider.records().plugin;
+                json!({
+                    "name": plugin.name,
+                    "version": plugin.version.to_string(),
+                    "licence": plugin.licence,
+                    "description": plugin.description,
+                    "file": provider.path().map(|path| path.display().to_string()),
+                    "refused": null,
+                })
+            });
+            let refused = registry.refused().iter().map(|refused| {
+                let plugin = refused.records.as_ref().map(|records| &records.plugin);
+                json!({
+                    "name": plugin.map(|plugin| &plugin.name),
+                    "version": plugin.map(|plugin| plugin.version.to_string()),
+                    "file": refused.path.display().to_string(),
+                    "refused": refused.refusal.to_string(),
+                })
+            });
+            used.chain(refused).collect()
+        }
+        What::Operators => registry
+            .operators()
+            .map(|(op, provider)| {
+                json!({
+                    "name": op.name,
+                    "domain": op.domain,
+                    "since_version": op.since_version,
+                    "inputs": [op.inputs.0, op.inputs.1],
+                    "outputs": [op.outputs.0, op.outputs.1],
+                    "plugin": provider.records().plugin.name,
+                    "doc": op.doc,
+                })
+            })
+            .collect(),
+        What::Options => {
+            let config =
+                registry.config_options().map(|(option, provider)| with(option_json(option), "plugin", provider));
+            let passes = registry.passes().flat_map(|(pass, provider)| {
+                pass.options.iter().map(move |option| {
+                    let mut json = with(option_json(option), "plugin", provider);
+                    json["pass"] = json!(pass.name);
+                    json
+                })
+            });
+            config.chain(passes).collect()
+        }
+        What::Pipelines => {
+            BUILT_IN.iter().map(|(name, text)| json!({ "name": name, "doc": headline(text), "text": text })).collect()
+        }
+    }
+}
+
+fn with(mut json: Value, key: &str, provider: &Provider) -> Value {
+    json[key] = json!(provider.records().plugin.name);
+    json
+}
+
+/// As deep as schemas go.
+fn option_json(option: &OptionSchema) -> Value {
+    json!({
+        "name": option.name,
+        "doc": option.doc,
+        "takes": type_json(&option.kind),
+        "default": option.default.as_ref().map(value_json),
+    })
+}
+
+fn type_json(kind: &OptionType) -> Value {
+    // Infinite bounds are no bounds, and JSON has no number for them.
+    let bound = |value: f64| value.is_finite().then_some(value);
+    match kind {
+        OptionType::Bool => json!({ "type": "bool" }),
+        OptionType::Int { min, max } => json!({ "type": "int", "min": min, "max": max }),
+        OptionType::Float { min, max } => json!({ "type": "float", "min": bound(*min), "max": bound(*max) }),
+        OptionType::Str => json!({ "type": "string" }),
+        OptionType::Choice(choices) => {
+            let choices: Vec<Value> = choices.iter().map(|(name, doc)| json!({ "name": name, "doc": doc })).collect();
+            json!({ "type": "choice", "choices": choices })
+        }
+        OptionType::List(item) => json!({ "type": "list", "item": type_json(item) }),
+        OptionType::Struct(fields) => {
+            json!({ "type": "struct", "fields": fields.iter().map(option_json).collect::<Vec<_>>() })
+        }
+        _ => json!({ "type": "unknown" }),
+    }
+}
+
+fn value_json(value: &relais_plugin_api::options::Value) -> Value {
+    use relais_plugin_api::options::Value as Set;
+    match value {
+        Set::Bool(value) => json!(value),
+        Set::Int(value) => json!(value),
+        Set::Float(value) => json!(value),
+        Set::Str(value) => json!(value),
+        Set::List(items) => items.iter().map(value_json).collect(),
+        Set::Struct(entries) => entries.iter().map(|(key, value)| (key.clone(), value_json(value))).collect(),
+        _ => Value::Null,
+    }
+}
+
+fn plugin_of(provider: &Provider) -> String {
+    let plugin = &provider.records().plugin;
+    format!("{} {}", plugin.name, plugin.version)
+}
+
+fn operator_name(op: &OperatorRecord) -> String {
+    match op.domain.as_str() {
+        "" => op.name.clone(),
+        domain => format!("{domain}::{}", op.name),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.trim().lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// The first sentence of the comment that a pipeline opens with.
+fn headline(text: &str) -> String {
+    let comment: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix('#'))
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let comment = comment.join(" ");
+    comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first).trim_end_matches('.').to_owned()
+}
+
+fn paragraph(doc: &str) -> String {
+    match doc.trim() {
+        "" => String::new(),
+        doc => format!("\n{}\n", doc.lines().map(str::trim).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+/// A table whose last column may be of any width.
+fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
+    let header: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
+    let all: Vec<&Vec<String>> = std::iter::once(&header).chain(rows).collect();
+    let widths: Vec<usize> = (0..header.len())
+        .map(|at| all.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut out = String::new();
+    for row in all {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}

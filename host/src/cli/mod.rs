@@ -1,0 +1,54 @@
+//! `relais`: runs pipelines over models, and shows what there is.
+
+mod args;
+mod catalogue;
+mod list;
+mod model;
+mod progress;
+mod run;
+mod shape;
+mod show;
+mod terminal;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use std::process::ExitCode;
+use terminal::CliError;
+
+/// What a usage error ends with; other failures end with 1.
+const USAGE: u8 = 2;
+
+/// Runs the command line.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors, and say so by their exit code.
+            let code = if error.use_stderr() { USAGE } else { 0 };
+            // Nobody is left to be told when the terminal is gone.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    terminal::start_log(cli.verbosity());
+    let result = match &cli.command {
+        Command::Run(args) => run::run(args, cli.verbosity()),
+        Command::Show(args) => show::show(args),
+        Command::List(args) => list::list(args),
+        Command::Describe(args) => list::describe(args),
+        Command::Completions { shell } => completions(*shell),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.status())
+        }
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), CliError> {
+    let mut out = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "relais", &mut out);
+    terminal::print(&String::from_utf8_lossy(&out))
+}

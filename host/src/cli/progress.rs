@@ -1,0 +1,67 @@
+//! Progress on standard error, when that is a terminal and the run takes a while.
+
+use super::args::Verbosity;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use relais::manager;
+use std::{
+    io::{IsTerminal, stderr},
+    sync::mpsc::{RecvTimeoutError, Sender, channel},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+/// Runs shorter than this show nothing.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A line that says which pass runs.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// Tells the thread that shows the line after a while that there is no need any more.
+    done: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    pub fn new(verbosity: Verbosity) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if verbosity == Verbosity::Quiet || !stderr().is_terminal() {
+            return Self { bar, done: None };
+        }
+        let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        let (sender, receiver) = channel();
+        let shown = bar.clone();
+        let thread = thread::spawn(move || {
+            if receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(Duration::from_millis(100));
+            }
+        });
+        Self { bar, done: Some((sender, thread)) }
+    }
+
+    pub fn says(&self, message: impl Into<String>) {
+        self.bar.set_message(message.into());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.done.take() {
+            // Either it waits and hears this, or it has shown the line and is gone.
+            let _ = sender.send(());
+            let _ = thread.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}
+
+impl manager::Progress for Progress {
+    fn begins(&self, pass: &str) {
+        self.says(pass);
+    }
+
+    fn is_at(&self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+}

@@ -1,0 +1,111 @@
+//! What is said, and how.
+
+use super::args::Verbosity;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::AnsiColor;
+use relais::pipeline::{Faults, Style};
+use std::{
+    fmt,
+    io::{self, Write},
+};
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum CliError {
+    /// Something is wrong: what, and what to do about it.
+    Failed { message: String, help: Option<String>, status: u8 },
+    /// A pipeline is at fault.
+    Pipeline(Box<Faults>),
+}
+
+impl CliError {
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self::Failed { message: message.to_string(), help: None, status: 1 }
+    }
+
+    /// The arguments are at fault.
+    pub fn usage(message: impl fmt::Display) -> Self {
+        Self::Failed { message: message.to_string(), help: None, status: super::USAGE }
+    }
+
+    pub fn help(mut self, text: impl fmt::Display) -> Self {
+        if let Self::Failed { help, .. } = &mut self {
+            *help = Some(text.to_string());
+        }
+        self
+    }
+
+    pub fn status(&self) -> u8 {
+        match self {
+            Self::Failed { status, .. } => *status,
+            Self::Pipeline(_) => 1,
+        }
+    }
+
+    /// Says it on standard error.
+    pub fn print(&self) {
+        match self {
+            Self::Failed { message, help, .. } => say("error", AnsiColor::Red, message, help.as_deref()),
+            Self::Pipeline(faults) => {
+                let style = match AutoStream::choice(&io::stderr()) {
+                    ColorChoice::Never => Style::Plain,
+                    _ => Style::Coloured,
+                };
+                eprint_line(&faults.render(style));
+            }
+        }
+    }
+}
+
+impl From<Faults> for CliError {
+    fn from(faults: Faults) -> Self {
+        Self::Pipeline(Box::new(faults))
+    }
+}
+
+/// Prints to standard output. That nobody reads it any more is no error.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CliError::new(format!("standard output cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says a warning on standard error.
+pub(crate) fn warn(message: impl fmt::Display) {
+    say("warning", AnsiColor::Yellow, &message.to_string(), None);
+}
+
+/// Says a note on standard error.
+pub(crate) fn note(message: impl fmt::Display) {
+    say("note", AnsiColor::Cyan, &message.to_string(), None);
+}
+
+fn say(label: &str, colour: AnsiColor, message: &str, help: Option<&str>) {
+    let style = colour.on_default().bold();
+    let mut text = format!("{style}{label}{style:#}: {message}");
+    if let Some(help) = help {
+        text.push_str(&format!("\n  help: {help}"));
+    }
+    eprint_line(&text);
+}
+
+fn eprint_line(text: &str) {
+    // There is nobody to tell when standard error is gone.
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Logs as `RELAIS_LOG` says, else as the verbosity does.
+pub(crate) fn start_log(verbosity: Verbosity) {
+    let level = match verbosity {
+        Verbosity::Quiet => "error",
+        Verbosity::Normal => "warn",
+        Verbosity::Verbose => "info",
+        Verbosity::Debug => "debug",
+    };
+    let env = env_logger::Env::new().filter_or("RELAIS_LOG", level).write_style("RELAIS_LOG_STYLE");
+    env_logger::Builder::from_env(env).format_timestamp(None).init();
+}

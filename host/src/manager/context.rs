@@ -1,0 +1,350 @@
+//! Pass contexts: a stack for each thread over a default of its own (rules R8 to R10, R18, R19).
+
+use super::instrument::{Hook, HookFault, Instrument};
+use crate::pipeline::Scope;
+use std::{
+    cell::RefCell,
+    fmt,
+    marker::PhantomData,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// What holds for passes that run in it: levels, lists, options, instruments.
+#[derive(Default)]
+pub struct PassContext {
+    scope: Scope,
+    instruments: Mutex<Vec<Arc<dyn Instrument>>>,
+}
+
+/// What went wrong with a context.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ContextError {
+    /// A hook failed.
+    Hook(HookFault),
+    /// Another context was entered after this one and not left; nothing was changed.
+    OutOfOrder,
+}
+
+impl fmt::Display for ContextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hook(fault) => fault.fmt(f),
+            Self::OutOfOrder => f.write_str("another pass context was entered after this one and has to be left first"),
+        }
+    }
+}
+
+impl std::error::Error for ContextError {}
+
+impl From<HookFault> for ContextError {
+    fn from(fault: HookFault) -> Self {
+        Self::Hook(fault)
+    }
+}
+
+struct Entered {
+    context: Arc<PassContext>,
+    id: u64,
+    /// Its guard is gone, but contexts above it are still entered: it is left when they are.
+    abandoned: bool,
+}
+
+#[derive(Default)]
+struct Stack {
+    default: Arc<PassContext>,
+    entered: Vec<Entered>,
+    next_id: u64,
+}
+
+thread_local! {
+    static STACK: RefCell<Stack> = RefCell::default();
+}
+
+impl PassContext {
+    /// A context with those settings, without instruments.
+    pub fn new(scope: Scope) -> Self {
+        Self { scope, instruments: Mutex::default() }
+    }
+
+    /// The same with instruments.
+    pub fn with_instruments(self, instruments: Vec<Arc<dyn Instrument>>) -> Self {
+        Self { scope: self.scope, instruments: Mutex::new(instruments) }
+    }
+
+    /// The innermost context of this thread; its default when none was entered.
+    pub fn current() -> Arc<Self> {
+        STACK.with_borrow(|stack| stack.entered.last().map_or(&stack.default, |entered| &entered.context).clone())
+    }
+
+    /// A context that starts from the settings of the current one, without its instruments (rule R9).
+    pub fn inherit() -> Self {
+        Self::new(Self::current().scope.clone())
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Its instruments, in order.
+    pub fn instruments(&self) -> Vec<Arc<dyn Instrument>> {
+        self.lock().clone()
+    }
+
+    /// Enters it: the `enter` hooks run first, the outer context being the current one.
+    ///
+    /// # Errors
+    /// When a hook fails: those that entered exit in reverse, the list is cleared, and the context is not entered.
+    pub fn enter(self: &Arc<Self>) -> Result<ContextGuard, HookFault> {
+        self.enter_instruments()?;
+        Ok(ContextGuard { id: Some(self.push()), _this_thread: PhantomData })
+    }
+
+    /// Runs `f` in it. It is left on every path, panics included.
+    ///
+    /// # Errors
+    /// When a hook fails.
+    pub fn scope<T>(self: &Arc<Self>, f: impl FnOnce(&Arc<Self>) -> T) -> Result<T, ContextError> {
+        let guard = self.enter()?;
+        let result = f(self);
+        guard.leave()?;
+        Ok(result)
+    }
+
+    /// Replaces its instruments: the old ones exit, the new ones enter.
+    ///
+    /// # Errors
+    /// When an old one fails to exit, none are installed; when a new one fails to enter, none stay.
+    pub fn override_instruments(&self, instruments: Vec<Arc<dyn Instrument>>) -> Result<(), HookFault> {
+        self.exit_instruments()?;
+        *self.lock() = instruments;
+        self.enter_instruments()
+    }
+
+    /// Makes it the current one without any hook: for the steps of a scope within a run, and for worker threads.
+    pub(crate) fn push_quietly(self: &Arc<Self>) -> ContextGuard {
+        ContextGuard { id: Some(self.push_entry()), _this_thread: PhantomData }
+    }
+
+    fn push(self: &Arc<Self>) -> u64 {
+        self.push_entry() | LOUD
+    }
+
+    fn push_entry(self: &Arc<Self>) -> u64 {
+        STACK.with_borrow_mut(|stack| {
+            stack.next_id += 2;
+            let id = stack.next_id;
+            stack.entered.push(Entered { context: self.clone(), id, abandoned: false });
+            id
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn Instrument>>> {
+        self.instruments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter_instruments(&self) -> Result<(), HookFault> {
+        let instruments = self.instruments();
+        for (i, instrument) in instruments.iter().enumerate() {
+            let Err(error) = instrument.enter() else { continue };
+            let mut fault = HookFault::new(&**instrument, Hook::Enter, error);
+            for entered in instruments[..i].iter().rev() {
+                if let Err(error) = entered.exit() {
+                    fault.also.push(HookFault::new(&**entered, Hook::Exit, error));
+                }
+            }
+            self.lock().clear();
+            return Err(fault);
+        }
+        Ok(())
+    }
+
+    fn exit_instruments(&self) -> Result<(), HookFault> {
+        for instrument in self.instruments() {
+            if let Err(error) = instrument.exit() {
+                self.lock().clear();
+                return Err(HookFault::new(&*instrument, Hook::Exit, error));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lowest bit of a guard's id: whether hooks run when it leaves. Ids of entries are even.
+const LOUD: u64 = 1;
+
+/// A context that was entered. It is left when this is dropped; [`leave`](Self::leave) says what went wrong then.
+pub struct ContextGuard {
+    id: Option<u64>,
+    /// The stack is this thread's.
+    _this_thread: PhantomData<*const ()>,
+}
+
+impl ContextGuard {
+    /// Leaves the context: it is no longer the current one, then its `exit` hooks run.
+    ///
+    /// # Errors
+    /// When a hook fails, or another context has to be left first.
+    pub fn leave(mut self) -> Result<(), ContextError> {
+        let Some(id) = self.id else { return Ok(()) };
+        let is_top = STACK.with_borrow(|stack| stack.entered.last().is_some_and(|top| top.id == id & !LOUD));
+        if !is_top {
+            // The context stays entered, and is left with those above it when this guard is dropped.
+            return Err(ContextError::OutOfOrder);
+        }
+        self.id = None;
+        pop(id)?;
+        Ok(())
+    }
+}
+
+impl Drop for ContextGuard {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let is_top = STACK.with_borrow_mut(|stack| {
+            let at = stack.entered.iter().rposition(|entered| entered.id == id & !LOUD);
+            let Some(at) = at else { return false };
+            stack.entered[at].abandoned = true;
+            at + 1 == stack.entered.len()
+        });
+        if !is_top {
+            return;
+        }
+        if let Err(fault) = pop(id) {
+            log::error!("{fault}");
+        }
+    }
+}
+
+/// Pops the innermost context, and those under it that nobody holds any more.
+fn pop(id: u64) -> Result<(), HookFault> {
+    let mut left = Vec::new();
+    STACK.with_borrow_mut(|stack| {
+        left.extend(stack.entered.pop());
+        while stack.entered.last().is_some_and(|entered| entered.abandoned) {
+            left.extend(stack.entered.pop());
+        }
+    });
+    let mut fault: Option<HookFault> = None;
+    for entered in left {
+        if entered.id == id & !LOUD && id & LOUD == 0 {
+            continue;
+        }
+        if let Err(next) = entered.context.exit_instruments() {
+            match &mut fault {
+                None => fault = Some(next),
+                Some(first) => first.also.push(next),
+            }
+        }
+    }
+    fault.map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relais_plugin_api::diagnostics::PassError;
+
+    /// Writes down what it is told, and fails at one hook.
+    struct Scribe {
+        name: &'static str,
+        fails_at: Option<Hook>,
+        said: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Scribe {
+        fn hook(&self, hook: Hook) -> Result<(), PassError> {
+            self.said.lock().unwrap().push(format!("{} {}", self.name, hook.name()));
+            match self.fails_at == Some(hook) {
+                true => Err(PassError::new("told to fail")),
+                false => Ok(()),
+            }
+        }
+    }
+
+    impl Instrument for Scribe {
+        fn name(&self) -> &str {
+            self.name
+        }
+
+        fn enter(&self) -> Result<(), PassError> {
+            self.hook(Hook::Enter)
+        }
+
+        fn exit(&self) -> Result<(), PassError> {
+            self.hook(Hook::Exit)
+        }
+    }
+
+    fn scribes(failing: &'static str, hook: Hook) -> (Arc<Mutex<Vec<String>>>, Vec<Arc<dyn Instrument>>) {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let scribe = |name| -> Arc<dyn Instrument> {
+            Arc::new(Scribe { name, fails_at: (name == failing).then_some(hook), said: said.clone() })
+        };
+        (said.clone(), ["a", "b", "c"].map(scribe).into())
+    }
+
+    fn level(opt_level: u8) -> Arc<PassContext> {
+        Arc::new(PassContext::new(Scope { opt_level, ..Scope::default() }))
+    }
+
+    #[test]
+    fn r08_contexts_are_a_stack_over_a_default_of_level_two() {
+        assert_eq!(PassContext::current().settings().opt_level, 2);
+        let inner = level(3).scope(|_| {
+            let fresh = PassContext::new(Scope::default()).settings().opt_level;
+            (PassContext::current().settings().opt_level, PassContext::inherit().settings().opt_level, fresh)
+        });
+        assert_eq!(inner.unwrap(), (3, 3, 2));
+        assert_eq!(PassContext::current().settings().opt_level, 2);
+    }
+
+    #[test]
+    fn r08_a_panic_leaves_the_context() {
+        let result = std::panic::catch_unwind(|| level(1).scope(|_| panic!("on purpose")).map(|()| ()));
+        assert!(result.is_err());
+        assert_eq!(PassContext::current().settings().opt_level, 2);
+    }
+
+    #[test]
+    fn r08_leaving_out_of_order_is_an_error_that_changes_nothing() {
+        let outer = level(0).enter().unwrap();
+        let inner = level(1).enter().unwrap();
+        assert!(matches!(outer.leave(), Err(ContextError::OutOfOrder)));
+        assert_eq!(PassContext::current().settings().opt_level, 1);
+        inner.leave().unwrap();
+        assert_eq!(PassContext::current().settings().opt_level, 2);
+    }
+
+    #[test]
+    fn r18_a_failing_enter_undoes_the_ones_before_it() {
+        let (said, instruments) = scribes("b", Hook::Enter);
+        let context = Arc::new(PassContext::default().with_instruments(instruments));
+        assert!(context.enter().is_err());
+        assert_eq!(*said.lock().unwrap(), ["a enter", "b enter", "a exit"]);
+        assert!(context.instruments().is_empty());
+        assert_eq!(STACK.with_borrow(|stack| stack.entered.len()), 0);
+    }
+
+    #[test]
+    fn r18_a_failing_exit_stops_the_later_ones() {
+        let (said, instruments) = scribes("b", Hook::Exit);
+        let context = Arc::new(PassContext::default().with_instruments(instruments));
+        let error = context.scope(|_| ()).unwrap_err();
+        assert_eq!(error.to_string(), "instrument `b` failed at `exit`: told to fail");
+        assert_eq!(said.lock().unwrap().last().unwrap(), "b exit");
+        assert!(context.instruments().is_empty());
+    }
+
+    #[test]
+    fn r19_a_failing_old_exit_installs_nothing() {
+        let (_, old) = scribes("c", Hook::Exit);
+        let (said, new) = scribes("", Hook::Exit);
+        let context = Arc::new(PassContext::default().with_instruments(old));
+        let guard = context.enter().unwrap();
+        assert!(context.override_instruments(new).is_err());
+        assert!(context.instruments().is_empty() && said.lock().unwrap().is_empty());
+        guard.leave().unwrap();
+    }
+}

@@ -1,0 +1,170 @@
+//! What watches passes (rules R17 to R20).
+
+use crate::pipeline::PassFacts;
+use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
+use std::{fmt, time::Duration};
+
+/// What an instrument is told about a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct PassInfo<'a> {
+    /// Its full name.
+    pub name: &'a str,
+    /// The plugin that provides it; empty for a sequence of the pipeline.
+    pub plugin: &'a str,
+    /// What it is given.
+    pub level: Level,
+    /// Its optimisation level.
+    pub opt_level: u8,
+    /// What it requires.
+    pub required: &'a [String],
+}
+
+impl<'a> From<&'a PassFacts> for PassInfo<'a> {
+    fn from(facts: &'a PassFacts) -> Self {
+        let PassFacts { name, plugin, level, opt_level, required, .. } = facts;
+        Self { name, plugin, level: *level, opt_level: *opt_level, required }
+    }
+}
+
+/// Watches passes. Hooks run in the order of the list; only the innermost context's instruments are asked.
+pub trait Instrument: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Its context is about to be entered.
+    ///
+    /// # Errors
+    /// When it fails, which keeps the context from being entered.
+    fn enter(&self) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// Its context was left.
+    ///
+    /// # Errors
+    /// When it fails.
+    fn exit(&self) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// Whether a pass may run. Every instrument is asked; one no is enough.
+    ///
+    /// # Errors
+    /// When it fails, which fails the run.
+    fn should_run(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<bool, PassError> {
+        Ok(true)
+    }
+
+    /// A pass is about to run.
+    ///
+    /// # Errors
+    /// When it fails, which fails the run.
+    fn before(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// A pass ran; the module is its result.
+    ///
+    /// # Errors
+    /// When it fails, which fails the run.
+    fn after(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// A pass did not run, for a reason other than its level and the lists.
+    fn skipped(&self, _module: &IRModule, _pass: &PassInfo<'_>, _reason: &SkipReason) {}
+
+    /// A pass that `before` was called for failed; no `after` follows.
+    fn failed(&self, _pass: &PassInfo<'_>, _error: &PassError) {}
+
+    /// How long the driver took to infer types within the pass that runs. No hook: nothing may depend on it.
+    fn types_took(&self, _duration: Duration) {}
+}
+
+/// Why a pass did not run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// An instrument said no.
+    Vetoed,
+    /// It is a requirement, and what it established holds.
+    Holds,
+    /// It left this very module unchanged before, in an earlier round of a fixpoint.
+    Settled,
+    /// A pass that it requires did not run.
+    RequirementLost(String),
+    /// A pass of its plugin failed, and the policy is to leave the plugin alone.
+    Quarantined,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vetoed => f.write_str("vetoed by an instrument"),
+            Self::Holds => f.write_str("what it establishes holds"),
+            Self::Settled => f.write_str("it left this module unchanged before"),
+            Self::RequirementLost(name) => write!(f, "`{name}`, which it requires, did not run"),
+            Self::Quarantined => f.write_str("its plugin is in quarantine"),
+        }
+    }
+}
+
+/// The hooks that may fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hook {
+    /// See [`Instrument::enter`].
+    Enter,
+    /// See [`Instrument::exit`].
+    Exit,
+    /// See [`Instrument::should_run`].
+    ShouldRun,
+    /// See [`Instrument::before`].
+    Before,
+    /// See [`Instrument::after`].
+    After,
+}
+
+impl Hook {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enter => "enter",
+            Self::Exit => "exit",
+            Self::ShouldRun => "should_run",
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
+}
+
+/// A hook that failed.
+#[derive(Debug)]
+pub struct HookFault {
+    /// The instrument.
+    pub instrument: String,
+    /// The hook.
+    pub hook: Hook,
+    /// What it said.
+    pub error: PassError,
+    /// What failed while cleaning up after it.
+    pub also: Vec<HookFault>,
+}
+
+impl HookFault {
+    pub(super) fn new(instrument: &dyn Instrument, hook: Hook, error: PassError) -> Self {
+        Self { instrument: instrument.name().to_owned(), hook, error, also: Vec::new() }
+    }
+}
+
+impl fmt::Display for HookFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { instrument, hook, error, also } = self;
+        write!(f, "instrument `{instrument}` failed at `{}`: {error}", hook.name())?;
+        for HookFault { instrument, hook, error, .. } in also {
+            write!(f, "\n  then instrument `{instrument}` failed at `{}`: {error}", hook.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for HookFault {}

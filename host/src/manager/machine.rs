@@ -1,0 +1,516 @@
+//! The driver: a pipeline's steps, with a stack of its own.
+
+use super::{
+    RunOptions,
+    context::{ContextError, PassContext},
+    instrument::{HookFault, Instrument, PassInfo, SkipReason},
+    module_state::{ModuleState, Taken},
+    report::{Execution, Failure, FailureKind, Fate, Report, Said},
+    timing::Timing,
+    verifier::Verifier,
+    watch::Watch,
+};
+use crate::pipeline::{
+    Catalogue, PassFacts, Pipeline, RunCx, Scope, Step,
+    spec::{Dependencies, OnFailure, Verify},
+};
+use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// The pass whose work the driver keeps up by itself (rule R16): the one name of a pass that the host knows.
+const TYPES_PASS: &str = "relay._transform.InferType";
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+pub(super) struct Machine<'a> {
+    pipeline: &'a Pipeline,
+    catalogue: &'a dyn Catalogue,
+    options: &'a RunOptions<'a>,
+    state: ModuleState,
+    verify: Verify,
+    frames: Vec<Frame<'a>>,
+    /// The contexts that are open, innermost last.
+    scopes: Vec<&'a Scope>,
+    /// How many fixpoints are open.
+    n_fixpoints: usize,
+    /// For each pass that ran, the version of the module that it left.
+    left: BTreeMap<usize, u64>,
+    /// For each pass that changed nothing, the version of the module that it saw.
+    settled: BTreeMap<usize, u64>,
+    /// Whether types hold, as after the pass that infers them.
+    types_hold: bool,
+    quarantined: BTreeSet<&'a str>,
+    /// What became of the requirement that ran last; read by the pass that requires it.
+    last: Turn,
+    report: Report,
+}
+
+/// Something that is under way.
+enum Frame<'a> {
+    /// Steps, one after the other.
+    Group { steps: &'a [usize], next: usize, end: End<'a> },
+    /// A pass whose requirements run.
+    Pass { pass: usize, next: usize, role: Role, lost: Option<&'a str> },
+}
+
+/// What follows the steps of a group.
+enum End<'a> {
+    Nothing,
+    /// The scope is closed.
+    Scope,
+    /// Another round, perhaps.
+    Fixpoint {
+        round: u32,
+        max_rounds: u32,
+        version: u64,
+    },
+    /// The `after` hooks of a sequence.
+    Hooks(PassInfo<'a>),
+}
+
+/// Why a pass runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Step,
+    /// Something requires it; whether it should run has been asked, under `transitive`.
+    Requirement,
+}
+
+/// What became of a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It ran, or need not.
+    Done,
+    /// It did not run, though it should have.
+    Lost,
+}
+
+/// Why the machine stops.
+enum Stop {
+    Pass(FailureKind),
+    Hook(HookFault),
+}
+
+impl From<HookFault> for Stop {
+    fn from(fault: HookFault) -> Self {
+        Self::Hook(fault)
+    }
+}
+
+impl<'a> Machine<'a> {
+    pub fn new(
+        pipeline: &'a Pipeline,
+        module: IRModule,
+        catalogue: &'a dyn Catalogue,
+        options: &'a RunOptions<'a>,
+    ) -> Self {
+        let by_default = if cfg!(debug_assertions) { Verify::Each } else { Verify::Off };
+        Self {
+            pipeline,
+            catalogue,
+            options,
+            state: ModuleState::new(module),
+            verify: pipeline.run.verify.or(options.verify).unwrap_or(by_default),
+            frames: Vec::new(),
+            scopes: Vec::new(),
+            n_fixpoints: 0,
+            left: BTreeMap::new(),
+            settled: BTreeMap::new(),
+            types_hold: false,
+            quarantined: BTreeSet::new(),
+            last: Turn::Done,
+            report: Report::default(),
+        }
+    }
+
+    pub fn run(mut self) -> Result<(IRModule, Report), Box<Failure>> {
+        let timing = Arc::new(Timing::default());
+        let named = self.pipeline.run.instruments.iter().filter_map(|(name, _)| -> Option<Arc<dyn Instrument>> {
+            match name.as_str() {
+                "timing" => Some(timing.clone()),
+                "verifier" => Some(Arc::new(Verifier)),
+                _ => None,
+            }
+        });
+        let instruments: Vec<_> = named.chain(self.options.instruments.iter().cloned()).collect();
+        let context = Arc::new(PassContext::new(self.pipeline.scope.clone()).with_instruments(instruments));
+        let guard = match context.enter() {
+            Ok(guard) => guard,
+            Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
+        };
+        let watch = Watch::new(context.instruments());
+        let result = self.steps(&watch);
+        let left = guard.leave();
+        self.report.times = timing.times();
+        match (result, left) {
+            (Ok(()), Ok(())) => Ok((self.state.into_module(), self.report)),
+            (Ok(()), Err(ContextError::Hook(fault))) => Err(self.failure(Stop::Hook(fault), Vec::new())),
+            (Err(stop), Err(ContextError::Hook(fault))) => Err(self.failure(stop, vec![fault])),
+            (Ok(()), Err(ContextError::OutOfOrder)) => Ok((self.state.into_module(), self.report)),
+            (Err(stop), _) => Err(self.failure(stop, Vec::new())),
+        }
+    }
+
+    fn failure(self, stop: Stop, also: Vec<HookFault>) -> Box<Failure> {
+        let kind = match stop {
+            Stop::Pass(kind) => kind,
+            Stop::Hook(fault) => FailureKind::Instrument(fault),
+        };
+        Box::new(Failure { kind, also, report: self.report })
+    }
+
+    fn steps(&mut self, watch: &Watch) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        self.scopes.push(&pipeline.scope);
+        self.sequence(watch, sequence_info(&pipeline.name, 0), &pipeline.steps)?;
+        while let Some(frame) = self.frames.pop() {
+            let result = match frame {
+                Frame::Group { steps, next, end } => match steps.get(next) {
+                    Some(&step) => {
+                        self.frames.push(Frame::Group { steps, next: next + 1, end });
+                        self.step(watch, step)
+                    }
+                    None => self.end(watch, steps, end),
+                },
+                Frame::Pass { pass, next, role, lost } => self.pass(watch, pass, next, role, lost),
+            };
+            if let Err(stop) = result {
+                self.unwind(watch, &stop);
+                return Err(stop);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells those that watch the sequences that are under way.
+    fn unwind(&mut self, watch: &Watch, stop: &Stop) {
+        let error = match stop {
+            Stop::Pass(FailureKind::Pass { error, .. }) => error.clone(),
+            Stop::Pass(FailureKind::Instrument(fault)) | Stop::Hook(fault) => fault.error.clone(),
+        };
+        while let Some(frame) = self.frames.pop() {
+            if let Frame::Group { end: End::Hooks(info), .. } = frame {
+                watch.failed(&info, &error);
+            }
+        }
+    }
+
+    fn scope(&self) -> &'a Scope {
+        self.scopes.last().expect("the pipeline's own scope is never closed")
+    }
+
+    fn step(&mut self, watch: &Watch, node: usize) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        match &pipeline.nodes[node] {
+            Step::Pass(pass) => {
+                let facts = &pipeline.passes[*pass].facts;
+                if self.scope().enables(&facts.name, facts.opt_level) {
+                    self.frames.push(Frame::Pass { pass: *pass, next: 0, role: Role::Step, lost: None });
+                }
+                Ok(())
+            }
+            Step::Sequence { name, opt_level, steps } => {
+                if !self.scope().enables(name, *opt_level) {
+                    return Ok(());
+                }
+                self.sequence(watch, sequence_info(name, *opt_level), steps)
+            }
+            Step::Fixpoint { steps, max_rounds } => {
+                self.n_fixpoints += 1;
+                let end = End::Fixpoint { round: 1, max_rounds: *max_rounds, version: self.state.version() };
+                self.frames.push(Frame::Group { steps, next: 0, end });
+                Ok(())
+            }
+            Step::Scope { scope, steps } => {
+                self.scopes.push(scope);
+                self.frames.push(Frame::Group { steps, next: 0, end: End::Scope });
+                Ok(())
+            }
+            Step::When { operators, steps } => {
+                if self.state.calls_any(operators) {
+                    self.frames.push(Frame::Group { steps, next: 0, end: End::Nothing });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins a sequence that is on: it may be vetoed, and its hooks are around those of its members.
+    fn sequence(&mut self, watch: &Watch, info: PassInfo<'a>, steps: &'a [usize]) -> Result<(), Stop> {
+        if !self.may_run(watch, &info)? {
+            watch.skipped(self.state.module(), &info, &SkipReason::Vetoed);
+            return Ok(());
+        }
+        watch.before(self.state.module(), &info)?;
+        self.frames.push(Frame::Group { steps, next: 0, end: End::Hooks(info) });
+        Ok(())
+    }
+
+    fn end(&mut self, watch: &Watch, steps: &'a [usize], end: End<'a>) -> Result<(), Stop> {
+        match end {
+            End::Nothing => {}
+            End::Scope => {
+                self.scopes.pop();
+            }
+            End::Hooks(info) => {
+                watch.after(self.state.module(), &info)?;
+                self.last = Turn::Done;
+            }
+            End::Fixpoint { round, max_rounds, version } => {
+                let now = self.state.version();
+                if now != version && round < max_rounds {
+                    let end = End::Fixpoint { round: round + 1, max_rounds, version: now };
+                    self.frames.push(Frame::Group { steps, next: 0, end });
+                    return Ok(());
+                }
+                if now != version {
+                    let message = format!("a fixpoint did not settle in {max_rounds} rounds");
+                    self.report.warnings.push(message);
+                }
+                self.n_fixpoints -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the instruments let a pass run; they are not asked about what the context requires (rule R17).
+    fn may_run(&self, watch: &Watch, info: &PassInfo<'_>) -> Result<bool, Stop> {
+        if self.scope().required.contains(info.name) {
+            return Ok(true);
+        }
+        Ok(watch.should_run(self.state.module(), info)?)
+    }
+
+    /// Goes on with a pass: its next requirement, or itself.
+    fn pass(
+        &mut self,
+        watch: &Watch,
+        pass: usize,
+        next: usize,
+        role: Role,
+        mut lost: Option<&'a str>,
+    ) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        let instance = &pipeline.passes[pass];
+        let is_transitive = pipeline.run.dependencies == Dependencies::Transitive;
+        let required: &'a [usize] = match (is_transitive, role) {
+            (false, Role::Requirement) => &[],
+            _ => &instance.required,
+        };
+        if let (true, Some(before)) = (is_transitive, next.checked_sub(1)) {
+            // The requirement before this one has had its turn.
+            if self.last == Turn::Lost {
+                lost = lost.or(Some(&pipeline.passes[required[before]].facts.name));
+            }
+        }
+        self.last = Turn::Done;
+        if let Some(&requirement) = required.get(next) {
+            self.frames.push(Frame::Pass { pass, next: next + 1, role, lost });
+            return self.requirement(watch, requirement, is_transitive);
+        }
+        let facts = &instance.facts;
+        let info = PassInfo::from(&**facts);
+        let reason = match lost {
+            Some(name) => {
+                let message = format!("`{}` is skipped: `{name}`, which it requires, did not run", facts.name);
+                self.report.warnings.push(message);
+                Some(SkipReason::RequirementLost(name.to_owned()))
+            }
+            None if self.quarantined.contains(facts.plugin.as_str()) => Some(SkipReason::Quarantined),
+            None if role == Role::Step && self.is_settled(pass) => Some(SkipReason::Settled),
+            None => {
+                let was_asked = is_transitive && role == Role::Requirement;
+                (!was_asked && !self.may_run(watch, &info)?).then_some(SkipReason::Vetoed)
+            }
+        };
+        if let Some(reason) = reason {
+            let is_lost = reason != SkipReason::Settled;
+            self.skip(watch, facts, &info, reason);
+            self.last = if is_lost { Turn::Lost } else { Turn::Done };
+            return Ok(());
+        }
+        match &instance.members {
+            Some(members) if facts.level == Level::SEQUENTIAL => {
+                watch.before(self.state.module(), &info)?;
+                self.frames.push(Frame::Group { steps: members, next: 0, end: End::Hooks(info) });
+                Ok(())
+            }
+            _ => self.execute(watch, pass, &info),
+        }
+    }
+
+    /// Begins a requirement, unless it is vetoed or what it established holds (rules R5, R6).
+    fn requirement(&mut self, watch: &Watch, pass: usize, is_transitive: bool) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        let facts = &pipeline.passes[pass].facts;
+        if is_transitive {
+            let info = PassInfo::from(&**facts);
+            let reason = match self.may_run(watch, &info)? {
+                false => Some(SkipReason::Vetoed),
+                true if self.holds(pass) => Some(SkipReason::Holds),
+                true => None,
+            };
+            if let Some(reason) = reason {
+                let is_lost = reason == SkipReason::Vetoed;
+                self.skip(watch, facts, &info, reason);
+                self.last = if is_lost { Turn::Lost } else { Turn::Done };
+                return Ok(());
+            }
+        }
+        self.frames.push(Frame::Pass { pass, next: 0, role: Role::Requirement, lost: None });
+        Ok(())
+    }
+
+    fn holds(&self, pass: usize) -> bool {
+        let is_types = self.types_hold && self.pipeline.passes[pass].facts.name == TYPES_PASS;
+        is_types || self.left.get(&pass) == Some(&self.state.version())
+    }
+
+    /// Whether a pass left this very module unchanged before. Outside of fixpoints a step runs as often as it is named.
+    fn is_settled(&self, pass: usize) -> bool {
+        self.n_fixpoints > 0 && self.settled.get(&pass) == Some(&self.state.version())
+    }
+
+    fn skip(&mut self, watch: &Watch, facts: &PassFacts, info: &PassInfo<'_>, reason: SkipReason) {
+        watch.skipped(self.state.module(), info, &reason);
+        log::debug!("pass `{}` is skipped: {reason}", facts.name);
+        self.record(facts, Duration::ZERO, Duration::ZERO, self.state.n_nodes(), Fate::Skipped(reason));
+    }
+
+    fn record(&mut self, facts: &PassFacts, duration: Duration, types: Duration, n_nodes_before: u64, fate: Fate) {
+        self.report.executions.push(Execution {
+            name: facts.name.clone(),
+            plugin: format!("{} {}", facts.plugin, facts.plugin_version),
+            duration,
+            types,
+            n_nodes_before,
+            n_nodes_after: self.state.n_nodes(),
+            fate,
+        });
+    }
+
+    fn execute(&mut self, watch: &Watch, pass: usize, info: &PassInfo<'a>) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        let instance = &pipeline.passes[pass];
+        let facts: &'a PassFacts = &instance.facts;
+        watch.before(self.state.module(), info)?;
+        if let Some(progress) = self.options.progress {
+            progress.begins(&facts.name);
+        }
+        log::debug!("pass `{}` of plugin `{}` begins", facts.name, facts.plugin);
+        let said = Mutex::new(Vec::new());
+        let began = Instant::now();
+        let result = self.call(pass, &said);
+        let duration = began.elapsed();
+        let before = self.state.module();
+        let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.report.said.extend(said.into_iter().map(|diagnostic| Said::new(&facts.name, diagnostic, before)));
+        let n_nodes = self.state.n_nodes();
+        let taken = result.and_then(|new| match new {
+            None => Ok(None),
+            Some(new) => self.state.take(new, self.catalogue, self.verify).map(Some),
+        });
+        match taken {
+            Ok(taken) => self.succeeded(watch, pass, info, duration, n_nodes, taken),
+            Err(error) => self.failed(watch, facts, info, duration, error),
+        }
+    }
+
+    fn call(
+        &self,
+        pass: usize,
+        said: &Mutex<Vec<relais_plugin_api::diagnostics::Diagnostic>>,
+    ) -> Result<Option<IRModule>, PassError> {
+        let cancel = self.options.cancel.unwrap_or(&NEVER);
+        if cancel.load(Ordering::Relaxed) {
+            return Err(PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled"));
+        }
+        let diagnostics = |diagnostic| said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
+        let progress = self.options.progress;
+        let cx = RunCx {
+            diagnostics: &diagnostics,
+            progress: &|done, total| {
+                if let Some(progress) = progress {
+                    progress.is_at(done, total);
+                }
+            },
+            remarks: self.options.remarks,
+            cancel,
+            config: &self.scope().config,
+        };
+        // A nested scope is the current context of its passes (rule R10); its hooks are the run's.
+        let nested = (self.scopes.len() > 1).then(|| Arc::new(PassContext::new(self.scope().clone())));
+        let _guard = nested.as_ref().map(|context| context.push_quietly());
+        self.pipeline.passes[pass].pass().run(self.state.module(), &cx)
+    }
+
+    fn succeeded(
+        &mut self,
+        watch: &Watch,
+        pass: usize,
+        info: &PassInfo<'a>,
+        duration: Duration,
+        n_nodes: u64,
+        taken: Option<Taken>,
+    ) -> Result<(), Stop> {
+        let facts = &self.pipeline.passes[pass].facts;
+        let version = self.state.version();
+        let (fate, types) = match taken {
+            Some(Taken { types }) => (Fate::Changed, types),
+            None => {
+                self.settled.insert(pass, version);
+                (Fate::Unchanged, Duration::ZERO)
+            }
+        };
+        if facts.name == TYPES_PASS {
+            self.types_hold = true;
+        }
+        self.left.insert(pass, version);
+        if types > Duration::ZERO {
+            watch.types_took(types);
+        }
+        self.record(facts, duration, types, n_nodes, fate);
+        watch.after(self.state.module(), info)?;
+        self.last = Turn::Done;
+        Ok(())
+    }
+
+    fn failed(
+        &mut self,
+        watch: &Watch,
+        facts: &'a PassFacts,
+        info: &PassInfo<'a>,
+        duration: Duration,
+        error: PassError,
+    ) -> Result<(), Stop> {
+        watch.failed(info, &error);
+        let kind = FailureKind::pass(facts, error, self.state.module());
+        let fate = Fate::Failed(kind.to_string());
+        self.record(facts, duration, Duration::ZERO, self.state.n_nodes(), fate);
+        self.last = Turn::Lost;
+        // A run that was cancelled does not go on, whatever the policy.
+        let is_cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+        match self.pipeline.run.on_failure {
+            _ if is_cancelled => return Err(Stop::Pass(kind)),
+            OnFailure::Fail => return Err(Stop::Pass(kind)),
+            OnFailure::Skip => self.report.warnings.push(format!("{kind}\n  the run goes on without it")),
+            OnFailure::Quarantine => {
+                self.quarantined.insert(&facts.plugin);
+                let message = format!("{kind}\n  the run goes on without plugin `{}`", facts.plugin);
+                self.report.warnings.push(message);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sequence_info(name: &str, opt_level: u8) -> PassInfo<'_> {
+    PassInfo { name, plugin: "", level: Level::SEQUENTIAL, opt_level, required: &[] }
+}

@@ -1,0 +1,73 @@
+//! Runs resolved pipelines: contexts, requirements, instruments, roll-back (rules R1 to R20, R25, R26).
+
+mod context;
+mod instrument;
+mod machine;
+mod module_state;
+mod report;
+mod timing;
+mod verifier;
+mod watch;
+
+pub use context::{ContextError, ContextGuard, PassContext};
+pub use instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason};
+pub use report::{Execution, Failure, FailureKind, Fate, Report, Said};
+pub use timing::{Timed, Timing, render as render_times};
+pub use verifier::Verifier;
+
+use crate::{
+    options::OptionSchema,
+    pass::Remarks,
+    pipeline::{Catalogue, Pipeline, spec::Verify},
+};
+use machine::Machine;
+use relais_plugin_api::ir::IRModule;
+use std::sync::{Arc, atomic::AtomicBool};
+
+/// The instruments that a pipeline can name.
+pub const BUILT_IN_INSTRUMENTS: &[&str] = &["timing", "verifier"];
+
+/// The options of a built-in instrument; `None` when there is none of that name.
+pub fn built_in_instrument(name: &str) -> Option<Vec<OptionSchema>> {
+    BUILT_IN_INSTRUMENTS.contains(&name).then(Vec::new)
+}
+
+/// How a pipeline is run, beyond what it says itself.
+#[derive(Clone, Default)]
+pub struct RunOptions<'a> {
+    /// When the verifier runs, if the pipeline does not say: after each pass in builds with debug assertions, else never.
+    pub verify: Option<Verify>,
+    /// Whether passes say why they did not do something.
+    pub remarks: Remarks,
+    /// What watches the passes, after the instruments that the pipeline names.
+    pub instruments: Vec<Arc<dyn Instrument>>,
+    /// Set when passes should stop.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Hears of what runs.
+    pub progress: Option<&'a dyn Progress>,
+}
+
+/// Hears of what runs.
+pub trait Progress: Sync {
+    /// A pass begins.
+    fn begins(&self, pass: &str);
+
+    /// A pass is so far, of a total.
+    fn is_at(&self, done: u64, total: u64);
+}
+
+/// Runs a pipeline. The module that is given stays as it is (rule R15).
+///
+/// # Errors
+/// When a pass or an instrument fails and the policy is not to go on.
+pub fn run(
+    pipeline: &Pipeline,
+    module: &IRModule,
+    catalogue: &dyn Catalogue,
+    options: &RunOptions<'_>,
+) -> Result<(IRModule, Report), Box<Failure>> {
+    Machine::new(pipeline, module.clone(), catalogue, options).run()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! What a run did.
+
+use super::{
+    instrument::{HookFault, SkipReason},
+    timing::Timed,
+};
+use relais_plugin_api::{
+    diagnostics::{Diagnostic, PassError, Severity},
+    ir::{IRModule, NodeId},
+    text,
+};
+use std::{fmt, time::Duration};
+
+/// What a run did, pass by pass.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Every pass whose turn came, in the order in which they ended. Disabled ones are not among them.
+    pub executions: Vec<Execution>,
+    /// What passes said, in order.
+    pub said: Vec<Said>,
+    /// What the driver has to say: fixpoints that did not settle, passes that were skipped.
+    pub warnings: Vec<String>,
+    /// What the instrument `timing` measured, where the pipeline names it.
+    pub times: Vec<Timed>,
+}
+
+/// A pass whose turn came.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// Its full name.
+    pub name: String,
+    /// The plugin that provides it, with its version.
+    pub plugin: String,
+    /// How long it took.
+    pub duration: Duration,
+    /// How long it took to infer types afterwards.
+    pub types: Duration,
+    /// How many operator calls the module had before it.
+    pub n_nodes_before: u64,
+    /// How many it has after it.
+    pub n_nodes_after: u64,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Fate {
+    /// It changed the module.
+    Changed,
+    /// It ran and changed nothing.
+    Unchanged,
+    /// It did not run.
+    Skipped(SkipReason),
+    /// It failed; the module is as it was.
+    Failed(String),
+}
+
+/// Something that a pass said.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The pass.
+    pub pass: String,
+    /// What it said.
+    pub diagnostic: Diagnostic,
+    /// The line that it is about, as it stands in the printed text of the module before the pass.
+    pub line: Option<String>,
+}
+
+impl Said {
+    pub(super) fn new(pass: &str, diagnostic: Diagnostic, before: &IRModule) -> Self {
+        let rec = diagnostic.rec();
+        let line = line_of(before, &rec.function, rec.node);
+        Self { pass: pass.to_owned(), diagnostic, line }
+    }
+
+    /// How grave it is.
+    pub fn severity(&self) -> Severity {
+        self.diagnostic.rec().severity
+    }
+}
+
+fn line_of(module: &IRModule, function: &str, node: NodeId) -> Option<String> {
+    if node.is_absent() {
+        return None;
+    }
+    let function = module.function(function).or_else(|| module.main())?;
+    (node.index() < function.n_nodes()).then(|| text::display(function, node).to_string())
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  said by pass `{}`", self.diagnostic, self.pass)?;
+        match &self.line {
+            Some(line) => write!(f, "\n  at: {line}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub struct Failure {
+    /// What failed.
+    pub kind: FailureKind,
+    /// What failed while cleaning up.
+    pub also: Vec<HookFault>,
+    /// What had been done.
+    pub report: Report,
+}
+
+/// What failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// A pass.
+    Pass {
+        /// Its full name.
+        pass: String,
+        /// The plugin that provides it.
+        plugin: String,
+        /// That plugin's version.
+        version: semver::Version,
+        /// What it said.
+        error: PassError,
+        /// The line where it failed, as it stands in the printed text.
+        line: Option<String>,
+    },
+    /// An instrument.
+    Instrument(HookFault),
+}
+
+impl FailureKind {
+    pub(super) fn pass(facts: &crate::pipeline::PassFacts, error: PassError, before: &IRModule) -> Self {
+        let line = line_of(before, &error.rec().function, error.rec().node);
+        let (pass, plugin, version) = (facts.name.clone(), facts.plugin.clone(), facts.plugin_version.clone());
+        Self::Pass { pass, plugin, version, error, line }
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pass { pass, plugin, version, error, line } => {
+                let verb = if error.is_panic() { "" } else { "failed: " };
+                write!(f, "pass `{pass}` of plugin `{plugin}` {version} {verb}{error}")?;
+                match line {
+                    Some(line) => write!(f, "\n  at: {line}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Instrument(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)?;
+        self.also.iter().try_for_each(|fault| write!(f, "\n  then {fault}"))
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,41 @@
+//! The verifier as a judge of passes.
+
+use super::instrument::{Instrument, PassInfo};
+use relais_plugin_api::{
+    diagnostics::PassError,
+    ir::{IRModule, NodeId, verify},
+};
+
+/// Checks the module after each pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verifier;
+
+impl Instrument for Verifier {
+    fn name(&self) -> &str {
+        "verifier"
+    }
+
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        check(module).map_err(|error| error.with_note(format!("after pass `{}`", pass.name)))
+    }
+}
+
+/// How many faults of one pass are told.
+const MAX_TOLD: usize = 5;
+
+/// What is wrong with a module that a pass left.
+pub(super) fn check(module: &IRModule) -> Result<(), PassError> {
+    let faults = verify(module);
+    let Some(first) = faults.first() else { return Ok(()) };
+    let error = PassError::new(format!("it breaks the program: {first}"))
+        .code(first.code.as_str())
+        .in_function(&first.global)
+        .at(first.node.unwrap_or(NodeId::ABSENT))
+        .help("its author has to mend the pass; `--disable` runs the pipeline without it");
+    let rest = faults.iter().skip(1).take(MAX_TOLD - 1);
+    let error = rest.fold(error, |error, fault| error.with_note(fault));
+    Err(match faults.len().checked_sub(MAX_TOLD).filter(|&n| n > 0) {
+        Some(n_more) => error.with_note(format!("and {n_more} more")),
+        None => error,
+    })
+}

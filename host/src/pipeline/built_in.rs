@@ -1,0 +1,18 @@
+//! The pipelines that are part of the program.
+
+/// What the path of a built-in pipeline begins with, where files are named.
+pub(super) const PREFIX: &str = "builtin:";
+
+/// The built-in pipelines: name and text.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("default", include_str!("../../../pipelines/default.toml")),
+    ("O0", include_str!("../../../pipelines/O0.toml")),
+    ("O1", include_str!("../../../pipelines/O1.toml")),
+    ("O2", include_str!("../../../pipelines/O2.toml")),
+    ("O3", include_str!("../../../pipelines/O3.toml")),
+];
+
+/// The text of a built-in pipeline.
+pub fn built_in(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}

@@ -1,0 +1,139 @@
+//! What resolving a pipeline needs to know about passes, options and plugins: the registry, seen from here.
+
+use crate::{options::OptionSchema, pass::Remarks};
+use relais_plugin_api::{
+    boundary::record::Level,
+    diagnostics::{Diagnostic, PassError},
+    infer::TypeRelations,
+    ir::IRModule,
+    options::Value,
+};
+use semver::Version;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+/// What is known about a pass before it is made.
+#[derive(Clone, Debug)]
+pub struct PassFacts {
+    /// Its full name.
+    pub name: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// The plugin that provides it.
+    pub plugin: String,
+    /// That plugin's version.
+    pub plugin_version: Version,
+    /// What it is given.
+    pub level: Level,
+    /// Its optimisation level.
+    pub opt_level: u8,
+    /// The passes that must have run.
+    pub required: Vec<String>,
+    /// Its options.
+    pub options: Vec<OptionSchema>,
+    /// Its documentation.
+    pub doc: String,
+}
+
+/// What is known about an option of the context.
+#[derive(Clone, Debug)]
+pub struct ConfigFacts {
+    /// The option; its name is the key.
+    pub schema: OptionSchema,
+    /// The plugins that register the key. More than one is a conflict of those who set it.
+    pub plugins: Vec<String>,
+}
+
+/// What is known about a plugin.
+#[derive(Clone, Debug)]
+pub struct PluginFacts {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: Version,
+    /// Its file.
+    pub file: String,
+    /// Why it is not used, if it was refused.
+    pub refusal: Option<String>,
+}
+
+/// Why a name stands for no pass.
+#[derive(Clone, Debug)]
+pub enum NoPass {
+    /// Nothing provides it; the names most like it.
+    Unknown(Vec<String>),
+    /// Several passes have this short name; their full names.
+    Ambiguous(Vec<String>),
+    /// Several plugins provide it; each described with its file.
+    Conflict(Vec<String>),
+    /// The only plugin that provides it was refused.
+    Refused {
+        /// The plugin.
+        plugin: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// From which plugin a pass is taken that several provide, by the pass's name as it was written.
+pub type Choices = BTreeMap<String, String>;
+
+/// What a pass is given while it runs, beside the module.
+pub struct RunCx<'a> {
+    /// Takes what the pass says.
+    pub diagnostics: &'a (dyn Fn(Diagnostic) + Sync),
+    /// Takes how far the pass is: done, of a total.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+    /// Whether the pass says why it did not do something.
+    pub remarks: Remarks,
+    /// Set when the pass should stop.
+    pub cancel: &'a AtomicBool,
+    /// The options of the context.
+    pub config: &'a BTreeMap<String, Value>,
+}
+
+/// A pass that was made, its options set.
+pub trait RunnablePass: Send + Sync {
+    /// Runs it; `None` when it changed nothing.
+    ///
+    /// # Errors
+    /// When it fails.
+    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError>;
+
+    /// The members of a sequential pass, each with its options.
+    ///
+    /// # Errors
+    /// When it cannot say.
+    fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
+        Ok(Vec::new())
+    }
+}
+
+/// Where passes, options and operators come from.
+pub trait Catalogue: Sync {
+    /// Every pass, ordered by name.
+    fn passes(&self) -> Vec<Arc<PassFacts>>;
+
+    /// The pass of a name: full, alias, or short where that is unambiguous.
+    ///
+    /// # Errors
+    /// When the name stands for none.
+    fn pass(&self, name: &str, choices: &Choices) -> Result<Arc<PassFacts>, NoPass>;
+
+    /// Every option of the context, ordered by key.
+    fn config_options(&self) -> Vec<ConfigFacts>;
+
+    /// Every plugin, ordered by name.
+    fn plugins(&self) -> Vec<PluginFacts>;
+
+    /// Makes a pass.
+    ///
+    /// # Errors
+    /// When its plugin cannot be opened or its constructor fails.
+    fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError>;
+
+    /// The type relations of operators, for one function.
+    fn relations(&self) -> Box<dyn TypeRelations + '_>;
+}

@@ -1,0 +1,27 @@
+//! Pipelines: what a TOML file says, what its names stand for, and TOML again.
+
+mod built_in;
+mod catalogue;
+pub mod fault;
+mod load;
+mod parse;
+mod print;
+mod registry;
+mod requirements;
+mod resolve;
+mod resolved;
+mod schema;
+pub mod spec;
+
+pub use built_in::{BUILT_IN, built_in};
+pub use catalogue::{Catalogue, Choices, ConfigFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
+pub use fault::{Code, Fault, Faults, Style};
+pub use load::{Disk, Files};
+pub use parse::parse_setting;
+pub use print::{quote, toml};
+pub use resolved::{Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
+pub use schema::{check_options, check_value, defaults, mandatory};
+pub use spec::PipelineSpec;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,598 @@
+//! From TOML to a pipeline as it was written. Collects every fault.
+
+use super::{
+    fault::{Code, Fault, Place, SourceId, Sources, nearest, or_list},
+    spec::*,
+};
+use semver::VersionReq;
+use std::path::PathBuf;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A pipeline file's text may have so many bytes.
+pub(super) const MAX_BYTES: usize = 16 << 20;
+
+type Node<'t> = Spanned<DeValue<'t>>;
+type Pairs<'t, 'a> = Vec<(&'a Spanned<std::borrow::Cow<'t, str>>, &'a Node<'t>)>;
+
+/// An include that is still to be read: the steps go in the place of a node.
+pub(super) struct Include {
+    /// The file as it was written.
+    pub path: Written<String>,
+    /// The node that takes its steps.
+    pub node: usize,
+}
+
+/// What a file says.
+pub(super) struct ParsedFile {
+    pub name: Option<String>,
+    pub run: RunSpec,
+    pub scope: ScopeSpec,
+    pub steps: Vec<usize>,
+    pub includes: Vec<Include>,
+    /// The keys that belong to the whole run, which an included file must not say.
+    pub run_keys: Vec<(&'static str, Place)>,
+}
+
+/// Reads files into one list of nodes.
+pub(super) struct Parser<'s> {
+    pub sources: &'s mut Sources,
+    pub nodes: Vec<Written<StepSpec>>,
+    pub faults: Vec<Fault>,
+}
+
+const PIPELINE_KEYS: &[&str] = &[
+    "name",
+    "opt_level",
+    "required",
+    "disabled",
+    "dependencies",
+    "config",
+    "instruments",
+    "plugins",
+    "on_failure",
+    "verify",
+    "steps",
+];
+const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "instruments", "on_failure", "verify"];
+const PASS_KEYS: &[&str] = &["pass", "options"];
+const SEQUENCE_KEYS: &[&str] = &["sequence", "name", "opt_level"];
+const FIXPOINT_KEYS: &[&str] = &["fixpoint", "max_rounds"];
+const SCOPE_KEYS: &[&str] = &["scope", "opt_level", "required", "disabled", "config"];
+const INCLUDE_KEYS: &[&str] = &["include"];
+const LEVELS_KEYS: &[&str] = &["passes"];
+const WHEN_KEYS: &[&str] = &["when_operator", "steps"];
+const STEP_KINDS: &[(&str, &[&str])] = &[
+    ("pass", PASS_KEYS),
+    ("sequence", SEQUENCE_KEYS),
+    ("fixpoint", FIXPOINT_KEYS),
+    ("scope", SCOPE_KEYS),
+    ("include", INCLUDE_KEYS),
+    ("passes", LEVELS_KEYS),
+    ("when_operator", WHEN_KEYS),
+];
+const INSTRUMENT_KEYS: &[&str] = &["instrument", "options"];
+const DEMAND_KEYS: &[&str] = &["version", "passes"];
+
+/// An array of steps that is still to be read, and the node whose steps they are; `None` is the file itself.
+type Todo<'t, 'a> = (&'a Node<'t>, Option<usize>);
+
+impl Parser<'_> {
+    /// Reads a file's text.
+    pub fn file(&mut self, source: SourceId) -> ParsedFile {
+        let text = self.sources.get(source).text.clone();
+        let mut file = FileParser {
+            faults: &mut self.faults,
+            nodes: &mut self.nodes,
+            source,
+            out: ParsedFile {
+                name: None,
+                run: RunSpec::default(),
+                scope: ScopeSpec::default(),
+                steps: Vec::new(),
+                includes: Vec::new(),
+                run_keys: Vec::new(),
+            },
+        };
+        file.read(&text);
+        file.out
+    }
+}
+
+/// Reads `KEY=VALUE` of the command line: the value is TOML, or else a string that needs no quotes.
+pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Fault> {
+    let place = sources.add_whole(origin, text);
+    let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
+        let fault = Fault::new(Code::Syntax, place, format!("`{text}` sets nothing"));
+        return Err(fault.label("expected `KEY=VALUE`").help("write the option, `=` and its value"));
+    };
+    let start = key.len() + 1;
+    let at = |span: std::ops::Range<usize>| Place::new(place.source, span);
+    let value_place = at(start..text.len());
+    let literal = match DeValue::parse(value) {
+        Ok(parsed) => {
+            let mut faults = Vec::new();
+            let mut nodes = Vec::new();
+            let mut file = FileParser::new(place.source, &mut faults, &mut nodes);
+            file.literal(&parsed).value
+        }
+        Err(_) => Literal::Str(value.trim().to_owned()),
+    };
+    Ok(Entry {
+        key: Written::at(at(0..key.len()), key.trim().to_owned()),
+        value: flatten_places(Written::at(value_place, literal), value_place),
+    })
+}
+
+/// Gives a value and everything in it one place. As deep as the parser went.
+fn flatten_places(mut value: Written<Literal>, place: Place) -> Written<Literal> {
+    value.place = Some(place);
+    value.value = match value.value {
+        Literal::List(items) => Literal::List(items.into_iter().map(|item| flatten_places(item, place)).collect()),
+        Literal::Table(entries) => Literal::Table(
+            entries
+                .into_iter()
+                .map(|entry| Entry {
+                    key: Written::at(place, entry.key.value),
+                    value: flatten_places(entry.value, place),
+                })
+                .collect(),
+        ),
+        other => other,
+    };
+    value
+}
+
+struct FileParser<'p> {
+    faults: &'p mut Vec<Fault>,
+    nodes: &'p mut Vec<Written<StepSpec>>,
+    source: SourceId,
+    out: ParsedFile,
+}
+
+impl<'p> FileParser<'p> {
+    fn new(source: SourceId, faults: &'p mut Vec<Fault>, nodes: &'p mut Vec<Written<StepSpec>>) -> Self {
+        let out = ParsedFile {
+            name: None,
+            run: RunSpec::default(),
+            scope: ScopeSpec::default(),
+            steps: Vec::new(),
+            includes: Vec::new(),
+            run_keys: Vec::new(),
+        };
+        Self { faults, nodes, source, out }
+    }
+
+    fn read(&mut self, text: &str) {
+        if text.len() > MAX_BYTES {
+            let fault = Fault::new(Code::Limit, Place::new(self.source, 0..0), "this file is too large for a pipeline");
+            self.faults.push(fault.help(format!("a pipeline has at most {MAX_BYTES} bytes")));
+            return;
+        }
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for error in &errors {
+            let place = Place::new(self.source, error.span().unwrap_or(0..0));
+            self.faults.push(syntax(place, error.message()));
+        }
+        // What a damaged file seems to say is not worth more faults.
+        if errors.is_empty() {
+            self.pipeline(table.get_ref());
+        }
+    }
+
+    fn place<T>(&self, node: &Spanned<T>) -> Place {
+        Place::new(self.source, node.span())
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.faults.push(fault);
+    }
+
+    fn pipeline(&mut self, table: &DeTable<'_>) {
+        let pairs = self.pairs(table, "a pipeline", PIPELINE_KEYS);
+        let mut todo: Vec<Todo<'_, '_>> = Vec::new();
+        for (key, value) in pairs {
+            if let Some(name) = WHOLE_RUN_KEYS.iter().find(|name| *name == key.get_ref()) {
+                let place = self.place(key);
+                self.out.run_keys.push((name, place));
+            }
+            match &**key.get_ref() {
+                "name" => self.out.name = self.string(value, "name").map(|name| name.value),
+                "opt_level" => self.out.scope.opt_level = self.level(value, "opt_level"),
+                "required" => self.out.scope.required = self.names(value, "required"),
+                "disabled" => self.out.scope.disabled = self.names(value, "disabled"),
+                "config" => self.out.scope.config = self.config(value),
+                "dependencies" => {
+                    let choices = [("transitive", Dependencies::Transitive), ("direct", Dependencies::Direct)];
+                    self.out.run.dependencies = self.choice(value, "dependencies", &choices);
+                }
+                "on_failure" => {
+                    let choices =
+                        [("fail", OnFailure::Fail), ("skip", OnFailure::Skip), ("quarantine", OnFailure::Quarantine)];
+                    self.out.run.on_failure = self.choice(value, "on_failure", &choices);
+                }
+                "verify" => {
+                    let choices = [("each", Verify::Each), ("off", Verify::Off)];
+                    self.out.run.verify = self.choice(value, "verify", &choices);
+                }
+                "instruments" => self.instruments(value),
+                "plugins" => self.plugins(value),
+                "steps" => todo.push((value, None)),
+                _ => {}
+            }
+        }
+        self.steps(todo);
+    }
+
+    /// Reads arrays of steps; the ones within are put off, so that nesting takes no recursion.
+    fn steps<'t, 'a>(&mut self, mut todo: Vec<Todo<'t, 'a>>) {
+        while let Some((list, owner)) = todo.pop() {
+            let Some(items) = self.array(list, "steps") else { continue };
+            let mut steps = Vec::with_capacity(items.len());
+            for item in items {
+                steps.extend(self.step(item, &mut todo));
+            }
+            match owner.map(|owner| &mut self.nodes[owner].value) {
+                None => self.out.steps = steps,
+                Some(
+                    StepSpec::Sequence { steps: slot, .. }
+                    | StepSpec::Fixpoint { steps: slot, .. }
+                    | StepSpec::Scope { steps: slot, .. }
+                    | StepSpec::When { steps: slot, .. },
+                ) => *slot = steps,
+                Some(StepSpec::Pass { .. } | StepSpec::Levels(_)) => {}
+            }
+        }
+    }
+
+    fn step<'t, 'a>(&mut self, item: &'a Node<'t>, todo: &mut Vec<Todo<'t, 'a>>) -> Option<usize> {
+        let place = self.place(item);
+        let table = match item.get_ref() {
+            DeValue::String(name) => {
+                let name = Written::at(place, name.to_string());
+                return Some(self.add(place, StepSpec::Pass { name, options: Vec::new() }));
+            }
+            DeValue::Table(table) => table,
+            other => {
+                self.wrong_type(place, "a step", "the name of a pass or a table", type_name(other));
+                return None;
+            }
+        };
+        let kinds: Vec<&(&str, &[&str])> = STEP_KINDS.iter().filter(|(kind, _)| table.contains_key(*kind)).collect();
+        let (kind, accepted) = match kinds.as_slice() {
+            [(kind, accepted)] => (*kind, *accepted),
+            [] => {
+                self.no_step(place, table);
+                return None;
+            }
+            [(first, _), (second, _), ..] => {
+                let fault = Fault::new(Code::Duplicate, place, format!("a step is `{first}` or `{second}`, not both"));
+                self.fault(fault.help("write two steps"));
+                return None;
+            }
+        };
+        let pairs = self.pairs(table, &format!("a step with `{kind}`"), accepted);
+        let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
+        let main = get(kind).expect("the key by which the kind was found");
+        let step = match kind {
+            "pass" => StepSpec::Pass {
+                name: self.string(main, "pass")?,
+                options: get("options").map_or_else(Vec::new, |value| self.entries(value, "options")),
+            },
+            "sequence" => StepSpec::Sequence {
+                name: get("name").and_then(|value| self.string(value, "name")),
+                opt_level: get("opt_level").and_then(|value| self.level(value, "opt_level")).unwrap_or(0),
+                steps: Vec::new(),
+            },
+            "fixpoint" => StepSpec::Fixpoint {
+                steps: Vec::new(),
+                max_rounds: get("max_rounds").map_or(DEFAULT_MAX_ROUNDS, |value| self.rounds(value)),
+            },
+            "scope" => StepSpec::Scope {
+                scope: ScopeSpec {
+                    opt_level: get("opt_level").and_then(|value| self.level(value, "opt_level")),
+                    required: get("required").map_or_else(Vec::new, |value| self.names(value, "required")),
+                    disabled: get("disabled").map_or_else(Vec::new, |value| self.names(value, "disabled")),
+                    config: get("config").map_or_else(Vec::new, |value| self.config(value)),
+                },
+                steps: Vec::new(),
+            },
+            "include" => {
+                let path = self.string(main, "include")?;
+                let node = self.add(place, StepSpec::Scope { scope: ScopeSpec::default(), steps: Vec::new() });
+                self.out.includes.push(Include { path, node });
+                return Some(node);
+            }
+            "passes" => {
+                let text = self.string(main, "passes")?;
+                let Some(set) = LevelSet::parse(&text.value) else {
+                    let fault = Fault::new(Code::Value, text.place, format!("`{}` is no set of levels", text.value));
+                    self.fault(fault.help("write `level<=N`, `level<N`, `level==N`, `level>=N` or `level>N`"));
+                    return None;
+                };
+                StepSpec::Levels(set)
+            }
+            "when_operator" => {
+                let Some(steps) = get("steps") else {
+                    let fault = Fault::new(Code::Missing, place, "a step with `when_operator` has no `steps`");
+                    self.fault(fault.help("say which steps run when the operator is there: `steps = [...]`"));
+                    return None;
+                };
+                let operators = match main.get_ref() {
+                    DeValue::String(name) => vec![Written::at(self.place(main), name.to_string())],
+                    _ => self.names(main, "when_operator"),
+                };
+                let node = self.add(place, StepSpec::When { operators, steps: Vec::new() });
+                todo.push((steps, Some(node)));
+                return Some(node);
+            }
+            _ => return None,
+        };
+        let has_steps = !matches!(step, StepSpec::Pass { .. } | StepSpec::Levels(_));
+        let node = self.add(place, step);
+        if has_steps {
+            todo.push((main, Some(node)));
+        }
+        Some(node)
+    }
+
+    fn no_step(&mut self, place: Place, table: &DeTable<'_>) {
+        let kinds: Vec<&str> = STEP_KINDS.iter().map(|(kind, _)| *kind).collect();
+        let near =
+            table.keys().flat_map(|key| nearest(key.get_ref(), kinds.iter().copied())).take(1).collect::<Vec<_>>();
+        let fault = Fault::new(Code::Missing, place, "this table does not say what the step is");
+        self.fault(fault.note(format!("a step has one of the keys {}", or_list(&kinds))).nearest(&near));
+    }
+
+    fn add(&mut self, place: Place, step: StepSpec) -> usize {
+        self.nodes.push(Written::at(place, step));
+        self.nodes.len() - 1
+    }
+
+    /// The pairs of a table in the order of the file, without the unknown keys, which are faults.
+    fn pairs<'t, 'a>(&mut self, table: &'a DeTable<'t>, what: &str, accepted: &[&str]) -> Pairs<'t, 'a> {
+        let mut pairs: Pairs<'t, 'a> = table.iter().collect();
+        pairs.sort_by_key(|(key, _)| key.span().start);
+        pairs.retain(|(key, _)| {
+            let is_known = accepted.contains(&&**key.get_ref());
+            if !is_known {
+                let fault = Fault::new(Code::UnknownKey, self.place(key), format!("unknown key `{}`", key.get_ref()))
+                    .label(format!("not a key of {what}"))
+                    .note(format!("accepted keys: {}", or_list(accepted)))
+                    .nearest(&nearest(key.get_ref(), accepted.iter().copied()));
+                self.faults.push(fault);
+            }
+            is_known
+        });
+        pairs
+    }
+
+    fn wrong_type(&mut self, place: Place, what: &str, expected: &str, found: &str) {
+        let fault = Fault::new(Code::WrongType, place, format!("{what} must be {expected}, not {found}"));
+        self.fault(fault.label(format!("this is {found}")));
+    }
+
+    fn array<'t, 'a>(&mut self, node: &'a Node<'t>, key: &str) -> Option<&'a [Node<'t>]> {
+        match node.get_ref() {
+            DeValue::Array(items) => Some(items),
+            other => {
+                self.wrong_type(self.place(node), &format!("`{key}`"), "an array", type_name(other));
+                None
+            }
+        }
+    }
+
+    fn string(&mut self, node: &Node<'_>, key: &str) -> Option<Written<String>> {
+        let place = self.place(node);
+        match node.get_ref() {
+            DeValue::String(text) if !text.is_empty() => Some(Written::at(place, text.to_string())),
+            DeValue::String(_) => {
+                self.fault(Fault::new(Code::Value, place, format!("`{key}` must not be empty")));
+                None
+            }
+            other => {
+                self.wrong_type(place, &format!("`{key}`"), "a string", type_name(other));
+                None
+            }
+        }
+    }
+
+    fn names(&mut self, node: &Node<'_>, key: &str) -> Vec<Written<String>> {
+        let Some(items) = self.array(node, key) else { return Vec::new() };
+        items.iter().filter_map(|item| self.string(item, key)).collect()
+    }
+
+    fn integer(&mut self, node: &Node<'_>, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
+        let place = self.place(node);
+        match self.literal(node).value {
+            Literal::Int(value) if range.contains(&value) => Some(value),
+            Literal::Int(_) | Literal::BigInt(_) => {
+                let message = format!("`{key}` must be from {} to {}", range.start(), range.end());
+                self.fault(Fault::new(Code::Value, place, message));
+                None
+            }
+            other => {
+                self.wrong_type(place, &format!("`{key}`"), "an integer", other.type_name());
+                None
+            }
+        }
+    }
+
+    fn level(&mut self, node: &Node<'_>, key: &str) -> Option<u8> {
+        self.integer(node, key, 0..=255).and_then(|level| u8::try_from(level).ok())
+    }
+
+    fn rounds(&mut self, node: &Node<'_>) -> u32 {
+        let rounds = self.integer(node, "max_rounds", 1..=1_000_000);
+        rounds.and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(DEFAULT_MAX_ROUNDS)
+    }
+
+    fn choice<T: Copy>(&mut self, node: &Node<'_>, key: &str, choices: &[(&str, T)]) -> Option<T> {
+        let text = self.string(node, key)?;
+        if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text.value) {
+            return Some(*value);
+        }
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let fault = Fault::new(Code::Value, text.place, format!("`{key}` cannot be `{}`", text.value));
+        self.fault(
+            fault
+                .note(format!("accepted values: {}", or_list(&names)))
+                .nearest(&nearest(&text.value, names.iter().copied())),
+        );
+        None
+    }
+
+    /// Options as a table. Dotted keys make nested tables: `config.relay.FuseOps.max_depth = 4` is the option
+    /// `relay.FuseOps.max_depth`; which part of a path is a name is known to the registry alone.
+    fn config(&mut self, node: &Node<'_>) -> Vec<Entry> {
+        self.entries(node, "config")
+    }
+
+    fn entries(&mut self, node: &Node<'_>, key: &str) -> Vec<Entry> {
+        match self.literal(node).value {
+            Literal::Table(entries) => entries,
+            other => {
+                self.wrong_type(self.place(node), &format!("`{key}`"), "a table", other.type_name());
+                Vec::new()
+            }
+        }
+    }
+
+    /// As deep as the TOML parser went.
+    fn literal(&mut self, node: &Node<'_>) -> Written<Literal> {
+        let value = match node.get_ref() {
+            DeValue::Boolean(value) => Literal::Bool(*value),
+            DeValue::Integer(value) => {
+                let digits: String = value.as_str().chars().filter(|&c| c != '_').collect();
+                match i64::from_str_radix(&digits, value.radix()) {
+                    Ok(value) => Literal::Int(value),
+                    Err(_) => Literal::BigInt(value.as_str().to_owned()),
+                }
+            }
+            DeValue::Float(value) => {
+                let digits: String = value.as_str().chars().filter(|&c| c != '_').collect();
+                Literal::Float(digits.parse().unwrap_or(f64::NAN))
+            }
+            DeValue::String(value) => Literal::Str(value.to_string()),
+            DeValue::Datetime(_) => Literal::Datetime,
+            DeValue::Array(items) => Literal::List(items.iter().map(|item| self.literal(item)).collect()),
+            DeValue::Table(table) => {
+                let mut pairs: Pairs<'_, '_> = table.iter().collect();
+                pairs.sort_by_key(|(key, _)| key.span().start);
+                let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)| Entry {
+                    key: Written::at(self.place(key), key.get_ref().to_string()),
+                    value: self.literal(value),
+                };
+                Literal::Table(pairs.into_iter().map(entry).collect())
+            }
+        };
+        Written::at(self.place(node), value)
+    }
+
+    fn instruments(&mut self, node: &Node<'_>) {
+        let Some(items) = self.array(node, "instruments") else { return };
+        for item in items {
+            let place = self.place(item);
+            let used = match item.get_ref() {
+                DeValue::String(name) => {
+                    InstrumentUse { name: Written::at(place, name.to_string()), options: Vec::new() }
+                }
+                DeValue::Table(table) => {
+                    let pairs = self.pairs(table, "an instrument", INSTRUMENT_KEYS);
+                    let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
+                    let Some(name) = get("instrument") else {
+                        let fault = Fault::new(Code::Missing, place, "this table does not name an instrument");
+                        self.fault(fault.help("write `{ instrument = \"name\", options = { … } }`"));
+                        continue;
+                    };
+                    let Some(name) = self.string(name, "instrument") else { continue };
+                    let options = get("options").map_or_else(Vec::new, |value| self.entries(value, "options"));
+                    InstrumentUse { name, options }
+                }
+                other => {
+                    self.wrong_type(place, "an instrument", "a name or a table", type_name(other));
+                    continue;
+                }
+            };
+            self.out.run.instruments.push(used);
+        }
+    }
+
+    fn plugins(&mut self, node: &Node<'_>) {
+        let DeValue::Table(table) = node.get_ref() else {
+            return self.wrong_type(self.place(node), "`plugins`", "a table", type_name(node.get_ref()));
+        };
+        let mut pairs: Pairs<'_, '_> = table.iter().collect();
+        pairs.sort_by_key(|(key, _)| key.span().start);
+        for (key, value) in pairs {
+            let name = Written::at(self.place(key), key.get_ref().to_string());
+            let place = self.place(value);
+            let (version, passes) = match value.get_ref() {
+                DeValue::String(_) => (Some(value), Vec::new()),
+                DeValue::Table(table) => {
+                    let pairs = self.pairs(table, "a plugin's demands", DEMAND_KEYS);
+                    let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
+                    (get("version"), get("passes").map_or_else(Vec::new, |value| self.names(value, "passes")))
+                }
+                other => {
+                    self.wrong_type(
+                        place,
+                        &format!("plugin `{}`", name.value),
+                        "a version or a table",
+                        type_name(other),
+                    );
+                    continue;
+                }
+            };
+            let version = match version {
+                None => Written::at(place, VersionReq::STAR),
+                Some(version) => match self.version(version) {
+                    Some(version) => version,
+                    None => continue,
+                },
+            };
+            self.out.run.plugins.push(PluginDemand { name, version, passes });
+        }
+    }
+
+    fn version(&mut self, node: &Node<'_>) -> Option<Written<VersionReq>> {
+        let text = self.string(node, "version")?;
+        match VersionReq::parse(&text.value) {
+            Ok(version) => Some(Written { value: version, place: text.place }),
+            Err(error) => {
+                let fault =
+                    Fault::new(Code::Value, text.place, format!("`{}` demands no version: {error}", text.value));
+                self.fault(fault.help("write it as `1.2`, `^1.2`, `>=1.2, <3` or `*`"));
+                None
+            }
+        }
+    }
+}
+
+/// Where an include leads, seen from the file that has it.
+pub(super) fn include_path(from: &str, path: &str) -> PathBuf {
+    if path.starts_with(super::built_in::PREFIX) {
+        return PathBuf::from(path);
+    }
+    let folder = std::path::Path::new(from).parent().unwrap_or(std::path::Path::new(""));
+    folder.join(path)
+}
+
+fn syntax(place: Place, message: &str) -> Fault {
+    let mut lines = message.lines();
+    let first = lines.next().unwrap_or("not TOML").trim_end_matches('.');
+    let fault = Fault::new(Code::Syntax, place, format!("not TOML: {first}"));
+    lines.fold(fault, |fault, line| fault.note(line))
+}
+
+fn type_name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}

@@ -1,0 +1,185 @@
+//! A resolved pipeline as TOML that runs the same.
+
+use super::{resolved::*, spec::*};
+use relais_plugin_api::options::Value;
+use std::fmt::Write as _;
+
+impl Pipeline {
+    /// The pipeline as TOML that resolves to the same pipeline, with full names and every option.
+    pub fn print(&self) -> String {
+        let mut out = String::new();
+        line(&mut out, "name", &quote(&self.name));
+        line(&mut out, "opt_level", &self.scope.opt_level.to_string());
+        names(&mut out, "required", &self.scope.required);
+        names(&mut out, "disabled", &self.scope.disabled);
+        line(
+            &mut out,
+            "dependencies",
+            match self.run.dependencies {
+                Dependencies::Transitive => "\"transitive\"",
+                Dependencies::Direct => "\"direct\"",
+            },
+        );
+        line(
+            &mut out,
+            "on_failure",
+            match self.run.on_failure {
+                OnFailure::Fail => "\"fail\"",
+                OnFailure::Skip => "\"skip\"",
+                OnFailure::Quarantine => "\"quarantine\"",
+            },
+        );
+        match self.run.verify {
+            Some(Verify::Each) => line(&mut out, "verify", "\"each\""),
+            Some(Verify::Off) => line(&mut out, "verify", "\"off\""),
+            None => {}
+        }
+        if !self.run.instruments.is_empty() {
+            let used = self.run.instruments.iter().map(|(name, options)| {
+                format!("    {{ instrument = {}, options = {} }},\n", quote(name), toml(options))
+            });
+            line(&mut out, "instruments", &format!("[\n{}]", used.collect::<String>()));
+        }
+        out.push('\n');
+        self.steps(&mut out);
+        if !self.scope.config.is_empty() {
+            out.push_str("\n[config]\n");
+            for (key, value) in &self.scope.config {
+                line(&mut out, &quote(key), &toml(value));
+            }
+        }
+        if !self.run.plugins.is_empty() {
+            out.push_str("\n[plugins]\n");
+            for demand in &self.run.plugins {
+                let passes: Vec<Value> = demand.passes.iter().cloned().map(Value::Str).collect();
+                let version = quote(&demand.version.to_string());
+                line(
+                    &mut out,
+                    &quote(&demand.name),
+                    &match passes.is_empty() {
+                        true => version,
+                        false => format!("{{ version = {version}, passes = {} }}", toml(&Value::List(passes))),
+                    },
+                );
+            }
+        }
+        out
+    }
+
+    /// With a stack of its own: steps may be nested more deeply than the program's.
+    fn steps(&self, out: &mut String) {
+        enum Work<'a> {
+            Step(usize),
+            Text(&'a str),
+            Owned(String),
+            Deeper,
+            Shallower,
+        }
+        out.push_str("steps = [\n");
+        let mut depth = 1usize;
+        let mut work = vec![Work::Text("]\n"), Work::Shallower];
+        work.extend(self.steps.iter().rev().map(|&step| Work::Step(step)));
+        while let Some(item) = work.pop() {
+            let (text, tail, steps) = match item {
+                Work::Deeper => {
+                    depth += 1;
+                    continue;
+                }
+                Work::Shallower => {
+                    depth -= 1;
+                    continue;
+                }
+                Work::Text(text) => {
+                    indent(out, depth);
+                    out.push_str(text);
+                    continue;
+                }
+                Work::Owned(text) => {
+                    indent(out, depth);
+                    out.push_str(&text);
+                    continue;
+                }
+                Work::Step(node) => match &self.nodes[node] {
+                    Step::Pass(pass) => {
+                        let PassInstance { facts, options, .. } = &self.passes[*pass];
+                        let has_options = matches!(options, Value::Struct(entries) if !entries.is_empty());
+                        work.push(Work::Owned(match has_options {
+                            false => format!("{},\n", quote(&facts.name)),
+                            true => format!("{{ pass = {}, options = {} }},\n", quote(&facts.name), toml(options)),
+                        }));
+                        continue;
+                    }
+                    Step::Sequence { name, opt_level, steps } => {
+                        let tail = format!("], name = {}, opt_level = {opt_level} }},\n", quote(name));
+                        ("{ sequence = [\n", tail, steps)
+                    }
+                    Step::Fixpoint { steps, max_rounds } => {
+                        ("{ fixpoint = [\n", format!("], max_rounds = {max_rounds} }},\n"), steps)
+                    }
+                    Step::Scope { scope, steps } => ("{ scope = [\n", scope_tail(scope), steps),
+                    Step::When { operators, steps } => {
+                        let names = operators.iter().map(|name| Value::Str(name.to_string())).collect();
+                        let tail = format!("], when_operator = {} }},\n", toml(&Value::List(names)));
+                        ("{ steps = [\n", tail, steps)
+                    }
+                },
+            };
+            work.push(Work::Owned(tail));
+            work.push(Work::Shallower);
+            work.extend(steps.iter().rev().map(|&step| Work::Step(step)));
+            work.push(Work::Deeper);
+            indent(out, depth);
+            out.push_str(text);
+        }
+    }
+}
+
+fn scope_tail(scope: &Scope) -> String {
+    let list = |names: &std::collections::BTreeSet<String>| {
+        toml(&Value::List(names.iter().cloned().map(Value::Str).collect()))
+    };
+    let config = Value::Struct(scope.config.clone().into_iter().collect());
+    format!(
+        "], opt_level = {}, required = {}, disabled = {}, config = {} }},\n",
+        scope.opt_level,
+        list(&scope.required),
+        list(&scope.disabled),
+        toml(&config)
+    )
+}
+
+fn line(out: &mut String, key: &str, value: &str) {
+    writeln!(out, "{key} = {value}").expect("a string takes everything");
+}
+
+fn names(out: &mut String, key: &str, names: &std::collections::BTreeSet<String>) {
+    if !names.is_empty() {
+        line(out, key, &toml(&Value::List(names.iter().cloned().map(Value::Str).collect())));
+    }
+}
+
+fn indent(out: &mut String, depth: usize) {
+    // Deeper than this, columns help nobody, and a pipeline's text would grow with the square of its depth.
+    out.extend(std::iter::repeat_n("    ", depth.min(8)));
+}
+
+/// A string as TOML writes it.
+pub fn quote(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// A value as TOML writes it. As deep as schemas go.
+pub fn toml(value: &Value) -> String {
+    match value {
+        Value::Float(value) if value.is_infinite() => if *value > 0.0 { "inf" } else { "-inf" }.into(),
+        Value::Str(text) => quote(text),
+        Value::List(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        Value::Struct(entries) if entries.is_empty() => "{}".into(),
+        Value::Struct(entries) => {
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{} = {}", quote(key), toml(value))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,169 @@
+//! The registry as what pipelines are resolved against.
+
+use super::catalogue::*;
+use crate::{
+    ir::{Function, IRModule, OpId},
+    pass::{self, PassHandle, Sink},
+    plugin::PassRecord,
+    registry::{Conflict, Provider, Registry, ResolveError},
+};
+use relais_plugin_api::{
+    boundary::abi::InferEntry,
+    diagnostics::{Diagnostic, PassError},
+    infer::TypeRelations,
+    op::{InferRequest, OpError},
+    options::Value,
+};
+use std::sync::Arc;
+
+fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
+    let plugin = &provider.records().plugin;
+    Arc::new(PassFacts {
+        name: record.name.clone(),
+        aliases: record.aliases.clone(),
+        plugin: plugin.name.clone(),
+        plugin_version: plugin.version.clone(),
+        level: record.level,
+        opt_level: record.opt_level,
+        required: record.required.clone(),
+        options: record.options.clone(),
+        doc: record.doc.clone(),
+    })
+}
+
+impl Catalogue for Registry {
+    fn passes(&self) -> Vec<Arc<PassFacts>> {
+        Registry::passes(self).map(|(record, provider)| facts(record, provider)).collect()
+    }
+
+    fn pass(&self, name: &str, _choices: &Choices) -> Result<Arc<PassFacts>, NoPass> {
+        let record = Registry::pass(self, name).map_err(|error| match error {
+            ResolveError::Unknown { nearest, .. } => NoPass::Unknown(nearest.into_iter().collect()),
+            ResolveError::Refused { file, refusal, .. } => NoPass::Refused { plugin: file, reason: refusal },
+            ResolveError::Conflict(Conflict { plugins, .. }) => NoPass::Conflict(plugins),
+            ResolveError::Ambiguous { candidates, .. } => NoPass::Ambiguous(candidates),
+        })?;
+        let provider =
+            self.plugins().find(|provider| provider.records().passes.iter().any(|other| std::ptr::eq(other, record)));
+        provider.map(|provider| facts(record, provider)).ok_or_else(|| NoPass::Unknown(Vec::new()))
+    }
+
+    fn config_options(&self) -> Vec<ConfigFacts> {
+        let mut out: Vec<ConfigFacts> = Vec::new();
+        for (schema, provider) in Registry::config_options(self) {
+            let plugin = provider.records().plugin.name.clone();
+            match out.last_mut().filter(|last| last.schema.name == schema.name) {
+                Some(last) => last.plugins.push(plugin),
+                None => out.push(ConfigFacts { schema: schema.clone(), plugins: vec![plugin] }),
+            }
+        }
+        out
+    }
+
+    fn plugins(&self) -> Vec<PluginFacts> {
+        let used = Registry::plugins(self).map(|provider| {
+            let plugin = &provider.records().plugin;
+            PluginFacts {
+                name: plugin.name.clone(),
+                version: plugin.version.clone(),
+                file: provider.path().map_or_else(|| "linked".into(), |path| path.display().to_string()),
+                refusal: None,
+            }
+        });
+        let refused = self.refused().iter().filter_map(|refused| {
+            let plugin = &refused.records.as_ref()?.plugin;
+            Some(PluginFacts {
+                name: plugin.name.clone(),
+                version: plugin.version.clone(),
+                file: refused.path.display().to_string(),
+                refusal: Some(refused.refusal.to_string()),
+            })
+        });
+        let mut all: Vec<PluginFacts> = used.chain(refused).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
+        match Registry::create(self, &pass.name, options) {
+            Ok(handle) => Ok(Arc::new(Made { handle, registry: self.clone() })),
+            Err(error) => Err(PassError::new(error)),
+        }
+    }
+
+    fn relations(&self) -> Box<dyn TypeRelations + '_> {
+        Box::new(Relations { registry: self, ops: Vec::new() })
+    }
+}
+
+struct Made {
+    handle: PassHandle,
+    registry: Registry,
+}
+
+impl RunnablePass for Made {
+    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
+        let sink = Forward(cx);
+        let mut inner = pass::RunCx::new(&self.registry).with_sink(&sink);
+        inner.config = cx.config;
+        inner.cancel = cx.cancel;
+        inner.remarks = cx.remarks;
+        self.handle.run(module, &inner).map(|outcome| outcome.module).map_err(|failure| failure.error)
+    }
+
+    fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
+        let steps = self.handle.steps().iter();
+        Ok(steps.map(|step| (step.record().name.clone(), step.options().clone())).collect())
+    }
+}
+
+struct Forward<'a>(&'a RunCx<'a>);
+
+impl Sink for Forward<'_> {
+    fn diagnostic(&self, _: &PassRecord, diagnostic: &Diagnostic) {
+        (self.0.diagnostics)(diagnostic.clone());
+    }
+
+    fn progress(&self, _: &PassRecord, done: u64, total: u64) {
+        (self.0.progress)(done, total);
+    }
+}
+
+/// The type relations of the operators that a function uses, by their ids in it.
+struct Relations<'a> {
+    registry: &'a Registry,
+    ops: Vec<(i64, Relation)>,
+}
+
+/// Asked for when it is first needed: that may open a library.
+#[derive(Clone, Copy)]
+enum Relation {
+    None,
+    Unopened(u32),
+    Open(InferEntry),
+}
+
+impl TypeRelations for Relations<'_> {
+    fn version(&mut self, function: &Function, op: OpId) -> i64 {
+        for index in self.ops.len()..function.n_ops() {
+            let op = OpId::from_index(index);
+            let (rec, version) = (function.op(op), function.op_version(op));
+            let wanted = u32::try_from(version).unwrap_or(0);
+            let known = self.registry.operator(function.str(rec.domain), function.str(rec.name), wanted);
+            self.ops.push((version, known.map_or(Relation::None, |(id, _)| Relation::Unopened(id))));
+        }
+        self.ops[op.index()].0
+    }
+
+    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        let (_, relation) = self.ops.get_mut(op.index())?;
+        if let Relation::Unopened(id) = *relation {
+            // Without its relation an operator's types are not known, which is no fault of the model.
+            *relation = self.registry.infer_entry(id).map_or(Relation::None, Relation::Open);
+        }
+        match relation {
+            Relation::Open(entry) => Some((entry.call)(entry.key, request).into_result()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What passes require (rule R5): found by name, followed, and every fault told with the chain that led to it.
+
+use super::{
+    catalogue::NoPass,
+    fault::{Code, Fault, and_list},
+    resolve::Resolver,
+    resolved::Step,
+    schema::mandatory,
+    spec::Dependencies,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Finds the passes that a pass requires. What cannot be found is reported by [`check`], which knows the chains.
+pub(super) fn of(resolver: &mut Resolver<'_>, pass: usize) {
+    let facts = resolver.passes[pass].facts.clone();
+    let place = resolver.places[pass];
+    let mut required = Vec::with_capacity(facts.required.len());
+    for name in &facts.required {
+        let Ok(facts) = resolver.find(name) else { continue };
+        let n_faults = resolver.faults.len();
+        let instance = resolver.instance(facts, &[], place);
+        // A mandatory option is reported as a requirement's, once, by `check`.
+        resolver.faults.truncate(n_faults);
+        required.push(instance);
+    }
+    resolver.passes[pass].required = required;
+}
+
+/// Follows the requirements of every pass that is on, context by context.
+pub(super) fn check(resolver: &mut Resolver<'_>, enabled: &[BTreeSet<usize>], mode: Dependencies) {
+    let mut check = Check { mode, reported: BTreeSet::new() };
+    for (scope, passes) in enabled.iter().enumerate() {
+        let mut done = BTreeMap::new();
+        for &pass in passes {
+            check.follow(resolver, scope, pass, &mut done);
+        }
+    }
+}
+
+struct Check {
+    mode: Dependencies,
+    /// Dependent, requirement and code of what was reported: no fault is told twice.
+    reported: BTreeSet<(usize, String, Code)>,
+}
+
+/// A pass on the way, and how far its successors were followed.
+struct Frame {
+    pass: usize,
+    successors: Vec<usize>,
+    next: usize,
+}
+
+/// Whether a pass's own requirements are followed: in direct mode those of steps are, those of requirements are not.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Role {
+    Step,
+    Requirement,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    OnTheWay,
+    Done,
+}
+
+impl Check {
+    fn follow(
+        &mut self,
+        resolver: &mut Resolver<'_>,
+        scope: usize,
+        start: usize,
+        done: &mut BTreeMap<(usize, Role), State>,
+    ) {
+        if done.contains_key(&(start, Role::Step)) {
+            return;
+        }
+        let mut way: Vec<(Frame, Role)> = Vec::new();
+        let mut enter = Some((start, Role::Step));
+        loop {
+            if let Some((pass, role)) = enter.take() {
+                done.insert((pass, role), State::OnTheWay);
+                let chain: Vec<usize> = way.iter().map(|(frame, _)| frame.pass).chain([pass]).collect();
+                let successors = self.successors(resolver, scope, pass, role, &chain);
+                way.push((Frame { pass, successors, next: 0 }, role));
+            }
+            let Some((frame, role)) = way.last_mut() else { return };
+            let Some(&next) = frame.successors.get(frame.next) else {
+                done.insert((frame.pass, *role), State::Done);
+                way.pop();
+                continue;
+            };
+            frame.next += 1;
+            let is_member = !resolver.passes[frame.pass].required.contains(&next);
+            let role = if is_member { Role::Step } else { self.role_of_requirements() };
+            match done.get(&(next, role)) {
+                None => enter = Some((next, role)),
+                Some(State::Done) => {}
+                Some(State::OnTheWay) => {
+                    let from = way.iter().position(|(frame, _)| frame.pass == next).unwrap_or(0);
+                    let cycle: Vec<usize> = way[from..].iter().map(|(frame, _)| frame.pass).chain([next]).collect();
+                    self.cycle(resolver, &cycle);
+                }
+            }
+        }
+    }
+
+    fn role_of_requirements(&self) -> Role {
+        match self.mode {
+            Dependencies::Transitive => Role::Step,
+            Dependencies::Direct => Role::Requirement,
+        }
+    }
+
+    /// What runs when this pass runs: its requirements, and the members of a sequential one that are on.
+    fn successors(
+        &mut self,
+        resolver: &mut Resolver<'_>,
+        scope: usize,
+        pass: usize,
+        role: Role,
+        chain: &[usize],
+    ) -> Vec<usize> {
+        let mut successors = Vec::new();
+        if role == Role::Step {
+            self.missing(resolver, pass, chain);
+            for required in resolver.passes[pass].required.clone() {
+                if self.is_usable(resolver, scope, pass, required, chain) {
+                    successors.push(required);
+                }
+            }
+        }
+        for &node in resolver.passes[pass].members.iter().flatten() {
+            let Step::Pass(member) = resolver.nodes[node] else { continue };
+            let facts = &resolver.passes[member].facts;
+            if resolver.scopes[scope].enables(&facts.name, facts.opt_level) {
+                successors.push(member);
+            }
+        }
+        successors
+    }
+
+    fn missing(&mut self, resolver: &mut Resolver<'_>, pass: usize, chain: &[usize]) {
+        let names = resolver.passes[pass].facts.required.clone();
+        for name in names {
+            let Err(Some(why)) = resolver.find(&name) else { continue };
+            let code = match why {
+                NoPass::Unknown(_) => Code::RequirementMissing,
+                NoPass::Refused { .. } => Code::Refused,
+                _ => Code::Ambiguous,
+            };
+            if !self.reported.insert((pass, name.clone(), code)) {
+                continue;
+            }
+            let mut fault = resolver.no_pass(&name, resolver.places[chain[0]], &why);
+            let dependent = &resolver.passes[pass].facts;
+            if code == Code::RequirementMissing {
+                fault.code = code;
+                fault.message = format!("`{}` requires `{name}`, which nothing provides", dependent.name);
+                fault.notes.insert(0, format!("plugin `{}` provides `{}`", dependent.plugin, dependent.name));
+            }
+            let fault = fault.label(self.chain(resolver, chain, &name));
+            resolver.faults.push(fault);
+        }
+    }
+
+    fn is_usable(
+        &mut self,
+        resolver: &mut Resolver<'_>,
+        scope: usize,
+        pass: usize,
+        required: usize,
+        chain: &[usize],
+    ) -> bool {
+        let facts = resolver.passes[required].facts.clone();
+        let place = resolver.places[chain[0]];
+        let dependent = resolver.passes[pass].facts.name.clone();
+        let label = self.chain(resolver, chain, &facts.name);
+        let needed = mandatory(&facts.options);
+        if !needed.is_empty() {
+            if self.reported.insert((pass, facts.name.clone(), Code::RequirementOptions)) {
+                let message = format!("`{dependent}` requires `{}`, which cannot be made without options", facts.name);
+                let fault = Fault::new(Code::RequirementOptions, place, message).label(label);
+                let note = format!("it has no default for {}", and_list(&needed));
+                let help = format!(
+                    "run `{}` as a step of its own, and a version of `{dependent}` that does not require it",
+                    facts.name
+                );
+                resolver.faults.push(fault.note(note).help(help));
+            }
+            return false;
+        }
+        // TVM's algorithm does not look at `disabled` here.
+        if self.mode == Dependencies::Transitive && resolver.scopes[scope].disabled.contains(&facts.name) {
+            if self.reported.insert((pass, facts.name.clone(), Code::RequirementDisabled)) {
+                let message = format!("`{dependent}` requires `{}`, which is disabled", facts.name);
+                let disabled_at = resolver.disabled_at.get(&facts.name).copied().flatten();
+                let fault = Fault::new(Code::RequirementDisabled, place, message)
+                    .label(label)
+                    .related(disabled_at, "disabled here")
+                    .help(format!("disable `{dependent}`, too, or neither"));
+                resolver.faults.push(fault);
+            }
+            return false;
+        }
+        true
+    }
+
+    fn cycle(&mut self, resolver: &mut Resolver<'_>, cycle: &[usize]) {
+        let name = |pass: usize| resolver.passes[pass].facts.name.clone();
+        let [.., last, first] = cycle else { return };
+        if !self.reported.insert((*last, name(*first), Code::RequirementCycle)) {
+            return;
+        }
+        let names: Vec<String> = cycle.iter().map(|&pass| format!("`{}`", name(pass))).collect();
+        let fault = Fault::new(Code::RequirementCycle, resolver.places[*first], "passes require each other")
+            .label(format!("{} requires itself", names[0]))
+            .note(names.join(" requires "));
+        let plugins: BTreeSet<&str> = cycle.iter().map(|&pass| resolver.passes[pass].facts.plugin.as_str()).collect();
+        let plugins: Vec<&str> = plugins.into_iter().collect();
+        let fault = fault.help(format!("one of these passes, of {}, must not require the next", and_list(&plugins)));
+        resolver.faults.push(fault);
+    }
+
+    /// `A` requires `B`, which requires `C`.
+    fn chain(&self, resolver: &Resolver<'_>, chain: &[usize], last: &str) -> String {
+        let mut text = String::new();
+        for (i, &pass) in chain.iter().enumerate() {
+            let name = &resolver.passes[pass].facts.name;
+            let link = if i == 0 { "" } else { "which requires " };
+            text.push_str(&format!("{link}`{name}`, "));
+        }
+        let text = text.replacen("`, which requires", "` requires", 1);
+        match chain.len() {
+            1 => format!("{} requires `{last}`", text.trim_end_matches(", ")),
+            _ => format!("{text}which requires `{last}`"),
+        }
+    }
+}

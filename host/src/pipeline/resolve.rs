@@ -1,0 +1,586 @@
+//! Finds what every name of a pipeline stands for, and everything that is wrong with it, before anything runs.
+
+use super::{
+    catalogue::{Catalogue, Choices, ConfigFacts, NoPass, PassFacts},
+    fault::{Code, Fault, Faults, Place, nearest, or_list},
+    requirements,
+    resolved::*,
+    schema::{check_options, check_value, shorten},
+    spec::*,
+};
+use relais_plugin_api::{boundary::record::Level, options::Value};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, OnceLock},
+};
+
+/// A pipeline needs so many passes at most: sequential passes that name new ones without end are stopped here.
+const MAX_PASSES: usize = 100_000;
+
+impl PipelineSpec {
+    /// Finds what every name stands for, and makes the passes.
+    ///
+    /// # Errors
+    /// When something is wrong; all that is wrong is reported.
+    pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
+        let mut resolver = Resolver::new(self, catalogue);
+        let pipeline = resolver.pipeline();
+        let faults = resolver.faults;
+        match faults.is_empty() {
+            true => Ok(pipeline),
+            false => Err(Faults { list: faults, sources: self.sources.clone() }),
+        }
+    }
+}
+
+pub(super) struct Resolver<'a> {
+    spec: &'a PipelineSpec,
+    catalogue: &'a dyn Catalogue,
+    pub faults: Vec<Fault>,
+    choices: Choices,
+    config: Vec<ConfigFacts>,
+    /// The names of the pipeline's own sequences.
+    sequences: BTreeSet<&'a str>,
+    found: BTreeMap<String, Result<Arc<PassFacts>, NoPass>>,
+    /// Options set from outside, by full name of the pass.
+    settings: BTreeMap<String, Vec<Entry>>,
+    pub passes: Vec<PassInstance>,
+    /// Where each pass was first named.
+    pub places: Vec<Option<Place>>,
+    by_options: BTreeMap<(String, String, String), usize>,
+    pub nodes: Vec<Step>,
+    /// Every context, the outermost first, with the places of its disabled names.
+    pub scopes: Vec<Scope>,
+    pub disabled_at: BTreeMap<String, Option<Place>>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Resolver<'a> {
+    fn new(spec: &'a PipelineSpec, catalogue: &'a dyn Catalogue) -> Self {
+        let sequence = |node: &'a Written<StepSpec>| match &node.value {
+            StepSpec::Sequence { name, .. } => name.as_ref().map(|name| name.value.as_str()),
+            _ => None,
+        };
+        Self {
+            spec,
+            catalogue,
+            faults: Vec::new(),
+            choices: Choices::new(),
+            config: catalogue.config_options(),
+            sequences: spec.nodes.iter().filter_map(sequence).collect(),
+            found: BTreeMap::new(),
+            settings: BTreeMap::new(),
+            passes: Vec::new(),
+            places: Vec::new(),
+            by_options: BTreeMap::new(),
+            nodes: Vec::new(),
+            scopes: Vec::new(),
+            disabled_at: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn pipeline(&mut self) -> Pipeline {
+        let spec = self.spec;
+        let plugins = self.plugins();
+        let mut scope = self.scope(&spec.scope, &Scope::default());
+        let set = self.settings();
+        scope.config.extend(set);
+        self.scopes.push(scope);
+        let steps_of = self.steps();
+        self.expand();
+        let dependencies = spec.run.dependencies.unwrap_or_default();
+        requirements::check(self, &steps_of, dependencies);
+        if self.faults.is_empty() {
+            self.make();
+        }
+        self.unused_settings();
+        Pipeline {
+            name: spec.name.clone(),
+            run: RunSettings {
+                dependencies,
+                on_failure: spec.run.on_failure.unwrap_or_default(),
+                verify: spec.run.verify,
+                instruments: self.instruments(),
+                plugins,
+            },
+            scope: self.scopes[0].clone(),
+            steps: spec.steps.clone(),
+            nodes: std::mem::take(&mut self.nodes),
+            passes: std::mem::take(&mut self.passes),
+            warnings: std::mem::take(&mut self.warnings),
+        }
+    }
+
+    fn plugins(&mut self) -> Vec<Demand> {
+        let known = self.catalogue.plugins();
+        let mut demands = Vec::new();
+        for demand in &self.spec.run.plugins {
+            let name = &demand.name.value;
+            let same_name: Vec<_> = known.iter().filter(|plugin| plugin.name == *name).collect();
+            match same_name.iter().find(|plugin| plugin.refusal.is_none()).or(same_name.first()) {
+                None => {
+                    let fault = Fault::new(Code::Plugin, demand.name.place, format!("there is no plugin `{name}`"));
+                    let near = nearest(name, known.iter().map(|plugin| plugin.name.as_str()));
+                    self.faults.push(fault.note("`relais list plugins` shows the ones that were found").nearest(&near));
+                }
+                Some(plugin) => {
+                    if let Some(reason) = &plugin.refusal {
+                        let fault =
+                            Fault::new(Code::Refused, demand.name.place, format!("plugin `{name}` was refused"));
+                        self.faults.push(fault.note(reason.clone()).note(format!("its file is `{}`", plugin.file)));
+                    } else if !demand.version.value.matches(&plugin.version) {
+                        let message = format!("plugin `{name}` has version {}", plugin.version);
+                        let fault = Fault::new(Code::Plugin, demand.version.place, message);
+                        let label = format!("this demands {}", demand.version.value);
+                        self.faults.push(fault.label(label).note(format!("its file is `{}`", plugin.file)));
+                    }
+                }
+            }
+            for pass in &demand.passes {
+                self.choices.insert(pass.value.clone(), name.clone());
+            }
+            demands.push(Demand {
+                name: name.clone(),
+                version: demand.version.value.clone(),
+                passes: demand.passes.iter().map(|pass| pass.value.clone()).collect(),
+            });
+        }
+        for demand in &self.spec.run.plugins {
+            for pass in &demand.passes {
+                self.named(&pass.value, pass.place);
+            }
+        }
+        demands
+    }
+
+    /// The outermost names and values of a context over those of the one around it.
+    fn scope(&mut self, spec: &ScopeSpec, around: &Scope) -> Scope {
+        let mut scope = around.clone();
+        scope.opt_level = spec.opt_level.unwrap_or(around.opt_level);
+        for name in &spec.required {
+            scope.required.extend(self.switch(name));
+        }
+        for name in &spec.disabled {
+            if let Some(full) = self.switch(name) {
+                self.disabled_at.entry(full.clone()).or_insert(name.place);
+                scope.disabled.insert(full);
+            }
+        }
+        let config = self.config_values(&spec.config);
+        scope.config.extend(config);
+        scope
+    }
+
+    /// The full name of what is disabled or required: a pass, or a sequence of the pipeline.
+    fn switch(&mut self, name: &Written<String>) -> Option<String> {
+        if self.sequences.contains(name.value.as_str()) {
+            return Some(name.value.clone());
+        }
+        self.named(&name.value, name.place).map(|facts| facts.name.clone())
+    }
+
+    /// The pass of a name; a fault when there is none, unless the name ends in `?`.
+    fn named(&mut self, name: &str, place: Option<Place>) -> Option<Arc<PassFacts>> {
+        match self.find(name) {
+            Ok(facts) => Some(facts),
+            Err(None) => None,
+            Err(Some(why)) => {
+                let fault = self.no_pass(name, place, &why);
+                self.faults.push(fault);
+                None
+            }
+        }
+    }
+
+    /// The pass of a name; `Err(None)` when it is missing and its name says that it may be.
+    pub fn find(&mut self, name: &str) -> Result<Arc<PassFacts>, Option<NoPass>> {
+        let (wanted, may_miss) = match name.strip_suffix('?') {
+            Some(wanted) => (wanted, true),
+            None => (name, false),
+        };
+        let found = match self.found.get(wanted) {
+            Some(found) => found.clone(),
+            None => {
+                let found = self.catalogue.pass(wanted, &self.choices);
+                self.found.insert(wanted.to_owned(), found.clone());
+                found
+            }
+        };
+        found.map_err(|why| match why {
+            NoPass::Unknown(_) if may_miss => None,
+            why => Some(why),
+        })
+    }
+
+    /// What is wrong with a name that stands for no pass.
+    pub fn no_pass(&self, name: &str, place: Option<Place>, why: &NoPass) -> Fault {
+        match why {
+            NoPass::Unknown(near) => {
+                let mut near = near.clone();
+                near.extend(nearest(name, self.sequences.iter().copied()));
+                Fault::new(Code::UnknownName, place, format!("no pass `{}`", shorten(name)))
+                    .note("`relais list passes` shows the ones that were found")
+                    .nearest(&near)
+            }
+            NoPass::Ambiguous(names) => Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"))
+                .help(format!("write {}", or_list(names))),
+            NoPass::Conflict(providers) => {
+                let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide `{name}`"));
+                let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
+                fault.help("choose a version in the table `[plugins]`, or take one of the files away")
+            }
+            NoPass::Refused { plugin, reason } => {
+                Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
+                    .note(reason.clone())
+            }
+        }
+    }
+
+    /// Splits nested tables into keys that are registered.
+    fn config_values(&mut self, entries: &[Entry]) -> BTreeMap<String, Value> {
+        let mut out = BTreeMap::new();
+        let mut todo: Vec<(String, &Entry)> =
+            entries.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
+        while let Some((key, entry)) = todo.pop() {
+            if let Some(facts) = self.config.iter().find(|facts| facts.schema.name == key).cloned() {
+                if let Some(value) = self.config_value(&facts, entry) {
+                    out.insert(key, value);
+                }
+                continue;
+            }
+            let prefix = format!("{key}.");
+            match &entry.value.value {
+                Literal::Table(inner) if self.config.iter().any(|facts| facts.schema.name.starts_with(&prefix)) => {
+                    todo.extend(inner.iter().rev().map(|entry| (format!("{prefix}{}", entry.key.value), entry)));
+                }
+                _ => {
+                    let fault = self.unknown_config(&key, entry.key.place);
+                    self.faults.push(fault);
+                }
+            }
+        }
+        out
+    }
+
+    fn unknown_config(&self, key: &str, place: Option<Place>) -> Fault {
+        let known = self.config.iter().map(|facts| facts.schema.name.as_str());
+        Fault::new(Code::UnknownKey, place, format!("no option `{}` is registered", shorten(key)))
+            .note("`relais list options` shows the ones that are")
+            .nearest(&nearest(key, known))
+    }
+
+    fn config_value(&mut self, facts: &ConfigFacts, entry: &Entry) -> Option<Value> {
+        let key = &facts.schema.name;
+        if let [_, _, ..] = facts.plugins.as_slice() {
+            let fault =
+                Fault::new(Code::Ambiguous, entry.key.place, format!("several plugins register option `{key}`"));
+            let plugins = facts.plugins.iter().map(|plugin| format!("plugin `{plugin}`"));
+            let fault = plugins.fold(fault, Fault::note);
+            self.faults.push(fault.help("remove one of the plugins, or do not set the option"));
+            return None;
+        }
+        check_value(&facts.schema.kind, &entry.value, &format!("option `{key}`"), &mut self.faults)
+    }
+
+    /// What is set from outside. Returns the options of the context, and keeps those of passes.
+    fn settings(&mut self) -> BTreeMap<String, Value> {
+        let mut entries = Vec::new();
+        for setting in &self.spec.settings {
+            let key = setting.key.value.as_str();
+            let is_config = |key: &str| self.config.iter().any(|facts| facts.schema.name == key);
+            if prefixes(key).any(|(prefix, _)| is_config(prefix)) {
+                entries.push(nest(setting, |prefix| is_config(prefix)));
+                continue;
+            }
+            let pass = prefixes(key).skip(1).find_map(|(prefix, rest)| Some((self.find(prefix).ok()?, rest)));
+            match pass {
+                Some((facts, rest)) => {
+                    let mut option = nest(
+                        &Entry {
+                            key: Written { value: rest.to_owned(), place: setting.key.place },
+                            value: setting.value.clone(),
+                        },
+                        |prefix| facts.options.iter().any(|option| option.name == prefix),
+                    );
+                    option.key.place = setting.key.place;
+                    self.settings.entry(facts.name.clone()).or_default().push(option);
+                }
+                None => {
+                    let mut fault = self.unknown_config(key, setting.key.place);
+                    fault.notes.push("an option of a pass is set as `Pass.option=value`".into());
+                    self.faults.push(fault);
+                }
+            }
+        }
+        let n_faults = self.faults.len();
+        let values = self.config_values(&entries);
+        debug_assert!(values.len() <= entries.len() || self.faults.len() > n_faults);
+        values
+    }
+
+    fn unused_settings(&mut self) {
+        for pass in self.settings.keys() {
+            if !self.by_options.keys().any(|(name, ..)| name == pass) {
+                self.warnings.push(format!("options of `{pass}` are set, which the pipeline does not run"));
+            }
+        }
+    }
+
+    fn instruments(&mut self) -> Vec<(String, Value)> {
+        let mut out = Vec::new();
+        for used in &self.spec.run.instruments {
+            match crate::manager::built_in_instrument(&used.name.value) {
+                Some(schema) => {
+                    let owner = &used.name.value;
+                    let options = check_options(&schema, &used.options, owner, used.name.place, &mut self.faults);
+                    out.push((owner.clone(), options));
+                }
+                None => {
+                    let names = crate::manager::BUILT_IN_INSTRUMENTS;
+                    let name = &used.name.value;
+                    let fault =
+                        Fault::new(Code::UnknownName, used.name.place, format!("no instrument `{}`", shorten(name)));
+                    self.faults.push(
+                        fault
+                            .note(format!("instruments: {}", or_list(names)))
+                            .nearest(&nearest(name, names.iter().copied())),
+                    );
+                }
+            }
+        }
+        out
+    }
+
+    /// Resolves every step, outside in. Returns, for each context, the passes that are on in it.
+    fn steps(&mut self) -> Vec<BTreeSet<usize>> {
+        let spec = self.spec;
+        let nothing = || Step::Sequence { name: String::new(), opt_level: 0, steps: Vec::new() };
+        self.nodes = spec.nodes.iter().map(|_| nothing()).collect();
+        let mut enabled: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
+        let mut todo: Vec<(usize, usize, bool)> = spec.steps.iter().rev().map(|&step| (step, 0, true)).collect();
+        while let Some((node, scope, is_on)) = todo.pop() {
+            let written = &spec.nodes[node];
+            let (step, steps, scope, is_on) = match &written.value {
+                StepSpec::Pass { name, options } => {
+                    let Some(facts) = self.named(&name.value, name.place) else { continue };
+                    let pass = self.instance(facts, options, name.place);
+                    if is_on && self.enables(scope, pass) {
+                        enabled[scope].insert(pass);
+                    }
+                    self.nodes[node] = Step::Pass(pass);
+                    continue;
+                }
+                StepSpec::Levels(set) => {
+                    let steps = self.levels(*set, scope, written.place);
+                    for &step in &steps {
+                        if let (true, Step::Pass(pass)) = (is_on, &self.nodes[step]) {
+                            let pass = *pass;
+                            if self.enables(scope, pass) {
+                                enabled[scope].insert(pass);
+                            }
+                        }
+                    }
+                    self.nodes[node] = Step::Sequence { name: "sequential".into(), opt_level: 0, steps };
+                    continue;
+                }
+                StepSpec::Sequence { name, opt_level, steps } => {
+                    let name = name.as_ref().map_or("sequential", |name| &name.value).to_owned();
+                    let is_on = is_on && self.scopes[scope].enables(&name, *opt_level);
+                    (Step::Sequence { name, opt_level: *opt_level, steps: steps.clone() }, steps, scope, is_on)
+                }
+                StepSpec::Fixpoint { steps, max_rounds } => {
+                    (Step::Fixpoint { steps: steps.clone(), max_rounds: *max_rounds }, steps, scope, is_on)
+                }
+                StepSpec::Scope { scope: inner, steps } => {
+                    let around = self.scopes[scope].clone();
+                    let inner = self.scope(inner, &around);
+                    self.scopes.push(inner.clone());
+                    enabled.push(BTreeSet::new());
+                    (Step::Scope { scope: inner, steps: steps.clone() }, steps, self.scopes.len() - 1, is_on)
+                }
+                StepSpec::When { operators, steps } => {
+                    let operators = operators.iter().map(|name| OperatorName::parse(&name.value)).collect();
+                    (Step::When { operators, steps: steps.clone() }, steps, scope, is_on)
+                }
+            };
+            self.nodes[node] = step;
+            todo.extend(steps.iter().rev().map(|&step| (step, scope, is_on)));
+        }
+        enabled
+    }
+
+    fn enables(&self, scope: usize, pass: usize) -> bool {
+        let facts = &self.passes[pass].facts;
+        self.scopes[scope].enables(&facts.name, facts.opt_level)
+    }
+
+    /// The passes of some levels, less the disabled ones and those that cannot be made without being told more.
+    fn levels(&mut self, set: LevelSet, scope: usize, place: Option<Place>) -> Vec<usize> {
+        let mut steps = Vec::new();
+        let mut names = BTreeSet::new();
+        for facts in self.catalogue.passes() {
+            let is_wanted = set.contains(facts.opt_level) && !self.scopes[scope].disabled.contains(&facts.name);
+            if !is_wanted || !names.insert(facts.name.clone()) {
+                continue;
+            }
+            // The same name from two plugins is a conflict here as anywhere.
+            let Some(facts) = self.named(&facts.name.clone(), place) else { continue };
+            let pass = self.instance(facts, &[], place);
+            self.nodes.push(Step::Pass(pass));
+            steps.push(self.nodes.len() - 1);
+        }
+        steps
+    }
+
+    /// The pass with those options: the same one for the same options.
+    pub fn instance(&mut self, facts: Arc<PassFacts>, options: &[Entry], place: Option<Place>) -> usize {
+        let settings = self.settings.get(&facts.name).map(Vec::as_slice).unwrap_or_default();
+        let entries = match settings {
+            [] => options.to_vec(),
+            settings => settings.iter().fold(options.to_vec(), |entries, setting| overlay(entries, setting)),
+        };
+        let options = check_options(&facts.options, &entries, &facts.name, place, &mut self.faults);
+        let key = (facts.name.clone(), facts.plugin.clone(), options.to_string());
+        if let Some(&known) = self.by_options.get(&key) {
+            return known;
+        }
+        self.passes.push(PassInstance { facts, options, required: Vec::new(), members: None, made: OnceLock::new() });
+        self.places.push(place);
+        self.by_options.insert(key, self.passes.len() - 1);
+        self.passes.len() - 1
+    }
+
+    /// Finds what passes require and what sequential passes consist of, until nothing new is found.
+    fn expand(&mut self) {
+        let mut at = 0;
+        while at < self.passes.len() {
+            if self.passes.len() > MAX_PASSES {
+                let fault =
+                    Fault::new(Code::Limit, self.places[at], format!("the pipeline needs over {MAX_PASSES} passes"));
+                self.faults.push(fault.help("a sequential pass may name new passes without end"));
+                return;
+            }
+            requirements::of(self, at);
+            if self.passes[at].facts.level == Level::SEQUENTIAL {
+                self.members(at);
+            }
+            at += 1;
+        }
+    }
+
+    fn members(&mut self, at: usize) {
+        let Some(pass) = self.make_one(at) else { return };
+        let place = self.places[at];
+        let members = match pass.members() {
+            Ok(members) => members,
+            Err(error) => {
+                let message = format!("`{}` cannot say what it consists of: {error}", self.passes[at].facts.name);
+                self.faults.push(Fault::new(Code::Create, place, message));
+                return;
+            }
+        };
+        let mut steps = Vec::with_capacity(members.len());
+        for (name, options) in members {
+            let facts = match self.find(&name) {
+                Ok(facts) => facts,
+                Err(None) => continue,
+                Err(Some(why)) => {
+                    let owner = format!("`{}` consists of `{name}`, among others", self.passes[at].facts.name);
+                    let fault = self.no_pass(&name, place, &why).note(owner);
+                    self.faults.push(fault);
+                    continue;
+                }
+            };
+            let pass = self.instance(facts, &entries_of(options), place);
+            self.nodes.push(Step::Pass(pass));
+            steps.push(self.nodes.len() - 1);
+        }
+        self.passes[at].members = Some(steps);
+    }
+
+    fn make(&mut self) {
+        for at in 0..self.passes.len() {
+            self.make_one(at);
+        }
+    }
+
+    fn make_one(&mut self, at: usize) -> Option<Arc<dyn super::catalogue::RunnablePass>> {
+        let instance = &self.passes[at];
+        if let Some(made) = instance.made.get() {
+            return Some(made.clone());
+        }
+        match self.catalogue.create(&instance.facts, &instance.options) {
+            Ok(pass) => Some(instance.made.get_or_init(|| pass).clone()),
+            Err(error) => {
+                let PassFacts { name, plugin, plugin_version, .. } = &*instance.facts;
+                let fault = Fault::new(
+                    Code::Create,
+                    self.places[at],
+                    format!("`{name}` could not be made: {}", error.rec().message),
+                );
+                let fault = fault.note(format!("plugin `{plugin}` {plugin_version} provides it"));
+                let help = error.rec().help.as_str();
+                self.faults.push(if help.is_empty() { fault } else { fault.help(help) });
+                None
+            }
+        }
+    }
+}
+
+/// A key's prefixes that end before a dot, the whole key first, each with what follows the dot.
+fn prefixes(key: &str) -> impl Iterator<Item = (&str, &str)> {
+    std::iter::once((key, "")).chain(key.rmatch_indices('.').map(move |(at, _)| (&key[..at], &key[at + 1..])))
+}
+
+/// `a.b.c = 1` as `a.b = { c = 1 }`, where `a.b` is the longest known prefix.
+fn nest(entry: &Entry, is_known: impl Fn(&str) -> bool) -> Entry {
+    let key = entry.key.value.as_str();
+    let Some((prefix, rest)) = prefixes(key).find(|(prefix, _)| is_known(prefix)) else { return entry.clone() };
+    let place = entry.key.place;
+    let mut value = entry.value.clone();
+    for part in rest.split('.').rev().filter(|part| !part.is_empty()) {
+        let inner = Entry { key: Written { value: part.to_owned(), place }, value };
+        value = Written { value: Literal::Table(vec![inner]), place };
+    }
+    Entry { key: Written { value: prefix.to_owned(), place }, value }
+}
+
+/// Sets one option over others; a table is set key by key.
+fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
+    let old = entries.iter_mut().find(|entry| entry.key.value == setting.key.value);
+    match (old, &setting.value.value) {
+        (Some(Entry { value: Written { value: Literal::Table(old), .. }, .. }), Literal::Table(new)) => {
+            // As deep as the setting's key has parts.
+            *old = new.iter().fold(std::mem::take(old), overlay);
+        }
+        (Some(old), _) => old.value = setting.value.clone(),
+        (None, _) => entries.push(setting.clone()),
+    }
+    entries
+}
+
+/// A table that a plugin gave, as if it had been written. As deep as values go.
+fn entries_of(value: Value) -> Vec<Entry> {
+    match literal_of(value) {
+        Literal::Table(entries) => entries,
+        _ => Vec::new(),
+    }
+}
+
+fn literal_of(value: Value) -> Literal {
+    match value {
+        Value::Bool(value) => Literal::Bool(value),
+        Value::Int(value) => Literal::Int(value),
+        Value::Float(value) => Literal::Float(value),
+        Value::Str(value) => Literal::Str(value),
+        Value::List(items) => Literal::List(items.into_iter().map(|item| Written::made(literal_of(item))).collect()),
+        Value::Struct(entries) => Literal::Table(
+            entries
+                .into_iter()
+                .map(|(key, value)| Entry { key: Written::made(key), value: Written::made(literal_of(value)) })
+                .collect(),
+        ),
+        _ => Literal::Datetime,
+    }
+}

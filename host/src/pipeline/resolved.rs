@@ -1,0 +1,183 @@
+//! A pipeline whose every name stands for something: what the manager runs.
+
+use super::{
+    catalogue::{PassFacts, RunnablePass},
+    spec::{Dependencies, OnFailure, Verify},
+};
+use relais_plugin_api::options::Value;
+use semver::VersionReq;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+/// A resolved pipeline.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// Its name.
+    pub name: String,
+    /// What holds for the whole run.
+    pub run: RunSettings,
+    /// What holds for the steps.
+    pub scope: Scope,
+    /// The outermost steps, by index into [`nodes`](Self::nodes).
+    pub steps: Vec<usize>,
+    /// Every step.
+    pub nodes: Vec<Step>,
+    /// Every pass that a step, a requirement or a sequential pass needs, each once.
+    pub passes: Vec<PassInstance>,
+    /// What is odd about the pipeline but no fault.
+    pub warnings: Vec<String>,
+}
+
+/// What holds for a whole run.
+#[derive(Clone, Debug, Default)]
+pub struct RunSettings {
+    /// How requirements are followed.
+    pub dependencies: Dependencies,
+    /// What a failing pass leads to.
+    pub on_failure: OnFailure,
+    /// When the verifier runs; the caller decides when the pipeline does not.
+    pub verify: Option<Verify>,
+    /// What watches the passes, each with its options.
+    pub instruments: Vec<(String, Value)>,
+    /// What is demanded of plugins.
+    pub plugins: Vec<Demand>,
+}
+
+/// What is demanded of a plugin.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// The plugin.
+    pub name: String,
+    /// The versions that will do.
+    pub version: VersionReq,
+    /// The passes that are taken from it.
+    pub passes: Vec<String>,
+}
+
+/// What holds for some steps: a pass context, its names full ones.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scope {
+    /// Passes up to this level are on.
+    pub opt_level: u8,
+    /// Passes that are on at any level.
+    pub required: BTreeSet<String>,
+    /// Passes that are off.
+    pub disabled: BTreeSet<String>,
+    /// Options of the context that are set.
+    pub config: BTreeMap<String, Value>,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self {
+            opt_level: super::spec::DEFAULT_OPT_LEVEL,
+            required: BTreeSet::new(),
+            disabled: BTreeSet::new(),
+            config: BTreeMap::new(),
+        }
+    }
+}
+
+impl Scope {
+    /// Whether a pass of that name and level is on (rule R2).
+    pub fn enables(&self, name: &str, opt_level: u8) -> bool {
+        if self.disabled.contains(name) {
+            return false;
+        }
+        self.required.contains(name) || self.opt_level >= opt_level
+    }
+}
+
+/// A resolved step.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Step {
+    /// A pass, by index into [`Pipeline::passes`].
+    Pass(usize),
+    /// Steps that are switched together.
+    Sequence {
+        /// Its name.
+        name: String,
+        /// Its level.
+        opt_level: u8,
+        /// Its steps.
+        steps: Vec<usize>,
+    },
+    /// Steps that are repeated until they change nothing.
+    Fixpoint {
+        /// Its steps.
+        steps: Vec<usize>,
+        /// After so many rounds it ends.
+        max_rounds: u32,
+    },
+    /// Steps in a context of their own.
+    Scope {
+        /// The context.
+        scope: Scope,
+        /// Its steps.
+        steps: Vec<usize>,
+    },
+    /// Steps that run when the module calls one of these operators.
+    When {
+        /// The operators.
+        operators: Vec<OperatorName>,
+        /// Its steps.
+        steps: Vec<usize>,
+    },
+}
+
+/// An operator's name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct OperatorName {
+    /// Its domain; empty is ONNX's own.
+    pub domain: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl OperatorName {
+    /// Reads `Name` or `domain::Name`.
+    pub fn parse(text: &str) -> Self {
+        let (domain, name) = text.rsplit_once("::").unwrap_or(("", text));
+        Self { domain: crate::ir::normal_domain(domain).into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for OperatorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.domain.as_str() {
+            "" => f.write_str(&self.name),
+            domain => write!(f, "{domain}::{}", self.name),
+        }
+    }
+}
+
+/// A pass and its options.
+#[derive(Clone)]
+pub struct PassInstance {
+    /// What is known about it.
+    pub facts: Arc<PassFacts>,
+    /// Its options, defaults filled in.
+    pub options: Value,
+    /// The passes that it requires, in order.
+    pub required: Vec<usize>,
+    /// The steps of a sequential pass.
+    pub members: Option<Vec<usize>>,
+    pub(super) made: OnceLock<Arc<dyn RunnablePass>>,
+}
+
+impl PassInstance {
+    /// The pass itself.
+    pub fn pass(&self) -> &Arc<dyn RunnablePass> {
+        self.made.get().expect("a resolved pipeline has made its passes")
+    }
+}
+
+impl fmt::Debug for PassInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.facts.name, self.options)
+    }
+}

@@ -1,0 +1,268 @@
+//! A pipeline as it was written: every name and value with its place, nothing looked up.
+
+use super::fault::{Place, Sources};
+
+/// Something that was written, and where.
+#[derive(Clone, Debug)]
+pub struct Written<T> {
+    /// What was written.
+    pub value: T,
+    /// Where; nowhere when the program made it.
+    pub place: Option<Place>,
+}
+
+impl<T> Written<T> {
+    /// Something that was written at a place.
+    pub fn at(place: Place, value: T) -> Self {
+        Self { value, place: Some(place) }
+    }
+
+    /// Something that no text says.
+    pub fn made(value: T) -> Self {
+        Self { value, place: None }
+    }
+}
+
+/// A pipeline, its includes read.
+#[derive(Clone, Debug, Default)]
+pub struct PipelineSpec {
+    /// Its name; the file's when it gives itself none.
+    pub name: String,
+    /// What holds for the whole run.
+    pub run: RunSpec,
+    /// What holds for the steps.
+    pub scope: ScopeSpec,
+    /// The steps, in order, by index into [`nodes`](Self::nodes).
+    pub steps: Vec<usize>,
+    /// Every step, however deep it is nested: dropping or walking a pipeline takes no recursion.
+    pub nodes: Vec<Written<StepSpec>>,
+    /// Options that are set from outside: of the context, or `Pass.option` for every step of that pass.
+    pub settings: Vec<Entry>,
+    /// The texts it was read from.
+    pub sources: Sources,
+}
+
+/// What holds for a whole run: no nested scope sheds it.
+#[derive(Clone, Debug, Default)]
+pub struct RunSpec {
+    /// How requirements are followed.
+    pub dependencies: Option<Dependencies>,
+    /// What a failing pass leads to.
+    pub on_failure: Option<OnFailure>,
+    /// When the verifier runs.
+    pub verify: Option<Verify>,
+    /// What watches the passes.
+    pub instruments: Vec<InstrumentUse>,
+    /// What is demanded of plugins.
+    pub plugins: Vec<PluginDemand>,
+}
+
+/// What holds for some steps: a pass context.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeSpec {
+    /// Passes up to this level are on.
+    pub opt_level: Option<u8>,
+    /// Passes that are on at any level.
+    pub required: Vec<Written<String>>,
+    /// Passes that are off.
+    pub disabled: Vec<Written<String>>,
+    /// Options of the context.
+    pub config: Vec<Entry>,
+}
+
+/// A step as it was written.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum StepSpec {
+    /// A pass.
+    Pass {
+        /// Its name.
+        name: Written<String>,
+        /// Its options.
+        options: Vec<Entry>,
+    },
+    /// Steps that are switched together.
+    Sequence {
+        /// Its name, to be disabled and required by.
+        name: Option<Written<String>>,
+        /// Its level.
+        opt_level: u8,
+        /// Its steps.
+        steps: Vec<usize>,
+    },
+    /// Steps that are repeated until they change nothing.
+    Fixpoint {
+        /// Its steps.
+        steps: Vec<usize>,
+        /// After so many rounds it ends, settled or not.
+        max_rounds: u32,
+    },
+    /// Steps in a context of their own, which holds what the enclosing one holds where it says nothing else.
+    Scope {
+        /// The context.
+        scope: ScopeSpec,
+        /// Its steps.
+        steps: Vec<usize>,
+    },
+    /// Every pass of some levels, in the order of their names, less the disabled ones.
+    Levels(LevelSet),
+    /// Steps that run when the module calls one of these operators.
+    When {
+        /// The operators: a name, or `domain::name`.
+        operators: Vec<Written<String>>,
+        /// Its steps.
+        steps: Vec<usize>,
+    },
+}
+
+/// The name and value of an option.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The name.
+    pub key: Written<String>,
+    /// The value.
+    pub value: Written<Literal>,
+}
+
+/// A value as it was written. As deep as the TOML parser goes, which is less than a hundred.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Literal {
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer that fits 64 bits.
+    Int(i64),
+    /// An integer that does not, as it was written.
+    BigInt(String),
+    /// A float.
+    Float(f64),
+    /// A string.
+    Str(String),
+    /// A date or time, which no option takes.
+    Datetime,
+    /// An array.
+    List(Vec<Written<Literal>>),
+    /// A table.
+    Table(Vec<Entry>),
+}
+
+impl Literal {
+    /// The name of its type, for messages.
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) | Self::BigInt(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Str(_) => "a string",
+            Self::Datetime => "a date or time",
+            Self::List(_) => "an array",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// An instrument and its options.
+#[derive(Clone, Debug)]
+pub struct InstrumentUse {
+    /// Its name.
+    pub name: Written<String>,
+    /// Its options.
+    pub options: Vec<Entry>,
+}
+
+/// What is demanded of a plugin.
+#[derive(Clone, Debug)]
+pub struct PluginDemand {
+    /// Its name.
+    pub name: Written<String>,
+    /// The versions that will do.
+    pub version: Written<semver::VersionReq>,
+    /// The passes that are taken from this plugin though others provide them, too.
+    pub passes: Vec<Written<String>>,
+}
+
+/// How the requirements of passes are followed (rule R5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Dependencies {
+    /// Requirements of requirements run first, and none runs again while what it established holds.
+    #[default]
+    Transitive,
+    /// One level, in order, repeated, whatever is disabled: what TVM does.
+    Direct,
+}
+
+/// What a failing pass leads to (rule R25). The module is as before the pass in any case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnFailure {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// The run goes on without the pass.
+    Skip,
+    /// The run goes on without any pass of its plugin.
+    Quarantine,
+}
+
+/// When the verifier runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verify {
+    /// After each pass that changed something.
+    Each,
+    /// Never.
+    Off,
+}
+
+/// A comparison of a pass's level with a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LevelSet {
+    /// The least level.
+    pub least: u8,
+    /// The greatest level.
+    pub greatest: u8,
+}
+
+impl LevelSet {
+    /// Reads `level<=3`, `level==2`, `level<2`, `level>=1`, `level>0`; spaces may stand around the sign.
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.trim().strip_prefix("level")?.trim_start();
+        let digits = rest.trim_start_matches(['<', '>', '=']);
+        let sign = &rest[..rest.len() - digits.len()];
+        let level: u8 = digits.trim().parse().ok()?;
+        let (least, greatest) = match sign {
+            "<=" => (0, level),
+            "<" => (0, level.checked_sub(1)?),
+            "==" | "=" => (level, level),
+            ">=" => (level, u8::MAX),
+            ">" => (level.checked_add(1)?, u8::MAX),
+            _ => return None,
+        };
+        Some(Self { least, greatest })
+    }
+
+    /// Whether a level is among them.
+    pub const fn contains(self, level: u8) -> bool {
+        self.least <= level && level <= self.greatest
+    }
+}
+
+/// Rounds of a fixpoint that says nothing. A pass list of well-behaved passes settles in two or three.
+pub const DEFAULT_MAX_ROUNDS: u32 = 32;
+/// The context's level when nobody says (rule R2).
+pub const DEFAULT_OPT_LEVEL: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_sets_read_and_hold() {
+        let set = |text| LevelSet::parse(text).map(|set| (set.least, set.greatest));
+        assert_eq!(set("level<=3"), Some((0, 3)));
+        assert_eq!(set("level < 3"), Some((0, 2)));
+        assert_eq!(set(" level == 2 "), Some((2, 2)));
+        assert_eq!(set("level>1"), Some((2, 255)));
+        for wrong in ["", "level", "level<=", "level<=x", "level<0", "levels<=1", "level=<1", "level<=256", "level!1"] {
+            assert_eq!(set(wrong), None, "{wrong}");
+        }
+    }
+}

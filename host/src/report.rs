@@ -1,0 +1,294 @@
+//! What a model consists of, and how two models compare.
+
+use crate::{
+    ir::{ConstForm, Function, IRModule, Tensor, kind},
+    manager::{Execution, Fate, Report},
+};
+use anstyle::{AnsiColor, Style};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    time::Duration,
+};
+
+/// What a model consists of.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// How often each operator is called, nested graphs and functions included. Outside of ONNX's own domain a name has
+    /// its domain before it.
+    pub operators: BTreeMap<String, u64>,
+    /// Constants that are initializers.
+    pub n_initializers: u64,
+    /// Bytes of the model file; unknown where there is none.
+    pub model_bytes: Option<u64>,
+    /// Bytes of weights in data files.
+    pub external_bytes: u64,
+}
+
+impl Summary {
+    /// What a module consists of. `model_file` is the file that it was read from: weights in other files are external.
+    pub fn of(module: &IRModule, model_bytes: Option<u64>, model_file: &str) -> Self {
+        let mut summary = Self { model_bytes, ..Self::default() };
+        let mut external = BTreeSet::new();
+        for (_, function) in module.functions() {
+            summary.add(function, model_file, &mut external);
+        }
+        summary.external_bytes = external.iter().map(|&(_, _, len)| len).sum();
+        summary
+    }
+
+    /// Operators called, and constants that are nodes.
+    pub fn n_nodes(&self) -> u64 {
+        self.operators.values().sum()
+    }
+
+    fn add(&mut self, f: &Function, model_file: &str, external: &mut BTreeSet<(String, u64, u64)>) {
+        // By the function's own operator ids first: a name is looked at once, not for each call.
+        let mut calls = vec![0u64; f.n_ops()];
+        let mut n_other = BTreeMap::from([("Constant", 0u64), ("If", 0), ("(function call)", 0)]);
+        let mut count = |name: &'static str| *n_other.entry(name).or_default() += 1;
+        let mut tensors: Vec<&Tensor> = Vec::new();
+        for id in f.all_bindings() {
+            match f.kind(id) {
+                kind::CALL => match f.call(id).and_then(|call| call.op()) {
+                    Some(op) => calls[op.index()] += 1,
+                    None => count("(function call)"),
+                },
+                kind::IF => count("If"),
+                kind::CONSTANT => {
+                    tensors.extend(f.constant(id));
+                    match ConstForm(f.node(id).aux) {
+                        form if form == ConstForm::INITIALIZER || form == ConstForm::ANY => self.n_initializers += 1,
+                        _ => count("Constant"),
+                    }
+                }
+                _ => {}
+            }
+        }
+        let defaults = f.params().iter().filter_map(|&param| f.default_value(param));
+        for tensor in defaults {
+            self.n_initializers += 1;
+            tensors.push(tensor);
+        }
+        for tensor in tensors {
+            let Some(slice) = tensor.as_dense().and_then(|blob| blob.file()) else { continue };
+            if slice.path != model_file {
+                external.insert((slice.path.to_string(), slice.start, tensor.byte_len()));
+            }
+        }
+        for (op, n) in f.ops().iter().zip(calls).filter(|&(_, n)| n > 0) {
+            let name = match crate::ir::normal_domain(f.str(op.domain)) {
+                "" => f.str(op.name).to_owned(),
+                domain => format!("{domain}::{}", f.str(op.name)),
+            };
+            *self.operators.entry(name).or_default() += n;
+        }
+        for (name, n) in n_other.into_iter().filter(|&(_, n)| n > 0) {
+            *self.operators.entry(name.to_owned()).or_default() += n;
+        }
+    }
+
+    /// The summary as JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "operators": self.operators,
+            "n_nodes": self.n_nodes(),
+            "n_initializers": self.n_initializers,
+            "model_bytes": self.model_bytes,
+            "external_bytes": self.external_bytes,
+        })
+    }
+}
+
+/// A table of two models, one row for each operator; green is fewer, yellow is more.
+pub fn table(before: &Summary, after: &Summary, elapsed: Duration) -> String {
+    let mut rows: Vec<[String; 3]> = Vec::new();
+    let mut trends: Vec<std::cmp::Ordering> = Vec::new();
+    let mut row = |name: &str, old: u64, new: u64, show: &dyn Fn(u64) -> String| {
+        rows.push([name.to_owned(), show(old), show(new)]);
+        trends.push(new.cmp(&old));
+    };
+    let names: BTreeSet<&String> = before.operators.keys().chain(after.operators.keys()).collect();
+    let plain = |n: u64| n.to_string();
+    for name in names {
+        let count = |summary: &Summary| summary.operators.get(name).copied().unwrap_or(0);
+        row(name, count(before), count(after), &plain);
+    }
+    let n_operators = rows_len(&before.operators, &after.operators);
+    row("total nodes", before.n_nodes(), after.n_nodes(), &plain);
+    row("initializers", before.n_initializers, after.n_initializers, &plain);
+    if let (Some(old), Some(new)) = (before.model_bytes, after.model_bytes) {
+        row("model size", old, new, &bytes);
+    }
+    if before.external_bytes + after.external_bytes > 0 {
+        row("external data", before.external_bytes, after.external_bytes, &bytes);
+    }
+    let header = ["operator", "before", "after"];
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).chain([header[at].len()]).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let rule = "-".repeat(widths.iter().sum::<usize>() + 4);
+    let mut out = String::new();
+    let mut line = |[name, old, new]: [&str; 3], style: Style| {
+        let [a, b, c] = widths;
+        writeln!(out, "{name:<a$}  {old:>b$}  {style}{new:>c$}{style:#}").expect("a string takes everything");
+    };
+    line(header, Style::new());
+    line(["", "", ""], Style::new());
+    for (at, ([name, old, new], trend)) in rows.iter().zip(trends).enumerate() {
+        if at == n_operators && at > 0 {
+            line(["", "", ""], Style::new());
+        }
+        let style = match trend {
+            std::cmp::Ordering::Less => AnsiColor::Green.on_default(),
+            std::cmp::Ordering::Equal => Style::new(),
+            std::cmp::Ordering::Greater => AnsiColor::Yellow.on_default(),
+        };
+        line([name, old, new], style);
+    }
+    line(["elapsed", "", &format!("{:.3} s", elapsed.as_secs_f64())], Style::new());
+    // Lines that only separate are rules.
+    let is_blank = |line: &str| line.trim().is_empty();
+    let lines = out.lines().map(|line| if is_blank(line) { rule.as_str() } else { line.trim_end() });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn rows_len(a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>) -> usize {
+    a.keys().chain(b.keys()).collect::<BTreeSet<_>>().len()
+}
+
+/// A number of bytes for people.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.2} {}", UNITS[unit])
+}
+
+/// What each pass took and did, most expensive first, then the whole.
+pub fn pass_times(report: &Report) -> String {
+    let mut sums: BTreeMap<&str, (Duration, u32, u32)> = BTreeMap::new();
+    for Execution { name, duration, types, fate, .. } in &report.executions {
+        if matches!(fate, Fate::Skipped(_)) {
+            continue;
+        }
+        let sum = sums.entry(name).or_default();
+        *sum = (sum.0 + *duration, sum.1 + 1, sum.2 + u32::from(*fate == Fate::Changed));
+        if !types.is_zero() {
+            let sum = sums.entry("(types)").or_default();
+            *sum = (sum.0 + *types, sum.1 + 1, 0);
+        }
+    }
+    let mut rows: Vec<(&str, (Duration, u32, u32))> = sums.into_iter().collect();
+    rows.sort_by(|a, b| b.1.0.cmp(&a.1.0).then(a.0.cmp(b.0)));
+    let width = rows.iter().map(|(name, _)| name.len()).chain([4]).max().unwrap_or(4);
+    let mut out = format!("{:<width$}  {:>12}  {:>5}  {:>7}\n", "pass", "time", "runs", "changed");
+    let mut total = Duration::ZERO;
+    for (name, (time, n_runs, n_changed)) in rows {
+        total += time;
+        let ms = time.as_secs_f64() * 1e3;
+        writeln!(out, "{name:<width$}  {ms:>9.3} ms  {n_runs:>5}  {n_changed:>7}").expect("a string takes everything");
+    }
+    let ms = total.as_secs_f64() * 1e3;
+    writeln!(out, "{:<width$}  {ms:>9.3} ms", "total").expect("a string takes everything");
+    out
+}
+
+/// What a run did, as JSON.
+pub fn report_json(report: &Report) -> Value {
+    let executions: Vec<Value> = report
+        .executions
+        .iter()
+        .map(|execution| {
+            let (fate, reason) = match &execution.fate {
+                Fate::Changed => ("changed", None),
+                Fate::Unchanged => ("unchanged", None),
+                Fate::Skipped(reason) => ("skipped", Some(reason.to_string())),
+                Fate::Failed(error) => ("failed", Some(error.clone())),
+            };
+            json!({
+                "pass": execution.name,
+                "plugin": execution.plugin,
+                "seconds": execution.duration.as_secs_f64(),
+                "types_seconds": execution.types.as_secs_f64(),
+                "n_nodes_before": execution.n_nodes_before,
+                "n_nodes_after": execution.n_nodes_after,
+                "fate": fate,
+                "reason": reason,
+            })
+        })
+        .collect();
+    let said: Vec<Value> = report
+        .said
+        .iter()
+        .map(|said| {
+            let rec = said.diagnostic.rec();
+            json!({
+                "pass": said.pass,
+                "severity": rec.severity.name(),
+                "code": rec.code.as_str(),
+                "function": rec.function.as_str(),
+                "node": (!rec.node.is_absent()).then(|| rec.node.to_string()),
+                "line": said.line,
+                "message": rec.message.as_str(),
+                "notes": rec.notes.iter().map(|note| note.as_str()).collect::<Vec<_>>(),
+                "help": rec.help.as_str(),
+            })
+        })
+        .collect();
+    json!({ "passes": executions, "diagnostics": said, "warnings": report.warnings })
+}
+
+/// The names of the inputs of a function, with their types, for messages.
+pub fn inputs(function: &Function) -> Vec<(String, String)> {
+    let listed =
+        |id| crate::ir::flag::LISTED_INPUT & function.node(id).flags == 0 || function.default_value(id).is_none();
+    let params = function.params().iter().copied().filter(|&id| listed(id));
+    params
+        .map(|id| {
+            let ty = relais_plugin_api::text::display_type(function, function.type_id(id)).to_string();
+            (function.name(id).to_owned(), ty)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(counts: &[(&str, u64)], model_bytes: u64) -> Summary {
+        let operators = counts.iter().map(|&(name, n)| (name.to_owned(), n)).collect();
+        Summary { operators, model_bytes: Some(model_bytes), ..Summary::default() }
+    }
+
+    #[test]
+    fn the_table_lines_up() {
+        let (before, after) = (summary(&[("Add", 10), ("Identity", 3)], 4096), summary(&[("Add", 10)], 2048));
+        let table = anstream::adapter::strip_str(&table(&before, &after, Duration::from_millis(1500))).to_string();
+        let expected = "\
+operator       before     after
+-------------------------------
+Add                10        10
+Identity            3         0
+-------------------------------
+total nodes        13        10
+initializers        0         0
+model size   4.00 KiB  2.00 KiB
+elapsed                 1.500 s
+";
+        assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn bytes_are_for_people() {
+        assert_eq!([0, 1023, 1024, 1 << 30].map(bytes), ["0 B", "1023 B", "1.00 KiB", "1.00 GiB"]);
+        assert_eq!(bytes(u64::MAX), "16384.00 PiB");
+    }
+}
