@@ -2,7 +2,6 @@
 
 mod analysis;
 mod attrs;
-mod compact;
 mod editor;
 mod equal;
 mod function;
