@@ -2,6 +2,9 @@
 //!
 //! `cargo bench -p relais --bench boundary` prints one line for each; goals are in brackets.
 
+#[path = "../../tests/plugins/sample/src/lib.rs"]
+mod sample_passes;
+
 use abi_stable::std_types::RArc;
 use relais::{
     ir::*,
@@ -10,7 +13,6 @@ use relais::{
     registry::{Choices, Linked, Registry},
 };
 use relais_plugin_api::options::Value;
-use sample_passes as _;
 use std::{
     hint::black_box,
     path::{Path, PathBuf},
@@ -68,11 +70,11 @@ fn main() {
     for (name, registry) in [("loaded", &loaded), ("linked", &linked)] {
         let nothing = registry.create("sample.Nothing", &none).expect("the sample has it");
         let f = RArc::new(chain(10));
-        let call = nothing.bench_call(&RunCx::new(registry), &f);
+        let cx = RunCx::new(registry);
+        let call = nothing.bench_call(&cx, &f);
         line(&format!("a pass call ({name})"), time(100_000, call), "50 ns");
         let mut module = IRModule::new();
         module.set_function(MAIN, f.clone());
-        let cx = RunCx::new(registry);
         let run = || drop(black_box(nothing.run(&module, &cx)));
         line(&format!("the same with the host's part ({name})"), time(10_000, run), "-");
         let mut big = IRModule::new();

@@ -65,7 +65,8 @@ pub struct Provider {
 }
 
 enum ProviderSource {
-    File(FoundPlugin),
+    /// The file, and the bytes of its records as they were read.
+    File(PathBuf, Vec<u8>),
     Linked(fn() -> PluginRef),
 }
 
@@ -78,7 +79,7 @@ impl Provider {
     /// Its file; none when it is linked into this program.
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
-            ProviderSource::File(found) => Some(&found.path),
+            ProviderSource::File(path, _) => Some(path),
             ProviderSource::Linked(_) => None,
         }
     }
@@ -91,7 +92,7 @@ impl Provider {
     /// Opens it, once.
     pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
         let open = || match &self.source {
-            ProviderSource::File(found) => OpenPlugin::open(found),
+            ProviderSource::File(path, section) => OpenPlugin::open(path, &self.records.plugin, section),
             ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
         };
         self.open.get_or_init(open).clone()
@@ -196,7 +197,10 @@ impl Registry {
             }
         }
         let found = plugins.into_iter().filter(|found| is_chosen(&found.records.plugin));
-        providers.extend(found.map(|found| (found.records.clone(), ProviderSource::File(found))));
+        providers.extend(found.map(|found| {
+            let FoundPlugin { path, records, section } = found;
+            (records, ProviderSource::File(path, section))
+        }));
         let provider = |(records, source)| Arc::new(Provider { records, source, open: OnceLock::new() });
         let providers: Vec<Arc<Provider>> = providers.into_iter().map(provider).collect();
         let mut options: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();

@@ -12,6 +12,9 @@ pub(crate) struct Tape<'a> {
 
 const NAMES: [&str; 10] = ["x", "conv1", "a.b/c:0", "0", "let", "é\"\\", "\u{1}\n", "a b", "::", "const"];
 
+/// A name that may be given to several values.
+const SHADOWING: &str = "again";
+
 impl<'a> Tape<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, n_names: 0 }
@@ -60,6 +63,9 @@ impl<'a> Tape<'a> {
     }
 
     fn unique(&mut self) -> String {
+        if self.chance(8) {
+            return SHADOWING.to_owned();
+        }
         self.n_names += 1;
         format!("{}{}", self.name(), self.n_names)
     }
@@ -122,6 +128,7 @@ impl Builder<'_> {
                 self.f.set_default_value(var, tensor(tape));
             }
             self.metadata(tape, var, 0);
+            self.mark_shadowing(var);
             var
         });
         self.visible.extend(&params);
@@ -202,6 +209,7 @@ impl Builder<'_> {
     fn bind(&mut self, tape: &mut Tape<'_>, block: BlockId, node: NodeId) {
         if tape.chance(2) {
             self.f.set_name(node, &tape.unique());
+            self.mark_shadowing(node);
         }
         if tape.chance(3) {
             self.f.set_let(node, LetForm::Let);
@@ -290,6 +298,12 @@ impl Builder<'_> {
             self.f.set_type(node, ty);
         }
         node
+    }
+
+    fn mark_shadowing(&mut self, node: NodeId) {
+        if self.f.name(node) == SHADOWING {
+            self.add_attr(node, Attr::meta(SHADOWS, 1));
+        }
     }
 
     fn add_attr(&mut self, node: NodeId, attr: Attr) {

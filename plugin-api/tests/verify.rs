@@ -110,7 +110,9 @@ fn bindings() {
     b.f.set_name(z, "y");
     b.bind(z);
     faults(&b, &[FaultCode::DuplicateName]);
-    assert!(text::print_function("f", &b.f, &PrintOptions::default()).contains(&format!("%y /* {} */", b.y)));
+    assert!(text::print_function("f", &b.f, &PrintOptions::default()).contains("%5 = Relu(%x) #[as %y];"));
+    b.f.set_attrs(z, &[Attr::meta(SHADOWS, 1)]);
+    assert_eq!(verify_function(&b.f, None), []);
 
     let mut b = built();
     let z = b.f.add_call(b.relu, &[NodeId::ABSENT]);

@@ -10,7 +10,9 @@ pub(super) mod model {
     pub const GRAPH: u32 = 7;
     pub const OPSET_IMPORT: u32 = 8;
     pub const METADATA_PROPS: u32 = 14;
+    pub const TRAINING_INFO: u32 = 20;
     pub const FUNCTIONS: u32 = 25;
+    pub const CONFIGURATION: u32 = 26;
 }
 
 pub(super) mod opset {

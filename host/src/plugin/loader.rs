@@ -1,7 +1,7 @@
 //! Opening a library: the one place where a plugin's code begins to run.
 #![expect(unsafe_code, reason = "opening a library")]
 
-use super::{discovery::FoundPlugin, exit_guard::Running, file::section_of, verdict::Refusal};
+use super::{exit_guard::Running, file::section_of, record::PluginRecord, verdict::Refusal};
 use crate::services;
 use abi_stable::{
     StableAbi,
@@ -21,20 +21,19 @@ pub struct OpenPlugin {
 }
 
 impl OpenPlugin {
-    /// Opens a plugin that was found and judged.
+    /// Opens a plugin that was found and judged: its file, its record, and the bytes of all its records.
     ///
     /// # Errors
     /// When its bytes changed since, the system does not open it, it is built differently than its record says, or
     /// its initialiser fails.
-    pub fn open(found: &FoundPlugin) -> Result<Self, Refusal> {
-        let plugin = &found.records.plugin;
+    pub fn open(file: &Path, plugin: &PluginRecord, section: &[u8]) -> Result<Self, Refusal> {
         let what: Arc<str> = format!("plugin `{} {}`, being opened,", plugin.name, plugin.version).into();
         let _running = Running::new(&what);
-        let bytes = fs::read(&found.path).map_err(|error| super::file::unreadable(&error))?;
-        if section_of(&*bytes).ok().as_ref() != Some(&found.section) {
+        let bytes = fs::read(file).map_err(|error| super::file::unreadable(&error))?;
+        if section_of(&*bytes).ok().as_deref() != Some(section) {
             return Err(Refusal::Replaced);
         }
-        let path = sealed_copy(&bytes, &found.path).unwrap_or_else(|| found.path.clone().into_os_string());
+        let path = sealed_copy(&bytes, file).unwrap_or_else(|| file.as_os_str().to_owned());
         drop(bytes);
         let library = open_library(&path).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
         let library: &'static Library = Box::leak(Box::new(library));

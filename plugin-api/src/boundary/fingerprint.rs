@@ -30,7 +30,7 @@ const fn text(mut hash: u64, text: &str) -> u64 {
 
 /// Hashes a type without its fields.
 pub const fn layout(name: &str, size: usize, align: usize) -> u64 {
-    mix(mix(text(0x5e1a_15, name), size as u64), align as u64)
+    mix(mix(text(0x005e_1a15, name), size as u64), align as u64)
 }
 
 /// Adds a field.

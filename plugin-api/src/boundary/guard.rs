@@ -15,18 +15,18 @@ thread_local! {
     /// Whether a panic on this thread will be caught by [`caught`].
     static ARMED: Cell<bool> = const { Cell::new(false) };
     /// What the hook saw last on this thread.
-    static SEEN: RefCell<Option<PassErrorRec>> = const { RefCell::new(None) };
+    static SEEN: RefCell<Option<Box<PassErrorRec>>> = const { RefCell::new(None) };
 }
 
 static HOOK: Once = Once::new();
 
 /// A panic that was caught on another thread, on its way to the caller.
-struct Rethrown(PassErrorRec);
+struct Rethrown(Box<PassErrorRec>);
 
 /// Runs `f`; a panic becomes an error that tells its message, place and backtrace. Nothing of the panic is left, not
 /// even one that its payload throws when it is dropped.
 pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, PassError> {
-    caught_rec(f).map_err(PassError::from_rec)
+    caught_rec(f).map_err(|rec| PassError::from_rec(*rec))
 }
 
 /// As [`caught`], and flushes standard output, whose buffer is this library's own: a host that exits would lose it.
@@ -38,11 +38,11 @@ pub fn entered<T>(f: impl FnOnce() -> Result<T, PassError>) -> Result<T, PassErr
 }
 
 /// Throws what another thread caught.
-pub(super) fn rethrow(rec: PassErrorRec) -> ! {
+pub(super) fn rethrow(rec: Box<PassErrorRec>) -> ! {
     panic_any(Rethrown(rec))
 }
 
-pub(super) fn caught_rec<T>(f: impl FnOnce() -> T) -> Result<T, PassErrorRec> {
+pub(super) fn caught_rec<T>(f: impl FnOnce() -> T) -> Result<T, Box<PassErrorRec>> {
     HOOK.call_once(install_hook);
     // A pool runs one pass's task while another waits on the same thread: what was there before comes back.
     let was_armed = ARMED.replace(true);
@@ -64,7 +64,7 @@ pub(super) fn caught_rec<T>(f: impl FnOnce() -> T) -> Result<T, PassErrorRec> {
     result
 }
 
-fn describe(payload: &(dyn Any + Send), seen: Option<PassErrorRec>) -> PassErrorRec {
+fn describe(payload: &(dyn Any + Send), seen: Option<Box<PassErrorRec>>) -> Box<PassErrorRec> {
     // `resume_unwind` calls no hook.
     let mut rec = seen.unwrap_or_default();
     let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -100,7 +100,7 @@ fn install_hook() {
         let rec = PassErrorRec { place: place.into(), backtrace: backtrace.into(), ..PassErrorRec::default() };
         let _ = SEEN.try_with(|seen| {
             if let Ok(mut seen) = seen.try_borrow_mut() {
-                *seen = Some(rec);
+                *seen = Some(Box::new(rec));
             }
         });
     }));
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_another_thread_caught_keeps_its_place() {
         let inner = caught_rec(|| panic!("inner")).unwrap_err();
-        let outer = caught_rec(|| rethrow(inner.clone())).map(|()| ()).unwrap_err();
+        let outer = caught_rec::<()>(|| rethrow(inner.clone())).unwrap_err();
         assert_eq!(inner, outer);
     }
 

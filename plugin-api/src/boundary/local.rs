@@ -149,7 +149,7 @@ impl Local {
             Level::SEQUENTIAL => {
                 let mut now: Option<IRModule> = None;
                 for step in pass.object.steps().into_result()? {
-                    let options = Value::decode(&step.options).map_err(|error| PassError::new(error))?;
+                    let options = Value::decode(&step.options).map_err(PassError::new)?;
                     let member = self.create(&step.pass, &options)?;
                     let new = self.run(&member, now.as_ref().unwrap_or(module), depth + 1)?;
                     now = new.or(now);

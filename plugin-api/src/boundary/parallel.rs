@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 struct Loop<'a> {
     body: &'a (dyn Fn(usize) + Sync),
     /// The panic of the lowest number.
-    panic: Mutex<Option<(usize, PassErrorRec)>>,
+    panic: Mutex<Option<(usize, Box<PassErrorRec>)>>,
 }
 
 /// Calls `body` for each number below `n`; returns when all calls have.

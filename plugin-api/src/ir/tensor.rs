@@ -242,6 +242,12 @@ impl Tensor {
         Cow::Owned(match (self.elem().bits(), element) {
             (4, &[e]) => pack_tail(vec![(e & 15) * 0x11; bytes], self.len(), 4),
             (2, &[e]) => pack_tail(vec![(e & 3) * 0x55; bytes], self.len(), 2),
+            (6, &[e]) => {
+                // Four elements take three bytes.
+                let group = u32::from(e & 63) * 0x04_1041;
+                let all: Vec<u8> = group.to_le_bytes()[..3].iter().copied().cycle().take(bytes).collect();
+                pack_tail(all, self.len(), 6)
+            }
             (_, &[e]) => vec![e; bytes],
             _ => element.repeat(bytes / element.len()),
         })
@@ -281,16 +287,16 @@ impl Tensor {
         let data = &self.inner.data;
         let width = self.elem().bits() as usize / 8;
         if self.is_empty() {
-        } else if width == 0 {
-            // Strings and types under a byte: one element, as it stands in a splat too.
-            let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
-            hash = hash.word(u64::from(data[0] & mask));
-        } else {
-            let last = data.len() / width - 1;
+        } else if let Some(count) = data.len().checked_div(width) {
+            let last = count - 1;
             for sample in 0..SAMPLES {
                 let at = last * sample / (SAMPLES - 1) * width;
                 hash = hash.bytes(&data[at..at + width]);
             }
+        } else {
+            // Strings and types under a byte: one element, as it stands in a splat too.
+            let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
+            hash = hash.word(u64::from(data[0] & mask));
         }
         hash.finish()
     }

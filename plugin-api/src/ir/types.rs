@@ -62,6 +62,8 @@ elem_types! {
     FLOAT8E8M0 = 24, "float8e8m0", 8;
     UINT2 = 25, "uint2", 2;
     INT2 = 26, "int2", 2;
+    FLOAT6E2M3 = 27, "float6e2m3", 6;
+    FLOAT6E3M2 = 28, "float6e3m2", 6;
 }
 
 impl ElemType {
@@ -70,7 +72,7 @@ impl ElemType {
 
     /// Whether elements are IEEE or IEEE-like floating-point numbers.
     pub const fn is_float(self) -> bool {
-        matches!(self.0, 1 | 10 | 11 | 16..=20 | 23 | 24)
+        matches!(self.0, 1 | 10 | 11 | 16..=20 | 23 | 24 | 27 | 28)
     }
 
     /// Whether elements are integers (`bool` is not).

@@ -120,6 +120,10 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// Metadata of a binding or parameter that may have the name of another value that is visible where it stands, as
+/// subgraphs of some ONNX files do.
+pub const SHADOWS: &str = "shadows";
+
 /// Everything that is wrong with a module.
 pub fn verify(module: &IRModule) -> Vec<Fault> {
     let globals = Globals::of(module);

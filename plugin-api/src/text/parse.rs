@@ -349,6 +349,14 @@ impl<'s> Parser<'s> {
         self.defined.push(symbol);
     }
 
+    /// Names a value that goes by its number.
+    pub fn hidden_name(&mut self, node: NodeId, name: Option<Cow<'s, [u8]>>) {
+        if let Some(name) = name {
+            let id = self.function.add_string(&name);
+            self.function.set_name_id(node, id);
+        }
+    }
+
     /// Defines a name whose definition is at fault, so that its uses are not.
     pub fn poison(&mut self, symbol: Option<Symbol<'s>>) {
         let Some(symbol) = symbol.filter(|symbol| self.find(symbol).is_none()) else {

@@ -8,14 +8,17 @@ use super::{
     print_node::{FORMS, KINDS, OPSET},
 };
 use crate::ir::*;
+use std::borrow::Cow;
 
 /// What `#[…]` says about a binding.
 #[derive(Default)]
-pub(super) struct Metadata {
+pub(super) struct Metadata<'s> {
     /// Attributes and metadata.
     pub attrs: Vec<AttrRec>,
     /// The form of a constant.
     pub form: FormAt,
+    /// The name of a value that goes by its number.
+    pub name: Option<Cow<'s, [u8]>>,
     /// Whether an initializer is also listed as an input.
     pub listed: Option<std::ops::Range<usize>>,
 }
@@ -279,7 +282,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `#[…]`, if it stands here.
-    pub fn metadata(&mut self) -> Parsed<Metadata> {
+    pub fn metadata(&mut self) -> Parsed<Metadata<'s>> {
         let mut metadata = Metadata::default();
         if self.token != Token::Meta {
             return Ok(metadata);
@@ -295,11 +298,18 @@ impl<'s> Parser<'s> {
         Ok(metadata)
     }
 
-    fn metadatum(&mut self, metadata: &mut Metadata) -> Parsed<()> {
+    fn metadatum(&mut self, metadata: &mut Metadata<'s>) -> Parsed<()> {
         let span = self.span.clone();
         if self.is_word("listed_input") && *self.peek() != Token::Punct(b'=') {
             self.bump();
             metadata.listed = Some(span);
+            return Ok(());
+        }
+        if self.is_word("as") && matches!(self.peek(), Token::Name(_)) {
+            self.bump();
+            if let Token::Name(name) = self.bump() {
+                metadata.name = Some(name);
+            }
             return Ok(());
         }
         let is_meta = !self.eat(b'!');
@@ -337,7 +347,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn opset(&mut self, metadata: &mut Metadata) -> Parsed<()> {
+    fn opset(&mut self, metadata: &mut Metadata<'s>) -> Parsed<()> {
         self.expect(b'{')?;
         let (mut domains, mut versions) = (Vec::new(), Vec::new());
         while !self.is(b'}') {

@@ -587,12 +587,13 @@ impl<'s> Parser<'s> {
                 self.function.set_attr_recs(node, &attrs);
             }
         } else {
-            statement.attrs.extend(metadata.attrs);
+            statement.attrs.extend_from_slice(&metadata.attrs);
             self.function.set_attr_recs(node, &statement.attrs);
         }
         if metadata.listed.is_some() {
             self.function.set_listed_input(node);
         }
+        self.hidden_name(node, metadata.name);
         self.function.set_let(node, statement.let_form);
         if let Some(ty) = statement.ty {
             self.function.set_type(node, ty);

@@ -70,6 +70,7 @@ impl<'s> Parser<'s> {
         let metadata = self.metadata()?;
         self.no_constant(&metadata)?;
         attrs.extend(metadata.attrs);
+        self.hidden_name(function, metadata.name);
         self.function.set_attr_recs(function, &attrs);
         if !self.is(b'{') {
             return Err(self.expected("`{`"));
@@ -96,10 +97,11 @@ impl<'s> Parser<'s> {
             self.function.set_listed_input(node);
         }
         self.function.set_attr_recs(node, &metadata.attrs);
+        self.hidden_name(node, metadata.name);
         Ok((symbol, node, span))
     }
 
-    fn no_constant(&self, metadata: &Metadata) -> Parsed<()> {
+    fn no_constant(&self, metadata: &Metadata<'s>) -> Parsed<()> {
         let span = metadata.form.as_ref().map(|(_, span)| span).or(metadata.listed.as_ref());
         match span {
             Some(span) => Err(Fault::new(TextCode::Syntax, span.clone(), "only constants have a form")),

@@ -119,8 +119,8 @@ pub(super) struct Printer<'a> {
     types: Vec<Option<Box<str>>>,
     /// The named values that are visible at the place that is being printed.
     visible: HashMap<&'a [u8], NodeId>,
-    /// Values with names that others have too, in a broken function.
-    ambiguous: HashSet<NodeId>,
+    /// Values whose name was taken where they are defined: they go by their number.
+    numbered: HashSet<NodeId>,
     /// Functions that were printed: in a broken function, one may belong to two nodes.
     is_printed: Vec<bool>,
     indent: usize,
@@ -148,7 +148,7 @@ impl<'a> Printer<'a> {
             out: String::new(),
             types: Vec::new(),
             visible: HashMap::new(),
-            ambiguous: HashSet::new(),
+            numbered: HashSet::new(),
             is_printed: Vec::new(),
             indent: 0,
         }
@@ -204,9 +204,6 @@ impl<'a> Printer<'a> {
         print_node::header(self, node, header);
         self.out.push_str(" {\n");
         self.indent += 1;
-        for &param in self.function.operands(node) {
-            self.define(param);
-        }
         work.push(Work::Close(node));
         work.push(Work::Bindings(self.function.block_of(node), 0));
     }
@@ -230,6 +227,7 @@ impl<'a> Printer<'a> {
             return print_node::result(self, self.function.result(block));
         };
         work.push(Work::Bindings(block, at + 1));
+        self.choose_name(node);
         print_node::binding(self, node);
         let before = work.len();
         work.push(Work::End(node));
@@ -244,14 +242,25 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn define(&mut self, node: NodeId) {
+    pub fn define(&mut self, node: NodeId) {
         let name = self.function.bytes(self.function.name_id(node));
-        if name.is_empty() {
-            return;
+        if !name.is_empty() {
+            self.visible.entry(name).or_insert(node);
         }
-        if let Some(other) = self.visible.insert(name, node).filter(|&other| other != node) {
-            self.ambiguous.extend([node, other]);
+    }
+
+    /// Decides whether a value that is about to be defined goes by its name or its number.
+    pub fn choose_name(&mut self, node: NodeId) {
+        let name = self.function.bytes(self.function.name_id(node));
+        if self.visible.get(name).is_some_and(|&other| other != node) {
+            self.numbered.insert(node);
         }
+    }
+
+    /// The name of a value that goes by its number.
+    pub fn hidden_name(&self, node: NodeId) -> Option<&'a [u8]> {
+        let is_numbered = !self.numbered.is_empty() && self.numbered.contains(&node);
+        is_numbered.then(|| self.function.bytes(self.function.name_id(node)))
     }
 
     /// The name or number of a value.
@@ -271,14 +280,11 @@ impl<'a> Printer<'a> {
             _ => {}
         }
         let name = function.bytes(function.name_id(id));
-        if name.is_empty() {
+        if name.is_empty() || self.hidden_name(id).is_some() {
             return literal::push(&mut self.out, format_args!("{id}"));
         }
         self.out.push('%');
         literal::name(&mut self.out, name);
-        if !self.ambiguous.is_empty() && self.ambiguous.contains(&id) {
-            literal::push(&mut self.out, format_args!(" /* {id} */"));
-        }
     }
 
     pub fn ty(&mut self, id: TypeId) {

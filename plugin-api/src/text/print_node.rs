@@ -285,7 +285,9 @@ pub(super) fn header(p: &mut Printer<'_>, node: NodeId, header: Header) {
         p.out.push_str(if header == Header::Branch { " (" } else { "(" });
         for (at, &param) in params.iter().enumerate() {
             p.out.push_str(if at > 0 { ", " } else { "" });
+            p.choose_name(param);
             parameter(p, param);
+            p.define(param);
         }
         p.out.push(')');
     }
@@ -399,6 +401,11 @@ fn metadata(p: &mut Printer<'_>, node: NodeId, skip: &[&str]) {
             Some((name, _)) => literal::push(&mut p.out, format_args!("form = {name}")),
             None => literal::push(&mut p.out, format_args!("form = form{}", rec.aux)),
         }
+    }
+    if let Some(name) = p.hidden_name(node) {
+        next(p);
+        p.out.push_str("as %");
+        literal::name(&mut p.out, name);
     }
     if rec.flags & flag::LISTED_INPUT != 0 {
         next(p);

@@ -47,6 +47,9 @@ struct Lines {
 
 impl Lines {
     fn new(data: &Tensor, at: usize) -> Eval<Self> {
+        if data.is_empty() {
+            return Ok(Self { len: 0, stride: 1, n_outer: 0 });
+        }
         let dims = sizes(data.dims())?;
         let product = |dims: &[usize]| {
             let product = dims.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim));
@@ -55,11 +58,10 @@ impl Lines {
         Ok(Self { len: dims[at], stride: product(&dims[at + 1..])?, n_outer: product(&dims[..at])? })
     }
 
-    /// Where each line starts, those of the outer axes first; none when lines are empty.
+    /// Where each line starts, those of the outer axes first; none when there are no elements.
     fn starts(&self) -> impl Iterator<Item = usize> {
         let (outer, stride) = (self.len * self.stride, self.stride);
-        let n_outer = if outer == 0 { 0 } else { self.n_outer };
-        (0..n_outer).flat_map(move |at| at * outer..at * outer + stride)
+        (0..self.n_outer).flat_map(move |at| at * outer..at * outer + stride)
     }
 }
 

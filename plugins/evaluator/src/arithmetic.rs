@@ -110,7 +110,7 @@ fn pow(cx: &EvalCx<'_>) -> Eval {
                 exact.set(exact.get() && power.abs() <= 9_007_199_254_740_992.0 && A::rounded(power).to_f64() == power);
                 A::rounded(power)
             })?;
-            in_range(result, exact.get())
+            if exact.get() { Ok(result) } else { Err(power_out_of_range()) }
         })),
         (false, _) => dispatch!(a.elem(), A in floats => dispatch!(b.elem(), B in numbers => {
             zip::<A, B, A>(cx, &a, &b, |x, y| A::rounded(x.to_f64().powf(y.to_f64())))
@@ -132,11 +132,11 @@ fn int_pow<A: Integer, B: Integer>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> E
         exact.set(exact.get() && power.is_some());
         power.unwrap_or(A::ZERO)
     })?;
-    in_range(result, exact.get())
+    if exact.get() { Ok(result) } else { Err(power_out_of_range()) }
 }
 
-fn in_range(result: Tensor, exact: bool) -> Eval {
-    if exact { Ok(result) } else { Err(OpError::unsupported("an integer power is out of range")) }
+fn power_out_of_range() -> OpError {
+    OpError::unsupported("an integer power is out of range")
 }
 
 /// The slope broadcasts to the data, not the other way; up to version 6 it is one value, or one for each channel.
@@ -160,6 +160,6 @@ fn prelu(cx: &EvalCx<'_>) -> Eval {
         )));
     }
     dispatch!(x.elem(), T in numbers => {
-        zip::<T, T, T>(cx, x, &slope, |x, slope| if x < T::ZERO { slope.mul(x) } else { x })
+        zip::<T, T, T>(cx, x, &slope, |x, slope| if x.below_zero() { slope.mul(x) } else { x })
     })
 }

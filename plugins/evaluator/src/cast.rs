@@ -163,14 +163,14 @@ fn decode(elem: ElemType, bytes: &[u8]) -> Eval<Wide> {
 /// Adds numbers as elements of a type; those under a byte have one each.
 fn encode(wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eval<()> {
     match to {
-        ElemType::FLOAT => reals(wide, out, |x| x as f32, |x| x as f32, |x| x as f32),
-        ElemType::DOUBLE => reals(wide, out, |x| x, |x| x as f64, |x| x as f64),
+        ElemType::FLOAT => put(wide, out, |x| x as f32, |x| x as f32, |x| x as f32),
+        ElemType::DOUBLE => put(wide, out, |x| x, |x| x as f64, |x| x as f64),
         ElemType::FLOAT16 => {
-            reals(wide, out, |x| f16::from_f32(to_odd_f32(x)), |x| half_of(x.into()), |x| half_of(x.into()));
+            put(wide, out, |x| f16::from_f32(to_odd_f32(x)), |x| half_of(x.into()), |x| half_of(x.into()));
         }
         ElemType::BFLOAT16 => {
             let round = |x: f64| bf16::from_f32(to_odd_f32(x));
-            reals(wide, out, round, |x| round(to_odd_f64(x.into())), |x| round(to_odd_f64(x.into())));
+            put(wide, out, round, |x| round(to_odd_f64(x.into())), |x| round(to_odd_f64(x.into())));
         }
         ElemType::BOOL => match wide {
             Wide::Int(values) => out.extend(values.iter().map(|&x| u8::from(x != 0))),
@@ -183,17 +183,17 @@ fn encode(wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eva
                 true => (-(1i64 << (to.bits() - 1)), (1i64 << (to.bits() - 1)) - 1),
                 false => (0, (1i64 << to.bits()) - 1),
             };
-            let values = integers(wide, low as f64, high as f64)?;
+            check_range(wide, low as f64, high as f64)?;
             let mask = (1u8 << to.bits()) - 1;
-            out.extend(values.map(|x| x as u8 & mask));
+            put(wide, out, |x| x as i64 as u8 & mask, |x| x as u8 & mask, |x| x as u8 & mask);
         }
         ElemType::FLOAT8E8M0 => return scales(wide, options, out),
         _ => match minifloat::format(to) {
             Some(format) => return minifloats(wide, format, options, out),
             None => {
                 return dispatch!(to, T in integers => {
-                    let values = integers(wide, T::LEAST.to_f64(), T::GREATEST.to_f64())?;
-                    out.extend(values.flat_map(|x| (x as T).store()));
+                    check_range(wide, T::LEAST.to_f64(), T::GREATEST.to_f64())?;
+                    put(wide, out, |x| x as T, |x| x as T, |x| x as T);
                     Ok(())
                 });
             }
@@ -207,7 +207,8 @@ fn half_of(x: i128) -> f16 {
     f16::from_f32(to_odd_f32(x as f64))
 }
 
-fn reals<T: Scalar>(
+/// Adds numbers as elements of `T`, each kind by its own conversion.
+fn put<T: Scalar>(
     wide: &Wide,
     out: &mut Vec<u8>,
     real: impl Fn(f64) -> T,
@@ -222,21 +223,16 @@ fn reals<T: Scalar>(
     out.extend_from_slice(&T::flatten(chunks));
 }
 
-/// The numbers as integers whose low bits are what the target keeps; floats must be within its range.
-fn integers(wide: &Wide, low: f64, high: f64) -> Eval<Box<dyn Iterator<Item = i64> + '_>> {
-    match wide {
-        Wide::Int(values) => Ok(Box::new(values.iter().copied())),
-        Wide::Unsigned(values) => Ok(Box::new(values.iter().map(|&x| x as i64))),
-        Wide::Real(values) => {
-            // The greatest 64-bit integers are rounded up to a power of two, which is out of range.
-            let exact = high < 9.0e18;
-            let fits = |x: f64| x >= low && if exact { x <= high } else { x < high };
-            if !values.iter().fold(true, |all, x| all & fits(x.trunc())) {
-                return Err(OpError::unsupported("a float is out of the integer type's range"));
-            }
-            Ok(Box::new(values.iter().map(|&x| if x < 9.2e18 { x as i64 } else { x as u64 as i64 })))
-        }
+/// Refuses floats that, truncated, are no integer from `low` to `high`.
+fn check_range(wide: &Wide, low: f64, high: f64) -> Eval<()> {
+    let Wide::Real(values) = wide else { return Ok(()) };
+    // The greatest 64-bit integers are rounded up to a power of two, which is out of range.
+    let exact = high < 9.0e18;
+    let fits = |x: f64| x >= low && if exact { x <= high } else { x < high };
+    if !values.iter().fold(true, |all, x| all & fits(x.trunc())) {
+        return Err(OpError::unsupported("a float is out of the integer type's range"));
     }
+    Ok(())
 }
 
 fn for_each_real(wide: &Wide, mut f: impl FnMut(f64) -> Eval<()>) -> Eval<()> {

@@ -66,12 +66,12 @@ pub fn tensor_error(error: TensorError) -> OpError {
 }
 
 macro_rules! attr {
-    ($(#[$doc:meta])* $name:ident, $variant:ident($value:ident) -> $type:ty, $kind:literal, $result:expr) => {
+    ($(#[$doc:meta])* $name:ident$(<$life:lifetime>)?, $variant:ident($value:ident) -> $type:ty, $kind:literal, $result:expr) => {
         $(#[$doc])*
         ///
         /// # Errors
         /// When the attribute is of another kind.
-        pub fn $name<'a>(cx: &'a EvalCx<'_>, name: &str) -> Eval<Option<$type>> {
+        pub fn $name$(<$life>)?(cx: &$($life)? EvalCx<'_>, name: &str) -> Eval<Option<$type>> {
             match cx.attrs().get(name) {
                 None => Ok(None),
                 Some(AttrValue::$variant($value)) => Ok(Some($result)),
@@ -91,7 +91,7 @@ attr! {
 }
 attr! {
     /// A string attribute.
-    string, String(value) -> &'a [u8], "a string", value
+    string<'a>, String(value) -> &'a [u8], "a string", value
 }
 attr! {
     /// An attribute that is a list of integers.
@@ -99,7 +99,7 @@ attr! {
 }
 attr! {
     /// A tensor attribute.
-    tensor, Tensor(value) -> &'a Tensor, "a tensor", value
+    tensor<'a>, Tensor(value) -> &'a Tensor, "a tensor", value
 }
 
 /// An integer attribute that is a switch.

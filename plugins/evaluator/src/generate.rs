@@ -91,7 +91,7 @@ fn scalar<T: Scalar>(tensor: &Tensor) -> Eval<T> {
 
 fn range_len(cx: &EvalCx<'_>, elem: ElemType, len: f64) -> Eval<usize> {
     // Doubles hold every integer up to this size.
-    if !(len <= 9_007_199_254_740_992.0) {
+    if len.is_nan() || len > 9_007_199_254_740_992.0 {
         return Err(OpError::unsupported("the range has no end, or is too long"));
     }
     checked_len(cx, elem, &[len.max(0.0) as u64])

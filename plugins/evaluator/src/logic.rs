@@ -91,7 +91,7 @@ fn bit_shift(cx: &EvalCx<'_>) -> Eval {
         zip::<T, T, T>(cx, &a, &b, |a, by| match (excess(by), left) {
             (false, true) => a.shift_left(by.to_i128() as u32),
             (false, false) => a.shift_right(by.to_i128() as u32),
-            (true, false) if a < T::ZERO => T::ONE.negated(),
+            (true, false) if a.below_zero() => T::ONE.negated(),
             (true, _) => T::ZERO,
         })
     })

@@ -48,6 +48,11 @@ pub trait Number: Scalar {
     fn negated(self) -> Self;
     /// Absolute value.
     fn magnitude(self) -> Self;
+    /// Whether this is less than zero.
+    fn below_zero(self) -> bool {
+        self.to_f64() < 0.0
+    }
+
     /// Whether this is a NaN.
     fn is_nan(self) -> bool;
     /// The value as a double; exact for floats.

@@ -77,7 +77,7 @@ fn clip(cx: &EvalCx<'_>) -> Eval {
             (bound::<T>(cx, x, 1)?, bound::<T>(cx, x, 2)?)
         };
         let open = |x: T| x.to_f64().is_infinite()
-            && if x < T::ZERO { least.is_none() } else { greatest.is_none() };
+            && if x.below_zero() { least.is_none() } else { greatest.is_none() };
         if x.elem().is_float() && any(x, open) {
             return Err(OpError::unsupported("an infinite element and no bound"));
         }

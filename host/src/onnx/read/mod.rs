@@ -109,22 +109,31 @@ struct ModelParts {
 }
 
 /// Whether the bytes may be a `ModelProto`: the first field is one that it has.
+/// Whether a field of a model stands before the first byte that is no protobuf. Fields of later versions may come first.
 fn looks_like_model(bytes: &[u8]) -> bool {
-    let Ok(Some(field)) = Scan::new(bytes, 0).field() else {
-        // Cut off within the first field: judge by the tag.
-        let [tag, ..] = *bytes else { return false };
-        return is_model_field(u32::from(tag >> 3), tag & 7) && tag < 0x80;
-    };
-    is_model_field(field.number, field.wire)
+    let mut scan = Scan::new(bytes, 0);
+    loop {
+        match scan.field() {
+            Ok(Some(field)) if is_model_field(field.number, field.wire) => return true,
+            Ok(Some(_)) => {}
+            Ok(None) => return false,
+            // Cut off within the first field: judge by the tag.
+            Err(_) => {
+                let [tag, ..] = *bytes else { return false };
+                return is_model_field(u32::from(tag >> 3), tag & 7) && tag < 0x80;
+            }
+        }
+    }
 }
 
 fn is_model_field(number: u32, wire: u8) -> bool {
     match number {
         model::IR_VERSION | model::MODEL_VERSION => wire == wire_type::VARINT,
         model::PRODUCER_NAME..=model::DOMAIN | model::DOC_STRING..=model::OPSET_IMPORT => wire == wire_type::LEN,
-        model::METADATA_PROPS | 20 | model::FUNCTIONS | 26 => wire == wire_type::LEN,
-        // Fields of later versions may come first, in files that are still recognisable by what follows.
-        _ => number > 26 && wire == wire_type::LEN,
+        model::METADATA_PROPS | model::TRAINING_INFO | model::FUNCTIONS | model::CONFIGURATION => {
+            wire == wire_type::LEN
+        }
+        _ => false,
     }
 }
 

@@ -272,9 +272,28 @@ fn inline(cx: &Cx<'_>, elem: ElemType, dims: &[u64], data: &Data<'_>) -> Result<
         (_, 0 | tensor::RAW_DATA, Some(part)) => {
             Tensor::dense(elem, dims, cx.blob.slice(part.at, part.len).unwrap_or_default())
         }
+        _ if elem.bits() == 6 => Tensor::dense(elem, dims, pack_six(&data.bytes)),
         _ => Tensor::dense(elem, dims, data.bytes.clone()),
     };
     tensor.map_err(|error| OnnxError::new(Fault::Tensor(error)))
+}
+
+/// Six bits an element, from a byte an element: unlike narrower types, `int32_data` holds these one by one.
+fn pack_six(elements: &[u8]) -> Vec<u8> {
+    let groups = elements.chunks(4).flat_map(|group| {
+        let bits = group.iter().rev().fold(0u32, |bits, &element| bits << 6 | u32::from(element & 63));
+        bits.to_le_bytes().into_iter().take((group.len() * 6).div_ceil(8))
+    });
+    groups.collect()
+}
+
+/// A byte an element, from six bits an element.
+fn unpack_six(bytes: &[u8], count: usize) -> Vec<u8> {
+    let groups = bytes.chunks(3).flat_map(|group| {
+        let bits = group.iter().rev().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte));
+        (0..4).map(move |at| (bits >> (at * 6)) as u8 & 63)
+    });
+    groups.take(count).collect()
 }
 
 /// The encoding of elements in the field for their type.
@@ -284,7 +303,10 @@ pub(in crate::onnx) fn encode_typed(tensor: &Tensor, out: &mut Vec<u8>) {
         tensor.strings().for_each(|string| crate::onnx::wire::put_bytes(out, number, string));
         return;
     }
-    let bytes = tensor.to_bytes();
+    let mut bytes = tensor.to_bytes();
+    if tensor.elem().bits() == 6 {
+        bytes = unpack_six(&bytes, usize::try_from(tensor.len()).unwrap_or(usize::MAX)).into();
+    }
     let mut packed = Vec::new();
     let packed: &[u8] = match number {
         tensor::FLOAT_DATA | tensor::DOUBLE_DATA => &bytes,

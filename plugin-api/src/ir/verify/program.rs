@@ -211,7 +211,8 @@ impl<'a> Walk<'a, '_, '_> {
         if name.is_empty() {
             return;
         }
-        if let Some(other) = self.names.insert(name, node).filter(|&other| other != node) {
+        let other = *self.names.entry(name).or_insert(node);
+        if other != node && self.f.attrs(node).meta(SHADOWS).is_none() {
             let shown = String::from_utf8_lossy(&name[..name.len().min(64)]).into_owned();
             self.fault(FaultCode::DuplicateName, node, block, format!("`{other}` is named `{shown}` too"));
         }
