@@ -52,7 +52,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
     };
     let param = main.params().iter().copied().find(|&param| main.name(param) == name);
     let Some(param) = param.filter(|_| known.iter().any(|(known, _)| known == name)) else {
-        let names: Vec<String> = known.iter().map(|(name, ty)| format!("`{name}`: {ty}")).collect();
+        let names: Vec<String> = known.iter().map(|(name, ty)| format!("`{name}` (`{ty}`)")).collect();
         let near = relais::pipeline::fault::nearest(name, known.iter().map(|(name, _)| name.as_str()));
         let error = CliError::new(format!("the model has no input `{name}`; it has {}", names.join(", ")));
         return Err(if near.is_empty() { error } else { error.help(format!("did you mean {}?", or_list(&near))) });

@@ -2,6 +2,8 @@
 
 mod built_in;
 mod catalogue;
+#[cfg(test)]
+pub(crate) mod fake;
 pub mod fault;
 mod load;
 mod parse;

@@ -1,7 +1,7 @@
 //! From TOML to a pipeline as it was written. Collects every fault.
 
 use super::{
-    fault::{Code, Fault, Place, SourceId, Sources, nearest, or_list},
+    fault::{Code, Fault, Place, SourceId, Sources, and_list, nearest, or_list},
     spec::*,
 };
 use semver::VersionReq;
@@ -170,9 +170,17 @@ impl<'p> FileParser<'p> {
             return;
         }
         let (table, errors) = DeTable::parse_recoverable(text);
+        let mut places: Vec<(usize, std::ops::Range<usize>, &str)> = Vec::new();
         for error in &errors {
-            let place = Place::new(self.source, error.span().unwrap_or(0..0));
-            self.faults.push(syntax(place, error.message()));
+            let span = error.span().unwrap_or(0..0);
+            let line_start = text.as_bytes()[..span.start.min(text.len())].iter().rposition(|&byte| byte == b'\n');
+            places.push((line_start.map_or(0, |at| at + 1), span, error.message()));
+        }
+        // The first fault of a line begets the others.
+        places.sort_by_key(|(_, span, _)| span.start);
+        places.dedup_by_key(|(line, ..)| *line);
+        for (_, span, message) in places {
+            self.faults.push(syntax(Place::new(self.source, span), message));
         }
         // What a damaged file seems to say is not worth more faults.
         if errors.is_empty() {
@@ -358,7 +366,7 @@ impl<'p> FileParser<'p> {
             if !is_known {
                 let fault = Fault::new(Code::UnknownKey, self.place(key), format!("unknown key `{}`", key.get_ref()))
                     .label(format!("not a key of {what}"))
-                    .note(format!("accepted keys: {}", or_list(accepted)))
+                    .note(format!("accepted keys: {}", and_list(accepted)))
                     .nearest(&nearest(key.get_ref(), accepted.iter().copied()));
                 self.faults.push(fault);
             }

@@ -2,7 +2,7 @@
 
 use super::{
     catalogue::{Catalogue, Choices, ConfigFacts, NoPass, PassFacts},
-    fault::{Code, Fault, Faults, Place, nearest, or_list},
+    fault::{Code, Fault, Faults, Place, and_list, nearest, or_list},
     requirements,
     resolved::*,
     schema::{check_options, check_value, shorten},
@@ -25,7 +25,15 @@ impl PipelineSpec {
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         let mut resolver = Resolver::new(self, catalogue);
         let pipeline = resolver.pipeline();
-        let faults = resolver.faults;
+        let mut faults: Vec<Fault> = Vec::new();
+        let mut told = BTreeSet::new();
+        for fault in resolver.faults {
+            // One name may be looked up for several reasons.
+            let place = fault.place.map(|place| (place.source, place.span().start));
+            if told.insert((fault.code, place, fault.message.clone())) {
+                faults.push(fault);
+            }
+        }
         match faults.is_empty() {
             true => Ok(pipeline),
             false => Err(Faults { list: faults, sources: self.sources.clone() }),
@@ -343,7 +351,7 @@ impl<'a> Resolver<'a> {
                         Fault::new(Code::UnknownName, used.name.place, format!("no instrument `{}`", shorten(name)));
                     self.faults.push(
                         fault
-                            .note(format!("instruments: {}", or_list(names)))
+                            .note(format!("instruments: {}", and_list(names)))
                             .nearest(&nearest(name, names.iter().copied())),
                     );
                 }
