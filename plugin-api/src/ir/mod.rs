@@ -11,6 +11,7 @@ mod intern;
 mod module;
 mod node;
 mod opset;
+pub mod packed;
 mod tensor;
 mod types;
 mod verify;
