@@ -446,7 +446,7 @@ impl<'a> Resolver<'a> {
         let settings = self.settings.get(&facts.name).map(Vec::as_slice).unwrap_or_default();
         let entries = match settings {
             [] => options.to_vec(),
-            settings => settings.iter().fold(options.to_vec(), |entries, setting| overlay(entries, setting)),
+            settings => settings.iter().fold(options.to_vec(), overlay),
         };
         let options = check_options(&facts.options, &entries, &facts.name, place, &mut self.faults);
         let key = (facts.name.clone(), facts.plugin.clone(), options.to_string());
