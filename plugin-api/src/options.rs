@@ -9,7 +9,7 @@ pub mod tag {
     pub const NAME: u16 = 1;
     /// Its documentation.
     pub const DOC: u16 = 2;
-    /// Its kind: fields of [`kind_tag`].
+    /// Its kind: fields of [`kind_tag`](super::kind_tag).
     pub const KIND: u16 = 3;
     /// Its default: one value.
     pub const DEFAULT: u16 = 4;
