@@ -269,6 +269,24 @@ fn relais_show(folder: &Path, model: &str) -> String {
 }
 
 #[test]
+fn r04_the_plugins_table_chooses_among_providers() {
+    use relais::{
+        pipeline::{Catalogue, Disk, NoPass, PipelineSpec},
+        registry::{Linked, Registry},
+    };
+    let spec = |text: &str| PipelineSpec::parse("p.toml", text, &Disk).unwrap();
+    let found = || common::find(&[&common::SAMPLE, &common::MARK]);
+    let plain = spec("steps = []").registry(found(), Linked::Exclude);
+    let Err(NoPass::Ambiguous(names)) = Catalogue::pass(&plain, "Nothing") else { panic!("two passes end so") };
+    assert_eq!(names, ["mark.Nothing", "sample.Nothing"]);
+    let chosen =
+        spec("steps = []\n[plugins]\nmark = { passes = [\"mark.Nothing\"] }").registry(found(), Linked::Exclude);
+    assert_eq!(Registry::pass(&chosen, "mark.Nothing").unwrap().name, "mark.Nothing");
+    let other = spec("steps = []\n[plugins]\nsample-passes = \"^9\"").registry(found(), Linked::Exclude);
+    assert!(Registry::pass(&other, "ReluRelu").is_ok(), "a version that will not do is told at resolution");
+}
+
+#[test]
 fn listing_opens_no_plugin() {
     let folder = common::folder("cli-list");
     let mark = folder.join("mark");

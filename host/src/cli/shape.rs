@@ -27,11 +27,14 @@ pub(crate) fn set_input_shapes(
     let Some(main) = module.function_mut(MAIN) else {
         return Err(CliError::new("the module has no function `main`, so that no input can have a shape"));
     };
+    // Calls that are invalid whatever the shapes are not the arguments' fault.
+    let old_faults = infer_function(&mut main.clone(), &mut *catalogue.relations(), Scope::Everything).faults;
     for text in wanted {
         let (param, dims) = parse(main, text)?;
         set(main, param, &dims, text)?;
     }
-    for fault in infer_function(main, &mut *catalogue.relations(), Scope::Everything).faults {
+    let mut faults = infer_function(main, &mut *catalogue.relations(), Scope::Everything).faults.into_iter();
+    if let Some(fault) = faults.find(|fault| old_faults.iter().all(|old| old.node != fault.node)) {
         let line = relais_plugin_api::text::display(main, fault.node).to_string();
         return Err(CliError::new(format!("with these input shapes, the call `{line}` is invalid: {}", fault.error)));
     }

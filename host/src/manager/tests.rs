@@ -134,7 +134,9 @@ impl Instrument for Scribe {
     }
 }
 
-fn watched(text: &str, fakes: &Fakes, scribe: Scribe) -> (Result<(IRModule, Report), Box<Failure>>, Arc<Scribe>) {
+type Outcome = Result<(IRModule, Report), Box<Failure>>;
+
+fn watched(text: &str, fakes: &Fakes, scribe: Scribe) -> (Outcome, Arc<Scribe>) {
     let scribe = Arc::new(scribe);
     let options = RunOptions { instruments: vec![scribe.clone()], ..RunOptions::default() };
     (super::run(&resolve(text, fakes), &module(), fakes, &options), scribe)

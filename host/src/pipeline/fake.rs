@@ -163,7 +163,7 @@ impl Catalogue for Fakes {
         passes
     }
 
-    fn pass(&self, name: &str, _: &Choices) -> Result<Arc<PassFacts>, NoPass> {
+    fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
         if self.refused.contains(&name) {
             return Err(NoPass::Refused { plugin: "old.so".into(), reason: "it was built for another host".into() });
         }

@@ -100,11 +100,14 @@ impl Parser<'_> {
 }
 
 /// Reads `KEY=VALUE` of the command line: the value is TOML, or else a string that needs no quotes.
-pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Fault> {
+///
+/// # Errors
+/// When there is no key or no `=`.
+pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Box<Fault>> {
     let place = sources.add_whole(origin, text);
     let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
         let fault = Fault::new(Code::Syntax, place, format!("`{text}` sets nothing"));
-        return Err(fault.label("expected `KEY=VALUE`").help("write the option, `=` and its value"));
+        return Err(Box::new(fault.label("expected `KEY=VALUE`").help("write the option, `=` and its value")));
     };
     let start = key.len() + 1;
     let at = |span: std::ops::Range<usize>| Place::new(place.source, span);

@@ -120,7 +120,7 @@ fn includes_missing_and_of_themselves_are_faults() {
         ("b.toml", "steps = [{ include = \"a.toml\" }]"),
     ]);
     let faults = PipelineSpec::read(Path::new("a.toml"), &files).unwrap_err();
-    assert_eq!(codes(&faults), ["P008", "P007"]);
+    assert_eq!(codes(&faults), ["P007", "P008"]);
     assert!(faults.to_string().contains("`a.toml` includes `b.toml` includes `a.toml`"), "{faults}");
     let itself = self::files(&[("a.toml", "steps = [{ include = \"a.toml\" }]")]);
     assert_eq!(codes(&PipelineSpec::read(Path::new("a.toml"), &itself).unwrap_err()), ["P008"]);
