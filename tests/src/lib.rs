@@ -1,8 +1,11 @@
 //! What the end-to-end tests share.
 
+pub mod cargo_built;
+pub mod cli;
 pub mod filetest;
 pub mod interpret;
 mod reference;
+pub mod venv;
 
 // Linked, so that their passes, operators and evaluators are registered in the test programs.
 pub use relais_evaluator as evaluator;
