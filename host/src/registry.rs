@@ -214,6 +214,16 @@ impl Registry {
         Self(Arc::new(Inner { providers, refused, duplicates, names, operators, options }))
     }
 
+    /// Takes a pass, by full or short name, from this plugin, though others provide it, too.
+    ///
+    /// # Panics
+    /// When the registry is shared already.
+    pub fn prefer(&mut self, pass: &str, plugin: &str) {
+        let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
+        let providers = &inner.providers;
+        inner.names.prefer(pass, |id| providers[id].records.plugin.name == plugin);
+    }
+
     /// The plugins, in the order of the search; linked ones first.
     pub fn plugins(&self) -> impl Iterator<Item = &Provider> {
         self.0.providers.iter().map(|provider| &**provider)

@@ -273,15 +273,15 @@ mod tests {
         let (before, after) = (summary(&[("Add", 10), ("Identity", 3)], 4096), summary(&[("Add", 10)], 2048));
         let table = anstream::adapter::strip_str(&table(&before, &after, Duration::from_millis(1500))).to_string();
         let expected = "\
-operator       before     after
--------------------------------
-Add                10        10
-Identity            3         0
--------------------------------
-total nodes        13        10
-initializers        0         0
-model size   4.00 KiB  2.00 KiB
-elapsed                 1.500 s
+operator        before     after
+--------------------------------
+Add                 10        10
+Identity             3         0
+--------------------------------
+total nodes         13        10
+initializers         0         0
+model size    4.00 KiB  2.00 KiB
+elapsed                  1.500 s
 ";
         assert_eq!(table, expected);
     }

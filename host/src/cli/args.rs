@@ -42,7 +42,7 @@ pub(crate) enum Verbosity {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Run a pipeline over a model and write the result.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Print a model in the text form.
     Show(ShowArgs),
     /// List what there is. Opens no plugin.

@@ -22,19 +22,7 @@ pub(crate) fn find(args: &PluginArgs) -> Discovery {
 
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
 pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
-    let found = find(args);
-    let mut choices = Choices::new();
-    for demand in &spec.run.plugins {
-        // Without any that will do, the version that is there is told to be wrong.
-        let will_do = |plugin: &relais::plugin::FoundPlugin| {
-            let plugin = &plugin.records.plugin;
-            plugin.name == demand.name.value && demand.version.value.matches(&plugin.version)
-        };
-        if found.plugins.iter().any(will_do) {
-            choices.insert(demand.name.value.clone(), demand.version.value.clone());
-        }
-    }
-    let registry = Registry::new(found, Linked::Exclude, &choices);
+    let registry = spec.registry(find(args), Linked::Exclude);
     report_refused(&registry);
     registry
 }

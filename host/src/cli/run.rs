@@ -66,10 +66,13 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     let format = model::output_format(&args.output, format);
     let written = model::write(&module, &args.output, format, args.external_data)?;
     drop(progress);
-    let mut after = Summary::of(&module, Some(written.model_bytes), &file);
-    after.external_bytes = external_bytes(&written);
     let elapsed = began.elapsed();
     say(&report, verbosity);
+    // What was written is counted as the next reader will see it: some constants are nodes in the file.
+    let after = match verbosity > Verbosity::Quiet || args.report.is_some() {
+        true => summary_of(&args.output, &written)?,
+        false => Summary::default(),
+    };
     if verbosity > Verbosity::Quiet {
         terminal::print(&table(&before, &after, elapsed))?;
     }
@@ -88,6 +91,13 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
+}
+
+fn summary_of(output: &Path, written: &WriteReport) -> Result<Summary, CliError> {
+    let Model { module, bytes, file, .. } = model::read(output)?;
+    let mut summary = Summary::of(&module, bytes, &file);
+    summary.external_bytes = summary.external_bytes.max(external_bytes(written));
+    Ok(summary)
 }
 
 fn external_bytes(written: &WriteReport) -> u64 {
@@ -172,7 +182,7 @@ fn pipeline(args: &PipelineArgs) -> Result<PipelineSpec, CliError> {
     for setting in &args.set {
         match parse_setting(&mut spec.sources, "--set", setting) {
             Ok(entry) => spec.settings.push(entry),
-            Err(fault) => faults.push(fault),
+            Err(fault) => faults.push(*fault),
         }
     }
     match faults.is_empty() {

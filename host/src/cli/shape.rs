@@ -27,11 +27,14 @@ pub(crate) fn set_input_shapes(
     let Some(main) = module.function_mut(MAIN) else {
         return Err(CliError::new("the module has no function `main`, so that no input can have a shape"));
     };
+    // Calls that are invalid whatever the shapes are not the arguments' fault.
+    let old_faults = infer_function(&mut main.clone(), &mut *catalogue.relations(), Scope::Everything).faults;
     for text in wanted {
         let (param, dims) = parse(main, text)?;
         set(main, param, &dims, text)?;
     }
-    for fault in infer_function(main, &mut *catalogue.relations(), Scope::Everything).faults {
+    let mut faults = infer_function(main, &mut *catalogue.relations(), Scope::Everything).faults.into_iter();
+    if let Some(fault) = faults.find(|fault| old_faults.iter().all(|old| old.node != fault.node)) {
         let line = relais_plugin_api::text::display(main, fault.node).to_string();
         return Err(CliError::new(format!("with these input shapes, the call `{line}` is invalid: {}", fault.error)));
     }
@@ -52,7 +55,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
     };
     let param = main.params().iter().copied().find(|&param| main.name(param) == name);
     let Some(param) = param.filter(|_| known.iter().any(|(known, _)| known == name)) else {
-        let names: Vec<String> = known.iter().map(|(name, ty)| format!("`{name}`: {ty}")).collect();
+        let names: Vec<String> = known.iter().map(|(name, ty)| format!("`{name}` (`{ty}`)")).collect();
         let near = relais::pipeline::fault::nearest(name, known.iter().map(|(name, _)| name.as_str()));
         let error = CliError::new(format!("the model has no input `{name}`; it has {}", names.join(", ")));
         return Err(if near.is_empty() { error } else { error.help(format!("did you mean {}?", or_list(&near))) });

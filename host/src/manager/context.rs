@@ -246,6 +246,8 @@ mod tests {
     use super::*;
     use relais_plugin_api::diagnostics::PassError;
 
+    type Said = Arc<Mutex<Vec<String>>>;
+
     /// Writes down what it is told, and fails at one hook.
     struct Scribe {
         name: &'static str,
@@ -277,7 +279,7 @@ mod tests {
         }
     }
 
-    fn scribes(failing: &'static str, hook: Hook) -> (Arc<Mutex<Vec<String>>>, Vec<Arc<dyn Instrument>>) {
+    fn scribes(failing: &'static str, hook: Hook) -> (Said, Vec<Arc<dyn Instrument>>) {
         let said = Arc::new(Mutex::new(Vec::new()));
         let scribe = |name| -> Arc<dyn Instrument> {
             Arc::new(Scribe { name, fails_at: (name == failing).then_some(hook), said: said.clone() })
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn r08_a_panic_leaves_the_context() {
-        let result = std::panic::catch_unwind(|| level(1).scope(|_| panic!("on purpose")).map(|()| ()));
+        let result = std::panic::catch_unwind(|| level(1).scope::<()>(|_| panic!("on purpose")));
         assert!(result.is_err());
         assert_eq!(PassContext::current().settings().opt_level, 2);
     }

@@ -94,7 +94,7 @@ enum Turn {
 
 /// Why the machine stops.
 enum Stop {
-    Pass(FailureKind),
+    Pass(Box<FailureKind>),
     Hook(HookFault),
 }
 
@@ -160,7 +160,7 @@ impl<'a> Machine<'a> {
 
     fn failure(self, stop: Stop, also: Vec<HookFault>) -> Box<Failure> {
         let kind = match stop {
-            Stop::Pass(kind) => kind,
+            Stop::Pass(kind) => *kind,
             Stop::Hook(fault) => FailureKind::Instrument(fault),
         };
         Box::new(Failure { kind, also, report: self.report })
@@ -192,12 +192,15 @@ impl<'a> Machine<'a> {
     /// Tells those that watch the sequences that are under way.
     fn unwind(&mut self, watch: &Watch, stop: &Stop) {
         let error = match stop {
-            Stop::Pass(FailureKind::Pass { error, .. }) => error.clone(),
-            Stop::Pass(FailureKind::Instrument(fault)) | Stop::Hook(fault) => fault.error.clone(),
+            Stop::Hook(fault) => &fault.error,
+            Stop::Pass(kind) => match &**kind {
+                FailureKind::Pass { error, .. } => error,
+                FailureKind::Instrument(fault) => &fault.error,
+            },
         };
         while let Some(frame) = self.frames.pop() {
             if let Frame::Group { end: End::Hooks(info), .. } = frame {
-                watch.failed(&info, &error);
+                watch.failed(&info, error);
             }
         }
     }
@@ -491,7 +494,7 @@ impl<'a> Machine<'a> {
         error: PassError,
     ) -> Result<(), Stop> {
         watch.failed(info, &error);
-        let kind = FailureKind::pass(facts, error, self.state.module());
+        let kind = Box::new(FailureKind::pass(facts, error, self.state.module()));
         let fate = Fate::Failed(kind.to_string());
         self.record(facts, duration, Duration::ZERO, self.state.n_nodes(), fate);
         self.last = Turn::Lost;

@@ -1,1 +1,323 @@
+use super::*;
+use crate::{
+    ir::MAIN,
+    pipeline::{
+        Disk, PipelineSpec,
+        fake::{Does, Fakes, module},
+    },
+};
+use relais_plugin_api::diagnostics::PassError;
+use std::sync::Mutex;
 
+fn resolve(text: &str, fakes: &Fakes) -> Pipeline {
+    let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));
+    spec.resolve(fakes).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+/// Runs a pipeline and says what ran.
+fn ran(text: &str, fakes: &Fakes) -> String {
+    super::run(&resolve(text, fakes), &module(), fakes, &RunOptions::default()).unwrap();
+    fakes.ran()
+}
+
+fn fakes() -> Fakes {
+    Fakes::default()
+        .pass("A", 0, &[], Does::Change)
+        .pass("B", 1, &["A"], Does::Change)
+        .pass("C", 2, &["B"], Does::Change)
+        .pass("D", 3, &[], Does::Nothing)
+        .pass("N", 0, &[], Does::Nothing)
+        .pass("NeedsN", 0, &["N"], Does::Nothing)
+        .pass("ChangesAfterN", 0, &["N"], Does::Change)
+        .pass("F", 0, &[], Does::Fail)
+        .pass("NeedsF", 0, &["F"], Does::Nothing)
+        .pass("Broken", 0, &[], Does::Break)
+        .pass("UpToThree", 0, &[], Does::ChangeUpTo(3))
+        .pass("Seq", 2, &["N"], Does::Consist(vec!["A", "D"]))
+}
+
+#[test]
+fn r02_levels_and_lists_decide_what_is_on() {
+    let fakes = fakes();
+    assert_eq!(ran("steps = [\"A\", \"D\"]", &fakes), "A");
+    assert_eq!(ran("opt_level = 3\nsteps = [\"A\", \"D\"]", &fakes), "A D");
+    assert_eq!(ran("opt_level = 0\nrequired = [\"D\"]\nsteps = [\"A\", \"D\"]", &fakes), "A D");
+    assert_eq!(ran("opt_level = 3\nrequired = [\"D\"]\ndisabled = [\"D\", \"A\"]\nsteps = [\"A\", \"D\"]", &fakes), "");
+}
+
+#[test]
+fn r02_all_passes_of_some_levels_run_in_the_order_of_their_names() {
+    let fakes = Fakes::default()
+        .pass("b", 1, &[], Does::Nothing)
+        .pass("c", 2, &[], Does::Nothing)
+        .pass("a", 2, &[], Does::Nothing)
+        .pass("off", 1, &[], Does::Nothing);
+    assert_eq!(ran("opt_level = 9\ndisabled = [\"off\"]\nsteps = [{ passes = \"level<=2\" }]", &fakes), "a b c");
+    assert_eq!(ran("opt_level = 9\nsteps = [{ passes = \"level==2\" }]", &fakes), "a c");
+}
+
+#[test]
+fn r05_requirements_run_first_and_transitively() {
+    let fakes = fakes();
+    assert_eq!(ran("steps = [\"C\"]", &fakes), "A B C");
+    assert_eq!(ran("dependencies = \"direct\"\nsteps = [\"C\"]", &fakes), "B C");
+}
+
+#[test]
+fn r05_a_requirement_does_not_run_again_while_it_holds() {
+    let fakes = fakes();
+    assert_eq!(ran("steps = [\"N\", \"NeedsN\", \"NeedsN\"]", &fakes), "N NeedsN NeedsN");
+    assert_eq!(ran("steps = [\"NeedsN\", \"A\", \"NeedsN\"]", &fakes), "N NeedsN A N NeedsN");
+    assert_eq!(
+        ran("dependencies = \"direct\"\nsteps = [\"N\", \"NeedsN\", \"NeedsN\"]", &fakes),
+        "N N NeedsN N NeedsN"
+    );
+}
+
+#[test]
+fn r05_direct_requirements_run_though_they_are_disabled() {
+    let fakes = fakes();
+    assert_eq!(ran("dependencies = \"direct\"\ndisabled = [\"N\"]\nsteps = [\"N\", \"NeedsN\"]", &fakes), "N NeedsN");
+}
+
+/// Writes down what it is told; says no to some passes.
+#[derive(Default)]
+struct Scribe {
+    vetoes: Vec<&'static str>,
+    fails_before: Option<&'static str>,
+    said: Mutex<Vec<String>>,
+}
+
+impl Scribe {
+    fn say(&self, what: &str, pass: &str) {
+        self.said.lock().unwrap().push(format!("{what} {pass}"));
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().unwrap().join(", ")
+    }
+}
+
+impl Instrument for Scribe {
+    fn name(&self) -> &str {
+        "scribe"
+    }
+
+    fn exit(&self) -> Result<(), PassError> {
+        self.say("exit", "");
+        Ok(())
+    }
+
+    fn should_run(&self, _: &IRModule, pass: &PassInfo<'_>) -> Result<bool, PassError> {
+        Ok(!self.vetoes.contains(&pass.name))
+    }
+
+    fn before(&self, _: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.say("before", pass.name);
+        match self.fails_before == Some(pass.name) {
+            true => Err(PassError::new("told to fail")),
+            false => Ok(()),
+        }
+    }
+
+    fn after(&self, _: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.say("after", pass.name);
+        Ok(())
+    }
+
+    fn skipped(&self, _: &IRModule, pass: &PassInfo<'_>, reason: &SkipReason) {
+        self.say("skipped", &format!("{} ({reason})", pass.name));
+    }
+
+    fn failed(&self, pass: &PassInfo<'_>, _: &PassError) {
+        self.say("failed", pass.name);
+    }
+}
+
+type Outcome = Result<(IRModule, Report), Box<Failure>>;
+
+fn watched(text: &str, fakes: &Fakes, scribe: Scribe) -> (Outcome, Arc<Scribe>) {
+    let scribe = Arc::new(scribe);
+    let options = RunOptions { instruments: vec![scribe.clone()], ..RunOptions::default() };
+    (super::run(&resolve(text, fakes), &module(), fakes, &options), scribe)
+}
+
+#[test]
+fn r06_a_vetoed_requirement_takes_its_dependent_along_unless_direct() {
+    let fakes = fakes();
+    let veto = || Scribe { vetoes: vec!["N"], ..Scribe::default() };
+    let (result, scribe) = watched("name = \"p\"\nsteps = [\"NeedsN\"]", &fakes, veto());
+    assert_eq!(fakes.ran(), "");
+    let (_, report) = result.unwrap();
+    assert_eq!(report.warnings, ["`NeedsN` is skipped: `N`, which it requires, did not run"]);
+    assert!(scribe.said().contains("skipped N (vetoed by an instrument), skipped NeedsN (`N`, which it requires"));
+    let (result, _) = watched("dependencies = \"direct\"\nsteps = [\"NeedsN\"]", &fakes, veto());
+    assert!(result.is_ok());
+    assert_eq!(fakes.ran(), "NeedsN");
+}
+
+#[test]
+fn r11_sequences_are_switched_by_name_and_level_and_filter_their_members() {
+    let fakes = fakes();
+    let text =
+        |head: &str| format!("{head}\nsteps = [{{ sequence = [\"A\", \"D\"], name = \"s\", opt_level = 2 }}, \"N\"]");
+    assert_eq!(ran(&text("opt_level = 2"), &fakes), "A N");
+    assert_eq!(ran(&text("opt_level = 1"), &fakes), "N");
+    assert_eq!(ran(&text("opt_level = 1\nrequired = [\"s\"]"), &fakes), "A N");
+    assert_eq!(ran(&text("opt_level = 3\ndisabled = [\"s\"]"), &fakes), "N");
+}
+
+#[test]
+fn r11_sequential_passes_of_plugins_run_their_requirements_and_members() {
+    let fakes = fakes();
+    let (result, scribe) = watched("name = \"p\"\nsteps = [\"Seq\"]", &fakes, Scribe::default());
+    assert!(result.is_ok());
+    assert_eq!(fakes.ran(), "N A");
+    assert_eq!(scribe.said(), "before p, before N, after N, before Seq, before A, after A, after Seq, after p, exit ");
+}
+
+#[test]
+fn r15_the_input_stays_as_it_is() {
+    let (fakes, input) = (fakes(), module());
+    let pipeline = resolve("steps = [\"A\"]", &fakes);
+    let (output, report) = super::run(&pipeline, &input, &fakes, &RunOptions::default()).unwrap();
+    let n_bindings = |module: &IRModule| {
+        let main = module.function(MAIN).unwrap();
+        main.bindings(main.body()).len()
+    };
+    assert_eq!((n_bindings(&input), n_bindings(&output)), (0, 1));
+    assert_eq!((report.executions[0].n_nodes_before, report.executions[0].n_nodes_after), (0, 1));
+}
+
+#[test]
+fn r16_hooks_are_counted_as_the_rule_says() {
+    let fakes = Fakes::default()
+        .pass("relay._transform.InferType", 0, &[], Does::Nothing)
+        .pass("FoldConstant", 2, &[], Does::Change)
+        .pass("DCE", 1, &["InferType"], Does::Change);
+    let steps = "opt_level = 3\nsteps = [\"InferType\", \"FoldConstant\", \"DCE\"]";
+    for (mode, n) in [("transitive", 4), ("direct", 5)] {
+        let (result, scribe) = watched(&format!("dependencies = \"{mode}\"\n{steps}"), &fakes, Scribe::default());
+        assert!(result.is_ok());
+        assert_eq!(scribe.said().matches("before").count(), n, "{mode}: {}", scribe.said());
+    }
+}
+
+#[test]
+fn r17_an_instrument_is_not_asked_about_what_the_context_requires() {
+    let fakes = fakes();
+    let veto = || Scribe { vetoes: vec!["A"], ..Scribe::default() };
+    assert!(watched("steps = [\"A\"]", &fakes, veto()).0.is_ok());
+    assert_eq!(fakes.ran(), "");
+    assert!(watched("required = [\"A\"]\nsteps = [\"A\"]", &fakes, veto()).0.is_ok());
+    assert_eq!(fakes.ran(), "A");
+}
+
+#[test]
+fn r18_every_before_is_followed_by_one_after_or_failed() {
+    let fakes = fakes();
+    let (result, scribe) =
+        watched("name = \"p\"\nsteps = [{ sequence = [\"A\", \"F\"], name = \"s\" }]", &fakes, Scribe::default());
+    assert!(result.is_err());
+    assert_eq!(scribe.said(), "before p, before s, before A, after A, before F, failed F, failed s, failed p, exit ");
+    let failing = Scribe { fails_before: Some("A"), ..Scribe::default() };
+    let (result, scribe) = watched("name = \"p\"\nsteps = [\"A\"]", &fakes, failing);
+    assert!(matches!(result.err().unwrap().kind, FailureKind::Instrument(_)));
+    assert_eq!(scribe.said(), "before p, before A, failed p, exit ");
+    assert_eq!(fakes.ran(), "A F");
+}
+
+#[test]
+fn r25_a_failing_pass_is_named_and_the_policy_decides() {
+    let fakes = fakes();
+    let failure =
+        super::run(&resolve("steps = [\"A\", \"F\", \"N\"]", &fakes), &module(), &fakes, &RunOptions::default());
+    let failure = failure.map(|_| ()).unwrap_err();
+    let text = failure.to_string();
+    assert!(text.starts_with("pass `F` of plugin `fakes` 1.2.3 failed: told to fail"), "{text}");
+    assert_eq!((fakes.ran().as_str(), failure.report.executions.len()), ("A F", 2));
+    let (_, report) = super::run(
+        &resolve("on_failure = \"skip\"\nsteps = [\"A\", \"F\", \"N\"]", &fakes),
+        &module(),
+        &fakes,
+        &RunOptions::default(),
+    )
+    .unwrap();
+    assert_eq!((fakes.ran().as_str(), report.warnings.len()), ("A F N", 1));
+    assert!(matches!(report.executions[1].fate, Fate::Failed(_)));
+    assert_eq!(ran("on_failure = \"quarantine\"\nsteps = [\"A\", \"F\", \"N\"]", &fakes), "A F");
+    assert_eq!(ran("on_failure = \"skip\"\nsteps = [\"NeedsF\", \"N\"]", &fakes), "F N");
+}
+
+#[test]
+fn r25_a_pass_that_breaks_the_program_loses_its_result() {
+    let fakes = fakes();
+    let text = "verify = \"each\"\non_failure = \"skip\"\nsteps = [\"A\", \"Broken\", \"N\"]";
+    let (module, report) = super::run(&resolve(text, &fakes), &module(), &fakes, &RunOptions::default()).unwrap();
+    assert!(relais_plugin_api::ir::verify(&module).is_empty());
+    assert!(report.warnings[0].contains("`Broken`") && report.warnings[0].contains("breaks the program"));
+    let text = "verify = \"off\"\nsteps = [\"Broken\"]";
+    assert!(super::run(&resolve(text, &fakes), &module, &fakes, &RunOptions::default()).is_ok());
+}
+
+#[test]
+fn r26_what_passes_say_is_kept_with_the_pass() {
+    let fakes = Fakes::default().pass("Talks", 0, &[], Does::Complain);
+    let (_, report) =
+        super::run(&resolve("steps = [\"Talks\"]", &fakes), &module(), &fakes, &RunOptions::default()).unwrap();
+    let said: Vec<String> = report.said.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["warning: told to complain\n  said by pass `Talks`"]);
+}
+
+#[test]
+fn fixpoints_settle_or_say_that_they_did_not() {
+    let fakes = fakes();
+    assert_eq!(ran("steps = [{ fixpoint = [\"UpToThree\"] }]", &fakes), ["UpToThree"; 4].join(" "));
+    let pipeline = resolve("steps = [{ fixpoint = [\"A\"], max_rounds = 3 }]", &fakes);
+    let (_, report) = super::run(&pipeline, &module(), &fakes, &RunOptions::default()).unwrap();
+    assert_eq!(report.warnings, ["a fixpoint did not settle in 3 rounds"]);
+    assert_eq!(fakes.ran(), "A A A");
+}
+
+#[test]
+fn a_pass_that_settled_is_not_run_again_within_a_fixpoint() {
+    let fakes = fakes();
+    // The second round begins with the module that `N` left unchanged at the end of the first.
+    assert_eq!(
+        ran("steps = [{ fixpoint = [\"UpToThree\", \"N\"] }]", &fakes),
+        "UpToThree N UpToThree N UpToThree N UpToThree"
+    );
+    assert_eq!(ran("steps = [\"N\", \"N\"]", &fakes), "N N");
+}
+
+#[test]
+fn steps_wait_for_their_operator() {
+    let fakes = fakes();
+    let text = |first: &str| format!("steps = [{first}{{ when_operator = \"Relu\", steps = [\"N\"] }}]");
+    assert_eq!(ran(&text(""), &fakes), "");
+    assert_eq!(ran(&text("\"A\", "), &fakes), "A N");
+}
+
+#[test]
+fn cancellation_stops_whatever_the_policy() {
+    let fakes = fakes();
+    let cancel = AtomicBool::new(true);
+    let options = RunOptions { cancel: Some(&cancel), ..RunOptions::default() };
+    let pipeline = resolve("on_failure = \"skip\"\nsteps = [\"A\"]", &fakes);
+    assert!(super::run(&pipeline, &module(), &fakes, &options).is_err());
+    assert_eq!(fakes.ran(), "");
+}
+
+#[test]
+fn timing_is_a_tree_and_right_after_a_fault() {
+    let fakes = fakes();
+    let timing = Arc::new(Timing::default());
+    let options = RunOptions { instruments: vec![timing.clone()], ..RunOptions::default() };
+    let pipeline = resolve("name = \"p\"\nsteps = [\"A\", \"F\"]", &fakes);
+    assert!(super::run(&pipeline, &module(), &fakes, &options).is_err());
+    let shape: Vec<(String, usize)> =
+        timing.times().into_iter().filter(|time| time.name != "(types)").map(|time| (time.name, time.depth)).collect();
+    assert_eq!(shape, [("p".into(), 0), ("A".into(), 1), ("F".into(), 1)]);
+    let root = &timing.times()[0];
+    assert!(root.own <= root.total && !root.total.is_zero());
+}

@@ -77,9 +77,6 @@ pub enum NoPass {
     },
 }
 
-/// From which plugin a pass is taken that several provide, by the pass's name as it was written.
-pub type Choices = BTreeMap<String, String>;
-
 /// What a pass is given while it runs, beside the module.
 pub struct RunCx<'a> {
     /// Takes what the pass says.
@@ -120,7 +117,7 @@ pub trait Catalogue: Sync {
     ///
     /// # Errors
     /// When the name stands for none.
-    fn pass(&self, name: &str, choices: &Choices) -> Result<Arc<PassFacts>, NoPass>;
+    fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass>;
 
     /// Every option of the context, ordered by key.
     fn config_options(&self) -> Vec<ConfigFacts>;

@@ -93,7 +93,8 @@ impl PipelineSpec {
         loader.push(includes, 0);
         loader.run(&mut parser);
         run.plugins.append(&mut loader.plugins);
-        let Parser { nodes, faults, .. } = parser;
+        let Parser { nodes, mut faults, .. } = parser;
+        faults.sort_by_key(|fault| fault.place.map(|place| (place.source, place.span().start)));
         let spec = Self {
             name: own_name.unwrap_or_else(|| stem(name)),
             run,

@@ -1,7 +1,7 @@
 //! From TOML to a pipeline as it was written. Collects every fault.
 
 use super::{
-    fault::{Code, Fault, Place, SourceId, Sources, nearest, or_list},
+    fault::{Code, Fault, Place, SourceId, Sources, and_list, nearest, or_list},
     spec::*,
 };
 use semver::VersionReq;
@@ -100,11 +100,14 @@ impl Parser<'_> {
 }
 
 /// Reads `KEY=VALUE` of the command line: the value is TOML, or else a string that needs no quotes.
-pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Fault> {
+///
+/// # Errors
+/// When there is no key or no `=`.
+pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Box<Fault>> {
     let place = sources.add_whole(origin, text);
     let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
         let fault = Fault::new(Code::Syntax, place, format!("`{text}` sets nothing"));
-        return Err(fault.label("expected `KEY=VALUE`").help("write the option, `=` and its value"));
+        return Err(Box::new(fault.label("expected `KEY=VALUE`").help("write the option, `=` and its value")));
     };
     let start = key.len() + 1;
     let at = |span: std::ops::Range<usize>| Place::new(place.source, span);
@@ -170,9 +173,17 @@ impl<'p> FileParser<'p> {
             return;
         }
         let (table, errors) = DeTable::parse_recoverable(text);
+        let mut places: Vec<(usize, std::ops::Range<usize>, &str)> = Vec::new();
         for error in &errors {
-            let place = Place::new(self.source, error.span().unwrap_or(0..0));
-            self.faults.push(syntax(place, error.message()));
+            let span = error.span().unwrap_or(0..0);
+            let line_start = text.as_bytes()[..span.start.min(text.len())].iter().rposition(|&byte| byte == b'\n');
+            places.push((line_start.map_or(0, |at| at + 1), span, error.message()));
+        }
+        // The first fault of a line begets the others.
+        places.sort_by_key(|(_, span, _)| span.start);
+        places.dedup_by_key(|(line, ..)| *line);
+        for (_, span, message) in places {
+            self.faults.push(syntax(Place::new(self.source, span), message));
         }
         // What a damaged file seems to say is not worth more faults.
         if errors.is_empty() {
@@ -358,7 +369,7 @@ impl<'p> FileParser<'p> {
             if !is_known {
                 let fault = Fault::new(Code::UnknownKey, self.place(key), format!("unknown key `{}`", key.get_ref()))
                     .label(format!("not a key of {what}"))
-                    .note(format!("accepted keys: {}", or_list(accepted)))
+                    .note(format!("accepted keys: {}", and_list(accepted)))
                     .nearest(&nearest(key.get_ref(), accepted.iter().copied()));
                 self.faults.push(fault);
             }

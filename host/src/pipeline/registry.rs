@@ -1,11 +1,11 @@
 //! The registry as what pipelines are resolved against.
 
-use super::catalogue::*;
+use super::{catalogue::*, spec::PipelineSpec};
 use crate::{
     ir::{Function, IRModule, OpId},
     pass::{self, PassHandle, Sink},
-    plugin::PassRecord,
-    registry::{Conflict, Provider, Registry, ResolveError},
+    plugin::{Discovery, FoundPlugin, PassRecord},
+    registry::{Choices, Conflict, Linked, Provider, Registry, ResolveError},
 };
 use relais_plugin_api::{
     boundary::abi::InferEntry,
@@ -31,12 +31,35 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
     })
 }
 
+impl PipelineSpec {
+    /// The registry of what was found, as the table `[plugins]` demands: where several versions of a plugin were found,
+    /// those that will do; where several plugins provide a pass, the one that is chosen.
+    pub fn registry(&self, found: Discovery, linked: Linked) -> Registry {
+        let mut choices = Choices::new();
+        for demand in &self.run.plugins {
+            // Where no version will do, the one that is there is told to be wrong.
+            let will_do = |plugin: &FoundPlugin| {
+                let plugin = &plugin.records.plugin;
+                plugin.name == demand.name.value && demand.version.value.matches(&plugin.version)
+            };
+            if found.plugins.iter().any(will_do) {
+                choices.insert(demand.name.value.clone(), demand.version.value.clone());
+            }
+        }
+        let mut registry = Registry::new(found, linked, &choices);
+        for demand in &self.run.plugins {
+            demand.passes.iter().for_each(|pass| registry.prefer(&pass.value, &demand.name.value));
+        }
+        registry
+    }
+}
+
 impl Catalogue for Registry {
     fn passes(&self) -> Vec<Arc<PassFacts>> {
         Registry::passes(self).map(|(record, provider)| facts(record, provider)).collect()
     }
 
-    fn pass(&self, name: &str, _choices: &Choices) -> Result<Arc<PassFacts>, NoPass> {
+    fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
         let record = Registry::pass(self, name).map_err(|error| match error {
             ResolveError::Unknown { nearest, .. } => NoPass::Unknown(nearest.into_iter().collect()),
             ResolveError::Refused { file, refusal, .. } => NoPass::Refused { plugin: file, reason: refusal },

@@ -1,8 +1,8 @@
 //! Finds what every name of a pipeline stands for, and everything that is wrong with it, before anything runs.
 
 use super::{
-    catalogue::{Catalogue, Choices, ConfigFacts, NoPass, PassFacts},
-    fault::{Code, Fault, Faults, Place, nearest, or_list},
+    catalogue::{Catalogue, ConfigFacts, NoPass, PassFacts},
+    fault::{Code, Fault, Faults, Place, and_list, nearest, or_list},
     requirements,
     resolved::*,
     schema::{check_options, check_value, shorten},
@@ -25,7 +25,15 @@ impl PipelineSpec {
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         let mut resolver = Resolver::new(self, catalogue);
         let pipeline = resolver.pipeline();
-        let faults = resolver.faults;
+        let mut faults: Vec<Fault> = Vec::new();
+        let mut told = BTreeSet::new();
+        for fault in resolver.faults {
+            // One name may be looked up for several reasons.
+            let place = fault.place.map(|place| (place.source, place.span().start));
+            if told.insert((fault.code, place, fault.message.clone())) {
+                faults.push(fault);
+            }
+        }
         match faults.is_empty() {
             true => Ok(pipeline),
             false => Err(Faults { list: faults, sources: self.sources.clone() }),
@@ -37,7 +45,6 @@ pub(super) struct Resolver<'a> {
     spec: &'a PipelineSpec,
     catalogue: &'a dyn Catalogue,
     pub faults: Vec<Fault>,
-    choices: Choices,
     config: Vec<ConfigFacts>,
     /// The names of the pipeline's own sequences.
     sequences: BTreeSet<&'a str>,
@@ -65,7 +72,6 @@ impl<'a> Resolver<'a> {
             spec,
             catalogue,
             faults: Vec::new(),
-            choices: Choices::new(),
             config: catalogue.config_options(),
             sequences: spec.nodes.iter().filter_map(sequence).collect(),
             found: BTreeMap::new(),
@@ -137,9 +143,6 @@ impl<'a> Resolver<'a> {
                     }
                 }
             }
-            for pass in &demand.passes {
-                self.choices.insert(pass.value.clone(), name.clone());
-            }
             demands.push(Demand {
                 name: name.clone(),
                 version: demand.version.value.clone(),
@@ -202,7 +205,7 @@ impl<'a> Resolver<'a> {
         let found = match self.found.get(wanted) {
             Some(found) => found.clone(),
             None => {
-                let found = self.catalogue.pass(wanted, &self.choices);
+                let found = self.catalogue.pass(wanted);
                 self.found.insert(wanted.to_owned(), found.clone());
                 found
             }
@@ -228,7 +231,7 @@ impl<'a> Resolver<'a> {
             NoPass::Conflict(providers) => {
                 let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide `{name}`"));
                 let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
-                fault.help("choose a version in the table `[plugins]`, or take one of the files away")
+                fault.help(format!("choose one in the table `[plugins]`: `NAME = {{ passes = [\"{name}\"] }}`"))
             }
             NoPass::Refused { plugin, reason } => {
                 Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
@@ -343,7 +346,7 @@ impl<'a> Resolver<'a> {
                         Fault::new(Code::UnknownName, used.name.place, format!("no instrument `{}`", shorten(name)));
                     self.faults.push(
                         fault
-                            .note(format!("instruments: {}", or_list(names)))
+                            .note(format!("instruments: {}", and_list(names)))
                             .nearest(&nearest(name, names.iter().copied())),
                     );
                 }
@@ -438,7 +441,7 @@ impl<'a> Resolver<'a> {
         let settings = self.settings.get(&facts.name).map(Vec::as_slice).unwrap_or_default();
         let entries = match settings {
             [] => options.to_vec(),
-            settings => settings.iter().fold(options.to_vec(), |entries, setting| overlay(entries, setting)),
+            settings => settings.iter().fold(options.to_vec(), overlay),
         };
         let options = check_options(&facts.options, &entries, &facts.name, place, &mut self.faults);
         let key = (facts.name.clone(), facts.plugin.clone(), options.to_string());

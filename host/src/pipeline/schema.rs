@@ -168,7 +168,7 @@ fn unknown_option(schema: &[OptionSchema], key: &Written<String>, owner: &str) -
     let fault = Fault::new(Code::UnknownKey, key.place, format!("`{owner}` has no option `{}`", shorten(&key.value)));
     let fault = match names.as_slice() {
         [] => fault.note(format!("`{owner}` has no options")),
-        names => fault.note(format!("accepted options: {}", or_list(names))),
+        names => fault.note(format!("accepted options: {}", and_list(names))),
     };
     fault.nearest(&nearest(&key.value, names.iter().copied()))
 }

@@ -1,1 +1,362 @@
+use super::{
+    fake::{Does, Fakes, module, option},
+    *,
+};
+use crate::{manager, options::OptionType};
+use relais_plugin_api::options::Value;
+use std::{collections::BTreeMap, io, path::Path};
 
+/// Files in memory.
+struct Memory(BTreeMap<String, String>);
+
+impl Files for Memory {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        self.0.get(path.to_str().unwrap()).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+fn files(files: &[(&str, &str)]) -> Memory {
+    Memory(files.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect())
+}
+
+fn parse(text: &str) -> Result<PipelineSpec, Faults> {
+    PipelineSpec::parse("p.toml", text, &files(&[]))
+}
+
+fn fakes() -> Fakes {
+    Fakes::default()
+        .pass("A", 0, &[], Does::Change)
+        .pass("B", 1, &["A"], Does::Nothing)
+        .pass("C", 3, &["B"], Does::Change)
+        .plugin("fakes", "1.2.3")
+}
+
+fn codes(faults: &Faults) -> Vec<&'static str> {
+    faults.list.iter().map(|fault| fault.code.as_str()).collect()
+}
+
+fn faults_of(text: &str, fakes: &Fakes) -> Faults {
+    match parse(text).and_then(|spec| spec.resolve(fakes)) {
+        Ok(pipeline) => panic!("`{text}` resolves to {}", pipeline.print()),
+        Err(faults) => faults,
+    }
+}
+
+#[test]
+fn faults_of_every_level_are_collected_with_their_places() {
+    let text = r#"
+opt_lvl = 2
+required = "A"
+on_failure = "sikp"
+steps = [
+    { pass = "A", optoins = {} },
+    { sequence = [{ fixpoint = ["A"], max_round = 3 }], opt_level = 1.5 },
+    { when_operator = "Relu" },
+    { pas = "A" },
+    7,
+    { pass = "A", include = "x.toml" },
+    { passes = "level<<3" },
+    { fixpoint = ["A"], max_rounds = 0 },
+]
+[plugins]
+x = "one"
+"#;
+    let faults = parse(text).unwrap_err();
+    let mut at: Vec<String> = faults.list.iter().map(|fault| faults.sources.locate(fault.place.unwrap())).collect();
+    at.sort_by_key(|at| at.split(':').nth(1).unwrap().parse::<usize>().unwrap());
+    let lines: Vec<&str> = at.iter().map(|at| at.split(':').nth(1).unwrap()).collect();
+    assert_eq!(lines, ["2", "3", "4", "6", "7", "7", "8", "9", "10", "11", "12", "13", "16"], "{faults}");
+    assert!(faults.to_string().contains("did you mean `opt_level`?"));
+    assert!(faults.to_string().contains("did you mean `max_rounds`?"));
+}
+
+#[test]
+fn what_is_not_toml_is_one_clear_fault() {
+    for text in ["steps = [", "= 3", "a = 1\na = 2", "\u{0}", &"[".repeat(100_000), &"a.".repeat(100_000)] {
+        let faults = parse(text).unwrap_err();
+        assert!(codes(&faults).iter().all(|code| *code == "P001"), "{}", codes(&faults).join(" "));
+    }
+}
+
+#[test]
+fn deep_and_long_pipelines_are_read() {
+    let steps = "\"A\",".repeat(10_000);
+    let fakes = fakes();
+    let spec = parse(&format!("steps = [{steps}]")).unwrap();
+    let pipeline = spec.resolve(&fakes).unwrap();
+    assert_eq!((pipeline.steps.len(), pipeline.passes.len()), (10_000, 1));
+    let deep = |depth| format!("steps = [{}\"A\"{}]", "{ sequence = [".repeat(depth), "] }".repeat(depth));
+    assert!(parse(&deep(30)).unwrap().resolve(&fakes).is_ok());
+    assert_eq!(codes(&parse(&deep(10_000)).unwrap_err())[0], "P001");
+}
+
+#[test]
+fn includes_nest_deeper_than_any_stack() {
+    let n = 900;
+    let mut all: Vec<(String, String)> = (0..n)
+        .map(|i| (format!("{i}.toml"), format!("steps = [{{ sequence = [{{ include = \"{}.toml\" }}] }}]", i + 1)))
+        .collect();
+    all.push((format!("{n}.toml"), "steps = [\"A\"]".into()));
+    let files = Memory(all.into_iter().collect());
+    let fakes = fakes();
+    let run = || {
+        let spec = PipelineSpec::read(Path::new("0.toml"), &files).unwrap();
+        let pipeline = spec.resolve(&fakes).unwrap();
+        manager::run(&pipeline, &module(), &fakes, &Default::default()).unwrap();
+        pipeline.print().len()
+    };
+    let thread = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(256 << 10);
+        builder.spawn_scoped(scope, run).unwrap().join().unwrap()
+    });
+    assert!(thread > 0);
+    assert_eq!(fakes.ran(), "A");
+}
+
+#[test]
+fn includes_missing_and_of_themselves_are_faults() {
+    let files = files(&[
+        ("a.toml", "steps = [{ include = \"b.toml\" }, { include = \"c.toml\" }]"),
+        ("b.toml", "steps = [{ include = \"a.toml\" }]"),
+    ]);
+    let faults = PipelineSpec::read(Path::new("a.toml"), &files).unwrap_err();
+    assert_eq!(codes(&faults), ["P007", "P008"]);
+    assert!(faults.to_string().contains("`a.toml` includes `b.toml` includes `a.toml`"), "{faults}");
+    let itself = self::files(&[("a.toml", "steps = [{ include = \"a.toml\" }]")]);
+    assert_eq!(codes(&PipelineSpec::read(Path::new("a.toml"), &itself).unwrap_err()), ["P008"]);
+    assert_eq!(codes(&PipelineSpec::read(Path::new("none.toml"), &itself).unwrap_err()), ["P007"]);
+}
+
+#[test]
+fn an_include_is_a_scope_and_leaves_the_run_alone() {
+    let files = files(&[
+        ("a.toml", "opt_level = 0\nsteps = [\"C\", { include = \"b.toml\" }]"),
+        ("b.toml", "opt_level = 3\nsteps = [\"C\"]"),
+        ("c.toml", "steps = [{ include = \"d.toml\" }]"),
+        ("d.toml", "on_failure = \"skip\"\nsteps = []"),
+    ]);
+    let fakes = fakes();
+    let pipeline = PipelineSpec::read(Path::new("a.toml"), &files).unwrap().resolve(&fakes).unwrap();
+    manager::run(&pipeline, &module(), &fakes, &Default::default()).unwrap();
+    assert_eq!(fakes.ran(), "A B C");
+    assert_eq!(codes(&PipelineSpec::read(Path::new("c.toml"), &files).unwrap_err()), ["P018"]);
+}
+
+#[test]
+fn r04_names_that_nothing_provides_are_faults_wherever_they_stand() {
+    let text = "required = [\"Aa\"]\ndisabled = [\"Q\", \"R?\"]\nsteps = [\"A\", \"Bb\", \"S?\"]";
+    let faults = faults_of(text, &fakes());
+    assert_eq!(codes(&faults), ["P010"; 3]);
+    assert!(faults.to_string().contains("did you mean `A`"), "{faults}");
+}
+
+#[test]
+fn r04_a_name_of_two_plugins_fails_the_pipelines_that_use_it() {
+    let fakes = fakes().pass("Z", 0, &[], Does::Nothing).pass("Z", 0, &[], Does::Nothing).of("others");
+    let faults = faults_of("steps = [\"Z\"]", &fakes);
+    assert_eq!(codes(&faults), ["P011"]);
+    assert!(faults.to_string().contains("`fakes`") && faults.to_string().contains("`others`"));
+    assert!(parse("steps = [\"A\"]").unwrap().resolve(&fakes).is_ok());
+}
+
+#[test]
+fn r05_a_cycle_a_missing_a_disabled_and_a_refused_requirement_are_told_at_once() {
+    let fakes = Fakes::default()
+        .pass("Cycle1", 0, &["Cycle2"], Does::Nothing)
+        .pass("Cycle2", 0, &["Cycle1"], Does::Nothing)
+        .pass("NeedsNothingKnown", 0, &["Missing"], Does::Nothing)
+        .pass("NeedsDisabled", 0, &["Off"], Does::Nothing)
+        .pass("Off", 0, &[], Does::Nothing)
+        .pass("Outer", 0, &["NeedsRefused"], Does::Nothing)
+        .pass("NeedsRefused", 0, &["Old"], Does::Nothing)
+        .refused("Old");
+    let text = "disabled = [\"Off\"]\nsteps = [\"Cycle1\", \"NeedsNothingKnown\", \"NeedsDisabled\", \"Outer\"]";
+    let faults = faults_of(text, &fakes);
+    let mut codes = codes(&faults);
+    codes.sort_unstable();
+    assert_eq!(codes, ["P012", "P013", "P014", "P015"], "{faults}");
+    let text = faults.to_string();
+    assert!(text.contains("`Outer` requires `NeedsRefused`, which requires `Old`"), "{text}");
+    assert!(text.contains("`Cycle1` requires `Cycle2` requires `Cycle1`"), "{text}");
+    assert_eq!(fakes.ran(), "");
+}
+
+#[test]
+fn r05_only_the_requirements_of_what_is_on_count() {
+    let fakes = Fakes::default().pass("High", 4, &["Missing"], Does::Nothing).pass("Low", 0, &[], Does::Nothing);
+    assert!(parse("opt_level = 3\nsteps = [\"High\", \"Low\"]").unwrap().resolve(&fakes).is_ok());
+    assert!(
+        parse("steps = [{ sequence = [\"High\"], opt_level = 5 }]\nrequired = [\"High\"]")
+            .unwrap()
+            .resolve(&fakes)
+            .is_ok()
+    );
+    let faults = faults_of("required = [\"High\"]\nsteps = [\"High\"]", &fakes);
+    assert_eq!(codes(&faults), ["P014"]);
+}
+
+#[test]
+fn r05_sequential_passes_that_require_themselves_are_a_cycle() {
+    let fakes = Fakes::default().pass("S", 0, &[], Does::Consist(vec!["M"])).pass("M", 0, &["S"], Does::Nothing).pass(
+        "T",
+        0,
+        &[],
+        Does::Consist(vec!["T"]),
+    );
+    for (text, mode) in [("S", "transitive"), ("S", "direct"), ("T", "transitive")] {
+        let faults = faults_of(&format!("dependencies = \"{mode}\"\nsteps = [\"{text}\"]"), &fakes);
+        assert_eq!(codes(&faults), ["P013"], "{text} {mode}: {faults}");
+    }
+}
+
+#[test]
+fn r07_a_requirement_with_a_mandatory_option_is_refused() {
+    let depth = || option("depth", OptionType::Int { min: 0, max: 9 }, None);
+    let fakes =
+        Fakes::default().pass("A", 0, &["D"], Does::Nothing).pass("D", 0, &[], Does::Nothing).options(vec![depth()]);
+    assert_eq!(codes(&faults_of("steps = [\"A\"]", &fakes)), ["P016"]);
+    let with_default = option("depth", OptionType::Int { min: 0, max: 9 }, Some(Value::Int(4)));
+    let fakes = Fakes::default()
+        .pass("A", 0, &["D"], Does::Nothing)
+        .pass("D", 0, &[], Does::Nothing)
+        .options(vec![with_default]);
+    let pipeline = parse("steps = [\"A\"]").unwrap().resolve(&fakes).unwrap();
+    manager::run(&pipeline, &module(), &fakes, &Default::default()).unwrap();
+    assert_eq!(fakes.ran(), "D{ depth = 4 } A");
+}
+
+fn with_options() -> Fakes {
+    let inner = vec![option("deep", OptionType::Bool, Some(Value::Bool(true)))];
+    let mode = OptionType::Choice(vec![("fast".into(), String::new()), ("small".into(), String::new())]);
+    Fakes::default()
+        .pass("acme.P", 0, &[], Does::Nothing)
+        .options(vec![
+            option("on", OptionType::Bool, Some(Value::Bool(false))),
+            option("depth", OptionType::Int { min: 0, max: 100 }, Some(Value::Int(8))),
+            option("scale", OptionType::Float { min: 0.0, max: 1.0 }, Some(Value::Float(0.5))),
+            option("mode", mode, Some(Value::Str("fast".into()))),
+            option("names", OptionType::List(Box::new(OptionType::Str)), Some(Value::List(vec![]))),
+            option("inner", OptionType::Struct(inner), None),
+        ])
+        .config(option("acme.P.limit", OptionType::Int { min: 0, max: 1 << 40 }, Some(Value::Int(1))), &["acme"])
+        .config(option("both", OptionType::Bool, Some(Value::Bool(true))), &["acme", "other"])
+}
+
+#[test]
+fn r22_options_are_checked_before_anything_runs() {
+    let faulty = [
+        ("dept = 1", "P002"),
+        ("depth = true", "P003"),
+        ("depth = 1.0", "P003"),
+        ("depth = 101", "P004"),
+        ("depth = 99999999999999999999999999", "P004"),
+        ("on = 1", "P003"),
+        ("on = \"true\"", "P003"),
+        ("scale = 1", "P003"),
+        ("scale = nan", "P004"),
+        ("scale = 1.5", "P004"),
+        ("scale = inf", "P004"),
+        ("mode = \"fsat\"", "P004"),
+        ("names = [\"a\", 1]", "P003"),
+        ("names = \"a\"", "P003"),
+        ("inner = { dep = true }", "P002"),
+        ("inner = 3", "P003"),
+        ("depth = 1979-05-27", "P003"),
+    ];
+    for (options, code) in faulty {
+        let faults = faults_of(&format!("steps = [{{ pass = \"P\", options = {{ {options} }} }}]"), &with_options());
+        assert_eq!(codes(&faults), [code], "{options}: {faults}");
+        assert!(faults.list[0].place.is_some(), "{options}");
+    }
+    let all = faulty[..1].iter().map(|(options, _)| *options).chain(["on = 1", "mode = \"fsat\""]);
+    let text = format!("steps = [{{ pass = \"P\", options = {{ {} }} }}]", all.collect::<Vec<_>>().join(", "));
+    assert_eq!(codes(&faults_of(&text, &with_options())).len(), 3);
+}
+
+#[test]
+fn r22_config_is_found_however_its_key_is_dotted() {
+    let fakes = with_options();
+    for text in [
+        "steps = []\nconfig.acme.P.limit = 7",
+        "steps = []\nconfig = { \"acme.P.limit\" = 7 }",
+        "steps = []\n[config.acme]\nP.limit = 7",
+    ] {
+        let pipeline = parse(text).unwrap().resolve(&fakes).unwrap();
+        assert_eq!(pipeline.scope.config.get("acme.P.limit"), Some(&Value::Int(7)), "{text}");
+    }
+    assert_eq!(codes(&faults_of("steps = []\nconfig.acme.P.limits = 7", &fakes)), ["P002"]);
+    assert_eq!(codes(&faults_of("steps = []\nconfig.acme = 7", &fakes)), ["P002"]);
+    assert_eq!(codes(&faults_of("steps = []\nconfig.both = true", &fakes)), ["P011"]);
+}
+
+#[test]
+fn settings_from_outside_reach_the_context_and_passes() {
+    let fakes = with_options();
+    let mut spec = parse("steps = [{ pass = \"P\", options = { depth = 1, mode = \"small\" } }]").unwrap();
+    for text in ["acme.P.limit=5", "P.depth=3", "acme.P.mode=fast", "P.inner.deep=false"] {
+        let entry = parse_setting(&mut spec.sources, "--set", text).unwrap();
+        spec.settings.push(entry);
+    }
+    let pipeline = spec.resolve(&fakes).unwrap();
+    assert_eq!(pipeline.scope.config.get("acme.P.limit"), Some(&Value::Int(5)));
+    let options = &pipeline.passes[0].options;
+    assert_eq!((options.get("depth"), options.get("mode")), (Some(&Value::Int(3)), Some(&Value::Str("fast".into()))));
+    assert_eq!(options.get("inner").and_then(|inner| inner.get("deep")), Some(&Value::Bool(false)));
+    for (text, code) in
+        [("P.dept=3", "P002"), ("Q.depth=1", "P002"), ("P.depth=x", "P003"), ("acme.P.limit=-1", "P004")]
+    {
+        let mut spec = parse("steps = [\"P\"]").unwrap();
+        let entry = parse_setting(&mut spec.sources, "--set", text).unwrap();
+        spec.settings.push(entry);
+        assert_eq!(codes(&spec.resolve(&fakes).unwrap_err()), [code], "{text}");
+    }
+    let mut sources = fault::Sources::default();
+    assert!(
+        parse_setting(&mut sources, "--set", "novalue").is_err() && parse_setting(&mut sources, "--set", "=1").is_err()
+    );
+}
+
+#[test]
+fn plugins_are_demanded_by_version() {
+    let fakes = fakes();
+    assert!(parse("steps = []\n[plugins]\nfakes = \"^1.2\"").unwrap().resolve(&fakes).is_ok());
+    assert_eq!(codes(&faults_of("steps = []\n[plugins]\nfakes = \">=2\"", &fakes)), ["P017"]);
+    assert_eq!(codes(&faults_of("steps = []\n[plugins]\nfake = \"1\"", &fakes)), ["P017"]);
+}
+
+#[test]
+fn a_resolved_pipeline_prints_as_one_that_runs_the_same() {
+    let text = r#"
+name = "all"
+opt_level = 1
+required = ["acme.P"]
+disabled = ["seq"]
+dependencies = "direct"
+on_failure = "quarantine"
+verify = "each"
+instruments = ["timing"]
+steps = [
+    { pass = "P", options = { depth = 3, names = ["a\"b", "ü"] } },
+    { sequence = ["P", { fixpoint = ["P"], max_rounds = 2 }], name = "seq", opt_level = 1 },
+    { scope = ["P"], opt_level = 3, disabled = ["P"], config = { "acme.P.limit" = 9 } },
+    { when_operator = ["Relu", "com.acme::Gate"], steps = ["P"] },
+    { passes = "level<=0" },
+]
+[config]
+"acme.P.limit" = 1099511627776
+[plugins]
+acme = { version = ">=1, <3", passes = ["acme.P"] }
+"#;
+    let fakes = with_options().plugin("acme", "2.0.0");
+    let first = parse(text).unwrap().resolve(&fakes).unwrap().print();
+    let second = parse(&first).unwrap_or_else(|faults| panic!("{first}\n{faults}")).resolve(&fakes).unwrap().print();
+    assert_eq!(first, second);
+    assert!(first.contains("max_rounds = 2") && first.contains("com.acme::Gate"), "{first}");
+}
+
+#[test]
+fn the_built_in_pipelines_parse() {
+    for (name, text) in BUILT_IN {
+        PipelineSpec::parse(&format!("builtin:{name}"), text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));
+    }
+}

@@ -111,6 +111,16 @@ impl Names {
         names
     }
 
+    /// Takes a name, full or short, from some plugins alone, where they provide it.
+    pub fn prefer(&mut self, name: &str, is_preferred: impl Fn(usize) -> bool) {
+        for (full, ids) in &mut self.full {
+            let is_meant = full == name || short_of(full) == name;
+            if is_meant && ids.iter().any(|&(plugin, _)| is_preferred(plugin)) {
+                ids.retain(|&(plugin, _)| is_preferred(plugin));
+            }
+        }
+    }
+
     pub fn conflicts(&self, providers: &[Arc<Provider>]) -> Vec<Conflict> {
         let conflicts = self.full.iter().filter(|(_, ids)| ids.len() > 1);
         conflicts.map(|(name, ids)| conflict(name, ids, providers)).collect()

@@ -2,7 +2,6 @@
 
 mod analysis;
 mod attrs;
-mod compact;
 mod editor;
 mod equal;
 mod function;
@@ -12,6 +11,7 @@ mod intern;
 mod module;
 mod node;
 mod opset;
+pub mod packed;
 mod tensor;
 mod types;
 mod verify;

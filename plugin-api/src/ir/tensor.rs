@@ -1,6 +1,6 @@
 //! Constant tensors: owned bytes, a slice of a mapped file, or a splat.
 
-use super::{ElemType, Hash64};
+use super::{ElemType, Hash64, packed};
 use crate::boundary::bytes::Blob;
 use abi_stable::{
     StableAbi,
@@ -240,13 +240,11 @@ impl Tensor {
         };
         let bytes = usize::try_from(self.byte_len()).expect("a tensor that is written out fits memory");
         Cow::Owned(match (self.elem().bits(), element) {
-            (4, &[e]) => pack_tail(vec![(e & 15) * 0x11; bytes], self.len(), 4),
-            (2, &[e]) => pack_tail(vec![(e & 3) * 0x55; bytes], self.len(), 2),
-            (6, &[e]) => {
-                // Four elements take three bytes.
-                let group = u32::from(e & 63) * 0x04_1041;
-                let all: Vec<u8> = group.to_le_bytes()[..3].iter().copied().cycle().take(bytes).collect();
-                pack_tail(all, self.len(), 6)
+            // Four elements of six bits, eight of two or four: three bytes hold a whole number of each.
+            (bits @ (2 | 4 | 6), &[e]) => {
+                let group = packed::pack(&vec![e; 24 / bits as usize], bits);
+                let all = group.into_iter().cycle().take(bytes).collect();
+                pack_tail(all, self.len(), bits.into())
             }
             (_, &[e]) => vec![e; bytes],
             _ => element.repeat(bytes / element.len()),

@@ -4,7 +4,7 @@ use super::{
     lex::{is_bare_name, is_bare_word},
     print::{Large, PrintOptions},
 };
-use crate::ir::{ElemType, Tensor};
+use crate::ir::{ElemType, Tensor, packed};
 use std::fmt::Write;
 
 /// Beyond this rank a tensor is printed as a shape and a flat list.
@@ -199,9 +199,7 @@ fn elements(out: &mut String, elem: ElemType, data: &[u8], count: u64, mut betwe
     for at in 0..count {
         between(out, at);
         if bits < 8 {
-            let per_byte = 8 / bits;
-            let byte = data.get((at / per_byte) as usize).copied().unwrap_or(0);
-            element(out, elem, &[byte >> (at % per_byte * bits) & ((1 << bits) - 1)]);
+            element(out, elem, &[packed::unpack(data, bits as u32, at as usize)]);
         } else {
             let width = (bits / 8) as usize;
             element(out, elem, &data[at as usize * width..][..width]);

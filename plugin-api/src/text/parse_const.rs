@@ -314,10 +314,9 @@ impl Elements {
     }
 
     fn tensor(mut self, dims: &[u64]) -> Result<Tensor, TensorError> {
-        let bits = self.elem.bits() as usize;
+        let bits = self.elem.bits();
         if (1..8).contains(&bits) {
-            let pack = |group: &[u8]| group.iter().rev().fold(0u8, |byte, &value| byte << bits | value);
-            self.bytes = self.bytes.chunks(8 / bits).map(pack).collect();
+            self.bytes = packed::pack(&self.bytes, bits);
         }
         Tensor::dense(self.elem, dims, self.bytes)
     }

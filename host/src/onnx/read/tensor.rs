@@ -2,7 +2,7 @@
 
 use super::{Cx, plain_entry};
 use crate::{
-    ir::{Attr, AttrData, ElemType, Tensor, TensorError, element_count},
+    ir::{Attr, AttrData, ElemType, Tensor, TensorError, element_count, packed},
     onnx::{
         error::{ExternalFault, Fault, OnnxError, Result},
         external::Location,
@@ -272,28 +272,10 @@ fn inline(cx: &Cx<'_>, elem: ElemType, dims: &[u64], data: &Data<'_>) -> Result<
         (_, 0 | tensor::RAW_DATA, Some(part)) => {
             Tensor::dense(elem, dims, cx.blob.slice(part.at, part.len).unwrap_or_default())
         }
-        _ if elem.bits() == 6 => Tensor::dense(elem, dims, pack_six(&data.bytes)),
+        _ if elem.bits() == 6 => Tensor::dense(elem, dims, packed::pack(&data.bytes, 6)),
         _ => Tensor::dense(elem, dims, data.bytes.clone()),
     };
     tensor.map_err(|error| OnnxError::new(Fault::Tensor(error)))
-}
-
-/// Six bits an element, from a byte an element: unlike narrower types, `int32_data` holds these one by one.
-fn pack_six(elements: &[u8]) -> Vec<u8> {
-    let groups = elements.chunks(4).flat_map(|group| {
-        let bits = group.iter().rev().fold(0u32, |bits, &element| bits << 6 | u32::from(element & 63));
-        bits.to_le_bytes().into_iter().take((group.len() * 6).div_ceil(8))
-    });
-    groups.collect()
-}
-
-/// A byte an element, from six bits an element.
-fn unpack_six(bytes: &[u8], count: usize) -> Vec<u8> {
-    let groups = bytes.chunks(3).flat_map(|group| {
-        let bits = group.iter().rev().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte));
-        (0..4).map(move |at| (bits >> (at * 6)) as u8 & 63)
-    });
-    groups.take(count).collect()
 }
 
 /// The encoding of elements in the field for their type.
@@ -305,7 +287,9 @@ pub(in crate::onnx) fn encode_typed(tensor: &Tensor, out: &mut Vec<u8>) {
     }
     let mut bytes = tensor.to_bytes();
     if tensor.elem().bits() == 6 {
-        bytes = unpack_six(&bytes, usize::try_from(tensor.len()).unwrap_or(usize::MAX)).into();
+        // Unlike narrower types, these stand one by one in `int32_data`.
+        let count = usize::try_from(tensor.len()).unwrap_or(usize::MAX);
+        bytes = (0..count).map(|at| packed::unpack(&bytes, 6, at)).collect::<Vec<u8>>().into();
     }
     let mut packed = Vec::new();
     let packed: &[u8] = match number {

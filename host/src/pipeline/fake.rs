@@ -1,0 +1,217 @@
+//! A catalogue of passes that write down that they ran, for tests.
+
+use super::catalogue::*;
+use crate::{
+    ir::{Function, IRModule, MAIN, OpId},
+    options::{OptionSchema, OptionType},
+};
+use relais_plugin_api::{
+    boundary::record::Level,
+    diagnostics::{Diagnostic, PassError},
+    infer::TypeRelations,
+    op::{InferRequest, OpError},
+    options::Value,
+};
+use std::sync::{Arc, Mutex};
+
+/// What a fake pass does.
+#[derive(Clone, Debug)]
+pub(crate) enum Does {
+    /// Nothing.
+    Nothing,
+    /// Adds a call, each time.
+    Change,
+    /// Adds a call until there are so many.
+    ChangeUpTo(usize),
+    /// Returns an error.
+    Fail,
+    /// Says something of severity warning, and changes the module.
+    Complain,
+    /// Makes the result refer to a node that is bound nowhere.
+    Break,
+    /// Consists of these.
+    Consist(Vec<&'static str>),
+}
+
+/// Passes by name, and what ran.
+#[derive(Default)]
+pub(crate) struct Fakes {
+    passes: Vec<(Arc<PassFacts>, Does)>,
+    config: Vec<ConfigFacts>,
+    plugins: Vec<PluginFacts>,
+    refused: Vec<&'static str>,
+    ran: Arc<Mutex<Vec<String>>>,
+}
+
+impl Fakes {
+    /// Adds a pass: name, level, requirements.
+    pub fn pass(mut self, name: &str, opt_level: u8, required: &[&str], does: Does) -> Self {
+        let level = if matches!(does, Does::Consist(_)) { Level::SEQUENTIAL } else { Level::MODULE };
+        let facts = PassFacts {
+            name: name.into(),
+            aliases: Vec::new(),
+            plugin: "fakes".into(),
+            plugin_version: semver::Version::new(1, 2, 3),
+            level,
+            opt_level,
+            required: required.iter().map(|name| (*name).into()).collect(),
+            options: Vec::new(),
+            doc: String::new(),
+        };
+        self.passes.push((Arc::new(facts), does));
+        self
+    }
+
+    /// Adds options to the last pass.
+    pub fn options(mut self, options: Vec<OptionSchema>) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        Arc::get_mut(facts).unwrap().options = options;
+        self
+    }
+
+    /// Moves the last pass to another plugin.
+    pub fn of(mut self, plugin: &str) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        Arc::get_mut(facts).unwrap().plugin = plugin.into();
+        self
+    }
+
+    /// Adds an option of the context.
+    pub fn config(mut self, schema: OptionSchema, plugins: &[&str]) -> Self {
+        let plugins = plugins.iter().map(|plugin| (*plugin).to_owned()).collect();
+        self.config.push(ConfigFacts { schema, plugins });
+        self
+    }
+
+    /// Adds a plugin.
+    pub fn plugin(mut self, name: &str, version: &str) -> Self {
+        let version = version.parse().unwrap();
+        self.plugins.push(PluginFacts { name: name.into(), version, file: format!("{name}.so"), refusal: None });
+        self
+    }
+
+    /// Makes a name one of a plugin that was refused.
+    pub fn refused(mut self, name: &'static str) -> Self {
+        self.refused.push(name);
+        self
+    }
+
+    /// What ran since this was asked last.
+    pub fn ran(&self) -> String {
+        std::mem::take(&mut *self.ran.lock().unwrap()).join(" ")
+    }
+}
+
+/// An option.
+pub(crate) fn option(name: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
+    OptionSchema { name: name.into(), doc: String::new(), kind, default }
+}
+
+/// A module whose `main` returns its parameter.
+pub(crate) fn module() -> IRModule {
+    let mut f = Function::new();
+    let x = f.add_var("x", relais_plugin_api::ir::TypeId::UNKNOWN);
+    f.set_params(f.root(), &[x]);
+    f.set_results(f.body(), &[x]);
+    let mut module = IRModule::new();
+    module.set_function(MAIN, f);
+    module
+}
+
+struct Made {
+    name: String,
+    does: Does,
+    ran: Arc<Mutex<Vec<String>>>,
+}
+
+impl RunnablePass for Made {
+    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
+        self.ran.lock().unwrap().push(self.name.clone());
+        let mut new = module.clone();
+        let main = new.function_mut(MAIN).unwrap();
+        let body = main.body();
+        let n_calls = main.bindings(body).len();
+        match self.does {
+            Does::Nothing | Does::Consist(_) => return Ok(None),
+            Does::ChangeUpTo(most) if n_calls >= most => return Ok(None),
+            Does::Fail => return Err(PassError::new("told to fail").at(main.params()[0])),
+            Does::Change | Does::ChangeUpTo(_) => {}
+            Does::Complain => (cx.diagnostics)(Diagnostic::warning("told to complain")),
+            Does::Break => {
+                let op = main.add_op("", "Relu", "", 0);
+                let floating = main.add_call(op, &[main.params()[0]]);
+                main.set_results(body, &[floating]);
+                return Ok(Some(new));
+            }
+        }
+        let op = main.add_op("", "Relu", "", 0);
+        let call = main.add_call(op, &[main.params()[0]]);
+        main.append(body, call);
+        Ok(Some(new))
+    }
+
+    fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
+        let Does::Consist(members) = &self.does else { return Ok(Vec::new()) };
+        Ok(members.iter().map(|name| ((*name).to_owned(), Value::Struct(Vec::new()))).collect())
+    }
+}
+
+impl Catalogue for Fakes {
+    fn passes(&self) -> Vec<Arc<PassFacts>> {
+        let mut passes: Vec<_> = self.passes.iter().map(|(facts, _)| facts.clone()).collect();
+        passes.sort_by(|a, b| a.name.cmp(&b.name));
+        passes
+    }
+
+    fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
+        if self.refused.contains(&name) {
+            return Err(NoPass::Refused { plugin: "old.so".into(), reason: "it was built for another host".into() });
+        }
+        let is_named = |facts: &PassFacts| facts.name == name || facts.name.rsplit('.').next() == Some(name);
+        let found: Vec<_> = self.passes.iter().filter(|(facts, _)| is_named(facts)).collect();
+        match found.as_slice() {
+            [(facts, _)] => Ok(facts.clone()),
+            [] => {
+                let known = self.passes.iter().map(|(facts, _)| facts.name.as_str());
+                Err(NoPass::Unknown(super::fault::nearest(name, known)))
+            }
+            several if several.iter().all(|(facts, _)| facts.name == several[0].0.name) => {
+                Err(NoPass::Conflict(several.iter().map(|(facts, _)| format!("`{}`", facts.plugin)).collect()))
+            }
+            several => Err(NoPass::Ambiguous(several.iter().map(|(facts, _)| facts.name.clone()).collect())),
+        }
+    }
+
+    fn config_options(&self) -> Vec<ConfigFacts> {
+        self.config.clone()
+    }
+
+    fn plugins(&self) -> Vec<PluginFacts> {
+        self.plugins.clone()
+    }
+
+    fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
+        let (facts, does) = self.passes.iter().find(|(facts, _)| facts.name == pass.name).unwrap();
+        let shown = match options {
+            Value::Struct(entries) if entries.is_empty() => facts.name.clone(),
+            options => format!("{}{options}", facts.name),
+        };
+        Ok(Arc::new(Made { name: shown, does: does.clone(), ran: self.ran.clone() }))
+    }
+
+    fn relations(&self) -> Box<dyn TypeRelations + '_> {
+        Box::new(NoRelations)
+    }
+}
+
+struct NoRelations;
+
+impl TypeRelations for NoRelations {
+    fn version(&mut self, _: &Function, _: OpId) -> i64 {
+        0
+    }
+
+    fn infer(&mut self, _: OpId, _: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        None
+    }
+}

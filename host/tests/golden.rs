@@ -1,0 +1,317 @@
+//! What the command line says, word by word: each case is a file in `tests/golden`. `RELAIS_BLESS=1` writes them anew.
+
+mod common;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A model with one call, and an output that is its input.
+const MODEL: &str = "def @main(%x: Tensor[(N, 4), float32]) { %y = Relu(%x); %z = Relu(%y); %z }\n";
+
+/// A run over the model in a folder of its own: the files that there are, and what is typed.
+struct Case {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    command: &'static str,
+}
+
+const fn case(name: &'static str, command: &'static str) -> Case {
+    Case { name, files: &[], command }
+}
+
+const fn pipeline(name: &'static str, text: &'static [(&'static str, &'static str)]) -> Case {
+    Case { name, files: text, command: "run model.relay -o out.relay -p p.toml" }
+}
+
+const CASES: &[Case] = &[
+    // The row "Options".
+    case("option_unknown", "run model.relay -o out.relay --passes Rename --set Rename.prefx=a"),
+    case("option_missing", "run model.relay -o out.relay --passes Rename"),
+    case(
+        "option_out_of_range",
+        "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.weight=1.5",
+    ),
+    case(
+        "option_huge",
+        "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.inner.times=99999999999999999999",
+    ),
+    case("option_nan", "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.weight=nan"),
+    case("option_without_value", "run model.relay -o out.relay --set sample.depth"),
+    case("option_of_context_unknown", "run model.relay -o out.relay --passes Nothing --set sample.dept=3"),
+    case("option_of_context_wrong_type", "run model.relay -o out.relay --passes Nothing --set sample.depth=true"),
+    pipeline(
+        "options_all_at_once",
+        &[(
+            "p.toml",
+            "steps = [\n    { pass = \"Rename\", options = { prefix = 3, style = \"lodu\", keep_params = 1, weight = 1, except = [2], inner = { time = 1 } } },\n]\n",
+        )],
+    ),
+    pipeline(
+        "option_duplicate",
+        &[("p.toml", "steps = [{ pass = \"Rename\", options = { prefix = \"a\", prefix = \"b\" } }]\n")],
+    ),
+    pipeline(
+        "option_too_deep",
+        &[("p.toml", "steps = [{ pass = \"Rename\", options = { prefix = [[[[[[[[[[[[1]]]]]]]]]]]] } }]\n")],
+    ),
+    // The row "Pipelines".
+    pipeline("pipeline_not_toml", &[("p.toml", "steps = [\"Nothing\"\nverify = \"each\"\n")]),
+    pipeline(
+        "pipeline_unknown_keys",
+        &[
+            (
+                "p.toml",
+                "optlevel = 2\nsteps = [\n    { pass = \"Nothing\", option = {} },\n    { sequence = [], nam = \"s\" },\n    { fixpoint = [], rounds = 2 },\n    { include = \"q.toml\", as = 1 },\n]\ninstruments = [{ instrument = \"timing\", opts = {} }]\n[plugins]\nsample-passes = { versoin = \"1\" }\n",
+            ),
+            ("q.toml", "steps = []\n"),
+        ],
+    ),
+    pipeline("pipeline_unknown_pass", &[("p.toml", "steps = [\"ReluReul\"]\n")]),
+    pipeline(
+        "pipeline_includes_itself",
+        &[("p.toml", "steps = [{ include = \"q.toml\" }]\n"), ("q.toml", "steps = [{ include = \"p.toml\" }]\n")],
+    ),
+    pipeline("pipeline_include_missing", &[("p.toml", "steps = [{ include = \"gone.toml\" }]\n")]),
+    pipeline(
+        "pipeline_plugin_version",
+        &[("p.toml", "steps = []\n[plugins]\nsample-passes = \">=99\"\nsample-pases = \"1\"\n")],
+    ),
+    pipeline("pipeline_instrument_unknown", &[("p.toml", "instruments = [\"timming\"]\nsteps = []\n")]),
+    pipeline(
+        "pipeline_requirement_disabled",
+        &[(
+            "p.toml",
+            "disabled = [\"ReluRelu\"]\nsteps = [\n    { pass = \"Rename\", options = { prefix = \"a\" } },\n]\n",
+        )],
+    ),
+    case("pipeline_missing", "run model.relay -o out.relay -p gone.toml"),
+    case("pipeline_misnamed", "run model.relay -o out.relay -p defualt"),
+    // Usage, models and outputs.
+    case("usage_unknown_argument", "run model.relay -o out.relay --opt 3"),
+    case("usage_pipeline_and_level", "run model.relay -o out.relay -p p.toml -O2"),
+    case("passes_empty_name", "run model.relay -o out.relay --passes Nothing,,Rename"),
+    case("passes_unknown", "run model.relay -o out.relay --passes Nothing,Renam --disable Nothign"),
+    case("model_missing", "run gone.relay -o out.relay -O0"),
+    case("model_folder", "run . -o out.relay -O0"),
+    Case {
+        name: "model_not_text",
+        files: &[("bad.relay", "def @main(%x) { Relu(%y) }\n")],
+        command: "run bad.relay -o out.relay -O0",
+    },
+    Case {
+        name: "model_not_onnx",
+        files: &[("bad.onnx", "\u{8}\u{1}\u{12}")],
+        command: "run bad.onnx -o out.relay -O0",
+    },
+    case("output_folder_missing", "run model.relay -o gone/out.relay -O0"),
+    case("output_is_folder", "run model.relay -o . -O0"),
+    case("input_shape_unknown_input", "run model.relay -o out.relay -O0 --input-shape X:1,4"),
+    case("input_shape_rank", "run model.relay -o out.relay -O0 --input-shape x:1,4,4"),
+    case("input_shape_static", "run model.relay -o out.relay -O0 --input-shape x:1,5"),
+    case("input_shape_no_shape", "run model.relay -o out.relay -O0 --input-shape x:1;4"),
+    case("describe_unknown", "describe ReluReul"),
+    // A pass that fails, and what works.
+    case("pass_fails", "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error"),
+    case("describe_pass", "describe Rename"),
+    case("list_options", "list options"),
+];
+
+#[test]
+fn the_command_line_says_what_it_should() {
+    let sample = common::SAMPLE.as_path();
+    let bless = std::env::var_os("RELAIS_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let text = run(case, sample);
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{}.txt", case.name));
+        if bless {
+            fs::write(&golden, &text).unwrap();
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        if text != expected {
+            wrong.push(format!("{}:\n--- expected\n{expected}\n--- said\n{text}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn every_golden_file_has_its_case() {
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(CASES.iter().any(|case| case.name == name), "no case is named `{name}`");
+    }
+}
+
+/// A copy of the program that has no plugins beside it.
+fn program(folder: &Path) -> PathBuf {
+    let program = folder.join(format!("relais{}", std::env::consts::EXE_SUFFIX));
+    fs::copy(env!("CARGO_BIN_EXE_relais"), &program).unwrap();
+    program
+}
+
+fn run(case: &Case, sample: &Path) -> String {
+    let folder = common::folder(&format!("golden-{}", case.name));
+    let program = program(&common::folder(&format!("golden-{}-bin", case.name)));
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    for (name, text) in case.files {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command
+        .current_dir(&folder)
+        .args(case.command.split(' '))
+        .env_remove("RELAIS_PLUGIN_PATH")
+        .env_remove("RELAIS_LOG");
+    command.env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1").env("COLUMNS", "100");
+    // Usage errors come before plugins are looked for.
+    let plugin = ["--plugin", sample.to_str().unwrap(), "--allow-writable-plugins"];
+    let output = command.args(plugin).output().unwrap();
+    let status = output.status.code();
+    if status != Some(0) {
+        assert!(!folder.join("out.relay").exists(), "{}: nothing is written on failure", case.name);
+        assert_eq!(fs::read_to_string(folder.join("model.relay")).unwrap(), MODEL, "{}", case.name);
+    }
+    let said = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).replace(sample.to_str().unwrap(), "<sample>");
+        let text = text.replace(folder.to_str().unwrap(), "<folder>");
+        text.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+    };
+    format!(
+        "$ relais {}\n{}{}status: {}\n",
+        case.command,
+        said(&output.stdout),
+        said(&output.stderr),
+        status.map_or("none".into(), |status| status.to_string())
+    )
+}
+
+/// Runs the program on the model with these arguments.
+fn relais(folder: &Path, args: &[&str]) -> std::process::Output {
+    let program = program(&common::folder(&format!("{}-bin", folder.file_name().unwrap().to_str().unwrap())));
+    let mut command = Command::new(program);
+    command.current_dir(folder).args(args).env("RELAIS_PLUGIN_PATH", "").env("NO_COLOR", "1");
+    command.args(["--plugin", common::SAMPLE.to_str().unwrap(), "--allow-writable-plugins"]).output().unwrap()
+}
+
+#[test]
+fn a_run_writes_the_model_and_a_report() {
+    let folder = common::folder("cli-run");
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    let output = relais(
+        &folder,
+        &[
+            "run",
+            "model.relay",
+            "-o",
+            "model.relay",
+            "--passes",
+            "ReluRelu",
+            "--report",
+            "r.json",
+            "--time-passes",
+            "--input-shape",
+            "x:2,4",
+        ],
+    );
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert!(
+        stdout.contains("Relu") && stdout.contains("total nodes") && stdout.contains("sample.ReluRelu"),
+        "{stdout}"
+    );
+    let text = fs::read_to_string(folder.join("model.relay")).unwrap();
+    assert_eq!(text.matches("Relu(").count(), 1, "{text}");
+    assert!(text.contains("Tensor[(2, 4), float32]"), "{text}");
+    let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+    assert_eq!((&report["before"]["n_nodes"], &report["after"]["n_nodes"]), (&2.into(), &1.into()));
+    assert_eq!(report["run"]["passes"][0]["fate"], "changed");
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn quiet_says_nothing_and_a_failed_run_still_reports() {
+    let folder = common::folder("cli-quiet");
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    let output = relais(&folder, &["run", "model.relay", "-o", "out.relay", "--passes", "Nothing", "-q"]);
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let args =
+        ["run", "model.relay", "-o", "bad.relay", "--passes", "Bad", "--set", "Bad.fault=error", "--report", "r.json"];
+    let output = relais(&folder, &args);
+    assert_eq!(output.status.code(), Some(1));
+    let report = fs::read_to_string(folder.join("r.json")).unwrap();
+    assert!(report.contains("sample.Bad") && !folder.join("bad.relay").exists(), "{report}");
+}
+
+#[test]
+fn text_becomes_onnx_and_back() {
+    let folder = common::folder("cli-formats");
+    let model = "def @main(%x: Tensor[(N, 4), float32]) #[opset = {\"\": 17}] { %y = Relu(%x); %y }\n";
+    fs::write(folder.join("model.relay"), model).unwrap();
+    assert!(relais(&folder, &["run", "model.relay", "-o", "m.onnx", "-O0"]).status.success());
+    // The name says nothing, the content does.
+    fs::rename(folder.join("m.onnx"), folder.join("plain")).unwrap();
+    let output = relais_show(&folder, "plain");
+    assert!(output.contains("Relu(%x)") && output.contains("Tensor[(N, 4), float32]"), "{output}");
+    fs::rename(folder.join("model.relay"), folder.join("text")).unwrap();
+    assert!(relais_show(&folder, "text").contains("Relu(%x)"));
+}
+
+fn relais_show(folder: &Path, model: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_relais")).current_dir(folder).args(["show", model]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn r04_the_plugins_table_chooses_among_providers() {
+    use relais::{
+        pipeline::{Catalogue, Disk, NoPass, PipelineSpec},
+        registry::{Linked, Registry},
+    };
+    let spec = |text: &str| PipelineSpec::parse("p.toml", text, &Disk).unwrap();
+    let found = || common::find(&[&common::SAMPLE, &common::MARK]);
+    let plain = spec("steps = []").registry(found(), Linked::Exclude);
+    let Err(NoPass::Ambiguous(names)) = Catalogue::pass(&plain, "Nothing") else { panic!("two passes end so") };
+    assert_eq!(names, ["mark.Nothing", "sample.Nothing"]);
+    let chosen =
+        spec("steps = []\n[plugins]\nmark = { passes = [\"mark.Nothing\"] }").registry(found(), Linked::Exclude);
+    assert_eq!(Registry::pass(&chosen, "mark.Nothing").unwrap().name, "mark.Nothing");
+    let other = spec("steps = []\n[plugins]\nsample-passes = \"^9\"").registry(found(), Linked::Exclude);
+    assert!(Registry::pass(&other, "ReluRelu").is_ok(), "a version that will not do is told at resolution");
+}
+
+#[test]
+fn listing_opens_no_plugin() {
+    let folder = common::folder("cli-list");
+    let mark = folder.join("mark");
+    for args in [
+        &["list"][..],
+        &["list", "plugins", "--json"],
+        &["list", "operators"],
+        &["list", "pipelines"],
+        &["describe", "default"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_relais"))
+            .args(args)
+            .args(["--plugin", common::MARK.to_str().unwrap(), "--allow-writable-plugins"])
+            .env("RELAIS_TEST_MARK", &mark)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(!mark.exists());
+}
+
+#[test]
+fn completions_are_printed() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_relais")).args(["completions", shell]).output().unwrap();
+        assert!(output.status.success() && !output.stdout.is_empty(), "{shell}");
+    }
+}

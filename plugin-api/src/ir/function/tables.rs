@@ -1,0 +1,106 @@
+//! Side tables: what is said beside the nodes.
+
+use super::*;
+
+impl Function {
+    /// All side tables.
+    pub fn tables(&self) -> &[SideTable] {
+        self.tables.as_slice()
+    }
+
+    /// A side table by its key.
+    pub fn table(&self, key: &str) -> Option<&SideTable> {
+        self.tables.iter().find(|table| table.key == key)
+    }
+
+    /// A side table by its key, added when there is none.
+    pub fn table_mut(&mut self, key: &str, stride: u32, policy: u8) -> &mut SideTable {
+        let at = self.tables.iter().position(|table| table.key == key).unwrap_or_else(|| {
+            self.tables.push(SideTable::new(key, stride, policy));
+            self.tables.len() - 1
+        });
+        &mut self.tables[at]
+    }
+
+    /// The type of a node's value.
+    #[inline]
+    pub fn type_of(&self, id: NodeId) -> Type<'_> {
+        self.ty(self.type_id(id))
+    }
+
+    /// The type of a node's value, as an id.
+    #[inline]
+    pub fn type_id(&self, id: NodeId) -> TypeId {
+        TypeId(node::word(self.tables.as_slice()[table::TYPES].get(id)))
+    }
+
+    /// Sets the type of a node's value.
+    #[inline]
+    pub fn set_type(&mut self, id: NodeId, ty: TypeId) {
+        self.tables[table::TYPES].get_mut(id).copy_from_slice(&ty.0.to_le_bytes());
+    }
+
+    /// A node's name; empty when it has none.
+    #[inline]
+    pub fn name(&self, id: NodeId) -> &str {
+        self.str(self.name_id(id))
+    }
+
+    /// A node's name, as an id.
+    #[inline]
+    pub fn name_id(&self, id: NodeId) -> StrId {
+        StrId(node::word(self.tables.as_slice()[table::NAMES].get(id)))
+    }
+
+    /// Names a node. Names of bindings and parameters are unique among all that are visible at a place.
+    pub fn set_name(&mut self, id: NodeId, name: &str) {
+        let name = self.add_string(name.as_bytes());
+        self.set_name_id(id, name);
+    }
+
+    /// Names a node with a string that the function already has.
+    pub fn set_name_id(&mut self, id: NodeId, name: StrId) {
+        self.tables[table::NAMES].get_mut(id).copy_from_slice(&name.0.to_le_bytes());
+    }
+
+    /// Where a node was read from.
+    pub fn span(&self, id: NodeId) -> Option<Span> {
+        Span::decode(self.tables.as_slice()[table::SPANS].get(id))
+    }
+
+    /// Sets where a node was read from, and that its bytes there still say what it is.
+    pub fn set_span(&mut self, id: NodeId, span: Span) {
+        self.tables[table::SPANS].get_mut(id).copy_from_slice(&span.encode());
+        self.nodes[id.index()].flags |= flag::PRISTINE;
+    }
+
+    /// Whether the bytes a node was read from still say what it is.
+    #[inline]
+    pub fn is_pristine(&self, id: NodeId) -> bool {
+        self.node(id).flags & flag::PRISTINE != 0
+    }
+
+    /// Forgets what was computed from a node and its attributes: its type, and every other derived table entry.
+    pub fn forget_derived(&mut self, id: NodeId) {
+        for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::DERIVED) {
+            table.clear(id);
+        }
+    }
+
+    /// Forgets where a node was read from, because it is no longer what stands there.
+    pub fn touch(&mut self, id: NodeId) {
+        self.nodes[id.index()].flags &= !flag::PRISTINE;
+        for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::PROVENANCE) {
+            table.clear(id);
+        }
+    }
+
+    /// Gives `new` what describes the value of `old`: name and every other table entry of that policy.
+    pub fn inherit_value(&mut self, new: NodeId, old: NodeId) {
+        for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::VALUE) {
+            if let Some(entry) = table.get(old).map(<[u8]>::to_vec) {
+                table.get_mut(new).copy_from_slice(&entry);
+            }
+        }
+    }
+}
