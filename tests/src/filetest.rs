@@ -1,13 +1,22 @@
 //! Filetests: a pass on text, and what holds for every pass on every text.
 
 use crate::interpret::{self, Stop};
+use relais::{
+    pass::RunCx,
+    plugin::{Policy, WritableFiles, discover},
+    registry::{Choices, Linked, Registry},
+};
 use relais_plugin_api::{
     boundary::local::{self, LocalRun},
     ir::*,
     options::Value,
     text::{self, PrintOptions, Types},
 };
-use std::{collections::BTreeMap, fmt, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// What the header of a case may say.
 pub const KEYS: &[&str] = &["pass", "options", "before", "unchanged", "idempotent", "types", "judge", "tolerance"];
@@ -76,8 +85,27 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs a pass that was loaded from its library: name, options, module.
-pub type Loaded<'a> = &'a dyn Fn(&str, &Value, &IRModule) -> Result<IRModule, String>;
+/// Passes that are loaded from libraries, as the program loads them.
+pub struct Libraries(Registry);
+
+impl Libraries {
+    /// Finds the plugins in these files.
+    ///
+    /// # Panics
+    /// When one of them is refused.
+    pub fn open(files: &[PathBuf]) -> Self {
+        let policy = Policy { writable: WritableFiles::Allow };
+        let registry = Registry::new(discover(&[], files, policy), Linked::Exclude, &Choices::new());
+        assert_eq!(registry.refused(), []);
+        Self(registry)
+    }
+
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<IRModule, String> {
+        let pass = self.0.create(pass, options).map_err(|error| error.to_string())?;
+        let outcome = pass.run(module, &RunCx::new(&self.0)).map_err(|error| error.to_string())?;
+        Ok(outcome.module.unwrap_or_else(|| module.clone()))
+    }
+}
 
 impl Case {
     /// Reads a case; the pass is `folder` unless the header says otherwise.
@@ -128,7 +156,7 @@ impl Case {
     }
 
     /// Runs the case; gives the text of the result and every property that does not hold.
-    pub fn check(&self, loaded: Option<Loaded<'_>>) -> (String, Vec<Failure>) {
+    pub fn check(&self, loaded: Option<&Libraries>) -> (String, Vec<Failure>) {
         let mut failures = Vec::new();
         match self.run(loaded, &mut failures) {
             Ok(text) => (text, failures),
@@ -139,7 +167,7 @@ impl Case {
         }
     }
 
-    fn run(&self, loaded: Option<Loaded<'_>>, failures: &mut Vec<Failure>) -> Result<String, String> {
+    fn run(&self, loaded: Option<&Libraries>, failures: &mut Vec<Failure>) -> Result<String, String> {
         let none = Value::Struct(Vec::new());
         let mut before = text::parse_str(&self.input).map_err(|errors| lines(&errors))?;
         let info = local::info(&self.pass).ok_or_else(|| format!("no pass `{}` is linked", self.pass))?;
@@ -187,7 +215,7 @@ impl Case {
             fail(Property::SameNumbers, how);
         }
         if let Some(loaded) = loaded {
-            let same = loaded(&self.pass, &self.options, &before);
+            let same = loaded.run(&self.pass, &self.options, &before);
             let same = same.and_then(|module| equal(&after, &module).map_err(|difference| difference.to_string()));
             if let Err(how) = same {
                 fail(Property::StaticEqualsLoaded, how);
@@ -223,7 +251,7 @@ impl Case {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn find_cases(root: &Path) -> std::io::Result<BTreeMap<String, std::path::PathBuf>> {
+pub fn find_cases(root: &Path) -> std::io::Result<BTreeMap<String, PathBuf>> {
     let mut cases = BTreeMap::new();
     for folder in std::fs::read_dir(root)? {
         let folder = folder?.path();

@@ -1,5 +1,6 @@
 //! What the end-to-end tests share.
 
+pub mod artifacts;
 pub mod cargo_built;
 pub mod cli;
 pub mod filetest;

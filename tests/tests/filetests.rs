@@ -1,18 +1,23 @@
 //! Every file below `filetests/` is a test of its own. `RELAIS_BLESS=1` writes what passes give now as expectation.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use relais_tests::filetest::{Case, Property, find_cases};
-use std::{fs, path::Path, process::ExitCode};
+use relais_tests::{
+    artifacts::shipped,
+    filetest::{Case, Libraries, Property, find_cases},
+};
+use std::{fs, path::Path, process::ExitCode, sync::Arc};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests");
     let cases = find_cases(&root).unwrap_or_default();
+    let libraries = Arc::new(Libraries::open(&shipped().plugins));
     let mut trials: Vec<Trial> = cases
         .into_iter()
         .map(|(name, path)| {
             let folder = name.split('/').next().unwrap_or_default().to_owned();
-            Trial::test(name, move || run(&folder, &path).map_err(Failed::from))
+            let libraries = libraries.clone();
+            Trial::test(name, move || run(&folder, &path, &libraries).map_err(Failed::from))
         })
         .collect();
     let n_cases = trials.len();
@@ -25,10 +30,10 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn run(folder: &str, path: &Path) -> Result<(), String> {
+fn run(folder: &str, path: &Path, libraries: &Libraries) -> Result<(), String> {
     let source = fs::read_to_string(path).map_err(|error| error.to_string())?;
     let case = Case::parse(folder, &source)?;
-    let (output, failures) = case.check(None);
+    let (output, failures) = case.check(Some(libraries));
     let only_text = failures.iter().all(|failure| failure.property == Property::Expected);
     if std::env::var_os("RELAIS_BLESS").is_some() && only_text {
         let blessed = case.blessed(&output);

@@ -1,0 +1,65 @@
+//! The properties of the filetests mean something: each has a pass that lacks it, and only it.
+
+// The same source that is loaded: a crate of its own workspace is no dependency here.
+#[path = "../plugins/bad/src/lib.rs"]
+mod bad_passes;
+
+use relais_tests::{
+    artifacts::test_plugin,
+    filetest::{Case, Libraries, Property},
+};
+use std::sync::{LazyLock, atomic::Ordering};
+
+static LIBRARIES: LazyLock<Libraries> = LazyLock::new(|| Libraries::open(&[test_plugin("bad")]));
+
+/// One call of everything that the passes look for.
+const INPUT: &str = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {
+    %0 = Relu(%x);
+    %1 = Add(%0, %y);
+    %2 = Identity(%1);
+    %3 = Sigmoid(%2);
+    %3
+}
+";
+
+/// The properties that a pass lacks, those of the expected text apart: there is none.
+fn lacks(pass: &str) -> Vec<Property> {
+    let case = Case::parse(pass, INPUT).unwrap();
+    let (_, failures) = case.check(Some(&LIBRARIES));
+    let mut lacking: Vec<Property> = failures.iter().map(|failure| failure.property).collect();
+    lacking.retain(|&property| property != Property::Expected);
+    lacking.sort();
+    assert!(!lacking.contains(&Property::Case), "{failures:?}");
+    lacking
+}
+
+#[test]
+fn each_bad_pass_lacks_one_property() {
+    bad_passes::properties::IS_ON.store(true, Ordering::Relaxed);
+    assert_eq!(lacks("bad.LosesInText"), [Property::RoundTrip]);
+    assert_eq!(lacks("bad.UsesTooEarly"), [Property::Verified]);
+    assert_eq!(lacks("bad.NeverDone"), [Property::Idempotent]);
+    assert_eq!(lacks("bad.SaysChanged"), [Property::HonestChanged]);
+    assert_eq!(lacks("bad.RemovesRelu"), [Property::SameNumbers]);
+    assert_eq!(lacks("bad.DependsOnStatic"), [Property::StaticEqualsLoaded]);
+}
+
+#[test]
+fn a_pass_that_behaves_lacks_none() {
+    assert_eq!(lacks("bad.Fault"), []);
+}
+
+#[test]
+fn the_expected_text_is_a_property_too() {
+    let check = |source: &str| {
+        let (_, failures) = Case::parse("bad.RemovesRelu", source).unwrap().check(None);
+        failures.iter().map(|failure| failure.property).collect::<Vec<_>>()
+    };
+    let header = "//! judge = false\n";
+    let case = Case::parse("bad.RemovesRelu", &format!("{header}{INPUT}")).unwrap();
+    let blessed = case.blessed(&case.check(None).0);
+    assert_eq!(check(&blessed), []);
+    assert_eq!(check(&blessed.replace("// expected:", "// expected:\n// something else")), [Property::Expected]);
+    assert_eq!(check(&format!("{header}{INPUT}")), [Property::Expected]);
+    assert_eq!(check(&format!("{header}//! unchanged = true\n{INPUT}")), [Property::Expected]);
+}
