@@ -27,16 +27,7 @@ static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
     Ok(python)
 });
 
-static MODELS: LazyLock<Result<Models, String>> = LazyLock::new(|| {
-    let folder = workspace().scratch.join("judge-models");
-    let lock = folder.with_extension("lock");
-    let run = alone(&lock, || Ok(command()?.arg("models").arg(&folder).output()))?;
-    let run = run.map_err(|error| format!("the judge does not start: {error}"))?;
-    if !run.status.success() {
-        return Err(format!("the models were not written:\n{}", String::from_utf8_lossy(&run.stderr)));
-    }
-    Ok(Models { folder, counts: String::from_utf8_lossy(&run.stdout).into_owned() })
-});
+static MODELS: LazyLock<Result<Models, String>> = LazyLock::new(|| collect(&[]));
 
 /// The models that the judge writes.
 pub struct Models {
@@ -52,6 +43,14 @@ pub struct Models {
 /// When they cannot be written, with the reason.
 pub fn models() -> &'static Models {
     MODELS.as_ref().unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Writes the models of 600 MB, too, into the same folder.
+///
+/// # Panics
+/// When they cannot be written, with the reason.
+pub fn add_large_models() {
+    collect(&["--large"]).unwrap_or_else(|why| panic!("{why}"));
 }
 
 /// Runs `python -m judge ARGS`, and gives what it said.
@@ -81,6 +80,17 @@ pub fn judge_models(command: &[&str], args: &[&str]) -> String {
 /// Arguments of the judge for runs of one pass of the crate `tests/plugins/NAME`.
 pub fn with_pass(pass: &str, crate_name: &str) -> String {
     format!("--args=--passes {pass} --plugin '{}' --allow-writable-plugins", plugin(crate_name).display())
+}
+
+fn collect(args: &[&str]) -> Result<Models, String> {
+    let folder = workspace().scratch.join("judge-models");
+    let output =
+        alone(&folder.with_extension("lock"), || Ok(command()?.arg("models").arg(&folder).args(args).output()))?;
+    let output = output.map_err(|error| format!("the judge does not start: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("the models were not written:\n{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(Models { folder, counts: String::from_utf8_lossy(&output.stdout).into_owned() })
 }
 
 /// Does something that no other process does at the same time.

@@ -72,6 +72,9 @@ pub const FUNCTION_NAME: &str = "function_name";
 pub const ATTRIBUTES: &str = "attributes";
 /// Of a model-local function, with `:` and the attribute's name behind: the attribute's default.
 pub const DEFAULT: &str = "default";
+/// Of a model-local function, likewise, where the default is not encoded in the usual way: the usual encoding, and the
+/// file's, which stands for it.
+pub const DEFAULT_RAW: &str = "default_raw";
 
 /// Of the module: the version of the format.
 pub const IR_VERSION: &str = "ir_version";

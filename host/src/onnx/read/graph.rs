@@ -18,6 +18,7 @@ use crate::{
         schema::{attribute, function, graph, sparse_tensor, tensor},
         types::{agree, decode_value_info},
         wire::{Part, Scan, put_bytes, put_int},
+        write::encode_default,
     },
 };
 use std::collections::HashMap;
@@ -479,7 +480,15 @@ impl<'a> Builder<'a, '_> {
                 AttrRead::Data(value) if is_plain => value,
                 _ => AttrData::Raw(part.of(self.cx.bytes).to_vec()),
             };
-            attrs.push(Attr::meta(meta::about(meta::DEFAULT, read.name), value));
+            let default = Attr::meta(meta::about(meta::DEFAULT, read.name), value);
+            let rec = self.f.encode_attr(&default);
+            let usual = encode_default(&self.f, read.name, rec, self.f.attrs(self.f.root()).decode(rec))?;
+            attrs.push(default);
+            let raw = part.of(self.cx.bytes);
+            if usual != raw {
+                let both = AttrData::Strings(vec![usual, raw.to_vec()]);
+                attrs.push(Attr::meta(meta::about(meta::DEFAULT_RAW, read.name), both));
+            }
         }
         Ok(())
     }

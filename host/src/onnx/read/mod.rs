@@ -137,16 +137,27 @@ fn is_model_field(number: u32, wire: u8) -> bool {
     }
 }
 
-/// Key and value of an entry that is encoded in the usual way.
-pub(super) fn plain_entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Key and value of an entry, however it is encoded.
+pub(super) fn entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (mut key, mut value) = (&[][..], &[][..]);
     let mut scan = Scan::new(bytes, 0);
-    let key = scan.field().ok()??;
-    let value = scan.field().ok()??;
-    if (key.number, value.number) != (entry::KEY, entry::VALUE) || scan.field().ok()?.is_some() {
-        return None;
+    while let Some(field) = scan.field().ok()? {
+        match field.number {
+            entry::KEY => key = field.bytes().ok()?,
+            entry::VALUE => value = field.bytes().ok()?,
+            _ => {}
+        }
     }
-    let (key, value) = (key.bytes().ok()?, value.bytes().ok()?);
     Some((key, value))
+}
+
+/// Key and value of an entry that is encoded in the usual way.
+fn plain_entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (key, value) = entry(bytes)?;
+    let mut usual = Vec::with_capacity(bytes.len());
+    put_bytes(&mut usual, entry::KEY, key);
+    put_bytes(&mut usual, entry::VALUE, value);
+    (usual == bytes).then_some((key, value))
 }
 
 /// Sorts a message's `metadata_props` into readable metadata, or its raw fields into `extra` where one is unusual.

@@ -1,6 +1,6 @@
 //! `TensorProto`: elements are slices of the file where they stand in `raw_data` or in another file.
 
-use super::{Cx, plain_entry};
+use super::{Cx, entry};
 use crate::{
     ir::{Attr, AttrData, ElemType, Tensor, TensorError, element_count, packed},
     onnx::{
@@ -203,7 +203,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
             | tensor::DOUBLE_DATA
             | tensor::UINT64_DATA => data.add(elem, &field)?,
             tensor::DATA_LOCATION if is_external => {}
-            tensor::EXTERNAL_DATA if is_external => match plain_entry(field.bytes()?) {
+            tensor::EXTERNAL_DATA if is_external => match entry(field.bytes()?) {
                 Some((key, value)) => {
                     let text = std::str::from_utf8(value).ok();
                     match key {

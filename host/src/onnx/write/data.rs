@@ -6,7 +6,7 @@ use crate::{
     mapped,
     onnx::{
         error::Result,
-        read::plain_entry,
+        read::entry,
         schema::tensor,
         wire::{Part, Scan},
     },
@@ -68,7 +68,7 @@ pub(super) fn source_location(tensor: &Tensor) -> Option<String> {
         match field.number {
             tensor::DATA_LOCATION => is_external = field.int().is_ok_and(|place| place == tensor::EXTERNAL),
             tensor::EXTERNAL_DATA => {
-                if let Some((b"location", value)) = field.bytes().ok().and_then(plain_entry) {
+                if let Some((b"location", value)) = field.bytes().ok().and_then(entry) {
                     location = String::from_utf8(value.to_vec()).ok();
                 }
             }

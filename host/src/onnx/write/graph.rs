@@ -210,7 +210,12 @@ impl<'w> Writer<'w> {
         let prefix = meta::about(meta::DEFAULT, "");
         for &rec in attrs.recs().iter().filter(|rec| rec.flags & attr_flag::META != 0) {
             let Some(name) = d.f.str(rec.name).strip_prefix(&prefix) else { continue };
-            let bytes = encode_default(d.f, name, rec, attrs.decode(rec))?;
+            let mut bytes = encode_default(d.f, name, rec, attrs.decode(rec))?;
+            if let [usual, raw] = strings(attrs, &meta::about(meta::DEFAULT_RAW, name))[..]
+                && usual == bytes
+            {
+                bytes = raw.to_vec();
+            }
             let number = function::ATTRIBUTE_PROTO;
             d.sections.add(number, Item::field(bytes_field(number, &bytes)));
         }

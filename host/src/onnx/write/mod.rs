@@ -27,6 +27,7 @@ use data::{MAX_MODEL, Placement};
 use graph::encoded_imports;
 use merge::{Content, Item, Sections};
 use names::Names;
+pub(super) use node::encode_default;
 use plan::Plan;
 use std::{
     collections::BTreeMap,

@@ -442,7 +442,7 @@ fn put_plain(f: &Function, out: &mut Vec<u8>, number: u32, value: AttrValue<'_>)
 }
 
 /// The default of a function's attribute, as an `AttributeProto`.
-pub(super) fn encode_default(f: &Function, name: &str, rec: AttrRec, value: AttrValue<'_>) -> Result<Vec<u8>> {
+pub(in crate::onnx) fn encode_default(f: &Function, name: &str, rec: AttrRec, value: AttrValue<'_>) -> Result<Vec<u8>> {
     if let AttrValue::Raw(raw) = value {
         return Ok(raw.to_vec());
     }

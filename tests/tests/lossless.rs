@@ -1,0 +1,201 @@
+//! What no pass touched goes out as it came in: byte for byte when nothing was touched, equal as a model when every
+//! node was made anew or the model went through the text form.
+
+use relais_tests::{
+    cargo_built::plugin,
+    cli::{folder, relais},
+    venv::{add_large_models, judge_models, models, with_pass},
+};
+use std::{ffi::OsStr, fs, path::Path};
+
+macro_rules! for_each_kind {
+    ($($name:ident: $($kind:literal)*;)*) => {
+        mod bytes {$(
+            #[test]
+            fn $name() {
+                super::judge_models(&["lossless"], &[$("--kind", $kind),*]);
+            }
+        )*}
+
+        mod through_text {$(
+            #[test]
+            fn $name() {
+                super::judge_models(&["lossless", "--through-text"], &[$("--kind", $kind),*]);
+            }
+        )*}
+
+        mod every_node_made_anew {$(
+            #[test]
+            fn $name() {
+                let pass = super::with_pass("touch.TouchAll", "touch");
+                super::judge_models(&["lossless", "--parsed", &pass], &[$("--kind", $kind),*]);
+            }
+        )*}
+    };
+}
+
+for_each_kind! {
+    light: "light";
+    node: "node";
+    simple: "simple";
+    pytorch: "pytorch-operator" "pytorch-converted";
+    made: "made";
+}
+
+/// The pass fails where a node was left out; that it says how many there were shows that it ran.
+#[test]
+fn every_node_of_resnet_is_made_anew() {
+    let folder = folder("touch-all");
+    let model = models().folder.join("light/resnet50/model.onnx");
+    let report = folder.join("report.json");
+    touch(&model, &folder.join("out.onnx"), "touch.TouchAll", &["--report".as_ref(), report.as_ref()]);
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    let count = |key: &str| report["before"][key].as_u64().unwrap();
+    let n_bindings = count("n_nodes") + count("n_initializers");
+    let diagnostics = report["run"]["diagnostics"].to_string();
+    assert!(n_bindings > 400, "{report}");
+    assert!(diagnostics.contains(&format!("made anew: {n_bindings} bindings, 1 parameters, 0 functions")), "{report}");
+}
+
+/// The first, the middle and the last node of every model that stands in one piece.
+#[test]
+fn touching_one_node_changes_its_bytes_and_the_lengths_around_it() {
+    let folder = folder("touch-one");
+    let out = folder.join("out.onnx");
+    let mut n_judged = 0;
+    for kind in ["light", "simple", "made"] {
+        for case in subfolders(&models().folder.join(kind)) {
+            let model = case.join("model.onnx");
+            let before = fs::read(&model).unwrap();
+            let n_nodes = count_nodes(&before);
+            let mut indices = vec![0, n_nodes / 2, n_nodes.saturating_sub(1)];
+            indices.dedup();
+            for index in indices.into_iter().filter(|&index| index < n_nodes) {
+                let Some(expected) = split(&before, index) else { continue };
+                touch(&model, &out, "touch.TouchOne", &["--set".as_ref(), set_index(index).as_ref()]);
+                let after = fs::read(&out).unwrap();
+                let found = split(&after, index).expect("the graph still stands in one piece");
+                assert_eq!(found.around, expected.around, "{}, node {index}", model.display());
+                assert_ne!(found.node, expected.node, "{}, node {index}", model.display());
+                assert!(contains(found.node, b"touched"), "{}, node {index}", model.display());
+                n_judged += 1;
+            }
+        }
+    }
+    println!("{n_judged} nodes were touched");
+    assert!(n_judged > 100);
+}
+
+/// Writes and reads 600 MB several times, so only where `RELAIS_TEST_LARGE` is set.
+#[test]
+fn weights_of_600_mb_stay_out_of_memory() {
+    if std::env::var_os("RELAIS_TEST_LARGE").is_none() {
+        println!("left out: set `RELAIS_TEST_LARGE=1` to run it");
+        return;
+    }
+    add_large_models();
+    let args = ["--kind", "large", "--max-anonymous-mb", "64"];
+    println!("{}", judge_models(&["lossless"], &args));
+    println!("{}", judge_models(&["lossless", "--parsed", &with_pass("touch.TouchAll", "touch")], &args));
+}
+
+fn set_index(index: usize) -> String {
+    format!("touch.TouchOne.index={index}")
+}
+
+#[track_caller]
+fn touch(model: &Path, out: &Path, pass: &str, args: &[&OsStr]) {
+    let plugin = plugin("touch");
+    let fixed: [&OsStr; 8] = [
+        "run".as_ref(),
+        model.as_ref(),
+        "-qo".as_ref(),
+        out.as_ref(),
+        "--plugin".as_ref(),
+        plugin.as_ref(),
+        "--passes".as_ref(),
+        pass.as_ref(),
+    ];
+    relais(fixed.iter().chain(args)).expect_success();
+}
+
+fn subfolders(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut folders: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    folders
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// A model's bytes, without the lengths of the graph and of the node.
+struct Split<'a> {
+    around: [&'a [u8]; 4],
+    node: &'a [u8],
+}
+
+const GRAPH: u64 = 7;
+const NODE: u64 = 1;
+
+/// `None` where the graph stands in several pieces, or other fields between nodes' tags would be cut.
+fn split(bytes: &[u8], index: usize) -> Option<Split<'_>> {
+    let mut graphs = fields(bytes).into_iter().filter(|field| field.number == GRAPH);
+    let graph = graphs.next()?;
+    if graphs.next().is_some() {
+        return None;
+    }
+    let node = fields(graph.content).into_iter().filter(|field| field.number == NODE).nth(index)?;
+    let around = [&bytes[..graph.start], &graph.content[..node.start], &graph.content[node.end..], &bytes[graph.end..]];
+    Some(Split { around, node: node.content })
+}
+
+fn count_nodes(bytes: &[u8]) -> usize {
+    let graphs = fields(bytes).into_iter().filter(|field| field.number == GRAPH);
+    graphs.flat_map(|graph| fields(graph.content)).filter(|field| field.number == NODE).count()
+}
+
+/// A field: where it begins with its tag, where it ends, and what it holds if it has a length.
+struct Field<'a> {
+    number: u64,
+    start: usize,
+    end: usize,
+    content: &'a [u8],
+}
+
+fn fields(bytes: &[u8]) -> Vec<Field<'_>> {
+    let mut fields = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let tag = varint(bytes, &mut at);
+        let mut content = &[][..];
+        match tag & 7 {
+            0 => _ = varint(bytes, &mut at),
+            1 => at += 8,
+            2 => {
+                let len = varint(bytes, &mut at) as usize;
+                content = &bytes[at..][..len];
+                at += len;
+            }
+            5 => at += 4,
+            // A group's beginning and end; what is in it is read as fields.
+            _ => {}
+        }
+        fields.push(Field { number: tag >> 3, start, end: at, content });
+    }
+    fields
+}
+
+fn varint(bytes: &[u8], at: &mut usize) -> u64 {
+    let mut value = 0;
+    for shift in (0..).step_by(7) {
+        let byte = bytes[*at];
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    value
+}
