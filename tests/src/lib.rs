@@ -2,6 +2,7 @@
 
 pub mod artifacts;
 pub mod filetest;
+pub mod golden;
 pub mod interpret;
 mod reference;
 
