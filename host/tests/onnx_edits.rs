@@ -261,3 +261,12 @@ fn ten_thousand_nested_branches() {
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
 }
+
+#[test]
+fn a_model_without_operator_sets_is_not_written() {
+    let module = relais_plugin_api::text::parse_str("def @main(%x) { Relu(%x) }").unwrap();
+    let error = onnx::write_to(&module, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), "no operator set is imported");
+    let module = relais_plugin_api::text::parse_str("def @main(%x) #[opset = {\"\": 17}] { Relu(%x) }").unwrap();
+    assert!(onnx::write_to(&module, &mut Vec::new()).is_ok());
+}

@@ -1,4 +1,4 @@
-"""The empty pipeline: what comes out is what went in."""
+"""The empty pipeline, or passes that should change nothing: what comes out is what went in."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Lossless:
 
     def __init__(self, relais: Relais, *, parsed: bool, through_text: bool, max_anonymous: int | None) -> None:
         self.relais = relais
+        self.level = [] if "--passes" in relais.args else [NO_PASSES]
         self.parsed = parsed or through_text
         self.through_text = through_text
         self.max_anonymous = max_anonymous
@@ -42,9 +43,9 @@ class Lossless:
         steps = [(model, folder / TEXT), (folder / TEXT, out)] if self.through_text else [(model, out)]
         for source, target in steps:
             if self.max_anonymous is None:
-                run = self.relais.run(source, target, NO_PASSES)
+                run = self.relais.run(source, target, *self.level)
             else:
-                run = self.relais.run_watched(source, target, NO_PASSES)
+                run = self.relais.run_watched(source, target, *self.level)
             if run.problems:
                 return run.problems
             self.peak_anonymous = max(self.peak_anonymous, run.peak_anonymous)

@@ -1,10 +1,13 @@
 //! What the end-to-end tests share.
 
 pub mod artifacts;
+pub mod cargo_built;
+pub mod cli;
 pub mod filetest;
 pub mod golden;
 pub mod interpret;
 mod reference;
+pub mod venv;
 
 // Linked, so that their passes, operators and evaluators are registered in the test programs.
 pub use relais_evaluator as evaluator;

@@ -32,7 +32,7 @@ use std::{
 const NEWEST_OPSET: i64 = 28;
 
 /// The first version of the format whose models name their operator sets.
-const FIRST_WITH_OPSETS: i64 = 3;
+pub(super) const FIRST_WITH_OPSETS: i64 = 3;
 
 /// How to read a model.
 #[derive(Clone, Debug, Default)]

@@ -18,7 +18,7 @@ mod tensor;
 use super::{
     error::{Fault, OnnxError, Result},
     meta,
-    read::Form,
+    read::{FIRST_WITH_OPSETS, Form},
     schema::{entry, model},
     wire::{Part, Scan, put_bytes, put_int},
 };
@@ -269,6 +269,9 @@ fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
     let is_onnx = main.attrs(main.root()).meta(meta::OUTPUT_NAMES).is_some();
     let stated = module.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int);
     let ir_version = stated.unwrap_or(if is_onnx { 0 } else { DEFAULT_IR_VERSION });
+    if main.opset_imports().is_empty() && ir_version >= FIRST_WITH_OPSETS {
+        return Err(OnnxError::new(Fault::NoOpset));
+    }
     let mut writer = Writer {
         module,
         source,

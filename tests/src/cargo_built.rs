@@ -1,0 +1,102 @@
+//! The binary and the plugins that cargo builds for the tests: `cargo test` itself never refreshes a `cdylib`.
+
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{LazyLock, Mutex},
+};
+
+/// What this workspace builds.
+pub struct Workspace {
+    /// The binary `relais`. The plugins stand beside it, where it finds them.
+    pub relais: PathBuf,
+    /// The plugins that are shipped with it.
+    pub plugins: Vec<PathBuf>,
+    /// A folder below cargo's target folder for what tests make and keep.
+    pub scratch: PathBuf,
+}
+
+static WORKSPACE: LazyLock<Workspace> = LazyLock::new(build_workspace);
+static PLUGINS: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+
+/// Builds the host and its plugins in the profile of the running test, once in a process.
+///
+/// # Panics
+/// When they do not build.
+pub fn workspace() -> &'static Workspace {
+    &WORKSPACE
+}
+
+/// Builds the crate `tests/plugins/NAME` as its author would, once in a process, and gives its library.
+///
+/// # Panics
+/// When it does not build, or makes no library.
+pub fn plugin(name: &str) -> PathBuf {
+    let mut built = PLUGINS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(path) = built.get(name) {
+        return path.clone();
+    }
+    let manifest = plugin_source(name).join("Cargo.toml");
+    let target = workspace().scratch.join("plugins");
+    let artifacts = cargo_build(|cargo| cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(target));
+    let library = artifacts.libraries.into_iter().next();
+    let library = library.unwrap_or_else(|| panic!("the crate `{name}` has no target of the type `cdylib`"));
+    built.insert(name.to_owned(), library.clone());
+    library
+}
+
+/// The folder of the crate `tests/plugins/NAME`.
+pub fn plugin_source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins").join(name)
+}
+
+fn build_workspace() -> Workspace {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the workspace");
+    let Artifacts { executables, libraries } =
+        cargo_build(|cargo| cargo.current_dir(root).args(["--workspace", "--exclude", env!("CARGO_PKG_NAME")]));
+    let is_relais = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == "relais");
+    let relais = executables.into_iter().find(is_relais).expect("the workspace has a binary `relais`");
+    let target = relais.parent().and_then(Path::parent).expect("cargo builds into a folder for each profile");
+    Workspace { scratch: target.join("tmp"), relais, plugins: libraries }
+}
+
+#[derive(Default)]
+struct Artifacts {
+    executables: Vec<PathBuf>,
+    libraries: Vec<PathBuf>,
+}
+
+fn cargo_build(with: impl FnOnce(&mut Command) -> &mut Command) -> Artifacts {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--message-format=json-render-diagnostics"]);
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    with(&mut cargo);
+    let output = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
+    assert!(output.status.success(), "failed: {cargo:?}");
+    let mut artifacts = Artifacts::default();
+    for line in output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_slice(line).expect("cargo prints a JSON object on each line");
+        if message["reason"] == "compiler-artifact" {
+            artifacts.add(&message);
+        }
+    }
+    artifacts
+}
+
+impl Artifacts {
+    fn add(&mut self, message: &Value) {
+        if let Some(path) = message["executable"].as_str() {
+            self.executables.push(path.into());
+        }
+        let mut types = message["target"]["crate_types"].as_array().into_iter().flatten();
+        if types.any(|kind| kind == "cdylib") {
+            let files = message["filenames"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let libraries = files.filter(|file| file.ends_with(std::env::consts::DLL_SUFFIX)).map(PathBuf::from);
+            self.libraries.extend(libraries);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Running the binary as a user does.
+
+use crate::cargo_built::workspace;
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::{Duration, Instant},
+};
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Run {
+    /// The exit status; `None` when a signal ended it.
+    pub status: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// How long it took.
+    pub time: Duration,
+}
+
+impl Run {
+    /// Starts a command and waits for it.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn of(command: &mut Command) -> Self {
+        let start = Instant::now();
+        let Output { status, stdout, stderr } =
+            command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { status: status.code(), stdout: text(stdout), stderr: text(stderr), time: start.elapsed() }
+    }
+
+    /// The same run, which must have succeeded.
+    ///
+    /// # Panics
+    /// When it failed, with what it said.
+    #[track_caller]
+    pub fn expect_success(self) -> Self {
+        assert!(self.status == Some(0), "the run failed ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
+        self
+    }
+
+    /// The same run, which must have failed with status 1, as runs do for reasons that they can name.
+    ///
+    /// # Panics
+    /// When it ended in another way, with what it said.
+    #[track_caller]
+    pub fn expect_failure(self) -> Self {
+        assert!(self.status == Some(1), "the run did not fail ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
+        self
+    }
+}
+
+/// `relais`, without what the environment may say about plugins.
+pub fn command() -> Command {
+    let mut command = Command::new(&workspace().relais);
+    command.env_remove("RELAIS_PLUGIN_PATH");
+    command
+}
+
+/// Runs `relais ARGS`.
+pub fn relais<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Run {
+    Run::of(command().args(args))
+}
+
+/// Runs `relais ARGS` with a stack of 2 MiB.
+pub fn relais_on_small_stack<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Run {
+    let mut shell = Command::new("sh");
+    shell.env_remove("RELAIS_PLUGIN_PATH");
+    shell.args(["-c", "ulimit -s 2048 && exec \"$0\" \"$@\""]).arg(&workspace().relais).args(args);
+    Run::of(&mut shell)
+}
+
+/// An empty folder of that name, for one test.
+///
+/// # Panics
+/// When it cannot be made.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = workspace().scratch.join("e2e").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("`{}`: {error}", folder.display()));
+    folder
+}
+
+/// The names of the files in a folder, sorted.
+///
+/// # Panics
+/// When it cannot be read.
+pub fn files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("`{}`: {error}", folder.display()));
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,127 @@
+//! The judge (`tests/judge`), run in a Python environment of its own.
+
+use crate::{
+    cargo_built::{plugin, workspace},
+    cli::Run,
+};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
+
+/// A file in an environment that has everything.
+const WHOLE: &str = "whole";
+const REQUIREMENTS: &str = include_str!("../judge/requirements.txt");
+
+static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+    // By content, so that an environment never holds what an older list asked for.
+    let mut hasher = DefaultHasher::new();
+    REQUIREMENTS.hash(&mut hasher);
+    let folder = workspace().scratch.join(format!("judge-{:016x}", hasher.finish()));
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    alone(&folder.with_extension("lock"), || if folder.join(WHOLE).exists() { Ok(()) } else { make(&folder) })?;
+    Ok(python)
+});
+
+static MODELS: LazyLock<Result<Models, String>> = LazyLock::new(|| {
+    let folder = workspace().scratch.join("judge-models");
+    let lock = folder.with_extension("lock");
+    let run = alone(&lock, || Ok(command()?.arg("models").arg(&folder).output()))?;
+    let run = run.map_err(|error| format!("the judge does not start: {error}"))?;
+    if !run.status.success() {
+        return Err(format!("the models were not written:\n{}", String::from_utf8_lossy(&run.stderr)));
+    }
+    Ok(Models { folder, counts: String::from_utf8_lossy(&run.stdout).into_owned() })
+});
+
+/// The models that the judge writes.
+pub struct Models {
+    /// Where: `KIND/NAME/model.onnx`.
+    pub folder: PathBuf,
+    /// How many there are of each kind, a line for each.
+    pub counts: String,
+}
+
+/// The models, written once and kept.
+///
+/// # Panics
+/// When they cannot be written, with the reason.
+pub fn models() -> &'static Models {
+    MODELS.as_ref().unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Runs `python -m judge ARGS`, and gives what it said.
+///
+/// # Panics
+/// When the judge is not satisfied, with what it said.
+#[track_caller]
+pub fn judge<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> String {
+    let mut judge = command().unwrap_or_else(|why| panic!("{why}"));
+    let run = Run::of(judge.args(args));
+    assert!(run.status == Some(0), "{judge:?} is not satisfied:\n{}{}", run.stdout, run.stderr);
+    run.stdout
+}
+
+/// Runs a command of the judge with the binary and the models, and further arguments.
+///
+/// # Panics
+/// When the judge is not satisfied, with what it said.
+#[track_caller]
+pub fn judge_models(command: &[&str], args: &[&str]) -> String {
+    let models = &models().folder;
+    let relais = &workspace().relais;
+    let fixed = [OsStr::new("--relais"), relais.as_ref(), OsStr::new("--models"), models.as_ref()];
+    judge(command.iter().chain(args).map(OsStr::new).chain(fixed))
+}
+
+/// Arguments of the judge for runs of one pass of the crate `tests/plugins/NAME`.
+pub fn with_pass(pass: &str, crate_name: &str) -> String {
+    format!("--args=--passes {pass} --plugin '{}' --allow-writable-plugins", plugin(crate_name).display())
+}
+
+/// Does something that no other process does at the same time.
+fn alone<T>(lock: &Path, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let failed = |error| format!("`{}`: {error}", lock.display());
+    fs::create_dir_all(lock.parent().expect("the lock stands in the scratch folder")).map_err(failed)?;
+    let file = File::create(lock).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    work()
+}
+
+fn command() -> Result<Command, String> {
+    let python = PYTHON.as_ref().map_err(Clone::clone)?;
+    let mut command = Command::new(python);
+    command.args(["-m", "judge"]).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RELAIS_PLUGIN_PATH");
+    command.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("judge-bytecode"));
+    Ok(command)
+}
+
+/// Makes the environment; its last act is the mark that it is whole.
+fn make(folder: &Path) -> Result<(), String> {
+    let _ = fs::remove_dir_all(folder);
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    step(
+        Command::new(python).args(["-m", "venv"]).arg(folder),
+        "these tests need Python 3.11 or later with its module `venv` (on Debian and Ubuntu: the package \
+         `python3-venv`); `PYTHON` may name the interpreter",
+    )?;
+    let bin = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("judge/requirements.txt");
+    let mut pip = Command::new(bin.join("python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(requirements);
+    step(&mut pip, "these tests install `tests/judge/requirements.txt` from PyPI, which needs a network")?;
+    fs::write(folder.join(WHOLE), "").map_err(|error| format!("`{}`: {error}", folder.display()))
+}
+
+fn step(command: &mut Command, help: &str) -> Result<(), String> {
+    let said = match command.output() {
+        Ok(output) if output.status.success() => return Ok(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("{help}\n{command:?} failed: {}", said.trim_end()))
+}

@@ -1,0 +1,53 @@
+//! The default pipeline on models as exporters write them, and on the cases of the `onnx` package: fewer nodes, the
+//! same results.
+
+use relais_tests::{
+    cargo_built::workspace,
+    venv::{judge_models, models},
+};
+
+#[test]
+fn the_models_are_all_there() {
+    let counts = &models().counts;
+    for wanted in ["light: 9", "node: 1884", "simple: ", "pytorch-operator: ", "pytorch-converted: ", "made: "] {
+        assert!(counts.contains(wanted), "`{wanted}` is missing:\n{counts}");
+    }
+}
+
+#[test]
+fn light_models_become_small() {
+    judge_models(&["light"], &[]);
+}
+
+macro_rules! sound {
+    ($($name:ident: $($kind:literal)*;)*) => {$(
+        #[test]
+        fn $name() {
+            judge_models(&["sound"], &[$("--kind", $kind),*]);
+        }
+    )*};
+}
+
+sound! {
+    sound_node: "node";
+    sound_simple: "simple";
+    sound_pytorch: "pytorch-operator" "pytorch-converted";
+    sound_made: "made";
+}
+
+macro_rules! twins {
+    ($($name:ident: $twin:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            let twins = workspace().scratch.join("judge-twins");
+            judge_models(&["twins", "check"], &["--twins", &twins.to_string_lossy(), "--name", $twin]);
+        }
+    )*};
+}
+
+twins! {
+    twin_resnet50: "resnet50";
+    twin_inception_v1: "inception_v1";
+    twin_inception_v2: "inception_v2";
+    twin_densenet121: "densenet121";
+}
