@@ -4,6 +4,7 @@ pub mod artifacts;
 pub mod cargo_built;
 pub mod cli;
 pub mod filetest;
+pub mod golden;
 pub mod interpret;
 mod reference;
 pub mod venv;

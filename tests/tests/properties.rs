@@ -13,7 +13,7 @@ use std::sync::{LazyLock, atomic::Ordering};
 static LIBRARIES: LazyLock<Libraries> = LazyLock::new(|| Libraries::open(&[test_plugin("bad")]));
 
 /// One call of everything that the passes look for.
-const INPUT: &str = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {
+const INPUT: &str = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] #[opset = {\"\": 17}] {
     %0 = Relu(%x);
     %1 = Add(%0, %y);
     %2 = Identity(%1);

@@ -1,0 +1,140 @@
+//! Passes that fail or break the program, run by the program itself: a failure with a name, no output, nothing lost.
+
+#[path = "../../host/tests/onnx_common/proto.rs"]
+#[expect(dead_code, reason = "a part is used")]
+mod proto;
+
+use proto::{graph, model, node};
+use relais_tests::{
+    artifacts::test_plugin,
+    golden::{Golden, Said, Workshop},
+};
+use std::{path::PathBuf, sync::LazyLock};
+
+static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| test_plugin("bad"));
+
+/// A folder with a model whose two nodes can be made one, and the plugin of bad passes.
+fn workshop() -> Workshop {
+    let here = Workshop::new();
+    let nodes = vec![node("Relu", &["x"], &["r"]), node("Identity", &["r"], &["i"]), node("Neg", &["i"], &["y"])];
+    here.write("model.onnx", model(graph(&["x"], nodes, &["y"])).0);
+    std::fs::copy(&*PLUGIN, here.path("bad.so")).expect("the plugin can be copied");
+    here
+}
+
+/// Runs a bad pass between two passes of others.
+fn run(here: &Workshop, fault: &str, verify: &str) -> Said {
+    let pipeline = format!(
+        "opt_level = 3\nverify = \"{verify}\"\nsteps = [\"InferType\", {{ pass = \"bad.Fault\", options = {{ fault = \"{fault}\" }} }}, \
+         \"EliminateNoOp\", \"DeadCodeElimination\"]\n"
+    );
+    here.write("pipeline.toml", pipeline);
+    let arguments = ["run", "-q", "model.onnx", "-o", "out.onnx", "-p", "pipeline.toml", "--plugin", "bad.so"];
+    here.fails(&arguments)
+}
+
+/// The message without what differs from build to build.
+fn portable(said: &Said) -> String {
+    let lines = said.golden();
+    let lines = lines.lines().filter(|line| !line.trim_start().starts_with("at tests/plugins"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_failing_pass_is_named() {
+    let here = workshop();
+    let mut golden = Golden::new("passes");
+    for fault in
+        ["error", "say_error", "panic", "panic_on_thread", "panic_with_number", "exit", "exit_on_thread", "call_itself"]
+    {
+        let said = run(&here, fault, "off");
+        assert!(said.stderr.contains("`bad.Fault`"), "{fault}: {}", said.stderr);
+        assert!(said.stderr.contains("bad-passes"), "{fault}: {}", said.stderr);
+        assert!(said.stderr.contains("6.6.6"), "{fault}: {}", said.stderr);
+        assert!(said.stdout.is_empty(), "{fault}: {}", said.stdout);
+        golden.check(fault, &portable(&said));
+    }
+    golden.finish();
+}
+
+#[test]
+fn a_pass_that_crashes_leaves_nothing_behind() {
+    let said = run(&workshop(), "abort", "off");
+    assert!(said.status.starts_with("signal"), "{said:?}");
+}
+
+/// What breaks the program.
+const BREAKS: &[&str] = &[
+    "dangling_id",
+    "duplicate_binding",
+    "unbound",
+    "too_early",
+    "cycle",
+    "region_cycle",
+    "type_mismatch",
+    "no_result",
+    "duplicate_name",
+    "unknown_global",
+    "remove_main",
+    "empty_main",
+    "add_input",
+];
+
+#[test]
+fn a_pass_that_breaks_the_program_is_named_when_each_is_verified() {
+    let here = workshop();
+    let mut golden = Golden::new("breaks");
+    for fault in BREAKS {
+        let said = run(&here, fault, "each");
+        assert!(said.stderr.contains("pass `bad.Fault` of plugin `bad-passes` 6.6.6 failed"), "{fault}: {said:?}");
+        golden.check(fault, &portable(&said));
+    }
+    golden.finish();
+}
+
+#[test]
+fn a_broken_program_is_not_written_when_nothing_is_verified() {
+    let here = workshop();
+    let mut golden = Golden::new("breaks-unverified");
+    for fault in BREAKS {
+        golden.check(fault, &portable(&run(&here, fault, "off")));
+    }
+    golden.finish();
+}
+
+#[test]
+fn what_does_no_harm_does_no_harm() {
+    let here = workshop();
+    for fault in ["none", "print", "say", "change_folder", "leave_thread"] {
+        let set = format!("bad.Fault.fault=\"{fault}\"");
+        let said = here.run(&[
+            "run",
+            "-q",
+            "model.onnx",
+            "-o",
+            "out.onnx",
+            "--plugin",
+            "bad.so",
+            "--set",
+            &set,
+            "--passes",
+            "InferType,bad.Fault,EliminateNoOp,DeadCodeElimination",
+        ]);
+        assert_eq!(said.status, "status 0", "{fault}: {said:?}");
+        let shown = here.run(&["show", "out.onnx"]);
+        assert!(!shown.stdout.contains("Identity"), "{fault}: {shown:?}");
+        std::fs::remove_file(here.path("out.onnx")).expect("it was written");
+    }
+}
+
+#[test]
+fn a_fixpoint_ends_whatever_its_passes_say() {
+    let here = workshop();
+    for pass in ["bad.SaysChanged", "bad.Grows"] {
+        let pipeline = format!("opt_level = 3\nsteps = [{{ fixpoint = [\"{pass}\"], max_rounds = 5 }}]\n");
+        here.write("pipeline.toml", pipeline);
+        let said = here.run(&["run", "model.onnx", "-o", "out.onnx", "-p", "pipeline.toml", "--plugin", "bad.so"]);
+        assert_eq!(said.status, "status 0", "{pass}: {said:?}");
+        assert!(said.stderr.contains("a fixpoint did not settle in 5 rounds"), "{pass}: {said:?}");
+    }
+}
