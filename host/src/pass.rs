@@ -228,11 +228,16 @@ impl PassHandle {
     pub fn bench_call<'a>(&'a self, cx: &'a RunCx<'a>, function: &'a RArc<Function>) -> impl FnMut() + 'a {
         let module = IRModule::new();
         move || {
-            let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-            let state = CallState { cx, pass: self, module: &module, global: "", said, passes };
-            let call = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
-            drop(std::hint::black_box(self.object.run_function(&call, function)));
+            self.bench_cx(cx, &module, |call| drop(std::hint::black_box(self.object.run_function(&call, function))));
         }
+    }
+
+    /// What the pass would be called with, for benchmarks that call its Rust function.
+    #[doc(hidden)]
+    pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
+        let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        let state = CallState { cx, pass: self, module, global: "", said, passes };
+        body(CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 })
     }
 
     fn failure(&self, error: PassError) -> PassFailure {

@@ -27,7 +27,8 @@ pub struct PassCx<'a> {
 pub type PassInfo = PassSpec;
 
 impl<'a> PassCx<'a> {
-    pub(crate) fn new(call: CallCx<'a>, spec: &'static PassSpec) -> Self {
+    #[doc(hidden)]
+    pub fn new(call: CallCx<'a>, spec: &'static PassSpec) -> Self {
         Self { call, spec }
     }
 

@@ -25,7 +25,10 @@ pub fn read_section(path: &Path) -> Result<Vec<u8>, Refusal> {
 }
 
 /// The bytes of the records of a library that is in memory.
-pub(super) fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Vec<u8>, Refusal> {
+///
+/// # Errors
+/// When it is no library, or has no records.
+pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Vec<u8>, Refusal> {
     let not_a_library = |error: object::Error| Refusal::NotALibrary { why: error.to_string() };
     let file = object::File::parse(data).map_err(not_a_library)?;
     let section = file.section_by_name(SECTION).or_else(|| file.section_by_name(SECTION_MACHO));

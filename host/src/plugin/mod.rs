@@ -8,7 +8,7 @@ mod record;
 mod verdict;
 
 pub use discovery::{Discovery, FoundPlugin, Origin, Policy, RefusedPlugin, SearchDir, WritableFiles, discover};
-pub use file::read_section;
+pub use file::{read_section, section_of};
 pub use loader::OpenPlugin;
 pub use record::{
     AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PluginRecord, RecordError, Records,

@@ -8,7 +8,7 @@ use relais_plugin_api::prelude::*;
 /// Relu(Relu(x))  ->  Relu(x)
 /// ```
 #[rewrite_pass(name = "sample.ReluRelu", aliases = ["relay._transform.ReluRelu"], opt_level = 1, ops = ["Relu"])]
-fn relu_relu(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+pub(crate) fn relu_relu(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     match cx.call_of_op(call.args()[0], "Relu") {
         Some(_) => Rewrite::Replace(call.args()[0]),
         None => Rewrite::decline("the argument is no `Relu`"),

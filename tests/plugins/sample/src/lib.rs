@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bad;
-mod good;
+pub(crate) mod good;
 mod ops;
 
 use relais_plugin_api::prelude::*;

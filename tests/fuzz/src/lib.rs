@@ -1,0 +1,147 @@
+//! What must hold for every sequence of bytes that is given to a reader: an answer or an error, and nothing is lost.
+//!
+//! Each function is a fuzz target; an ordinary test gives each what stands in `seeds/`.
+
+#[path = "../../../host/tests/onnx_common/mod.rs"]
+mod onnx_common;
+
+// Its passes are what pipelines name.
+use relais_graph as _;
+
+use onnx_common::Forget;
+use relais::{
+    ir::{Blob, IRModule, equal, verify},
+    onnx::{self, ReadOptions},
+    pipeline::{Disk, Files, PipelineSpec, Style},
+    plugin::{read_records, section_of},
+    registry::{Linked, Registry},
+};
+use relais_plugin_api::{
+    boundary::{
+        record::{HEADER, Header},
+        wire::checksum,
+    },
+    text,
+};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+/// A model that reads is sound, is written as it was, and is read again equal after every node was made anew.
+pub fn onnx(data: &[u8]) {
+    let read = |bytes: Vec<u8>| onnx::read_bytes("fuzz.onnx", Blob::from(bytes), &ReadOptions::default());
+    let model = match read(data.to_vec()) {
+        Ok(model) => model,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    assert_sound(&model.module);
+    let mut out = Vec::new();
+    onnx::write_to(&model.module, &mut out).expect("what was read can be written");
+    assert!(out == data || !model.warnings.is_empty(), "what nobody touched was written differently");
+    let mut touched = model.module.clone();
+    onnx_common::touch_all(&mut touched, Forget::Provenance);
+    let mut out = Vec::new();
+    onnx::write_to(&touched, &mut out).expect("what was recreated can be written");
+    let again = read(out).unwrap_or_else(|error| panic!("what was written does not read: {error}"));
+    assert_equal(&touched, &again.module);
+}
+
+/// A text that reads is a sound module, and what is printed of it reads as an equal one and prints the same.
+pub fn text(data: &[u8]) {
+    let Ok(source) = std::str::from_utf8(data) else { return };
+    let module = match text::parse_str(source) {
+        Ok(module) => module,
+        Err(errors) => return assert!(errors.iter().all(|error| !error.to_string().is_empty())),
+    };
+    if !verify(&module).is_empty() {
+        return;
+    }
+    let printed = text::print(&module, &Default::default());
+    let again = text::parse_str(&printed).unwrap_or_else(|errors| panic!("{}\nin\n{printed}", errors[0]));
+    assert_equal(&module, &again);
+    assert_eq!(printed, text::print(&again, &Default::default()));
+}
+
+/// A pipeline that resolves prints as one that resolves to the same. What stands behind a line `#---` is a file that
+/// the pipeline may include, as `a.toml`.
+pub fn toml(data: &[u8]) {
+    static REGISTRY: LazyLock<Registry> =
+        LazyLock::new(|| Registry::new(Default::default(), Linked::Include, &BTreeMap::new()));
+    let Ok(source) = std::str::from_utf8(data) else { return };
+    let (source, included) = source.split_once("\n#---\n").unwrap_or((source, ""));
+    let files = Memory { included };
+    let resolve = |source: &str| PipelineSpec::parse("fuzz.toml", source, &files)?.resolve(&*REGISTRY);
+    let pipeline = match resolve(source) {
+        Ok(pipeline) => pipeline,
+        Err(faults) => return assert!(!faults.render(Style::Plain).is_empty()),
+    };
+    let printed = pipeline.print();
+    let again = resolve(&printed).unwrap_or_else(|faults| panic!("{}\nin\n{printed}", faults.render(Style::Plain)));
+    assert_eq!(printed, again.print());
+}
+
+/// Bytes as a section of records, once as they are and once with checksums that fit; and as a library with such a
+/// section.
+pub fn records(data: &[u8]) {
+    let read = |section: &[u8]| {
+        if let Err(error) = read_records(section) {
+            assert!(!error.to_string().is_empty());
+        }
+    };
+    read(data);
+    read(&with_checksums(data));
+    if let Ok(section) = section_of(data) {
+        assert!(section.len() <= data.len());
+        read(&section);
+        read(&with_checksums(&section));
+    }
+}
+
+/// The targets, by name.
+pub const TARGETS: [(&str, fn(&[u8])); 4] = [("onnx", onnx), ("records", records), ("text", text), ("toml", toml)];
+
+fn assert_sound(module: &IRModule) {
+    let faults = verify(module);
+    assert!(faults.is_empty(), "{}", faults[0]);
+}
+
+fn assert_equal(one: &IRModule, other: &IRModule) {
+    if let Err(difference) = equal(one, other) {
+        panic!("{difference}");
+    }
+}
+
+/// A fuzzer does not find checksums.
+fn with_checksums(section: &[u8]) -> Vec<u8> {
+    let mut section = section.to_vec();
+    let mut at = 0;
+    while let Some(header) = section.get(at..).and_then(Header::read) {
+        let start = at + HEADER;
+        let Some(fields) = start.checked_add(header.len).and_then(|end| section.get(start..end)) else { break };
+        let sum = checksum(fields);
+        section[start - 8..start].copy_from_slice(&sum.to_le_bytes());
+        at = start + header.len;
+    }
+    section
+}
+
+struct Memory<'a> {
+    included: &'a str,
+}
+
+impl Files for Memory<'_> {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        match path.to_str() {
+            Some("a.toml") => Ok(self.included.to_owned()),
+            Some(name) if name.starts_with("builtin:") => Disk.read(path),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        path.to_owned()
+    }
+}
