@@ -24,6 +24,12 @@ pub(crate) fn find(args: &PluginArgs) -> Discovery {
 pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
     let registry = spec.registry(find(args), Linked::Exclude);
     report_refused(&registry);
+    if registry.plugins().next().is_none() && !spec.steps.is_empty() {
+        log::warn!(
+            "no plugin was found\n  help: plugins are looked for beside the program, in the folders of \
+             `RELAIS_PLUGIN_PATH`, and where `--plugin-dir` and `--plugin` say"
+        );
+    }
     registry
 }
 
