@@ -13,7 +13,7 @@ use relais_plugin_api::{
     text::{self, PrintOptions, Types},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
 };
@@ -98,6 +98,13 @@ impl Libraries {
         let registry = Registry::new(discover(&[], files, policy), Linked::Exclude, &Choices::new());
         assert_eq!(registry.refused(), []);
         Self(registry)
+    }
+
+    /// The names of all passes and operators, without what stands before the last dot.
+    pub fn names(&self) -> BTreeSet<String> {
+        let passes = self.0.passes().map(|(pass, _)| pass.name.as_str());
+        let operators = self.0.operators().map(|(operator, _)| operator.name.as_str());
+        passes.chain(operators).filter_map(|name| name.rsplit('.').next()).map(str::to_owned).collect()
     }
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<IRModule, String> {

@@ -1,6 +1,6 @@
 //! Finding plugins, and the registry of what they provide.
 
-use super::args::PluginArgs;
+use super::{args::PluginArgs, terminal};
 use relais::{
     pipeline::PipelineSpec,
     plugin::{Discovery, Policy, SearchDir, WritableFiles, discover},
@@ -23,7 +23,7 @@ pub(crate) fn find(args: &PluginArgs) -> Discovery {
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
 pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
     let registry = spec.registry(find(args), Linked::Exclude);
-    report_refused(&registry);
+    report_refused(&registry, args);
     if registry.plugins().next().is_none() && !spec.steps.is_empty() {
         log::warn!(
             "no plugin was found\n  help: plugins are looked for beside the program, in the folders of \
@@ -38,9 +38,13 @@ pub(crate) fn registry(args: &PluginArgs) -> Registry {
     Registry::new(find(args), Linked::Exclude, &Choices::new())
 }
 
-fn report_refused(registry: &Registry) {
+/// Says what is not used: what was named in any case, other files unless nobody wants to hear warnings.
+fn report_refused(registry: &Registry, args: &PluginArgs) {
     for refused in registry.refused() {
-        let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
-        log::warn!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal);
+        let is_named = args.plugin.contains(&refused.path) || args.plugin_dir.contains(&refused.path);
+        if is_named || log::log_enabled!(log::Level::Warn) {
+            let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+            terminal::warn(format_args!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
+        }
     }
 }

@@ -72,6 +72,10 @@ pub(crate) fn read(path: &Path) -> Result<Model, CliError> {
         }
         Format::Text => {
             let module = text::read_files(path, map_file).map_err(|error| text_error(path, &error))?;
+            if module.globals().is_empty() {
+                let error = CliError::new(format!("model `{shown}` has no function"));
+                return Err(error.help("a model is `def @main(…) { … }`; `relais show` prints one in the text form"));
+            }
             let faults = verify(&module);
             if let Some(first) = faults.first() {
                 let n_more = faults.len() - 1;
@@ -90,6 +94,10 @@ fn text_error(path: &Path, error: &FileError) -> CliError {
         FileError::Text(faults) => {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             CliError::new(format!("model `{}` does not read:\n{}", path.display(), faults.join("\n")))
+        }
+        FileError::Io { path: file, error } if file == path => {
+            let error = CliError::new(format!("model `{}` cannot be read: {error}", path.display()));
+            error.help("the text form is UTF-8; the name of an ONNX model ends in `.onnx`")
         }
         error => CliError::new(format!("model `{}`: {error}", path.display())),
     }

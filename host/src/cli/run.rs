@@ -21,7 +21,7 @@ use relais::{
 use relais_plugin_api::diagnostics::Severity;
 use serde_json::json;
 use std::{
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -48,7 +48,12 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         progress: Some(&progress),
         ..RunOptions::default()
     };
+    let here = env::current_dir();
     let outcome = manager::run(&pipeline, &module, &registry, &options);
+    if let Ok(here) = here {
+        // A plugin may have gone elsewhere, and the output must not follow it. Where that fails, so will the output.
+        let _ = env::set_current_dir(here);
+    }
     progress.says("writing the model");
     let result = outcome.map_err(|failure| failed(*failure, verbosity));
     let (module, report) = match result {

@@ -7,7 +7,7 @@ use super::{
     module_state::{ModuleState, Taken},
     report::{Execution, Failure, FailureKind, Fate, Report, Said},
     timing::Timing,
-    verifier::Verifier,
+    verifier::{self, Verifier},
     watch::Watch,
 };
 use crate::pipeline::{
@@ -117,7 +117,7 @@ impl<'a> Machine<'a> {
             catalogue,
             options,
             state: ModuleState::new(module),
-            verify: pipeline.run.verify.or(options.verify).unwrap_or(by_default),
+            verify: options.verify.or(pipeline.run.verify).unwrap_or(by_default),
             frames: Vec::new(),
             scopes: Vec::new(),
             n_fixpoints: 0,
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
             Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
         };
         let watch = Watch::new(context.instruments());
-        let result = self.steps(&watch);
+        let result = self.steps(&watch).and_then(|()| self.check_result());
         let left = guard.leave();
         self.report.times = timing.times();
         match (result, left) {
@@ -156,6 +156,22 @@ impl<'a> Machine<'a> {
             (Ok(()), Err(ContextError::OutOfOrder)) => Ok((self.state.into_module(), self.report)),
             (Err(stop), _) => Err(self.failure(stop, Vec::new())),
         }
+    }
+
+    /// Checks what comes out of a run whose passes were not checked one by one.
+    fn check_result(&self) -> Result<(), Stop> {
+        if self.verify != Verify::Off || self.state.version() == 0 {
+            return Ok(());
+        }
+        verifier::check(self.state.module()).map_err(|error| Stop::Pass(Box::new(self.broken(error))))
+    }
+
+    /// One of the passes that changed the program broke it.
+    fn broken(&self, error: PassError) -> FailureKind {
+        let changed = self.report.executions.iter().filter(|execution| execution.fate == Fate::Changed);
+        let passes: BTreeSet<String> = changed.map(|execution| execution.name.clone()).collect();
+        let error = error.help("`--verify-each` says which pass it was; its author has to mend it");
+        FailureKind::Program { passes: passes.into_iter().collect(), error }
     }
 
     fn failure(self, stop: Stop, also: Vec<HookFault>) -> Box<Failure> {
@@ -194,7 +210,7 @@ impl<'a> Machine<'a> {
         let error = match stop {
             Stop::Hook(fault) => &fault.error,
             Stop::Pass(kind) => match &**kind {
-                FailureKind::Pass { error, .. } => error,
+                FailureKind::Pass { error, .. } | FailureKind::Program { error, .. } => error,
                 FailureKind::Instrument(fault) => &fault.error,
             },
         };
@@ -494,7 +510,13 @@ impl<'a> Machine<'a> {
         error: PassError,
     ) -> Result<(), Stop> {
         watch.failed(info, &error);
-        let kind = Box::new(FailureKind::pass(facts, error, self.state.module()));
+        let is_suspicious = error.is_panic() && self.verify == Verify::Off;
+        let kind = match is_suspicious.then(|| verifier::check(self.state.module())) {
+            // A pass that trips over what others left is not to blame.
+            Some(Err(broken)) => self.broken(broken.with_note(format!("then `{}` {error}", facts.name))),
+            _ => FailureKind::pass(facts, error, self.state.module()),
+        };
+        let kind = Box::new(kind);
         let fate = Fate::Failed(kind.to_string());
         self.record(facts, duration, Duration::ZERO, self.state.n_nodes(), fate);
         self.last = Turn::Lost;

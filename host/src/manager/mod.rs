@@ -35,7 +35,8 @@ pub fn built_in_instrument(name: &str) -> Option<Vec<OptionSchema>> {
 /// How a pipeline is run, beyond what it says itself.
 #[derive(Clone, Default)]
 pub struct RunOptions<'a> {
-    /// When the verifier runs, if the pipeline does not say: after each pass in builds with debug assertions, else never.
+    /// When the verifier runs, whatever the pipeline says. If neither says: after each pass in builds with debug
+    /// assertions, else once at the end.
     pub verify: Option<Verify>,
     /// Whether passes say why they did not do something.
     pub remarks: Remarks,

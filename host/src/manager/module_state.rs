@@ -52,7 +52,8 @@ impl ModuleState {
         self.n_nodes
     }
 
-    /// Takes over what a pass made of the module: verified, compacted, and typed where it changed.
+    /// Takes over what a pass made of the module: verified as asked, but readable in any case,
+    /// compacted, and typed where it changed.
     ///
     /// # Errors
     /// When the verifier finds a fault. The module is as it was, then.
@@ -60,7 +61,7 @@ impl ModuleState {
         if verify == Verify::Each {
             verifier::check(&new)?;
         }
-        let changed = self.changed(&new);
+        let changed = self.changed(&new)?;
         let mut types = Duration::ZERO;
         for name in &changed.now {
             let Some(function) = new.function_mut(name) else { continue };
@@ -79,7 +80,9 @@ impl ModuleState {
         Ok(Taken { types })
     }
 
-    fn changed(&self, new: &IRModule) -> Changed {
+    /// # Errors
+    /// When a function that is new cannot be read.
+    fn changed(&self, new: &IRModule) -> Result<Changed, PassError> {
         let old: HashMap<&str, &Global> =
             self.module.globals().iter().map(|global| (global.name.as_str(), global)).collect();
         let names: BTreeSet<&str> = new.globals().iter().map(|global| global.name.as_str()).collect();
@@ -95,7 +98,9 @@ impl ModuleState {
         for global in self.module.globals().iter().filter(|global| !names.contains(global.name.as_str())) {
             changed.n_before += global.function().map_or(0, |function| n_calls(function));
         }
-        changed
+        let functions = changed.now.iter().filter_map(|name| Some((name.as_str(), &**new.function(name)?)));
+        verifier::check_arenas(functions)?;
+        Ok(changed)
     }
 
     /// Whether the module calls one of these operators, or has a conditional where `If` is asked for.

@@ -127,6 +127,13 @@ pub enum FailureKind {
         /// The line where it failed, as it stands in the printed text.
         line: Option<String>,
     },
+    /// One of several passes, whose results were not checked one by one.
+    Program {
+        /// The passes that changed the program.
+        passes: Vec<String>,
+        /// What is wrong with it.
+        error: PassError,
+    },
     /// An instrument.
     Instrument(HookFault),
 }
@@ -149,6 +156,10 @@ impl fmt::Display for FailureKind {
                     Some(line) => write!(f, "\n  at: {line}"),
                     None => Ok(()),
                 }
+            }
+            Self::Program { passes, error } => {
+                let passes: Vec<String> = passes.iter().map(|pass| format!("`{pass}`")).collect();
+                write!(f, "a pass failed, one of {}: {error}", passes.join(", "))
             }
             Self::Instrument(fault) => fault.fmt(f),
         }

@@ -257,7 +257,8 @@ fn r25_a_pass_that_breaks_the_program_loses_its_result() {
     assert!(relais_plugin_api::ir::verify(&module).is_empty());
     assert!(report.warnings[0].contains("`Broken`") && report.warnings[0].contains("breaks the program"));
     let text = "verify = \"off\"\nsteps = [\"Broken\"]";
-    assert!(super::run(&resolve(text, &fakes), &module, &fakes, &RunOptions::default()).is_ok());
+    let failure = super::run(&resolve(text, &fakes), &module, &fakes, &RunOptions::default()).map(|_| ()).unwrap_err();
+    assert!(failure.to_string().starts_with("a pass failed, one of `Broken`: it breaks the program"), "{failure}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::instrument::{Instrument, PassInfo};
 use relais_plugin_api::{
     diagnostics::PassError,
-    ir::{IRModule, NodeId, verify},
+    ir::{Fault, Function, IRModule, NodeId, verify, verify_arena},
 };
 
 /// Checks the module after each pass.
@@ -25,14 +25,26 @@ const MAX_TOLD: usize = 5;
 
 /// What is wrong with a module that a pass left.
 pub(super) fn check(module: &IRModule) -> Result<(), PassError> {
-    let faults = verify(module);
+    judge(&verify(module))
+}
+
+/// What is wrong with the memory of functions that a pass left: nothing else may read them before that is known.
+pub(super) fn check_arenas<'a>(functions: impl Iterator<Item = (&'a str, &'a Function)>) -> Result<(), PassError> {
+    for (name, function) in functions {
+        let faults = verify_arena(function).into_iter();
+        judge(&faults.map(|fault| Fault { global: name.to_owned(), ..fault }).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+fn judge(faults: &[Fault]) -> Result<(), PassError> {
     let Some(first) = faults.first() else { return Ok(()) };
-    let error = PassError::new(format!("it breaks the program: {first}"))
+    let error = PassError::new(format!("it breaks the program: {}", first.message))
         .code(first.code.as_str())
         .in_function(&first.global)
         .at(first.node.unwrap_or(NodeId::ABSENT))
         .help("its author has to mend the pass; `--disable` runs the pipeline without it");
-    let rest = faults.iter().skip(1).take(MAX_TOLD - 1);
+    let rest = faults.iter().take(MAX_TOLD);
     let error = rest.fold(error, |error, fault| error.with_note(fault));
     Err(match faults.len().checked_sub(MAX_TOLD).filter(|&n| n > 0) {
         Some(n_more) => error.with_note(format!("and {n_more} more")),

@@ -324,7 +324,7 @@ impl fmt::Display for ExternalFault {
             Self::LeavesFolder => f.write_str("the path leads out of the model's folder"),
             Self::Io(cause) => cause.fmt(f),
             Self::Short { offset, len, file } => {
-                write!(f, "bytes {offset} to {offset}+{len} are asked for, the file has {file}")
+                write!(f, "{len} bytes from byte {offset} on are asked for, the file has {file}")
             }
             Self::Number { key } => write!(f, "`{key}` is not a number of bytes"),
             Self::NoFolder => f.write_str("the model was not read from a folder"),

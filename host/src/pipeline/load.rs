@@ -38,7 +38,11 @@ pub struct Disk;
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<String> {
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(super::built_in::PREFIX)) {
-            let found = super::built_in(name).ok_or(io::ErrorKind::NotFound)?;
+            let unknown = || {
+                let names: Vec<String> = super::BUILT_IN.iter().map(|(name, _)| format!("`builtin:{name}`")).collect();
+                io::Error::new(io::ErrorKind::NotFound, format!("the built-in ones are {}", names.join(", ")))
+            };
+            let found = super::built_in(name).ok_or_else(unknown)?;
             return Ok(found.to_owned());
         }
         // A device or a pipe may never end.
@@ -163,9 +167,10 @@ impl Loader<'_> {
                     include.path.place,
                     format!("`{}` cannot be read: {error}", path.display()),
                 );
-                parser
-                    .faults
-                    .push(fault.help("an include's path starts from the folder of the file that it stands in"));
+                parser.faults.push(fault.help(match include.path.value.starts_with(super::built_in::PREFIX) {
+                    true => "`relais list pipelines` lists the built-in ones",
+                    false => "an include's path starts from the folder of the file that it stands in",
+                }));
                 return;
             }
         };

@@ -371,7 +371,9 @@ impl<'p> FileParser<'p> {
                     .label(format!("not a key of {what}"))
                     .note(format!("accepted keys: {}", and_list(accepted)))
                     .nearest(&nearest(key.get_ref(), accepted.iter().copied()));
-                self.faults.push(fault);
+                let is_option = accepted.contains(&"options") && fault.help.is_none();
+                let help = || format!("options of the pass go into a table: `options = {{ {} = … }}`", key.get_ref());
+                self.faults.push(if is_option { fault.help(help()) } else { fault });
             }
             is_known
         });

@@ -5,7 +5,7 @@ use crate::{
     ir::{Function, IRModule, OpId},
     pass::{self, PassHandle, Sink},
     plugin::{Discovery, FoundPlugin, PassRecord},
-    registry::{Choices, Conflict, Linked, Provider, Registry, ResolveError},
+    registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
 };
 use relais_plugin_api::{
     boundary::abi::InferEntry,
@@ -110,6 +110,10 @@ impl Catalogue for Registry {
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
         match Registry::create(self, &pass.name, options) {
             Ok(handle) => Ok(Arc::new(Made { handle, registry: self.clone() })),
+            Err(CreateError::Open { plugin, refusal, .. }) => {
+                let error = PassError::new(format!("plugin {plugin} was refused: {refusal}"));
+                Err(refusal.help().into_iter().fold(error, PassError::help))
+            }
             Err(error) => Err(PassError::new(error)),
         }
     }

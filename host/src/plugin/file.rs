@@ -1,7 +1,7 @@
 //! The section of records in a library's file.
 
 use super::verdict::Refusal;
-use object::{Object, ObjectSection, ReadCache, ReadRef};
+use object::{Architecture, Object, ObjectSection, ReadCache, ReadRef};
 use relais_plugin_api::boundary::record::{SECTION, SECTION_MACHO};
 use std::{fs::File, io, path::Path};
 
@@ -31,12 +31,38 @@ pub fn read_section(path: &Path) -> Result<Vec<u8>, Refusal> {
 pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Vec<u8>, Refusal> {
     let not_a_library = |error: object::Error| Refusal::NotALibrary { why: error.to_string() };
     let file = object::File::parse(data).map_err(not_a_library)?;
+    // Without this, the record alone would say for which machine it is, and the system that it does not open it.
+    if let Some(why) = foreign(&file) {
+        return Err(Refusal::NotALibrary { why });
+    }
     let section = file.section_by_name(SECTION).or_else(|| file.section_by_name(SECTION_MACHO));
     let section = section.ok_or(Refusal::NoRecords)?;
     if section.size() > MAX_SECTION {
         return Err(Refusal::NotALibrary { why: format!("it claims {} bytes of records", section.size()) });
     }
     Ok(section.data().map_err(not_a_library)?.to_vec())
+}
+
+/// Why this system could not open a library; `None` when it could.
+fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<String> {
+    let bits = if file.is_64() { 64 } else { 32 };
+    if bits != usize::BITS {
+        return Some(format!("it is for a {bits}-bit system, and this one has {} bits", usize::BITS));
+    }
+    let own = match std::env::consts::ARCH {
+        "x86_64" => Architecture::X86_64,
+        "x86" => Architecture::I386,
+        "aarch64" => Architecture::Aarch64,
+        "arm" => Architecture::Arm,
+        "riscv64" => Architecture::Riscv64,
+        "powerpc64" => Architecture::PowerPc64,
+        "s390x" => Architecture::S390x,
+        "loongarch64" => Architecture::LoongArch64,
+        // Opening it will tell.
+        _ => return None,
+    };
+    let other = file.architecture();
+    (other != own).then(|| format!("it is for {other:?}, and this machine is {own:?}"))
 }
 
 pub(super) fn unreadable(error: &io::Error) -> Refusal {

@@ -86,7 +86,7 @@ impl Refusal {
         let rebuild = "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api && cargo build --release`";
         Some(match self {
             Self::Writable { path } => {
-                format!("`chmod o-w {}`, or allow it with the policy for writable files", path.display())
+                format!("`chmod o-w {}`, or allow it with `--allow-writable-plugins`", path.display())
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
             Self::Record(RecordError::NewerFormat { .. }) => "update the host: `cargo install relais`".into(),
@@ -104,9 +104,10 @@ impl Refusal {
             Self::Replaced => "run again".into(),
             Self::Entry { .. } => rebuild.into(),
             Self::Open { .. } => "`ldd` on the file shows the libraries that it needs and lacks".into(),
-            Self::Missing | Self::NotAFile | Self::Unreadable { .. } | Self::NotALibrary { .. } | Self::Init(_) => {
-                return None;
-            }
+            Self::Missing | Self::Unreadable { .. } => "check the path and the permissions".into(),
+            Self::NotAFile => "name the library's file; `--plugin-dir` takes a folder".into(),
+            Self::NotALibrary { .. } => format!("build or copy it again, for `{TARGET}`"),
+            Self::Init(_) => return None,
         })
     }
 }

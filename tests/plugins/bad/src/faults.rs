@@ -35,7 +35,7 @@ enum Fault {
     Cycle,
     /// Make a function a region of a node within itself.
     RegionCycle,
-    /// Say that a value has another type than it can have.
+    /// Say that a function has the type of a tensor.
     TypeMismatch,
     /// Leave the block without a result.
     NoResult,
@@ -136,10 +136,8 @@ fn damage(f: &mut Function, fault: &Fault) {
             f.append(body, node);
         }
         Fault::TypeMismatch => {
-            let field = f.tensor_type(ElemType::FLOAT, &[Dim::Static(2)]);
-            let tuple = f.add_type(Type::Tuple(&[field, field]));
-            f.set_type(first, tuple);
-            f.touch(first);
+            let tensor = f.tensor_type(ElemType::FLOAT, &[Dim::Static(2)]);
+            f.set_type(f.root(), tensor);
         }
         Fault::NoResult => f.set_result(body, NodeId::ABSENT),
         Fault::DuplicateName => {

@@ -1,0 +1,28 @@
+//! That every binding stands in one place and every function belongs to one node: without that, a walk over nested
+//! blocks may have no end.
+
+use super::{FaultCode, Report};
+use crate::ir::{node::kind, *};
+
+/// Relies on a sound arena.
+pub(super) fn check(f: &Function, report: &mut Report<'_>) {
+    let mut is_bound = vec![false; f.n_nodes()];
+    let mut is_owned = vec![false; f.n_nodes()];
+    is_owned[f.root().index()] = true;
+    for at in 0..f.n_blocks() {
+        let block = BlockId::from_index(at);
+        for &id in f.bindings(block) {
+            if std::mem::replace(&mut is_bound[id.index()], true) {
+                report.push(FaultCode::BoundTwice, Some(id), Some(block), "the binding stands in two places");
+                continue;
+            }
+            let itself = (f.kind(id) == kind::FUNCTION).then_some(id);
+            for &function in f.regions(id).iter().chain(&itself) {
+                if std::mem::replace(&mut is_owned[function.index()], true) {
+                    let message = format!("function `{function}` belongs to two nodes");
+                    report.push(FaultCode::Region, Some(id), Some(block), message);
+                }
+            }
+        }
+    }
+}
