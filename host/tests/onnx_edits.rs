@@ -5,7 +5,7 @@ mod common;
 
 use common::proto::{Message, floats, graph, graph_attr, message, model, node, value};
 use relais::{
-    ir::{Attr, ConstForm, ElemType, Function, IRModule, MAIN, NodeId, Tensor, inline_functions},
+    ir::{Attr, AttrData, ConstForm, ElemType, Function, IRModule, MAIN, NodeId, Tensor, inline_functions},
     onnx::{self, Fault, ReadOptions},
 };
 
@@ -269,4 +269,47 @@ fn a_model_without_operator_sets_is_not_written() {
     assert_eq!(error.to_string(), "no operator set is imported");
     let module = relais_plugin_api::text::parse_str("def @main(%x) #[opset = {\"\": 17}] { Relu(%x) }").unwrap();
     assert!(onnx::write_to(&module, &mut Vec::new()).is_ok());
+}
+
+#[test]
+fn a_changed_node_stays_between_other_fields() {
+    // Nodes with the graph's name between them, as no serialiser writes them.
+    let first = message().message(1, node("Relu", &["x"], &["a"])).bytes(2, "name");
+    let rest = graph(&["x"], vec![node("Abs", &["a"], &["y"])], &["y"]);
+    let source = model(first.clone().raw(&rest.0));
+    let mut module = read(source.clone());
+    let f = main(&mut module);
+    let a = named(f, "a");
+    f.set_attrs(a, &[Attr::meta("doc", AttrData::String(b"touched".to_vec()))]);
+    let touched = message().message(1, node("Relu", &["x"], &["a"]).bytes(6, "touched")).bytes(2, "name");
+    assert_eq!(write(&module), model(touched.raw(&rest.0)).0);
+}
+
+#[test]
+fn entries_in_unusual_order_are_kept() {
+    let backwards = message().bytes(2, "value").bytes(1, "key");
+    let source = model(graph(&["x"], vec![node("Relu", &["x"], &["y"])], &["y"]).message(16, backwards));
+    let mut module = read(source.clone());
+    assert_eq!(write(&module), source.0);
+    let f = main(&mut module);
+    let y = named(f, "y");
+    f.touch(y);
+    assert_eq!(write(&module), source.0);
+}
+
+#[test]
+fn defaults_in_unusual_order_are_kept_until_they_change() {
+    let default = message().int(20, 2).bytes(1, "alpha").int(3, 5);
+    let function = message().bytes(1, "f").bytes(4, "a").bytes(5, "b").message(7, node("Relu", &["a"], &["b"]));
+    let function = function.message(9, message().bytes(1, "").int(2, 17)).bytes(10, "local").message(11, default);
+    let source = model(graph(&["x"], vec![node("Relu", &["x"], &["y"])], &["y"])).message(25, function);
+    let mut module = read(source.clone());
+    assert_eq!(write(&module), source.0);
+
+    let f = module.function_mut("local::f").unwrap();
+    let mut recs = f.attr_recs(f.root()).to_vec();
+    let at = recs.iter().position(|rec| f.str(rec.name) == "default:alpha").unwrap();
+    recs[at] = f.encode_attr(&Attr::meta("default:alpha", AttrData::Int(6)));
+    f.set_attr_recs(f.root(), &recs);
+    assert!(contains(&write(&module), &message().bytes(1, "alpha").int(3, 6).int(20, 2).0));
 }

@@ -13,7 +13,7 @@ use std::{
 const PASS: &str = "acme.OneActivation";
 const MODEL: &str = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17}] {\n  \
                      %a = Relu(%x);\n  %b = Relu(%a);\n  %y = Relu(%b);\n  %y\n}\n";
-const PIPELINE: &str = "steps = [{ pass = \"acme.OneActivation\", activation = \"Relu\" }]\n";
+const PIPELINE: &str = "steps = [{ pass = \"acme.OneActivation\", options = { activation = \"Relu\" } }]\n";
 
 /// A folder with a model, a pipeline and a folder of plugins.
 struct Setup {

@@ -93,6 +93,11 @@ fn is_same_value(a: &Field<'_>, b: &Field<'_>) -> Result<bool> {
 }
 
 impl Item {
+    /// Whether the source certainly does not have it.
+    fn is_new(&self) -> bool {
+        !matches!(self.content, Content::Field(_)) && self.at.is_none()
+    }
+
     fn matches(&self, slot: &Field<'_>) -> Result<bool> {
         match &self.content {
             Content::Field(bytes) => match Scan::new(bytes, 0).field()? {
@@ -256,7 +261,13 @@ impl Writer<'_> {
             }
             return Ok(());
         }
-        let Some(distance) = progress.distance(slot)? else { return Ok(()) };
+        let Some(distance) = progress.distance(slot)? else {
+            // What was here is gone or changed: something new takes its place, also among fields of other numbers.
+            return match progress.items.as_slice().first().is_some_and(Item::is_new) {
+                true => progress.take().map_or(Ok(()), |item| self.place_item(steps, slot.number, item, None)),
+                false => Ok(()),
+            };
+        };
         for _ in 0..distance {
             if let Some(item) = progress.take() {
                 self.place_item(steps, slot.number, item, None)?;
