@@ -115,6 +115,7 @@ fn names() {
     assert_fault!(model(graph(&["x"], vec![relu("x", "y"), relu("x", "y")], &["y"])), Fault::DuplicateName(_));
     assert_fault!(model(graph(&["x", "x"], vec![relu("x", "y")], &["y"])), Fault::DuplicateName(_));
     assert_fault!(model(graph(&["x"], vec![relu("b", "a"), relu("a", "b")], &["b"])), Fault::Cycle(_));
+    assert_fault!(model(graph(&["x"], vec![relu("x", "y")], &[""])), Fault::Missing("output name"));
     let error =
         fails(model(graph(&["x"], vec![relu("b", "a").bytes(3, "one"), relu("a", "b").bytes(3, "two")], &["b"])));
     assert!(error.to_string().contains("`one`, `two`"), "{error}");

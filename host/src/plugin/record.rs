@@ -102,8 +102,6 @@ pub struct OperatorRecord {
     pub effects: Effects,
     /// Pattern kind.
     pub pattern: Pattern,
-    /// Attributes.
-    pub attrs: Vec<AttrRecord>,
     /// Whether it has a type relation.
     pub has_infer: bool,
     /// Whether it has an evaluator.
@@ -114,17 +112,25 @@ pub struct OperatorRecord {
     pub fields: Vec<u8>,
 }
 
+impl OperatorRecord {
+    /// Its attributes. They are read when somebody asks, since a plugin may describe hundreds of operators.
+    pub fn attrs(&self) -> impl Iterator<Item = AttrRecord<'_>> {
+        let attrs = Fields::new(&self.fields).flatten().filter(|field| field.tag == op_tag::ATTR);
+        attrs.filter_map(|field| read_attr(field.bytes).ok())
+    }
+}
+
 /// What an operator's record says about an attribute.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct AttrRecord {
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct AttrRecord<'a> {
     /// Name.
-    pub name: String,
+    pub name: &'a str,
     /// Attribute kind.
     pub kind: u8,
     /// Whether it must be given.
     pub required: bool,
     /// Default, as text; empty when there is none.
-    pub default: String,
+    pub default: &'a str,
 }
 
 /// What an evaluator's record says.
@@ -389,7 +395,6 @@ fn read_operator(fields: &[u8]) -> Result<OperatorRecord, Malformed> {
         outputs: (0, u16::MAX),
         effects: Effects::OPAQUE,
         pattern: Pattern::OPAQUE,
-        attrs: Vec::new(),
         has_infer: false,
         has_eval: false,
         doc: String::new(),
@@ -406,7 +411,9 @@ fn read_operator(fields: &[u8]) -> Result<OperatorRecord, Malformed> {
             op_tag::OUTPUTS => op.outputs = pair(field.u32()?),
             op_tag::EFFECTS => op.effects = Effects(field.u32()?),
             op_tag::PATTERN => op.pattern = Pattern(field.u8()?),
-            op_tag::ATTR => op.attrs.push(read_attr(field.bytes)?),
+            op_tag::ATTR => {
+                read_attr(field.bytes)?;
+            }
             op_tag::FLAGS => {
                 let flags = field.u32()?;
                 (op.has_infer, op.has_eval) = (flags & op_flag::INFER != 0, flags & op_flag::EVAL != 0);
@@ -418,15 +425,15 @@ fn read_operator(fields: &[u8]) -> Result<OperatorRecord, Malformed> {
     if op.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(op) }
 }
 
-fn read_attr(fields: &[u8]) -> Result<AttrRecord, Malformed> {
+fn read_attr(fields: &[u8]) -> Result<AttrRecord<'_>, Malformed> {
     let mut attr = AttrRecord::default();
     for field in Fields::new(fields) {
         let field = field?;
         match field.tag {
-            attr_tag::NAME => attr.name = field.text()?.to_owned(),
+            attr_tag::NAME => attr.name = field.text()?,
             attr_tag::KIND => attr.kind = field.u8()?,
             attr_tag::REQUIRED => attr.required = field.u8()? != 0,
-            attr_tag::DEFAULT => attr.default = field.text()?.to_owned(),
+            attr_tag::DEFAULT => attr.default = field.text()?,
             _ => {}
         }
     }

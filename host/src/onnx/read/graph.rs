@@ -386,7 +386,10 @@ impl<'a> Builder<'a, '_> {
             let undefined = || OnnxError::at(part.at, Fault::UndefinedName(name.into()));
             let value = if name.is_empty() { Some(NodeId::ABSENT) } else { self.scope.get(name) };
             let value = value.ok_or_else(|| undefined().within(|| "an output of the graph".into()))?;
-            if ty != TypeId::UNKNOWN && self.f.type_id(value) == TypeId::UNKNOWN {
+            if value.is_absent() && parts.outputs.len() == 1 {
+                return Err(OnnxError::at(part.at, Fault::Missing("output name")));
+            }
+            if ty != TypeId::UNKNOWN && !value.is_absent() && self.f.type_id(value) == TypeId::UNKNOWN {
                 self.f.set_type(value, ty);
             }
             results.push(value);

@@ -182,7 +182,7 @@ pub(super) fn finish_node<'a>(
     let part = pending.part;
     let node = if let Some(node) = as_constant(f, &mut pending, &outputs) {
         node
-    } else if is_if(&pending) {
+    } else if is_if(f, &pending, n_results) {
         make_if(f, &mut pending, n_results)
     } else {
         make_call(cx, f, &mut pending, n_results)
@@ -224,7 +224,10 @@ fn is_plain_operator(pending: &Pending<'_>, name: &str) -> bool {
         && pending.overload.is_none_or(str::is_empty)
 }
 
-fn is_if(pending: &Pending<'_>) -> bool {
+/// Whether a node is a conditional whose branches are where they belong. One whose branches give other numbers of values
+/// than it does stays a call.
+fn is_if(f: &Function, pending: &Pending<'_>, n_results: Option<u16>) -> bool {
+    let n_results = n_results.map_or(1, usize::from);
     let branch = |name: &str| {
         let is_it = |attr: &&Attr| attr.name == name && attr.flags & attr_flag::UNTYPED == 0;
         pending.attrs.iter().find(is_it).is_some_and(|attr| matches!(attr.value, AttrData::Graph(_)))
@@ -232,6 +235,7 @@ fn is_if(pending: &Pending<'_>) -> bool {
     is_plain_operator(pending, "If")
         && matches!(pending.inputs[..], [cond] if !cond.is_absent())
         && pending.regions.len() == 2
+        && pending.regions.iter().all(|&region| f.results(f.block_of(region)).len() == n_results)
         && branch("then_branch")
         && branch("else_branch")
 }

@@ -224,12 +224,23 @@ fn function_key(global: &str, f: &Function) -> FunctionKey {
         Some(AttrValue::String(text)) => Some(String::from_utf8_lossy(text).into_owned()),
         _ => None,
     };
-    let (domain, rest) = global.split_once("::").unwrap_or(("local", global));
-    let (name, overload) = rest.split_once(':').unwrap_or((rest, ""));
+    let (own_domain, own_name) = (text(meta::DOMAIN), text(meta::FUNCTION_NAME));
+    // What the function says of itself decides where the name is cut: its parts may have colons of their own.
+    let after_domain = own_domain.as_deref().and_then(|domain| global.strip_prefix(domain)?.strip_prefix("::"));
+    let (domain, rest) = match after_domain {
+        Some(rest) => ("", rest),
+        None => global.split_once("::").unwrap_or(("local", global)),
+    };
+    let after_name = own_name.as_deref().and_then(|name| rest.strip_prefix(name));
+    let (name, overload) = match after_name {
+        Some("") => (rest, ""),
+        Some(more) if more.starts_with(':') => (rest, &more[1..]),
+        _ => rest.split_once(':').unwrap_or((rest, "")),
+    };
     FunctionKey {
-        domain: text(meta::DOMAIN).unwrap_or_else(|| domain.into()),
-        name: text(meta::FUNCTION_NAME).unwrap_or_else(|| name.into()),
         overload: text(meta::OVERLOAD).unwrap_or_else(|| overload.into()),
+        name: own_name.unwrap_or_else(|| name.into()),
+        domain: own_domain.unwrap_or_else(|| domain.into()),
     }
 }
 
