@@ -2,7 +2,7 @@
 //!
 //! `RELAIS_BLESS=1` writes what is said now.
 
-use crate::artifacts::shipped;
+use crate::cargo_built::workspace;
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -53,7 +53,7 @@ impl Workshop {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         let path = folder.path().canonicalize().expect("it is there").display().to_string();
-        let beside = shipped().program.parent().expect("the program is in a folder").display().to_string();
+        let beside = workspace().relais.parent().expect("the program is in a folder").display().to_string();
         let normal = vec![(path, "<HERE>".to_owned()), (beside, "<BIN>".to_owned())];
         Self { folder, normal }
     }
@@ -88,7 +88,7 @@ impl Workshop {
     }
 
     fn start(&self, arguments: &[&str]) -> Output {
-        let mut program = Command::new(&shipped().program);
+        let mut program = Command::new(&workspace().relais);
         program.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         for name in ["RELAIS_LOG", "RELAIS_PLUGIN_PATH", "RUST_BACKTRACE", "RUST_LOG", "NO_COLOR", "CLICOLOR_FORCE"] {
             program.env_remove(name);

@@ -1,6 +1,5 @@
 //! What the end-to-end tests share.
 
-pub mod artifacts;
 pub mod cargo_built;
 pub mod cli;
 pub mod filetest;

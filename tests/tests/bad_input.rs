@@ -12,7 +12,7 @@ use relais_plugin_api::boundary::{
     wire::{Fields, checksum, push_field},
 };
 use relais_tests::{
-    artifacts::test_plugin,
+    cargo_built::plugin,
     golden::{Golden, Said, Workshop},
 };
 use std::{
@@ -254,7 +254,7 @@ fn nested_conditionals_need_no_stack() {
 
 // ---- plugins ------------------------------------------------------------------------------------------------------
 
-static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| test_plugin("bad"));
+static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| plugin("bad"));
 static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| fs::read(&*PLUGIN).unwrap());
 
 /// Where the first record of a kind begins.

@@ -6,12 +6,12 @@ mod proto;
 
 use proto::{graph, model, node};
 use relais_tests::{
-    artifacts::test_plugin,
+    cargo_built::plugin,
     golden::{Golden, Said, Workshop},
 };
 use std::{path::PathBuf, sync::LazyLock};
 
-static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| test_plugin("bad"));
+static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| plugin("bad"));
 
 /// A folder with a model whose two nodes can be made one, and the plugin of bad passes.
 fn workshop() -> Workshop {

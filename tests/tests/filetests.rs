@@ -2,7 +2,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use relais_tests::{
-    artifacts::shipped,
+    cargo_built::workspace,
     filetest::{Case, Libraries, Property, find_cases},
 };
 use std::{fs, path::Path, process::ExitCode, sync::Arc};
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests");
     let cases = find_cases(&root).unwrap_or_default();
-    let libraries = Arc::new(Libraries::open(&shipped().plugins));
+    let libraries = Arc::new(Libraries::open(&workspace().plugins));
     let mut trials: Vec<Trial> = cases
         .into_iter()
         .map(|(name, path)| {

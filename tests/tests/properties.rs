@@ -5,12 +5,12 @@
 mod bad_passes;
 
 use relais_tests::{
-    artifacts::test_plugin,
+    cargo_built::plugin,
     filetest::{Case, Libraries, Property},
 };
 use std::sync::{LazyLock, atomic::Ordering};
 
-static LIBRARIES: LazyLock<Libraries> = LazyLock::new(|| Libraries::open(&[test_plugin("bad")]));
+static LIBRARIES: LazyLock<Libraries> = LazyLock::new(|| Libraries::open(&[plugin("bad")]));
 
 /// One call of everything that the passes look for.
 const INPUT: &str = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] #[opset = {\"\": 17}] {

@@ -6,7 +6,10 @@ use relais_plugin_api::{boundary::record::Level, options::Value};
 use std::hint::black_box;
 
 const SIZES: [(usize, usize); 3] = [(10_000, 15), (100_000, 5), (1_000_000, 3)];
-const SHAPES: [(&str, fn(usize) -> Function); 2] = [("chain", models::chain), ("blocks", models::blocks)];
+/// Makes a function of about so many nodes.
+type Shape = fn(usize) -> Function;
+
+const SHAPES: [(&str, Shape); 2] = [("chain", models::chain), ("blocks", models::blocks)];
 
 pub fn run() {
     let shipped = shipped();

@@ -100,8 +100,11 @@ pub fn records(data: &[u8]) {
     }
 }
 
+/// What an input is given to.
+pub type Target = fn(&[u8]);
+
 /// The targets, by name.
-pub const TARGETS: [(&str, fn(&[u8])); 4] = [("onnx", onnx), ("records", records), ("text", text), ("toml", toml)];
+pub const TARGETS: [(&str, Target); 4] = [("onnx", onnx), ("records", records), ("text", text), ("toml", toml)];
 
 fn assert_sound(module: &IRModule) {
     let faults = verify(module);
