@@ -67,6 +67,10 @@ fn touching_one_node_changes_its_bytes_and_the_lengths_around_it() {
         for case in subfolders(&models().folder.join(kind)) {
             let model = case.join("model.onnx");
             let before = fs::read(&model).unwrap();
+            // In another folder, the weights get another file, and tensors say which.
+            if contains(&before, b"location") {
+                continue;
+            }
             let n_nodes = count_nodes(&before);
             let mut indices = vec![0, n_nodes / 2, n_nodes.saturating_sub(1)];
             indices.dedup();
