@@ -5,14 +5,14 @@
 
 use crate::{
     cx::{Eval, flag, string, table, tensor_error, unsupported_elem},
-    elems::{Elems, encode_strings, pack},
+    elems::{Elems, encode_strings},
     minifloat::{self, Format, Overflow},
     scalar::{Number, Scalar, dispatch, to_odd_f32, to_odd_f64},
     shape::{checked_len, uniform, with_room},
 };
 use half::{bf16, f16};
 use relais_plugin_api::{
-    ir::{AttrValue, ElemType, Tensor},
+    ir::{AttrValue, ElemType, Tensor, packed},
     op::{EvalCx, OpError},
 };
 
@@ -116,7 +116,7 @@ fn cast_as(cx: &EvalCx<'_>, data: &Tensor, to: ElemType, options: Options) -> Ev
         // Whether there is such a cast at all.
         encode(&Wide::Int(Vec::new()), to, options, &mut out)?;
     }
-    let out = if to.bits() < 8 { pack(&out, to.bits()) } else { out };
+    let out = if to.bits() < 8 { packed::pack(&out, to.bits()) } else { out };
     Tensor::dense(to, data.dims(), out).map_err(tensor_error)
 }
 
@@ -323,7 +323,7 @@ fn parse(cx: &EvalCx<'_>, data: &Tensor, to: ElemType, options: Options) -> Eval
         };
         encode(&wide, to, options, &mut out)?;
     }
-    let out = if to.bits() < 8 { pack(&out, to.bits()) } else { out };
+    let out = if to.bits() < 8 { packed::pack(&out, to.bits()) } else { out };
     Tensor::dense(to, data.dims(), out).map_err(tensor_error)
 }
 

@@ -5,7 +5,7 @@ use crate::{
     shape::{Rows, checked_len, sizes, with_room},
 };
 use relais_plugin_api::{
-    ir::{ElemType, Tensor},
+    ir::{ElemType, Tensor, packed},
     op::{EvalCx, OpError},
 };
 use std::borrow::Cow;
@@ -152,7 +152,7 @@ impl<'a> Elems<'a> {
     pub fn into_tensor(self, cx: &EvalCx<'_>, elem: ElemType, dims: &[u64]) -> Eval {
         checked_len(cx, elem, dims)?;
         let bytes = match self {
-            Self::Fixed { bytes, .. } if elem.bits() < 8 => pack(&bytes, elem.bits()),
+            Self::Fixed { bytes, .. } if elem.bits() < 8 => packed::pack(&bytes, elem.bits()),
             Self::Fixed { bytes, .. } => bytes.into_owned(),
             Self::Strings(strings) => encode_strings(cx, &strings)?,
         };
@@ -182,16 +182,7 @@ pub fn encode_strings(cx: &EvalCx<'_>, strings: &[impl AsRef<[u8]>]) -> Eval<Vec
 
 /// Elements under a byte, one to a byte.
 fn unpack(bytes: &[u8], bits: u32, len: usize) -> Vec<u8> {
-    let per_byte = 8 / bits as usize;
-    let mask = (1u8 << bits) - 1;
-    (0..len).map(|at| bytes[at / per_byte] >> (at % per_byte * bits as usize) & mask).collect()
-}
-
-/// Elements under a byte, packed.
-pub fn pack(elements: &[u8], bits: u32) -> Vec<u8> {
-    let mask = (1u8 << bits) - 1;
-    let join = |byte: &[u8]| byte.iter().rev().fold(0, |packed, element| packed << bits | element & mask);
-    elements.chunks(8 / bits as usize).map(join).collect()
+    (0..len).map(|at| packed::unpack(bytes, bits, at)).collect()
 }
 
 /// A tensor whose elements are those of `data` at the positions of a walk; a splat stays one.
