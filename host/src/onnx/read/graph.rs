@@ -318,6 +318,10 @@ impl<'a> Builder<'a, '_> {
                     }
                     node
                 }
+                // Its entry among the inputs would have no value to belong to.
+                None if listed.contains_key(&index) => {
+                    return Err(OnnxError::at(part.at, Fault::Missing("known element type")));
+                }
                 None => self.opaque_initializer(graph::INITIALIZER, part),
             };
             self.constant(node, read.name, part, constants)?;
