@@ -147,10 +147,12 @@ fn every_golden_file_has_its_case() {
     }
 }
 
-/// A copy of the program that has no plugins beside it.
+/// The program in a folder that has no plugins beside it. A link, because a file that was just written cannot be run as
+/// long as a process that another test starts still has it open.
 fn program(folder: &Path) -> PathBuf {
     let program = folder.join(format!("relais{}", std::env::consts::EXE_SUFFIX));
-    fs::copy(env!("CARGO_BIN_EXE_relais"), &program).unwrap();
+    let _ = fs::remove_file(&program);
+    fs::hard_link(env!("CARGO_BIN_EXE_relais"), &program).unwrap();
     program
 }
 
