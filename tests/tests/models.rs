@@ -16,7 +16,7 @@ fn the_models_are_all_there() {
 
 #[test]
 fn light_models_become_small() {
-    judge_models(&["light"], &[]);
+    println!("{}", judge_models(&["light"], &[]));
 }
 
 macro_rules! sound {
