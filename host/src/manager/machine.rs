@@ -5,7 +5,7 @@ use super::{
     context::{ContextError, PassContext},
     instrument::{HookFault, Instrument, PassInfo, SkipReason},
     module_state::{ModuleState, Taken},
-    report::{Execution, Failure, FailureKind, Fate, Report, Said},
+    report::{Execution, Failure, FailureKind, Fate, Report, Said, Statistic},
     timing::Timing,
     verifier::{self, Verifier},
     watch::Watch,
@@ -49,6 +49,8 @@ pub(super) struct Machine<'a> {
     quarantined: BTreeSet<&'a str>,
     /// What became of the requirement that ran last; read by the pass that requires it.
     last: Turn,
+    /// What passes counted: a pass's full name, a statistic's name.
+    counts: Mutex<BTreeMap<(String, String), u64>>,
     report: Report,
 }
 
@@ -126,6 +128,7 @@ impl<'a> Machine<'a> {
             types_hold: false,
             quarantined: BTreeSet::new(),
             last: Turn::Done,
+            counts: Mutex::default(),
             report: Report::default(),
         }
     }
@@ -149,6 +152,8 @@ impl<'a> Machine<'a> {
         let result = self.steps(&watch).and_then(|()| self.check_result());
         let left = guard.leave();
         self.report.times = timing.times();
+        let counts = std::mem::take(self.counts.get_mut().unwrap_or_else(PoisonError::into_inner)).into_iter();
+        self.report.statistics = counts.map(|((pass, name), count)| Statistic { pass, name, count }).collect();
         match (result, left) {
             (Ok(()), Ok(())) => Ok((self.state.into_module(), self.report)),
             (Ok(()), Err(ContextError::Hook(fault))) => Err(self.failure(Stop::Hook(fault), Vec::new())),
@@ -442,6 +447,11 @@ impl<'a> Machine<'a> {
         }
     }
 
+    fn count(&self, facts: &PassFacts, statistic: &str, n: u64) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry((facts.name.clone(), statistic.to_owned())).or_default() += n;
+    }
+
     fn call(
         &self,
         pass: usize,
@@ -460,6 +470,7 @@ impl<'a> Machine<'a> {
                     progress.is_at(done, total);
                 }
             },
+            count: &|statistic, n| self.count(&self.pipeline.passes[pass].facts, statistic, n),
             remarks: self.options.remarks,
             cancel,
             config: &self.scope().config,

@@ -11,7 +11,7 @@ mod watch;
 
 pub use context::{ContextError, ContextGuard, PassContext};
 pub use instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason};
-pub use report::{Execution, Failure, FailureKind, Fate, Report, Said};
+pub use report::{Execution, Failure, FailureKind, Fate, Report, Said, Statistic};
 pub use timing::{Timed, Timing, render as render_times};
 pub use verifier::Verifier;
 

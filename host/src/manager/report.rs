@@ -22,6 +22,19 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// What the instrument `timing` measured, where the pipeline names it.
     pub times: Vec<Timed>,
+    /// What passes counted, ordered by pass and name.
+    pub statistics: Vec<Statistic>,
+}
+
+/// Something that a pass counted over a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statistic {
+    /// The pass's full name.
+    pub pass: String,
+    /// The statistic's name.
+    pub name: String,
+    /// How much was counted.
+    pub count: u64,
 }
 
 /// A pass whose turn came.

@@ -1,6 +1,6 @@
 //! What resolving a pipeline needs to know about passes, options and plugins: the registry, seen from here.
 
-use crate::{options::OptionSchema, pass::Remarks};
+use crate::{manager::Instrument, options::OptionSchema, pass::Remarks};
 use relais_plugin_api::{
     boundary::record::Level,
     diagnostics::{Diagnostic, PassError},
@@ -59,6 +59,21 @@ pub struct PluginFacts {
     pub refusal: Option<String>,
 }
 
+/// What is known about an instrument before it is made.
+#[derive(Clone, Debug)]
+pub struct InstrumentFacts {
+    /// Its name.
+    pub name: String,
+    /// The plugin that provides it.
+    pub plugin: String,
+    /// That plugin's version.
+    pub plugin_version: Version,
+    /// Its options.
+    pub options: Vec<OptionSchema>,
+    /// Its documentation.
+    pub doc: String,
+}
+
 /// Why a name stands for no pass.
 #[derive(Clone, Debug)]
 pub enum NoPass {
@@ -83,6 +98,8 @@ pub struct RunCx<'a> {
     pub diagnostics: &'a (dyn Fn(Diagnostic) + Sync),
     /// Takes how far the pass is: done, of a total.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
+    /// Takes what the pass counted: the statistic's name, and by how much it grew.
+    pub count: &'a (dyn Fn(&str, u64) + Sync),
     /// Whether the pass says why it did not do something.
     pub remarks: Remarks,
     /// Set when the pass should stop.
@@ -130,6 +147,19 @@ pub trait Catalogue: Sync {
     /// # Errors
     /// When its plugin cannot be opened or its constructor fails.
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError>;
+
+    /// Every instrument that a plugin provides, ordered by name.
+    fn instruments(&self) -> Vec<InstrumentFacts> {
+        Vec::new()
+    }
+
+    /// Makes an instrument of [`instruments`](Self::instruments); its options were checked.
+    ///
+    /// # Errors
+    /// When its plugin cannot be opened or its constructor fails.
+    fn create_instrument(&self, name: &str, _options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+        Err(PassError::new(format!("nothing provides the instrument `{name}`")))
+    }
 
     /// The type relations of operators, for one function.
     fn relations(&self) -> Box<dyn TypeRelations + '_>;

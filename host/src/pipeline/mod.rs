@@ -16,7 +16,7 @@ mod schema;
 pub mod spec;
 
 pub use built_in::{BUILT_IN, built_in};
-pub use catalogue::{Catalogue, ConfigFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
+pub use catalogue::{Catalogue, ConfigFacts, InstrumentFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
 pub use fault::{Code, Fault, Faults, Style};
 pub use load::{Disk, Files};
 pub use parse::parse_setting;
