@@ -277,24 +277,29 @@ impl Tensor {
         std::ptr::eq(&*self.inner, &*other.inner)
     }
 
-    /// A hash of type, shape and some of the elements, the same for a splat and its written-out form: for putting
-    /// tensors into buckets, with equality to follow. Its cost does not grow with the tensor.
+    /// A hash of type, shape and elements (of a large tensor, some of them), the same for a splat and its written-out
+    /// form: for putting tensors into buckets, with equality to follow. Its cost does not grow with the tensor.
     pub fn bucket_hash(&self) -> u64 {
         const SAMPLES: usize = 16;
+        /// Bytes of a tensor all of which are hashed.
+        const SMALL: u64 = 256;
         let mut hash = self.dims().iter().fold(Hash64::new().word(self.elem().0.into()), |hash, &dim| hash.word(dim));
-        let data = &self.inner.data;
+        let data: &[u8] = &self.inner.data;
         let width = self.elem().bits() as usize / 8;
         if self.is_empty() {
-        } else if let Some(count) = data.len().checked_div(width) {
-            let last = count - 1;
+        } else if width == 0 {
+            // Strings and types under a byte: one element, as it stands in a splat too.
+            let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
+            hash = hash.word(u64::from(data[0] & mask));
+        } else if self.len().saturating_mul(width as u64) <= SMALL {
+            let is_splat = data.len() == width || data[width..] == data[..data.len() - width];
+            hash = hash.bytes(if is_splat { &data[..width] } else { data });
+        } else {
+            let last = data.len() / width - 1;
             for sample in 0..SAMPLES {
                 let at = last * sample / (SAMPLES - 1) * width;
                 hash = hash.bytes(&data[at..at + width]);
             }
-        } else {
-            // Strings and types under a byte: one element, as it stands in a splat too.
-            let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
-            hash = hash.word(u64::from(data[0] & mask));
         }
         hash.finish()
     }
