@@ -361,3 +361,27 @@ impl fmt::Debug for Tensor {
         write!(f, "Tensor[{:?}, {}] ({form}, {} bytes)", self.dims(), self.elem(), self.byte_len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_splat_has_the_hash_of_its_written_out_form() {
+        for n in [0u64, 1, 2, 63, 64, 65, 1000] {
+            let splat = Tensor::splat(ElemType::FLOAT, &[n], &1.5f32.to_le_bytes()).unwrap();
+            let dense = Tensor::from_f32(&[n], &vec![1.5; n as usize]);
+            assert_eq!((&splat, splat.bucket_hash()), (&dense, dense.bucket_hash()), "{n}");
+        }
+    }
+
+    #[test]
+    fn every_element_of_a_small_tensor_counts_in_its_hash() {
+        let zero = Tensor::from_f32(&[64], &[0.0; 64]);
+        for at in 0..64 {
+            let mut values = [0.0; 64];
+            values[at] = 1.0;
+            assert_ne!(Tensor::from_f32(&[64], &values).bucket_hash(), zero.bucket_hash(), "{at}");
+        }
+    }
+}
