@@ -98,7 +98,8 @@ impl Args {
     }
 }
 
-struct Pairs(Vec<(Ident, Expr)>);
+/// `key = value, …`
+pub struct Pairs(pub Vec<(Ident, Expr)>);
 
 impl Parse for Pairs {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
@@ -118,7 +119,7 @@ fn literal(value: &Expr) -> Option<&Lit> {
     }
 }
 
-fn text(value: &Expr) -> syn::Result<LitStr> {
+pub fn text(value: &Expr) -> syn::Result<LitStr> {
     match literal(value) {
         Some(Lit::Str(text)) => Ok(text.clone()),
         _ => Err(syn::Error::new(value.span(), "expected a string")),

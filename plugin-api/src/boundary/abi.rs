@@ -4,6 +4,7 @@
 //! else here is frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 
+use super::instrument::InstrumentObject;
 use crate::{
     diagnostics::{PassError, Severity},
     ir::*,
@@ -135,6 +136,14 @@ impl<'a> HostData<'a> {
     /// Hides a reference.
     pub fn new<T: Sync>(data: &'a T) -> Self {
         Self { pointer: std::ptr::from_ref(data).cast(), _lifetime: PhantomData }
+    }
+
+    /// The same for any lifetime.
+    ///
+    /// # Safety
+    /// It is not used after the reference that it was made from has ended.
+    pub(super) unsafe fn extend<'b>(self) -> HostData<'b> {
+        HostData { pointer: self.pointer, _lifetime: PhantomData }
     }
 
     /// The reference.
@@ -347,6 +356,9 @@ pub struct Plugin {
     /// The evaluator of an operator: domain, name, first version.
     #[sabi(last_prefix_field)]
     pub eval: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<EvalEntry>,
+    /// Makes an instrument: full name, options as an encoded table. Since version 1.1.
+    #[sabi(missing_field(option))]
+    pub create_instrument: for<'a> extern "C" fn(RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,
 }
 
 impl RootModule for PluginRef {

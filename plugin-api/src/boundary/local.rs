@@ -122,7 +122,7 @@ impl Local {
                     infer: None,
                     eval: Some(&eval.eval),
                 })),
-                Item::Plugin(_) | Item::Pass(..) | Item::Option => {}
+                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option => {}
             }
         }
         local

@@ -21,7 +21,7 @@ pub const SECTION: &str = ".passrec";
 pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary. A host takes plugins of its own major version up to its own minor one.
-pub const BOUNDARY: (u16, u16) = (1, 0);
+pub const BOUNDARY: (u16, u16) = (1, 1);
 /// The compiler of this build.
 pub const RUSTC: &str = env!("RELAIS_RUSTC");
 /// The target of this build.
