@@ -1,26 +1,35 @@
 //! What the host does for a pass that runs.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
-use crate::pass::{PassHandle, RunCx};
+use crate::{
+    manager::PassContext,
+    pass::{PassHandle, RunCx},
+    registry::{PluginInstrument, Registry},
+};
 use abi_stable::{
     prefix_type::WithMetadata,
     std_types::{ROption, RResult, RSlice, RStr, RVec},
 };
 use rayon::prelude::*;
 use relais_plugin_api::{
+    self as plugin_api,
     boundary::{
         abi::{
             DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, HostSetup, HostSetupRef, InferEntry, LogRec,
             Outcome, ParallelBody, ResolvedOp, error_kind,
         },
         guard::caught,
+        instrument::{HookApi, HookApiRef, HookCall},
         logger,
     },
     diagnostics::{Diagnostic, PassError, Severity},
     ir::IRModule,
     options::Value,
 };
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+};
 
 /// What a call of a pass may ask about.
 pub(crate) struct CallState<'a> {
@@ -54,6 +63,14 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
 
 /// The functions.
 pub(crate) const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
+
+const HOOK_TABLE: &WithMetadata<HookApi> = &WithMetadata::new(HookApi { context: hook_context });
+const HOOK: HookApiRef = HookApiRef(HOOK_TABLE.static_as_prefix());
+
+/// What a hook of a plugin's instrument is called with.
+pub(crate) fn hook_call(instrument: &PluginInstrument) -> HookCall<'_> {
+    HookCall { host: HOOK, data: HostData::new(instrument), log_level: log::max_level() as u8 }
+}
 
 const SETUP_TABLE: &WithMetadata<HostSetup> = &WithMetadata::new(HostSetup { log });
 
@@ -155,6 +172,26 @@ extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
     let cx = state(data).cx;
     let value = cx.config.get(key.as_str()).cloned().or_else(|| cx.registry.config_default(&key));
     value.map(|value| value.encode().into()).into()
+}
+
+extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {
+    // SAFETY: `hook_call` makes the data of this function, from a `PluginInstrument`.
+    let instrument: &PluginInstrument = unsafe { data.get() };
+    let encoded = caught(|| encode_context(instrument.registry(), &PassContext::current(), &BTreeMap::new()));
+    encoded.map(RVec::from).unwrap_or_default()
+}
+
+/// A context as plugins are told it: its settings, and every option of a context, as it was set or by default. What is
+/// in `config` counts before what the context says.
+fn encode_context(registry: &Registry, context: &PassContext, config: &BTreeMap<String, Value>) -> Vec<u8> {
+    let scope = context.settings();
+    let defaults = registry
+        .config_options()
+        .filter_map(|(option, _)| registry.config_default(&option.name).map(|value| (&option.name, value)));
+    let mut all: BTreeMap<&String, Value> = defaults.collect();
+    all.extend(scope.config.iter().chain(config).map(|(key, value)| (key, value.clone())));
+    let all = Value::Struct(all.into_iter().map(|(key, value)| (key.clone(), value)).collect());
+    plugin_api::context::PassContext::encode(scope.opt_level, &scope.required, &scope.disabled, &all)
 }
 
 extern "C" fn log(message: &LogRec<'_>) {

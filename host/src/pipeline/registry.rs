@@ -3,8 +3,9 @@
 use super::{catalogue::*, spec::PipelineSpec};
 use crate::{
     ir::{Function, IRModule, OpId},
+    manager::Instrument,
     pass::{self, PassHandle, Sink},
-    plugin::{Discovery, FoundPlugin, PassRecord},
+    plugin::{Discovery, FoundPlugin, InstrumentRecord, PassRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
 };
 use relais_plugin_api::{
@@ -110,16 +111,43 @@ impl Catalogue for Registry {
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
         match Registry::create(self, &pass.name, options) {
             Ok(handle) => Ok(Arc::new(Made { handle, registry: self.clone() })),
-            Err(CreateError::Open { plugin, refusal, .. }) => {
-                let error = PassError::new(format!("plugin {plugin} was refused: {refusal}"));
-                Err(refusal.help().into_iter().fold(error, PassError::help))
+            Err(error) => Err(not_made(error)),
+        }
+    }
+
+    fn instruments(&self) -> Vec<InstrumentFacts> {
+        let facts = |(record, provider): (&InstrumentRecord, &Provider)| {
+            let plugin = &provider.records().plugin;
+            InstrumentFacts {
+                name: record.name.clone(),
+                plugin: plugin.name.clone(),
+                plugin_version: plugin.version.clone(),
+                options: record.options.clone(),
+                doc: record.doc.clone(),
             }
-            Err(error) => Err(PassError::new(error)),
+        };
+        Registry::instruments(self).map(facts).collect()
+    }
+
+    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+        match Registry::create_instrument(self, name, options) {
+            Ok(made) => Ok(Arc::new(made)),
+            Err(error) => Err(not_made(error)),
         }
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
         Box::new(Relations { registry: self, ops: Vec::new() })
+    }
+}
+
+fn not_made(error: CreateError) -> PassError {
+    match error {
+        CreateError::Open { plugin, refusal, .. } => {
+            let error = PassError::new(format!("plugin {plugin} was refused: {refusal}"));
+            refusal.help().into_iter().fold(error, PassError::help)
+        }
+        error => PassError::new(error),
     }
 }
 
