@@ -1,0 +1,9 @@
+//! What the rules about instruments, contexts and options are shown with.
+#![forbid(unsafe_code)]
+
+mod instruments;
+mod passes;
+
+use relais_plugin_api::prelude::*;
+
+plugin! { description = "what watches passes, and passes that ask what they run in" }
