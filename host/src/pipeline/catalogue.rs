@@ -31,6 +31,8 @@ pub struct PassFacts {
     pub opt_level: u8,
     /// The passes that must have run.
     pub required: Vec<String>,
+    /// Whether it establishes types, which the driver then keeps up (rule R16).
+    pub establishes_types: bool,
     /// Its options.
     pub options: Vec<OptionSchema>,
     /// Its documentation.

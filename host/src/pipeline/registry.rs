@@ -27,6 +27,7 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         level: record.level,
         opt_level: record.opt_level,
         required: record.required.clone(),
+        establishes_types: record.establishes_types,
         options: record.options.clone(),
         doc: record.doc.clone(),
     })

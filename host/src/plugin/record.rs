@@ -81,6 +81,8 @@ pub struct PassRecord {
     pub doc: String,
     /// Whether functions are given to it in parallel.
     pub parallel: bool,
+    /// Whether it establishes types, which the driver then keeps up.
+    pub establishes_types: bool,
     /// Options.
     pub options: Vec<OptionSchema>,
 }
@@ -363,6 +365,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         members: Vec::new(),
         doc: String::new(),
         parallel: true,
+        establishes_types: false,
         options: Vec::new(),
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
@@ -378,7 +381,11 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::OP => pass.ops.push(text()?),
             pass_tag::MEMBER => pass.members.push(text()?),
             pass_tag::DOC => pass.doc = text()?,
-            pass_tag::FLAGS => pass.parallel = field.u32().map_err(malformed)? & pass_flag::SERIAL == 0,
+            pass_tag::FLAGS => {
+                let flags = field.u32().map_err(malformed)?;
+                pass.parallel = flags & pass_flag::SERIAL == 0;
+                pass.establishes_types = flags & pass_flag::TYPES != 0;
+            }
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
             _ => {}
         }

@@ -44,6 +44,9 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 /// options. The function counts as changed when the editor was written.
 ///
 /// `#[function_pass(name = "acme.Fold", aliases = ["acme.Folding"], opt_level = 2, parallel = false)]`
+///
+/// `establishes = "types"` says that the pass does nothing but type what it is given: the host keeps types up after
+/// every pass that follows, so that it need not run again where it is required.
 #[proc_macro_attribute]
 pub fn function_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Function, args.into(), item.into()))

@@ -44,6 +44,8 @@ struct Args {
     opt_level: Option<LitInt>,
     max_rounds: Option<LitInt>,
     parallel: bool,
+    /// Whether it says that it establishes types.
+    types: bool,
 }
 
 impl Args {
@@ -59,6 +61,7 @@ impl Args {
             opt_level: None,
             max_rounds: None,
             parallel: true,
+            types: false,
         };
         let mut seen: Vec<Ident> = Vec::new();
         for (key, value) in pairs {
@@ -76,12 +79,20 @@ impl Args {
                 "parallel" if level != Level::Sequential && level != Level::Module => {
                     parsed.parallel = boolean(&value)?.value
                 }
+                "establishes" if level == Level::Module || level == Level::Function => {
+                    let what = text(&value)?;
+                    if what.value() != "types" {
+                        return Err(syn::Error::new(what.span(), "a pass establishes `\"types\"`, or nothing"));
+                    }
+                    parsed.types = true;
+                }
                 _ => {
                     let more = match level {
                         Level::Rewrite => ", `ops`, `max_rounds`, `parallel`",
-                        Level::Function | Level::PrimFunc => ", `parallel`",
+                        Level::Function => ", `parallel`, `establishes`",
+                        Level::PrimFunc => ", `parallel`",
                         Level::Sequential => ", `passes`",
-                        Level::Module => "",
+                        Level::Module => ", `establishes`",
                     };
                     let known = format!("`name`, `aliases`, `opt_level`, `required`{more}");
                     return Err(syn::Error::new(
@@ -255,10 +266,11 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Span::call_site(),
     );
     let doc = doc(&function.attrs);
-    let Args { name, aliases, required, ops, passes, opt_level, parallel, .. } = args;
+    let Args { name, aliases, required, ops, passes, opt_level, parallel, types, .. } = args;
     let members = passes.unwrap_or_default();
     let opt_level = opt_level.map_or_else(|| quote!(0), |level| quote!(#level));
-    let flags = if parallel { quote!(0) } else { quote!(rt::pass_flag::SERIAL) };
+    let serial = (!parallel).then(|| quote!(| rt::pass_flag::SERIAL));
+    let types = types.then(|| quote!(| rt::pass_flag::TYPES));
     let register = register(quote!(rt::Spec::Pass(&SPEC)), quote!(rt::Item::Pass(&SPEC, rt::create::<ThisPass>)));
     // A wrong type of options is reported where it stands.
     let options_span = options.span();
@@ -279,7 +291,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 ops: &[#(#ops),*],
                 members: &[#(#members),*],
                 doc: #doc,
-                flags: #flags,
+                flags: 0 #serial #types,
                 options: #fields,
             };
 

@@ -99,6 +99,8 @@ pub mod pass_tag {
 pub mod pass_flag {
     /// Functions are never given to it in parallel.
     pub const SERIAL: u32 = 1;
+    /// It establishes types, which the host then keeps up: where it is required, it need not run while they hold.
+    pub const TYPES: u32 = 2;
 }
 
 /// The tags of an operator's or evaluator's record.

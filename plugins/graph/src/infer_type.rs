@@ -32,6 +32,7 @@ pub struct InferTypeOptions {
     name = "relay._transform.InferType",
     aliases = ["relax.transform.InferType"],
     opt_level = 0,
+    establishes = "types",
 )]
 pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>, options: &InferTypeOptions) -> Result<(), PassError> {
     let mut ops = cx.ops(edit.function());
