@@ -3,7 +3,7 @@
 
 use crate::{
     manager::PassContext,
-    pass::{PassHandle, RunCx},
+    pass::{PassHandle, Run},
     registry::{PluginInstrument, Registry},
 };
 use abi_stable::{
@@ -33,7 +33,7 @@ use std::{
 
 /// What a call of a pass may ask about.
 pub(crate) struct CallState<'a> {
-    pub cx: &'a RunCx<'a>,
+    pub run: &'a Run<'a>,
     /// The pass.
     pub pass: &'a PassHandle,
     /// The module as it was before the pass.
@@ -59,6 +59,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     get_pass,
     run_pass,
     config,
+    context,
 });
 
 /// The functions.
@@ -91,23 +92,23 @@ extern "C" fn diagnostic(data: HostData<'_>, mut rec: DiagnosticRec) {
     if rec.function.is_empty() {
         rec.function = state.global.into();
     }
-    if rec.severity != Severity::REMARK || state.cx.wants_remarks() {
+    if rec.severity != Severity::REMARK || state.run.cx.wants_remarks() {
         state.said.lock().unwrap_or_else(PoisonError::into_inner).push(rec.into());
     }
 }
 
 extern "C" fn wants_remarks(data: HostData<'_>) -> u8 {
-    state(data).cx.wants_remarks().into()
+    state(data).run.cx.wants_remarks().into()
 }
 
 extern "C" fn is_cancelled(data: HostData<'_>) -> u8 {
-    state(data).cx.cancel.load(Ordering::Relaxed).into()
+    state(data).run.cx.cancel.load(Ordering::Relaxed).into()
 }
 
 extern "C" fn progress(data: HostData<'_>, done: u64, total: u64) {
     let state = state(data);
     // A fault of whoever draws the progress is not the pass's.
-    let _ = caught(|| state.cx.sink.progress(state.pass.record(), done, total));
+    let _ = caught(|| state.run.cx.sink.progress(state.pass.record(), done, total));
 }
 
 extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), body: ParallelBody) {
@@ -116,11 +117,14 @@ extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), 
     unsafe impl Sync for Shared {}
     let shared = Shared(body_state);
     let shared = &shared;
-    state(data).cx.install(|| (0..n).into_par_iter().for_each(|index| (body.call)(shared.0, index)));
+    let run = state(data).run;
+    let entered = || run.context.push_quietly();
+    let turn = |_: &mut _, index| (body.call)(shared.0, index);
+    run.cx.install(|| (0..n).into_par_iter().for_each_init(entered, turn));
 }
 
 extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {
-    let registry = state(data).cx.registry;
+    let registry = state(data).run.cx.registry;
     let op = registry.operator(&domain, &name, version);
     ResolvedOp {
         is_known: op.is_some().into(),
@@ -131,11 +135,11 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
 }
 
 extern "C" fn infer_entry(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {
-    state(data).cx.registry.infer_entry(id).into()
+    state(data).run.cx.registry.infer_entry(id).into()
 }
 
 extern "C" fn eval_entry(data: HostData<'_>, id: u32) -> RResult<EvalEntry, PassError> {
-    state(data).cx.registry.eval_entry(id).into()
+    state(data).run.cx.registry.eval_entry(id).into()
 }
 
 extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u8>) -> RResult<u32, PassError> {
@@ -143,7 +147,7 @@ extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u
     let host = |error: &dyn std::fmt::Display| PassError::with_kind(error_kind::HOST, error);
     let made = caught(|| {
         let options = Value::decode(options.as_slice()).map_err(|error| host(&error))?;
-        let pass = state.cx.registry.create(&name, &options).map_err(|error| host(&error))?;
+        let pass = state.run.cx.registry.create(&name, &options).map_err(|error| host(&error))?;
         let mut passes = state.passes.lock().unwrap_or_else(PoisonError::into_inner);
         passes.push(Arc::new(pass));
         Ok((passes.len() - 1) as u32)
@@ -158,7 +162,7 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
         return RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass was not made for this call"));
     };
     let ran = caught(|| {
-        let cx = state.cx.deeper().ok_or_else(|| {
+        let cx = state.run.cx.deeper().ok_or_else(|| {
             let message = format!("`{}` is run by passes that it runs itself", pass.record().name);
             PassError::with_kind(error_kind::HOST, message)
         })?;
@@ -169,9 +173,17 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
 }
 
 extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
-    let cx = state(data).cx;
-    let value = cx.config.get(key.as_str()).cloned().or_else(|| cx.registry.config_default(&key));
+    let Run { cx, context, .. } = state(data).run;
+    let set = cx.config.get(key.as_str()).or_else(|| context.settings().config.get(key.as_str()));
+    let value = set.cloned().or_else(|| cx.registry.config_default(&key));
     value.map(|value| value.encode().into()).into()
+}
+
+extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
+    let run = state(data).run;
+    let encode = || encode_context(run.cx.registry, &run.context, run.cx.config);
+    let encoded = caught(|| run.encoded.get_or_init(encode).as_slice().into());
+    encoded.unwrap_or_default()
 }
 
 extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {

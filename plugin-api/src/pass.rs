@@ -7,6 +7,7 @@ use crate::{
         record::{PassSpec, op_tag},
         wire::Fields,
     },
+    context::PassContext,
     diagnostics::{Diagnostic, PassError, Severity},
     infer::{Inferred, Operators, Scope, TypeRelations, infer_function},
     ir::*,
@@ -107,6 +108,13 @@ impl<'a> PassCx<'a> {
         let options = Value::Struct(options).encode();
         let id = (self.call.host.get_pass())(self.call.data, name.into(), options.as_slice().into());
         Ok(PassRef { call: self.call, id: id.into_result()? })
+    }
+
+    /// The context that the pass runs in: level, lists and options.
+    pub fn context(&self) -> PassContext {
+        let encoded = (self.call.host.context())(self.call.data);
+        // What does not read comes from no host of this boundary version.
+        PassContext::decode(&encoded).unwrap_or_default()
     }
 
     /// An option of the context; `None` when nobody registered it or it has another type.

@@ -249,6 +249,8 @@ pub struct HostApi {
     /// An option of the context: nothing when nobody registered or set it, else an encoded value.
     #[sabi(last_prefix_field)]
     pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
+    /// The context that the pass runs in, encoded. Since version 1.1.
+    pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
 }
 
 /// A pass that was made, its options set.

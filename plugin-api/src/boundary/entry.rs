@@ -4,6 +4,7 @@
 
 use super::{
     abi::*,
+    current,
     guard::{caught, discard, entered},
     instrument::InstrumentObject,
     logger,
@@ -140,7 +141,8 @@ fn run<'a, P: PassImpl, T>(
     f: impl FnOnce(&PassCx<'a>) -> Result<Option<T>, PassError>,
 ) -> Outcome<T> {
     logger::follow(call.log_level);
-    entered(|| f(&PassCx::new(*call, P::SPEC))).map(ROption::from).into()
+    let body = || entered(|| f(&PassCx::new(*call, P::SPEC)));
+    current::within(call.host.context(), call.data, body).map(ROption::from).into()
 }
 
 extern "C" fn run_function<P: PassImpl>(

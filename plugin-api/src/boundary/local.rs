@@ -208,6 +208,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     get_pass,
     run_pass,
     config,
+    context,
 });
 const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 
@@ -293,4 +294,9 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
 
 extern "C" fn config(_: HostData<'_>, _: RStr<'_>) -> ROption<RVec<u8>> {
     ROption::RNone
+}
+
+/// A run without a host has the default context, without options.
+extern "C" fn context(_: HostData<'_>) -> RVec<u8> {
+    RVec::new()
 }
