@@ -366,9 +366,19 @@ impl Registry {
         self.0.providers[plugin].records.options[index].kind.check(value, key).map_err(ConfigError::Value)
     }
 
-    pub(crate) fn config_default(&self, key: &str) -> Option<Value> {
-        let [(plugin, index)] = self.0.options.get(key)?[..] else { return None };
+    /// The default of an option of the context. Of one that several plugins register, whoever asks has its own.
+    pub(crate) fn config_default(&self, key: &str, asking: &PluginRecord) -> Option<Value> {
+        let registered = self.0.options.get(key)?;
+        let is_asking = |plugin: usize| std::ptr::eq(&self.0.providers[plugin].records.plugin, asking);
+        let own = registered.iter().find(|(plugin, _)| is_asking(*plugin));
+        let (plugin, index) = *own.or(registered.first().filter(|_| registered.len() == 1))?;
         self.0.providers[plugin].records.options[index].default.clone()
+    }
+
+    /// The defaults of all options of the context, by key, for a plugin that asks.
+    pub(crate) fn config_defaults(&self, asking: &PluginRecord) -> BTreeMap<String, Value> {
+        let keys = self.0.options.keys();
+        keys.filter_map(|key| Some((key.clone(), self.config_default(key, asking)?))).collect()
     }
 
     /// The description of an operator that holds for a version: the one with the greatest first version that is not

@@ -4,7 +4,7 @@
 use crate::{
     manager::PassContext,
     pass::{PassHandle, Run},
-    registry::{PluginInstrument, Registry},
+    registry::PluginInstrument,
 };
 use abi_stable::{
     prefix_type::WithMetadata,
@@ -173,15 +173,15 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
 }
 
 extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
-    let Run { cx, context, .. } = state(data).run;
+    let CallState { run: Run { cx, context, .. }, pass, .. } = state(data);
     let set = cx.config.get(key.as_str()).or_else(|| context.settings().config.get(key.as_str()));
-    let value = set.cloned().or_else(|| cx.registry.config_default(&key));
+    let value = set.cloned().or_else(|| cx.registry.config_default(&key, pass.plugin()));
     value.map(|value| value.encode().into()).into()
 }
 
 extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
-    let run = state(data).run;
-    let encode = || encode_context(run.cx.registry, &run.context, run.cx.config);
+    let CallState { run, pass, .. } = state(data);
+    let encode = || encode_context(&run.context, run.cx.registry.config_defaults(pass.plugin()), run.cx.config);
     let encoded = caught(|| run.encoded.get_or_init(encode).as_slice().into());
     encoded.unwrap_or_default()
 }
@@ -189,20 +189,21 @@ extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
 extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {
     // SAFETY: `hook_call` makes the data of this function, from a `PluginInstrument`.
     let instrument: &PluginInstrument = unsafe { data.get() };
-    let encoded = caught(|| encode_context(instrument.registry(), &PassContext::current(), &BTreeMap::new()));
-    encoded.map(RVec::from).unwrap_or_default()
+    let encode = || encode_context(&PassContext::current(), instrument.config_defaults(), &BTreeMap::new());
+    caught(encode).map(RVec::from).unwrap_or_default()
 }
 
 /// A context as plugins are told it: its settings, and every option of a context, as it was set or by default. What is
 /// in `config` counts before what the context says.
-fn encode_context(registry: &Registry, context: &PassContext, config: &BTreeMap<String, Value>) -> Vec<u8> {
+fn encode_context(
+    context: &PassContext,
+    defaults: BTreeMap<String, Value>,
+    config: &BTreeMap<String, Value>,
+) -> Vec<u8> {
     let scope = context.settings();
-    let defaults = registry
-        .config_options()
-        .filter_map(|(option, _)| registry.config_default(&option.name).map(|value| (&option.name, value)));
-    let mut all: BTreeMap<&String, Value> = defaults.collect();
-    all.extend(scope.config.iter().chain(config).map(|(key, value)| (key, value.clone())));
-    let all = Value::Struct(all.into_iter().map(|(key, value)| (key.clone(), value)).collect());
+    let mut all = defaults;
+    all.extend(scope.config.iter().chain(config).map(|(key, value)| (key.clone(), value.clone())));
+    let all = Value::Struct(all.into_iter().collect());
     plugin_api::context::PassContext::encode(scope.opt_level, &scope.required, &scope.disabled, &all)
 }
 

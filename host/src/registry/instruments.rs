@@ -15,7 +15,10 @@ use relais_plugin_api::{
     ir::IRModule,
     options::Value,
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// An instrument of a plugin that was made, its options set.
 pub struct PluginInstrument {
@@ -62,9 +65,9 @@ impl PluginInstrument {
         &self.provider.records.instruments[self.index]
     }
 
-    /// Where its options of the context are looked up.
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
+    /// The defaults of the options of contexts, as its plugin has them.
+    pub(crate) fn config_defaults(&self) -> BTreeMap<String, Value> {
+        self.registry.config_defaults(&self.provider.records.plugin)
     }
 
     fn hook<T>(&self, call: impl FnOnce(&HookCall<'_>, &InstrumentObject) -> HookResult<T>) -> Result<T, PassError> {
