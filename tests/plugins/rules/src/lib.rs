@@ -3,6 +3,7 @@
 
 mod contexts;
 mod instruments;
+mod options;
 mod passes;
 
 use relais_plugin_api::prelude::*;
