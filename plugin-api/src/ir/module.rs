@@ -150,10 +150,14 @@ impl IRModule {
 
     /// Puts a graph function under a name: in the place of the one that had it, else at the end.
     pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
+        let mut function = function.into();
+        if let Some(function) = RArc::get_mut(&mut function) {
+            function.share_constants();
+        }
         let global = Global {
             name: name.into(),
             kind: global_kind::FUNCTION,
-            function: function.into(),
+            function,
             prim_func: RArc::new(PrimFunc { body: RVec::new() }),
         };
         self.set_global(global);
