@@ -22,7 +22,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -33,6 +33,9 @@ pub trait Sink: Sync {
 
     /// Takes how far a pass is.
     fn progress(&self, _pass: &PassRecord, _done: u64, _total: u64) {}
+
+    /// Takes what a pass counted, once for each statistic of a run that went well: the sum over all functions.
+    fn count(&self, _pass: &PassRecord, _statistic: &str, _n: u64) {}
 }
 
 /// A sink that ignores everything.
@@ -133,11 +136,32 @@ pub(crate) struct Run<'a> {
     pub context: Arc<PassContext>,
     /// The context as plugins are told it, once somebody asks.
     pub encoded: OnceLock<Vec<u8>>,
+    /// What was counted, by statistic; sums do not depend on which thread came first.
+    counts: Vec<AtomicU64>,
 }
 
 impl<'a> Run<'a> {
-    fn new(cx: &'a RunCx<'a>) -> Self {
-        Self { cx, context: PassContext::current(), encoded: OnceLock::new() }
+    fn new(cx: &'a RunCx<'a>, pass: &PassRecord) -> Self {
+        let counts = pass.statistics.iter().map(|_| AtomicU64::new(0)).collect();
+        Self { cx, context: PassContext::current(), encoded: OnceLock::new(), counts }
+    }
+
+    /// Adds to a statistic of the pass; what it does not declare it cannot count.
+    pub fn count(&self, pass: &PassRecord, statistic: &str, n: u64) {
+        let index = pass.statistics.iter().position(|declared| declared.name == statistic);
+        if let Some(count) = index.and_then(|index| self.counts.get(index)) {
+            count.fetch_add(n, Ordering::Relaxed);
+        }
+    }
+
+    /// Passes on what a pass counted, in the order in which it declares it.
+    fn tell_counts(&self, pass: &PassRecord) {
+        for (statistic, count) in pass.statistics.iter().zip(&self.counts) {
+            let count = count.load(Ordering::Relaxed);
+            if count > 0 {
+                self.cx.sink.count(pass, &statistic.name, count);
+            }
+        }
     }
 }
 
@@ -223,8 +247,8 @@ impl PassHandle {
     /// When it returns an error, panics, or says something of severity error.
     pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let _running = Running::new(&self.what);
-        let run = &Run::new(cx);
-        match self.record().level {
+        let run = &Run::new(cx, self.record());
+        let outcome = match self.record().level {
             Level::MODULE => self.run_module(module, run),
             Level::FUNCTION | Level::REWRITE => self.run_globals(module, run, shown_function, |call, function| {
                 self.object.run_function(call, function).into_result()
@@ -237,7 +261,9 @@ impl PassHandle {
                 let message = format!("passes of level {} are of a later version: update the host", level.0);
                 Err(self.failure(PassError::new(message)))
             }
-        }
+        }?;
+        run.tell_counts(self.record());
+        Ok(outcome)
     }
 
     /// Calls a function pass on one function and ignores what comes of it: nothing but the boundary, for benchmarks.
@@ -253,7 +279,7 @@ impl PassHandle {
     #[doc(hidden)]
     pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
         let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let state = CallState { run: &Run::new(cx), pass: self, module, global: "", said, passes };
+        let state = CallState { run: &Run::new(cx, self.record()), pass: self, module, global: "", said, passes };
         body(CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 })
     }
 

@@ -60,6 +60,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     run_pass,
     config,
     context,
+    count,
 });
 
 /// The functions.
@@ -184,6 +185,11 @@ extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
     let encode = || encode_context(&run.context, run.cx.registry.config_defaults(pass.plugin()), run.cx.config);
     let encoded = caught(|| run.encoded.get_or_init(encode).as_slice().into());
     encoded.unwrap_or_default()
+}
+
+extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
+    let CallState { run, pass, .. } = state(data);
+    run.count(pass.record(), &statistic, n);
 }
 
 extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {

@@ -10,7 +10,7 @@ use relais::{
     manager::{BUILT_IN_INSTRUMENTS, built_in_instrument},
     options::{OptionSchema, OptionType},
     pipeline::{BUILT_IN, built_in, fault::or_list, toml},
-    plugin::{AttrRecord, InstrumentRecord, OperatorRecord, PassRecord},
+    plugin::{AttrRecord, InstrumentRecord, OperatorRecord, PassRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
 };
 use serde_json::{Value, json};
@@ -114,6 +114,10 @@ fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
     out.push_str(&describe_options(&pass.options));
+    for (i, StatisticRecord { name, doc }) in pass.statistics.iter().enumerate() {
+        let headline = if i == 0 { "\nstatistics\n" } else { "" };
+        writeln!(out, "{headline}  {name}  {doc}").expect("a string takes everything");
+    }
     out
 }
 
@@ -276,6 +280,7 @@ fn list_json(registry: &Registry, what: What) -> Value {
                     "version": provider.records().plugin.version.to_string(),
                     "doc": pass.doc,
                     "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
+                    "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),
                 })
             })
             .collect(),
@@ -352,6 +357,10 @@ fn list_json(registry: &Registry, what: What) -> Value {
 fn with(mut json: Value, key: &str, provider: &Provider) -> Value {
     json[key] = json!(provider.records().plugin.name);
     json
+}
+
+fn statistic_json(statistic: &StatisticRecord) -> Value {
+    json!({ "name": statistic.name, "doc": statistic.doc })
 }
 
 /// As deep as schemas go.

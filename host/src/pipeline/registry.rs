@@ -159,7 +159,7 @@ struct Made {
 
 impl RunnablePass for Made {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        let sink = Forward(cx);
+        let sink = Forward { cx, pass: self.handle.record() };
         let mut inner = pass::RunCx::new(&self.registry).with_sink(&sink);
         inner.config = cx.config;
         inner.cancel = cx.cancel;
@@ -173,15 +173,26 @@ impl RunnablePass for Made {
     }
 }
 
-struct Forward<'a>(&'a RunCx<'a>);
+struct Forward<'a> {
+    cx: &'a RunCx<'a>,
+    pass: &'a PassRecord,
+}
 
 impl Sink for Forward<'_> {
     fn diagnostic(&self, _: &PassRecord, diagnostic: &Diagnostic) {
-        (self.0.diagnostics)(diagnostic.clone());
+        (self.cx.diagnostics)(diagnostic.clone());
     }
 
     fn progress(&self, _: &PassRecord, done: u64, total: u64) {
-        (self.0.progress)(done, total);
+        (self.cx.progress)(done, total);
+    }
+
+    fn count(&self, pass: &PassRecord, statistic: &str, n: u64) {
+        match std::ptr::eq(pass, self.pass) {
+            true => (self.cx.count)(statistic, n),
+            // It is a pass that this one runs.
+            false => (self.cx.count)(&format!("{}: {statistic}", pass.name), n),
+        }
     }
 }
 

@@ -53,7 +53,10 @@ pub fn instrument(args: TokenStream, item: TokenStream) -> syn::Result<TokenStre
 }
 
 fn name(args: TokenStream) -> syn::Result<LitStr> {
-    let Pairs(pairs) = syn::parse2(args)?;
+    let Pairs { pairs, groups } = syn::parse2(args)?;
+    if let Some((key, _)) = groups.first() {
+        return Err(syn::Error::new(key.span(), "this attribute takes `name` alone"));
+    }
     let mut name = None;
     for (key, value) in pairs {
         if key != "name" {

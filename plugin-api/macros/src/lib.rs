@@ -45,6 +45,8 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// `#[function_pass(name = "acme.Fold", aliases = ["acme.Folding"], opt_level = 2, parallel = false)]`
 ///
+/// `statistics(folded = "calls folded")` declares what `cx.count("folded", 1)` counts.
+///
 /// `establishes = "types"` says that the pass does nothing but type what it is given: the host keeps types up after
 /// every pass that follows, so that it need not run again where it is required.
 #[proc_macro_attribute]

@@ -251,6 +251,8 @@ pub struct HostApi {
     pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
     /// The context that the pass runs in, encoded. Since version 1.1.
     pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
+    /// Adds to something that the pass's record says it counts. Since version 1.1.
+    pub count: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, u64),
 }
 
 /// A pass that was made, its options set.
