@@ -251,3 +251,13 @@ fn they_are_listed_and_described() {
     let described = cli(&["describe", "acme-rules"]).expect_success().stdout;
     assert!(described.contains("instruments acme.Counter, acme.Scribe"), "{described}");
 }
+
+#[test]
+fn what_passes_count_is_described() {
+    let described = cli(&["describe", "acme.Count"]).expect_success().stdout;
+    assert!(described.contains("\nstatistics\n  calls  calls seen\n  turns  turns of a loop\n"), "{described}");
+    let json = cli(&["list", "passes", "--json"]).expect_success().stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let pass = json.as_array().unwrap().iter().find(|pass| pass["name"] == "acme.HaveCounted").unwrap();
+    assert_eq!(pass["statistics"], serde_json::json!([{ "name": "asked", "doc": "passes asked" }]));
+}

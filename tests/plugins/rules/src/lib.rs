@@ -5,6 +5,7 @@ mod contexts;
 mod instruments;
 mod options;
 mod passes;
+mod statistics;
 
 use relais_plugin_api::prelude::*;
 
