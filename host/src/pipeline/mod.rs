@@ -21,6 +21,7 @@ pub use fault::{Code, Fault, Faults, Style};
 pub use load::{Disk, Files};
 pub use parse::parse_setting;
 pub use print::{quote, toml};
+pub(crate) use resolve::entries_of;
 pub use resolved::{Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
 pub use schema::{check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
