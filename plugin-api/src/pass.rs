@@ -117,7 +117,10 @@ impl<'a> PassCx<'a> {
     /// request; a pass that fails has counted nothing. Counting what was not declared is an error of the pass.
     pub fn count(&self, statistic: &str, n: usize) {
         if self.declares(statistic) {
-            return (self.call.host.count())(self.call.data, statistic.into(), n as u64);
+            if n > 0 {
+                (self.call.host.count())(self.call.data, statistic.into(), n as u64);
+            }
+            return;
         }
         let PassSpec { name, statistics, .. } = self.spec;
         let error = Diagnostic::error(format_args!("`{name}` counts `{statistic}` and does not declare it"));
@@ -444,7 +447,7 @@ pub fn drive(
 ) -> Result<DriveStats, PassError> {
     let mut relations = OpFactsTable { call: cx.call, facts: Vec::new() };
     let stats = drive_with(editor, &mut relations, rule, ops, options);
-    if stats.n_rewrites > 0 && cx.declares(REWRITES.name) {
+    if cx.declares(REWRITES.name) {
         cx.count(REWRITES.name, stats.n_rewrites);
     }
     if cx.wants_remarks() {
