@@ -4,7 +4,7 @@ use relais::{
     ir::IRModule,
     manager::{self, Failure, FailureKind, Instrument, Report, RunOptions},
     pipeline::{Catalogue, Disk, Pipeline, PipelineSpec},
-    plugin::{Policy, WritableFiles, discover},
+    plugin::{Discovery, Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
 use relais_plugin_api::{options::Value, text};
@@ -260,4 +260,32 @@ fn what_passes_count_is_described() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let pass = json.as_array().unwrap().iter().find(|pass| pass["name"] == "acme.HaveCounted").unwrap();
     assert_eq!(pass["statistics"], serde_json::json!([{ "name": "asked", "doc": "passes asked" }]));
+}
+
+/// What a pass that is shipped counts on a module.
+fn counted(pass: &str, text: &str) -> Vec<String> {
+    let registry = Registry::new(Discovery::default(), Linked::Include, &Choices::new());
+    let pipeline = pipeline(&registry, &format!("opt_level = 3\nsteps = [\"{pass}\"]"));
+    let module = text::parse_str(text).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let (_, report) = manager::run(&pipeline, &module, &registry, &RunOptions::default()).unwrap();
+    let own = report.statistics.iter().filter(|statistic| statistic.pass.ends_with(pass));
+    own.map(|statistic| format!("{} {}", statistic.name, statistic.count)).collect()
+}
+
+#[test]
+fn what_shipped_passes_count() {
+    let f = |body: &str| format!("def @main(%x: Tensor[(2), float32]) #[opset = {{\"\": 17}}] {{ {body} }}");
+    let twice = f("%1 = Relu(%x); %2 = Relu(%x); %3 = Add(%1, %2); %3");
+    assert_eq!(counted("EliminateCommonSubexpr", &twice), ["merged 1"]);
+    let dead = f("%1 = Relu(%x); %2 = Neg(%1); %3 = Relu(%x); %3");
+    assert_eq!(counted("DeadCodeElimination", &dead), ["removed 2"]);
+    assert_eq!(counted("InferType", &dead), ["typed 3"]);
+    assert_eq!(counted("ToANormalForm", &dead), ["turned 3"]);
+    assert_eq!(counted("EliminateNoOp", &f("%1 = Identity(%x); %2 = Relu(%1); %2")), ["rewritten 1"]);
+    let constant = f("%1 = const(float32, [1.0, 2.0]); %2 = Add(%1, %1); %3 = Mul(%2, %1); %4 = Mul(%x, %3); %4");
+    assert_eq!(counted("FoldConstant", &constant), ["folded 2"]);
+    // A pass that has nothing to do counts nothing.
+    for pass in ["DeadCodeElimination", "EliminateCommonSubexpr", "EliminateNoOp", "FoldConstant"] {
+        assert_eq!(counted(pass, &f("%1 = Relu(%x); %1")), Vec::<String>::new(), "{pass}");
+    }
 }
