@@ -346,6 +346,10 @@ impl Catalogue for PassLibrary<'_> {
         self.base.instruments()
     }
 
+    fn instrument(&self, name: &str) -> Result<InstrumentFacts, NoPass> {
+        self.base.instrument(name)
+    }
+
     fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
         self.base.create_instrument(name, options)
     }

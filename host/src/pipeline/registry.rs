@@ -33,6 +33,26 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
     })
 }
 
+fn instrument_facts(record: &InstrumentRecord, provider: &Provider) -> InstrumentFacts {
+    let plugin = &provider.records().plugin;
+    InstrumentFacts {
+        name: record.name.clone(),
+        plugin: plugin.name.clone(),
+        plugin_version: plugin.version.clone(),
+        options: record.options.clone(),
+        doc: record.doc.clone(),
+    }
+}
+
+fn stands_for_none(error: ResolveError) -> NoPass {
+    match error {
+        ResolveError::Unknown { nearest, .. } => NoPass::Unknown(nearest.into_iter().collect()),
+        ResolveError::Refused { file, refusal, .. } => NoPass::Refused { plugin: file, reason: refusal },
+        ResolveError::Conflict(Conflict { plugins, .. }) => NoPass::Conflict(plugins),
+        ResolveError::Ambiguous { candidates, .. } => NoPass::Ambiguous(candidates),
+    }
+}
+
 impl PipelineSpec {
     /// The registry of what was found, as the table `[plugins]` demands: where several versions of a plugin were found,
     /// those that will do; where several plugins provide a pass, the one that is chosen.
@@ -62,12 +82,7 @@ impl Catalogue for Registry {
     }
 
     fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
-        let record = Registry::pass(self, name).map_err(|error| match error {
-            ResolveError::Unknown { nearest, .. } => NoPass::Unknown(nearest.into_iter().collect()),
-            ResolveError::Refused { file, refusal, .. } => NoPass::Refused { plugin: file, reason: refusal },
-            ResolveError::Conflict(Conflict { plugins, .. }) => NoPass::Conflict(plugins),
-            ResolveError::Ambiguous { candidates, .. } => NoPass::Ambiguous(candidates),
-        })?;
+        let record = Registry::pass(self, name).map_err(stands_for_none)?;
         let provider =
             self.plugins().find(|provider| provider.records().passes.iter().any(|other| std::ptr::eq(other, record)));
         provider.map(|provider| facts(record, provider)).ok_or_else(|| NoPass::Unknown(Vec::new()))
@@ -117,17 +132,12 @@ impl Catalogue for Registry {
     }
 
     fn instruments(&self) -> Vec<InstrumentFacts> {
-        let facts = |(record, provider): (&InstrumentRecord, &Provider)| {
-            let plugin = &provider.records().plugin;
-            InstrumentFacts {
-                name: record.name.clone(),
-                plugin: plugin.name.clone(),
-                plugin_version: plugin.version.clone(),
-                options: record.options.clone(),
-                doc: record.doc.clone(),
-            }
-        };
-        Registry::instruments(self).map(facts).collect()
+        Registry::instruments(self).map(|(record, provider)| instrument_facts(record, provider)).collect()
+    }
+
+    fn instrument(&self, name: &str) -> Result<InstrumentFacts, NoPass> {
+        let (record, provider) = Registry::instrument(self, name).map_err(stands_for_none)?;
+        Ok(instrument_facts(record, provider))
     }
 
     fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
