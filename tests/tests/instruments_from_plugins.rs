@@ -3,7 +3,7 @@
 use relais::{
     ir::IRModule,
     manager::{self, Failure, FailureKind, Instrument, Report, RunOptions},
-    pipeline::{Catalogue, Disk, Pipeline, PipelineSpec},
+    pipeline::{Catalogue, Disk, NoPass, Pipeline, PipelineSpec},
     plugin::{Discovery, Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
@@ -209,6 +209,8 @@ fn r04_instruments_have_full_and_short_names() {
     assert!(one.create_instrument("Counter", &table(&[])).is_ok());
     let error = one.create_instrument("Countr", &table(&[])).err().unwrap().to_string();
     assert_eq!(error, "no plugin provides instrument `Countr`; did you mean `Counter`?");
+    assert_eq!(Catalogue::instrument(&one, "Scribe").unwrap().name, "acme.Scribe");
+    assert!(matches!(Catalogue::instrument(&one, "Scrib"), Err(NoPass::Unknown(near)) if near == ["Scribe"]));
     let names: Vec<String> = Catalogue::instruments(&one).into_iter().map(|facts| facts.name).collect();
     assert_eq!(names, ["acme.Counter", "acme.Scribe"]);
 
@@ -217,6 +219,7 @@ fn r04_instruments_have_full_and_short_names() {
         let error = two.create_instrument(name, &table(&[])).err().unwrap().to_string();
         assert!(error.starts_with(&format!("instrument `{name}` is provided more than once, by `acme-rules 0.3.0`")));
         assert!(error.contains("and `acme-rival 0.1.0`"), "{error}");
+        assert!(matches!(Catalogue::instrument(&two, name), Err(NoPass::Conflict(plugins)) if plugins.len() == 2));
     }
     // What only one of them has works.
     assert!(two.create_instrument("Scribe", &Scribe::new("instrument-two").options(&[])).is_ok());
