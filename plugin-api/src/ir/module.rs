@@ -216,6 +216,13 @@ impl IRModule {
         (global.kind == global_kind::FUNCTION).then(|| RArc::make_mut(&mut global.function))
     }
 
+    /// The graph functions, in order, to be replaced, or changed after [`RArc::make_mut`].
+    pub fn functions_mut(&mut self) -> impl Iterator<Item = (&str, &mut RArc<Function>)> {
+        self.version += 1;
+        let functions = self.globals.iter_mut().filter(|global| global.kind == global_kind::FUNCTION);
+        functions.map(|global| (global.name.as_str(), &mut global.function))
+    }
+
     /// A number that changes whenever a function is added, replaced or removed.
     pub fn version(&self) -> u64 {
         self.version
