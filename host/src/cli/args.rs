@@ -181,6 +181,7 @@ pub(crate) enum What {
     Plugins,
     Operators,
     Options,
+    Instruments,
     Pipelines,
 }
 

@@ -7,13 +7,17 @@ use super::{
 };
 use relais::{
     ir::attr_kind,
+    manager::{BUILT_IN_INSTRUMENTS, built_in_instrument},
     options::{OptionSchema, OptionType},
     pipeline::{BUILT_IN, built_in, fault::or_list, toml},
-    plugin::{AttrRecord, OperatorRecord, PassRecord},
+    plugin::{AttrRecord, InstrumentRecord, OperatorRecord, PassRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+
+/// Stands where a plugin would, for what the host itself provides.
+const BUILT_IN_PLUGIN: &str = "(built in)";
 
 /// Lists what there is.
 pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
@@ -37,6 +41,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
             (vec!["operator", "since", "plugin", ""], rows.collect())
         }
         What::Options => (vec!["option", "takes", "default", "of", ""], option_rows(&registry)),
+        What::Instruments => (vec!["instrument", "plugin", ""], instrument_rows(&registry)),
         What::Pipelines => {
             let rows = BUILT_IN.iter().map(|(name, text)| vec![(*name).to_owned(), headline(text)]);
             (vec!["pipeline", ""], rows.collect())
@@ -63,12 +68,19 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     }));
     let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
     found.extend(plugins.map(describe_plugin));
+    let instrument = registry.instrument(name);
+    found.extend(instrument.iter().map(|(record, provider)| describe_instrument(record, provider)));
+    found.extend(
+        built_in_instrument(name)
+            .map(|options| format!("instrument {name}\n  plugin   {BUILT_IN_PLUGIN}\n{}", describe_options(&options))),
+    );
     found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
-    match (found.is_empty(), pass) {
-        (false, _) => terminal::print(&format!("{}\n", found.join("\n").trim_end())),
-        (true, Err(error)) if !matches!(error, ResolveError::Unknown { .. }) => Err(CliError::new(error)),
-        (true, _) => Err(unknown(&registry, name)),
+    if !found.is_empty() {
+        return terminal::print(&format!("{}\n", found.join("\n").trim_end()));
     }
+    let faults = [pass.err(), instrument.err()];
+    let fault = faults.into_iter().flatten().find(|error| !matches!(error, ResolveError::Unknown { .. }));
+    Err(fault.map_or_else(|| unknown(&registry, name), CliError::new))
 }
 
 fn unknown(registry: &Registry, name: &str) -> CliError {
@@ -76,6 +88,8 @@ fn unknown(registry: &Registry, name: &str) -> CliError {
     known.extend(registry.operators().map(|(op, _)| operator_name(op)));
     known.extend(registry.config_options().map(|(option, _)| option.name.clone()));
     known.extend(registry.plugins().map(|provider| provider.records().plugin.name.clone()));
+    known.extend(registry.instruments().map(|(instrument, _)| instrument.name.clone()));
+    known.extend(BUILT_IN_INSTRUMENTS.iter().map(|name| (*name).to_owned()));
     known.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
     let near = relais::pipeline::fault::nearest(name, known.iter().map(String::as_str));
     let error = CliError::new(format!("nothing is named `{name}`"));
@@ -99,14 +113,18 @@ fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
     line("members", pass.members.join(", "));
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
-    if !pass.options.is_empty() {
-        out.push_str("\noptions\n");
-    }
-    for option in &pass.options {
-        writeln!(out, "  {}", option.name).expect("a string takes everything");
-        out.push_str(&describe_option(option, "    "));
+    out.push_str(&describe_options(&pass.options));
+    for (i, StatisticRecord { name, doc }) in pass.statistics.iter().enumerate() {
+        let headline = if i == 0 { "\nstatistics\n" } else { "" };
+        writeln!(out, "{headline}  {name}  {doc}").expect("a string takes everything");
     }
     out
+}
+
+fn describe_instrument(instrument: &InstrumentRecord, provider: &Provider) -> String {
+    let InstrumentRecord { name, doc, options } = instrument;
+    let plugin = plugin_of(provider);
+    format!("instrument {name}\n  plugin   {plugin}\n{}{}", paragraph(doc), describe_options(options))
 }
 
 fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
@@ -155,7 +173,7 @@ fn describe_plugin(provider: &Provider) -> String {
     let mut out = format!("plugin {} {}\n", plugin.name, plugin.version);
     let mut line = |key: &str, value: String| {
         if !value.is_empty() {
-            writeln!(out, "  {key:<10} {value}").expect("a string takes everything");
+            writeln!(out, "  {key:<11} {value}").expect("a string takes everything");
         }
     };
     line("licence", plugin.licence.clone());
@@ -164,7 +182,20 @@ fn describe_plugin(provider: &Provider) -> String {
     line("target", plugin.target.clone());
     line("passes", records.passes.iter().map(|pass| pass.name.as_str()).collect::<Vec<_>>().join(", "));
     line("operators", records.operators.len().to_string());
+    let instruments = records.instruments.iter().map(|instrument| instrument.name.as_str());
+    line("instruments", instruments.collect::<Vec<_>>().join(", "));
     out.push_str(&paragraph(&plugin.description));
+    out
+}
+
+/// The options of a pass or an instrument, under a headline.
+fn describe_options(options: &[OptionSchema]) -> String {
+    let mut out = String::new();
+    for (i, option) in options.iter().enumerate() {
+        let headline = if i == 0 { "\noptions\n" } else { "" };
+        writeln!(out, "{headline}  {}", option.name).expect("a string takes everything");
+        out.push_str(&describe_option(option, "    "));
+    }
     out
 }
 
@@ -208,6 +239,15 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
     used.chain(refused).collect()
 }
 
+/// Those of the host, then those of plugins.
+fn instrument_rows(registry: &Registry) -> Vec<Vec<String>> {
+    let row = |name: &str, plugin: String, doc: &str| vec![name.to_owned(), plugin, first_line(doc)];
+    let built_in = BUILT_IN_INSTRUMENTS.iter().map(|name| row(name, BUILT_IN_PLUGIN.into(), ""));
+    let provided = registry.instruments();
+    let provided = provided.map(|(instrument, provider)| row(&instrument.name, plugin_of(provider), &instrument.doc));
+    built_in.chain(provided).collect()
+}
+
 /// The options of contexts, then those of passes.
 fn option_rows(registry: &Registry) -> Vec<Vec<String>> {
     let row = |name: String, option: &OptionSchema, of: String| {
@@ -240,6 +280,7 @@ fn list_json(registry: &Registry, what: What) -> Value {
                     "version": provider.records().plugin.version.to_string(),
                     "doc": pass.doc,
                     "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
+                    "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),
                 })
             })
             .collect(),
@@ -293,6 +334,20 @@ fn list_json(registry: &Registry, what: What) -> Value {
             });
             config.chain(passes).collect()
         }
+        What::Instruments => {
+            let options = |options: &[OptionSchema]| options.iter().map(option_json).collect::<Vec<_>>();
+            let built_in = BUILT_IN_INSTRUMENTS.iter().map(|&name| {
+                let schemas = built_in_instrument(name).unwrap_or_default();
+                json!({ "name": name, "plugin": null, "version": null, "doc": "", "options": options(&schemas) })
+            });
+            let provided = registry.instruments().map(|(instrument, provider)| {
+                let InstrumentRecord { name, doc, options: schemas } = instrument;
+                let plugin = &provider.records().plugin;
+                let version = plugin.version.to_string();
+                json!({ "name": name, "plugin": plugin.name, "version": version, "doc": doc, "options": options(schemas) })
+            });
+            built_in.chain(provided).collect()
+        }
         What::Pipelines => {
             BUILT_IN.iter().map(|(name, text)| json!({ "name": name, "doc": headline(text), "text": text })).collect()
         }
@@ -302,6 +357,10 @@ fn list_json(registry: &Registry, what: What) -> Value {
 fn with(mut json: Value, key: &str, provider: &Provider) -> Value {
     json[key] = json!(provider.records().plugin.name);
     json
+}
+
+fn statistic_json(statistic: &StatisticRecord) -> Value {
+    json!({ "name": statistic.name, "doc": statistic.doc })
 }
 
 /// As deep as schemas go.

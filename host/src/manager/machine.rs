@@ -24,9 +24,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The pass whose work the driver keeps up by itself (rule R16): the one name of a pass that the host knows.
-const TYPES_PASS: &str = "relay._transform.InferType";
-
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 pub(super) struct Machine<'a> {
@@ -431,7 +428,7 @@ impl<'a> Machine<'a> {
     }
 
     fn holds(&self, pass: usize) -> bool {
-        let is_types = self.types_hold && self.pipeline.passes[pass].facts.name == TYPES_PASS;
+        let is_types = self.types_hold && self.pipeline.passes[pass].facts.establishes_types;
         is_types || self.left.get(&pass) == Some(&self.state.version())
     }
 
@@ -537,9 +534,7 @@ impl<'a> Machine<'a> {
                 (Fate::Unchanged, Duration::ZERO)
             }
         };
-        if facts.name == TYPES_PASS {
-            self.types_hold = true;
-        }
+        self.types_hold |= facts.establishes_types;
         self.left.insert(pass, version);
         if types > Duration::ZERO {
             watch.types_took(types);
