@@ -59,6 +59,13 @@ impl<'a> PassCx<'a> {
         }
     }
 
+    /// Says what was done; costs nothing when nobody asked.
+    pub fn remark_passed(&self, node: NodeId, what: impl fmt::Display) {
+        if self.wants_remarks() {
+            self.diagnostic(Diagnostic::passed(what).at(node));
+        }
+    }
+
     /// Whether remarks are shown.
     pub fn wants_remarks(&self) -> bool {
         (self.call.host.wants_remarks())(self.call.data) != 0

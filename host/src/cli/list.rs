@@ -6,8 +6,9 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
+    instruments::built_in as built_in_instruments,
     options::{OptionSchema, OptionType},
-    pipeline::{BUILT_IN, built_in, fault::or_list, toml},
+    pipeline::{BUILT_IN, Catalogue, built_in, fault::or_list, toml},
     plugin::{OperatorRecord, PassRecord},
     registry::{Provider, Registry, ResolveError},
 };
@@ -36,6 +37,13 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
             (vec!["operator", "since", "plugin", ""], rows.collect())
         }
         What::Options => (vec!["option", "takes", "default", "of", ""], option_rows(&registry)),
+        What::Instruments => {
+            let rows = instruments(&registry).into_iter().map(|it| {
+                let names: Vec<&str> = it.options.iter().map(|option| option.name.as_str()).collect();
+                vec![it.name, names.join(", "), it.of, first_sentence(&it.doc)]
+            });
+            (vec!["instrument", "options", "of", ""], rows.collect())
+        }
         What::Pipelines => {
             let rows = BUILT_IN.iter().map(|(name, text)| vec![(*name).to_owned(), headline(text)]);
             (vec!["pipeline", ""], rows.collect())
@@ -60,6 +68,7 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     found.extend(options.map(|(option, provider)| {
         format!("option {}\n  plugin   {}\n{}", option.name, plugin_of(provider), describe_option(option, "  "))
     }));
+    found.extend(instruments(&registry).into_iter().filter(|it| it.name == name).map(describe_instrument));
     let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
     found.extend(plugins.map(describe_plugin));
     found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
@@ -74,6 +83,7 @@ fn unknown(registry: &Registry, name: &str) -> CliError {
     let mut known: Vec<String> = registry.passes().map(|(pass, _)| pass.name.clone()).collect();
     known.extend(registry.operators().map(|(op, _)| operator_name(op)));
     known.extend(registry.config_options().map(|(option, _)| option.name.clone()));
+    known.extend(instruments(registry).into_iter().map(|it| it.name));
     known.extend(registry.plugins().map(|provider| provider.records().plugin.name.clone()));
     known.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
     let near = relais::pipeline::fault::nearest(name, known.iter().map(String::as_str));
@@ -98,14 +108,52 @@ fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
     line("members", pass.members.join(", "));
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
-    if !pass.options.is_empty() {
+    out.push_str(&describe_options(&pass.options));
+    out
+}
+
+fn describe_options(options: &[OptionSchema]) -> String {
+    let mut out = String::new();
+    if !options.is_empty() {
         out.push_str("\noptions\n");
     }
-    for option in &pass.options {
+    for option in options {
         writeln!(out, "  {}", option.name).expect("a string takes everything");
         out.push_str(&describe_option(option, "    "));
     }
     out
+}
+
+/// An instrument of the host or of a plugin.
+struct Instrument {
+    name: String,
+    of: String,
+    doc: String,
+    options: Vec<OptionSchema>,
+}
+
+/// Every instrument, ordered by name.
+fn instruments(registry: &Registry) -> Vec<Instrument> {
+    let own = built_in_instruments().into_iter().map(|it| Instrument {
+        name: it.name.to_owned(),
+        of: "relais".into(),
+        doc: it.doc.to_owned(),
+        options: (it.options)(),
+    });
+    let provided = Catalogue::instruments(registry).into_iter().map(|facts| Instrument {
+        of: format!("{} {}", facts.plugin, facts.plugin_version),
+        name: facts.name,
+        doc: facts.doc,
+        options: facts.options,
+    });
+    let mut all: Vec<Instrument> = own.chain(provided).collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+fn describe_instrument(it: Instrument) -> String {
+    let Instrument { name, of, doc, options } = it;
+    format!("instrument {name}\n  of       {of}\n{}{}", paragraph(&doc), describe_options(&options))
 }
 
 fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
@@ -268,6 +316,17 @@ fn list_json(registry: &Registry, what: What) -> Value {
             });
             config.chain(passes).collect()
         }
+        What::Instruments => instruments(registry)
+            .into_iter()
+            .map(|it| {
+                json!({
+                    "name": it.name,
+                    "of": it.of,
+                    "doc": it.doc,
+                    "options": it.options.iter().map(option_json).collect::<Vec<_>>(),
+                })
+            })
+            .collect(),
         What::Pipelines => {
             BUILT_IN.iter().map(|(name, text)| json!({ "name": name, "doc": headline(text), "text": text })).collect()
         }
@@ -338,10 +397,18 @@ fn first_line(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().trim().to_owned()
 }
 
+fn first_sentence(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = text.find([':', '.', ';', ',']).unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
 /// The first sentence of the comment that a pipeline opens with.
 fn headline(text: &str) -> String {
     let comment: Vec<&str> = text
         .lines()
+        // A line for editors comes before what people read.
+        .skip_while(|line| line.is_empty() || line.starts_with("#:"))
         .map_while(|line| line.strip_prefix('#'))
         .map(str::trim)
         .take_while(|line| !line.is_empty())

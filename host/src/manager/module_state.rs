@@ -53,15 +53,22 @@ impl ModuleState {
     }
 
     /// Takes over what a pass made of the module: verified as asked, but readable in any case,
-    /// compacted, and typed where it changed.
+    /// accepted by those who watch, compacted, and typed where it changed.
     ///
     /// # Errors
-    /// When the verifier finds a fault. The module is as it was, then.
-    pub fn take(&mut self, mut new: IRModule, catalogue: &dyn Catalogue, verify: Verify) -> Result<Taken, PassError> {
+    /// When the verifier finds a fault, or it is not accepted. The module is as it was, then.
+    pub fn take(
+        &mut self,
+        mut new: IRModule,
+        catalogue: &dyn Catalogue,
+        verify: Verify,
+        accept: &dyn Fn(&IRModule) -> Result<(), PassError>,
+    ) -> Result<Taken, PassError> {
         if verify == Verify::Each {
             verifier::check(&new)?;
         }
         let changed = self.changed(&new)?;
+        accept(&new)?;
         let mut types = Duration::ZERO;
         for name in &changed.now {
             let Some(function) = new.function_mut(name) else { continue };

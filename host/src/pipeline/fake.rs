@@ -7,12 +7,12 @@ use crate::{
 };
 use relais_plugin_api::{
     boundary::record::Level,
-    diagnostics::{Diagnostic, PassError},
+    diagnostics::{Diagnostic, PassError, Severity},
     infer::TypeRelations,
     op::{InferRequest, OpError},
     options::Value,
 };
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::Ordering};
 
 /// What a fake pass does.
 #[derive(Clone, Debug)]
@@ -27,6 +27,10 @@ pub(crate) enum Does {
     Fail,
     /// Says something of severity warning, and changes the module.
     Complain,
+    /// Says in remarks what it did and what it did not, and counts from several threads.
+    Remark,
+    /// Waits until it is told to stop, and returns as if nothing had happened.
+    Wait,
     /// Makes the result refer to a node that is bound nowhere.
     Break,
     /// Consists of these.
@@ -136,6 +140,24 @@ impl RunnablePass for Made {
             Does::ChangeUpTo(most) if n_calls >= most => return Ok(None),
             Does::Fail => return Err(PassError::new("told to fail").at(main.params()[0])),
             Does::Change | Does::ChangeUpTo(_) => {}
+            Does::Remark => {
+                let at = |diagnostic: Diagnostic| diagnostic.in_function(MAIN).at(main.params()[0]);
+                (cx.diagnostics)(at(Diagnostic::passed("did this")));
+                (cx.diagnostics)(at(Diagnostic::new(Severity::REMARK, "did not do that").help("ask for it")));
+                let count = cx.count;
+                std::thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| (0..100).for_each(|_| count("things", 1)));
+                    }
+                });
+                return Ok(None);
+            }
+            Does::Wait => {
+                while !cx.cancel.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                return Ok(None);
+            }
             Does::Complain => (cx.diagnostics)(Diagnostic::warning("told to complain")),
             Does::Break => {
                 let op = main.add_op("", "Relu", "", 0);
