@@ -1,10 +1,10 @@
 //! The arguments of `relais run` about watching passes.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Watching passes")]
+#[command(next_help_heading = "Watching passes", group = ArgGroup::new("prints").multiple(true))]
 pub(crate) struct WatchArgs {
     /// Print what each pass took: as a tree, summed up by pass, or as JSON.
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "tree")]

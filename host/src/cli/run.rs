@@ -163,9 +163,7 @@ pub(crate) fn say(report: &Report, verbosity: Verbosity) {
 
 /// Prints what instruments found. Somebody asked for it, so it comes also when little is to be said.
 pub(crate) fn findings(report: &Report) {
-    for (instrument, findings) in &report.findings {
-        terminal::findings(instrument, &findings.text);
-    }
+    report.findings.iter().for_each(|(_, findings)| terminal::findings(&findings.text));
 }
 
 /// Says where the run was stopped.

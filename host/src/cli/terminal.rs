@@ -124,9 +124,8 @@ pub(crate) fn said(said: &Said) {
 }
 
 /// Prints what an instrument found on standard error.
-pub(crate) fn findings(instrument: &str, text: &str) {
-    let style = AnsiColor::Cyan.on_default().bold();
-    eprint_line(&format!("{style}{instrument}{style:#}\n{}", text.trim_end_matches('\n')));
+pub(crate) fn findings(text: &str) {
+    eprint_line(text.trim_end_matches('\n'));
 }
 
 fn say(label: &str, colour: AnsiColor, message: &str, help: Option<&str>) {
