@@ -143,6 +143,14 @@ const CASES: &[Case] = &[
     ),
     case("filter_function_alone", "run -q model.relay -o out.relay --passes ReluRelu --filter-function main"),
     case("stats", "run -q model.relay -o out.relay --passes Nothing --stats"),
+    // What passes say, told as it is meant.
+    case("said_note", "run -v model.relay -o out.relay --passes Rename --set Rename.prefix=a"),
+    case(
+        "said_error",
+        "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.keep_params=false --no-reproducer",
+    ),
+    case("remarks_passed", "run -q model.relay -o out.relay --passes ReluRelu --remarks=passed"),
+    case("remarks", "run -q model.relay -o out.relay --passes ReluRelu --remarks"),
     case("remarks_missed", "run -q model.relay -o out.relay --passes ReluRelu --remarks=missed"),
     case("ir_size", "run -q model.relay -o out.relay --passes ReluRelu --instrument ir-size"),
     case(
@@ -411,7 +419,9 @@ fn listing_opens_no_plugin() {
         &["list"][..],
         &["list", "plugins", "--json"],
         &["list", "operators"],
+        &["list", "instruments"],
         &["list", "pipelines"],
+        &["pipeline", "schema"],
         &["describe", "default"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_relais"))
@@ -423,6 +433,75 @@ fn listing_opens_no_plugin() {
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
     assert!(!mark.exists());
+}
+
+#[test]
+fn r13_every_instrument_says_the_same_whatever_the_number_of_threads() {
+    let folder = common::folder("cli-threads");
+    let function =
+        |name: String| format!("def @{name}(%x: Tensor[(4,), float32]) {{ %y = Relu(%x); %z = Relu(%y); %z }}\n");
+    let names = (0..40).map(|n| format!("f{n}"));
+    fs::write(folder.join("model.relay"), names.chain(["main".into()]).map(function).collect::<String>()).unwrap();
+    let run = |threads: &str| {
+        let dump = format!("dump-{threads}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
+        command.current_dir(&folder).args([
+            "run",
+            "-q",
+            "model.relay",
+            "-o",
+            "out.relay",
+            "--passes",
+            "ReluRelu,Rename",
+        ]);
+        command.args([
+            "--set",
+            "Rename.prefix=a",
+            "--print-changed=diff",
+            "--print-before",
+            "*",
+            "--remarks",
+            "--stats",
+        ]);
+        command.args(["--instrument", "ir-size", "--instrument", "memory", "--instrument", "verifier"]);
+        command.args([
+            "--instrument",
+            "budget:pass_seconds=600.0,nodes=1000",
+            "--time-passes=json",
+            "--trace",
+            "t.json",
+        ]);
+        command.args(["--dump-dir", &dump, "--report", "r.json", "--plugin", common::SAMPLE.to_str().unwrap()]);
+        command.arg("--allow-writable-plugins").env("RAYON_NUM_THREADS", threads).env("NO_COLOR", "1");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        let is_the_same = |line: &&str| !line.contains("seconds\":") && !line.contains("KiB") && !line.contains("MiB");
+        let said: Vec<&str> = said.lines().filter(is_the_same).collect();
+        let said = said.join("\n").replace(&dump, "dump");
+        let index = fs::read_to_string(folder.join(&dump).join("index.jsonl")).unwrap();
+        let out = fs::read_to_string(folder.join("out.relay")).unwrap();
+        (said, index, out)
+    };
+    let one = run("1");
+    assert!(one.0.matches("passed: `sample.ReluRelu`: rewrote 1 call (in `@f").count() == 40, "{}", one.0);
+    assert_eq!(run("8"), one);
+}
+
+#[test]
+fn r22_colours_come_when_they_are_asked_for() {
+    let folder = common::folder("cli-colours");
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    let run = |variable: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
+        command.current_dir(&folder).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env(variable, "1");
+        command.args(["run", "-q", "model.relay", "-o", "out.relay", "--passes", "ReluRelu", "--print-changed=diff"]);
+        let output = command.args(["--plugin", common::SAMPLE.to_str().unwrap(), "--allow-writable-plugins"]).output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    assert!(run("CLICOLOR_FORCE").contains("\u{1b}[32m+"));
+    let plain = run("NO_COLOR");
+    assert!(plain.contains("\n+") && !plain.contains('\u{1b}'), "{plain}");
 }
 
 #[test]

@@ -387,8 +387,8 @@ impl Operators for OpFactsTable<'_> {
     }
 }
 
-/// Offers every live call of the operators `ops` (all calls when empty) to `rule` until nothing changes; what it
-/// declines becomes remarks. New nodes are typed as they are inserted.
+/// Offers every live call of the operators `ops` (all calls when empty) to `rule` until nothing changes; how much it did
+/// and what it declines become remarks. New nodes are typed as they are inserted.
 ///
 /// # Errors
 /// When the rule still applies after the most rounds that `options` allow.
@@ -402,6 +402,10 @@ pub fn drive(
     let mut relations = OpFactsTable { call: cx.call, facts: Vec::new() };
     let stats = drive_with(editor, &mut relations, rule, ops, options);
     if cx.wants_remarks() {
+        if stats.n_rewrites > 0 {
+            let calls = if stats.n_rewrites == 1 { "call" } else { "calls" };
+            cx.remark_passed(NodeId::ABSENT, format_args!("rewrote {} {calls}", stats.n_rewrites));
+        }
         for (node, reason) in &stats.declined {
             cx.remark(*node, reason);
         }

@@ -3,6 +3,7 @@
 use super::catalogue::*;
 use crate::{
     ir::{Function, IRModule, MAIN, OpId},
+    manager::{Findings, Instrument},
     options::{OptionSchema, OptionType},
 };
 use relais_plugin_api::{
@@ -44,6 +45,7 @@ pub(crate) struct Fakes {
     config: Vec<ConfigFacts>,
     plugins: Vec<PluginFacts>,
     refused: Vec<&'static str>,
+    instruments: Vec<InstrumentFacts>,
     ran: Arc<Mutex<Vec<String>>>,
 }
 
@@ -97,6 +99,18 @@ impl Fakes {
     /// Makes a name one of a plugin that was refused.
     pub fn refused(mut self, name: &'static str) -> Self {
         self.refused.push(name);
+        self
+    }
+
+    /// Adds an instrument of that plugin, with a mandatory option `what`.
+    pub fn instrument(mut self, name: &str, plugin: &str) -> Self {
+        self.instruments.push(InstrumentFacts {
+            name: name.into(),
+            plugin: plugin.into(),
+            plugin_version: semver::Version::new(1, 2, 3),
+            options: vec![option("what", OptionType::Str, None)],
+            doc: String::new(),
+        });
         self
     }
 
@@ -221,8 +235,30 @@ impl Catalogue for Fakes {
         Ok(Arc::new(Made { name: shown, does: does.clone(), ran: self.ran.clone() }))
     }
 
+    fn instruments(&self) -> Vec<InstrumentFacts> {
+        self.instruments.clone()
+    }
+
+    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+        self.ran.lock().unwrap().push(format!("{name}{options}"));
+        Ok(Arc::new(Watches))
+    }
+
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
         Box::new(NoRelations)
+    }
+}
+
+/// An instrument that a plugin could provide.
+struct Watches;
+
+impl Instrument for Watches {
+    fn name(&self) -> &str {
+        "acme.watches"
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        Some(Findings { text: "seen\n".into(), data: serde_json::json!("seen") })
     }
 }
 

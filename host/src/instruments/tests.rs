@@ -1,10 +1,10 @@
-//! The built-in instruments around passes that are made up.
+//! The built-in instruments, made and around passes that are made up.
 
 use super::{output::Kept, *};
 use crate::{
     manager::{self, Failure, FailureKind, Report, RunOptions},
     pipeline::{
-        Disk, Pipeline, PipelineSpec,
+        Disk, Pipeline, PipelineSpec, defaults,
         fake::{Does, Fakes, module},
     },
 };
@@ -260,4 +260,70 @@ fn an_instrument_that_cannot_be_made_fails_the_run_before_any_pass() {
     let failure =
         run("{ instrument = \"trace\", options = { file = \"/\" } }", "\"Add\"").result.map(|_| ()).unwrap_err();
     assert!(matches!(failure.kind, FailureKind::Instrument(_)) && failure.report.executions.is_empty());
+}
+
+#[test]
+fn r20_instruments_of_plugins_are_named_as_built_in_ones_are() {
+    let fakes = fakes().instrument("acme.watches", "acme").instrument("twice", "acme").instrument("twice", "other");
+    let resolve = |used: &str| {
+        let text = format!("instruments = [{used}]\nsteps = [\"Nothing\"]");
+        PipelineSpec::parse("p.toml", &text, &Disk).unwrap().resolve(&fakes).map_err(|faults| faults.to_string())
+    };
+    let pipeline = resolve("\"verifier\", { instrument = \"acme.watches\", options = { what = \"x\" } }").unwrap();
+    let (_, report) = manager::run(&pipeline, &module(), &fakes, &RunOptions::default()).unwrap();
+    assert_eq!(fakes.ran(), "acme.watches{ what = \"x\" } acme.Nothing");
+    assert_eq!((report.findings[0].0.as_str(), report.findings[0].1.text.as_str()), ("acme.watches", "seen\n"));
+    for (used, why) in [
+        ("\"acme.watches\"", "`acme.watches` needs its option `what`"),
+        ("{ instrument = \"acme.watches\", options = { waht = \"x\" } }", "did you mean `what`?"),
+        ("\"acme.wacthes\"", "did you mean `acme.watches`?"),
+        ("\"twice\"", "several plugins provide instrument `twice`"),
+    ] {
+        let faults = resolve(used).unwrap_err();
+        assert!(faults.contains(why), "{used}: {faults}");
+    }
+}
+
+#[test]
+fn every_file_registers_its_instrument() {
+    let names: Vec<&str> = built_in().iter().map(|built_in| built_in.name).collect();
+    let expected = [
+        "budget",
+        "dump",
+        "ir-size",
+        "memory",
+        "print-after",
+        "print-before",
+        "print-changed",
+        "remarks",
+        "statistics",
+        "timing",
+        "trace",
+        "verifier",
+    ];
+    assert_eq!(names, expected);
+    assert!(find("timing").is_some() && find("timming").is_none());
+}
+
+#[test]
+fn r20_instruments_have_documentation_and_are_made_from_their_defaults() {
+    let output: Arc<dyn Output> = Arc::new(StandardError);
+    for built_in in built_in() {
+        assert!(!built_in.doc.is_empty(), "{built_in:?}");
+        for option in (built_in.options)() {
+            assert!(!option.doc.is_empty(), "{built_in:?}: {}", option.name);
+        }
+        // What has a mandatory option cannot be made without.
+        let options = defaults(&(built_in.options)());
+        let is_made = options.is_some_and(|options| built_in.create(&options, &output).is_ok());
+        assert_eq!(is_made, !["dump", "trace"].contains(&built_in.name), "{built_in:?}");
+    }
+}
+
+#[test]
+fn r22_options_of_instruments_are_checked() {
+    let output: Arc<dyn Output> = Arc::new(StandardError);
+    let options = Value::Struct(vec![("fromat".into(), Value::Str("tree".into()))]);
+    let error = find("timing").unwrap().create(&options, &output).map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no option `fromat`; did you mean `format`?");
 }
