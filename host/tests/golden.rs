@@ -139,7 +139,7 @@ const CASES: &[Case] = &[
     case("print_changed_diff", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --print-changed=diff"),
     case(
         "filter_function",
-        "run -q model.relay -o out.relay --passes ReluRelu --print-changed=diff --print-after * --filter-function mian",
+        "run model.relay -o out.relay --passes ReluRelu --print-changed=diff --print-after * --filter-function mian",
     ),
     case("filter_function_alone", "run -q model.relay -o out.relay --passes ReluRelu --filter-function main"),
     case("stats", "run -q model.relay -o out.relay --passes Nothing --stats"),

@@ -35,12 +35,16 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     watch::add(&args.watch, &mut spec)?;
     let registry = catalogue::registry_for(&args.plugins, &spec);
     let pipeline = spec.resolve(&registry)?;
-    pipeline.warnings.iter().for_each(terminal::warn);
+    if verbosity > Verbosity::Quiet {
+        pipeline.warnings.iter().for_each(terminal::warn);
+    }
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
     let Model { mut module, format, bytes, file } = model::read(&args.model)?;
     shape::set_input_shapes(&mut module, &args.input_shape, &registry)?;
-    watch::check_functions(&args.watch, &module);
+    if verbosity > Verbosity::Quiet {
+        watch::check_functions(&args.watch, &module);
+    }
     let before = Summary::of(&module, bytes, &file);
     let options = RunOptions {
         verify: args.verify_each.then_some(Verify::Each),
@@ -87,7 +91,9 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     drop(progress);
     let elapsed = began.elapsed();
     say(&report, verbosity);
-    reproduce::note(&reproducers, &args.plugins);
+    if verbosity > Verbosity::Quiet {
+        reproduce::note(&reproducers, &args.plugins);
+    }
     // What was written is counted as the next reader will see it: some constants are nodes in the file.
     let after = match verbosity > Verbosity::Quiet || args.report.is_some() {
         true => summary_of(&args.output, &written)?,

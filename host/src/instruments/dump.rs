@@ -16,7 +16,7 @@ use serde_json::json;
 use std::{
     fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -37,6 +37,7 @@ inventory::submit! {
         ],
         make: |given, _| Ok(Arc::new(Dump {
             dir: given.text("dir").into(),
+            place: absolute(given.text("dir")).unwrap_or_else(|_| given.text("dir").into()),
             selection: Selection::new(given.texts(PASSES), []),
             weights: if given.text("weights") == "elide" { Large::Elide } else { Large::SideFile },
             existing: if given.is_on("overwrite") { Existing::Overwrite } else { Existing::Refuse },
@@ -56,7 +57,10 @@ enum Existing {
 
 /// Writes the program into a folder after each pass.
 pub struct Dump {
+    /// As it was named.
     dir: PathBuf,
+    /// From the root: a plugin may change the working directory.
+    place: PathBuf,
     selection: Selection,
     weights: Large,
     existing: Existing,
@@ -85,7 +89,7 @@ impl Dump {
     }
 
     fn write(&self, state: &mut State, name: &str, module: &IRModule) -> io::Result<()> {
-        let path = self.dir.join(name);
+        let path = self.place.join(name);
         let options = PrintOptions { large: self.weights, ..PrintOptions::default() };
         let mut file = io::BufWriter::new(fs::File::create(&path)?);
         let tensors = text::print_io(module, &options, &mut file)?;
@@ -111,7 +115,7 @@ impl Dump {
     }
 
     fn index(&self, entry: &serde_json::Value) -> io::Result<()> {
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(self.dir.join(INDEX))?;
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(self.place.join(INDEX))?;
         writeln!(file, "{entry}")
     }
 
@@ -126,13 +130,13 @@ impl Instrument for Dump {
     }
 
     fn enter(&self) -> Result<(), PassError> {
-        fs::create_dir_all(&self.dir).map_err(|error| self.error(&error))?;
-        let mut entries = fs::read_dir(&self.dir).map_err(|error| self.error(&error))?;
+        fs::create_dir_all(&self.place).map_err(|error| self.error(&error))?;
+        let mut entries = fs::read_dir(&self.place).map_err(|error| self.error(&error))?;
         if self.existing == Existing::Refuse && entries.next().is_some() {
             let error = PassError::new(format!("the folder `{}` has files in it", self.dir.display()));
             return Err(error.help("name a new folder, or set the option `overwrite` of `dump`"));
         }
-        match fs::remove_file(self.dir.join(INDEX)) {
+        match fs::remove_file(self.place.join(INDEX)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.error(&error)),
             _ => Ok(()),
         }

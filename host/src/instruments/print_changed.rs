@@ -117,7 +117,8 @@ impl Instrument for PrintChanged {
         let names = names.filter(|name| self.selection.has_function(name) && seen.insert(name.to_owned()));
         let texts: Vec<String> = names.filter_map(|name| self.show(name, &before, module)).collect();
         self.output.print(&match texts.is_empty() {
-            true => format!("// {} changed nothing\n", pass_title(pass)),
+            true if self.selection.has_every_function() => format!("// {} changed nothing\n", pass_title(pass)),
+            true => format!("// {} changed none of the functions that were asked for\n", pass_title(pass)),
             false => format!("// changed by {}\n{}\n", pass_title(pass), texts.join("\n")),
         });
         Ok(())

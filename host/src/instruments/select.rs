@@ -34,6 +34,11 @@ impl Selection {
         self.functions.is_empty() || self.functions.contains(name)
     }
 
+    /// Whether no function was named.
+    pub(super) fn has_every_function(&self) -> bool {
+        self.functions.is_empty()
+    }
+
     /// The chosen functions of a module as text, for people: large constants are left out.
     pub(super) fn print(&self, module: &IRModule) -> String {
         let functions = module.functions().filter(|(name, _)| self.has_function(name));

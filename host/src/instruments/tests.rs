@@ -67,6 +67,9 @@ fn r04_short_and_full_names_choose_passes_and_wrong_ones_are_told() {
         let printed = run(&used, "\"Add\", \"Fail\"").printed;
         assert_eq!(printed.matches("// before").count(), 1, "{name}: {printed}");
     }
+    // A pass that may be missing, and is, does not stand for all.
+    let used = "{ instrument = \"print-before\", options = { passes = [\"Gone?\"] } }";
+    assert_eq!(run(used, "\"Add\"").printed, "");
     let wrong = "{ instrument = \"print-before\", options = { passes = [\"Ad\"] } }";
     let faults = resolve(wrong, "\"Add\"").unwrap_err();
     assert!(faults.contains("no pass `Ad`") && faults.contains("p.toml:3:"), "{faults}");
@@ -111,7 +114,8 @@ fn r20_functions_that_are_not_asked_for_are_not_printed() {
     let printed = run(used, "\"Add\"").printed;
     assert!(printed.contains("none of the functions") && !printed.contains("Relu"), "{printed}");
     let used = "{ instrument = \"print-changed\", options = { functions = [\"other\"] } }";
-    assert_eq!(run(used, "\"Add\"").printed, "// `acme.Add` of plugin `fakes` changed nothing\n");
+    let expected = "// `acme.Add` of plugin `fakes` changed none of the functions that were asked for\n";
+    assert_eq!(run(used, "\"Add\"").printed, expected);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{
 use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
 use serde_json::{Value, json};
 use std::{
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -28,7 +28,10 @@ const TRACK: u32 = 1;
 
 /// Writes a trace when its context is left, also after a fault.
 pub struct Trace {
+    /// As it was named.
     file: PathBuf,
+    /// From the root: a plugin may change the working directory.
+    place: PathBuf,
     began: Instant,
     state: Mutex<State>,
 }
@@ -44,7 +47,9 @@ struct State {
 impl Trace {
     /// A trace that goes into that file.
     pub fn new(file: impl AsRef<Path>) -> Self {
-        Self { file: file.as_ref().to_owned(), began: Instant::now(), state: Mutex::default() }
+        let file = file.as_ref().to_owned();
+        let place = absolute(&file).unwrap_or_else(|_| file.clone());
+        Self { file, place, began: Instant::now(), state: Mutex::default() }
     }
 
     /// The trace so far.
@@ -84,13 +89,14 @@ impl Instrument for Trace {
 
     fn enter(&self) -> Result<(), PassError> {
         let shown = self.file.display();
-        if self.file.is_dir() {
+        if self.place.is_dir() {
             return Err(PassError::new(format!("the trace `{shown}` is a folder")).help("name a file in it"));
         }
         // Better now than after an hour's work.
-        match self.file.parent() {
-            Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+        match self.place.parent() {
+            Some(folder) if !folder.is_dir() => {
                 let error = PassError::new(format!("the folder of the trace `{shown}` does not exist"));
+                let folder = self.file.parent().unwrap_or(folder);
                 Err(error.help(format!("create `{}` first", folder.display())))
             }
             _ => Ok(()),
@@ -98,7 +104,7 @@ impl Instrument for Trace {
     }
 
     fn exit(&self) -> Result<(), PassError> {
-        let written = write_json(&self.file, &self.to_json());
+        let written = write_json(&self.place, &self.to_json());
         written
             .map_err(|error| PassError::new(format!("the trace `{}` cannot be written: {error}", self.file.display())))
     }

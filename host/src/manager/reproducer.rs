@@ -3,7 +3,7 @@
 use super::report::PassFault;
 use crate::{
     instruments::OVER_BUDGET,
-    ir::IRModule,
+    ir::{IRModule, verify},
     mapped::map_file,
     pipeline::{
         Catalogue, Demand, Disk, Faults, Pipeline, PipelineSpec, RunSettings, Scope, Step,
@@ -84,6 +84,8 @@ pub enum ReproducerError {
     Facts(PathBuf, String),
     /// The pipeline does not read.
     Pipeline(Faults),
+    /// An earlier pass had broken the module.
+    Broken,
 }
 
 impl fmt::Display for ReproducerError {
@@ -93,6 +95,7 @@ impl fmt::Display for ReproducerError {
             Self::Module(error) => error.fmt(f),
             Self::Facts(path, error) => write!(f, "`{}` is no reproducer's: {error}", path.display()),
             Self::Pipeline(faults) => faults.fmt(f),
+            Self::Broken => f.write_str("the module was broken before; `--verify-each` says by which pass"),
         }
     }
 }
@@ -205,6 +208,9 @@ impl Reproducer {
         fault: &PassFault,
         catalogue: &dyn Catalogue,
     ) -> Result<(), ReproducerError> {
+        if !verify(&fault.module).is_empty() {
+            return Err(ReproducerError::Broken);
+        }
         fs::create_dir(folder).map_err(|error| ReproducerError::Io(folder.to_owned(), error))?;
         let written = write_files(folder, pipeline, fault, catalogue);
         if written.is_err() {

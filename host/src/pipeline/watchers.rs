@@ -4,7 +4,7 @@ use super::{
     fault::{Code, Fault, and_list, nearest},
     resolve::Resolver,
     schema::{check_options, shorten},
-    spec::{InstrumentUse, Literal},
+    spec::{InstrumentUse, Literal, Written},
 };
 use crate::{
     instruments::{self, PASSES},
@@ -60,8 +60,9 @@ fn full_names(resolver: &mut Resolver<'_>, used: &InstrumentUse, options: &mut V
     let mut full = Vec::new();
     for item in items {
         if let Literal::Str(name) = &item.value {
-            let name = super::spec::Written { value: name.clone(), place: item.place };
-            full.extend(resolver.switch(&name).map(Value::Str));
+            let name = Written { value: name.clone(), place: item.place };
+            // One that may be missing, and is, stays: an empty list would stand for all passes.
+            full.push(Value::Str(resolver.switch(&name).unwrap_or(name.value)));
         }
     }
     if let Some((_, value)) = options.iter_mut().find(|(name, _)| name == PASSES) {
