@@ -150,3 +150,30 @@ fn diff(name: &str, old: &str, new: &str, context: usize) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diffs_of_long_texts_need_no_stack() {
+        let lines = |keep: &dyn Fn(u32) -> bool| -> String {
+            (0..200_000).filter(|&n| keep(n)).map(|n| format!("  %{n} = Relu(%{});\n", n / 3)).collect()
+        };
+        let texts = [lines(&|_| true), lines(&|n| n % 2 == 0), lines(&|n| n % 7 == 3), lines(&|_| false)];
+        let thread = std::thread::Builder::new().stack_size(2 << 20);
+        let diffs = thread.spawn(move || {
+            let pairs = [(0, 1), (1, 2), (2, 3), (3, 0)];
+            pairs.map(|(old, new)| diff("main", &texts[old], &texts[new], 3).len())
+        });
+        assert!(diffs.unwrap().join().unwrap().iter().all(|&len| len > 100_000));
+    }
+
+    #[test]
+    fn equal_texts_have_no_hunks() {
+        assert_eq!(
+            anstream::adapter::strip_str(&diff("f", "a\n", "a\n", 3)).to_string(),
+            "--- @f before\n+++ @f after\n"
+        );
+    }
+}

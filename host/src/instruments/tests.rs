@@ -331,3 +331,27 @@ fn r22_options_of_instruments_are_checked() {
     let error = find("timing").unwrap().create(&options, &output).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "there is no option `fromat`; did you mean `format`?");
 }
+
+#[test]
+fn r20_what_other_instruments_take_is_not_the_passes_time() {
+    struct Slow;
+
+    impl Instrument for Slow {
+        fn name(&self) -> &str {
+            "slow"
+        }
+
+        fn before(&self, _: &IRModule, _: &crate::manager::PassInfo<'_>) -> Result<(), PassError> {
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            Ok(())
+        }
+    }
+
+    let pipeline = resolve("", "\"Nothing\"").unwrap();
+    let timing = Arc::new(Timing::default());
+    let options = RunOptions { instruments: vec![timing.clone(), Arc::new(Slow)], ..RunOptions::default() };
+    assert!(manager::run(&pipeline, &module(), &fakes(), &options).is_ok());
+    let times = timing.times();
+    let millis = |at: usize| times[at].total.as_millis();
+    assert!(millis(0) >= 30 && millis(1) < 25, "{times:?}");
+}

@@ -17,7 +17,8 @@ inventory::submit! {
     BuiltIn {
         name: "timing",
         doc: "Measures how long passes take: with what runs within them (total) and without (own). \
-              The driver's type inference stands apart, as `(types)`.",
+              The driver's type inference stands apart, as `(types)`; what other instruments and the verifier take \
+              counts for the sequence around a pass.",
         options: || vec![choice("format", "how the times are shown", &[
             ("tree", "what runs within what, in order"),
             ("list", "summed up by pass, the most expensive first"),
@@ -68,6 +69,8 @@ struct State {
     done: Vec<Timed>,
     /// Passes that run: index into `done`, and when they began.
     open: Vec<(usize, Instant)>,
+    /// What the innermost pass took by itself, where the driver said so: hooks of other instruments do not count.
+    exact: Option<Duration>,
 }
 
 impl Timing {
@@ -83,12 +86,13 @@ impl Timing {
     fn close(&self) {
         let mut state = self.lock();
         let Some((at, began)) = state.open.pop() else { return };
-        let total = began.elapsed();
+        let exact = state.exact.take();
         let parent = state.open.last().map(|&(parent, _)| parent);
         let entry = &mut state.done[at];
-        entry.total = total;
         // What ran within was taken off before: `own` held the debt.
-        entry.own = total.saturating_sub(entry.own);
+        let within = entry.own;
+        let total = exact.map_or_else(|| began.elapsed(), |exact| exact + within);
+        (entry.total, entry.own) = (total, total.saturating_sub(within));
         if let Some(parent) = parent {
             state.done[parent].own += total;
         }
@@ -117,6 +121,10 @@ impl Instrument for Timing {
 
     fn failed(&self, _pass: &PassInfo<'_>, _error: &PassError) {
         self.close();
+    }
+
+    fn took(&self, _pass: &PassInfo<'_>, duration: Duration) {
+        self.lock().exact = Some(duration);
     }
 
     fn types_took(&self, duration: Duration) {

@@ -66,6 +66,7 @@ impl<'a> Machine<'a> {
         let began = Instant::now();
         let result = self.call(watch, pass, &heard, deadline.as_ref());
         let duration = began.elapsed();
+        watch.took(info, duration);
         self.pass_on(watch, facts, info, heard);
         let n_nodes = self.state.n_nodes();
         let taken = result.and_then(|new| match new {

@@ -81,6 +81,9 @@ pub trait Instrument: Send + Sync {
     /// A pass that `before` was called for failed; no `after` follows.
     fn failed(&self, _pass: &PassInfo<'_>, _error: &PassError) {}
 
+    /// How long the pass that runs took by itself, whatever the hooks around it took. No hook: nothing may depend on it.
+    fn took(&self, _pass: &PassInfo<'_>, _duration: Duration) {}
+
     /// How long the driver took to infer types within the pass that runs. No hook: nothing may depend on it.
     fn types_took(&self, _duration: Duration) {}
 

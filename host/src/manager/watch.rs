@@ -77,6 +77,10 @@ impl Watch {
         self.list.iter().try_for_each(|instrument| instrument.accept(module, pass))
     }
 
+    pub fn took(&self, pass: &PassInfo<'_>, duration: Duration) {
+        self.list.iter().for_each(|instrument| instrument.took(pass, duration));
+    }
+
     pub fn types_took(&self, duration: Duration) {
         self.list.iter().for_each(|instrument| instrument.types_took(duration));
     }
