@@ -24,10 +24,10 @@ pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
 }
 
 fn resolve(args: &PipelineFileArgs) -> Result<Pipeline, CliError> {
-    let mut spec = spec::named(&args.pipeline)?;
+    let (mut spec, faults) = spec::named_in_part(&args.pipeline)?;
     spec::adjust(&mut spec, &args.adjust)?;
     let registry = catalogue::registry_for(&args.plugins, &spec);
-    let pipeline = spec.resolve(&registry)?;
+    let pipeline = spec.resolve_after(faults, &registry)?;
     pipeline.warnings.iter().for_each(terminal::warn);
     Ok(pipeline)
 }

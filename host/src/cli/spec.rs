@@ -45,16 +45,22 @@ pub(crate) fn adjust(spec: &mut PipelineSpec, args: &AdjustArgs) -> Result<(), C
 }
 
 /// A file, else a built-in pipeline of that name.
-pub(crate) fn named(name: &str) -> Result<PipelineSpec, CliError> {
+fn named(name: &str) -> Result<PipelineSpec, CliError> {
+    let (spec, faults) = named_in_part(name)?;
+    match faults.is_empty() {
+        true => Ok(spec),
+        false => Err(Faults { list: faults, sources: spec.sources }.into()),
+    }
+}
+
+/// The same, as far as it can be read, with what is wrong with it.
+pub(crate) fn named_in_part(name: &str) -> Result<(PipelineSpec, Vec<Fault>), CliError> {
     let path = Path::new(name);
     if !path.exists() && built_in(name).is_some() {
-        return Ok(PipelineSpec::read(Path::new(&format!("builtin:{name}")), &Disk)?);
+        return Ok(PipelineSpec::read_in_part(Path::new(&format!("builtin:{name}")), &Disk)?);
     }
-    PipelineSpec::read(path, &Disk).map_err(|mut faults| {
-        if let [fault] = faults.list.as_mut_slice()
-            && fault.code == Code::Include
-            && !path.exists()
-        {
+    PipelineSpec::read_in_part(path, &Disk).map_err(|mut faults| {
+        if let ([fault], false) = (faults.list.as_mut_slice(), path.exists()) {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
             *fault = fault.clone().nearest(&relais::pipeline::fault::nearest(name, names));
         }

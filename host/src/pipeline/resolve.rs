@@ -24,11 +24,24 @@ impl PipelineSpec {
     /// # Errors
     /// When something is wrong; all that is wrong is reported.
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
+        self.resolve_after(Vec::new(), catalogue)
+    }
+
+    /// The same for a pipeline that was read in part: tells what is wrong with its names, too. Where parts are missing
+    /// whose names may be used elsewhere, names are not looked at.
+    ///
+    /// # Errors
+    /// When something is wrong; all that is wrong is reported.
+    pub fn resolve_after(&self, before: Vec<Fault>, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
+        let is_torn = |code| matches!(code, Code::Syntax | Code::Limit | Code::Include | Code::IncludeCycle);
+        if before.iter().any(|fault| is_torn(fault.code)) {
+            return Err(Faults { list: before, sources: self.sources.clone() });
+        }
         let mut resolver = Resolver::new(self, catalogue);
         let pipeline = resolver.pipeline();
         let mut faults: Vec<Fault> = Vec::new();
         let mut told = BTreeSet::new();
-        for fault in resolver.faults {
+        for fault in before.into_iter().chain(resolver.faults) {
             // One name may be looked up for several reasons.
             let place = fault.place.map(|place| (place.source, place.span().start));
             if told.insert((fault.code, place, fault.message.clone())) {
