@@ -11,5 +11,6 @@ pub mod plugin;
 pub mod registry;
 pub mod report;
 mod services;
+pub mod transform;
 
 pub use relais_plugin_api::ir;

@@ -368,7 +368,7 @@ impl IntoGlobal for PrimFunc {
 }
 
 /// The function, unless it asks to be left alone (rule R13).
-fn shown_function(global: &Global) -> Option<&RArc<Function>> {
+pub(crate) fn shown_function(global: &Global) -> Option<&RArc<Function>> {
     let function = global.function()?;
     let attrs = function.attrs(function.root());
     let skips = |name: &str| match attrs.meta(name) {

@@ -65,21 +65,14 @@ pub enum Scope {
 /// Infers the types of a function's bindings. A type that stood there before (declared in the file, say) is kept where
 /// the relation knows less.
 pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations, scope: Scope) -> Inferred {
-    let mut cx = Inference {
-        relations,
-        scope,
-        changed: vec![false; function.n_nodes()],
-        report: Inferred::default(),
-        outputs: RVec::new(),
-        values: RVec::new(),
-    };
+    let mut cx = Inference { scope, changed: vec![false; function.n_nodes()], ..Inference::default() };
     // The table must exist before relations look for it.
     function.table_mut(VALUES_TABLE, 4, table_policy::DERIVED);
     let mut walk = Walk::new(function);
     while let Some(step) = walk.next(function) {
         match step {
             WalkStep::Binding(id) if function.kind(id) == kind::FUNCTION || function.n_regions(id) > 0 => {}
-            WalkStep::Binding(id) | WalkStep::Leave(id) => cx.binding(function, id),
+            WalkStep::Binding(id) | WalkStep::Leave(id) => cx.binding(function, relations, id),
             WalkStep::Enter(_) | WalkStep::Exit(_) => {}
         }
     }
@@ -88,34 +81,42 @@ pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations
 
 /// Infers the type of one binding whose operands are typed.
 pub fn infer_node(function: &mut Function, relations: &mut dyn TypeRelations, id: NodeId) -> Result<(), OpError> {
-    let mut cx = Inference {
-        relations,
-        scope: Scope::Everything,
-        changed: vec![],
-        report: Inferred::default(),
-        outputs: RVec::new(),
-        values: RVec::new(),
-    };
-    cx.binding(function, id);
-    match cx.report.faults.pop() {
-        Some(fault) => Err(fault.error),
-        None => Ok(()),
-    }
+    Inference::default().node(function, relations, id)
 }
 
-struct Inference<'a> {
-    relations: &'a mut dyn TypeRelations,
+/// What inference keeps from call to call, so that no call allocates.
+pub(crate) struct Inference {
     scope: Scope,
     /// Whether this run changed a node's type; empty when nobody asks.
     changed: Vec<bool>,
     report: Inferred,
-    /// Kept from call to call, so that no call allocates.
     outputs: RVec<TypeId>,
     values: RVec<TypeId>,
 }
 
-impl Inference<'_> {
-    fn binding(&mut self, f: &mut Function, id: NodeId) {
+impl Default for Inference {
+    fn default() -> Self {
+        let (scope, changed, report) = (Scope::Everything, Vec::new(), Inferred::default());
+        Self { scope, changed, report, outputs: RVec::new(), values: RVec::new() }
+    }
+}
+
+impl Inference {
+    /// Infers the type of one binding whose operands are typed.
+    pub(crate) fn node(
+        &mut self,
+        f: &mut Function,
+        relations: &mut dyn TypeRelations,
+        id: NodeId,
+    ) -> Result<(), OpError> {
+        self.binding(f, relations, id);
+        match self.report.faults.pop() {
+            Some(fault) => Err(fault.error),
+            None => Ok(()),
+        }
+    }
+
+    fn binding(&mut self, f: &mut Function, relations: &mut dyn TypeRelations, id: NodeId) {
         if self.scope == Scope::Missing
             && f.type_id(id) != TypeId::UNKNOWN
             && !f.operands(id).iter().any(|operand| self.changed[operand.index()])
@@ -135,7 +136,7 @@ impl Inference<'_> {
                 }
             }
             Expr::Call(call) => match call.op() {
-                Some(op) => self.call(f, id, op),
+                Some(op) => self.call(f, relations, id, op),
                 None => TypeId::UNKNOWN,
             },
             Expr::If(branch) => {
@@ -161,7 +162,7 @@ impl Inference<'_> {
         }
     }
 
-    fn call(&mut self, f: &mut Function, id: NodeId, op: OpId) -> TypeId {
+    fn call(&mut self, f: &mut Function, relations: &mut dyn TypeRelations, id: NodeId, op: OpId) -> TypeId {
         let n_results = f.n_results(id);
         self.outputs.clear();
         self.values.clear();
@@ -170,13 +171,13 @@ impl Inference<'_> {
             self.values.push(TypeId::UNKNOWN);
         }
         let mut request = InferRequest {
-            version: self.relations.version(f, op),
+            version: relations.version(f, op),
             function: f,
             node: id,
             outputs: std::mem::take(&mut self.outputs),
             values: std::mem::take(&mut self.values),
         };
-        let result = self.relations.infer(op, &mut request);
+        let result = relations.infer(op, &mut request);
         let InferRequest { outputs, values, .. } = request;
         (self.outputs, self.values) = (outputs, values);
         match result {

@@ -354,7 +354,7 @@ impl<'a> InferCx<'a> {
     }
 
     /// The dimensions of argument `index`, when its rank is known.
-    pub fn dims(&self, index: usize) -> Option<Vec<Dim>> {
+    pub fn dims(&self, index: usize) -> Option<Dims> {
         Some(self.input(index).shape()?.iter().map(|&dim| dim.into()).collect())
     }
 
@@ -365,7 +365,7 @@ impl<'a> InferCx<'a> {
 
     /// The integers that argument `index` (a constant, or computed from shapes) holds, as far as they are known.
     /// Negative ones appear only in [`constant`](Self::constant)s; here they make the answer `None`.
-    pub fn value(&self, index: usize) -> Option<Vec<Dim>> {
+    pub fn value(&self, index: usize) -> Option<Dims> {
         let arg = self.arg(index)?;
         if let Some(tensor) = self.function().constant(arg) {
             let values = (tensor.len() <= 1024).then(|| tensor.to_i64s())??;

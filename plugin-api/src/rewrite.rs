@@ -1,7 +1,7 @@
 //! The rewrite driver: authors match one call and decide; the driver mutates.
 
 use crate::{
-    infer::{TypeRelations, infer_node},
+    infer::{Inference, TypeRelations},
     ir::*,
 };
 use std::{borrow::Cow, convert::Infallible};
@@ -205,6 +205,7 @@ pub fn drive_with(
         open: Vec::new(),
         wanted: Vec::new(),
         relations,
+        inference: Inference::default(),
         rule,
         ops,
         stats: &mut stats,
@@ -240,6 +241,7 @@ struct Driver<'d, 'r> {
     /// By operator: whether the rule wants to see its calls.
     wanted: Vec<bool>,
     relations: &'d mut dyn TypeRelations,
+    inference: Inference,
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
     stats: &'d mut DriveStats,
@@ -293,7 +295,7 @@ impl Driver<'_, '_> {
                 }
             };
             // A call that its operator refuses keeps an unknown type; the verifier that runs with types says so.
-            let _ = infer_node(f, self.relations, id);
+            let _ = self.inference.node(f, self.relations, id);
             for &operand in f.operands(id) {
                 bump(&mut self.uses, operand, 1);
             }

@@ -7,9 +7,10 @@ use super::{
 };
 use relais::{
     instruments::built_in as built_in_instruments,
+    ir::attr_kind,
     options::{OptionSchema, OptionType},
     pipeline::{BUILT_IN, Catalogue, built_in, fault::or_list, toml},
-    plugin::{OperatorRecord, PassRecord},
+    plugin::{AttrRecord, OperatorRecord, PassRecord},
     registry::{Provider, Registry, ResolveError},
 };
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
         What::Plugins => (vec!["plugin", "version", "file", ""], plugin_rows(&registry)),
         What::Operators => {
             let rows = registry.operators().map(|(op, provider)| {
-                vec![operator_name(op), op.since_version.to_string(), plugin_of(provider), first_line(&op.doc)]
+                vec![operator_name(op), op.since_version.to_string(), plugin_of(provider), first_line(op.doc())]
             });
             (vec!["operator", "since", "plugin", ""], rows.collect())
         }
@@ -162,15 +163,38 @@ fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
         (fewest, most) if fewest == most => fewest.to_string(),
         (fewest, most) => format!("{fewest} to {most}"),
     };
-    format!(
+    let mut out = format!(
         "operator {} since version {}\n  inputs   {}\n  outputs  {}\n  plugin   {}\n{}",
         operator_name(op),
         op.since_version,
         count(op.inputs),
         count(op.outputs),
         plugin_of(provider),
-        paragraph(&op.doc)
-    )
+        paragraph(op.doc())
+    );
+    if op.attrs().next().is_some() {
+        out.push_str("\nattributes\n");
+    }
+    for attr in op.attrs() {
+        match attr {
+            Ok(AttrRecord { name, kind, required, default }) => {
+                write!(out, "  {name:<24} {}", attr_kind::name(kind)).expect("a string takes everything");
+                match (required, default) {
+                    (true, _) => out.push_str(", must be given\n"),
+                    (false, "") => out.push('\n'),
+                    (false, default) => writeln!(out, ", default {default}").expect("a string takes everything"),
+                }
+            }
+            Err(cause) => writeln!(out, "  one does not read: {cause}").expect("a string takes everything"),
+        }
+    }
+    out
+}
+
+fn attr_json(attr: AttrRecord<'_>) -> serde_json::Value {
+    let AttrRecord { name, kind, required, default } = attr;
+    let default = (!default.is_empty()).then_some(default);
+    json!({ "name": name, "type": attr_kind::name(kind), "required": required, "default": default })
 }
 
 fn describe_plugin(provider: &Provider) -> String {
@@ -300,7 +324,8 @@ fn list_json(registry: &Registry, what: What) -> Value {
                     "inputs": [op.inputs.0, op.inputs.1],
                     "outputs": [op.outputs.0, op.outputs.1],
                     "plugin": provider.records().plugin.name,
-                    "doc": op.doc,
+                    "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
+                    "doc": op.doc(),
                 })
             })
             .collect(),

@@ -133,7 +133,37 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub fn run(mut self) -> Result<(IRModule, Report), Box<Failure>> {
+    pub fn run(self) -> Result<(IRModule, Report), Box<Failure>> {
+        self.within_context(Self::steps)
+    }
+
+    /// Runs the one pass that there is (rule R3).
+    pub fn run_directly(self) -> Result<(IRModule, Report), Box<Failure>> {
+        self.within_context(|machine, watch| {
+            let pipeline = machine.pipeline;
+            machine.scopes.push(&pipeline.scope);
+            let facts = &pipeline.passes[0].facts;
+            let info = PassInfo::from(&**facts);
+            match machine.may_run(watch, &info)? {
+                true => machine.execute(watch, 0, &info),
+                false => {
+                    machine.skip(watch, facts, &info, SkipReason::Vetoed);
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    /// Runs `body` in the context that was entered for it, or in one of the pipeline's own.
+    fn within_context(
+        mut self,
+        body: impl FnOnce(&mut Self, &Watch) -> Result<(), Stop>,
+    ) -> Result<(IRModule, Report), Box<Failure>> {
+        if let Some(context) = &self.options.context {
+            let watch = Watch::new(context.instruments());
+            let result = body(&mut self, &watch).and_then(|()| self.check_result());
+            return self.finish(result, Ok(()));
+        }
         let instruments = match self.instruments() {
             Ok(instruments) => instruments,
             Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
@@ -144,10 +174,18 @@ impl<'a> Machine<'a> {
             Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
         };
         let watch = Watch::new(context.instruments());
-        let result = self.steps(&watch).and_then(|()| self.check_result());
+        let result = body(&mut self, &watch).and_then(|()| self.check_result());
         let left = guard.leave();
         let findings = instruments.iter().filter_map(|it| Some((it.name().to_owned(), it.findings()?)));
         self.report.findings = findings.collect();
+        self.finish(result, left)
+    }
+
+    fn finish(
+        mut self,
+        result: Result<(), Stop>,
+        left: Result<(), ContextError>,
+    ) -> Result<(IRModule, Report), Box<Failure>> {
         let counts = std::mem::take(&mut self.counts).into_iter();
         self.report.statistics = counts.map(|((pass, name), count)| Statistic { pass, name, count }).collect();
         match (result, left) {

@@ -21,7 +21,10 @@ pub(crate) use verifier::check as check_module;
 use crate::{
     instruments::Output,
     pass::Remarks,
-    pipeline::{Catalogue, Pipeline, spec::Verify},
+    pipeline::{
+        Catalogue, Pipeline,
+        spec::{Dependencies, Verify},
+    },
 };
 use machine::Machine;
 use relais_plugin_api::ir::IRModule;
@@ -45,6 +48,10 @@ pub struct RunOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Hears of what runs.
     pub progress: Option<&'a dyn Progress>,
+    /// How requirements are followed, where the pipeline does not say.
+    pub dependencies: Option<Dependencies>,
+    /// The context that was entered for the run: its instruments watch, and none is entered for the pipeline's.
+    pub context: Option<Arc<PassContext>>,
 }
 
 /// Hears of what runs.
@@ -67,6 +74,19 @@ pub fn run(
     options: &RunOptions<'_>,
 ) -> Result<(IRModule, Report), Box<Failure>> {
     Machine::new(pipeline, module.clone(), catalogue, options).run()
+}
+
+/// Runs the one pass of a pipeline, whatever its level and the lists say, and without what it requires (rule R3).
+///
+/// # Errors
+/// When the pass or an instrument fails.
+pub(crate) fn run_directly(
+    pipeline: &Pipeline,
+    module: &IRModule,
+    catalogue: &dyn Catalogue,
+    options: &RunOptions<'_>,
+) -> Result<(IRModule, Report), Box<Failure>> {
+    Machine::new(pipeline, module.clone(), catalogue, options).run_directly()
 }
 
 #[cfg(test)]

@@ -2,13 +2,15 @@
 
 use super::verifier;
 use crate::pipeline::{Catalogue, OperatorName, spec::Verify};
+use abi_stable::std_types::RArc;
+use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
     infer::{Scope, infer_function},
     ir::{Function, Global, IRModule, kind},
 };
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     time::{Duration, Instant},
 };
 
@@ -69,18 +71,10 @@ impl ModuleState {
         }
         let changed = self.changed(&new)?;
         accept(&new)?;
-        let mut types = Duration::ZERO;
-        for name in &changed.now {
-            let Some(function) = new.function_mut(name) else { continue };
-            compact(function);
-            let began = Instant::now();
-            let inferred = infer_function(function, &mut *catalogue.relations(), Scope::Missing);
-            for fault in inferred.faults {
-                log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
-            }
-            types += began.elapsed();
-        }
-        let n_new: u64 = changed.now.iter().filter_map(|name| new.function(name)).map(|f| n_calls(f)).sum();
+        let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
+        let began = Instant::now();
+        let n_new: u64 = functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue)).sum();
+        let types = began.elapsed();
         self.n_nodes = (self.n_nodes + n_new).saturating_sub(changed.n_before);
         self.module = new;
         self.version += 1;
@@ -93,7 +87,7 @@ impl ModuleState {
         let old: HashMap<&str, &Global> =
             self.module.globals().iter().map(|global| (global.name.as_str(), global)).collect();
         let names: BTreeSet<&str> = new.globals().iter().map(|global| global.name.as_str()).collect();
-        let mut changed = Changed { now: Vec::new(), n_before: 0 };
+        let mut changed = Changed { now: HashSet::new(), n_before: 0 };
         for global in new.globals() {
             match old.get(global.name.as_str()) {
                 Some(old) if old.is_same(global) => continue,
@@ -105,8 +99,11 @@ impl ModuleState {
         for global in self.module.globals().iter().filter(|global| !names.contains(global.name.as_str())) {
             changed.n_before += global.function().map_or(0, |function| n_calls(function));
         }
-        let functions = changed.now.iter().filter_map(|name| Some((name.as_str(), &**new.function(name)?)));
-        verifier::check_arenas(functions)?;
+        let functions: Vec<_> = new.functions().filter(|(name, _)| changed.now.contains(*name)).collect();
+        let is_readable = |&(name, function): &(&str, &RArc<Function>)| verifier::check_arena(name, function);
+        // The first fault in module order.
+        let checked: Vec<_> = functions.par_iter().map(is_readable).collect();
+        checked.into_iter().collect::<Result<(), _>>()?;
         Ok(changed)
     }
 
@@ -133,7 +130,7 @@ impl ModuleState {
 /// What is different in another module.
 struct Changed {
     /// The functions that are new or other ones.
-    now: Vec<String>,
+    now: HashSet<String>,
     /// How many calls there were in the place of these, and in those that are gone.
     n_before: u64,
 }
@@ -141,6 +138,16 @@ struct Changed {
 /// Operator calls and conditionals: what ONNX counts as nodes, `Constant` apart.
 fn n_calls(function: &Function) -> u64 {
     function.all_bindings().filter(|&id| matches!(function.kind(id), kind::CALL | kind::IF)).count() as u64
+}
+
+/// Compacts a function that a pass made, and types what has no type; returns how many calls there are.
+fn settle(name: &str, function: &mut RArc<Function>, catalogue: &dyn Catalogue) -> u64 {
+    let function = RArc::make_mut(function);
+    compact(function);
+    for fault in infer_function(function, &mut *catalogue.relations(), Scope::Missing).faults {
+        log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
+    }
+    n_calls(function)
 }
 
 /// Compacts an arena of which more than half is dead.

@@ -557,7 +557,7 @@ fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
 }
 
 /// A table that a plugin gave, as if it had been written. As deep as values go.
-fn entries_of(value: Value) -> Vec<Entry> {
+pub(crate) fn entries_of(value: Value) -> Vec<Entry> {
     match literal_of(value) {
         Literal::Table(entries) => entries,
         _ => Vec::new(),

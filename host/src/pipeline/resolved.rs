@@ -2,7 +2,8 @@
 
 use super::{
     catalogue::{PassFacts, RunnablePass},
-    spec::{Dependencies, OnFailure, Verify},
+    resolve::entries_of,
+    spec::{Dependencies, OnFailure, ScopeSpec, Verify, Written},
 };
 use relais_plugin_api::options::Value;
 use semver::VersionReq;
@@ -82,6 +83,18 @@ impl Default for Scope {
 }
 
 impl Scope {
+    /// What would have to be written for it.
+    pub(crate) fn to_spec(&self) -> ScopeSpec {
+        let names = |names: &BTreeSet<String>| names.iter().cloned().map(Written::made).collect();
+        let config = self.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        ScopeSpec {
+            opt_level: Some(self.opt_level),
+            required: names(&self.required),
+            disabled: names(&self.disabled),
+            config: entries_of(Value::Struct(config)),
+        }
+    }
+
     /// Whether a pass of that name and level is on (rule R2).
     pub fn enables(&self, name: &str, opt_level: u8) -> bool {
         if self.disabled.contains(name) {
@@ -169,7 +182,20 @@ pub struct PassInstance {
     pub(super) made: OnceLock<Arc<dyn RunnablePass>>,
 }
 
+impl Pipeline {
+    /// One pass, to be run directly.
+    pub(crate) fn of_one(pass: PassInstance, scope: Scope) -> Self {
+        let (name, run) = (pass.facts.name.clone(), RunSettings::default());
+        Self { name, run, scope, steps: Vec::new(), nodes: Vec::new(), passes: vec![pass], warnings: Vec::new() }
+    }
+}
+
 impl PassInstance {
+    /// A pass that was made.
+    pub(crate) fn new(facts: Arc<PassFacts>, options: Value, pass: Arc<dyn RunnablePass>) -> Self {
+        Self { facts, options, required: Vec::new(), members: None, made: OnceLock::from(pass) }
+    }
+
     /// The pass itself.
     pub fn pass(&self) -> &Arc<dyn RunnablePass> {
         self.made.get().expect("a resolved pipeline has made its passes")

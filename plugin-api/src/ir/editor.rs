@@ -57,7 +57,10 @@ impl Editor {
     /// The function as it stands now: the same object when it was not written.
     pub fn into_function(self) -> RArc<Function> {
         match self.owned {
-            Some(owned) => RArc::new(*owned),
+            Some(mut owned) => {
+                owned.share_constants();
+                RArc::new(*owned)
+            }
             None => self.shared,
         }
     }

@@ -3,6 +3,7 @@
 mod attributes;
 mod build;
 mod compact;
+mod constants;
 mod operators;
 mod raw;
 mod strings;
@@ -19,6 +20,7 @@ use abi_stable::{
     StableAbi,
     std_types::{RArc, RVec},
 };
+use constants::ConstantTable;
 
 /// A graph function: parameters, a block of bindings, a result, and everything nested in it, in flat pools.
 ///
@@ -40,7 +42,7 @@ pub struct Function {
     types: RVec<TypeRec>,
     type_words: RVec<u32>,
     type_dims: RVec<DimRec>,
-    constants: RVec<Tensor>,
+    constants: ConstantTable,
     /// Strings: four little-endian bytes of length, then the bytes.
     strings: RVec<u8>,
     tables: RVec<SideTable>,
@@ -83,7 +85,7 @@ impl Function {
         type_index,
         op_index,
         root
-    });
+    }) ^ ConstantTable::LAYOUT_HASH;
 
     /// A function without parameters and with an empty block whose result is still the empty tuple.
     pub fn new() -> Self {
@@ -97,7 +99,7 @@ impl Function {
             types: RVec::new(),
             type_words: RVec::new(),
             type_dims: RVec::new(),
-            constants: RVec::new(),
+            constants: ConstantTable::default(),
             strings: vec![0; 4].into(),
             tables: RVec::new(),
             string_index: InternTable::default(),
@@ -236,18 +238,18 @@ impl Function {
     #[inline]
     pub fn constant(&self, id: NodeId) -> Option<&Tensor> {
         let rec = self.node(id);
-        (rec.kind == kind::CONSTANT).then(|| &self.constants.as_slice()[rec.a as usize])
+        (rec.kind == kind::CONSTANT).then(|| self.constants.get(rec.a))
     }
 
     /// The tensor at an entry of the constant table.
     pub fn tensor(&self, id: ConstId) -> &Tensor {
-        &self.constants.as_slice()[id.index()]
+        self.constants.get(id.0)
     }
 
     /// The tensor a parameter has when the caller gives none.
     pub fn default_value(&self, id: NodeId) -> Option<&Tensor> {
         let rec = self.node(id);
-        (rec.kind == kind::VAR && rec.a != 0).then(|| &self.constants.as_slice()[rec.a as usize - 1])
+        (rec.kind == kind::VAR && rec.a != 0).then(|| self.constants.get(rec.a - 1))
     }
 
     // ---- blocks ---------------------------------------------------------------------------------------------------

@@ -150,10 +150,14 @@ impl IRModule {
 
     /// Puts a graph function under a name: in the place of the one that had it, else at the end.
     pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
+        let mut function = function.into();
+        if let Some(function) = RArc::get_mut(&mut function) {
+            function.share_constants();
+        }
         let global = Global {
             name: name.into(),
             kind: global_kind::FUNCTION,
-            function: function.into(),
+            function,
             prim_func: RArc::new(PrimFunc { body: RVec::new() }),
         };
         self.set_global(global);
@@ -210,6 +214,13 @@ impl IRModule {
         self.version += 1;
         let global = self.globals.iter_mut().find(|global| global.name == name)?;
         (global.kind == global_kind::FUNCTION).then(|| RArc::make_mut(&mut global.function))
+    }
+
+    /// The graph functions, in order, to be replaced, or changed after [`RArc::make_mut`].
+    pub fn functions_mut(&mut self) -> impl Iterator<Item = (&str, &mut RArc<Function>)> {
+        self.version += 1;
+        let functions = self.globals.iter_mut().filter(|global| global.kind == global_kind::FUNCTION);
+        functions.map(|global| (global.name.as_str(), &mut global.function))
     }
 
     /// A number that changes whenever a function is added, replaced or removed.

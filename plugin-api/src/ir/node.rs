@@ -145,6 +145,28 @@ pub mod attr_kind {
     pub const REF: u8 = 32;
     /// Bytes `a` of a kind that only the reader knows.
     pub const RAW: u8 = 33;
+
+    /// What a kind is called.
+    pub const fn name(kind: u8) -> &'static str {
+        match kind {
+            FLOAT => "float",
+            INT => "int",
+            STRING => "string",
+            TENSOR => "tensor",
+            GRAPH => "graph",
+            FLOATS => "floats",
+            INTS => "ints",
+            STRINGS => "strings",
+            TENSORS => "tensors",
+            GRAPHS => "graphs",
+            SPARSE_TENSOR => "sparse tensor",
+            SPARSE_TENSORS => "sparse tensors",
+            TYPE => "type",
+            TYPES => "types",
+            REF => "reference",
+            _ => "unknown",
+        }
+    }
 }
 
 /// The bits of [`AttrRec::flags`].

@@ -277,24 +277,29 @@ impl Tensor {
         std::ptr::eq(&*self.inner, &*other.inner)
     }
 
-    /// A hash of type, shape and some of the elements, the same for a splat and its written-out form: for putting
-    /// tensors into buckets, with equality to follow. Its cost does not grow with the tensor.
+    /// A hash of type, shape and elements (of a large tensor, some of them), the same for a splat and its written-out
+    /// form: for putting tensors into buckets, with equality to follow. Its cost does not grow with the tensor.
     pub fn bucket_hash(&self) -> u64 {
         const SAMPLES: usize = 16;
+        /// Bytes of a tensor all of which are hashed.
+        const SMALL: u64 = 256;
         let mut hash = self.dims().iter().fold(Hash64::new().word(self.elem().0.into()), |hash, &dim| hash.word(dim));
-        let data = &self.inner.data;
+        let data: &[u8] = &self.inner.data;
         let width = self.elem().bits() as usize / 8;
         if self.is_empty() {
-        } else if let Some(count) = data.len().checked_div(width) {
-            let last = count - 1;
+        } else if width == 0 {
+            // Strings and types under a byte: one element, as it stands in a splat too.
+            let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
+            hash = hash.word(u64::from(data[0] & mask));
+        } else if self.len().saturating_mul(width as u64) <= SMALL {
+            let is_splat = data.len() == width || data[width..] == data[..data.len() - width];
+            hash = hash.bytes(if is_splat { &data[..width] } else { data });
+        } else {
+            let last = data.len() / width - 1;
             for sample in 0..SAMPLES {
                 let at = last * sample / (SAMPLES - 1) * width;
                 hash = hash.bytes(&data[at..at + width]);
             }
-        } else {
-            // Strings and types under a byte: one element, as it stands in a splat too.
-            let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
-            hash = hash.word(u64::from(data[0] & mask));
         }
         hash.finish()
     }
@@ -354,5 +359,29 @@ impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = if self.as_splat().is_some() { "splat" } else { "dense" };
         write!(f, "Tensor[{:?}, {}] ({form}, {} bytes)", self.dims(), self.elem(), self.byte_len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_splat_has_the_hash_of_its_written_out_form() {
+        for n in [0u64, 1, 2, 63, 64, 65, 1000] {
+            let splat = Tensor::splat(ElemType::FLOAT, &[n], &1.5f32.to_le_bytes()).unwrap();
+            let dense = Tensor::from_f32(&[n], &vec![1.5; n as usize]);
+            assert_eq!((&splat, splat.bucket_hash()), (&dense, dense.bucket_hash()), "{n}");
+        }
+    }
+
+    #[test]
+    fn every_element_of_a_small_tensor_counts_in_its_hash() {
+        let zero = Tensor::from_f32(&[64], &[0.0; 64]);
+        for at in 0..64 {
+            let mut values = [0.0; 64];
+            values[at] = 1.0;
+            assert_ne!(Tensor::from_f32(&[64], &values).bucket_hash(), zero.bucket_hash(), "{at}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{StrId, TypeId};
 use abi_stable::StableAbi;
+use smallvec::SmallVec;
 use std::fmt;
 
 /// A tensor's element type, numbered as ONNX's `TensorProto.DataType`.
@@ -124,6 +125,9 @@ pub enum Dim {
     /// Nothing is known, not even equality with itself elsewhere.
     Unknown,
 }
+
+/// The dimensions of a shape: as many as shapes usually have stand where it stands, without an allocation.
+pub type Dims = SmallVec<[Dim; 6]>;
 
 impl Dim {
     /// The size, when known.

@@ -42,7 +42,7 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
         ops,
         latest: vec![NodeId::ABSENT; n_nodes],
         earlier: vec![NodeId::ABSENT; n_nodes],
-        crowd: HashMap::default(),
+        crowd: HashMap::with_capacity_and_hasher(edit.function().n_constants(), BuildHasherDefault::default()),
         log: Vec::new(),
         marks: Vec::new(),
     };
@@ -58,10 +58,10 @@ struct Merge<'a> {
     ops: &'a dyn Operators,
     /// By node: the latest of its users that are kept in a list.
     latest: Vec<NodeId>,
-    /// By listed user: the one before it.
+    /// By binding that is in a list, of users or of a hash: the one before it.
     earlier: Vec<NodeId>,
-    /// By hash: bindings without operands, and users beyond the first few of a node.
-    crowd: HashMap<u64, Vec<NodeId>, BuildHasherDefault<Hashed>>,
+    /// By hash: the latest of the bindings without operands, and of the users beyond the first few of a node.
+    crowd: HashMap<u64, NodeId, BuildHasherDefault<Hashed>>,
     /// What was added, in order, so that a block's part can be taken back when it ends.
     log: Vec<Added>,
     /// Where each open block's part of the log begins.
@@ -93,7 +93,8 @@ impl Rebuild for Merge<'_> {
                     *latest = self.earlier[latest.index()];
                 }
                 Added::Crowd { hash } => {
-                    self.crowd.entry(hash).or_default().pop();
+                    let latest = self.crowd.entry(hash).or_insert(NodeId::ABSENT);
+                    *latest = self.earlier[latest.index()];
                 }
             }
         }
@@ -132,11 +133,15 @@ impl Merge<'_> {
             }
         }
         let hash = hash(f, id);
-        let crowd = self.crowd.entry(hash).or_default();
-        if let Some(&same) = crowd.iter().find(|&&other| is_same(f, id, other)) {
-            return Some(same);
+        let latest = self.crowd.entry(hash).or_insert(NodeId::ABSENT);
+        let mut other = *latest;
+        while !other.is_absent() {
+            if is_same(f, id, other) {
+                return Some(other);
+            }
+            other = self.earlier[other.index()];
         }
-        crowd.push(id);
+        self.earlier[id.index()] = std::mem::replace(latest, id);
         self.log.push(Added::Crowd { hash });
         None
     }

@@ -4,6 +4,7 @@
 
 mod boundary;
 mod end_to_end;
+mod manager;
 mod models;
 mod passes;
 mod timing;
@@ -17,10 +18,11 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 4] = [
+const PARTS: [(&str, fn()); 5] = [
     ("boundary", boundary::calls),
     ("records", boundary::records),
     ("end-to-end", end_to_end::run),
+    ("manager", manager::run),
     ("passes", passes::run),
 ];
 

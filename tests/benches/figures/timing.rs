@@ -35,3 +35,34 @@ pub fn line(what: &str, time: Duration, goal: &str) {
 pub fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
+
+/// The times of two things, one after the other, in turns.
+pub fn pairs(n: usize, one: &mut dyn FnMut(), two: &mut dyn FnMut()) -> Vec<(Duration, Duration)> {
+    let time = |f: &mut dyn FnMut()| {
+        let start = Instant::now();
+        f();
+        start.elapsed()
+    };
+    let mut times = Vec::with_capacity(n);
+    for turn in 0..n {
+        // Nobody is always the first.
+        times.push(match turn % 2 {
+            0 => {
+                let first = time(one);
+                (first, time(two))
+            }
+            _ => {
+                let first = time(two);
+                (time(one), first)
+            }
+        });
+    }
+    times
+}
+
+/// The tenth, the middle and the ninetieth of a hundred values.
+pub fn interval(mut values: Vec<f64>) -> (f64, f64, f64) {
+    values.sort_by(f64::total_cmp);
+    let at = |percent: usize| values[(values.len() - 1) * percent / 100];
+    (at(10), at(50), at(90))
+}

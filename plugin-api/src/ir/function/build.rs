@@ -59,9 +59,14 @@ impl Function {
         ConstId(id)
     }
 
+    /// Makes clones of this function share its constants.
+    pub(crate) fn share_constants(&mut self) {
+        self.constants.share();
+    }
+
     /// A constant, typed.
     pub fn add_constant(&mut self, tensor: Tensor, form: ConstForm) -> NodeId {
-        let dims: Vec<Dim> = tensor.dims().iter().map(|&dim| Dim::Static(dim)).collect();
+        let dims: Dims = tensor.dims().iter().map(|&dim| Dim::Static(dim)).collect();
         let ty = self.tensor_type(tensor.elem(), &dims);
         let a = self.add_tensor(tensor).0;
         let id = self.push_node(NodeRec { kind: kind::CONSTANT, flags: 0, aux: form.0, a, b: 0, c: 0 });

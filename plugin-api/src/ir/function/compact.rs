@@ -29,7 +29,7 @@ impl Function {
         self.attrs = RVec::new();
         self.words = RVec::new();
         self.blocks = RVec::new();
-        self.constants = RVec::new();
+        self.constants = ConstantTable::default();
     }
 
     /// Adds a node of `from`, of which this is the copy being compacted, under the next id. `new` gives the new ids,
@@ -66,7 +66,7 @@ impl Function {
 
     fn adopt_tensor(&mut self, from: &Self, old: u32, tensors: &mut [Option<u32>]) -> u32 {
         *tensors[old as usize].get_or_insert_with(|| {
-            self.constants.push(from.constants[old as usize].clone());
+            self.constants.push(from.constants.get(old).clone());
             next_id(self.constants.len()) - 1
         })
     }

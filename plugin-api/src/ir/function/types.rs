@@ -1,6 +1,7 @@
 //! Types of a function, interned.
 
 use super::*;
+use smallvec::SmallVec;
 
 impl Function {
     /// The type at an entry of the type table.
@@ -36,7 +37,7 @@ impl Function {
     pub fn add_type(&mut self, ty: Type<'_>) -> TypeId {
         let mut rec = TypeRec { kind: 0, elem: ElemType::UNKNOWN, aux: 0, a: 0, b: 0 };
         let mut dims: &[DimRec] = &[];
-        let mut parts: Vec<u32> = Vec::new();
+        let mut parts: SmallVec<[u32; 8]> = SmallVec::new();
         match ty {
             Type::Unknown => {}
             Type::Tensor { elem, shape } => {
@@ -69,9 +70,12 @@ impl Function {
         let found = self.type_index.find(hash, |id| {
             let (other, other_dims, other_parts) = self.type_parts(id);
             (other.kind, other.elem) == (rec.kind, rec.elem)
-                && other_dims == dims
-                && other_parts == parts
-                && (has_parts(rec.kind) || (other.a, other.b) == (rec.a, rec.b))
+                && match rec.kind {
+                    // Only what a kind has is compared: `memcmp` of two empty slices is far from free.
+                    kind if has_dims(kind) => other_dims == dims,
+                    kind if has_parts(kind) => *other_parts == *parts,
+                    _ => (other.a, other.b) == (rec.a, rec.b),
+                }
         });
         if let Some(id) = found {
             return TypeId(id);
@@ -104,7 +108,7 @@ impl Function {
 
     /// A dense tensor type.
     pub fn tensor_type(&mut self, elem: ElemType, shape: &[Dim]) -> TypeId {
-        let shape: Vec<DimRec> = shape.iter().map(|&dim| dim.into()).collect();
+        let shape: SmallVec<[DimRec; 8]> = shape.iter().map(|&dim| dim.into()).collect();
         self.add_type(Type::Tensor { elem, shape: Some(&shape) })
     }
 }

@@ -103,7 +103,7 @@ fn without_symbols(function: &mut Function, ty: TypeId) -> TypeId {
     let Type::Tensor { elem, shape: Some(shape) } = function.ty(ty) else {
         return ty;
     };
-    let dims: Vec<Dim> = shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static)).collect();
+    let dims: Dims = shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static)).collect();
     function.tensor_type(elem, &dims)
 }
 

@@ -27,12 +27,12 @@ pub fn qlinear_conv(cx: &mut InferCx<'_>) -> Outcome {
 
 fn convolve(cx: &mut InferCx<'_>, weight: usize, elem: ElemType) -> Outcome {
     let (data, weight) = (dims_from_rank(cx, 0, 2)?, dims_from_rank(cx, weight, 2)?);
-    let Some(rank) = data.as_ref().or(weight.as_ref()).map(Vec::len) else {
+    let Some(rank) = data.as_ref().or(weight.as_ref()).map(|dims| dims.len()) else {
         cx.set_any_rank(0, elem);
         return Ok(());
     };
-    let data = data.unwrap_or_else(|| vec![Dim::Unknown; rank]);
-    let weight = weight.unwrap_or_else(|| vec![Dim::Unknown; rank]);
+    let data = data.unwrap_or_else(|| smallvec![Dim::Unknown; rank]);
+    let weight = weight.unwrap_or_else(|| smallvec![Dim::Unknown; rank]);
     if data.len() != weight.len() {
         return invalid(format_args!("a weight of rank {} does not fit an input of rank {rank}", weight.len()));
     }
@@ -48,12 +48,12 @@ fn convolve(cx: &mut InferCx<'_>, weight: usize, elem: ElemType) -> Outcome {
             "the input has {channels} channels where the weight asks for {group} times {per_group}"
         ));
     }
-    let kernel = window.kernel.get_or_insert_with(|| weight[2..].to_vec());
+    let kernel = window.kernel.get_or_insert_with(|| weight[2..].into());
     for (stated, &size) in kernel.iter_mut().zip(&weight[2..]) {
         *stated = merge_dim(*stated, size)
             .map_err(|error| OpError::invalid(format_args!("`kernel_shape` does not fit the weight: {error}")))?;
     }
-    let mut dims = vec![data[0], weight[0]];
+    let mut dims: Dims = smallvec![data[0], weight[0]];
     dims.extend(data[2..].iter().enumerate().map(|(axis, &dim)| window.n_windows(axis, dim)));
     cx.set_tensor(0, elem, &dims);
     Ok(())
@@ -74,18 +74,18 @@ pub fn conv_transpose(cx: &mut InferCx<'_>) -> Outcome {
     merge_dim(data[1], weight[0])
         .map_err(|error| OpError::invalid(format_args!("channels of input and weight: {error}")))?;
     let mut window = Window::of(cx, rank - 2)?;
-    window.kernel.get_or_insert_with(|| weight[2..].to_vec());
+    window.kernel.get_or_insert_with(|| weight[2..].into());
     let group = int_or(cx, "group", 1)?;
     let channels = map_dim(weight[1], |per_group| per_group.checked_mul(u64::try_from(group).ok()?));
     let channels = if group == 1 { weight[1] } else { channels };
-    let mut dims = vec![data[0], channels];
+    let mut dims: Dims = smallvec![data[0], channels];
     let n_axes = rank - 2;
     match opt_ints(cx, "output_shape")?.filter(|sizes| !sizes.is_empty()) {
         Some(sizes) if sizes.len() == n_axes => {
             dims.extend(sizes.into_iter().map(|size| Dim::from(Int::Known(size))));
         }
         // Some writers give the whole shape.
-        Some(_) => dims.extend(vec![Dim::Unknown; n_axes]),
+        Some(_) => dims.extend(std::iter::repeat_n(Dim::Unknown, n_axes)),
         None => {
             let extra = opt_ints(cx, "output_padding")?.unwrap_or_default();
             let same_is_defined = cx.version() >= 11;

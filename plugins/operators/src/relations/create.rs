@@ -30,7 +30,7 @@ pub fn constant_of_shape(cx: &mut InferCx<'_>) -> Outcome {
         Some(_) => return invalid("attribute `value` must have one element"),
         None => (opt_tensor(cx, "value")?.map_or(ElemType::FLOAT, |(elem, _)| elem), None),
     };
-    let sizes = ints_of(cx, 0).or_else(|| Some(vec![Int::Unknown; vector_len(cx, 0)?]));
+    let sizes = ints_of(cx, 0).or_else(|| Some(smallvec![Int::Unknown; vector_len(cx, 0)?]));
     let dims = sizes.map(|sizes| sizes.into_iter().map(Dim::from).collect::<Vec<_>>());
     set(cx, 0, elem, dims.as_deref());
     let len = match dims.as_deref() {
@@ -79,7 +79,7 @@ pub fn random(cx: &mut InferCx<'_>) -> Outcome {
     let Some(shape) = opt_ints(cx, "shape")? else {
         return invalid("attribute `shape` is missing");
     };
-    let dims: Vec<Dim> = shape.into_iter().map(|size| Int::Known(size).into()).collect();
+    let dims: Dims = shape.into_iter().map(|size| Int::Known(size).into()).collect();
     cx.set_tensor(0, elem, &dims);
     Ok(())
 }

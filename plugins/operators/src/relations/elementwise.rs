@@ -65,10 +65,7 @@ pub fn like(cx: &mut InferCx<'_>) -> Outcome {
 pub fn binary(cx: &mut InferCx<'_>) -> Outcome {
     let elem = common_elem(cx, 0..2)?;
     broadcast_args(cx, elem)?;
-    if let Some(call) = cx.function().call(cx.node()) {
-        let op_name = call.op_name().to_owned();
-        values::binary(cx, &op_name);
-    }
+    values::binary(cx);
     Ok(())
 }
 
@@ -92,14 +89,11 @@ pub fn variadic(cx: &mut InferCx<'_>) -> Outcome {
     if cx.version() >= 8 {
         let dims = broadcast_all(cx, 0..cx.args().len())?;
         set(cx, 0, elem, dims.as_deref());
-        if let Some(call) = cx.function().call(cx.node()) {
-            let op_name = call.op_name().to_owned();
-            values::binary(cx, &op_name);
-        }
+        values::binary(cx);
         return Ok(());
     }
     // All shapes are equal before version 8.
-    let mut merged: Option<Vec<Dim>> = None;
+    let mut merged: Option<Dims> = None;
     for index in 0..cx.args().len() {
         let Some(dims) = cx.dims(index) else {
             continue;
@@ -134,8 +128,8 @@ pub fn with_elem(cx: &mut InferCx<'_>, elem: ElemType) -> Outcome {
 }
 
 /// The shape that all arguments broadcast to, when all ranks are known.
-fn broadcast_all(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -> Result<Option<Vec<Dim>>, OpError> {
-    let mut dims = Some(Vec::new());
+fn broadcast_all(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -> Result<Option<Dims>, OpError> {
+    let mut dims = Some(Dims::new());
     for index in indices {
         dims = match (dims, cx.dims(index)) {
             (Some(dims), Some(other)) => Some(broadcast(&dims, &other)?),

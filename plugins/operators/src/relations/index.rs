@@ -24,7 +24,7 @@ pub fn gather(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-fn gather_ints(cx: &InferCx<'_>, size: Dim) -> Option<Vec<Int>> {
+fn gather_ints(cx: &InferCx<'_>, size: Dim) -> Option<Ints> {
     let ints = ints_of(cx, 0)?;
     if size != Dim::Static(ints.len() as u64) {
         return None;
@@ -135,9 +135,9 @@ pub fn unique(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 /// The dimensions with the one at attribute `axis` unknown; a vector when there is no such attribute.
-fn along_axis_or_flat(cx: &InferCx<'_>) -> Result<Option<Vec<Dim>>, OpError> {
+fn along_axis_or_flat(cx: &InferCx<'_>) -> Result<Option<Dims>, OpError> {
     let Some(axis) = opt_int(cx, "axis")? else {
-        return Ok(Some(vec![Dim::Unknown]));
+        return Ok(Some(smallvec![Dim::Unknown]));
     };
     let Some(mut dims) = cx.dims(0) else {
         return Ok(None);

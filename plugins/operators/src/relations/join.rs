@@ -12,7 +12,7 @@ pub fn concat(cx: &mut InferCx<'_>) -> Outcome {
         None if cx.version() < 4 => 1,
         None => return invalid("attribute `axis` is missing"),
     };
-    let mut merged: Option<Vec<Dim>> = None;
+    let mut merged: Option<Dims> = None;
     let mut parts = Vec::with_capacity(n_args);
     for index in 0..n_args {
         let Some(dims) = cx.dims(index) else {
@@ -51,8 +51,8 @@ pub fn concat(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 /// The integers of joined vectors: those of unknown ones are unknown, where it is known how many they are.
-fn concat_ints(cx: &InferCx<'_>, parts: &[Dim]) -> Option<Vec<Int>> {
-    let mut joined = Vec::new();
+fn concat_ints(cx: &InferCx<'_>, parts: &[Dim]) -> Option<Ints> {
+    let mut joined = Ints::new();
     for (index, part) in parts.iter().enumerate() {
         let len = usize::try_from(part.known()?).ok()?;
         if joined.len() + len > MAX_LEN {
@@ -60,7 +60,7 @@ fn concat_ints(cx: &InferCx<'_>, parts: &[Dim]) -> Option<Vec<Int>> {
         }
         match ints_of(cx, index) {
             Some(ints) if ints.len() == len => joined.extend(ints),
-            _ => joined.extend(vec![Int::Unknown; len]),
+            _ => joined.extend(std::iter::repeat_n(Int::Unknown, len)),
         }
     }
     Some(joined)
@@ -90,7 +90,7 @@ pub fn split(cx: &mut InferCx<'_>) -> Outcome {
             continue;
         };
         if let Some(part) = ints.as_ref().and_then(|ints| ints.get(at..end)) {
-            let values: Vec<Dim> = part.iter().map(|&int| int.into()).collect();
+            let values: Dims = part.iter().map(|&int| int.into()).collect();
             cx.set_value(index, &values);
         }
         at = end;
@@ -99,14 +99,14 @@ pub fn split(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 /// The sizes of the parts; `None` when they are not known.
-fn split_sizes(cx: &InferCx<'_>, whole: Dim) -> Result<Option<Vec<Dim>>, OpError> {
+fn split_sizes(cx: &InferCx<'_>, whole: Dim) -> Result<Option<Dims>, OpError> {
     let is_given = cx.arg(1).is_some();
     let given = match cx.version() {
         ..13 => opt_ints(cx, "split")?,
         _ => known_ints(cx, 1),
     };
     if let Some(given) = given {
-        let sizes: Vec<Dim> = given.iter().map(|&size| Int::Known(size).into()).collect();
+        let sizes: Dims = given.iter().map(|&size| Int::Known(size).into()).collect();
         if sizes.contains(&Dim::Unknown) {
             return invalid("a part has a negative size");
         }
@@ -125,7 +125,7 @@ fn split_sizes(cx: &InferCx<'_>, whole: Dim) -> Result<Option<Vec<Dim>>, OpError
         None => cx.n_outputs() as u64,
     };
     if n_parts == 1 {
-        return Ok(Some(vec![whole]));
+        return Ok(Some(smallvec![whole]));
     }
     let Dim::Static(size) = whole else {
         return Ok(None);

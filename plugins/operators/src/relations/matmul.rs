@@ -49,7 +49,7 @@ fn multiply(cx: &mut InferCx<'_>, right: usize, elem: ElemType) -> Outcome {
 pub fn gemm(cx: &mut InferCx<'_>) -> Outcome {
     let elem = common_elem(cx, 0..2)?;
     let oriented = |index: usize, flag: &str| -> Result<[Dim; 2], OpError> {
-        let dims = dims_of_rank(cx, index, 2)?.unwrap_or_else(|| vec![Dim::Unknown; 2]);
+        let dims = dims_of_rank(cx, index, 2)?.unwrap_or_else(|| smallvec![Dim::Unknown; 2]);
         Ok(if int_or(cx, flag, 0)? != 0 { [dims[1], dims[0]] } else { [dims[0], dims[1]] })
     };
     let ([m, k], [k_too, n]) = (oriented(0, "transA")?, oriented(1, "transB")?);
@@ -85,7 +85,7 @@ pub fn einsum(cx: &mut InferCx<'_>) -> Outcome {
     }
     // `.` stands for the axes of an ellipsis.
     let mut sizes: BTreeMap<char, (Dim, usize)> = BTreeMap::new();
-    let mut ellipsis: Option<Vec<Dim>> = Some(Vec::new());
+    let mut ellipsis: Option<Dims> = Some(Dims::new());
     for (index, term) in terms.iter().enumerate() {
         let labels: Vec<char> = term.replace("...", ".").chars().collect();
         let n_labels = labels.iter().filter(|&&label| label != '.').count();

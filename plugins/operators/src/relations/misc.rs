@@ -48,7 +48,7 @@ pub fn attention(cx: &mut InferCx<'_>) -> Outcome {
 pub fn nll_loss(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let dims = if opt_str(cx, "reduction")?.as_deref() == Some("none") { cx.dims(1) } else { Some(Vec::new()) };
+    let dims = if opt_str(cx, "reduction")?.as_deref() == Some("none") { cx.dims(1) } else { Some(Dims::new()) };
     set(cx, 0, elem, dims.as_deref());
     Ok(())
 }
@@ -102,7 +102,7 @@ pub fn dft(cx: &mut InferCx<'_>) -> Outcome {
 pub fn stft(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let signal = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| vec![Dim::Unknown; 3]);
+    let signal = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
     let length = match (cx.arg(3), cx.arg(2)) {
         (Some(_), _) => scalar_of(cx, 3).map_or(Dim::Unknown, Dim::from),
         (None, Some(_)) => dims_of_rank(cx, 2, 1)?.map_or(Dim::Unknown, |dims| dims[0]),
@@ -176,8 +176,8 @@ pub fn string_concat(cx: &mut InferCx<'_>) -> Outcome {
 pub fn causal_conv(cx: &mut InferCx<'_>) -> Outcome {
     let elem = cx.elem(0);
     with_elem(cx, elem)?;
-    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| vec![Dim::Unknown; 3]);
-    let weight = dims_of_rank(cx, 1, 3)?.unwrap_or_else(|| vec![Dim::Unknown; 3]);
+    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
+    let weight = dims_of_rank(cx, 1, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
     let state = map_dim(weight[2], |kernel| kernel.checked_sub(1));
     cx.set_tensor(1, elem, &[data[0], data[1], state]);
     Ok(())

@@ -6,13 +6,13 @@ use relais_plugin_api::{ir::*, op::*};
 /// How a window slides over the spatial axes of a tensor.
 pub struct Window {
     /// Window sizes; `None` when they are not known.
-    pub kernel: Option<Vec<Dim>>,
+    pub kernel: Option<Dims>,
     /// Steps.
-    pub strides: Vec<i64>,
+    pub strides: IntList,
     /// Distances between the elements of a window.
-    pub dilations: Vec<i64>,
+    pub dilations: IntList,
     /// Padding before all axes, then after all axes.
-    pub pads: Vec<i64>,
+    pub pads: IntList,
     /// Attribute `auto_pad`.
     pub auto_pad: AutoPad,
     /// How a last window that is not filled counts.
@@ -45,9 +45,9 @@ impl Window {
     /// # Errors
     /// When a list does not fit the number of axes, or a stride or dilation is not positive.
     pub fn of(cx: &InferCx<'_>, n_axes: usize) -> Result<Self, OpError> {
-        let list = |name: &str, len: usize, default: i64| -> Result<Vec<i64>, OpError> {
+        let list = |name: &str, len: usize, default: i64| -> Result<IntList, OpError> {
             match opt_ints(cx, name)?.filter(|values| !values.is_empty()) {
-                None => Ok(vec![default; len]),
+                None => Ok(smallvec![default; len]),
                 Some(values) if values.len() == len => Ok(values),
                 Some(values) => {
                     invalid(format_args!("attribute `{name}` has {} values where {len} are asked for", values.len()))
@@ -66,7 +66,7 @@ impl Window {
         };
         let pads = match auto_pad {
             AutoPad::Given => list("pads", 2 * n_axes, 0)?,
-            _ => vec![0; 2 * n_axes],
+            _ => smallvec![0; 2 * n_axes],
         };
         let kernel = match opt_ints(cx, "kernel_shape")? {
             Some(sizes) if sizes.len() != n_axes => {
@@ -172,7 +172,7 @@ pub fn max_unpool(cx: &mut InferCx<'_>) -> Outcome {
                 return invalid(format_args!("`output_shape` has {} sizes for rank {}", sizes.len(), dims.len()));
             }
             Some(sizes) => sizes.into_iter().map(Dim::from).collect(),
-            None => vec![Dim::Unknown; dims.len()],
+            None => smallvec![Dim::Unknown; dims.len()],
         };
     } else {
         for (axis, dim) in dims[2..].iter_mut().enumerate() {

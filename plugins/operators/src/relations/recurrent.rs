@@ -19,7 +19,7 @@ pub fn recurrent(cx: &mut InferCx<'_>) -> Outcome {
             .map_err(|error| OpError::invalid(format_args!("`hidden_size` and the recurrence weight: {error}")))?,
         None => recurrence,
     };
-    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| vec![Dim::Unknown; 3]);
+    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
     let (all, last) = if int_or(cx, "layout", 0)? == 0 {
         let [steps, batch] = [data[0], data[1]];
         (vec![steps, n_directions, batch, hidden], vec![n_directions, batch, hidden])

@@ -28,7 +28,7 @@ pub fn reduce_prod(cx: &mut InferCx<'_>) -> Outcome {
     let Some(ints) = ints_of(cx, 0) else {
         return Ok(());
     };
-    let dims: Vec<Dim> = ints.iter().map(|&int| int.into()).collect();
+    let dims: Dims = ints.iter().map(|&int| int.into()).collect();
     set_ints(cx, 0, &[product(&dims).into()]);
     Ok(())
 }
@@ -57,7 +57,7 @@ pub fn arg_reduce(cx: &mut InferCx<'_>) -> Outcome {
 /// Which axes are reduced.
 enum Axes {
     All,
-    These(Vec<i64>),
+    These(IntList),
     Unknown,
 }
 
@@ -82,9 +82,9 @@ fn reduce_since(cx: &mut InferCx<'_>, axes_argument: i64) -> Outcome {
         _ => Axes::All,
     };
     let dims = match (cx.dims(0), axes) {
-        (_, Axes::All) if !keep => Some(Vec::new()),
+        (_, Axes::All) if !keep => Some(Dims::new()),
         (None, _) => None,
-        (Some(dims), Axes::All) => Some(vec![Dim::Static(1); dims.len()]),
+        (Some(dims), Axes::All) => Some(smallvec![Dim::Static(1); dims.len()]),
         (Some(dims), Axes::These(axes)) => {
             let mask = axis_mask(&axes, dims.len())?;
             let reduced = dims.iter().zip(mask).filter_map(|(&dim, reduced)| match (reduced, keep) {
@@ -94,7 +94,7 @@ fn reduce_since(cx: &mut InferCx<'_>, axes_argument: i64) -> Outcome {
             });
             Some(reduced.collect())
         }
-        (Some(dims), Axes::Unknown) => keep.then(|| vec![Dim::Unknown; dims.len()]),
+        (Some(dims), Axes::Unknown) => keep.then(|| smallvec![Dim::Unknown; dims.len()]),
     };
     set(cx, 0, elem, dims.as_deref());
     Ok(())

@@ -37,7 +37,7 @@ pub fn reshape(cx: &mut InferCx<'_>) -> Outcome {
         Some(shape) if cx.version() < 5 => Some(shape.into_iter().map(Int::Known).collect()),
         _ => ints_of(cx, 1),
     };
-    let Some(target) = target.or_else(|| Some(vec![Int::Unknown; vector_len(cx, 1)?])) else {
+    let Some(target) = target.or_else(|| Some(smallvec![Int::Unknown; vector_len(cx, 1)?])) else {
         cx.set_any_rank(0, elem);
         return Ok(());
     };
@@ -57,11 +57,11 @@ enum Zero {
     IsCopied,
 }
 
-fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Vec<Dim>, OpError> {
+fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Dims, OpError> {
     // The sizes whose products must be equal: copied ones stand on both sides and are left out.
-    let mut before: Vec<Dim> = input.unwrap_or_default().to_vec();
-    let mut after = Vec::new();
-    let mut dims = Vec::with_capacity(target.len());
+    let mut before: Dims = input.unwrap_or_default().into();
+    let mut after = Dims::new();
+    let mut dims = Dims::with_capacity(target.len());
     let mut minus_one = None;
     let mut unknowns = Vec::new();
     for (at, &int) in target.iter().enumerate() {
@@ -129,20 +129,20 @@ fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Vec
 
 /// The product of the static sizes.
 fn known_product(dims: &[Dim]) -> Dim {
-    let known: Vec<Dim> = dims.iter().copied().filter(|dim| dim.known().is_some()).collect();
+    let known: Dims = dims.iter().copied().filter(|dim| dim.known().is_some()).collect();
     product(&known)
 }
 
 /// The product of `before` without the symbols of `after`: the static sizes, and the one that is not; `None` when there
 /// are several, or `before` lacks a symbol.
-fn cancel(before: Vec<Dim>, after: &[Dim]) -> Option<(Dim, Option<Dim>)> {
+fn cancel(before: Dims, after: &[Dim]) -> Option<(Dim, Option<Dim>)> {
     let symbol = |dim: &Dim| if let Dim::Symbol(name) = *dim { Some(name) } else { None };
     let mut cancelled: Vec<StrId> = after.iter().filter_map(symbol).collect();
     cancelled.sort();
     if after.contains(&Dim::Unknown) {
         return None;
     }
-    let (mut symbols, mut rest): (Vec<Dim>, Vec<Dim>) = before.into_iter().partition(|dim| symbol(dim).is_some());
+    let (mut symbols, mut rest): (Dims, Dims) = before.into_iter().partition(|dim| symbol(dim).is_some());
     symbols.sort_by_key(|dim| symbol(dim));
     let mut cancelled = cancelled.into_iter().peekable();
     for dim in symbols {
@@ -175,7 +175,7 @@ pub fn flatten(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 /// The axes of `Squeeze` and `Unsqueeze`: an attribute before version 13.
-fn axes_of(cx: &InferCx<'_>) -> Result<Option<Vec<i64>>, OpError> {
+fn axes_of(cx: &InferCx<'_>) -> Result<Option<IntList>, OpError> {
     if cx.version() < 13 { opt_ints(cx, "axes") } else { Ok(known_ints(cx, 1)) }
 }
 
@@ -221,14 +221,14 @@ pub fn unsqueeze(cx: &mut InferCx<'_>) -> Outcome {
             let rank = dims.len() + axes.len();
             let mask = axis_mask(&axes, rank)?;
             let mut rest = dims.into_iter();
-            let dims: Vec<Dim> =
+            let dims: Dims =
                 mask.iter().map(|&new| if new { Some(Dim::Static(1)) } else { rest.next() }).map_while(|d| d).collect();
             if mask.iter().filter(|&&new| new).count() != axes.len() {
                 return invalid("`axes` names an axis twice");
             }
             Some(dims)
         }
-        (Some(dims), None) => vector_len(cx, 1).map(|n_new| vec![Dim::Unknown; dims.len() + n_new]),
+        (Some(dims), None) => vector_len(cx, 1).map(|n_new| smallvec![Dim::Unknown; dims.len() + n_new]),
         _ => None,
     };
     set(cx, 0, elem, dims.as_deref());
@@ -243,11 +243,11 @@ pub fn transpose(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
     let Some(perm) = opt_ints(cx, "perm")? else {
-        let dims = cx.dims(0).map(|dims| dims.into_iter().rev().collect::<Vec<_>>());
+        let dims = cx.dims(0).map(|dims| dims.into_iter().rev().collect::<Dims>());
         set(cx, 0, elem, dims.as_deref());
         return Ok(());
     };
-    let mut seen = vec![false; perm.len()];
+    let mut seen: SmallVec<[bool; 8]> = smallvec![false; perm.len()];
     for &axis in &perm {
         // Negative axes are not in the standard, but runtimes take them.
         let axis = axis_of(axis, perm.len())?;
@@ -255,11 +255,11 @@ pub fn transpose(cx: &mut InferCx<'_>) -> Outcome {
             return invalid(format_args!("`perm` names axis {axis} twice"));
         }
     }
-    let dims = match dims_of_rank(cx, 0, perm.len())? {
+    let dims: Dims = match dims_of_rank(cx, 0, perm.len())? {
         Some(dims) => {
             perm.iter().map(|&axis| axis_of(axis, dims.len()).map(|axis| dims[axis])).collect::<Result<_, _>>()?
         }
-        None => vec![Dim::Unknown; perm.len()],
+        None => smallvec![Dim::Unknown; perm.len()],
     };
     cx.set_tensor(0, elem, &dims);
     Ok(())
@@ -269,10 +269,10 @@ pub fn transpose(cx: &mut InferCx<'_>) -> Outcome {
 pub fn expand(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let target = ints_of(cx, 1).or_else(|| Some(vec![Int::Unknown; vector_len(cx, 1)?]));
+    let target = ints_of(cx, 1).or_else(|| Some(smallvec![Int::Unknown; vector_len(cx, 1)?]));
     let dims = match (cx.dims(0), target) {
         (Some(dims), Some(target)) => {
-            let target: Vec<Dim> = target.into_iter().map(Dim::from).collect();
+            let target: Dims = target.into_iter().map(Dim::from).collect();
             Some(broadcast(&dims, &target)?)
         }
         _ => None,
@@ -285,17 +285,17 @@ pub fn expand(cx: &mut InferCx<'_>) -> Outcome {
 pub fn tile(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let dims = match cx.dims(0) {
+    let dims: Option<Dims> = match cx.dims(0) {
         // Version 1 has one axis and one number, both arguments.
-        Some(dims) if cx.version() < 6 => Some(vec![Dim::Unknown; dims.len()]),
+        Some(dims) if cx.version() < 6 => Some(smallvec![Dim::Unknown; dims.len()]),
         Some(dims) => Some(match ints_of(cx, 1) {
             Some(repeats) if repeats.len() != dims.len() => {
                 return invalid(format_args!("{} repeats do not fit rank {}", repeats.len(), dims.len()));
             }
             Some(repeats) => dims.iter().zip(repeats).map(|(&dim, times)| product(&[dim, times.into()])).collect(),
-            None => vec![Dim::Unknown; dims.len()],
+            None => smallvec![Dim::Unknown; dims.len()],
         }),
-        None => vector_len(cx, 1).filter(|_| cx.version() >= 6).map(|rank| vec![Dim::Unknown; rank]),
+        None => vector_len(cx, 1).filter(|_| cx.version() >= 6).map(|rank| smallvec![Dim::Unknown; rank]),
     };
     set(cx, 0, elem, dims.as_deref());
     Ok(())

@@ -5,10 +5,10 @@ use relais_plugin_api::{ir::*, op::*};
 
 /// The starts, ends, axes and steps of a `Slice`, as far as they are known.
 struct Bounds {
-    starts: Option<Vec<Int>>,
-    ends: Option<Vec<Int>>,
+    starts: Option<Ints>,
+    ends: Option<Ints>,
     axes: Axes,
-    steps: Option<Vec<Int>>,
+    steps: Option<Ints>,
 }
 
 /// An axis, with its start, end and step.
@@ -16,27 +16,27 @@ type AxisBounds = (usize, [Int; 3]);
 
 enum Axes {
     LeftOff,
-    These(Vec<i64>),
+    These(IntList),
     Unknown,
 }
 
 impl Bounds {
     fn of(cx: &InferCx<'_>) -> Result<Self, OpError> {
         if cx.version() < 10 {
-            let known = |ints: Option<Vec<i64>>| ints.map(|ints| ints.into_iter().map(Int::Known).collect::<Vec<_>>());
+            let known = |ints: Option<IntList>| ints.map(|ints| ints.into_iter().map(Int::Known).collect::<Ints>());
             let starts = known(opt_ints(cx, "starts")?);
             let axes = opt_ints(cx, "axes")?.map_or(Axes::LeftOff, Axes::These);
-            let steps = starts.as_ref().map(|starts| vec![Int::Known(1); starts.len()]);
+            let steps = starts.as_ref().map(|starts| smallvec![Int::Known(1); starts.len()]);
             return Ok(Self { ends: known(opt_ints(cx, "ends")?), starts, axes, steps });
         }
-        let starts = ints_of(cx, 1).or_else(|| Some(vec![Int::Unknown; vector_len(cx, 1)?]));
+        let starts = ints_of(cx, 1).or_else(|| Some(smallvec![Int::Unknown; vector_len(cx, 1)?]));
         let axes = match (cx.arg(3), known_ints(cx, 3)) {
             (None, _) => Axes::LeftOff,
             (Some(_), Some(axes)) => Axes::These(axes),
             (Some(_), None) => Axes::Unknown,
         };
         let steps = match cx.arg(4) {
-            None => starts.as_ref().map(|starts| vec![Int::Known(1); starts.len()]),
+            None => starts.as_ref().map(|starts| smallvec![Int::Known(1); starts.len()]),
             Some(_) => ints_of(cx, 4),
         };
         Ok(Self { starts, ends: ints_of(cx, 2), axes, steps })
@@ -44,7 +44,7 @@ impl Bounds {
 
     /// The axes, each with start, end and step; `None` when the axes are not known.
     fn per_axis(self, rank: usize) -> Result<Option<Vec<AxisBounds>>, OpError> {
-        let axes: Vec<i64> = match (self.axes, &self.starts) {
+        let axes: IntList = match (self.axes, &self.starts) {
             (Axes::These(axes), _) => axes,
             (Axes::LeftOff, Some(starts)) => (0..starts.len() as i64).collect(),
             _ => return Ok(None),
@@ -99,9 +99,9 @@ pub fn slice(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-fn slice_ints(ints: &[Int], bounds: &[AxisBounds]) -> Option<Vec<Int>> {
+fn slice_ints(ints: &[Int], bounds: &[AxisBounds]) -> Option<Ints> {
     let [(0, [Int::Known(start), Int::Known(end), Int::Known(step)])] = *bounds else {
-        return bounds.is_empty().then(|| ints.to_vec());
+        return bounds.is_empty().then(|| ints.into());
     };
     let (first, n) = range_of(ints.len() as i64, start, end, step)?;
     (0..n).map(|i| ints.get(usize::try_from(first + i * step).ok()?).copied()).collect()

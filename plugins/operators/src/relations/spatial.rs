@@ -84,14 +84,14 @@ pub fn resize(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-fn resized_axes(axes: Option<Vec<i64>>, rank: usize) -> Result<Vec<usize>, OpError> {
+fn resized_axes(axes: Option<IntList>, rank: usize) -> Result<Vec<usize>, OpError> {
     match axes {
         Some(axes) => axes.iter().map(|&axis| axis_of(axis, rank)).collect(),
         None => Ok((0..rank).collect()),
     }
 }
 
-fn scale(cx: &mut InferCx<'_>, scales: Option<Vec<f32>>, axes: Option<Vec<i64>>) -> Outcome {
+fn scale(cx: &mut InferCx<'_>, scales: Option<Vec<f32>>, axes: Option<IntList>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
     let Some(mut dims) = cx.dims(0) else {
@@ -143,10 +143,10 @@ pub fn grid_sample(cx: &mut InferCx<'_>) -> Outcome {
 pub fn affine_grid(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let size = ints_of(cx, 1).or_else(|| Some(vec![Int::Unknown; vector_len(cx, 1)?]));
+    let size = ints_of(cx, 1).or_else(|| Some(smallvec![Int::Unknown; vector_len(cx, 1)?]));
     let dims = match size.as_deref() {
         Some([batch, _, space @ ..]) if (2..=3).contains(&space.len()) => {
-            let mut dims: Vec<Dim> = std::iter::once(batch).chain(space).map(|&int| int.into()).collect();
+            let mut dims: Dims = std::iter::once(batch).chain(space).map(|&int| int.into()).collect();
             dims.push(Dim::Static(space.len() as u64));
             Some(dims)
         }
@@ -186,18 +186,18 @@ pub fn col2im(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
     let n_axes = vector_len(cx, 1).or_else(|| vector_len(cx, 2));
-    let image = ints_of(cx, 1).or_else(|| Some(vec![Int::Unknown; n_axes?]));
+    let image = ints_of(cx, 1).or_else(|| Some(smallvec![Int::Unknown; n_axes?]));
     let Some(image) = image else {
         cx.set_any_rank(0, elem);
         return Ok(());
     };
-    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| vec![Dim::Unknown; 3]);
-    let block: Option<Vec<Dim>> = ints_of(cx, 2).map(|sizes| sizes.into_iter().map(Dim::from).collect());
+    let data = dims_of_rank(cx, 0, 3)?.unwrap_or_else(|| smallvec![Dim::Unknown; 3]);
+    let block: Option<Dims> = ints_of(cx, 2).map(|sizes| sizes.into_iter().map(Dim::from).collect());
     let channels = match block.map(|block| product(&block)) {
         Some(Dim::Static(block)) if block > 0 => map_dim(data[1], |size| (size % block == 0).then(|| size / block)),
         _ => Dim::Unknown,
     };
-    let mut dims = vec![data[0], channels];
+    let mut dims: Dims = smallvec![data[0], channels];
     dims.extend(image.into_iter().map(Dim::from));
     cx.set_tensor(0, elem, &dims);
     Ok(())

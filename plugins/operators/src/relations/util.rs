@@ -1,6 +1,8 @@
 //! What all type relations share: attributes, known integers, and arithmetic on dimensions.
 
 use relais_plugin_api::{ir::*, op::*};
+
+pub use smallvec::{SmallVec, smallvec};
 use std::fmt;
 
 /// What a type relation returns.
@@ -41,6 +43,12 @@ impl From<Int> for Dim {
     }
 }
 
+/// The integers that a vector holds.
+pub type Ints = SmallVec<[Int; 6]>;
+
+/// The integers of an attribute or a constant.
+pub type IntList = SmallVec<[i64; 8]>;
+
 /// The call is invalid.
 pub fn invalid<T>(message: impl fmt::Display) -> Result<T, OpError> {
     Err(OpError::invalid(message))
@@ -79,7 +87,7 @@ attr_readers! {
     /// A float attribute.
     opt_float: Float(value) -> f32 = value, "a float";
     /// A list of integers.
-    opt_ints: Ints(values) -> Vec<i64> = values.ints().collect(), "a list of integers";
+    opt_ints: Ints(values) -> IntList = values.ints().collect(), "a list of integers";
     /// A list of floats.
     opt_floats: Floats(values) -> Vec<f32> = values.floats().collect(), "a list of floats";
     /// A string attribute.
@@ -87,7 +95,7 @@ attr_readers! {
     /// The number of strings in a list of strings.
     opt_n_strings: Strings(values) -> usize = values.strings().len(), "a list of strings";
     /// Element type and dimensions of a tensor attribute.
-    opt_tensor: Tensor(value) -> (ElemType, Vec<Dim>) =
+    opt_tensor: Tensor(value) -> (ElemType, Dims) =
         (value.elem(), value.dims().iter().map(|&dim| Dim::Static(dim)).collect()), "a tensor";
     /// A type attribute.
     opt_type: Type(value) -> TypeId = value, "a type";
@@ -118,7 +126,7 @@ pub fn opt_elem(cx: &InferCx<'_>, name: &str) -> Result<Option<ElemType>, OpErro
 // ---- known integers -----------------------------------------------------------------------------------------------
 
 /// The integers that argument `index` holds, where something is known of them.
-pub fn ints_of(cx: &InferCx<'_>, index: usize) -> Option<Vec<Int>> {
+pub fn ints_of(cx: &InferCx<'_>, index: usize) -> Option<Ints> {
     let arg = cx.arg(index)?;
     if let Some(tensor) = cx.function().constant(arg) {
         let values = (tensor.len() <= MAX_LEN as u64).then(|| tensor.to_i64s())??;
@@ -129,7 +137,7 @@ pub fn ints_of(cx: &InferCx<'_>, index: usize) -> Option<Vec<Int>> {
 }
 
 /// The integers that argument `index` holds, when all are known.
-pub fn known_ints(cx: &InferCx<'_>, index: usize) -> Option<Vec<i64>> {
+pub fn known_ints(cx: &InferCx<'_>, index: usize) -> Option<IntList> {
     let known = |int| if let Int::Known(value) = int { Some(value) } else { None };
     ints_of(cx, index)?.into_iter().map(known).collect()
 }
@@ -158,7 +166,7 @@ pub fn vector_len(cx: &InferCx<'_>, index: usize) -> Option<usize> {
 
 /// Says which integers result `index` holds, where there is anything to say.
 pub fn set_ints(cx: &mut InferCx<'_>, index: usize, ints: &[Int]) {
-    let values: Vec<Dim> = ints.iter().map(|&int| int.into()).collect();
+    let values: Dims = ints.iter().map(|&int| int.into()).collect();
     if values.len() <= MAX_LEN && values.iter().any(|&value| value != Dim::Unknown) {
         cx.set_value(index, &values);
     }
@@ -183,7 +191,7 @@ pub fn expect_tensor(cx: &InferCx<'_>, index: usize) -> Outcome {
 }
 
 /// The dimensions of argument `index`, which must have `rank` of them.
-pub fn dims_of_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Option<Vec<Dim>>, OpError> {
+pub fn dims_of_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Option<Dims>, OpError> {
     let dims = cx.dims(index);
     match &dims {
         Some(found) if found.len() != rank => {
@@ -194,7 +202,7 @@ pub fn dims_of_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Optio
 }
 
 /// The dimensions of argument `index`, which must have at least `rank` of them.
-pub fn dims_from_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Option<Vec<Dim>>, OpError> {
+pub fn dims_from_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Option<Dims>, OpError> {
     let dims = cx.dims(index);
     match &dims {
         Some(found) if found.len() < rank => {
@@ -272,9 +280,9 @@ pub fn join_dim(a: Dim, b: Dim) -> Dim {
 ///
 /// # Errors
 /// When they cannot be broadcast.
-pub fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, OpError> {
+pub fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Dims, OpError> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    let mut dims = long.to_vec();
+    let mut dims = Dims::from_slice(long);
     for (dim, &other) in dims[long.len() - short.len()..].iter_mut().zip(short) {
         *dim = match (*dim, other) {
             (Dim::Static(1), other) => other,

@@ -41,9 +41,16 @@ fn keep_32_bits(ints: &mut [Int]) {
     }
 }
 
-/// The known integers of a broadcasting operator of two arguments, which `op_name` names.
-pub fn binary(cx: &mut InferCx<'_>, op_name: &str) {
-    let f: fn(Int, Int) -> Int = match op_name {
+/// The known integers of a broadcasting operator of two arguments.
+pub fn binary(cx: &mut InferCx<'_>) {
+    let elem = cx.elem(0);
+    if !matches!(elem, ElemType::INT64 | ElemType::INT32) || (0..cx.args().len()).any(|i| !is_small_vector(cx, i)) {
+        return;
+    }
+    let Some(call) = cx.function().call(cx.node()) else {
+        return;
+    };
+    let f: fn(Int, Int) -> Int = match call.op_name() {
         "Add" => add,
         "Sub" => sub,
         "Mul" => mul,
@@ -52,10 +59,6 @@ pub fn binary(cx: &mut InferCx<'_>, op_name: &str) {
         "Min" => |a, b| known(a, b, |a, b| Some(a.min(b))),
         _ => return,
     };
-    let elem = cx.elem(0);
-    if !matches!(elem, ElemType::INT64 | ElemType::INT32) || (0..cx.args().len()).any(|i| !is_small_vector(cx, i)) {
-        return;
-    }
     let Some(mut acc) = ints_of(cx, 0) else {
         return;
     };
