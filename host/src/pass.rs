@@ -2,6 +2,7 @@
 
 use crate::{
     ir::{AttrValue, Function, Global, IRModule, PrimFunc},
+    manager::PassContext,
     plugin::{PassRecord, PluginRecord, Running},
     registry::{Provider, Registry},
     services::{CallState, HOST},
@@ -20,8 +21,8 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -32,6 +33,9 @@ pub trait Sink: Sync {
 
     /// Takes how far a pass is.
     fn progress(&self, _pass: &PassRecord, _done: u64, _total: u64) {}
+
+    /// Takes what a pass counted, once for each statistic of a run that went well: the sum over all functions.
+    fn count(&self, _pass: &PassRecord, _statistic: &str, _n: u64) {}
 }
 
 /// A sink that ignores everything.
@@ -125,6 +129,42 @@ impl<'a> RunCx<'a> {
     }
 }
 
+/// What one run of a pass has in common on all threads.
+pub(crate) struct Run<'a> {
+    pub cx: &'a RunCx<'a>,
+    /// The context of the thread that runs the pass; that of all others, while they work for it (rule R9).
+    pub context: Arc<PassContext>,
+    /// The context as plugins are told it, once somebody asks.
+    pub encoded: OnceLock<Vec<u8>>,
+    /// What was counted, by statistic; sums do not depend on which thread came first.
+    counts: Vec<AtomicU64>,
+}
+
+impl<'a> Run<'a> {
+    fn new(cx: &'a RunCx<'a>, pass: &PassRecord) -> Self {
+        let counts = pass.statistics.iter().map(|_| AtomicU64::new(0)).collect();
+        Self { cx, context: PassContext::current(), encoded: OnceLock::new(), counts }
+    }
+
+    /// Adds to a statistic of the pass; what it does not declare it cannot count.
+    pub fn count(&self, pass: &PassRecord, statistic: &str, n: u64) {
+        let index = pass.statistics.iter().position(|declared| declared.name == statistic);
+        if let Some(count) = index.and_then(|index| self.counts.get(index)) {
+            count.fetch_add(n, Ordering::Relaxed);
+        }
+    }
+
+    /// Passes on what a pass counted, in the order in which it declares it.
+    fn tell_counts(&self, pass: &PassRecord) {
+        for (statistic, count) in pass.statistics.iter().zip(&self.counts) {
+            let count = count.load(Ordering::Relaxed);
+            if count > 0 {
+                self.cx.sink.count(pass, &statistic.name, count);
+            }
+        }
+    }
+}
+
 /// A pass that was made, its options set. It may be run often, and from several threads.
 pub struct PassHandle {
     provider: Arc<Provider>,
@@ -207,12 +247,13 @@ impl PassHandle {
     /// When it returns an error, panics, or says something of severity error.
     pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let _running = Running::new(&self.what);
-        match self.record().level {
-            Level::MODULE => self.run_module(module, cx),
-            Level::FUNCTION | Level::REWRITE => self.run_globals(module, cx, shown_function, |call, function| {
+        let run = &Run::new(cx, self.record());
+        let outcome = match self.record().level {
+            Level::MODULE => self.run_module(module, run),
+            Level::FUNCTION | Level::REWRITE => self.run_globals(module, run, shown_function, |call, function| {
                 self.object.run_function(call, function).into_result()
             }),
-            Level::PRIM_FUNC => self.run_globals(module, cx, Global::prim_func, |call, prim_func| {
+            Level::PRIM_FUNC => self.run_globals(module, run, Global::prim_func, |call, prim_func| {
                 self.object.run_prim_func(call, prim_func).into_result()
             }),
             Level::SEQUENTIAL => self.run_steps(module, cx),
@@ -220,7 +261,9 @@ impl PassHandle {
                 let message = format!("passes of level {} are of a later version: update the host", level.0);
                 Err(self.failure(PassError::new(message)))
             }
-        }
+        }?;
+        run.tell_counts(self.record());
+        Ok(outcome)
     }
 
     /// Calls a function pass on one function and ignores what comes of it: nothing but the boundary, for benchmarks.
@@ -236,7 +279,7 @@ impl PassHandle {
     #[doc(hidden)]
     pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
         let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let state = CallState { cx, pass: self, module, global: "", said, passes };
+        let state = CallState { run: &Run::new(cx, self.record()), pass: self, module, global: "", said, passes };
         body(CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 })
     }
 
@@ -247,13 +290,13 @@ impl PassHandle {
 
     fn call<T>(
         &self,
-        cx: &RunCx<'_>,
+        run: &Run<'_>,
         module: &IRModule,
         global: &str,
         f: impl FnOnce(&CallCx<'_>) -> Result<ROption<T>, PassError>,
     ) -> Call<T> {
         let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let state = CallState { cx, pass: self, module, global, said, passes };
+        let state = CallState { run, pass: self, module, global, said, passes };
         let call = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
         let result = f(&call).map(ROption::into_option);
         let result = match global {
@@ -283,9 +326,9 @@ impl PassHandle {
         }
     }
 
-    fn run_module(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
-        let call = self.call(cx, module, "", |call| self.object.run_module(call, module).into_result());
-        Ok(match self.settle(cx, call)? {
+    fn run_module(&self, module: &IRModule, run: &Run<'_>) -> Result<Outcome, PassFailure> {
+        let call = self.call(run, module, "", |call| self.object.run_module(call, module).into_result());
+        Ok(match self.settle(run.cx, call)? {
             None => Outcome::default(),
             Some(new) => Outcome { changed: changed_globals(module, &new), module: Some(new) },
         })
@@ -295,9 +338,9 @@ impl PassHandle {
     fn run_globals<T: Send + Sync + IntoGlobal>(
         &self,
         module: &IRModule,
-        cx: &RunCx<'_>,
+        run: &Run<'_>,
         show: impl Fn(&Global) -> Option<&RArc<T>>,
-        run: impl Fn(&CallCx<'_>, &RArc<T>) -> Result<ROption<RArc<T>>, PassError> + Sync,
+        enter: impl Fn(&CallCx<'_>, &RArc<T>) -> Result<ROption<RArc<T>>, PassError> + Sync,
     ) -> Result<Outcome, PassFailure>
     where
         RArc<T>: Send + Sync,
@@ -306,19 +349,20 @@ impl PassHandle {
             module.globals().iter().filter_map(|global| Some((global.name.as_str(), show(global)?))).collect();
         let one = |&(name, old): &(&str, &RArc<T>)| {
             // After a cancellation, what has not begun does not begin.
-            if cx.cancel.load(Ordering::Relaxed) {
+            if run.cx.cancel.load(Ordering::Relaxed) {
                 return Call { result: Err(cancelled()), said: Vec::new() };
             }
-            self.call(cx, module, name, |call| run(call, old))
+            self.call(run, module, name, |call| enter(call, old))
         };
         let calls: Vec<Call<RArc<T>>> = if self.record().parallel && shown.len() > 1 {
-            cx.install(|| shown.par_iter().map(one).collect())
+            let entered = || run.context.push_quietly();
+            run.cx.install(|| shown.par_iter().map_init(entered, |_, shown| one(shown)).collect())
         } else {
             shown.iter().map(one).collect()
         };
         let mut outcome = Outcome::default();
         for ((name, _), call) in shown.iter().zip(calls) {
-            if let Some(new) = self.settle(cx, call)? {
+            if let Some(new) = self.settle(run.cx, call)? {
                 T::set(outcome.module.get_or_insert_with(|| module.clone()), name, new);
                 outcome.changed.push((*name).to_owned());
             }

@@ -1,15 +1,18 @@
 //! The registry: from names to what plugins register.
 
+mod instruments;
 mod names;
 mod operators;
 
-pub use names::{Conflict, ResolveError};
+pub use instruments::PluginInstrument;
+pub use names::{Conflict, Named, ResolveError};
 
 use crate::{
     options::{OptionError, OptionSchema, complete},
     pass::PassHandle,
     plugin::{
-        Discovery, FoundPlugin, OpenPlugin, OperatorRecord, PassRecord, PluginRecord, Records, Refusal, RefusedPlugin,
+        Discovery, FoundPlugin, InstrumentRecord, OpenPlugin, OperatorRecord, PassRecord, PluginRecord, Records,
+        Refusal, RefusedPlugin,
     },
 };
 use names::Names;
@@ -41,6 +44,7 @@ struct Inner {
     refused: Vec<RefusedPlugin>,
     duplicates: Vec<(PathBuf, PathBuf)>,
     names: Names,
+    instruments: Names,
     operators: Operators,
     options: BTreeMap<String, Vec<(usize, usize)>>,
 }
@@ -108,7 +112,7 @@ impl Provider {
     }
 }
 
-/// Why a pass could not be made.
+/// Why a pass or an instrument could not be made.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum CreateError {
@@ -116,15 +120,15 @@ pub enum CreateError {
     Resolve(ResolveError),
     /// It does not take its options.
     Options {
-        /// The pass.
-        pass: String,
+        /// What: `pass` or `instrument`, and its name in backticks.
+        what: String,
         /// Why.
         error: OptionError,
     },
     /// Its plugin could not be opened.
     Open {
-        /// The pass.
-        pass: String,
+        /// What: `pass` or `instrument`, and its name in backticks.
+        what: String,
         /// The plugin, with its file.
         plugin: String,
         /// Why.
@@ -132,8 +136,8 @@ pub enum CreateError {
     },
     /// Its plugin did not make it.
     Make {
-        /// The pass.
-        pass: String,
+        /// What: `pass` or `instrument`, and its name in backticks.
+        what: String,
         /// The plugin, with its file.
         plugin: String,
         /// Why.
@@ -156,12 +160,12 @@ impl fmt::Display for CreateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resolve(error) => error.fmt(f),
-            Self::Options { pass, error } => write!(f, "pass `{pass}`: {error}"),
-            Self::Open { pass, plugin, refusal } => {
-                write!(f, "pass `{pass}` is not usable: plugin {plugin} was refused: {refusal}")?;
+            Self::Options { what, error } => write!(f, "{what}: {error}"),
+            Self::Open { what, plugin, refusal } => {
+                write!(f, "{what} is not usable: plugin {plugin} was refused: {refusal}")?;
                 refusal.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
             }
-            Self::Make { pass, plugin, error } => write!(f, "plugin {plugin} did not make pass `{pass}`: {error}"),
+            Self::Make { what, plugin, error } => write!(f, "plugin {plugin} did not make {what}: {error}"),
             Self::Cycle { chain } => write!(f, "a sequential pass is a member of itself: {}", chain.join(" -> ")),
         }
     }
@@ -209,9 +213,10 @@ impl Registry {
                 options.entry(option.name.clone()).or_default().push((plugin, index));
             }
         }
-        let names = Names::new(&providers);
+        let names = Names::new(Named::Pass, &providers);
+        let instruments = Names::new(Named::Instrument, &providers);
         let operators = Operators::new(&providers);
-        Self(Arc::new(Inner { providers, refused, duplicates, names, operators, options }))
+        Self(Arc::new(Inner { providers, refused, duplicates, names, instruments, operators, options }))
     }
 
     /// Takes a pass, by full or short name, from this plugin, though others provide it, too.
@@ -286,12 +291,13 @@ impl Registry {
         if is_repeated {
             return Err(CreateError::Cycle { chain: std::mem::take(chain) });
         }
+        let what = || format!("pass `{pass}`");
         let options =
-            complete(&record.options, options).map_err(|error| CreateError::Options { pass: pass.clone(), error })?;
+            complete(&record.options, options).map_err(|error| CreateError::Options { what: what(), error })?;
         let describe = || provider.describe();
         let open =
-            provider.open().map_err(|refusal| CreateError::Open { pass: pass.clone(), plugin: describe(), refusal })?;
-        let make_error = |error| CreateError::Make { pass: pass.clone(), plugin: describe(), error };
+            provider.open().map_err(|refusal| CreateError::Open { what: what(), plugin: describe(), refusal })?;
+        let make_error = |error| CreateError::Make { what: what(), plugin: describe(), error };
         let create = open.root.create_pass();
         let object = create(pass.as_str().into(), options.encode().as_slice().into()).into_result();
         let object = object.map_err(make_error)?;
@@ -304,6 +310,35 @@ impl Registry {
         }
         chain.pop();
         Ok(PassHandle::new(provider.clone(), index, options, object, steps))
+    }
+
+    /// All instruments, by full name, with their plugins.
+    pub fn instruments(&self) -> impl Iterator<Item = (&InstrumentRecord, &Provider)> {
+        let mut instruments: Vec<(&InstrumentRecord, &Provider)> = Vec::new();
+        for provider in self.plugins() {
+            instruments.extend(provider.records.instruments.iter().map(|instrument| (instrument, provider)));
+        }
+        instruments.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        instruments.into_iter()
+    }
+
+    /// An instrument's record and plugin, by full or short name.
+    ///
+    /// # Errors
+    /// When nothing provides it, several plugins do, or the short name is ambiguous.
+    pub fn instrument(&self, name: &str) -> Result<(&InstrumentRecord, &Provider), ResolveError> {
+        let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
+        let provider = &*self.0.providers[plugin];
+        Ok((&provider.records.instruments[index], provider))
+    }
+
+    /// Makes an instrument, by full or short name; `options` is a table. Its library is opened if it was not.
+    ///
+    /// # Errors
+    /// When it has no such options, or its plugin cannot be opened.
+    pub fn create_instrument(&self, name: &str, options: &Value) -> Result<PluginInstrument, CreateError> {
+        let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
+        PluginInstrument::new(self, &self.0.providers[plugin], index, options)
     }
 
     /// All options of the context, by key, with their plugins.
@@ -331,9 +366,19 @@ impl Registry {
         self.0.providers[plugin].records.options[index].kind.check(value, key).map_err(ConfigError::Value)
     }
 
-    pub(crate) fn config_default(&self, key: &str) -> Option<Value> {
-        let [(plugin, index)] = self.0.options.get(key)?[..] else { return None };
+    /// The default of an option of the context. Of one that several plugins register, whoever asks has its own.
+    pub(crate) fn config_default(&self, key: &str, asking: &PluginRecord) -> Option<Value> {
+        let registered = self.0.options.get(key)?;
+        let is_asking = |plugin: usize| std::ptr::eq(&self.0.providers[plugin].records.plugin, asking);
+        let own = registered.iter().find(|(plugin, _)| is_asking(*plugin));
+        let (plugin, index) = *own.or(registered.first().filter(|_| registered.len() == 1))?;
         self.0.providers[plugin].records.options[index].default.clone()
+    }
+
+    /// The defaults of all options of the context, by key, for a plugin that asks.
+    pub(crate) fn config_defaults(&self, asking: &PluginRecord) -> BTreeMap<String, Value> {
+        let keys = self.0.options.keys();
+        keys.filter_map(|key| Some((key.clone(), self.config_default(key, asking)?))).collect()
     }
 
     /// The description of an operator that holds for a version: the one with the greatest first version that is not

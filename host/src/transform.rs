@@ -196,6 +196,7 @@ impl Pass {
             opt_level,
             aliases: Vec::new(),
             required: Vec::new(),
+            establishes_types: false,
             options: Vec::new(),
             doc: String::new(),
         };
@@ -343,6 +344,10 @@ impl Catalogue for PassLibrary<'_> {
 
     fn instruments(&self) -> Vec<InstrumentFacts> {
         self.base.instruments()
+    }
+
+    fn instrument(&self, name: &str) -> Result<InstrumentFacts, NoPass> {
+        self.base.instrument(name)
     }
 
     fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {

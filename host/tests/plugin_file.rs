@@ -8,8 +8,9 @@ use relais::{
     plugin::{Origin, Policy, RecordError, Refusal, SearchDir, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
-use relais_plugin_api::boundary::record::{
-    BOUNDARY, FORMAT, HEADER, MAX_LEN, TARGET, pass_tag, plugin_tag, record_kind,
+use relais_plugin_api::boundary::{
+    record::{BOUNDARY, FORMAT, HEADER, Header, MAX_LEN, TARGET, instrument_tag, pass_tag, plugin_tag, record_kind},
+    wire::Fields,
 };
 use std::{
     fs,
@@ -171,6 +172,29 @@ fn damaged_records_are_refused() {
     later[at + 12] = 99;
     fs::write(dir.join("plugin.so"), later).unwrap();
     assert_eq!(find(&[&dir.join("plugin.so")]).plugins.len(), 1);
+}
+
+#[test]
+fn damaged_records_of_statistics_and_instruments_are_refused() {
+    let dir = folder("damaged_parts");
+    let damaged = |kind: u32, tag: u16, value: &[u8]| {
+        let mut bytes = sample_bytes();
+        let has_tag = |&at: &usize| {
+            let header = Header::read(&bytes[at..]).unwrap();
+            Fields::new(&bytes[at + HEADER..][..header.len]).flatten().any(|field| field.tag == tag)
+        };
+        let at = records(&bytes, kind).into_iter().find(has_tag).unwrap();
+        set_field(&mut bytes, at, tag, value);
+        refusal(&dir, &bytes).to_string()
+    };
+    let nameless = damaged(record_kind::PASS, pass_tag::STATISTIC, b"");
+    assert!(nameless.ends_with("does not read: the name is missing"), "{nameless}");
+    let cut = damaged(record_kind::PASS, pass_tag::STATISTIC, b"\x01\x00\x09\x00\x00\x00");
+    assert!(cut.contains("does not read"), "{cut}");
+    let name = damaged(record_kind::INSTRUMENT, instrument_tag::NAME, b"a b");
+    assert_eq!(name, RecordError::Name { name: "a b".into() }.to_string());
+    let option = damaged(record_kind::INSTRUMENT, instrument_tag::DOC, b"\xff");
+    assert!(option.ends_with("does not read: text is not UTF-8"), "{option}");
 }
 
 #[test]

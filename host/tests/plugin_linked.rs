@@ -7,6 +7,7 @@ mod sample_passes;
 
 use common::*;
 use relais::{
+    manager::Instrument,
     pass::RunCx,
     plugin::Discovery,
     registry::{Choices, Linked, Registry},
@@ -56,6 +57,17 @@ fn a_linked_plugin_runs_and_fails_as_the_loaded_one() {
             (outcome.map_err(|failure| place(failure.to_string())), said)
         };
         assert_eq!(result(&linked), result(&loaded), "{pass}");
+    }
+}
+
+#[test]
+fn a_linked_instrument_does_what_the_loaded_one_does() {
+    for registry in [linked(), sample()] {
+        let watch = registry.create_instrument("Watch", &table(&[])).unwrap();
+        assert!(watch.enter().is_ok());
+        let error = watch.exit().unwrap_err();
+        assert!(error.is_panic() && error.rec().message == "level 2", "{error}");
+        assert!(error.rec().place.contains("good.rs:"), "{error}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! Everything a Relais plugin depends on.
 
 pub mod boundary;
+pub mod context;
 pub mod diagnostics;
 pub mod infer;
+pub mod instrument;
 pub mod ir;
 pub mod op;
 pub mod options;
@@ -24,11 +26,12 @@ pub mod __private {
         boundary::{
             entry::{Item, PassImpl, PluginImpl, Registration, create, lib_header, root},
             fingerprint::FINGERPRINT,
-            record::{InstrumentSpec, Level, PassSpec, PluginSpec, Spec, pass_flag},
+            instrument::{InstrumentImpl, create as create_instrument},
+            record::{InstrumentSpec, Level, PassSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
         },
         op::{Evaluator, Operator},
         options::{ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, field},
-        pass::drive,
+        pass::{REWRITES, drive},
         rewrite::DriveOptions,
     };
     pub use abi_stable::library::LibHeader;

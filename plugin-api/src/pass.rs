@@ -4,9 +4,10 @@ use crate::{
     boundary::{
         abi::{CallCx, EvalEntry, InferEntry, PassErrorRec, ResolvedOp, StepRec, error_kind},
         parallel,
-        record::{PassSpec, op_tag},
+        record::{PassSpec, StatisticSpec, op_tag},
         wire::Fields,
     },
+    context::PassContext,
     diagnostics::{Diagnostic, PassError, Severity},
     infer::{Inferred, Operators, Scope, TypeRelations, infer_function, result_of},
     ir::*,
@@ -16,6 +17,9 @@ use crate::{
 };
 use abi_stable::std_types::RVec;
 use std::{fmt, sync::OnceLock};
+
+/// What the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
+pub const REWRITES: StatisticSpec = StatisticSpec { name: "rewritten", doc: "calls replaced" };
 
 /// What a pass is given beside the program. It may be used from several threads.
 pub struct PassCx<'a> {
@@ -116,6 +120,35 @@ impl<'a> PassCx<'a> {
         Ok(PassRef { call: self.call, id: id.into_result()? })
     }
 
+    /// Adds to one of the statistics that the pass declares. They are summed up over functions and runs, and shown on
+    /// request; a pass that fails has counted nothing. Counting what was not declared is an error of the pass.
+    pub fn count(&self, statistic: &str, n: usize) {
+        if self.declares(statistic) {
+            if n > 0 {
+                (self.call.host.count())(self.call.data, statistic.into(), n as u64);
+            }
+            return;
+        }
+        let PassSpec { name, statistics, .. } = self.spec;
+        let error = Diagnostic::error(format_args!("`{name}` counts `{statistic}` and does not declare it"));
+        let help = match nearest(statistic, statistics.iter().map(|declared| declared.name)) {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => format!("write `statistics({statistic} = \"what is counted\")` into its attribute"),
+        };
+        self.diagnostic(error.code("undeclared-statistic").help(help));
+    }
+
+    fn declares(&self, statistic: &str) -> bool {
+        self.spec.statistics.iter().any(|declared| declared.name == statistic)
+    }
+
+    /// The context that the pass runs in: level, lists and options.
+    pub fn context(&self) -> PassContext {
+        let encoded = (self.call.host.context())(self.call.data);
+        // What does not read comes from no host of this boundary version.
+        PassContext::decode(&encoded).unwrap_or_default()
+    }
+
     /// An option of the context; `None` when nobody registered it or it has another type.
     pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
         let encoded = (self.call.host.config())(self.call.data, key.into()).into_option()?;
@@ -141,6 +174,26 @@ impl<'a> PassCx<'a> {
     pub fn config_str(&self, key: &str) -> Option<String> {
         self.config(key)
     }
+}
+
+/// The name that is most like another one, if at most a third of its letters have to change.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = known.map(|other| (distance(name, other), other)).filter(|(n, other)| 3 * n <= other.len());
+    near.min_by_key(|(n, _)| *n).map(|(_, other)| other)
+}
+
+/// How many letters have to be changed, added or removed to make one name of another.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 /// Another pass, made by the host.
@@ -406,6 +459,9 @@ pub fn drive(
 ) -> Result<DriveStats, PassError> {
     let mut relations = OpFactsTable { call: cx.call, facts: Vec::new() };
     let stats = drive_with(editor, &mut relations, rule, ops, options);
+    if cx.declares(REWRITES.name) {
+        cx.count(REWRITES.name, stats.n_rewrites);
+    }
     if cx.wants_remarks() {
         if stats.n_rewrites > 0 {
             let calls = if stats.n_rewrites == 1 { "call" } else { "calls" };

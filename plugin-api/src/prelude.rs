@@ -1,8 +1,10 @@
 //! All that a pass's source imports: `use relais_plugin_api::prelude::*;`.
 
 pub use crate::{
+    context::PassContext,
     diagnostics::{Diagnostic, PassError, Severity},
     infer::Scope,
+    instrument::{Instrument, InstrumentCx, PassView, SkipKind, Skipped},
     ir::*,
     op::{
         AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, InferCx, InferRequest, OpError, Operator, Pattern,
@@ -13,6 +15,6 @@ pub use crate::{
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
 };
 pub use relais_plugin_api_macros::{
-    PassOptions, config_option, evaluators, function_pass, module_pass, operators, plugin, prim_func_pass,
+    PassOptions, config_option, evaluators, function_pass, instrument, module_pass, operators, plugin, prim_func_pass,
     rewrite_pass, sequential_pass,
 };

@@ -17,13 +17,12 @@ const LONG: &[(&str, &str)] = &[];
 /// Where unsafe code stands.
 const UNSAFE: &[&str] = &["plugin-api/src/boundary/", "host/src/plugin/", "host/src/services.rs", "host/src/mapped.rs"];
 
-/// Operators that the host names, and why. No other name of a pass or an operator stands there.
+/// Operators that the host names, and why. No other one stands there, and no pass.
 const NAMED: &[(&str, &str)] = &[
     ("Constant", "a form in which ONNX writes constants"),
     ("ConstantOfShape", "a form in which ONNX writes constants that are one value over"),
     ("Identity", "ONNX has no other way to give one value two names"),
     ("If", "a node kind of the IR"),
-    ("InferType", "the driver keeps types up, and so skips the pass that would"),
 ];
 
 fn root() -> PathBuf {

@@ -6,15 +6,18 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    instruments::built_in as built_in_instruments,
+    instruments::{BuiltIn, built_in as built_in_instruments, find as find_built_in},
     ir::attr_kind,
     options::{OptionSchema, OptionType},
-    pipeline::{BUILT_IN, Catalogue, built_in, fault::or_list, toml},
-    plugin::{AttrRecord, OperatorRecord, PassRecord},
+    pipeline::{BUILT_IN, Catalogue, InstrumentFacts, built_in, fault::or_list, toml},
+    plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+
+/// Stands where a plugin would, for what the host itself provides.
+const BUILT_IN_PLUGIN: &str = "(built in)";
 
 /// Lists what there is.
 pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
@@ -41,9 +44,9 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
         What::Instruments => {
             let rows = instruments(&registry).into_iter().map(|it| {
                 let names: Vec<&str> = it.options.iter().map(|option| option.name.as_str()).collect();
-                vec![it.name, names.join(", "), it.of, first_sentence(&it.doc)]
+                vec![it.name.clone(), names.join(", "), it.plugin(), first_line(&it.doc)]
             });
-            (vec!["instrument", "options", "of", ""], rows.collect())
+            (vec!["instrument", "options", "plugin", ""], rows.collect())
         }
         What::Pipelines => {
             let rows = BUILT_IN.iter().map(|(name, text)| vec![(*name).to_owned(), headline(text)]);
@@ -69,15 +72,21 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     found.extend(options.map(|(option, provider)| {
         format!("option {}\n  plugin   {}\n{}", option.name, plugin_of(provider), describe_option(option, "  "))
     }));
-    found.extend(instruments(&registry).into_iter().filter(|it| it.name == name).map(describe_instrument));
     let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
     found.extend(plugins.map(describe_plugin));
-    found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
-    match (found.is_empty(), pass) {
-        (false, _) => terminal::print(&format!("{}\n", found.join("\n").trim_end())),
-        (true, Err(error)) if !matches!(error, ResolveError::Unknown { .. }) => Err(CliError::new(error)),
-        (true, _) => Err(unknown(&registry, name)),
+    found.extend(find_built_in(name).map(|it| describe_instrument(&own_instrument(it))));
+    let instrument = registry.instrument(name);
+    if instrument.is_ok() {
+        let facts = Catalogue::instrument(&registry, name).ok();
+        found.extend(facts.map(|facts| describe_instrument(&facts.into())));
     }
+    found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
+    if !found.is_empty() {
+        return terminal::print(&format!("{}\n", found.join("\n").trim_end()));
+    }
+    let faults = [pass.err(), instrument.err()];
+    let fault = faults.into_iter().flatten().find(|error| !matches!(error, ResolveError::Unknown { .. }));
+    Err(fault.map_or_else(|| unknown(&registry, name), CliError::new))
 }
 
 fn unknown(registry: &Registry, name: &str) -> CliError {
@@ -110,17 +119,9 @@ fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
     out.push_str(&describe_options(&pass.options));
-    out
-}
-
-fn describe_options(options: &[OptionSchema]) -> String {
-    let mut out = String::new();
-    if !options.is_empty() {
-        out.push_str("\noptions\n");
-    }
-    for option in options {
-        writeln!(out, "  {}", option.name).expect("a string takes everything");
-        out.push_str(&describe_option(option, "    "));
+    for (i, StatisticRecord { name, doc }) in pass.statistics.iter().enumerate() {
+        let headline = if i == 0 { "\nstatistics\n" } else { "" };
+        writeln!(out, "{headline}  {name}  {doc}").expect("a string takes everything");
     }
     out
 }
@@ -128,33 +129,40 @@ fn describe_options(options: &[OptionSchema]) -> String {
 /// An instrument of the host or of a plugin.
 struct Instrument {
     name: String,
-    of: String,
+    /// The plugin and its version; none for the host's own.
+    from: Option<(String, String)>,
     doc: String,
     options: Vec<OptionSchema>,
 }
 
+impl Instrument {
+    fn plugin(&self) -> String {
+        self.from.as_ref().map_or_else(|| BUILT_IN_PLUGIN.into(), |(plugin, version)| format!("{plugin} {version}"))
+    }
+}
+
+impl From<InstrumentFacts> for Instrument {
+    fn from(facts: InstrumentFacts) -> Self {
+        let from = Some((facts.plugin, facts.plugin_version.to_string()));
+        Self { name: facts.name, from, doc: facts.doc, options: facts.options }
+    }
+}
+
 /// Every instrument, ordered by name.
 fn instruments(registry: &Registry) -> Vec<Instrument> {
-    let own = built_in_instruments().into_iter().map(|it| Instrument {
-        name: it.name.to_owned(),
-        of: "relais".into(),
-        doc: it.doc.to_owned(),
-        options: (it.options)(),
-    });
-    let provided = Catalogue::instruments(registry).into_iter().map(|facts| Instrument {
-        of: format!("{} {}", facts.plugin, facts.plugin_version),
-        name: facts.name,
-        doc: facts.doc,
-        options: facts.options,
-    });
-    let mut all: Vec<Instrument> = own.chain(provided).collect();
+    let mut all: Vec<Instrument> = built_in_instruments().into_iter().map(own_instrument).collect();
+    all.extend(Catalogue::instruments(registry).into_iter().map(Instrument::from));
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 }
 
-fn describe_instrument(it: Instrument) -> String {
-    let Instrument { name, of, doc, options } = it;
-    format!("instrument {name}\n  of       {of}\n{}{}", paragraph(&doc), describe_options(&options))
+fn own_instrument(it: &BuiltIn) -> Instrument {
+    Instrument { name: it.name.into(), from: None, doc: it.doc.into(), options: (it.options)() }
+}
+
+fn describe_instrument(it: &Instrument) -> String {
+    let Instrument { name, doc, options, .. } = it;
+    format!("instrument {name}\n  plugin   {}\n{}{}", it.plugin(), paragraph(doc), describe_options(options))
 }
 
 fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
@@ -203,7 +211,7 @@ fn describe_plugin(provider: &Provider) -> String {
     let mut out = format!("plugin {} {}\n", plugin.name, plugin.version);
     let mut line = |key: &str, value: String| {
         if !value.is_empty() {
-            writeln!(out, "  {key:<10} {value}").expect("a string takes everything");
+            writeln!(out, "  {key:<11} {value}").expect("a string takes everything");
         }
     };
     line("licence", plugin.licence.clone());
@@ -212,7 +220,20 @@ fn describe_plugin(provider: &Provider) -> String {
     line("target", plugin.target.clone());
     line("passes", records.passes.iter().map(|pass| pass.name.as_str()).collect::<Vec<_>>().join(", "));
     line("operators", records.operators.len().to_string());
+    let instruments = records.instruments.iter().map(|instrument| instrument.name.as_str());
+    line("instruments", instruments.collect::<Vec<_>>().join(", "));
     out.push_str(&paragraph(&plugin.description));
+    out
+}
+
+/// The options of a pass or an instrument, under a headline.
+fn describe_options(options: &[OptionSchema]) -> String {
+    let mut out = String::new();
+    for (i, option) in options.iter().enumerate() {
+        let headline = if i == 0 { "\noptions\n" } else { "" };
+        writeln!(out, "{headline}  {}", option.name).expect("a string takes everything");
+        out.push_str(&describe_option(option, "    "));
+    }
     out
 }
 
@@ -288,6 +309,7 @@ fn list_json(registry: &Registry, what: What) -> Value {
                     "version": provider.records().plugin.version.to_string(),
                     "doc": pass.doc,
                     "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
+                    "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),
                 })
             })
             .collect(),
@@ -346,7 +368,8 @@ fn list_json(registry: &Registry, what: What) -> Value {
             .map(|it| {
                 json!({
                     "name": it.name,
-                    "of": it.of,
+                    "plugin": it.from.as_ref().map(|(plugin, _)| plugin),
+                    "version": it.from.as_ref().map(|(_, version)| version),
                     "doc": it.doc,
                     "options": it.options.iter().map(option_json).collect::<Vec<_>>(),
                 })
@@ -361,6 +384,10 @@ fn list_json(registry: &Registry, what: What) -> Value {
 fn with(mut json: Value, key: &str, provider: &Provider) -> Value {
     json[key] = json!(provider.records().plugin.name);
     json
+}
+
+fn statistic_json(statistic: &StatisticRecord) -> Value {
+    json!({ "name": statistic.name, "doc": statistic.doc })
 }
 
 /// As deep as schemas go.
@@ -420,12 +447,6 @@ fn operator_name(op: &OperatorRecord) -> String {
 
 fn first_line(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().trim().to_owned()
-}
-
-fn first_sentence(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = text.find([':', '.', ';', ',']).unwrap_or(text.len());
-    text[..end].to_owned()
 }
 
 /// The first sentence of the comment that a pipeline opens with.

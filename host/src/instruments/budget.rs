@@ -14,7 +14,7 @@ use std::{
 inventory::submit! {
     BuiltIn {
         name: "budget",
-        doc: "Limits the time of each pass and of the run, and the size of the program. A pass that is over a limit \
+        doc: "Limits the time of each pass and of the run, and the size of the program.\nA pass that is over a limit \
               has failed, and the pipeline's `on_failure` decides what follows.",
         options,
         make: |given, _| {

@@ -23,8 +23,8 @@ use std::{
 inventory::submit! {
     BuiltIn {
         name: "dump",
-        doc: "Writes the program before the first pass, and after each one that changes it, into a folder: numbered \
-              files that read back, and `index.jsonl`, which says what each pass did. The numbers are those of \
+        doc: "Writes the program before the first pass, and after each one that changes it, into a folder.\n\
+              Numbered files read back, and `index.jsonl` says what each pass did; the numbers are those of \
               `--stop-after`.",
         options: || vec![
             option("dir", "the folder; it must be new or empty", OptionType::Str, None),

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 inventory::submit! {
     BuiltIn {
         name: "memory",
-        doc: "Measures the memory of the whole process around passes, on Linux: its peak, and by how much what is \
-              not backed by files grew.",
+        doc: "Measures the memory of the process around passes, on Linux.\n\
+              Its peak, and by how much what no file backs grew; what other threads of the process do counts, too.",
         options: Vec::new,
         make: |_, _| Ok(Arc::new(Memory::default())),
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 inventory::submit! {
     BuiltIn {
         name: "remarks",
-        doc: "Prints the remarks of passes as they are made: what a pass did (passed), and why it did not (missed).",
+        doc: "Prints the remarks of passes as they are made.\nWhat a pass did is passed, why it did not is missed.",
         options: || vec![
             choice("kind", "which remarks", &[
                 ("all", "passed and missed ones"),

@@ -16,7 +16,7 @@ use std::{
 inventory::submit! {
     BuiltIn {
         name: "timing",
-        doc: "Measures how long passes take: with what runs within them (total) and without (own). \
+        doc: "Measures how long passes take, with what runs within them (total) and without (own).\n\
               The driver's type inference stands apart, as `(types)`; what other instruments and the verifier take \
               counts for the sequence around a pass.",
         options: || vec![choice("format", "how the times are shown", &[

@@ -8,7 +8,7 @@ use std::sync::Arc;
 inventory::submit! {
     BuiltIn {
         name: "verifier",
-        doc: "Checks the module after each pass; a pass that leaves a broken one has failed.",
+        doc: "Checks the module after each pass.\nA pass that leaves a broken one has failed.",
         options: Vec::new,
         make: |_, _| Ok(Arc::new(Verifier)),
     }

@@ -4,7 +4,7 @@ use super::{
     context::PassContext,
     deadline::{self, Late},
     instrument::{Deadline, PassInfo},
-    machine::{Machine, Stop, TYPES_PASS, Turn},
+    machine::{Machine, Stop, Turn},
     module_state::Taken,
     report::{FailureKind, Fate, MAX_FAULTS, PassFault, Said},
     verifier,
@@ -168,9 +168,7 @@ impl<'a> Machine<'a> {
                 (Fate::Unchanged, Duration::ZERO)
             }
         };
-        if facts.name == TYPES_PASS {
-            self.types_hold = true;
-        }
+        self.types_hold |= facts.establishes_types;
         self.left.insert(pass, version);
         if types > Duration::ZERO {
             watch.types_took(types);

@@ -23,9 +23,6 @@ use std::{
     time::Duration,
 };
 
-/// The pass whose work the driver keeps up by itself (rule R16): the one name of a pass that the host knows.
-pub(super) const TYPES_PASS: &str = "relay._transform.InferType";
-
 pub(super) struct Machine<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) catalogue: &'a dyn Catalogue,
@@ -449,7 +446,7 @@ impl<'a> Machine<'a> {
     }
 
     fn holds(&self, pass: usize) -> bool {
-        let is_types = self.types_hold && self.pipeline.passes[pass].facts.name == TYPES_PASS;
+        let is_types = self.types_hold && self.pipeline.passes[pass].facts.establishes_types;
         is_types || self.left.get(&pass) == Some(&self.state.version())
     }
 

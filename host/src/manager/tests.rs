@@ -193,15 +193,29 @@ fn r15_the_input_stays_as_it_is() {
 #[test]
 fn r16_hooks_are_counted_as_the_rule_says() {
     let fakes = Fakes::default()
-        .pass("relay._transform.InferType", 0, &[], Does::Nothing)
+        .pass("Types", 0, &[], Does::Nothing)
+        .establishing_types()
         .pass("FoldConstant", 2, &[], Does::Change)
-        .pass("DCE", 1, &["InferType"], Does::Change);
-    let steps = "opt_level = 3\nsteps = [\"InferType\", \"FoldConstant\", \"DCE\"]";
+        .pass("DCE", 1, &["Types"], Does::Change);
+    let steps = "opt_level = 3\nsteps = [\"Types\", \"FoldConstant\", \"DCE\"]";
     for (mode, n) in [("transitive", 4), ("direct", 5)] {
         let (result, scribe) = watched(&format!("dependencies = \"{mode}\"\n{steps}"), &fakes, Scribe::default());
         assert!(result.is_ok());
         assert_eq!(scribe.said().matches("before").count(), n, "{mode}: {}", scribe.said());
     }
+}
+
+/// A pass that says nothing of types has to run again once the module changed, whatever it is called.
+#[test]
+fn r16_types_hold_after_the_pass_that_says_so() {
+    let run = |fakes: Fakes| {
+        let fakes = fakes.pass("A", 0, &[], Does::Change).pass("B", 0, &["InferType"], Does::Change);
+        ran("steps = [\"InferType\", \"A\", \"B\", \"B\"]", &fakes)
+    };
+    let fakes = || Fakes::default().pass("relay._transform.InferType", 0, &[], Does::Nothing);
+    let name = "relay._transform.InferType";
+    assert_eq!(run(fakes().establishing_types()), format!("{name} A B B"));
+    assert_eq!(run(fakes()), format!("{name} A {name} B {name} B"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What resolving a pipeline needs to know about passes, options and plugins: the registry, seen from here.
 
+use super::fault::nearest;
 use crate::{manager::Instrument, options::OptionSchema, pass::Remarks};
 use relais_plugin_api::{
     boundary::record::Level,
@@ -31,6 +32,8 @@ pub struct PassFacts {
     pub opt_level: u8,
     /// The passes that must have run.
     pub required: Vec<String>,
+    /// Whether it establishes types, which the driver then keeps up (rule R16).
+    pub establishes_types: bool,
     /// Its options.
     pub options: Vec<OptionSchema>,
     /// Its documentation.
@@ -151,6 +154,29 @@ pub trait Catalogue: Sync {
     /// Every instrument that a plugin provides, ordered by name.
     fn instruments(&self) -> Vec<InstrumentFacts> {
         Vec::new()
+    }
+
+    /// The instrument of a name: full, or short where that is unambiguous (rule R4).
+    ///
+    /// # Errors
+    /// When the name stands for none.
+    fn instrument(&self, name: &str) -> Result<InstrumentFacts, NoPass> {
+        let all = self.instruments();
+        let is_short_for = |full: &str| full.rsplit_once('.').is_some_and(|(_, short)| short == name);
+        let exact: Vec<&InstrumentFacts> = all.iter().filter(|facts| facts.name == name).collect();
+        let found = match exact.is_empty() {
+            true => all.iter().filter(|facts| is_short_for(&facts.name)).collect(),
+            false => exact,
+        };
+        match found.as_slice() {
+            [] => Err(NoPass::Unknown(nearest(name, all.iter().map(|facts| facts.name.as_str())))),
+            [one] => Ok((*one).clone()),
+            several if several.iter().all(|facts| facts.name == several[0].name) => {
+                let provider = |facts: &&InstrumentFacts| format!("`{} {}`", facts.plugin, facts.plugin_version);
+                Err(NoPass::Conflict(several.iter().map(provider).collect()))
+            }
+            several => Err(NoPass::Ambiguous(several.iter().map(|facts| facts.name.clone()).collect())),
+        }
     }
 
     /// Makes an instrument of [`instruments`](Self::instruments); its options were checked.

@@ -61,6 +61,7 @@ impl Fakes {
             level,
             opt_level,
             required: required.iter().map(|name| (*name).into()).collect(),
+            establishes_types: false,
             options: Vec::new(),
             doc: String::new(),
         };
@@ -72,6 +73,13 @@ impl Fakes {
     pub fn options(mut self, options: Vec<OptionSchema>) -> Self {
         let (facts, _) = self.passes.last_mut().unwrap();
         Arc::get_mut(facts).unwrap().options = options;
+        self
+    }
+
+    /// Says that the last pass establishes types.
+    pub fn establishing_types(mut self) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        Arc::get_mut(facts).unwrap().establishes_types = true;
         self
     }
 

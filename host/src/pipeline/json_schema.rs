@@ -148,15 +148,21 @@ fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) 
 }
 
 fn instrument(catalogue: &dyn Catalogue) -> Value {
-    let own = instruments::built_in().into_iter().map(|it| (it.name.to_owned(), it.doc.to_owned(), (it.options)()));
-    let provided = catalogue.instruments().into_iter().map(|facts| (facts.name, facts.doc, facts.options));
-    let all: BTreeMap<String, (String, Vec<OptionSchema>)> =
-        own.chain(provided).map(|(name, doc, options)| (name, (doc, options))).collect();
-    let plain = all.iter().filter(|(_, (_, options))| mandatory(options).is_empty()).map(|(name, _)| name);
+    let own = instruments::built_in();
+    let own = own.into_iter().map(|it| (vec![it.name.to_owned()], it.doc.to_owned(), (it.options)()));
+    let provided = catalogue.instruments().into_iter().map(|facts| {
+        let short = facts.name.rsplit_once('.').map(|(_, short)| short.to_owned());
+        let means_it = |name: &String| catalogue.instrument(name).is_ok_and(|found| found.name == facts.name);
+        let names = [facts.name.clone()].into_iter().chain(short).filter(means_it);
+        (names.collect(), facts.doc.clone(), facts.options.clone())
+    });
+    let all: Vec<(Vec<String>, String, Vec<OptionSchema>)> =
+        own.chain(provided).filter(|(names, ..)| !names.is_empty()).collect();
+    let plain = all.iter().filter(|(.., options)| mandatory(options).is_empty()).flat_map(|(names, ..)| names);
     let mut kinds = vec![json!({ "type": "string", "enum": plain.collect::<Vec<_>>() })];
-    for (name, (doc, options)) in &all {
+    for (names, doc, options) in &all {
         let must: &[&str] = if mandatory(options).is_empty() { &["instrument"] } else { &["instrument", "options"] };
-        let name = json!({ "type": "string", "enum": [name] });
+        let name = json!({ "type": "string", "enum": names });
         kinds.push(object(doc, json!({ "instrument": name, "options": table(options) }), must));
     }
     json!({ "anyOf": kinds })

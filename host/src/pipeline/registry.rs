@@ -3,8 +3,9 @@
 use super::{catalogue::*, spec::PipelineSpec};
 use crate::{
     ir::{Function, IRModule, OpId},
+    manager::Instrument,
     pass::{self, PassHandle, Sink},
-    plugin::{Discovery, FoundPlugin, PassRecord},
+    plugin::{Discovery, FoundPlugin, InstrumentRecord, PassRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
 };
 use relais_plugin_api::{
@@ -26,9 +27,30 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         level: record.level,
         opt_level: record.opt_level,
         required: record.required.clone(),
+        establishes_types: record.establishes_types,
         options: record.options.clone(),
         doc: record.doc.clone(),
     })
+}
+
+fn instrument_facts(record: &InstrumentRecord, provider: &Provider) -> InstrumentFacts {
+    let plugin = &provider.records().plugin;
+    InstrumentFacts {
+        name: record.name.clone(),
+        plugin: plugin.name.clone(),
+        plugin_version: plugin.version.clone(),
+        options: record.options.clone(),
+        doc: record.doc.clone(),
+    }
+}
+
+fn stands_for_none(error: ResolveError) -> NoPass {
+    match error {
+        ResolveError::Unknown { nearest, .. } => NoPass::Unknown(nearest.into_iter().collect()),
+        ResolveError::Refused { file, refusal, .. } => NoPass::Refused { plugin: file, reason: refusal },
+        ResolveError::Conflict(Conflict { plugins, .. }) => NoPass::Conflict(plugins),
+        ResolveError::Ambiguous { candidates, .. } => NoPass::Ambiguous(candidates),
+    }
 }
 
 impl PipelineSpec {
@@ -60,12 +82,7 @@ impl Catalogue for Registry {
     }
 
     fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
-        let record = Registry::pass(self, name).map_err(|error| match error {
-            ResolveError::Unknown { nearest, .. } => NoPass::Unknown(nearest.into_iter().collect()),
-            ResolveError::Refused { file, refusal, .. } => NoPass::Refused { plugin: file, reason: refusal },
-            ResolveError::Conflict(Conflict { plugins, .. }) => NoPass::Conflict(plugins),
-            ResolveError::Ambiguous { candidates, .. } => NoPass::Ambiguous(candidates),
-        })?;
+        let record = Registry::pass(self, name).map_err(stands_for_none)?;
         let provider =
             self.plugins().find(|provider| provider.records().passes.iter().any(|other| std::ptr::eq(other, record)));
         provider.map(|provider| facts(record, provider)).ok_or_else(|| NoPass::Unknown(Vec::new()))
@@ -110,16 +127,38 @@ impl Catalogue for Registry {
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
         match Registry::create(self, &pass.name, options) {
             Ok(handle) => Ok(Arc::new(Made { handle, registry: self.clone() })),
-            Err(CreateError::Open { plugin, refusal, .. }) => {
-                let error = PassError::new(format!("plugin {plugin} was refused: {refusal}"));
-                Err(refusal.help().into_iter().fold(error, PassError::help))
-            }
-            Err(error) => Err(PassError::new(error)),
+            Err(error) => Err(not_made(error)),
+        }
+    }
+
+    fn instruments(&self) -> Vec<InstrumentFacts> {
+        Registry::instruments(self).map(|(record, provider)| instrument_facts(record, provider)).collect()
+    }
+
+    fn instrument(&self, name: &str) -> Result<InstrumentFacts, NoPass> {
+        let (record, provider) = Registry::instrument(self, name).map_err(stands_for_none)?;
+        Ok(instrument_facts(record, provider))
+    }
+
+    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+        match Registry::create_instrument(self, name, options) {
+            Ok(made) => Ok(Arc::new(made)),
+            Err(error) => Err(not_made(error)),
         }
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
         Box::new(Relations { registry: self, ops: Vec::new() })
+    }
+}
+
+fn not_made(error: CreateError) -> PassError {
+    match error {
+        CreateError::Open { plugin, refusal, .. } => {
+            let error = PassError::new(format!("plugin {plugin} was refused: {refusal}"));
+            refusal.help().into_iter().fold(error, PassError::help)
+        }
+        error => PassError::new(error),
     }
 }
 
@@ -130,7 +169,7 @@ struct Made {
 
 impl RunnablePass for Made {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        let sink = Forward(cx);
+        let sink = Forward { cx, pass: self.handle.record() };
         let mut inner = pass::RunCx::new(&self.registry).with_sink(&sink);
         inner.config = cx.config;
         inner.cancel = cx.cancel;
@@ -144,15 +183,26 @@ impl RunnablePass for Made {
     }
 }
 
-struct Forward<'a>(&'a RunCx<'a>);
+struct Forward<'a> {
+    cx: &'a RunCx<'a>,
+    pass: &'a PassRecord,
+}
 
 impl Sink for Forward<'_> {
     fn diagnostic(&self, _: &PassRecord, diagnostic: &Diagnostic) {
-        (self.0.diagnostics)(diagnostic.clone());
+        (self.cx.diagnostics)(diagnostic.clone());
     }
 
     fn progress(&self, _: &PassRecord, done: u64, total: u64) {
-        (self.0.progress)(done, total);
+        (self.cx.progress)(done, total);
+    }
+
+    fn count(&self, pass: &PassRecord, statistic: &str, n: u64) {
+        match std::ptr::eq(pass, self.pass) {
+            true => (self.cx.count)(statistic, n),
+            // It is a pass that this one runs.
+            false => (self.cx.count)(&format!("{}: {statistic}", pass.name), n),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The instruments that a pipeline names: the host's own, else those of plugins.
 
 use super::{
-    fault::{Code, Fault, and_list, nearest},
+    catalogue::NoPass,
+    fault::{Code, Fault, and_list, nearest, or_list},
     resolve::Resolver,
     schema::{check_options, shorten},
     spec::{InstrumentUse, Literal, Written},
@@ -14,7 +15,6 @@ use relais_plugin_api::options::Value;
 
 /// Finds the instruments, checks their options, and gives passes that these name their full names.
 pub(super) fn resolve(resolver: &mut Resolver<'_>, used: &[InstrumentUse]) -> Vec<(String, Value)> {
-    let provided = resolver.catalogue.instruments();
     let mut out = Vec::new();
     for used in used {
         let name = &used.name.value;
@@ -24,29 +24,44 @@ pub(super) fn resolve(resolver: &mut Resolver<'_>, used: &[InstrumentUse]) -> Ve
             out.push((name.clone(), options));
             continue;
         }
-        match provided.iter().filter(|facts| facts.name == *name).collect::<Vec<_>>().as_slice() {
-            [facts] => out.push((name.clone(), check(resolver, &facts.options, used))),
-            [] => {
-                let own = instruments::built_in();
-                let known = own.iter().map(|it| it.name).chain(provided.iter().map(|facts| facts.name.as_str()));
-                let known: Vec<&str> = known.collect();
-                let fault =
-                    Fault::new(Code::UnknownName, used.name.place, format!("no instrument `{}`", shorten(name)));
-                let fault = fault.note(format!("instruments: {}", and_list(&known)));
-                resolver.faults.push(fault.nearest(&nearest(name, known.iter().copied())));
-            }
-            several => {
-                let fault = Fault::new(
-                    Code::Ambiguous,
-                    used.name.place,
-                    format!("several plugins provide instrument `{name}`"),
-                );
-                let plugins = several.iter().map(|facts| format!("plugin `{}` {}", facts.plugin, facts.plugin_version));
-                resolver.faults.push(plugins.fold(fault, Fault::note).help("use one of these plugins at a time"));
+        match resolver.catalogue.instrument(name) {
+            Ok(facts) => out.push((facts.name.clone(), check(resolver, &facts.options, used))),
+            Err(why) => {
+                let fault = none(resolver, &used.name, why);
+                resolver.faults.push(fault);
             }
         }
     }
     out
+}
+
+/// What is wrong with a name that stands for no instrument.
+fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
+    let (name, place) = (&name.value, name.place);
+    match why {
+        NoPass::Unknown(mut near) => {
+            let own = instruments::built_in();
+            near.extend(nearest(name, own.iter().map(|it| it.name)));
+            let provided = resolver.catalogue.instruments();
+            let known: Vec<&str> =
+                own.iter().map(|it| it.name).chain(provided.iter().map(|facts| facts.name.as_str())).collect();
+            let fault = Fault::new(Code::UnknownName, place, format!("no instrument `{}`", shorten(name)));
+            fault.note(format!("instruments: {}", and_list(&known))).nearest(&near)
+        }
+        NoPass::Ambiguous(names) => {
+            Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several instruments"))
+                .help(format!("write {}", or_list(&names)))
+        }
+        NoPass::Conflict(plugins) => {
+            let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide instrument `{name}`"));
+            let fault = plugins.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
+            fault.help("use one of these plugins at a time")
+        }
+        NoPass::Refused { plugin, reason } => {
+            Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
+                .note(reason)
+        }
+    }
 }
 
 fn check(resolver: &mut Resolver<'_>, schema: &[OptionSchema], used: &InstrumentUse) -> Value {

@@ -12,7 +12,7 @@ pub use file::{read_section, section_of};
 pub use loader::OpenPlugin;
 pub use record::{
     AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PluginRecord, RecordError, Records,
-    read_records,
+    StatisticRecord, read_records,
 };
 pub use verdict::{Refusal, judge};
 

@@ -5,7 +5,7 @@ use relais_plugin_api::{
     boundary::{
         record::{
             FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag, op_tag, option_tag,
-            pass_flag, pass_tag, plugin_tag, record_kind,
+            pass_flag, pass_tag, plugin_tag, record_kind, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
@@ -81,8 +81,21 @@ pub struct PassRecord {
     pub doc: String,
     /// Whether functions are given to it in parallel.
     pub parallel: bool,
+    /// Whether it establishes types, which the driver then keeps up.
+    pub establishes_types: bool,
+    /// What it counts.
+    pub statistics: Vec<StatisticRecord>,
     /// Options.
     pub options: Vec<OptionSchema>,
+}
+
+/// Something that a pass counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StatisticRecord {
+    /// Name.
+    pub name: String,
+    /// What is counted.
+    pub doc: String,
 }
 
 /// What an operator's record says.
@@ -375,6 +388,8 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         members: Vec::new(),
         doc: String::new(),
         parallel: true,
+        establishes_types: false,
+        statistics: Vec::new(),
         options: Vec::new(),
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
@@ -390,12 +405,30 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::OP => pass.ops.push(text()?),
             pass_tag::MEMBER => pass.members.push(text()?),
             pass_tag::DOC => pass.doc = text()?,
-            pass_tag::FLAGS => pass.parallel = field.u32().map_err(malformed)? & pass_flag::SERIAL == 0,
+            pass_tag::FLAGS => {
+                let flags = field.u32().map_err(malformed)?;
+                pass.parallel = flags & pass_flag::SERIAL == 0;
+                pass.establishes_types = flags & pass_flag::TYPES != 0;
+            }
+            pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
             _ => {}
         }
     }
     Ok(pass)
+}
+
+fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {
+    let mut statistic = StatisticRecord { name: String::new(), doc: String::new() };
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            statistic_tag::NAME => statistic.name = field.text()?.to_owned(),
+            statistic_tag::DOC => statistic.doc = field.text()?.to_owned(),
+            _ => {}
+        }
+    }
+    if statistic.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(statistic) }
 }
 
 fn read_operator(fields: &[u8]) -> Result<OperatorRecord, Malformed> {

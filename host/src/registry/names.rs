@@ -1,9 +1,9 @@
-//! Names of passes.
+//! Names of passes and of instruments.
 
 use super::Provider;
 use crate::{
     options::{list, nearest},
-    plugin::RefusedPlugin,
+    plugin::{Records, RefusedPlugin},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,11 +14,50 @@ use std::{
 /// TVM's namespaces: a name in one of them that nobody registers so means the name without it.
 const NAMESPACES: [&str; 3] = ["relay._transform.", "relax.transform.", "tir.transform."];
 
-/// A plugin's number, then the pass's in it.
+/// A plugin's number, then the item's in it.
 type Id = (usize, usize);
 
-/// Names of passes, full ones and aliases, and the parts after their last dots.
+/// What has names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Named {
+    /// Passes.
+    Pass,
+    /// Instruments.
+    Instrument,
+}
+
+impl Named {
+    /// The word for one.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Instrument => "instrument",
+        }
+    }
+
+    /// The word for several.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Pass => "passes",
+            Self::Instrument => "instruments",
+        }
+    }
+
+    /// The names of each in a plugin, the full one first.
+    fn of(self, records: &Records) -> Vec<Vec<&String>> {
+        match self {
+            Self::Pass => {
+                let passes = records.passes.iter();
+                passes.map(|pass| std::iter::once(&pass.name).chain(&pass.aliases).collect()).collect()
+            }
+            Self::Instrument => records.instruments.iter().map(|instrument| vec![&instrument.name]).collect(),
+        }
+    }
+}
+
+/// Names, full ones and aliases, and the parts after their last dots.
 pub(super) struct Names {
+    named: Named,
     full: BTreeMap<String, Vec<Id>>,
     short: BTreeMap<String, BTreeSet<String>>,
 }
@@ -26,18 +65,22 @@ pub(super) struct Names {
 /// A name that several plugins provide.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
+    /// What has the name.
+    pub named: Named,
     /// The name.
     pub name: String,
     /// The plugins, with their files.
     pub plugins: Vec<String>,
 }
 
-/// Why a name names no pass.
+/// Why a name names nothing.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ResolveError {
     /// Nothing provides it.
     Unknown {
+        /// What should have it.
+        named: Named,
         /// The name.
         name: String,
         /// The nearest names there are.
@@ -45,6 +88,8 @@ pub enum ResolveError {
     },
     /// A plugin that was refused provides it.
     Refused {
+        /// What has the name.
+        named: Named,
         /// The name.
         name: String,
         /// The plugin's file.
@@ -56,7 +101,7 @@ pub enum ResolveError {
     },
     /// Several plugins provide it.
     Conflict(Conflict),
-    /// It is the short name of several passes.
+    /// It is the short name of several.
     Ambiguous {
         /// The name.
         name: String,
@@ -68,19 +113,21 @@ pub enum ResolveError {
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { name, nearest: Some(nearest) } => {
-                write!(f, "no plugin provides pass `{name}`; did you mean `{nearest}`?")
+            Self::Unknown { named, name, nearest: Some(nearest) } => {
+                write!(f, "no plugin provides {} `{name}`; did you mean `{nearest}`?", named.word())
             }
-            Self::Unknown { name, nearest: None } => {
-                write!(f, "no plugin provides pass `{name}`\n  help: `relais list passes` shows what there is")
+            Self::Unknown { named, name, nearest: None } => {
+                let (word, words) = (named.word(), named.words());
+                write!(f, "no plugin provides {word} `{name}`\n  help: `relais list {words}` shows what there is")
             }
-            Self::Refused { name, file, refusal, help } => {
-                write!(f, "pass `{name}` is in plugin `{file}`, which was refused: {refusal}")?;
+            Self::Refused { named, name, file, refusal, help } => {
+                write!(f, "{} `{name}` is in plugin `{file}`, which was refused: {refusal}", named.word())?;
                 help.as_ref().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
             }
-            Self::Conflict(Conflict { name, plugins }) => write!(
+            Self::Conflict(Conflict { named, name, plugins }) => write!(
                 f,
-                "pass `{name}` is provided more than once, by {}\n  help: choose a version in the table `[plugins]`, or take one of the files away",
+                "{} `{name}` is provided more than once, by {}\n  help: choose a version in the table `[plugins]`, or take one of the files away",
+                named.word(),
                 plugins.join(" and ")
             ),
             Self::Ambiguous { name, candidates } => {
@@ -97,12 +144,11 @@ fn short_of(name: &str) -> &str {
 }
 
 impl Names {
-    pub fn new(providers: &[Arc<Provider>]) -> Self {
-        let mut names = Self { full: BTreeMap::new(), short: BTreeMap::new() };
+    pub fn new(named: Named, providers: &[Arc<Provider>]) -> Self {
+        let mut names = Self { named, full: BTreeMap::new(), short: BTreeMap::new() };
         for (plugin, provider) in providers.iter().enumerate() {
-            for (index, pass) in provider.records.passes.iter().enumerate() {
-                let own: BTreeSet<&String> = std::iter::once(&pass.name).chain(&pass.aliases).collect();
-                for name in own {
+            for (index, own) in named.of(&provider.records).into_iter().enumerate() {
+                for name in own.into_iter().collect::<BTreeSet<_>>() {
                     names.full.entry(name.clone()).or_default().push((plugin, index));
                     names.short.entry(short_of(name).to_owned()).or_default().insert(name.clone());
                 }
@@ -123,7 +169,7 @@ impl Names {
 
     pub fn conflicts(&self, providers: &[Arc<Provider>]) -> Vec<Conflict> {
         let conflicts = self.full.iter().filter(|(_, ids)| ids.len() > 1);
-        conflicts.map(|(name, ids)| conflict(name, ids, providers)).collect()
+        conflicts.map(|(name, ids)| self.conflict(name, ids, providers)).collect()
     }
 
     pub fn find(&self, name: &str, providers: &[Arc<Provider>], refused: &[RefusedPlugin]) -> Result<Id, ResolveError> {
@@ -132,7 +178,7 @@ impl Names {
         if let Some(ids) = full {
             return match ids[..] {
                 [id] => Ok(id),
-                _ => Err(ResolveError::Conflict(conflict(name, ids, providers))),
+                _ => Err(ResolveError::Conflict(self.conflict(name, ids, providers))),
             };
         }
         if let Some(names) = self.short.get(name) {
@@ -141,40 +187,42 @@ impl Names {
             if let [id] = ids[..] {
                 return Ok(id);
             }
-            let full_name = |&(plugin, pass): &Id| providers[plugin].records.passes[pass].name.clone();
+            let full_name = |&(plugin, index): &Id| self.named.of(&providers[plugin].records)[index][0].clone();
             let candidates: BTreeSet<String> = ids.iter().map(full_name).collect();
             if candidates.len() == 1 {
-                return Err(ResolveError::Conflict(conflict(name, &ids, providers)));
+                return Err(ResolveError::Conflict(self.conflict(name, &ids, providers)));
             }
             return Err(ResolveError::Ambiguous {
                 name: name.to_owned(),
                 candidates: candidates.into_iter().collect(),
             });
         }
-        Err(in_refused(name, refused).unwrap_or_else(|| self.unknown(name)))
+        Err(self.in_refused(name, refused).unwrap_or_else(|| self.unknown(name)))
     }
 
     fn unknown(&self, name: &str) -> ResolveError {
         let known = self.full.keys().chain(self.short.keys()).map(String::as_str);
-        ResolveError::Unknown { name: name.to_owned(), nearest: nearest(name, known).map(str::to_owned) }
+        let nearest = nearest(name, known).map(str::to_owned);
+        ResolveError::Unknown { named: self.named, name: name.to_owned(), nearest }
     }
-}
 
-fn conflict(name: &str, ids: &[Id], providers: &[Arc<Provider>]) -> Conflict {
-    let plugins = ids.iter().map(|&(plugin, _)| providers[plugin].describe()).collect();
-    Conflict { name: name.to_owned(), plugins }
-}
+    fn conflict(&self, name: &str, ids: &[Id], providers: &[Arc<Provider>]) -> Conflict {
+        let plugins = ids.iter().map(|&(plugin, _)| providers[plugin].describe()).collect();
+        Conflict { named: self.named, name: name.to_owned(), plugins }
+    }
 
-fn in_refused(name: &str, refused: &[RefusedPlugin]) -> Option<ResolveError> {
-    let provides = |full: &String| full == name || short_of(full) == name;
-    let refused = refused.iter().find(|refused| {
-        let passes = refused.records.iter().flat_map(|records| &records.passes);
-        passes.flat_map(|pass| std::iter::once(&pass.name).chain(&pass.aliases)).any(provides)
-    })?;
-    Some(ResolveError::Refused {
-        name: name.to_owned(),
-        file: refused.path.display().to_string(),
-        refusal: refused.refusal.to_string(),
-        help: refused.refusal.help(),
-    })
+    fn in_refused(&self, name: &str, refused: &[RefusedPlugin]) -> Option<ResolveError> {
+        let provides = |full: &String| full == name || short_of(full) == name;
+        let refused = refused.iter().find(|refused| {
+            let records = refused.records.iter();
+            records.flat_map(|records| self.named.of(records)).flatten().any(provides)
+        })?;
+        Some(ResolveError::Refused {
+            named: self.named,
+            name: name.to_owned(),
+            file: refused.path.display().to_string(),
+            refusal: refused.refusal.to_string(),
+            help: refused.refusal.help(),
+        })
+    }
 }

@@ -35,6 +35,8 @@ fn build(name: &str, library: &str) -> PathBuf {
 }
 
 pub static SAMPLE: LazyLock<PathBuf> = LazyLock::new(|| build("sample", "sample_passes"));
+pub static RULES: LazyLock<PathBuf> = LazyLock::new(|| build("rules", "acme_rules"));
+pub static RIVAL: LazyLock<PathBuf> = LazyLock::new(|| build("rival", "acme_rival"));
 pub static MARK: LazyLock<PathBuf> = LazyLock::new(|| build("mark", "mark"));
 
 /// An empty folder of that name.

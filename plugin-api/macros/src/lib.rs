@@ -1,5 +1,6 @@
 //! The macros of `relais-plugin-api`. Their prelude has them; nobody names this crate.
 
+mod instrument;
 mod options;
 mod pass;
 mod plugin;
@@ -43,6 +44,11 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 /// options. The function counts as changed when the editor was written.
 ///
 /// `#[function_pass(name = "acme.Fold", aliases = ["acme.Folding"], opt_level = 2, parallel = false)]`
+///
+/// `statistics(folded = "calls folded")` declares what `cx.count("folded", 1)` counts.
+///
+/// `establishes = "types"` says that the pass does nothing but type what it is given: the host keeps types up after
+/// every pass that follows, so that it need not run again where it is required.
 #[proc_macro_attribute]
 pub fn function_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Function, args.into(), item.into()))
@@ -67,6 +73,13 @@ pub fn prim_func_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn sequential_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Sequential, args.into(), item.into()))
+}
+
+/// Makes an instrument of an `impl Instrument for MyType`: `#[instrument(name = "acme.Counter")]`. `type Options` and
+/// `new` may be left out of a type that is `Default`; documentation comments on the `impl` are the instrument's.
+#[proc_macro_attribute]
+pub fn instrument(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(instrument::instrument(args.into(), item.into()))
 }
 
 /// Makes the fields of a struct options, or the variants of an enum the choices of one.

@@ -5,9 +5,11 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{
     Attribute, Expr, ExprArray, ExprLit, FnArg, Ident, ItemFn, Lit, LitBool, LitInt, LitStr, Meta, Token, Type,
-    parse::{Parse, ParseStream},
+    parenthesized,
+    parse::{Parse, ParseBuffer, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
+    token::Paren,
 };
 
 #[derive(Clone, Copy, PartialEq)]
@@ -44,11 +46,14 @@ struct Args {
     opt_level: Option<LitInt>,
     max_rounds: Option<LitInt>,
     parallel: bool,
+    /// Whether it says that it establishes types.
+    types: bool,
+    statistics: Vec<(LitStr, LitStr)>,
 }
 
 impl Args {
     fn parse(level: Level, args: TokenStream) -> syn::Result<Self> {
-        let Pairs(pairs) = syn::parse2(args)?;
+        let Pairs { pairs, groups } = syn::parse2(args)?;
         let mut name = None;
         let mut parsed = Self {
             name: LitStr::new("", Span::call_site()),
@@ -59,8 +64,18 @@ impl Args {
             opt_level: None,
             max_rounds: None,
             parallel: true,
+            types: false,
+            statistics: Vec::new(),
         };
         let mut seen: Vec<Ident> = Vec::new();
+        for (key, pairs) in groups {
+            let takes = !matches!(level, Level::Rewrite | Level::Sequential);
+            if key != "statistics" || !takes || !parsed.statistics.is_empty() {
+                let known = if takes { ": this attribute takes `statistics(…)`, once" } else { "" };
+                return Err(syn::Error::new(key.span(), format!("unknown key `{key}(…)`{known}")));
+            }
+            parsed.statistics = pairs.iter().map(statistic).collect::<syn::Result<_>>()?;
+        }
         for (key, value) in pairs {
             if seen.contains(&key) {
                 return Err(syn::Error::new(key.span(), format!("`{key}` is given twice")));
@@ -76,12 +91,20 @@ impl Args {
                 "parallel" if level != Level::Sequential && level != Level::Module => {
                     parsed.parallel = boolean(&value)?.value
                 }
+                "establishes" if level == Level::Module || level == Level::Function => {
+                    let what = text(&value)?;
+                    if what.value() != "types" {
+                        return Err(syn::Error::new(what.span(), "a pass establishes `\"types\"`, or nothing"));
+                    }
+                    parsed.types = true;
+                }
                 _ => {
                     let more = match level {
                         Level::Rewrite => ", `ops`, `max_rounds`, `parallel`",
-                        Level::Function | Level::PrimFunc => ", `parallel`",
+                        Level::Function => ", `parallel`, `establishes`, `statistics(…)`",
+                        Level::PrimFunc => ", `parallel`, `statistics(…)`",
                         Level::Sequential => ", `passes`",
-                        Level::Module => "",
+                        Level::Module => ", `establishes`, `statistics(…)`",
                     };
                     let known = format!("`name`, `aliases`, `opt_level`, `required`{more}");
                     return Err(syn::Error::new(
@@ -98,7 +121,12 @@ impl Args {
     }
 }
 
-struct Pairs(Vec<(Ident, Expr)>);
+/// `key = value, …`, and `key(name = value, …)` among them.
+#[derive(Default)]
+pub struct Pairs {
+    pub pairs: Vec<(Ident, Expr)>,
+    pub groups: Vec<(Ident, Vec<(Ident, Expr)>)>,
+}
 
 impl Parse for Pairs {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
@@ -107,8 +135,32 @@ impl Parse for Pairs {
             input.parse::<Token![=]>()?;
             Ok((key, input.parse()?))
         };
-        Ok(Self(Punctuated::<_, Token![,]>::parse_terminated_with(input, pair)?.into_iter().collect()))
+        let mut parsed = Self::default();
+        while !input.is_empty() {
+            if input.peek2(Paren) {
+                let (key, content) = (input.parse()?, parenthesized_in(input)?);
+                let group = Punctuated::<_, Token![,]>::parse_terminated_with(&content, pair)?;
+                parsed.groups.push((key, group.into_iter().collect()));
+            } else {
+                parsed.pairs.push(pair(input)?);
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(parsed)
     }
+}
+
+fn parenthesized_in<'a>(input: &ParseBuffer<'a>) -> syn::Result<ParseBuffer<'a>> {
+    let content;
+    parenthesized!(content in input);
+    Ok(content)
+}
+
+/// Name and documentation of a statistic.
+fn statistic((name, doc): &(Ident, Expr)) -> syn::Result<(LitStr, LitStr)> {
+    Ok((LitStr::new(&name.to_string(), name.span()), text(doc)?))
 }
 
 fn literal(value: &Expr) -> Option<&Lit> {
@@ -118,7 +170,7 @@ fn literal(value: &Expr) -> Option<&Lit> {
     }
 }
 
-fn text(value: &Expr) -> syn::Result<LitStr> {
+pub fn text(value: &Expr) -> syn::Result<LitStr> {
     match literal(value) {
         Some(Lit::Str(text)) => Ok(text.clone()),
         _ => Err(syn::Error::new(value.span(), "expected a string")),
@@ -243,6 +295,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
             }
         }
     };
+    let rewrites = (level == Level::Rewrite).then(|| quote!(rt::REWRITES));
     let level = Ident::new(
         match level {
             Level::Module => "MODULE",
@@ -254,10 +307,13 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Span::call_site(),
     );
     let doc = doc(&function.attrs);
-    let Args { name, aliases, required, ops, passes, opt_level, parallel, .. } = args;
+    let Args { name, aliases, required, ops, passes, opt_level, parallel, types, statistics, .. } = args;
+    let statistics = statistics.iter().map(|(name, doc)| quote!(rt::StatisticSpec { name: #name, doc: #doc }));
+    let statistics = statistics.chain(rewrites);
     let members = passes.unwrap_or_default();
     let opt_level = opt_level.map_or_else(|| quote!(0), |level| quote!(#level));
-    let flags = if parallel { quote!(0) } else { quote!(rt::pass_flag::SERIAL) };
+    let serial = (!parallel).then(|| quote!(| rt::pass_flag::SERIAL));
+    let types = types.then(|| quote!(| rt::pass_flag::TYPES));
     let register = register(quote!(rt::Spec::Pass(&SPEC)), quote!(rt::Item::Pass(&SPEC, rt::create::<ThisPass>)));
     // A wrong type of options is reported where it stands.
     let options_span = options.span();
@@ -278,7 +334,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 ops: &[#(#ops),*],
                 members: &[#(#members),*],
                 doc: #doc,
-                flags: #flags,
+                flags: 0 #serial #types,
+                statistics: &[#(#statistics),*],
                 options: #fields,
             };
 

@@ -4,6 +4,7 @@
 //! else here is frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 
+use super::instrument::InstrumentObject;
 use crate::{
     diagnostics::{PassError, Severity},
     ir::*,
@@ -137,6 +138,14 @@ impl<'a> HostData<'a> {
         Self { pointer: std::ptr::from_ref(data).cast(), _lifetime: PhantomData }
     }
 
+    /// The same for any lifetime.
+    ///
+    /// # Safety
+    /// It is not used after the reference that it was made from has ended.
+    pub(super) unsafe fn extend<'b>(self) -> HostData<'b> {
+        HostData { pointer: self.pointer, _lifetime: PhantomData }
+    }
+
     /// The reference.
     ///
     /// # Safety
@@ -240,6 +249,10 @@ pub struct HostApi {
     /// An option of the context: nothing when nobody registered or set it, else an encoded value.
     #[sabi(last_prefix_field)]
     pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
+    /// The context that the pass runs in, encoded. Since version 1.1.
+    pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
+    /// Adds to something that the pass's record says it counts. Since version 1.1.
+    pub count: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, u64),
 }
 
 /// A pass that was made, its options set.
@@ -347,6 +360,9 @@ pub struct Plugin {
     /// The evaluator of an operator: domain, name, first version.
     #[sabi(last_prefix_field)]
     pub eval: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<EvalEntry>,
+    /// Makes an instrument: full name, options as an encoded table. Since version 1.1.
+    #[sabi(missing_field(option))]
+    pub create_instrument: for<'a> extern "C" fn(RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,
 }
 
 impl RootModule for PluginRef {

@@ -4,9 +4,11 @@
 
 use super::{
     abi::*,
+    current,
     guard::{caught, discard, entered},
+    instrument::InstrumentObject,
     logger,
-    record::PassSpec,
+    record::{InstrumentSpec, PassSpec},
 };
 use crate::{
     diagnostics::PassError,
@@ -46,6 +48,8 @@ pub enum Item {
     Operators(&'static [Operator]),
     /// Evaluators.
     Evaluators(&'static [Evaluator]),
+    /// An instrument: its record and constructor.
+    Instrument(&'static InstrumentSpec, fn(&Value) -> Option<Result<InstrumentObject, PassError>>),
     /// An option of the context.
     Option,
 }
@@ -103,7 +107,7 @@ struct VTableOf<P>(PhantomData<P>);
 
 impl<P: PassImpl> VTableOf<P> {
     const TABLE: &'static WithMetadata<PassVTable> = &WithMetadata::new(PassVTable {
-        drop: drop_state::<P>,
+        drop: drop_box::<P::Options>,
         function: run_function::<P>,
         module: run_module::<P>,
         prim_func: run_prim_func::<P>,
@@ -112,12 +116,13 @@ impl<P: PassImpl> VTableOf<P> {
     const REF: PassVTableRef = PassVTableRef(Self::TABLE.static_as_prefix());
 }
 
-extern "C" fn drop_state<P: PassImpl>(state: *mut ()) {
-    let drop_options = AssertUnwindSafe(|| {
-        // SAFETY: `create::<P>` made it with `Box::into_raw`, and an object is dropped once.
-        drop(unsafe { Box::from_raw(state.cast::<P::Options>()) });
+/// Drops the state of an object that was made with `Box::<T>::into_raw`.
+pub(super) extern "C" fn drop_box<T>(state: *mut ()) {
+    let drop_state = AssertUnwindSafe(|| {
+        // SAFETY: this function stands only in the tables of objects with such a state, and an object is dropped once.
+        drop(unsafe { Box::from_raw(state.cast::<T>()) });
     });
-    if let Err(payload) = catch_unwind(drop_options) {
+    if let Err(payload) = catch_unwind(drop_state) {
         discard(payload);
     }
 }
@@ -136,7 +141,8 @@ fn run<'a, P: PassImpl, T>(
     f: impl FnOnce(&PassCx<'a>) -> Result<Option<T>, PassError>,
 ) -> Outcome<T> {
     logger::follow(call.log_level);
-    entered(|| f(&PassCx::new(*call, P::SPEC))).map(ROption::from).into()
+    let body = || entered(|| f(&PassCx::new(*call, P::SPEC)));
+    current::within(call.host.context(), call.data, body).map(ROption::from).into()
 }
 
 extern "C" fn run_function<P: PassImpl>(
@@ -282,6 +288,7 @@ impl<P: PluginImpl> RootOf<P> {
         create_pass: create_pass::<P>,
         infer: infer::<P>,
         eval: eval::<P>,
+        create_instrument: create_instrument::<P>,
     });
     const REF: PluginRef = PluginRef(Self::TABLE.static_as_prefix());
 }
@@ -305,6 +312,26 @@ extern "C" fn create_pass<P: PluginImpl>(name: RStr<'_>, options: RSlice<'_, u8>
         });
         let create = create.ok_or_else(|| failed(format!("`{}` has a record of `{name}` but no pass", P::NAME)))?;
         create(&options).ok_or_else(|| failed(format!("the options of `{name}` are not those of its record")))
+    })
+    .into()
+}
+
+extern "C" fn create_instrument<P: PluginImpl>(
+    name: RStr<'_>,
+    options: RSlice<'_, u8>,
+) -> RResult<InstrumentObject, PassError> {
+    entered(|| {
+        let failed = |message: String| PassError::with_kind(error_kind::HOST, message);
+        let options = Value::decode(options.as_slice())
+            .map_err(|error| failed(format!("the options of `{name}` do not read: {error}")))?;
+        let create = registrations().find_map(|entry| match entry.item {
+            Item::Instrument(spec, create) if entry.crate_name == P::CRATE && spec.name == name => Some(create),
+            _ => None,
+        });
+        let create = create.ok_or_else(|| failed(format!("`{}` has a record of `{name}` but no such", P::NAME)))?;
+        create(&options)
+            .ok_or_else(|| failed(format!("the options of `{name}` are not those of its record")))
+            .and_then(|made| made)
     })
     .into()
 }

@@ -20,7 +20,10 @@ use abi_stable::{
     prefix_type::WithMetadata,
     std_types::{ROption, RResult, RSlice, RStr, RVec},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// What a run gave.
 #[derive(Clone)]
@@ -31,6 +34,8 @@ pub struct LocalRun {
     pub changed: bool,
     /// What was said.
     pub diagnostics: Vec<Diagnostic>,
+    /// What was counted, by name.
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// Runs a linked pass, by full name, alias, or the part of a name after its last dot.
@@ -45,7 +50,8 @@ pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, P
     if let Some(error) = diagnostics.iter().find(|said| said.rec().severity >= Severity::ERROR) {
         return Err(PassError::new(&error.rec().message).at(error.rec().node).in_function(&error.rec().function));
     }
-    Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics })
+    let counts = local.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics, counts })
 }
 
 /// What the record of a linked pass says, by full name, alias, or the part of a name after its last dot.
@@ -93,6 +99,7 @@ struct Local {
     evals: Vec<LocalOp>,
     passes: Mutex<Vec<Arc<LocalPass>>>,
     diagnostics: Mutex<Vec<Diagnostic>>,
+    counts: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Local {
@@ -103,6 +110,7 @@ impl Local {
             evals: Vec::new(),
             passes: Mutex::new(Vec::new()),
             diagnostics: Mutex::new(Vec::new()),
+            counts: Mutex::default(),
         };
         for entry in registrations() {
             match entry.item {
@@ -122,7 +130,7 @@ impl Local {
                     infer: None,
                     eval: Some(&eval.eval),
                 })),
-                Item::Plugin(_) | Item::Pass(..) | Item::Option => {}
+                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option => {}
             }
         }
         local
@@ -208,6 +216,8 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     get_pass,
     run_pass,
     config,
+    context,
+    count,
 });
 const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 
@@ -293,4 +303,14 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
 
 extern "C" fn config(_: HostData<'_>, _: RStr<'_>) -> ROption<RVec<u8>> {
     ROption::RNone
+}
+
+/// A run without a host has the default context, without options.
+extern "C" fn context(_: HostData<'_>) -> RVec<u8> {
+    RVec::new()
+}
+
+extern "C" fn count(data: HostData<'_>, name: RStr<'_>, n: u64) {
+    let mut counts = state(data).local.counts.lock().unwrap_or_else(PoisonError::into_inner);
+    *counts.entry(name.into()).or_default() += n;
 }

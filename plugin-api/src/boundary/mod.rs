@@ -3,9 +3,11 @@
 pub mod abi;
 pub mod bytes;
 pub(crate) mod cast;
+pub(crate) mod current;
 pub mod entry;
 pub mod fingerprint;
 pub mod guard;
+pub mod instrument;
 pub mod local;
 pub mod logger;
 pub(crate) mod parallel;

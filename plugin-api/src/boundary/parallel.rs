@@ -3,11 +3,13 @@
 
 use super::{
     abi::{CallCx, ParallelBody, PassErrorRec},
+    current,
     guard::{caught_rec, rethrow},
 };
 use std::sync::{Mutex, PoisonError};
 
 struct Loop<'a> {
+    call: CallCx<'a>,
     body: &'a (dyn Fn(usize) + Sync),
     /// The panic of the lowest number.
     panic: Mutex<Option<(usize, Box<PassErrorRec>)>>,
@@ -15,7 +17,7 @@ struct Loop<'a> {
 
 /// Calls `body` for each number below `n`; returns when all calls have.
 pub(crate) fn run(call: CallCx<'_>, n: usize, body: &(dyn Fn(usize) + Sync)) {
-    let state = Loop { body, panic: Mutex::new(None) };
+    let state = Loop { call, body, panic: Mutex::new(None) };
     (call.host.parallel_for())(call.data, n, std::ptr::from_ref(&state).cast(), ParallelBody { call: turn });
     let panic = state.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, rec)) = panic {
@@ -26,7 +28,8 @@ pub(crate) fn run(call: CallCx<'_>, n: usize, body: &(dyn Fn(usize) + Sync)) {
 extern "C" fn turn(state: *const (), index: usize) {
     // SAFETY: `run` passes it a `Loop` that lives until all turns have returned; a `Loop` is `Sync`.
     let state = unsafe { &*state.cast::<Loop<'_>>() };
-    let Err(rec) = caught_rec(|| (state.body)(index)) else { return };
+    let body = || caught_rec(|| (state.body)(index));
+    let Err(rec) = current::within(state.call.host.context(), state.call.data, body) else { return };
     let mut panic = state.panic.lock().unwrap_or_else(PoisonError::into_inner);
     if panic.as_ref().is_none_or(|(first, _)| index < *first) {
         *panic = Some((index, rec));

@@ -3,7 +3,7 @@
 use super::wire::{Writer, checksum};
 use crate::{
     op::{AttrSchema, Evaluator, Operator, Required},
-    options::{OptionSpec, write_options},
+    options::{OptionSpec, is_equal, write_options},
 };
 
 /// What a record begins with.
@@ -21,7 +21,7 @@ pub const SECTION: &str = ".passrec";
 pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary. A host takes plugins of its own major version up to its own minor one.
-pub const BOUNDARY: (u16, u16) = (1, 0);
+pub const BOUNDARY: (u16, u16) = (1, 1);
 /// The compiler of this build.
 pub const RUSTC: &str = env!("RELAIS_RUSTC");
 /// The target of this build.
@@ -93,12 +93,24 @@ pub mod pass_tag {
     pub const OPTION: u16 = 9;
     /// A member of a sequential pass.
     pub const MEMBER: u16 = 10;
+    /// Something that it counts: fields of [`statistic_tag`](super::statistic_tag).
+    pub const STATISTIC: u16 = 11;
+}
+
+/// The tags of something that a pass counts.
+pub mod statistic_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// What is counted.
+    pub const DOC: u16 = 2;
 }
 
 /// The bits of a pass's flags.
 pub mod pass_flag {
     /// Functions are never given to it in parallel.
     pub const SERIAL: u32 = 1;
+    /// It establishes types, which the host then keeps up: where it is required, it need not run while they hold.
+    pub const TYPES: u32 = 2;
 }
 
 /// The tags of an operator's or evaluator's record.
@@ -232,8 +244,19 @@ pub struct PassSpec {
     pub doc: &'static str,
     /// Bits of [`pass_flag`].
     pub flags: u32,
+    /// What it counts.
+    pub statistics: &'static [StatisticSpec],
     /// Options.
     pub options: &'static [OptionSpec],
+}
+
+/// Something that a pass counts.
+#[derive(Clone, Copy, Debug)]
+pub struct StatisticSpec {
+    /// Name.
+    pub name: &'static str,
+    /// What is counted.
+    pub doc: &'static str,
 }
 
 /// What an instrument's record says.
@@ -380,6 +403,19 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     w.texts(pass_tag::MEMBER, spec.members);
     w.text(pass_tag::DOC, spec.doc);
     w.field(pass_tag::FLAGS, &spec.flags.to_le_bytes());
+    let mut i = 0;
+    while i < spec.statistics.len() {
+        let mut j = 0;
+        while j < i {
+            assert!(!is_equal(spec.statistics[i].name, spec.statistics[j].name), "two statistics have one name");
+            j += 1;
+        }
+        let start = w.begin(pass_tag::STATISTIC);
+        w.text(statistic_tag::NAME, spec.statistics[i].name);
+        w.text(statistic_tag::DOC, spec.statistics[i].doc);
+        w.end(start);
+        i += 1;
+    }
     write_options(w, pass_tag::OPTION, spec.options, 0);
 }
 

@@ -22,15 +22,16 @@ use relais_plugin_api::{infer::Operators, prelude::*};
     name = "relay._transform.DeadCodeElimination",
     aliases = ["relax.transform.DeadCodeElimination"],
     opt_level = 1,
+    statistics(removed = "bindings removed"),
 )]
 pub fn dead_code_elimination(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let ops = cx.ops(edit.function());
-    eliminate(edit, &ops);
+    cx.count("removed", eliminate(edit, &ops));
     Ok(())
 }
 
-/// Removes the dead bindings of a function; linear in its size.
-pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
+/// Removes the dead bindings of a function, and returns how many; linear in its size.
+pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
     let f = edit.function();
     let steps = program(f);
     let has_effects = effects(f, &steps, ops);
@@ -45,9 +46,14 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
     let blocks: Vec<BlockId> =
         steps.iter().filter_map(|step| if let WalkStep::Exit(b) = step { Some(*b) } else { None }).collect();
     let dead: Vec<bool> = (0..f.n_nodes()).map(|index| dead(NodeId::from_index(index))).collect();
+    let mut n_removed = 0;
     for block in blocks {
-        edit.retain(block, |_, id| if dead[id.index()] { Retain::Drop } else { Retain::Keep });
+        edit.retain(block, |_, id| {
+            n_removed += usize::from(dead[id.index()]);
+            if dead[id.index()] { Retain::Drop } else { Retain::Keep }
+        });
     }
+    n_removed
 }
 
 /// Whether result `index` of a node that stays may be absent.

@@ -15,6 +15,7 @@
 //! when their bits are. Calls that are random, keep state or are not known are never merged, nor is what owns a block.
 //! A value replaces another only where it is visible: in the rest of its block and what is nested there.
 
+use crate::counted::Counted;
 use relais_plugin_api::{infer::Operators, prelude::*};
 use std::{
     collections::HashMap,
@@ -28,17 +29,18 @@ use std::{
     aliases = ["relax.transform.EliminateCommonSubexpr"],
     opt_level = 3,
     required = ["InferType"],
+    statistics(merged = "bindings merged with an equal one"),
 )]
 pub fn eliminate_common_subexpr(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let ops = cx.ops(edit.function());
-    eliminate(edit, &ops);
+    cx.count("merged", eliminate(edit, &ops));
     Ok(())
 }
 
-/// Merges equal bindings of a function; linear in its size.
-pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
+/// Merges equal bindings of a function, and returns how many went; linear in its size.
+pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
     let n_nodes = edit.function().n_nodes();
-    let mut merge = Merge {
+    let merge = Merge {
         ops,
         latest: vec![NodeId::ABSENT; n_nodes],
         earlier: vec![NodeId::ABSENT; n_nodes],
@@ -46,8 +48,8 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) {
         log: Vec::new(),
         marks: Vec::new(),
     };
-    match edit.rebuild(&mut merge) {
-        Ok(()) => {}
+    match Counted::rebuild(edit, merge) {
+        Ok(n_merged) => n_merged,
     }
 }
 

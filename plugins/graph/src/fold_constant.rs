@@ -16,6 +16,7 @@
 //! evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
 //! folding does not inflate a model. Constants that are no longer used are left to `DeadCodeElimination`.
 
+use crate::counted::Counted;
 use relais_plugin_api::{infer::Operators, op::known_value, prelude::*};
 use std::{collections::BTreeSet, convert::Infallible};
 
@@ -32,20 +33,21 @@ pub struct FoldConstantOptions {
     name = "relay._transform.FoldConstant",
     aliases = ["relax.transform.FoldConstant"],
     opt_level = 2,
+    statistics(folded = "bindings replaced by what they come to"),
 )]
 pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantOptions) -> Result<(), PassError> {
     let mut ops = cx.ops(edit.function());
-    fold(edit, &mut ops, u64::try_from(options.max_growth).unwrap_or(0));
+    cx.count("folded", fold(edit, &mut ops, u64::try_from(options.max_growth).unwrap_or(0)));
     Ok(())
 }
 
-/// Folds the constants of a function, in one pass over it.
-pub fn fold(edit: &mut Editor, ops: &mut dyn Operators, max_growth: u64) {
+/// Folds the constants of a function, in one pass over it, and returns how many bindings went.
+pub fn fold(edit: &mut Editor, ops: &mut dyn Operators, max_growth: u64) -> usize {
     let projected_only = ProjectedOnly::of(edit.function());
     let uses = edit.function().use_counts();
-    let mut folder = ConstantFolder { checker: ConstantChecker::default(), ops, uses, projected_only, max_growth };
-    match edit.rebuild(&mut folder) {
-        Ok(()) => {}
+    let folder = ConstantFolder { checker: ConstantChecker::default(), ops, uses, projected_only, max_growth };
+    match Counted::rebuild(edit, folder) {
+        Ok(n_folded) => n_folded,
     }
 }
 

@@ -32,18 +32,21 @@ pub struct InferTypeOptions {
     name = "relay._transform.InferType",
     aliases = ["relax.transform.InferType"],
     opt_level = 0,
+    establishes = "types",
+    statistics(typed = "bindings whose type became known, or another"),
 )]
 pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>, options: &InferTypeOptions) -> Result<(), PassError> {
     let mut ops = cx.ops(edit.function());
-    infer(edit, &mut ops, &mut |node, message| {
+    let n_typed = infer(edit, &mut ops, &mut |node, message| {
         let said = if options.strict { Diagnostic::error(message) } else { Diagnostic::warning(message) };
         cx.diagnostic(said.code("T001").at(node));
     });
+    cx.count("typed", n_typed);
     Ok(())
 }
 
-/// Infers the types of a function, which is written only if one changes.
-pub fn infer(edit: &mut Editor, relations: &mut dyn TypeRelations, fault: &mut dyn FnMut(NodeId, String)) {
+/// Infers the types of a function, which is written only if one changes, and returns how many do.
+pub fn infer(edit: &mut Editor, relations: &mut dyn TypeRelations, fault: &mut dyn FnMut(NodeId, String)) -> usize {
     let report = infer_function(edit.function_mut(), relations, Scope::Everything);
     for invalid in &report.faults {
         let name = edit.function().call(invalid.node).map_or("", |call| call.op_name());
@@ -52,4 +55,5 @@ pub fn infer(edit: &mut Editor, relations: &mut dyn TypeRelations, fault: &mut d
     if report.n_changed == 0 {
         edit.revert();
     }
+    report.n_changed
 }

@@ -22,10 +22,12 @@ use relais_plugin_api::prelude::*;
     name = "relay._transform.Inline",
     aliases = ["relay._transform.InlineGlobals"],
     opt_level = 1,
+    statistics(inlined = "calls inlined"),
 )]
 pub fn inline(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     let inlined = inline_functions(module)
         .map_err(|error| PassError::new(error).code("I001").help("break the circle; ONNX does not allow recursion"))?;
+    cx.count("inlined", inlined.n_calls);
     if cx.wants_remarks() {
         for (caller, callee, reason) in &inlined.declined {
             let remark = Diagnostic::note(format_args!("the call of `@{callee}` stays: {reason}"));

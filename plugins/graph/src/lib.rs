@@ -5,6 +5,7 @@ use relais_plugin_api::prelude::*;
 mod affine;
 pub mod backward_fold_scale_axis;
 pub mod cast_like_to_cast;
+mod counted;
 pub mod dead_code_elimination;
 pub mod eliminate_common_subexpr;
 pub mod eliminate_no_op;

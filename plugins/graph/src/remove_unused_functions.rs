@@ -23,10 +23,11 @@ pub struct RemoveUnusedFunctionsOptions {
     name = "relay._transform.RemoveUnusedFunctions",
     aliases = ["relax.transform.RemoveUnusedFunctions"],
     opt_level = 1,
+    statistics(removed = "functions removed"),
 )]
 pub fn remove_unused_functions(
     module: &mut IRModule,
-    _cx: &PassCx<'_>,
+    cx: &PassCx<'_>,
     options: &RemoveUnusedFunctionsOptions,
 ) -> Result<(), PassError> {
     for name in &options.entry_functions {
@@ -36,7 +37,9 @@ pub fn remove_unused_functions(
                 .help("name functions of the module in `entry_functions`"));
         }
     }
-    for name in unreached(module, &options.entry_functions) {
+    let unreached = unreached(module, &options.entry_functions);
+    cx.count("removed", unreached.len());
+    for name in unreached {
         module.remove(&name);
     }
     Ok(())

@@ -20,17 +20,19 @@ use relais_plugin_api::prelude::*;
     name = "relay._transform.ToANormalForm",
     aliases = ["relax.transform.ToANormalForm"],
     opt_level = 1,
+    statistics(turned = "bindings turned into named ones"),
 )]
-pub fn to_a_normal_form(edit: &mut Editor, _cx: &PassCx<'_>) -> Result<(), PassError> {
-    set_form(edit, LetForm::Let);
+pub fn to_a_normal_form(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.count("turned", set_form(edit, LetForm::Let));
     Ok(())
 }
 
-/// Gives every binding of a function one form.
-pub(crate) fn set_form(edit: &mut Editor, form: LetForm) {
+/// Gives every binding of a function one form, and returns how many had another.
+pub(crate) fn set_form(edit: &mut Editor, form: LetForm) -> usize {
     let f = edit.function();
     let changed: Vec<NodeId> = f.all_bindings().filter(|&id| f.let_form(id) != form).collect();
-    for id in changed {
+    for &id in &changed {
         edit.function_mut().set_let(id, form);
     }
+    changed.len()
 }

@@ -19,8 +19,9 @@ use relais_plugin_api::prelude::*;
     name = "relay._transform.ToGraphNormalForm",
     aliases = ["relax.transform.ToGraphNormalForm"],
     opt_level = 1,
+    statistics(turned = "bindings turned into graph bindings"),
 )]
-pub fn to_graph_normal_form(edit: &mut Editor, _cx: &PassCx<'_>) -> Result<(), PassError> {
-    crate::to_a_normal_form::set_form(edit, LetForm::Graph);
+pub fn to_graph_normal_form(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.count("turned", crate::to_a_normal_form::set_form(edit, LetForm::Graph));
     Ok(())
 }

@@ -123,6 +123,17 @@ fn parallel(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
 
 config_option! { "sample.depth": i64, default = 7, range = 0..=100, doc = "How deep." }
 
+#[derive(Default)]
+struct Watch;
+
+/// Fails when its context is left.
+#[instrument(name = "sample.Watch")]
+impl Instrument for Watch {
+    fn exit(&self, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        panic!("level {}", cx.context().opt_level());
+    }
+}
+
 /// Runs two passes.
 #[sequential_pass(name = "sample.Both", opt_level = 1, passes = ["sample.ReluRelu", "AddHelper"])]
 fn both() {}

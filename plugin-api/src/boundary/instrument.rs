@@ -1,0 +1,276 @@
+//! Instruments across the boundary: their object, and the functions that its table points at.
+#![expect(unsafe_code, reason = "values that cross the boundary as pointers")]
+
+use super::{
+    abi::HostData,
+    current,
+    entry::drop_box,
+    guard::entered,
+    logger,
+    record::{InstrumentSpec, Level},
+};
+use crate::{
+    diagnostics::PassError,
+    instrument::{Instrument, InstrumentCx, PassView, SkipKind, Skipped},
+    ir::IRModule,
+    options::{OptionType, Value},
+};
+use abi_stable::{
+    StableAbi,
+    prefix_type::WithMetadata,
+    std_types::{RResult, RSlice, RStr, RVec},
+};
+use std::marker::PhantomData;
+
+/// What the host does for an instrument while one of its hooks runs.
+#[repr(C)]
+#[derive(StableAbi)]
+#[sabi(kind(Prefix(prefix_ref = HookApiRef, prefix_fields = HookApiPrefix)))]
+#[sabi(missing_field(panic))]
+pub struct HookApi {
+    /// The current context, encoded.
+    #[sabi(last_prefix_field)]
+    pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
+}
+
+/// A call of a hook: the host's functions and what they work on.
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct HookCall<'a> {
+    /// The host's functions.
+    pub host: HookApiRef,
+    /// What they work on.
+    pub data: HostData<'a>,
+    /// The most talkative level that the host logs: 0 is off, 5 is trace.
+    pub log_level: u8,
+}
+
+/// What a hook is told about a pass. More of it, in a later version, is asked of [`HookApi`].
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct PassInfoRec<'a> {
+    /// Full name.
+    pub name: RStr<'a>,
+    /// The plugin that provides it; empty for a sequence of the pipeline.
+    pub plugin: RStr<'a>,
+    /// One of [`Level`].
+    pub level: u8,
+    /// Optimisation level.
+    pub opt_level: u8,
+    /// What it requires.
+    pub required: RSlice<'a, RStr<'a>>,
+}
+
+/// What a hook gives back.
+pub type HookResult<T = ()> = RResult<T, PassError>;
+
+/// An instrument that was made, its options set.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct InstrumentObject {
+    state: *mut (),
+    vtable: InstrumentVTableRef,
+}
+
+// SAFETY: the state is an `Instrument`, so `Send + Sync`, owned by this object.
+unsafe impl Send for InstrumentObject {}
+// SAFETY: as above.
+unsafe impl Sync for InstrumentObject {}
+
+impl Drop for InstrumentObject {
+    fn drop(&mut self) {
+        (self.vtable.drop())(self.state);
+    }
+}
+
+/// The hooks of an instrument. Every function catches its panics.
+#[repr(C)]
+#[derive(StableAbi)]
+#[sabi(kind(Prefix(prefix_ref = InstrumentVTableRef, prefix_fields = InstrumentVTablePrefix)))]
+#[sabi(missing_field(panic))]
+pub struct InstrumentVTable {
+    /// Drops the state.
+    pub drop: extern "C" fn(*mut ()),
+    /// Its context is about to be entered.
+    pub enter: for<'a> extern "C" fn(*const (), &HookCall<'a>) -> HookResult,
+    /// Its context was left.
+    pub exit: for<'a> extern "C" fn(*const (), &HookCall<'a>) -> HookResult,
+    /// 1 when the pass may run.
+    pub should_run: for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult<u8>,
+    /// A pass is about to run.
+    pub before: for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
+    /// A pass ran.
+    pub after: for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
+    /// A pass did not run: why, as one of [`SkipKind`] and as text.
+    pub skipped:
+        for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>, u8, RStr<'a>) -> HookResult,
+    /// A pass failed.
+    #[sabi(last_prefix_field)]
+    pub failed: for<'a> extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>, &PassError) -> HookResult,
+}
+
+impl InstrumentObject {
+    /// Its context is about to be entered.
+    pub fn enter(&self, call: &HookCall<'_>) -> HookResult {
+        (self.vtable.enter())(self.state, call)
+    }
+
+    /// Its context was left.
+    pub fn exit(&self, call: &HookCall<'_>) -> HookResult {
+        (self.vtable.exit())(self.state, call)
+    }
+
+    /// Whether a pass may run: 1 when it may.
+    pub fn should_run<'a>(&self, call: &HookCall<'a>, module: &IRModule, pass: &PassInfoRec<'a>) -> HookResult<u8> {
+        (self.vtable.should_run())(self.state, call, module, pass)
+    }
+
+    /// A pass is about to run.
+    pub fn before<'a>(&self, call: &HookCall<'a>, module: &IRModule, pass: &PassInfoRec<'a>) -> HookResult {
+        (self.vtable.before())(self.state, call, module, pass)
+    }
+
+    /// A pass ran.
+    pub fn after<'a>(&self, call: &HookCall<'a>, module: &IRModule, pass: &PassInfoRec<'a>) -> HookResult {
+        (self.vtable.after())(self.state, call, module, pass)
+    }
+
+    /// A pass did not run.
+    pub fn skipped<'a>(
+        &self,
+        call: &HookCall<'a>,
+        module: &IRModule,
+        pass: &PassInfoRec<'a>,
+        kind: SkipKind,
+        reason: &'a str,
+    ) -> HookResult {
+        (self.vtable.skipped())(self.state, call, module, pass, kind.0, reason.into())
+    }
+
+    /// A pass failed.
+    pub fn failed<'a>(&self, call: &HookCall<'a>, pass: &PassInfoRec<'a>, error: &PassError) -> HookResult {
+        (self.vtable.failed())(self.state, call, pass, error)
+    }
+}
+
+// ---- the plugin's side ----------------------------------------------------------------------------------------------
+
+/// An instrument, as the macro writes it.
+pub trait InstrumentImpl: 'static {
+    /// The author's type.
+    type Instrument: Instrument;
+    /// What its record says.
+    const SPEC: &'static InstrumentSpec;
+}
+
+/// An instrument with these options; `None` when they do not fit its type.
+pub fn create<I: InstrumentImpl>(options: &Value) -> Option<Result<InstrumentObject, PassError>> {
+    let options = <<I::Instrument as Instrument>::Options as OptionType>::from_value(options)?;
+    Some(I::Instrument::new(options).map(|instrument| InstrumentObject {
+        state: Box::into_raw(Box::new(instrument)).cast(),
+        vtable: VTableOf::<I>::REF,
+    }))
+}
+
+struct VTableOf<I>(PhantomData<I>);
+
+impl<I: InstrumentImpl> VTableOf<I> {
+    const TABLE: &'static WithMetadata<InstrumentVTable> = &WithMetadata::new(InstrumentVTable {
+        drop: drop_box::<I::Instrument>,
+        enter: enter::<I>,
+        exit: exit::<I>,
+        should_run: should_run::<I>,
+        before: before::<I>,
+        after: after::<I>,
+        skipped: skipped::<I>,
+        failed: failed::<I>,
+    });
+    const REF: InstrumentVTableRef = InstrumentVTableRef(Self::TABLE.static_as_prefix());
+}
+
+fn hook<'a, I: InstrumentImpl, T>(
+    state: *const (),
+    call: &HookCall<'a>,
+    f: impl FnOnce(&I::Instrument, &InstrumentCx<'a>) -> Result<T, PassError>,
+) -> HookResult<T> {
+    logger::follow(call.log_level);
+    // SAFETY: `create::<I>` made the state, and the object that calls this holds it.
+    let instrument = unsafe { &*state.cast::<I::Instrument>() };
+    let cx = InstrumentCx::new(I::SPEC);
+    current::within(call.host.context(), call.data, || entered(|| f(instrument, &cx))).into()
+}
+
+/// What an author is shown of a pass.
+fn view<T>(pass: &PassInfoRec<'_>, body: impl FnOnce(&PassView<'_>) -> T) -> T {
+    let required: Vec<&str> = pass.required.iter().map(RStr::as_str).collect();
+    let PassInfoRec { name, plugin, level, opt_level, .. } = pass;
+    body(&PassView {
+        name: name.as_str(),
+        plugin: plugin.as_str(),
+        level: Level(*level),
+        opt_level: *opt_level,
+        required: &required,
+    })
+}
+
+extern "C" fn enter<I: InstrumentImpl>(state: *const (), call: &HookCall<'_>) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| instrument.enter(cx))
+}
+
+extern "C" fn exit<I: InstrumentImpl>(state: *const (), call: &HookCall<'_>) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| instrument.exit(cx))
+}
+
+extern "C" fn should_run<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    module: &IRModule,
+    pass: &PassInfoRec<'_>,
+) -> HookResult<u8> {
+    hook::<I, _>(state, call, |instrument, cx| view(pass, |pass| instrument.should_run(module, pass, cx)).map(u8::from))
+}
+
+extern "C" fn before<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    module: &IRModule,
+    pass: &PassInfoRec<'_>,
+) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| view(pass, |pass| instrument.before(module, pass, cx)))
+}
+
+extern "C" fn after<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    module: &IRModule,
+    pass: &PassInfoRec<'_>,
+) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| view(pass, |pass| instrument.after(module, pass, cx)))
+}
+
+extern "C" fn skipped<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    module: &IRModule,
+    pass: &PassInfoRec<'_>,
+    kind: u8,
+    reason: RStr<'_>,
+) -> HookResult {
+    let reason = Skipped { kind: SkipKind(kind), reason: reason.as_str() };
+    hook::<I, _>(state, call, |instrument, cx| {
+        view(pass, |pass| instrument.skipped(module, pass, &reason, cx));
+        Ok(())
+    })
+}
+
+extern "C" fn failed<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    pass: &PassInfoRec<'_>,
+    error: &PassError,
+) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| {
+        view(pass, |pass| instrument.failed(pass, error, cx));
+        Ok(())
+    })
+}

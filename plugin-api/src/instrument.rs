@@ -1,0 +1,185 @@
+//! What watches passes (rules R17 to R20), as a plugin writes it.
+
+use crate::{
+    boundary::record::{InstrumentSpec, Level},
+    context::PassContext,
+    diagnostics::PassError,
+    ir::IRModule,
+    options::PassOptions,
+};
+use std::fmt;
+
+/// What an instrument is told about a pass.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PassView<'a> {
+    /// Its full name.
+    pub name: &'a str,
+    /// The plugin that provides it; empty for a sequence of the pipeline.
+    pub plugin: &'a str,
+    /// What it is given.
+    pub level: Level,
+    /// Its optimisation level.
+    pub opt_level: u8,
+    /// What it requires.
+    pub required: &'a [&'a str],
+}
+
+/// Why a pass did not run: the kinds. Append-only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SkipKind(pub u8);
+
+impl SkipKind {
+    /// Something that this version does not tell apart.
+    pub const OTHER: Self = Self(0);
+    /// An instrument said no.
+    pub const VETOED: Self = Self(1);
+    /// It is a requirement, and what it established holds.
+    pub const HOLDS: Self = Self(2);
+    /// It left this very module unchanged before, in an earlier round of a fixpoint.
+    pub const SETTLED: Self = Self(3);
+    /// A pass that it requires did not run.
+    pub const REQUIREMENT_LOST: Self = Self(4);
+    /// A pass of its plugin failed, and the policy is to leave the plugin alone.
+    pub const QUARANTINED: Self = Self(5);
+}
+
+/// Why a pass did not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Skipped<'a> {
+    /// The kind of reason.
+    pub kind: SkipKind,
+    /// The reason as text.
+    pub reason: &'a str,
+}
+
+impl fmt::Display for Skipped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason)
+    }
+}
+
+/// What an instrument is given beside the program.
+pub struct InstrumentCx<'a> {
+    spec: &'a InstrumentSpec,
+}
+
+impl<'a> InstrumentCx<'a> {
+    pub(crate) fn new(spec: &'a InstrumentSpec) -> Self {
+        Self { spec }
+    }
+
+    /// The instrument's full name.
+    pub fn name(&self) -> &'a str {
+        self.spec.name
+    }
+
+    /// The context that is current: in `enter` and `exit` the one around the instrument's own.
+    pub fn context(&self) -> PassContext {
+        PassContext::current()
+    }
+
+    /// Logs an error, with the instrument's name.
+    pub fn error(&self, message: impl fmt::Display) {
+        log::error!("{}: {message}", self.spec.name);
+    }
+
+    /// Logs a warning, with the instrument's name.
+    pub fn warn(&self, message: impl fmt::Display) {
+        log::warn!("{}: {message}", self.spec.name);
+    }
+
+    /// Logs something to know, with the instrument's name.
+    pub fn info(&self, message: impl fmt::Display) {
+        log::info!("{}: {message}", self.spec.name);
+    }
+
+    /// Logs a detail, with the instrument's name.
+    pub fn debug(&self, message: impl fmt::Display) {
+        log::debug!("{}: {message}", self.spec.name);
+    }
+}
+
+/// Watches passes. Hooks run in the order of the list of instruments; only the innermost context's are asked. They may
+/// be called from different threads, one at a time within a run.
+///
+/// ```
+/// use relais_plugin_api::prelude::*;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// #[derive(Default)]
+/// struct Counter(AtomicUsize);
+///
+/// /// Counts the passes that ran.
+/// #[instrument(name = "acme.Counter")]
+/// impl Instrument for Counter {
+///     fn after(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///         Ok(())
+///     }
+///
+///     fn exit(&self, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+///         cx.info(format_args!("{} passes ran", self.0.load(Ordering::Relaxed)));
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// The attribute fills in what is left out: `type Options = ();` and a `new` that is `Self::default()`.
+pub trait Instrument: Send + Sync + Sized + 'static {
+    /// Its options: `()`, or a struct that derives `PassOptions`.
+    type Options: PassOptions;
+
+    /// Makes one; its options were checked.
+    ///
+    /// # Errors
+    /// When it cannot work.
+    fn new(options: Self::Options) -> Result<Self, PassError>;
+
+    /// Its context is about to be entered.
+    ///
+    /// # Errors
+    /// When it fails, which keeps the context from being entered.
+    fn enter(&self, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// Its context was left.
+    ///
+    /// # Errors
+    /// When it fails.
+    fn exit(&self, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// Whether a pass may run. Every instrument is asked; one no is enough.
+    ///
+    /// # Errors
+    /// When it fails, which fails the run.
+    fn should_run(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
+        Ok(true)
+    }
+
+    /// A pass is about to run.
+    ///
+    /// # Errors
+    /// When it fails, which fails the run.
+    fn before(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// A pass ran; the module is its result.
+    ///
+    /// # Errors
+    /// When it fails, which fails the run.
+    fn after(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// A pass did not run, for a reason other than its level and the lists.
+    fn skipped(&self, _module: &IRModule, _pass: &PassView<'_>, _reason: &Skipped<'_>, _cx: &InstrumentCx<'_>) {}
+
+    /// A pass that `before` was called for failed; no `after` follows.
+    fn failed(&self, _pass: &PassView<'_>, _error: &PassError, _cx: &InstrumentCx<'_>) {}
+}

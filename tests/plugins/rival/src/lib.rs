@@ -1,0 +1,23 @@
+//! Provides what another plugin provides, too.
+#![forbid(unsafe_code)]
+
+use relais_plugin_api::prelude::*;
+
+plugin! { description = "names that another plugin has, too" }
+
+#[derive(Default)]
+struct Counter;
+
+/// Counts nothing.
+#[instrument(name = "acme.Counter")]
+impl Instrument for Counter {}
+
+config_option! { "acme.depth": i64, default = 50, doc = "How deep." }
+
+/// Says how deep.
+#[module_pass(name = "rival.AskDepth")]
+fn ask_depth(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let context: Option<i64> = cx.context().config("acme.depth");
+    cx.diagnostic(Diagnostic::note(format_args!("depth {:?}, {context:?}", cx.config_int("acme.depth"))));
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Passes that ask what they run in.
+
+use relais_plugin_api::prelude::*;
+use std::sync::Mutex;
+
+config_option! { "acme.depth": i64, default = 3, range = 0..=100, doc = "How deep." }
+
+/// A context as text.
+fn shown(context: &PassContext) -> String {
+    let depth: Option<i64> = context.config("acme.depth");
+    let required: Vec<&str> = context.required().collect();
+    let disabled: Vec<&str> = context.disabled().collect();
+    format!("level {}, depth {depth:?}, required {required:?}, disabled {disabled:?}", context.opt_level())
+}
+
+/// Says what its context is, by its argument and without one, itself and in the turns of a loop.
+#[function_pass(name = "acme.AskContext")]
+fn ask_context(_: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let given = shown(&cx.context());
+    let odd = Mutex::new(Vec::new());
+    let compare = |found: String| {
+        if found != given {
+            odd.lock().unwrap().push(found);
+        }
+    };
+    compare(shown(&PassContext::current()));
+    cx.parallel_for(32, &|_| {
+        compare(shown(&PassContext::current()));
+        cx.parallel_for(4, &|_| compare(shown(&PassContext::current())));
+        compare(shown(&PassContext::current()));
+    });
+    compare(shown(&PassContext::current()));
+    for found in odd.into_inner().unwrap() {
+        cx.diagnostic(Diagnostic::error(format_args!("{found}, not {given}")));
+    }
+    if cx.config_int("acme.depth") != cx.context().config("acme.depth") {
+        cx.diagnostic(Diagnostic::error("`config` and `context` differ"));
+    }
+    cx.diagnostic(Diagnostic::note(given));
+    Ok(())
+}
+
+/// Says what its context is, and runs a pass that does, itself and in the turns of a loop.
+#[module_pass(name = "acme.AskTwice")]
+fn ask_twice(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.diagnostic(Diagnostic::note(shown(&PassContext::current())));
+    let shared = &*module;
+    cx.parallel_for(32, &|_| {
+        let ran = cx.get_pass("AskContext").and_then(|pass| pass.run(shared));
+        assert!(ran.is_ok(), "{:?}", ran.err());
+    });
+    *module = cx.get_pass("AskContext")?.run(module)?;
+    Ok(())
+}
+
+/// Says what the context of a thread of its own is.
+#[module_pass(name = "acme.AskThread")]
+fn ask_thread(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let copy = PassContext::current();
+    let (own, taken) = std::thread::spawn(move || (shown(&PassContext::current()), shown(&copy))).join().unwrap();
+    cx.diagnostic(Diagnostic::note(own));
+    cx.diagnostic(Diagnostic::note(taken));
+    Ok(())
+}

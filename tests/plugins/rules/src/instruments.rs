@@ -1,0 +1,151 @@
+//! What watches passes.
+
+use relais_plugin_api::prelude::*;
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+/// Counts the passes that ran.
+///
+/// Says how many they were when its context is left.
+#[instrument(name = "acme.Counter")]
+impl Instrument for Counter {
+    fn after(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn exit(&self, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        cx.warn(format_args!("{} passes ran", self.0.load(Ordering::Relaxed)));
+        Ok(())
+    }
+}
+
+/// Where something fails.
+#[derive(PassOptions, PartialEq)]
+enum Hook {
+    /// Nowhere.
+    Never,
+    /// When it is made.
+    New,
+    /// In the hook of that name.
+    Enter,
+    /// In the hook of that name.
+    Exit,
+    /// In the hook of that name.
+    ShouldRun,
+    /// In the hook of that name.
+    Before,
+    /// In the hook of that name.
+    After,
+    /// In the hook of that name.
+    Skipped,
+    /// In the hook of that name.
+    Failed,
+    /// When it is dropped.
+    Drop,
+}
+
+/// How something fails.
+#[derive(PassOptions)]
+enum How {
+    /// With an error.
+    Error,
+    /// With a panic.
+    Panic,
+}
+
+/// Options of [`Scribe`].
+#[derive(PassOptions)]
+struct Options {
+    /// The file that it writes to.
+    path: String,
+    /// Passes that it does not let run.
+    #[option(default = [])]
+    vetoes: Vec<String>,
+    /// Where it fails.
+    #[option(default = "never")]
+    fails_at: Hook,
+    /// How it fails.
+    #[option(default = "error")]
+    how: How,
+}
+
+struct Scribe(Options);
+
+impl Scribe {
+    fn hook(&self, hook: Hook, line: &str) -> Result<(), PassError> {
+        let file = OpenOptions::new().create(true).append(true).open(&self.0.path);
+        let mut file = file.map_err(|error| PassError::new(format_args!("`{}`: {error}", self.0.path)))?;
+        writeln!(file, "{line}").map_err(PassError::new)?;
+        match self.0.how {
+            _ if hook != self.0.fails_at => Ok(()),
+            How::Error => Err(PassError::new("told to fail").code("told").help("tell it otherwise")),
+            How::Panic => panic!("told to panic"),
+        }
+    }
+}
+
+impl Drop for Scribe {
+    fn drop(&mut self) {
+        assert!(self.0.fails_at != Hook::Drop, "told to panic");
+    }
+}
+
+/// Writes down what it is told.
+#[instrument(name = "acme.Scribe")]
+impl Instrument for Scribe {
+    type Options = Options;
+
+    fn new(options: Options) -> Result<Self, PassError> {
+        let made = Self(options);
+        made.hook(Hook::New, "new")?;
+        Ok(made)
+    }
+
+    fn enter(&self, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        self.hook(Hook::Enter, &format!("{} enter, level {}", cx.name(), cx.context().opt_level()))
+    }
+
+    fn exit(&self, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        self.hook(Hook::Exit, &format!("exit, level {}", cx.context().opt_level()))
+    }
+
+    fn should_run(&self, _: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<bool, PassError> {
+        let short = pass.name.rsplit('.').next().unwrap_or(pass.name);
+        let is_vetoed = self.0.vetoes.iter().any(|name| name == short);
+        self.hook(Hook::ShouldRun, &format!("should_run {short}"))?;
+        Ok(!is_vetoed)
+    }
+
+    fn before(&self, module: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        let PassView { name, plugin, level, opt_level, required, .. } = pass;
+        let kind = level.name();
+        let n_globals = module.globals().len();
+        let context = PassContext::current().opt_level();
+        self.hook(
+            Hook::Before,
+            &format!(
+                "before {name} of {plugin:?}, {kind}, {opt_level}, {required:?}, {n_globals} global, level {context}"
+            ),
+        )
+    }
+
+    fn after(&self, _: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        self.hook(Hook::After, &format!("after {}", pass.name))
+    }
+
+    fn skipped(&self, _: &IRModule, pass: &PassView<'_>, reason: &Skipped<'_>, _: &InstrumentCx<'_>) {
+        let is_veto = if reason.kind == SkipKind::VETOED { "vetoed" } else { "other" };
+        self.hook(Hook::Skipped, &format!("skipped {}: {reason} ({is_veto})", pass.name)).unwrap();
+    }
+
+    fn failed(&self, pass: &PassView<'_>, error: &PassError, _: &InstrumentCx<'_>) {
+        self.hook(Hook::Failed, &format!("failed {}: {error}", pass.name)).unwrap();
+    }
+}

@@ -1,0 +1,12 @@
+//! What the rules about instruments, contexts and options are shown with.
+#![forbid(unsafe_code)]
+
+mod contexts;
+mod instruments;
+mod options;
+mod passes;
+mod statistics;
+
+use relais_plugin_api::prelude::*;
+
+plugin! { description = "what watches passes, and passes that ask what they run in" }
