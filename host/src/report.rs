@@ -2,13 +2,15 @@
 
 use crate::{
     ir::{ConstForm, Function, IRModule, Tensor, kind},
-    manager::{Execution, Fate, Report},
+    manager::{Fate, Report, Statistic},
 };
 use anstyle::{AnsiColor, Style};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -172,35 +174,6 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.2} {}", UNITS[unit])
 }
 
-/// What each pass took and did, most expensive first, then the whole.
-pub fn pass_times(report: &Report) -> String {
-    let mut sums: BTreeMap<&str, (Duration, u32, u32)> = BTreeMap::new();
-    for Execution { name, duration, types, fate, .. } in &report.executions {
-        if matches!(fate, Fate::Skipped(_)) {
-            continue;
-        }
-        let sum = sums.entry(name).or_default();
-        *sum = (sum.0 + *duration, sum.1 + 1, sum.2 + u32::from(*fate == Fate::Changed));
-        if !types.is_zero() {
-            let sum = sums.entry("(types)").or_default();
-            *sum = (sum.0 + *types, sum.1 + 1, 0);
-        }
-    }
-    let mut rows: Vec<(&str, (Duration, u32, u32))> = sums.into_iter().collect();
-    rows.sort_by(|a, b| b.1.0.cmp(&a.1.0).then(a.0.cmp(b.0)));
-    let width = rows.iter().map(|(name, _)| name.len()).chain([4]).max().unwrap_or(4);
-    let mut out = format!("{:<width$}  {:>12}  {:>5}  {:>7}\n", "pass", "time", "runs", "changed");
-    let mut total = Duration::ZERO;
-    for (name, (time, n_runs, n_changed)) in rows {
-        total += time;
-        let ms = time.as_secs_f64() * 1e3;
-        writeln!(out, "{name:<width$}  {ms:>9.3} ms  {n_runs:>5}  {n_changed:>7}").expect("a string takes everything");
-    }
-    let ms = total.as_secs_f64() * 1e3;
-    writeln!(out, "{:<width$}  {ms:>9.3} ms", "total").expect("a string takes everything");
-    out
-}
-
 /// What a run did, as JSON.
 pub fn report_json(report: &Report) -> Value {
     let executions: Vec<Value> = report
@@ -243,7 +216,40 @@ pub fn report_json(report: &Report) -> Value {
             })
         })
         .collect();
-    json!({ "passes": executions, "diagnostics": said, "warnings": report.warnings })
+    let mut statistics: Map<String, Value> = Map::new();
+    for Statistic { pass, name, count } in &report.statistics {
+        statistics.entry(pass).or_insert_with(|| json!({}))[name] = json!(count);
+    }
+    let findings: Vec<Value> = report
+        .findings
+        .iter()
+        .map(|(instrument, findings)| json!({ "instrument": instrument, "data": findings.data }))
+        .collect();
+    let stopped = report.stopped_after.as_ref();
+    json!({
+        "passes": executions,
+        "diagnostics": said,
+        "warnings": report.warnings,
+        "statistics": statistics,
+        "instruments": findings,
+        "stopped_after": stopped.map(|(execution, pass)| json!({ "execution": execution, "pass": pass })),
+    })
+}
+
+/// Writes JSON into a file, whole or not at all.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_json(path: &Path, value: &Value) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let written = fs::write(&temporary, format!("{value:#}\n")).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // What is left of a file that could not be written is of no use.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
 }
 
 /// The names of the inputs of a function, with their types, for messages.

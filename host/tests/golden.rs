@@ -117,6 +117,99 @@ const CASES: &[Case] = &[
     case("pass_fails", "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error"),
     case("describe_pass", "describe Rename"),
     case("list_options", "list options"),
+    // Instruments and what they are asked for.
+    case("list_instruments", "list instruments"),
+    case("describe_instrument", "describe print-changed"),
+    case("describe_instrument_unknown", "describe print-chnged"),
+    case("time_passes_tree", "run model.relay -o out.relay --passes ReluRelu,Nothing --time-passes"),
+    case("time_passes_list", "run model.relay -o out.relay --passes ReluRelu,Nothing --time-passes=list"),
+    case("time_passes_json", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --time-passes=json"),
+    case("time_passes_wrong", "run model.relay -o out.relay -O0 --time-passes=flat"),
+    case(
+        "time_passes_after_fault",
+        "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error --time-passes=list --no-reproducer",
+    ),
+    case("print_before", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --print-before Nothing"),
+    case("print_after_all", "run -q model.relay -o out.relay --passes ReluRelu,sample.Nothing --print-after *"),
+    case(
+        "print_unknown_pass",
+        "run model.relay -o out.relay --passes ReluRelu --print-before ReluReul --print-after Nothign",
+    ),
+    case("print_changed", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --print-changed"),
+    case("print_changed_diff", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --print-changed=diff"),
+    case(
+        "filter_function",
+        "run model.relay -o out.relay --passes ReluRelu --print-changed=diff --print-after * --filter-function mian",
+    ),
+    case("filter_function_alone", "run -q model.relay -o out.relay --passes ReluRelu --filter-function main"),
+    case("stats", "run -q model.relay -o out.relay --passes Nothing --stats"),
+    // What passes say, told as it is meant.
+    case("said_note", "run -v model.relay -o out.relay --passes Rename --set Rename.prefix=a"),
+    case(
+        "said_error",
+        "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.keep_params=false --no-reproducer",
+    ),
+    case("remarks_passed", "run -q model.relay -o out.relay --passes ReluRelu --remarks=passed"),
+    case("remarks", "run -q model.relay -o out.relay --passes ReluRelu --remarks"),
+    case("remarks_missed", "run -q model.relay -o out.relay --passes ReluRelu --remarks=missed"),
+    case("ir_size", "run -q model.relay -o out.relay --passes ReluRelu --instrument ir-size"),
+    case(
+        "instrument_options",
+        "run -q model.relay -o out.relay --passes ReluRelu --instrument print-changed:form=diff,context=0",
+    ),
+    case("instrument_unknown", "run model.relay -o out.relay -O0 --instrument irsize"),
+    case(
+        "instrument_wrong_options",
+        "run model.relay -o out.relay -O0 --instrument budget:nodes=-1,seconds=2 --instrument timing:",
+    ),
+    case("instrument_mandatory_option", "run model.relay -o out.relay -O0 --instrument trace"),
+    case("instrument_option_twice", "run model.relay -o out.relay -O0 --instrument timing:format=list,format=tree"),
+    case(
+        "instrument_passes",
+        "run -q model.relay -o out.relay --passes ReluRelu,Nothing --instrument print-after:passes=[\"Nothing\"]",
+    ),
+    case("budget_nodes", "run model.relay -o out.relay --passes ReluRelu --instrument budget:nodes=1"),
+    case("trace_folder_missing", "run model.relay -o out.relay --passes Nothing --trace gone/t.json"),
+    case("dump_dir_taken", "run model.relay -o out.relay --passes Nothing --dump-dir ."),
+    case("stop_after", "run model.relay -o out.relay --passes Nothing,ReluRelu,Nothing --stop-after 2"),
+    case("stop_after_too_many", "run model.relay -o out.relay --passes ReluRelu --stop-after 5"),
+    // Pipelines without a run.
+    Case {
+        name: "pipeline_check",
+        files: &[("p.toml", "opt_level = 3\nsteps = [\"ReluRelu\", { fixpoint = [\"Nothing\"] }]\n")],
+        command: "pipeline check p.toml",
+    },
+    Case {
+        name: "pipeline_check_faults",
+        files: &[("p.toml", "opt_level = 300\nsteps = [\"ReluReul\"]\n")],
+        command: "pipeline check p.toml --set sample.dept=3",
+    },
+    Case {
+        name: "pipeline_check_names",
+        files: &[("p.toml", "disabled = [\"Nothign\"]\nsteps = [\"ReluReul\"]\n")],
+        command: "pipeline check p.toml --set sample.dept=3",
+    },
+    Case {
+        name: "pipeline_print",
+        files: &[
+            (
+                "p.toml",
+                "verify = \"each\"\ninstruments = [\"timing\"]\nsteps = [\n    { include = \"q.toml\" },\n    { pass = \"Rename\", options = { prefix = \"a\" } },\n]\n",
+            ),
+            ("q.toml", "steps = [\"ReluRelu\"]\n"),
+        ],
+        command: "pipeline print p.toml --set Rename.inner.times=3",
+    },
+    case("pipeline_print_misnamed", "pipeline print defualt"),
+    // Help.
+    case("help", "help"),
+    case("help_run", "run --help"),
+    case("help_replay", "replay --help"),
+    case("help_pipeline", "pipeline --help"),
+    case("help_pipeline_check", "pipeline check --help"),
+    case("help_list", "list --help"),
+    case("replay_nothing", "replay gone.repro"),
+    Case { name: "replay_no_reproducer", files: &[("r.json", "{ \"format\": 7 }")], command: "replay r.json" },
 ];
 
 #[test]
@@ -172,7 +265,7 @@ fn run(case: &Case, sample: &Path) -> String {
     command.env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1").env("COLUMNS", "100");
     // Usage errors come before plugins are looked for.
     let plugin = ["--plugin", sample.to_str().unwrap(), "--allow-writable-plugins"];
-    let output = command.args(plugin).output().unwrap();
+    let output = if case.command == "help" { &mut command } else { command.args(plugin) }.output().unwrap();
     let status = output.status.code();
     if status != Some(0) {
         assert!(!folder.join("out.relay").exists(), "{}: nothing is written on failure", case.name);
@@ -181,7 +274,12 @@ fn run(case: &Case, sample: &Path) -> String {
     let said = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).replace(sample.to_str().unwrap(), "<sample>");
         let text = text.replace(folder.to_str().unwrap(), "<folder>");
-        text.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+        let mut lines: Vec<String> = text.lines().map(|line| without_times(line.trim_end())).collect();
+        if case.command.contains("--time-passes=list") {
+            // Their order is that of the times.
+            lines.sort_by_key(|line| if line.ends_with('%') { line.clone() } else { String::new() });
+        }
+        lines.into_iter().map(|line| format!("{line}\n")).collect::<String>()
     };
     format!(
         "$ relais {}\n{}{}status: {}\n",
@@ -190,6 +288,28 @@ fn run(case: &Case, sample: &Path) -> String {
         said(&output.stderr),
         status.map_or("none".into(), |status| status.to_string())
     )
+}
+
+/// A line with `_` in the place of every time and share, and of what is aligned by their widths.
+fn without_times(line: &str) -> String {
+    const UNITS: [&str; 3] = ["ms", "s", "%"];
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_time = |at: usize| {
+        let is_number = words[at].contains('.') && words[at].parse::<f64>().is_ok();
+        is_number && words.get(at + 1).is_some_and(|unit| UNITS.contains(unit))
+    };
+    let is_json = line.trim_start().starts_with("\"seconds\":") || line.trim_start().starts_with("\"own_seconds\":");
+    if is_json {
+        return format!("{}: _", line.split(':').next().unwrap());
+    }
+    let is_header = line.starts_with("pass ") && line.ends_with("share");
+    if !(0..words.len()).any(is_time) && !is_header {
+        return line.to_owned();
+    }
+    let kept = words.iter().enumerate().map(|(at, word)| if is_time(at) { "_" } else { word });
+    let indent = line.len() - line.trim_start().len();
+    let words: Vec<&str> = kept.filter(|word| !word.is_empty()).collect();
+    format!("{}{}", " ".repeat(indent), words.join(" "))
 }
 
 /// Runs the program on the model with these arguments.
@@ -223,8 +343,8 @@ fn a_run_writes_the_model_and_a_report() {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}{stderr}");
     assert!(
-        stdout.contains("Relu") && stdout.contains("total nodes") && stdout.contains("sample.ReluRelu"),
-        "{stdout}"
+        stdout.contains("Relu") && stdout.contains("total nodes") && stderr.contains("sample.ReluRelu"),
+        "{stdout}{stderr}"
     );
     let text = fs::read_to_string(folder.join("model.relay")).unwrap();
     assert_eq!(text.matches("Relu(").count(), 1, "{text}");
@@ -232,6 +352,9 @@ fn a_run_writes_the_model_and_a_report() {
     let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
     assert_eq!((&report["before"]["n_nodes"], &report["after"]["n_nodes"]), (&2.into(), &1.into()));
     assert_eq!(report["run"]["passes"][0]["fate"], "changed");
+    assert_eq!(report["run"]["instruments"][0]["instrument"], "timing");
+    assert_eq!(report["run"]["instruments"][0]["data"][0]["within"][0]["pass"], "sample.ReluRelu");
+    assert_eq!(report["reproducers"], serde_json::json!([]));
     let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
@@ -296,7 +419,9 @@ fn listing_opens_no_plugin() {
         &["list"][..],
         &["list", "plugins", "--json"],
         &["list", "operators"],
+        &["list", "instruments"],
         &["list", "pipelines"],
+        &["pipeline", "schema"],
         &["describe", "default"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_relais"))
@@ -308,6 +433,75 @@ fn listing_opens_no_plugin() {
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
     assert!(!mark.exists());
+}
+
+#[test]
+fn r13_every_instrument_says_the_same_whatever_the_number_of_threads() {
+    let folder = common::folder("cli-threads");
+    let function =
+        |name: String| format!("def @{name}(%x: Tensor[(4,), float32]) {{ %y = Relu(%x); %z = Relu(%y); %z }}\n");
+    let names = (0..40).map(|n| format!("f{n}"));
+    fs::write(folder.join("model.relay"), names.chain(["main".into()]).map(function).collect::<String>()).unwrap();
+    let run = |threads: &str| {
+        let dump = format!("dump-{threads}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
+        command.current_dir(&folder).args([
+            "run",
+            "-q",
+            "model.relay",
+            "-o",
+            "out.relay",
+            "--passes",
+            "ReluRelu,Rename",
+        ]);
+        command.args([
+            "--set",
+            "Rename.prefix=a",
+            "--print-changed=diff",
+            "--print-before",
+            "*",
+            "--remarks",
+            "--stats",
+        ]);
+        command.args(["--instrument", "ir-size", "--instrument", "memory", "--instrument", "verifier"]);
+        command.args([
+            "--instrument",
+            "budget:pass_seconds=600.0,nodes=1000",
+            "--time-passes=json",
+            "--trace",
+            "t.json",
+        ]);
+        command.args(["--dump-dir", &dump, "--report", "r.json", "--plugin", common::SAMPLE.to_str().unwrap()]);
+        command.arg("--allow-writable-plugins").env("RAYON_NUM_THREADS", threads).env("NO_COLOR", "1");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        let is_the_same = |line: &&str| !line.contains("seconds\":") && !line.contains("KiB") && !line.contains("MiB");
+        let said: Vec<&str> = said.lines().filter(is_the_same).collect();
+        let said = said.join("\n").replace(&dump, "dump");
+        let index = fs::read_to_string(folder.join(&dump).join("index.jsonl")).unwrap();
+        let out = fs::read_to_string(folder.join("out.relay")).unwrap();
+        (said, index, out)
+    };
+    let one = run("1");
+    assert!(one.0.matches("passed: `sample.ReluRelu`: rewrote 1 call (in `@f").count() == 40, "{}", one.0);
+    assert_eq!(run("8"), one);
+}
+
+#[test]
+fn r22_colours_come_when_they_are_asked_for() {
+    let folder = common::folder("cli-colours");
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    let run = |variable: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
+        command.current_dir(&folder).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env(variable, "1");
+        command.args(["run", "-q", "model.relay", "-o", "out.relay", "--passes", "ReluRelu", "--print-changed=diff"]);
+        let output = command.args(["--plugin", common::SAMPLE.to_str().unwrap(), "--allow-writable-plugins"]).output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    assert!(run("CLICOLOR_FORCE").contains("\u{1b}[32m+"));
+    let plain = run("NO_COLOR");
+    assert!(plain.contains("\n+") && !plain.contains('\u{1b}'), "{plain}");
 }
 
 #[test]

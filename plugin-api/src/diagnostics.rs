@@ -39,6 +39,9 @@ impl fmt::Debug for Severity {
     }
 }
 
+/// The code of a remark about what was done; other remarks say why something was not done.
+pub const PASSED: &str = "passed";
+
 /// Something said about the program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Diagnostic {
@@ -54,6 +57,11 @@ impl Diagnostic {
     /// An error: the pass fails after it returns.
     pub fn error(message: impl fmt::Display) -> Self {
         Self::new(Severity::ERROR, message)
+    }
+
+    /// A remark about what was done.
+    pub fn passed(message: impl fmt::Display) -> Self {
+        Self::new(Severity::REMARK, message).code(PASSED)
     }
 
     /// A warning.

@@ -63,6 +63,13 @@ impl<'a> PassCx<'a> {
         }
     }
 
+    /// Says what was done; costs nothing when nobody asked.
+    pub fn remark_passed(&self, node: NodeId, what: impl fmt::Display) {
+        if self.wants_remarks() {
+            self.diagnostic(Diagnostic::passed(what).at(node));
+        }
+    }
+
     /// Whether remarks are shown.
     pub fn wants_remarks(&self) -> bool {
         (self.call.host.wants_remarks())(self.call.data) != 0
@@ -438,8 +445,8 @@ impl Operators for OpFactsTable<'_> {
     }
 }
 
-/// Offers every live call of the operators `ops` (all calls when empty) to `rule` until nothing changes; what it
-/// declines becomes remarks. New nodes are typed as they are inserted.
+/// Offers every live call of the operators `ops` (all calls when empty) to `rule` until nothing changes; how much it did
+/// and what it declines become remarks. New nodes are typed as they are inserted.
 ///
 /// # Errors
 /// When the rule still applies after the most rounds that `options` allow.
@@ -456,6 +463,10 @@ pub fn drive(
         cx.count(REWRITES.name, stats.n_rewrites);
     }
     if cx.wants_remarks() {
+        if stats.n_rewrites > 0 {
+            let calls = if stats.n_rewrites == 1 { "call" } else { "calls" };
+            cx.remark_passed(NodeId::ABSENT, format_args!("rewrote {} {calls}", stats.n_rewrites));
+        }
         for (node, reason) in &stats.declined {
             cx.remark(*node, reason);
         }

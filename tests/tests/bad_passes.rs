@@ -29,7 +29,9 @@ fn run(here: &Workshop, fault: &str, verify: &str) -> Said {
          \"EliminateNoOp\", \"DeadCodeElimination\"]\n"
     );
     here.write("pipeline.toml", pipeline);
-    let arguments = ["run", "-q", "model.onnx", "-o", "out.onnx", "-p", "pipeline.toml", "--plugin", "bad.so"];
+    let mut arguments = vec!["run", "-q", "model.onnx", "-o", "out.onnx", "-p", "pipeline.toml", "--plugin", "bad.so"];
+    // Which is a file that a failing run leaves, and means to.
+    arguments.push("--no-reproducer");
     here.fails(&arguments)
 }
 
@@ -98,6 +100,57 @@ fn a_broken_program_is_not_written_when_nothing_is_verified() {
         golden.check(fault, &portable(&run(&here, fault, "off")));
     }
     golden.finish();
+}
+
+#[test]
+fn watching_a_broken_program_ends_in_its_error_alone() {
+    let here = workshop();
+    for (at, fault) in BREAKS.iter().enumerate() {
+        let (set, dump) = (format!("bad.Fault.fault=\"{fault}\""), format!("dump-{at}"));
+        here.write(
+            "pipeline.toml",
+            "verify = \"off\"\non_failure = \"skip\"\nsteps = [\"InferType\", \"bad.Fault\", \"DeadCodeElimination\"]",
+        );
+        let mut arguments = vec!["run", "model.onnx", "-o", "out.onnx", "-p", "pipeline.toml", "--plugin", "bad.so"];
+        arguments.extend([
+            "--set",
+            &set,
+            "--print-changed=diff",
+            "--print-after",
+            "*",
+            "--print-before",
+            "*",
+            "--remarks",
+        ]);
+        arguments.extend(["--dump-dir", &dump, "--instrument", "ir-size", "--time-passes", "--stats"]);
+        let said = here.run(&arguments);
+        let is_told = said.status == "status 1" || (said.status == "status 0" && said.stderr.contains("bad.Fault"));
+        assert!(is_told, "{fault}: {}", said.golden());
+    }
+}
+
+#[test]
+fn files_of_instruments_stay_where_they_were_named() {
+    let here = workshop();
+    let said = here.run(&[
+        "run",
+        "-q",
+        "model.onnx",
+        "-o",
+        "out.onnx",
+        "--plugin",
+        "bad.so",
+        "--set",
+        "bad.Fault.fault=\"change_folder\"",
+        "--passes",
+        "bad.Fault,InferType",
+        "--trace",
+        "t.json",
+        "--dump-dir",
+        "dump",
+    ]);
+    assert_eq!(said.status, "status 0", "{}", said.golden());
+    assert!(here.path("t.json").exists() && here.path("dump/index.jsonl").exists() && here.path("out.onnx").exists());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The arguments.
 
+use super::args_watch::WatchArgs;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -43,11 +44,16 @@ pub(crate) enum Verbosity {
 pub(crate) enum Command {
     /// Run a pipeline over a model and write the result.
     Run(Box<RunArgs>),
+    /// Run a failing pass again, from what a run wrote when it failed. Status 0 means that it no longer fails.
+    Replay(ReplayArgs),
+    /// Check, print and describe pipelines.
+    #[command(subcommand)]
+    Pipeline(PipelineCommand),
     /// Print a model in the text form.
     Show(ShowArgs),
     /// List what there is. Opens no plugin.
     List(ListArgs),
-    /// Describe a pass, an operator, an option, a plugin or a pipeline.
+    /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
     Describe(DescribeArgs),
     /// Print completions for a shell.
     Completions {
@@ -83,13 +89,58 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
-    /// Print what each pass took.
-    #[arg(long)]
-    pub time_passes: bool,
-
     /// Where weights go: into the model, into a file beside it, or as fits.
     #[arg(long, value_enum, default_value_t = ExternalData::Auto)]
     pub external_data: ExternalData,
+
+    /// The folder that reproducers of failing passes go into; beside the output when nobody says.
+    #[arg(long, value_name = "FOLDER")]
+    pub reproducer_dir: Option<PathBuf>,
+
+    /// Write no reproducer of a failing pass.
+    #[arg(long, conflicts_with = "reproducer_dir")]
+    pub no_reproducer: bool,
+
+    #[command(flatten)]
+    pub watch: WatchArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// The reproducer: its folder, or the file `reproducer.json` in it.
+    pub reproducer: PathBuf,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+
+    #[command(flatten)]
+    pub watch: WatchArgs,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum PipelineCommand {
+    /// Say everything that is wrong with a pipeline, without running it.
+    Check(PipelineFileArgs),
+    /// Print a pipeline as it is resolved: full names, every option, includes in place. It runs the same.
+    Print(PipelineFileArgs),
+    /// Print the JSON Schema of pipelines: what editors and validators know of passes, options and instruments.
+    Schema {
+        #[command(flatten)]
+        plugins: PluginArgs,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PipelineFileArgs {
+    /// The pipeline's file, or the name of a built-in one.
+    #[arg(value_name = "FILE")]
+    pub pipeline: String,
+
+    #[command(flatten)]
+    pub adjust: AdjustArgs,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
 }
 
 #[derive(Args, Debug)]
@@ -106,6 +157,12 @@ pub(crate) struct PipelineArgs {
     #[arg(long, value_name = "PASS,PASS")]
     pub passes: Option<String>,
 
+    #[command(flatten)]
+    pub adjust: AdjustArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AdjustArgs {
     /// Set an option of the context, or one of a pass as `Pass.option=value`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -6,11 +6,11 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
+    instruments::{BuiltIn, built_in as built_in_instruments, find as find_built_in},
     ir::attr_kind,
-    manager::{BUILT_IN_INSTRUMENTS, built_in_instrument},
     options::{OptionSchema, OptionType},
-    pipeline::{BUILT_IN, built_in, fault::or_list, toml},
-    plugin::{AttrRecord, InstrumentRecord, OperatorRecord, PassRecord, StatisticRecord},
+    pipeline::{BUILT_IN, Catalogue, InstrumentFacts, built_in, fault::or_list, toml},
+    plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
 };
 use serde_json::{Value, json};
@@ -41,7 +41,13 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
             (vec!["operator", "since", "plugin", ""], rows.collect())
         }
         What::Options => (vec!["option", "takes", "default", "of", ""], option_rows(&registry)),
-        What::Instruments => (vec!["instrument", "plugin", ""], instrument_rows(&registry)),
+        What::Instruments => {
+            let rows = instruments(&registry).into_iter().map(|it| {
+                let names: Vec<&str> = it.options.iter().map(|option| option.name.as_str()).collect();
+                vec![it.name.clone(), names.join(", "), it.plugin(), first_line(&it.doc)]
+            });
+            (vec!["instrument", "options", "plugin", ""], rows.collect())
+        }
         What::Pipelines => {
             let rows = BUILT_IN.iter().map(|(name, text)| vec![(*name).to_owned(), headline(text)]);
             (vec!["pipeline", ""], rows.collect())
@@ -68,12 +74,12 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     }));
     let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
     found.extend(plugins.map(describe_plugin));
+    found.extend(find_built_in(name).map(|it| describe_instrument(&own_instrument(it))));
     let instrument = registry.instrument(name);
-    found.extend(instrument.iter().map(|(record, provider)| describe_instrument(record, provider)));
-    found.extend(
-        built_in_instrument(name)
-            .map(|options| format!("instrument {name}\n  plugin   {BUILT_IN_PLUGIN}\n{}", describe_options(&options))),
-    );
+    if instrument.is_ok() {
+        let facts = Catalogue::instrument(&registry, name).ok();
+        found.extend(facts.map(|facts| describe_instrument(&facts.into())));
+    }
     found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
     if !found.is_empty() {
         return terminal::print(&format!("{}\n", found.join("\n").trim_end()));
@@ -87,9 +93,8 @@ fn unknown(registry: &Registry, name: &str) -> CliError {
     let mut known: Vec<String> = registry.passes().map(|(pass, _)| pass.name.clone()).collect();
     known.extend(registry.operators().map(|(op, _)| operator_name(op)));
     known.extend(registry.config_options().map(|(option, _)| option.name.clone()));
+    known.extend(instruments(registry).into_iter().map(|it| it.name));
     known.extend(registry.plugins().map(|provider| provider.records().plugin.name.clone()));
-    known.extend(registry.instruments().map(|(instrument, _)| instrument.name.clone()));
-    known.extend(BUILT_IN_INSTRUMENTS.iter().map(|name| (*name).to_owned()));
     known.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
     let near = relais::pipeline::fault::nearest(name, known.iter().map(String::as_str));
     let error = CliError::new(format!("nothing is named `{name}`"));
@@ -121,10 +126,43 @@ fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
     out
 }
 
-fn describe_instrument(instrument: &InstrumentRecord, provider: &Provider) -> String {
-    let InstrumentRecord { name, doc, options } = instrument;
-    let plugin = plugin_of(provider);
-    format!("instrument {name}\n  plugin   {plugin}\n{}{}", paragraph(doc), describe_options(options))
+/// An instrument of the host or of a plugin.
+struct Instrument {
+    name: String,
+    /// The plugin and its version; none for the host's own.
+    from: Option<(String, String)>,
+    doc: String,
+    options: Vec<OptionSchema>,
+}
+
+impl Instrument {
+    fn plugin(&self) -> String {
+        self.from.as_ref().map_or_else(|| BUILT_IN_PLUGIN.into(), |(plugin, version)| format!("{plugin} {version}"))
+    }
+}
+
+impl From<InstrumentFacts> for Instrument {
+    fn from(facts: InstrumentFacts) -> Self {
+        let from = Some((facts.plugin, facts.plugin_version.to_string()));
+        Self { name: facts.name, from, doc: facts.doc, options: facts.options }
+    }
+}
+
+/// Every instrument, ordered by name.
+fn instruments(registry: &Registry) -> Vec<Instrument> {
+    let mut all: Vec<Instrument> = built_in_instruments().into_iter().map(own_instrument).collect();
+    all.extend(Catalogue::instruments(registry).into_iter().map(Instrument::from));
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+fn own_instrument(it: &BuiltIn) -> Instrument {
+    Instrument { name: it.name.into(), from: None, doc: it.doc.into(), options: (it.options)() }
+}
+
+fn describe_instrument(it: &Instrument) -> String {
+    let Instrument { name, doc, options, .. } = it;
+    format!("instrument {name}\n  plugin   {}\n{}{}", it.plugin(), paragraph(doc), describe_options(options))
 }
 
 fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
@@ -239,15 +277,6 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
     used.chain(refused).collect()
 }
 
-/// Those of the host, then those of plugins.
-fn instrument_rows(registry: &Registry) -> Vec<Vec<String>> {
-    let row = |name: &str, plugin: String, doc: &str| vec![name.to_owned(), plugin, first_line(doc)];
-    let built_in = BUILT_IN_INSTRUMENTS.iter().map(|name| row(name, BUILT_IN_PLUGIN.into(), ""));
-    let provided = registry.instruments();
-    let provided = provided.map(|(instrument, provider)| row(&instrument.name, plugin_of(provider), &instrument.doc));
-    built_in.chain(provided).collect()
-}
-
 /// The options of contexts, then those of passes.
 fn option_rows(registry: &Registry) -> Vec<Vec<String>> {
     let row = |name: String, option: &OptionSchema, of: String| {
@@ -334,20 +363,18 @@ fn list_json(registry: &Registry, what: What) -> Value {
             });
             config.chain(passes).collect()
         }
-        What::Instruments => {
-            let options = |options: &[OptionSchema]| options.iter().map(option_json).collect::<Vec<_>>();
-            let built_in = BUILT_IN_INSTRUMENTS.iter().map(|&name| {
-                let schemas = built_in_instrument(name).unwrap_or_default();
-                json!({ "name": name, "plugin": null, "version": null, "doc": "", "options": options(&schemas) })
-            });
-            let provided = registry.instruments().map(|(instrument, provider)| {
-                let InstrumentRecord { name, doc, options: schemas } = instrument;
-                let plugin = &provider.records().plugin;
-                let version = plugin.version.to_string();
-                json!({ "name": name, "plugin": plugin.name, "version": version, "doc": doc, "options": options(schemas) })
-            });
-            built_in.chain(provided).collect()
-        }
+        What::Instruments => instruments(registry)
+            .into_iter()
+            .map(|it| {
+                json!({
+                    "name": it.name,
+                    "plugin": it.from.as_ref().map(|(plugin, _)| plugin),
+                    "version": it.from.as_ref().map(|(_, version)| version),
+                    "doc": it.doc,
+                    "options": it.options.iter().map(option_json).collect::<Vec<_>>(),
+                })
+            })
+            .collect(),
         What::Pipelines => {
             BUILT_IN.iter().map(|(name, text)| json!({ "name": name, "doc": headline(text), "text": text })).collect()
         }
@@ -426,6 +453,8 @@ fn first_line(text: &str) -> String {
 fn headline(text: &str) -> String {
     let comment: Vec<&str> = text
         .lines()
+        // A line for editors comes before what people read.
+        .skip_while(|line| line.is_empty() || line.starts_with("#:"))
         .map_while(|line| line.strip_prefix('#'))
         .map(str::trim)
         .take_while(|line| !line.is_empty())

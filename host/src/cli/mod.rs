@@ -1,14 +1,19 @@
 //! `relais`: runs pipelines over models, and shows what there is.
 
 mod args;
+mod args_watch;
 mod catalogue;
 mod list;
 mod model;
+mod pipeline;
 mod progress;
+mod reproduce;
 mod run;
 mod shape;
 mod show;
+mod spec;
 mod terminal;
+mod watch;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -33,6 +38,8 @@ pub(crate) fn main() -> ExitCode {
     terminal::start_log(cli.verbosity());
     let result = match &cli.command {
         Command::Run(args) => run::run(args, cli.verbosity()),
+        Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
+        Command::Pipeline(command) => pipeline::pipeline(command),
         Command::Show(args) => show::show(args),
         Command::List(args) => list::list(args),
         Command::Describe(args) => list::describe(args),

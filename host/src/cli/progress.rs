@@ -2,10 +2,16 @@
 
 use super::args::Verbosity;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use relais::manager;
+use relais::{
+    instruments::{Output, StandardError},
+    manager,
+};
 use std::{
     io::{IsTerminal, stderr},
-    sync::mpsc::{RecvTimeoutError, Sender, channel},
+    sync::{
+        Arc,
+        mpsc::{RecvTimeoutError, Sender, channel},
+    },
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -39,8 +45,22 @@ impl Progress {
         Self { bar, done: Some((sender, thread)) }
     }
 
+    /// Where instruments print while the line is shown.
+    pub fn output(&self) -> Arc<dyn Output> {
+        Arc::new(AroundLine(self.bar.clone()))
+    }
+
     pub fn says(&self, message: impl Into<String>) {
         self.bar.set_message(message.into());
+    }
+}
+
+/// Standard error, the line taken away while something is printed.
+struct AroundLine(ProgressBar);
+
+impl Output for AroundLine {
+    fn print(&self, text: &str) {
+        self.0.suspend(|| StandardError.print(text));
     }
 }
 

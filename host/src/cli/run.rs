@@ -1,27 +1,25 @@
 //! `relais run`.
 
 use super::{
-    args::{PipelineArgs, RunArgs, Verbosity},
+    args::{RunArgs, Verbosity},
     catalogue,
     model::{self, Model},
     progress::Progress,
-    shape,
+    reproduce, shape, spec,
     terminal::{self, CliError},
+    watch,
 };
 use relais::{
-    manager::{self, Failure, Report, RunOptions, Said},
+    manager::{self, Fate, Report, RunOptions},
     onnx::WriteReport,
     pass::Remarks,
-    pipeline::{
-        BUILT_IN, Code, Disk, Fault, Faults, PipelineSpec, built_in, parse_setting,
-        spec::{DEFAULT_OPT_LEVEL, RunSpec, ScopeSpec, StepSpec, Verify, Written},
-    },
-    report::{Summary, pass_times, report_json, table},
+    pipeline::spec::Verify,
+    report::{Summary, report_json, table, write_json},
 };
 use relais_plugin_api::diagnostics::Severity;
 use serde_json::json;
 use std::{
-    env, fs, io,
+    env, fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -33,18 +31,26 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     if let Some(report) = &args.report {
         model::check_output(report)?;
     }
-    let spec = pipeline(&args.pipeline)?;
+    let mut spec = spec::spec(&args.pipeline)?;
+    watch::add(&args.watch, &mut spec)?;
     let registry = catalogue::registry_for(&args.plugins, &spec);
     let pipeline = spec.resolve(&registry)?;
-    pipeline.warnings.iter().for_each(terminal::warn);
+    if verbosity > Verbosity::Quiet {
+        pipeline.warnings.iter().for_each(terminal::warn);
+    }
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
     let Model { mut module, format, bytes, file } = model::read(&args.model)?;
     shape::set_input_shapes(&mut module, &args.input_shape, &registry)?;
+    if verbosity > Verbosity::Quiet {
+        watch::check_functions(&args.watch, &module);
+    }
     let before = Summary::of(&module, bytes, &file);
     let options = RunOptions {
         verify: args.verify_each.then_some(Verify::Each),
         remarks: if verbosity >= Verbosity::Debug { Remarks::Show } else { Remarks::Hide },
+        output: Some(progress.output()),
+        stop_after: args.watch.stop_after,
         progress: Some(&progress),
         ..RunOptions::default()
     };
@@ -54,25 +60,40 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         // A plugin may have gone elsewhere, and the output must not follow it. Where that fails, so will the output.
         let _ = env::set_current_dir(here);
     }
-    progress.says("writing the model");
-    let result = outcome.map_err(|failure| failed(*failure, verbosity));
-    let (module, report) = match result {
+    let report = match &outcome {
+        Ok((_, report)) => report,
+        Err(failure) => &failure.report,
+    };
+    let reproducers = match args.no_reproducer {
+        true => Vec::new(),
+        false => reproduce::write(args.reproducer_dir.as_deref(), &args.output, &pipeline, report, &registry),
+    };
+    let seen = Seen { args, pipeline: pipeline.print(), before: &before, reproducers: &reproducers };
+    let (module, report) = match outcome {
         Ok(done) => done,
-        Err((error, report)) => {
+        Err(failure) => {
             drop(progress);
+            say(&failure.report, verbosity);
+            findings(&failure.report);
+            let error = failure.to_string();
             if let Some(path) = &args.report {
-                let json =
-                    json!({ "model": shown(&args.model), "error": error.to_string(), "run": report_json(&report) });
+                let mut json = seen.report(&failure.report, None, began.elapsed());
+                json["error"] = error.as_str().into();
                 write_report(path, &json)?;
             }
-            return Err(CliError::new(error));
+            let error = CliError::new(format!("{error}\n  nothing was written"));
+            return Err(reproduce::explain(error, &reproducers, &args.plugins));
         }
     };
+    progress.says("writing the model");
     let format = model::output_format(&args.output, format);
     let written = model::write(&module, &args.output, format, args.external_data)?;
     drop(progress);
     let elapsed = began.elapsed();
     say(&report, verbosity);
+    if verbosity > Verbosity::Quiet {
+        reproduce::note(&reproducers, &args.plugins);
+    }
     // What was written is counted as the next reader will see it: some constants are nodes in the file.
     let after = match verbosity > Verbosity::Quiet || args.report.is_some() {
         true => summary_of(&args.output, &written)?,
@@ -80,18 +101,36 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     };
     if verbosity > Verbosity::Quiet {
         terminal::print(&table(&before, &after, elapsed))?;
+        stopped(args, &report);
     }
-    if !report.times.is_empty() {
-        terminal::print(&format!("\n{}", manager::render_times(&report.times)))?;
+    findings(&report);
+    match &args.report {
+        Some(path) => write_report(path, &seen.report(&report, Some(&after), elapsed)),
+        None => Ok(()),
     }
-    if args.time_passes {
-        terminal::print(&format!("\n{}", pass_times(&report)))?;
+}
+
+/// What is known of a run before its end.
+struct Seen<'a> {
+    args: &'a RunArgs,
+    pipeline: String,
+    before: &'a Summary,
+    reproducers: &'a [PathBuf],
+}
+
+impl Seen<'_> {
+    fn report(&self, report: &Report, after: Option<&Summary>, elapsed: Duration) -> serde_json::Value {
+        json!({
+            "model": shown(&self.args.model),
+            "output": after.map(|_| shown(&self.args.output)),
+            "pipeline": self.pipeline,
+            "before": self.before.to_json(),
+            "after": after.map(Summary::to_json),
+            "run": report_json(report),
+            "reproducers": self.reproducers.iter().map(|path| shown(path)).collect::<Vec<_>>(),
+            "seconds": elapsed.as_secs_f64(),
+        })
     }
-    if let Some(path) = &args.report {
-        let json = report_of(args, &pipeline.print(), (&before, &after), &report, elapsed);
-        write_report(path, &json)?;
-    }
-    Ok(())
 }
 
 fn shown(path: &Path) -> String {
@@ -111,133 +150,39 @@ fn external_bytes(written: &WriteReport) -> u64 {
     own + shared.map(|metadata| metadata.len()).sum::<u64>()
 }
 
-fn report_of(
-    args: &RunArgs,
-    pipeline: &str,
-    (before, after): (&Summary, &Summary),
-    report: &Report,
-    elapsed: Duration,
-) -> serde_json::Value {
-    json!({
-        "model": shown(&args.model),
-        "output": shown(&args.output),
-        "pipeline": pipeline,
-        "before": before.to_json(),
-        "after": after.to_json(),
-        "run": report_json(report),
-        "seconds": elapsed.as_secs_f64(),
-    })
-}
-
-/// Writes a file whole or not at all.
 fn write_report(path: &Path, report: &serde_json::Value) -> Result<(), CliError> {
-    let text = format!("{report:#}\n");
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let write = || -> io::Result<()> {
-        fs::write(&temporary, text)?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|error| {
-        // What is left of a file that could not be written is of no use.
-        let _ = fs::remove_file(&temporary);
-        CliError::new(format!("report `{}` cannot be written: {error}", path.display()))
-    })
-}
-
-fn failed(failure: Failure, verbosity: Verbosity) -> (String, Report) {
-    say(&failure.report, verbosity);
-    let text = failure.to_string();
-    (format!("{text}\n  nothing was written"), failure.report)
+    let written = write_json(path, report);
+    written.map_err(|error| CliError::new(format!("report `{}` cannot be written: {error}", path.display())))
 }
 
 /// Says what passes and the driver said, as far as somebody wants to hear it.
-fn say(report: &Report, verbosity: Verbosity) {
+pub(crate) fn say(report: &Report, verbosity: Verbosity) {
     let least = match verbosity {
         Verbosity::Quiet => return,
         Verbosity::Normal => Severity::WARNING,
         Verbosity::Verbose => Severity::NOTE,
         Verbosity::Debug => Severity::REMARK,
     };
-    for said in report.said.iter().filter(|said| said.severity() >= least) {
-        // It says itself how grave it is.
-        let said: &Said = said;
-        terminal::note(said);
-    }
+    report.said.iter().filter(|said| said.severity() >= least).for_each(terminal::said);
     report.warnings.iter().for_each(terminal::warn);
 }
 
-/// The pipeline that the arguments ask for.
-fn pipeline(args: &PipelineArgs) -> Result<PipelineSpec, CliError> {
-    let mut spec = match (&args.pipeline, args.opt_level, &args.passes) {
-        (Some(name), _, _) => named(name)?,
-        (None, Some(level), _) => PipelineSpec::read(Path::new(&format!("builtin:O{level}")), &Disk)?,
-        (None, None, Some(passes)) => of_passes(passes)?,
-        (None, None, None) => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
-    };
-    let mut names = |origin: &str, names: &[String]| -> Vec<Written<String>> {
-        names.iter().map(|name| Written::at(spec.sources.add_whole(origin, name), name.clone())).collect()
-    };
-    let disabled = names("--disable", &args.disable);
-    let required = names("--require", &args.require);
-    spec.scope.disabled.extend(disabled);
-    spec.scope.required.extend(required);
-    let mut faults = Vec::new();
-    for setting in &args.set {
-        match parse_setting(&mut spec.sources, "--set", setting) {
-            Ok(entry) => spec.settings.push(entry),
-            Err(fault) => faults.push(*fault),
-        }
-    }
-    match faults.is_empty() {
-        true => Ok(spec),
-        false => Err(Faults { list: faults, sources: spec.sources }.into()),
-    }
+/// Prints what instruments found. Somebody asked for it, so it comes also when little is to be said.
+pub(crate) fn findings(report: &Report) {
+    report.findings.iter().for_each(|(_, findings)| terminal::findings(&findings.text));
 }
 
-/// A file, else a built-in pipeline of that name.
-fn named(name: &str) -> Result<PipelineSpec, CliError> {
-    let path = Path::new(name);
-    if !path.exists() && built_in(name).is_some() {
-        return Ok(PipelineSpec::read(Path::new(&format!("builtin:{name}")), &Disk)?);
-    }
-    PipelineSpec::read(path, &Disk).map_err(|mut faults| {
-        if let [fault] = faults.list.as_mut_slice()
-            && fault.code == Code::Include
-            && !path.exists()
-        {
-            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            *fault = fault.clone().nearest(&relais::pipeline::fault::nearest(name, names));
+/// Says where the run was stopped.
+fn stopped(args: &RunArgs, report: &Report) {
+    match (&report.stopped_after, args.watch.stop_after) {
+        (Some((n, pass)), _) => {
+            terminal::note(format_args!("stopped after execution {n}, of `{pass}`: nothing that follows was run"));
         }
-        faults.into()
-    })
-}
-
-/// A pipeline of passes that are on at any level.
-fn of_passes(passes: &str) -> Result<PipelineSpec, CliError> {
-    let mut spec = PipelineSpec { name: "passes".into(), ..PipelineSpec::default() };
-    let source = spec.sources.add("--passes", passes);
-    let mut start = 0;
-    let mut faults = Vec::new();
-    for part in passes.split(',') {
-        let at = start + (part.len() - part.trim_start().len());
-        let name = part.trim();
-        start += part.len() + 1;
-        let place = relais::pipeline::fault::Place::new(source, at..at + name.len());
-        if name.is_empty() {
-            faults.push(Fault::new(Code::Value, place, "`--passes` has an empty name").help("write `--passes A,B`"));
-            continue;
+        (None, Some(0)) => terminal::note("stopped before the first pass: nothing was run"),
+        (None, Some(n)) => {
+            let n_ran = report.executions.iter().filter(|it| !matches!(it.fate, Fate::Skipped(_))).count();
+            terminal::note(format_args!("nothing was stopped: there were {n_ran} executions, not more than {n}"));
         }
-        let name = Written::at(place, name.to_owned());
-        spec.scope.required.push(name.clone());
-        spec.steps.push(spec.nodes.len());
-        spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new() }));
-    }
-    spec.scope = ScopeSpec { opt_level: Some(DEFAULT_OPT_LEVEL), ..spec.scope };
-    spec.run = RunSpec::default();
-    match faults.is_empty() {
-        true => Ok(spec),
-        false => Err(Faults { list: faults, sources: spec.sources }.into()),
+        (None, None) => {}
     }
 }

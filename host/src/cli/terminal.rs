@@ -3,7 +3,11 @@
 use super::args::Verbosity;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::AnsiColor;
-use relais::pipeline::{Faults, Style};
+use relais::{
+    manager::Said,
+    pipeline::{Faults, Style},
+};
+use relais_plugin_api::diagnostics::Severity;
 use std::{
     fmt,
     io::{self, Write},
@@ -31,6 +35,14 @@ impl CliError {
     pub fn help(mut self, text: impl fmt::Display) -> Self {
         if let Self::Failed { help, .. } = &mut self {
             *help = Some(text.to_string());
+        }
+        self
+    }
+
+    /// The same with more lines.
+    pub fn line(mut self, line: impl fmt::Display) -> Self {
+        if let Self::Failed { message, .. } = &mut self {
+            message.push_str(&format!("\n  {line}"));
         }
         self
     }
@@ -82,6 +94,38 @@ pub(crate) fn warn(message: impl fmt::Display) {
 /// Says a note on standard error.
 pub(crate) fn note(message: impl fmt::Display) {
     say("note", AnsiColor::Cyan, &message.to_string(), None);
+}
+
+/// Says what a pass said, each part on a line of its own.
+pub(crate) fn said(said: &Said) {
+    let rec = said.diagnostic.rec();
+    let (label, colour) = match said.severity() {
+        Severity::REMARK => ("remark", AnsiColor::Blue),
+        Severity::NOTE => ("note", AnsiColor::Cyan),
+        Severity::WARNING => ("warning", AnsiColor::Yellow),
+        _ => ("error", AnsiColor::Red),
+    };
+    let label = match rec.code.as_str() {
+        "" => label.to_owned(),
+        code => format!("{label}[{code}]"),
+    };
+    let mut text = rec.message.to_string();
+    let place = match (rec.function.as_str(), rec.node.is_absent()) {
+        ("", true) => None,
+        (function, true) => Some(format!("@{function}")),
+        ("", false) => Some(rec.node.to_string()),
+        (function, false) => Some(format!("@{function}, {}", rec.node)),
+    };
+    let line = said.line.as_ref().map(|line| format!(": {line}")).unwrap_or_default();
+    text.extend(place.map(|place| format!("\n  at {place}{line}")));
+    rec.notes.iter().for_each(|note| text.push_str(&format!("\n  note: {note}")));
+    text.push_str(&format!("\n  note: said by pass `{}`", said.pass));
+    say(&label, colour, &text, Some(rec.help.as_str()).filter(|help| !help.is_empty()));
+}
+
+/// Prints what an instrument found on standard error.
+pub(crate) fn findings(text: &str) {
+    eprint_line(text.trim_end_matches('\n'));
 }
 
 fn say(label: &str, colour: AnsiColor, message: &str, help: Option<&str>) {

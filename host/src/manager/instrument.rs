@@ -1,8 +1,12 @@
 //! What watches passes (rules R17 to R20).
 
+use super::report::Said;
 use crate::pipeline::PassFacts;
 use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 /// What an instrument is told about a pass.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +81,58 @@ pub trait Instrument: Send + Sync {
     /// A pass that `before` was called for failed; no `after` follows.
     fn failed(&self, _pass: &PassInfo<'_>, _error: &PassError) {}
 
+    /// How long the pass that runs took by itself, whatever the hooks around it took. No hook: nothing may depend on it.
+    fn took(&self, _pass: &PassInfo<'_>, _duration: Duration) {}
+
     /// How long the driver took to infer types within the pass that runs. No hook: nothing may depend on it.
     fn types_took(&self, _duration: Duration) {}
+
+    /// What a pass counted while it ran: told before its `after` or `failed`, in the order of the names.
+    fn counted(&self, _pass: &PassInfo<'_>, _statistic: &str, _n: u64) {}
+
+    /// What a pass said while it ran: told before its `after` or `failed`, in module order.
+    fn said(&self, _pass: &PassInfo<'_>, _said: &Said) {}
+
+    /// Whether it reads remarks. If one instrument does, passes make them.
+    fn wants_remarks(&self) -> bool {
+        false
+    }
+
+    /// When a pass that begins now has to be done: it is told to stop then, as by a cancellation.
+    fn deadline(&self, _pass: &PassInfo<'_>) -> Option<Deadline> {
+        None
+    }
+
+    /// Whether what a pass made of the module is taken over. If not, the pass failed, and the policy decides.
+    ///
+    /// # Errors
+    /// When it is not.
+    fn accept(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// What it found. Asked for when its context was left, also after a fault.
+    fn findings(&self) -> Option<Findings> {
+        None
+    }
+}
+
+/// When a pass has to be done.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Deadline {
+    /// The moment.
+    pub at: Instant,
+    /// What is said of a pass that is not done by then, after its name.
+    pub message: String,
+}
+
+/// What an instrument found, for people and for programs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Findings {
+    /// As text: whole lines.
+    pub text: String,
+    /// As data.
+    pub data: serde_json::Value,
 }
 
 /// Why a pass did not run.
@@ -111,7 +165,10 @@ impl fmt::Display for SkipReason {
 
 /// The hooks that may fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Hook {
+    /// It was being made.
+    Make,
     /// See [`Instrument::enter`].
     Enter,
     /// See [`Instrument::exit`].
@@ -128,6 +185,7 @@ impl Hook {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Make => "make",
             Self::Enter => "enter",
             Self::Exit => "exit",
             Self::ShouldRun => "should_run",

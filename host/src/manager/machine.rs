@@ -3,52 +3,51 @@
 use super::{
     RunOptions,
     context::{ContextError, PassContext},
-    instrument::{HookFault, Instrument, PassInfo, SkipReason},
-    module_state::{ModuleState, Taken},
-    report::{Execution, Failure, FailureKind, Fate, Report, Said, Statistic},
-    timing::Timing,
-    verifier::{self, Verifier},
+    instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason},
+    module_state::ModuleState,
+    report::{Execution, Failure, FailureKind, Fate, Report, Statistic},
+    verifier,
     watch::Watch,
 };
-use crate::pipeline::{
-    Catalogue, PassFacts, Pipeline, RunCx, Scope, Step,
-    spec::{Dependencies, OnFailure, Verify},
+use crate::{
+    instruments::{self, StandardError},
+    pipeline::{
+        Catalogue, PassFacts, Pipeline, Scope, Step,
+        spec::{Dependencies, Verify},
+    },
 };
 use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::Arc,
+    time::Duration,
 };
 
-static NEVER: AtomicBool = AtomicBool::new(false);
-
 pub(super) struct Machine<'a> {
-    pipeline: &'a Pipeline,
-    catalogue: &'a dyn Catalogue,
-    options: &'a RunOptions<'a>,
-    state: ModuleState,
-    verify: Verify,
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) catalogue: &'a dyn Catalogue,
+    pub(super) options: &'a RunOptions<'a>,
+    pub(super) state: ModuleState,
+    pub(super) verify: Verify,
     frames: Vec<Frame<'a>>,
     /// The contexts that are open, innermost last.
-    scopes: Vec<&'a Scope>,
+    pub(super) scopes: Vec<&'a Scope>,
     /// How many fixpoints are open.
-    n_fixpoints: usize,
+    pub(super) n_fixpoints: usize,
     /// For each pass that ran, the version of the module that it left.
-    left: BTreeMap<usize, u64>,
+    pub(super) left: BTreeMap<usize, u64>,
     /// For each pass that changed nothing, the version of the module that it saw.
-    settled: BTreeMap<usize, u64>,
+    pub(super) settled: BTreeMap<usize, u64>,
     /// Whether types hold, as after the pass that infers them.
-    types_hold: bool,
-    quarantined: BTreeSet<&'a str>,
+    pub(super) types_hold: bool,
+    pub(super) quarantined: BTreeSet<&'a str>,
     /// What became of the requirement that ran last; read by the pass that requires it.
-    last: Turn,
+    pub(super) last: Turn,
     /// What passes counted: a pass's full name, a statistic's name.
-    counts: Mutex<BTreeMap<(String, String), u64>>,
-    report: Report,
+    pub(super) counts: BTreeMap<(String, String), u64>,
+    /// How many passes were executed.
+    pub(super) n_executions: u64,
+    pub(super) report: Report,
 }
 
 /// Something that is under way.
@@ -84,7 +83,7 @@ enum Role {
 
 /// What became of a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+pub(super) enum Turn {
     /// It ran, or need not.
     Done,
     /// It did not run, though it should have.
@@ -92,7 +91,7 @@ enum Turn {
 }
 
 /// Why the machine stops.
-enum Stop {
+pub(super) enum Stop {
     Pass(Box<FailureKind>),
     Hook(HookFault),
 }
@@ -125,7 +124,8 @@ impl<'a> Machine<'a> {
             types_hold: false,
             quarantined: BTreeSet::new(),
             last: Turn::Done,
-            counts: Mutex::default(),
+            counts: BTreeMap::new(),
+            n_executions: 0,
             report: Report::default(),
         }
     }
@@ -161,16 +161,11 @@ impl<'a> Machine<'a> {
             let result = body(&mut self, &watch).and_then(|()| self.check_result());
             return self.finish(result, Ok(()));
         }
-        let timing = Arc::new(Timing::default());
-        let named = self.pipeline.run.instruments.iter().filter_map(|(name, _)| -> Option<Arc<dyn Instrument>> {
-            match name.as_str() {
-                "timing" => Some(timing.clone()),
-                "verifier" => Some(Arc::new(Verifier)),
-                _ => None,
-            }
-        });
-        let instruments: Vec<_> = named.chain(self.options.instruments.iter().cloned()).collect();
-        let context = Arc::new(PassContext::new(self.pipeline.scope.clone()).with_instruments(instruments));
+        let instruments = match self.instruments() {
+            Ok(instruments) => instruments,
+            Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
+        };
+        let context = Arc::new(PassContext::new(self.pipeline.scope.clone()).with_instruments(instruments.clone()));
         let guard = match context.enter() {
             Ok(guard) => guard,
             Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
@@ -178,7 +173,8 @@ impl<'a> Machine<'a> {
         let watch = Watch::new(context.instruments());
         let result = body(&mut self, &watch).and_then(|()| self.check_result());
         let left = guard.leave();
-        self.report.times = timing.times();
+        let findings = instruments.iter().filter_map(|it| Some((it.name().to_owned(), it.findings()?)));
+        self.report.findings = findings.collect();
         self.finish(result, left)
     }
 
@@ -187,7 +183,7 @@ impl<'a> Machine<'a> {
         result: Result<(), Stop>,
         left: Result<(), ContextError>,
     ) -> Result<(IRModule, Report), Box<Failure>> {
-        let counts = std::mem::take(self.counts.get_mut().unwrap_or_else(PoisonError::into_inner)).into_iter();
+        let counts = std::mem::take(&mut self.counts).into_iter();
         self.report.statistics = counts.map(|((pass, name), count)| Statistic { pass, name, count }).collect();
         match (result, left) {
             (Ok(()), Ok(())) => Ok((self.state.into_module(), self.report)),
@@ -196,6 +192,22 @@ impl<'a> Machine<'a> {
             (Ok(()), Err(ContextError::OutOfOrder)) => Ok((self.state.into_module(), self.report)),
             (Err(stop), _) => Err(self.failure(stop, Vec::new())),
         }
+    }
+
+    /// The instruments that the pipeline names, each made anew, then those of the caller.
+    fn instruments(&self) -> Result<Vec<Arc<dyn Instrument>>, HookFault> {
+        let output = self.options.output.clone().unwrap_or_else(|| Arc::new(StandardError));
+        let mut list = Vec::new();
+        for (name, options) in &self.pipeline.run.instruments {
+            let made = match instruments::find(name) {
+                Some(built_in) => built_in.create(options, &output),
+                None => self.catalogue.create_instrument(name, options),
+            };
+            let fault = |error| HookFault { instrument: name.clone(), hook: Hook::Make, error, also: Vec::new() };
+            list.push(made.map_err(fault)?);
+        }
+        list.extend(self.options.instruments.iter().cloned());
+        Ok(list)
     }
 
     /// Checks what comes out of a run whose passes were not checked one by one.
@@ -207,7 +219,7 @@ impl<'a> Machine<'a> {
     }
 
     /// One of the passes that changed the program broke it.
-    fn broken(&self, error: PassError) -> FailureKind {
+    pub(super) fn broken(&self, error: PassError) -> FailureKind {
         let changed = self.report.executions.iter().filter(|execution| execution.fate == Fate::Changed);
         let passes: BTreeSet<String> = changed.map(|execution| execution.name.clone()).collect();
         let error = error.help("`--verify-each` says which pass it was; its author has to mend it");
@@ -229,12 +241,13 @@ impl<'a> Machine<'a> {
         while let Some(frame) = self.frames.pop() {
             let result = match frame {
                 Frame::Group { steps, next, end } => match steps.get(next) {
-                    Some(&step) => {
+                    Some(&step) if !self.is_stopped() => {
                         self.frames.push(Frame::Group { steps, next: next + 1, end });
                         self.step(watch, step)
                     }
-                    None => self.end(watch, steps, end),
+                    _ => self.end(watch, steps, end),
                 },
+                Frame::Pass { .. } if self.is_stopped() => Ok(()),
                 Frame::Pass { pass, next, role, lost } => self.pass(watch, pass, next, role, lost),
             };
             if let Err(stop) = result {
@@ -261,7 +274,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn scope(&self) -> &'a Scope {
+    /// Whether so many passes were executed that nothing more runs.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.options.stop_after.is_some_and(|most| self.n_executions >= most)
+    }
+
+    pub(super) fn scope(&self) -> &'a Scope {
         self.scopes.last().expect("the pipeline's own scope is never closed")
     }
 
@@ -324,12 +342,12 @@ impl<'a> Machine<'a> {
             }
             End::Fixpoint { round, max_rounds, version } => {
                 let now = self.state.version();
-                if now != version && round < max_rounds {
+                if now != version && round < max_rounds && !self.is_stopped() {
                     let end = End::Fixpoint { round: round + 1, max_rounds, version: now };
                     self.frames.push(Frame::Group { steps, next: 0, end });
                     return Ok(());
                 }
-                if now != version {
+                if now != version && !self.is_stopped() {
                     let message = format!("a fixpoint did not settle in {max_rounds} rounds");
                     self.report.warnings.push(message);
                 }
@@ -443,7 +461,14 @@ impl<'a> Machine<'a> {
         self.record(facts, Duration::ZERO, Duration::ZERO, self.state.n_nodes(), Fate::Skipped(reason));
     }
 
-    fn record(&mut self, facts: &PassFacts, duration: Duration, types: Duration, n_nodes_before: u64, fate: Fate) {
+    pub(super) fn record(
+        &mut self,
+        facts: &PassFacts,
+        duration: Duration,
+        types: Duration,
+        n_nodes_before: u64,
+        fate: Fate,
+    ) {
         self.report.executions.push(Execution {
             name: facts.name.clone(),
             plugin: format!("{} {}", facts.plugin, facts.plugin_version),
@@ -453,130 +478,6 @@ impl<'a> Machine<'a> {
             n_nodes_after: self.state.n_nodes(),
             fate,
         });
-    }
-
-    fn execute(&mut self, watch: &Watch, pass: usize, info: &PassInfo<'a>) -> Result<(), Stop> {
-        let pipeline = self.pipeline;
-        let instance = &pipeline.passes[pass];
-        let facts: &'a PassFacts = &instance.facts;
-        watch.before(self.state.module(), info)?;
-        if let Some(progress) = self.options.progress {
-            progress.begins(&facts.name);
-        }
-        log::debug!("pass `{}` of plugin `{}` begins", facts.name, facts.plugin);
-        let said = Mutex::new(Vec::new());
-        let began = Instant::now();
-        let result = self.call(pass, &said);
-        let duration = began.elapsed();
-        let before = self.state.module();
-        let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.report.said.extend(said.into_iter().map(|diagnostic| Said::new(&facts.name, diagnostic, before)));
-        let n_nodes = self.state.n_nodes();
-        let taken = result.and_then(|new| match new {
-            None => Ok(None),
-            Some(new) => self.state.take(new, self.catalogue, self.verify).map(Some),
-        });
-        match taken {
-            Ok(taken) => self.succeeded(watch, pass, info, duration, n_nodes, taken),
-            Err(error) => self.failed(watch, facts, info, duration, error),
-        }
-    }
-
-    fn count(&self, facts: &PassFacts, statistic: &str, n: u64) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry((facts.name.clone(), statistic.to_owned())).or_default() += n;
-    }
-
-    fn call(
-        &self,
-        pass: usize,
-        said: &Mutex<Vec<relais_plugin_api::diagnostics::Diagnostic>>,
-    ) -> Result<Option<IRModule>, PassError> {
-        let cancel = self.options.cancel.unwrap_or(&NEVER);
-        if cancel.load(Ordering::Relaxed) {
-            return Err(PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled"));
-        }
-        let diagnostics = |diagnostic| said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
-        let progress = self.options.progress;
-        let cx = RunCx {
-            diagnostics: &diagnostics,
-            progress: &|done, total| {
-                if let Some(progress) = progress {
-                    progress.is_at(done, total);
-                }
-            },
-            count: &|statistic, n| self.count(&self.pipeline.passes[pass].facts, statistic, n),
-            remarks: self.options.remarks,
-            cancel,
-            config: &self.scope().config,
-        };
-        // A nested scope is the current context of its passes (rule R10); its hooks are the run's.
-        let nested = (self.scopes.len() > 1).then(|| Arc::new(PassContext::new(self.scope().clone())));
-        let _guard = nested.as_ref().map(|context| context.push_quietly());
-        self.pipeline.passes[pass].pass().run(self.state.module(), &cx)
-    }
-
-    fn succeeded(
-        &mut self,
-        watch: &Watch,
-        pass: usize,
-        info: &PassInfo<'a>,
-        duration: Duration,
-        n_nodes: u64,
-        taken: Option<Taken>,
-    ) -> Result<(), Stop> {
-        let facts = &self.pipeline.passes[pass].facts;
-        let version = self.state.version();
-        let (fate, types) = match taken {
-            Some(Taken { types }) => (Fate::Changed, types),
-            None => {
-                self.settled.insert(pass, version);
-                (Fate::Unchanged, Duration::ZERO)
-            }
-        };
-        self.types_hold |= facts.establishes_types;
-        self.left.insert(pass, version);
-        if types > Duration::ZERO {
-            watch.types_took(types);
-        }
-        self.record(facts, duration, types, n_nodes, fate);
-        watch.after(self.state.module(), info)?;
-        self.last = Turn::Done;
-        Ok(())
-    }
-
-    fn failed(
-        &mut self,
-        watch: &Watch,
-        facts: &'a PassFacts,
-        info: &PassInfo<'a>,
-        duration: Duration,
-        error: PassError,
-    ) -> Result<(), Stop> {
-        watch.failed(info, &error);
-        let is_suspicious = error.is_panic() && self.verify == Verify::Off;
-        let kind = match is_suspicious.then(|| verifier::check(self.state.module())) {
-            // A pass that trips over what others left is not to blame.
-            Some(Err(broken)) => self.broken(broken.with_note(format!("then `{}` {error}", facts.name))),
-            _ => FailureKind::pass(facts, error, self.state.module()),
-        };
-        let kind = Box::new(kind);
-        let fate = Fate::Failed(kind.to_string());
-        self.record(facts, duration, Duration::ZERO, self.state.n_nodes(), fate);
-        self.last = Turn::Lost;
-        // A run that was cancelled does not go on, whatever the policy.
-        let is_cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
-        match self.pipeline.run.on_failure {
-            _ if is_cancelled => return Err(Stop::Pass(kind)),
-            OnFailure::Fail => return Err(Stop::Pass(kind)),
-            OnFailure::Skip => self.report.warnings.push(format!("{kind}\n  the run goes on without it")),
-            OnFailure::Quarantine => {
-                self.quarantined.insert(&facts.plugin);
-                let message = format!("{kind}\n  the run goes on without plugin `{}`", facts.plugin);
-                self.report.warnings.push(message);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,22 +1,25 @@
 //! Runs resolved pipelines: contexts, requirements, instruments, roll-back (rules R1 to R20, R25, R26).
 
 mod context;
+mod deadline;
+mod execute;
 mod instrument;
 mod machine;
 mod module_state;
 mod report;
-mod timing;
+mod reproducer;
 mod verifier;
 mod watch;
 
 pub use context::{ContextError, ContextGuard, PassContext};
-pub use instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason};
-pub use report::{Execution, Failure, FailureKind, Fate, Report, Said, Statistic};
-pub use timing::{Timed, Timing, render as render_times};
-pub use verifier::Verifier;
+pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, SkipReason};
+pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, Report, Said, Statistic};
+pub use reproducer::{PluginState, Reproducer, ReproducerError, ReproducerFacts, free_folder};
+
+pub(crate) use verifier::check as check_module;
 
 use crate::{
-    options::OptionSchema,
+    instruments::Output,
     pass::Remarks,
     pipeline::{
         Catalogue, Pipeline,
@@ -26,14 +29,6 @@ use crate::{
 use machine::Machine;
 use relais_plugin_api::ir::IRModule;
 use std::sync::{Arc, atomic::AtomicBool};
-
-/// The instruments that a pipeline can name.
-pub const BUILT_IN_INSTRUMENTS: &[&str] = &["timing", "verifier"];
-
-/// The options of a built-in instrument; `None` when there is none of that name.
-pub fn built_in_instrument(name: &str) -> Option<Vec<OptionSchema>> {
-    BUILT_IN_INSTRUMENTS.contains(&name).then(Vec::new)
-}
 
 /// How a pipeline is run, beyond what it says itself.
 #[derive(Clone, Default)]
@@ -45,6 +40,10 @@ pub struct RunOptions<'a> {
     pub remarks: Remarks,
     /// What watches the passes, after the instruments that the pipeline names.
     pub instruments: Vec<Arc<dyn Instrument>>,
+    /// Where the instruments that the pipeline names print; standard error when nobody says.
+    pub output: Option<Arc<dyn Output>>,
+    /// After so many executions of passes nothing more runs: for finding the one that does harm.
+    pub stop_after: Option<u64>,
     /// Set when passes should stop.
     pub cancel: Option<&'a AtomicBool>,
     /// Hears of what runs.

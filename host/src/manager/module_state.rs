@@ -59,15 +59,22 @@ impl ModuleState {
     }
 
     /// Takes over what a pass made of the module: verified as asked, but readable in any case,
-    /// compacted, and typed where it changed.
+    /// accepted by those who watch, compacted, and typed where it changed.
     ///
     /// # Errors
-    /// When the verifier finds a fault. The module is as it was, then.
-    pub fn take(&mut self, mut new: IRModule, catalogue: &dyn Catalogue, verify: Verify) -> Result<Taken, PassError> {
+    /// When the verifier finds a fault, or it is not accepted. The module is as it was, then.
+    pub fn take(
+        &mut self,
+        mut new: IRModule,
+        catalogue: &dyn Catalogue,
+        verify: Verify,
+        accept: &dyn Fn(&IRModule) -> Result<(), PassError>,
+    ) -> Result<Taken, PassError> {
         if verify == Verify::Each {
             verifier::check(&new)?;
         }
         let changed = self.changed(&new)?;
+        accept(&new)?;
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let began = Instant::now();
         let before = &self.module;

@@ -1,9 +1,7 @@
 //! What a run did.
 
-use super::{
-    instrument::{HookFault, SkipReason},
-    timing::Timed,
-};
+use super::instrument::{Findings, HookFault, SkipReason};
+use crate::pipeline::{Scope, spec::Verify};
 use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError, Severity},
     ir::{IRModule, NodeId},
@@ -20,10 +18,40 @@ pub struct Report {
     pub said: Vec<Said>,
     /// What the driver has to say: fixpoints that did not settle, passes that were skipped.
     pub warnings: Vec<String>,
-    /// What the instrument `timing` measured, where the pipeline names it.
-    pub times: Vec<Timed>,
+    /// What instruments found, in the order of their list: name and findings.
+    pub findings: Vec<(String, Findings)>,
     /// What passes counted, ordered by pass and name.
     pub statistics: Vec<Statistic>,
+    /// The execution of a pass after which the run was stopped, and that pass.
+    pub stopped_after: Option<(u64, String)>,
+    /// The passes that failed, with what a reproducer needs; the first [`MAX_FAULTS`] of them.
+    pub faults: Vec<PassFault>,
+}
+
+/// More failing passes are not kept with their modules.
+pub const MAX_FAULTS: usize = 8;
+
+/// A pass that failed, and where it stood.
+#[derive(Clone)]
+pub struct PassFault {
+    /// The pass, by index into the pipeline's passes.
+    pub pass: usize,
+    /// Which execution it was, counted from 1.
+    pub execution: u64,
+    /// The module just before it.
+    pub module: IRModule,
+    /// What held for it.
+    pub scope: Scope,
+    /// Whether its result was verified.
+    pub verify: Verify,
+    /// Why it failed.
+    pub error: PassError,
+}
+
+impl fmt::Debug for PassFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pass {} in execution {}: {}", self.pass, self.execution, self.error)
+    }
 }
 
 /// Something that a pass counted over a run.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    instruments::Timing,
     ir::MAIN,
     pipeline::{
         Disk, PipelineSpec,
@@ -335,4 +336,77 @@ fn timing_is_a_tree_and_right_after_a_fault() {
     assert_eq!(shape, [("p".into(), 0), ("A".into(), 1), ("F".into(), 1)]);
     let root = &timing.times()[0];
     assert!(root.own <= root.total && !root.total.is_zero());
+}
+
+#[test]
+fn a_run_stops_after_so_many_executions() {
+    let fakes = fakes();
+    let stopped = |text: &str, stop_after| {
+        let scribe = Arc::new(Scribe::default());
+        let options =
+            RunOptions { stop_after: Some(stop_after), instruments: vec![scribe.clone()], ..RunOptions::default() };
+        let (module, report) = super::run(&resolve(text, &fakes), &module(), &fakes, &options).unwrap();
+        let main = module.function(MAIN).unwrap();
+        (fakes.ran(), report.stopped_after, main.bindings(main.body()).len(), scribe.said())
+    };
+    let text = "name = \"p\"\nsteps = [\"C\", { fixpoint = [\"A\"] }, \"D\"]";
+    let (ran, stopped_after, n_calls, said) = stopped(text, 2);
+    assert_eq!((ran.as_str(), stopped_after, n_calls), ("A B", Some((2, "B".to_owned())), 2));
+    assert_eq!(said, "before p, before A, after A, before B, after B, after p, exit ");
+    assert_eq!(stopped(text, 5).0, "A B C A A");
+    assert_eq!(stopped("steps = [\"A\"]", 0), (String::new(), None, 0, "before p, after p, exit ".to_owned()));
+    let (ran, stopped_after, ..) = stopped("steps = [\"A\", \"N\"]", 3);
+    assert_eq!((ran.as_str(), stopped_after), ("A N", None));
+}
+
+#[test]
+fn r25_a_failing_pass_at_step_7_of_12_leaves_the_module_of_step_6() {
+    let fakes = fakes();
+    let steps = ["A", "N", "A", "A", "N", "A", "F", "N", "N", "N", "N", "N"].map(|name| format!("\"{name}\""));
+    let text = format!("on_failure = \"skip\"\ninstruments = [\"timing\"]\nsteps = [{}]", steps.join(", "));
+    let (module, report) = super::run(&resolve(&text, &fakes), &module(), &fakes, &RunOptions::default()).unwrap();
+    assert_eq!(fakes.ran(), "A N A A N A F N N N N N");
+    let main = module.function(MAIN).unwrap();
+    assert_eq!(main.bindings(main.body()).len(), 4);
+    let [fault] = report.faults.as_slice() else { panic!("one pass failed") };
+    assert_eq!((fault.execution, fault.error.rec().message.as_str()), (7, "told to fail"));
+    assert!(fault.module.function(MAIN).unwrap().bindings(main.body()).len() == 4);
+    let (_, findings) = &report.findings[0];
+    let within = findings.data[0]["within"].as_array().unwrap();
+    assert_eq!(within.iter().filter(|time| time["pass"] != "(types)").count(), 12, "{}", findings.text);
+    // The times of a run that fails are right, too.
+    let failure = super::run(&resolve(&text.replace("skip", "fail"), &fakes), &module, &fakes, &RunOptions::default());
+    let report = failure.map(|_| ()).unwrap_err().report;
+    let within = report.findings[0].1.data[0]["within"].as_array().unwrap().clone();
+    assert_eq!(within.iter().filter(|time| time["pass"] != "(types)").count(), 7);
+}
+
+#[test]
+fn r09_budgets_belong_to_the_run_and_their_faults_to_the_passes() {
+    let fakes = Fakes::default().pass("Wait", 0, &[], Does::Wait).pass("N", 0, &[], Does::Nothing).pass(
+        "A",
+        0,
+        &[],
+        Does::Change,
+    );
+    let run = |text: &str| super::run(&resolve(text, &fakes), &module(), &fakes, &RunOptions::default());
+    let budget = |options: &str, policy: &str, steps: &str| {
+        format!(
+            "on_failure = \"{policy}\"\ninstruments = [{{ instrument = \"budget\", options = {{ {options} }} }}]\nsteps = [{steps}]"
+        )
+    };
+    let failure = run(&budget("pass_seconds = 0.02", "fail", "\"Wait\", \"N\"")).map(|_| ()).unwrap_err();
+    let expected = "pass `Wait` of plugin `fakes` 1.2.3 failed: it took longer than 20ms, the budget of a pass\n";
+    assert!(failure.to_string().starts_with(expected), "{failure}");
+    assert_eq!(fakes.ran(), "Wait");
+    assert!(run(&budget("pass_seconds = 0.02", "skip", "{ scope = [\"Wait\"] }, \"N\"")).is_ok());
+    assert_eq!(fakes.ran(), "Wait N");
+    // When the run's time is over, what follows is vetoed rather than failed one by one.
+    let (_, report) = run(&budget("run_seconds = 0.02", "skip", "\"Wait\", \"N\", \"N\"")).unwrap();
+    assert_eq!((fakes.ran().as_str(), report.faults.len()), ("Wait", 1));
+    assert!(run(&budget("run_seconds = 600.0", "fail", "\"N\"")).is_ok());
+    let (module, report) = run(&budget("nodes = 2", "skip", "\"A\", \"A\", \"A\", \"A\"")).unwrap();
+    let main = module.function(MAIN).unwrap();
+    assert_eq!((main.bindings(main.body()).len(), report.faults.len()), (2, 2));
+    assert!(report.warnings[0].contains("it leaves 3 operator calls, over the budget of 2"), "{}", report.warnings[0]);
 }

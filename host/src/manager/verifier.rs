@@ -1,30 +1,15 @@
-//! The verifier as a judge of passes.
+//! The verifier as a judge of what passes leave.
 
-use super::instrument::{Instrument, PassInfo};
 use relais_plugin_api::{
     diagnostics::PassError,
     ir::{Fault, Function, IRModule, NodeId, verify, verify_arena},
 };
 
-/// Checks the module after each pass.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Verifier;
-
-impl Instrument for Verifier {
-    fn name(&self) -> &str {
-        "verifier"
-    }
-
-    fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
-        check(module).map_err(|error| error.with_note(format!("after pass `{}`", pass.name)))
-    }
-}
-
 /// How many faults of one pass are told.
 const MAX_TOLD: usize = 5;
 
 /// What is wrong with a module that a pass left.
-pub(super) fn check(module: &IRModule) -> Result<(), PassError> {
+pub(crate) fn check(module: &IRModule) -> Result<(), PassError> {
     judge(&verify(module))
 }
 

@@ -1,6 +1,9 @@
 //! The instruments of a run, asked in order.
 
-use super::instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason};
+use super::{
+    instrument::{Deadline, Hook, HookFault, Instrument, PassInfo, SkipReason},
+    report::Said,
+};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::{sync::Arc, time::Duration};
 
@@ -51,6 +54,31 @@ impl Watch {
 
     pub fn failed(&self, pass: &PassInfo<'_>, error: &PassError) {
         self.list.iter().for_each(|instrument| instrument.failed(pass, error));
+    }
+
+    pub fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64) {
+        self.list.iter().for_each(|instrument| instrument.counted(pass, statistic, n));
+    }
+
+    pub fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+        self.list.iter().for_each(|instrument| instrument.said(pass, said));
+    }
+
+    pub fn wants_remarks(&self) -> bool {
+        self.list.iter().any(|instrument| instrument.wants_remarks())
+    }
+
+    /// The first one.
+    pub fn deadline(&self, pass: &PassInfo<'_>) -> Option<Deadline> {
+        self.list.iter().filter_map(|instrument| instrument.deadline(pass)).min()
+    }
+
+    pub fn accept(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.list.iter().try_for_each(|instrument| instrument.accept(module, pass))
+    }
+
+    pub fn took(&self, pass: &PassInfo<'_>, duration: Duration) {
+        self.list.iter().for_each(|instrument| instrument.took(pass, duration));
     }
 
     pub fn types_took(&self, duration: Duration) {

@@ -3,16 +3,17 @@
 use super::catalogue::*;
 use crate::{
     ir::{Function, IRModule, MAIN, OpId},
+    manager::{Findings, Instrument},
     options::{OptionSchema, OptionType},
 };
 use relais_plugin_api::{
     boundary::record::Level,
-    diagnostics::{Diagnostic, PassError},
+    diagnostics::{Diagnostic, PassError, Severity},
     infer::TypeRelations,
     op::{InferRequest, OpError},
     options::Value,
 };
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::Ordering};
 
 /// What a fake pass does.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub(crate) enum Does {
     Fail,
     /// Says something of severity warning, and changes the module.
     Complain,
+    /// Says in remarks what it did and what it did not, and counts from several threads.
+    Remark,
+    /// Waits until it is told to stop, and returns as if nothing had happened.
+    Wait,
     /// Makes the result refer to a node that is bound nowhere.
     Break,
     /// Consists of these.
@@ -40,6 +45,7 @@ pub(crate) struct Fakes {
     config: Vec<ConfigFacts>,
     plugins: Vec<PluginFacts>,
     refused: Vec<&'static str>,
+    instruments: Vec<InstrumentFacts>,
     ran: Arc<Mutex<Vec<String>>>,
 }
 
@@ -104,6 +110,18 @@ impl Fakes {
         self
     }
 
+    /// Adds an instrument of that plugin, with a mandatory option `what`.
+    pub fn instrument(mut self, name: &str, plugin: &str) -> Self {
+        self.instruments.push(InstrumentFacts {
+            name: name.into(),
+            plugin: plugin.into(),
+            plugin_version: semver::Version::new(1, 2, 3),
+            options: vec![option("what", OptionType::Str, None)],
+            doc: String::new(),
+        });
+        self
+    }
+
     /// What ran since this was asked last.
     pub fn ran(&self) -> String {
         std::mem::take(&mut *self.ran.lock().unwrap()).join(" ")
@@ -144,6 +162,24 @@ impl RunnablePass for Made {
             Does::ChangeUpTo(most) if n_calls >= most => return Ok(None),
             Does::Fail => return Err(PassError::new("told to fail").at(main.params()[0])),
             Does::Change | Does::ChangeUpTo(_) => {}
+            Does::Remark => {
+                let at = |diagnostic: Diagnostic| diagnostic.in_function(MAIN).at(main.params()[0]);
+                (cx.diagnostics)(at(Diagnostic::passed("did this")));
+                (cx.diagnostics)(at(Diagnostic::new(Severity::REMARK, "did not do that").help("ask for it")));
+                let count = cx.count;
+                std::thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| (0..100).for_each(|_| count("things", 1)));
+                    }
+                });
+                return Ok(None);
+            }
+            Does::Wait => {
+                while !cx.cancel.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                return Ok(None);
+            }
             Does::Complain => (cx.diagnostics)(Diagnostic::warning("told to complain")),
             Does::Break => {
                 let op = main.add_op("", "Relu", "", 0);
@@ -207,8 +243,30 @@ impl Catalogue for Fakes {
         Ok(Arc::new(Made { name: shown, does: does.clone(), ran: self.ran.clone() }))
     }
 
+    fn instruments(&self) -> Vec<InstrumentFacts> {
+        self.instruments.clone()
+    }
+
+    fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
+        self.ran.lock().unwrap().push(format!("{name}{options}"));
+        Ok(Arc::new(Watches))
+    }
+
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
         Box::new(NoRelations)
+    }
+}
+
+/// An instrument that a plugin could provide.
+struct Watches;
+
+impl Instrument for Watches {
+    fn name(&self) -> &str {
+        "acme.watches"
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        Some(Findings { text: "seen\n".into(), data: serde_json::json!("seen") })
     }
 }
 

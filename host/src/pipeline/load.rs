@@ -62,9 +62,18 @@ impl PipelineSpec {
     /// # Errors
     /// When something is wrong with one of them; all that is wrong is reported.
     pub fn read(path: &Path, files: &dyn Files) -> Result<Self, Faults> {
+        let (spec, faults) = Self::read_in_part(path, files)?;
+        spec.unless(faults)
+    }
+
+    /// Reads as much of a pipeline's file, and of those it includes, as can be read, with everything that is wrong.
+    ///
+    /// # Errors
+    /// When the file cannot be read at all.
+    pub fn read_in_part(path: &Path, files: &dyn Files) -> Result<(Self, Vec<Fault>), Faults> {
         let mut sources = Sources::default();
         match files.read(path) {
-            Ok(text) => Self::parse_named(&path.display().to_string(), &text, Some(files.identity(path)), files),
+            Ok(text) => Ok(Self::parse_named(&path.display().to_string(), &text, Some(files.identity(path)), files)),
             Err(error) => {
                 let place = sources.add_whole("command line", path.display().to_string());
                 let fault = Fault::new(
@@ -83,10 +92,19 @@ impl PipelineSpec {
     /// # Errors
     /// As for [`read`](Self::read).
     pub fn parse(name: &str, text: &str, files: &dyn Files) -> Result<Self, Faults> {
-        Self::parse_named(name, text, Some(files.identity(Path::new(name))), files)
+        let (spec, faults) = Self::parse_named(name, text, Some(files.identity(Path::new(name))), files);
+        spec.unless(faults)
     }
 
-    fn parse_named(name: &str, text: &str, identity: Option<PathBuf>, files: &dyn Files) -> Result<Self, Faults> {
+    /// The pipeline, unless something is wrong with it.
+    fn unless(self, faults: Vec<Fault>) -> Result<Self, Faults> {
+        match faults.is_empty() {
+            true => Ok(self),
+            false => Err(Faults { list: faults, sources: self.sources }),
+        }
+    }
+
+    fn parse_named(name: &str, text: &str, identity: Option<PathBuf>, files: &dyn Files) -> (Self, Vec<Fault>) {
         let mut sources = Sources::default();
         let source = sources.add(name, text);
         let mut parser = Parser { sources: &mut sources, nodes: Vec::new(), faults: Vec::new() };
@@ -108,10 +126,7 @@ impl PipelineSpec {
             sources,
             settings: Vec::new(),
         };
-        match faults.is_empty() {
-            true => Ok(spec),
-            false => Err(Faults { list: faults, sources: spec.sources }),
-        }
+        (spec, faults)
     }
 }
 

@@ -5,8 +5,11 @@ mod catalogue;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod fault;
+mod json_schema;
 mod load;
 mod parse;
+mod parse_run;
+mod parse_value;
 mod print;
 mod registry;
 mod requirements;
@@ -14,12 +17,14 @@ mod resolve;
 mod resolved;
 mod schema;
 pub mod spec;
+mod watchers;
 
 pub use built_in::{BUILT_IN, built_in};
 pub use catalogue::{Catalogue, ConfigFacts, InstrumentFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
 pub use fault::{Code, Fault, Faults, Style};
+pub use json_schema::json_schema;
 pub use load::{Disk, Files};
-pub use parse::parse_setting;
+pub use parse_value::parse_setting;
 pub use print::{quote, toml};
 pub(crate) use resolve::entries_of;
 pub use resolved::{Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};

@@ -1,10 +1,10 @@
 //! From TOML to a pipeline as it was written. Collects every fault.
 
 use super::{
-    fault::{Code, Fault, Place, SourceId, Sources, and_list, nearest, or_list},
+    fault::{Code, Fault, Place, SourceId, Sources, nearest, or_list},
+    parse_value::type_name,
     spec::*,
 };
-use semver::VersionReq;
 use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -12,8 +12,8 @@ use toml::de::{DeTable, DeValue};
 /// A pipeline file's text may have so many bytes.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
-type Node<'t> = Spanned<DeValue<'t>>;
-type Pairs<'t, 'a> = Vec<(&'a Spanned<std::borrow::Cow<'t, str>>, &'a Node<'t>)>;
+pub(super) type Node<'t> = Spanned<DeValue<'t>>;
+pub(super) type Pairs<'t, 'a> = Vec<(&'a Spanned<std::borrow::Cow<'t, str>>, &'a Node<'t>)>;
 
 /// An include that is still to be read: the steps go in the place of a node.
 pub(super) struct Include {
@@ -71,8 +71,6 @@ const STEP_KINDS: &[(&str, &[&str])] = &[
     ("passes", LEVELS_KEYS),
     ("when_operator", WHEN_KEYS),
 ];
-const INSTRUMENT_KEYS: &[&str] = &["instrument", "options"];
-const DEMAND_KEYS: &[&str] = &["version", "passes"];
 
 /// An array of steps that is still to be read, and the node whose steps they are; `None` is the file itself.
 type Todo<'t, 'a> = (&'a Node<'t>, Option<usize>);
@@ -81,80 +79,21 @@ impl Parser<'_> {
     /// Reads a file's text.
     pub fn file(&mut self, source: SourceId) -> ParsedFile {
         let text = self.sources.get(source).text.clone();
-        let mut file = FileParser {
-            faults: &mut self.faults,
-            nodes: &mut self.nodes,
-            source,
-            out: ParsedFile {
-                name: None,
-                run: RunSpec::default(),
-                scope: ScopeSpec::default(),
-                steps: Vec::new(),
-                includes: Vec::new(),
-                run_keys: Vec::new(),
-            },
-        };
+        let mut file = FileParser::new(source, &mut self.faults, &mut self.nodes);
         file.read(&text);
         file.out
     }
 }
 
-/// Reads `KEY=VALUE` of the command line: the value is TOML, or else a string that needs no quotes.
-///
-/// # Errors
-/// When there is no key or no `=`.
-pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Box<Fault>> {
-    let place = sources.add_whole(origin, text);
-    let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
-        let fault = Fault::new(Code::Syntax, place, format!("`{text}` sets nothing"));
-        return Err(Box::new(fault.label("expected `KEY=VALUE`").help("write the option, `=` and its value")));
-    };
-    let start = key.len() + 1;
-    let at = |span: std::ops::Range<usize>| Place::new(place.source, span);
-    let value_place = at(start..text.len());
-    let literal = match DeValue::parse(value) {
-        Ok(parsed) => {
-            let mut faults = Vec::new();
-            let mut nodes = Vec::new();
-            let mut file = FileParser::new(place.source, &mut faults, &mut nodes);
-            file.literal(&parsed).value
-        }
-        Err(_) => Literal::Str(value.trim().to_owned()),
-    };
-    Ok(Entry {
-        key: Written::at(at(0..key.len()), key.trim().to_owned()),
-        value: flatten_places(Written::at(value_place, literal), value_place),
-    })
-}
-
-/// Gives a value and everything in it one place. As deep as the parser went.
-fn flatten_places(mut value: Written<Literal>, place: Place) -> Written<Literal> {
-    value.place = Some(place);
-    value.value = match value.value {
-        Literal::List(items) => Literal::List(items.into_iter().map(|item| flatten_places(item, place)).collect()),
-        Literal::Table(entries) => Literal::Table(
-            entries
-                .into_iter()
-                .map(|entry| Entry {
-                    key: Written::at(place, entry.key.value),
-                    value: flatten_places(entry.value, place),
-                })
-                .collect(),
-        ),
-        other => other,
-    };
-    value
-}
-
-struct FileParser<'p> {
-    faults: &'p mut Vec<Fault>,
+pub(super) struct FileParser<'p> {
+    pub faults: &'p mut Vec<Fault>,
     nodes: &'p mut Vec<Written<StepSpec>>,
     source: SourceId,
-    out: ParsedFile,
+    pub out: ParsedFile,
 }
 
 impl<'p> FileParser<'p> {
-    fn new(source: SourceId, faults: &'p mut Vec<Fault>, nodes: &'p mut Vec<Written<StepSpec>>) -> Self {
+    pub fn new(source: SourceId, faults: &'p mut Vec<Fault>, nodes: &'p mut Vec<Written<StepSpec>>) -> Self {
         let out = ParsedFile {
             name: None,
             run: RunSpec::default(),
@@ -191,11 +130,11 @@ impl<'p> FileParser<'p> {
         }
     }
 
-    fn place<T>(&self, node: &Spanned<T>) -> Place {
+    pub fn place<T>(&self, node: &Spanned<T>) -> Place {
         Place::new(self.source, node.span())
     }
 
-    fn fault(&mut self, fault: Fault) {
+    pub fn fault(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
 
@@ -214,7 +153,11 @@ impl<'p> FileParser<'p> {
                 "disabled" => self.out.scope.disabled = self.names(value, "disabled"),
                 "config" => self.out.scope.config = self.config(value),
                 "dependencies" => {
-                    let choices = [("transitive", Dependencies::Transitive), ("direct", Dependencies::Direct)];
+                    let choices = [
+                        ("transitive", Dependencies::Transitive),
+                        ("direct", Dependencies::Direct),
+                        ("assumed", Dependencies::Assumed),
+                    ];
                     self.out.run.dependencies = self.choice(value, "dependencies", &choices);
                 }
                 "on_failure" => {
@@ -359,227 +302,6 @@ impl<'p> FileParser<'p> {
         self.nodes.push(Written::at(place, step));
         self.nodes.len() - 1
     }
-
-    /// The pairs of a table in the order of the file, without the unknown keys, which are faults.
-    fn pairs<'t, 'a>(&mut self, table: &'a DeTable<'t>, what: &str, accepted: &[&str]) -> Pairs<'t, 'a> {
-        let mut pairs: Pairs<'t, 'a> = table.iter().collect();
-        pairs.sort_by_key(|(key, _)| key.span().start);
-        pairs.retain(|(key, _)| {
-            let is_known = accepted.contains(&&**key.get_ref());
-            if !is_known {
-                let fault = Fault::new(Code::UnknownKey, self.place(key), format!("unknown key `{}`", key.get_ref()))
-                    .label(format!("not a key of {what}"))
-                    .note(format!("accepted keys: {}", and_list(accepted)))
-                    .nearest(&nearest(key.get_ref(), accepted.iter().copied()));
-                let is_option = accepted.contains(&"options") && fault.help.is_none();
-                let help = || format!("options of the pass go into a table: `options = {{ {} = … }}`", key.get_ref());
-                self.faults.push(if is_option { fault.help(help()) } else { fault });
-            }
-            is_known
-        });
-        pairs
-    }
-
-    fn wrong_type(&mut self, place: Place, what: &str, expected: &str, found: &str) {
-        let fault = Fault::new(Code::WrongType, place, format!("{what} must be {expected}, not {found}"));
-        self.fault(fault.label(format!("this is {found}")));
-    }
-
-    fn array<'t, 'a>(&mut self, node: &'a Node<'t>, key: &str) -> Option<&'a [Node<'t>]> {
-        match node.get_ref() {
-            DeValue::Array(items) => Some(items),
-            other => {
-                self.wrong_type(self.place(node), &format!("`{key}`"), "an array", type_name(other));
-                None
-            }
-        }
-    }
-
-    fn string(&mut self, node: &Node<'_>, key: &str) -> Option<Written<String>> {
-        let place = self.place(node);
-        match node.get_ref() {
-            DeValue::String(text) if !text.is_empty() => Some(Written::at(place, text.to_string())),
-            DeValue::String(_) => {
-                self.fault(Fault::new(Code::Value, place, format!("`{key}` must not be empty")));
-                None
-            }
-            other => {
-                self.wrong_type(place, &format!("`{key}`"), "a string", type_name(other));
-                None
-            }
-        }
-    }
-
-    fn names(&mut self, node: &Node<'_>, key: &str) -> Vec<Written<String>> {
-        let Some(items) = self.array(node, key) else { return Vec::new() };
-        items.iter().filter_map(|item| self.string(item, key)).collect()
-    }
-
-    fn integer(&mut self, node: &Node<'_>, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
-        let place = self.place(node);
-        match self.literal(node).value {
-            Literal::Int(value) if range.contains(&value) => Some(value),
-            Literal::Int(_) | Literal::BigInt(_) => {
-                let message = format!("`{key}` must be from {} to {}", range.start(), range.end());
-                self.fault(Fault::new(Code::Value, place, message));
-                None
-            }
-            other => {
-                self.wrong_type(place, &format!("`{key}`"), "an integer", other.type_name());
-                None
-            }
-        }
-    }
-
-    fn level(&mut self, node: &Node<'_>, key: &str) -> Option<u8> {
-        self.integer(node, key, 0..=255).and_then(|level| u8::try_from(level).ok())
-    }
-
-    fn rounds(&mut self, node: &Node<'_>) -> u32 {
-        let rounds = self.integer(node, "max_rounds", 1..=1_000_000);
-        rounds.and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(DEFAULT_MAX_ROUNDS)
-    }
-
-    fn choice<T: Copy>(&mut self, node: &Node<'_>, key: &str, choices: &[(&str, T)]) -> Option<T> {
-        let text = self.string(node, key)?;
-        if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text.value) {
-            return Some(*value);
-        }
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let fault = Fault::new(Code::Value, text.place, format!("`{key}` cannot be `{}`", text.value));
-        self.fault(
-            fault
-                .note(format!("accepted values: {}", or_list(&names)))
-                .nearest(&nearest(&text.value, names.iter().copied())),
-        );
-        None
-    }
-
-    /// Options as a table. Dotted keys make nested tables: `config.relay.FuseOps.max_depth = 4` is the option
-    /// `relay.FuseOps.max_depth`; which part of a path is a name is known to the registry alone.
-    fn config(&mut self, node: &Node<'_>) -> Vec<Entry> {
-        self.entries(node, "config")
-    }
-
-    fn entries(&mut self, node: &Node<'_>, key: &str) -> Vec<Entry> {
-        match self.literal(node).value {
-            Literal::Table(entries) => entries,
-            other => {
-                self.wrong_type(self.place(node), &format!("`{key}`"), "a table", other.type_name());
-                Vec::new()
-            }
-        }
-    }
-
-    /// As deep as the TOML parser went.
-    fn literal(&mut self, node: &Node<'_>) -> Written<Literal> {
-        let value = match node.get_ref() {
-            DeValue::Boolean(value) => Literal::Bool(*value),
-            DeValue::Integer(value) => {
-                let digits: String = value.as_str().chars().filter(|&c| c != '_').collect();
-                match i64::from_str_radix(&digits, value.radix()) {
-                    Ok(value) => Literal::Int(value),
-                    Err(_) => Literal::BigInt(value.as_str().to_owned()),
-                }
-            }
-            DeValue::Float(value) => {
-                let digits: String = value.as_str().chars().filter(|&c| c != '_').collect();
-                Literal::Float(digits.parse().unwrap_or(f64::NAN))
-            }
-            DeValue::String(value) => Literal::Str(value.to_string()),
-            DeValue::Datetime(_) => Literal::Datetime,
-            DeValue::Array(items) => Literal::List(items.iter().map(|item| self.literal(item)).collect()),
-            DeValue::Table(table) => {
-                let mut pairs: Pairs<'_, '_> = table.iter().collect();
-                pairs.sort_by_key(|(key, _)| key.span().start);
-                let entry = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Node<'_>)| Entry {
-                    key: Written::at(self.place(key), key.get_ref().to_string()),
-                    value: self.literal(value),
-                };
-                Literal::Table(pairs.into_iter().map(entry).collect())
-            }
-        };
-        Written::at(self.place(node), value)
-    }
-
-    fn instruments(&mut self, node: &Node<'_>) {
-        let Some(items) = self.array(node, "instruments") else { return };
-        for item in items {
-            let place = self.place(item);
-            let used = match item.get_ref() {
-                DeValue::String(name) => {
-                    InstrumentUse { name: Written::at(place, name.to_string()), options: Vec::new() }
-                }
-                DeValue::Table(table) => {
-                    let pairs = self.pairs(table, "an instrument", INSTRUMENT_KEYS);
-                    let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
-                    let Some(name) = get("instrument") else {
-                        let fault = Fault::new(Code::Missing, place, "this table does not name an instrument");
-                        self.fault(fault.help("write `{ instrument = \"name\", options = { … } }`"));
-                        continue;
-                    };
-                    let Some(name) = self.string(name, "instrument") else { continue };
-                    let options = get("options").map_or_else(Vec::new, |value| self.entries(value, "options"));
-                    InstrumentUse { name, options }
-                }
-                other => {
-                    self.wrong_type(place, "an instrument", "a name or a table", type_name(other));
-                    continue;
-                }
-            };
-            self.out.run.instruments.push(used);
-        }
-    }
-
-    fn plugins(&mut self, node: &Node<'_>) {
-        let DeValue::Table(table) = node.get_ref() else {
-            return self.wrong_type(self.place(node), "`plugins`", "a table", type_name(node.get_ref()));
-        };
-        let mut pairs: Pairs<'_, '_> = table.iter().collect();
-        pairs.sort_by_key(|(key, _)| key.span().start);
-        for (key, value) in pairs {
-            let name = Written::at(self.place(key), key.get_ref().to_string());
-            let place = self.place(value);
-            let (version, passes) = match value.get_ref() {
-                DeValue::String(_) => (Some(value), Vec::new()),
-                DeValue::Table(table) => {
-                    let pairs = self.pairs(table, "a plugin's demands", DEMAND_KEYS);
-                    let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
-                    (get("version"), get("passes").map_or_else(Vec::new, |value| self.names(value, "passes")))
-                }
-                other => {
-                    self.wrong_type(
-                        place,
-                        &format!("plugin `{}`", name.value),
-                        "a version or a table",
-                        type_name(other),
-                    );
-                    continue;
-                }
-            };
-            let version = match version {
-                None => Written::at(place, VersionReq::STAR),
-                Some(version) => match self.version(version) {
-                    Some(version) => version,
-                    None => continue,
-                },
-            };
-            self.out.run.plugins.push(PluginDemand { name, version, passes });
-        }
-    }
-
-    fn version(&mut self, node: &Node<'_>) -> Option<Written<VersionReq>> {
-        let text = self.string(node, "version")?;
-        match VersionReq::parse(&text.value) {
-            Ok(version) => Some(Written { value: version, place: text.place }),
-            Err(error) => {
-                let fault =
-                    Fault::new(Code::Value, text.place, format!("`{}` demands no version: {error}", text.value));
-                self.fault(fault.help("write it as `1.2`, `^1.2`, `>=1.2, <3` or `*`"));
-                None
-            }
-        }
-    }
 }
 
 /// Where an include leads, seen from the file that has it.
@@ -596,16 +318,4 @@ fn syntax(place: Place, message: &str) -> Fault {
     let first = lines.next().unwrap_or("not TOML").trim_end_matches('.');
     let fault = Fault::new(Code::Syntax, place, format!("not TOML: {first}"));
     lines.fold(fault, |fault, line| fault.note(line))
-}
-
-fn type_name(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a string",
-        DeValue::Integer(_) => "an integer",
-        DeValue::Float(_) => "a float",
-        DeValue::Boolean(_) => "a boolean",
-        DeValue::Datetime(_) => "a date or time",
-        DeValue::Array(_) => "an array",
-        DeValue::Table(_) => "a table",
-    }
 }

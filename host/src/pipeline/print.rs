@@ -18,6 +18,7 @@ impl Pipeline {
             match self.run.dependencies {
                 Dependencies::Transitive => "\"transitive\"",
                 Dependencies::Direct => "\"direct\"",
+                Dependencies::Assumed => "\"assumed\"",
             },
         );
         line(

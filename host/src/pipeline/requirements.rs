@@ -107,7 +107,7 @@ impl Check {
     fn role_of_requirements(&self) -> Role {
         match self.mode {
             Dependencies::Transitive => Role::Step,
-            Dependencies::Direct => Role::Requirement,
+            Dependencies::Direct | Dependencies::Assumed => Role::Requirement,
         }
     }
 

@@ -2,11 +2,12 @@
 
 use super::{
     catalogue::{Catalogue, ConfigFacts, NoPass, PassFacts},
-    fault::{Code, Fault, Faults, Place, and_list, nearest, or_list},
+    fault::{Code, Fault, Faults, Place, nearest, or_list},
     requirements,
     resolved::*,
     schema::{check_options, check_value, shorten},
     spec::*,
+    watchers,
 };
 use relais_plugin_api::{boundary::record::Level, options::Value};
 use std::{
@@ -23,11 +24,24 @@ impl PipelineSpec {
     /// # Errors
     /// When something is wrong; all that is wrong is reported.
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
+        self.resolve_after(Vec::new(), catalogue)
+    }
+
+    /// The same for a pipeline that was read in part: tells what is wrong with its names, too. Where parts are missing
+    /// whose names may be used elsewhere, names are not looked at.
+    ///
+    /// # Errors
+    /// When something is wrong; all that is wrong is reported.
+    pub fn resolve_after(&self, before: Vec<Fault>, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
+        let is_torn = |code| matches!(code, Code::Syntax | Code::Limit | Code::Include | Code::IncludeCycle);
+        if before.iter().any(|fault| is_torn(fault.code)) {
+            return Err(Faults { list: before, sources: self.sources.clone() });
+        }
         let mut resolver = Resolver::new(self, catalogue);
         let pipeline = resolver.pipeline();
         let mut faults: Vec<Fault> = Vec::new();
         let mut told = BTreeSet::new();
-        for fault in resolver.faults {
+        for fault in before.into_iter().chain(resolver.faults) {
             // One name may be looked up for several reasons.
             let place = fault.place.map(|place| (place.source, place.span().start));
             if told.insert((fault.code, place, fault.message.clone())) {
@@ -43,7 +57,7 @@ impl PipelineSpec {
 
 pub(super) struct Resolver<'a> {
     spec: &'a PipelineSpec,
-    catalogue: &'a dyn Catalogue,
+    pub catalogue: &'a dyn Catalogue,
     pub faults: Vec<Fault>,
     config: Vec<ConfigFacts>,
     /// The names of the pipeline's own sequences.
@@ -96,7 +110,9 @@ impl<'a> Resolver<'a> {
         let steps_of = self.steps();
         self.expand();
         let dependencies = spec.run.dependencies.unwrap_or_default();
-        requirements::check(self, &steps_of, dependencies);
+        if dependencies != Dependencies::Assumed {
+            requirements::check(self, &steps_of, dependencies);
+        }
         if self.faults.is_empty() {
             self.make();
         }
@@ -107,7 +123,7 @@ impl<'a> Resolver<'a> {
                 dependencies,
                 on_failure: spec.run.on_failure.unwrap_or_default(),
                 verify: spec.run.verify,
-                instruments: self.instruments(),
+                instruments: watchers::resolve(self, &spec.run.instruments),
                 plugins,
             },
             scope: self.scopes[0].clone(),
@@ -176,7 +192,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The full name of what is disabled or required: a pass, or a sequence of the pipeline.
-    fn switch(&mut self, name: &Written<String>) -> Option<String> {
+    pub fn switch(&mut self, name: &Written<String>) -> Option<String> {
         if self.sequences.contains(name.value.as_str()) {
             return Some(name.value.clone());
         }
@@ -330,31 +346,6 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn instruments(&mut self) -> Vec<(String, Value)> {
-        let mut out = Vec::new();
-        for used in &self.spec.run.instruments {
-            match crate::manager::built_in_instrument(&used.name.value) {
-                Some(schema) => {
-                    let owner = &used.name.value;
-                    let options = check_options(&schema, &used.options, owner, used.name.place, &mut self.faults);
-                    out.push((owner.clone(), options));
-                }
-                None => {
-                    let names = crate::manager::BUILT_IN_INSTRUMENTS;
-                    let name = &used.name.value;
-                    let fault =
-                        Fault::new(Code::UnknownName, used.name.place, format!("no instrument `{}`", shorten(name)));
-                    self.faults.push(
-                        fault
-                            .note(format!("instruments: {}", and_list(names)))
-                            .nearest(&nearest(name, names.iter().copied())),
-                    );
-                }
-            }
-        }
-        out
-    }
-
     /// Resolves every step, outside in. Returns, for each context, the passes that are on in it.
     fn steps(&mut self) -> Vec<BTreeSet<usize>> {
         let spec = self.spec;
@@ -464,7 +455,9 @@ impl<'a> Resolver<'a> {
                 self.faults.push(fault.help("a sequential pass may name new passes without end"));
                 return;
             }
-            requirements::of(self, at);
+            if self.spec.run.dependencies != Some(Dependencies::Assumed) {
+                requirements::of(self, at);
+            }
             if self.passes[at].facts.level == Level::SEQUENTIAL {
                 self.members(at);
             }

@@ -189,6 +189,8 @@ pub enum Dependencies {
     Transitive,
     /// One level, in order, repeated, whatever is disabled: what TVM does.
     Direct,
+    /// They are taken to hold, and nothing is run for them: for modules that were written just before a pass.
+    Assumed,
 }
 
 /// What a failing pass leads to (rule R25). The module is as before the pass in any case.

@@ -1,0 +1,33 @@
+//! `relais pipeline`.
+
+use super::{
+    args::{PipelineCommand, PipelineFileArgs},
+    catalogue, spec,
+    terminal::{self, CliError},
+};
+use relais::pipeline::{Pipeline, json_schema};
+
+/// Checks, prints and describes pipelines.
+pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
+    match command {
+        PipelineCommand::Check(args) => {
+            let pipeline = resolve(args)?;
+            let n_steps = pipeline.nodes.len();
+            let n_passes = pipeline.passes.len();
+            terminal::print(&format!("`{}` is in order: {n_steps} steps, {n_passes} passes\n", args.pipeline))
+        }
+        PipelineCommand::Print(args) => terminal::print(&resolve(args)?.print()),
+        PipelineCommand::Schema { plugins } => {
+            terminal::print(&format!("{:#}\n", json_schema(&catalogue::registry(plugins))))
+        }
+    }
+}
+
+fn resolve(args: &PipelineFileArgs) -> Result<Pipeline, CliError> {
+    let (mut spec, faults) = spec::named_in_part(&args.pipeline)?;
+    spec::adjust(&mut spec, &args.adjust)?;
+    let registry = catalogue::registry_for(&args.plugins, &spec);
+    let pipeline = spec.resolve_after(faults, &registry)?;
+    pipeline.warnings.iter().for_each(terminal::warn);
+    Ok(pipeline)
+}

@@ -1,0 +1,97 @@
+//! The pipeline that arguments ask for.
+
+use super::{
+    args::{AdjustArgs, PipelineArgs},
+    terminal::CliError,
+};
+use relais::pipeline::{
+    BUILT_IN, Code, Disk, Fault, Faults, PipelineSpec, built_in, parse_setting,
+    spec::{DEFAULT_OPT_LEVEL, RunSpec, ScopeSpec, StepSpec, Written},
+};
+use std::path::Path;
+
+/// The pipeline that the arguments ask for.
+pub(crate) fn spec(args: &PipelineArgs) -> Result<PipelineSpec, CliError> {
+    let mut spec = match (&args.pipeline, args.opt_level, &args.passes) {
+        (Some(name), _, _) => named(name)?,
+        (None, Some(level), _) => PipelineSpec::read(Path::new(&format!("builtin:O{level}")), &Disk)?,
+        (None, None, Some(passes)) => of_passes(passes)?,
+        (None, None, None) => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
+    };
+    adjust(&mut spec, &args.adjust)?;
+    Ok(spec)
+}
+
+/// Switches passes and sets options from outside.
+pub(crate) fn adjust(spec: &mut PipelineSpec, args: &AdjustArgs) -> Result<(), CliError> {
+    let mut names = |origin: &str, names: &[String]| -> Vec<Written<String>> {
+        names.iter().map(|name| Written::at(spec.sources.add_whole(origin, name), name.clone())).collect()
+    };
+    let disabled = names("--disable", &args.disable);
+    let required = names("--require", &args.require);
+    spec.scope.disabled.extend(disabled);
+    spec.scope.required.extend(required);
+    let mut faults = Vec::new();
+    for setting in &args.set {
+        match parse_setting(&mut spec.sources, "--set", setting) {
+            Ok(entry) => spec.settings.push(entry),
+            Err(fault) => faults.push(*fault),
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Faults { list: faults, sources: spec.sources.clone() }.into()),
+    }
+}
+
+/// A file, else a built-in pipeline of that name.
+fn named(name: &str) -> Result<PipelineSpec, CliError> {
+    let (spec, faults) = named_in_part(name)?;
+    match faults.is_empty() {
+        true => Ok(spec),
+        false => Err(Faults { list: faults, sources: spec.sources }.into()),
+    }
+}
+
+/// The same, as far as it can be read, with what is wrong with it.
+pub(crate) fn named_in_part(name: &str) -> Result<(PipelineSpec, Vec<Fault>), CliError> {
+    let path = Path::new(name);
+    if !path.exists() && built_in(name).is_some() {
+        return Ok(PipelineSpec::read_in_part(Path::new(&format!("builtin:{name}")), &Disk)?);
+    }
+    PipelineSpec::read_in_part(path, &Disk).map_err(|mut faults| {
+        if let ([fault], false) = (faults.list.as_mut_slice(), path.exists()) {
+            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            *fault = fault.clone().nearest(&relais::pipeline::fault::nearest(name, names));
+        }
+        faults.into()
+    })
+}
+
+/// A pipeline of passes that are on at any level.
+fn of_passes(passes: &str) -> Result<PipelineSpec, CliError> {
+    let mut spec = PipelineSpec { name: "passes".into(), ..PipelineSpec::default() };
+    let source = spec.sources.add("--passes", passes);
+    let mut start = 0;
+    let mut faults = Vec::new();
+    for part in passes.split(',') {
+        let at = start + (part.len() - part.trim_start().len());
+        let name = part.trim();
+        start += part.len() + 1;
+        let place = relais::pipeline::fault::Place::new(source, at..at + name.len());
+        if name.is_empty() {
+            faults.push(Fault::new(Code::Value, place, "`--passes` has an empty name").help("write `--passes A,B`"));
+            continue;
+        }
+        let name = Written::at(place, name.to_owned());
+        spec.scope.required.push(name.clone());
+        spec.steps.push(spec.nodes.len());
+        spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new() }));
+    }
+    spec.scope = ScopeSpec { opt_level: Some(DEFAULT_OPT_LEVEL), ..spec.scope };
+    spec.run = RunSpec::default();
+    match faults.is_empty() {
+        true => Ok(spec),
+        false => Err(Faults { list: faults, sources: spec.sources }.into()),
+    }
+}

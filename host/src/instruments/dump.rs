@@ -1,0 +1,208 @@
+//! `dump`: the program after each pass, in a folder.
+
+use super::{BuiltIn, PASSES, Selection, choice, option, select::is_same, texts};
+use crate::{
+    manager::{Findings, Instrument, PassInfo},
+    options::OptionType,
+};
+use relais_plugin_api::{
+    boundary::record::Level,
+    diagnostics::PassError,
+    ir::{IRModule, Tensor},
+    options::Value,
+    text::{self, Large, PrintOptions, SideFile, side_path},
+};
+use serde_json::json;
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf, absolute},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+inventory::submit! {
+    BuiltIn {
+        name: "dump",
+        doc: "Writes the program before the first pass, and after each one that changes it, into a folder.\n\
+              Numbered files read back, and `index.jsonl` says what each pass did; the numbers are those of \
+              `--stop-after`.",
+        options: || vec![
+            option("dir", "the folder; it must be new or empty", OptionType::Str, None),
+            texts(PASSES, "the passes, by short or full names; none means all"),
+            choice("weights", "what becomes of large constants", &[
+                ("keep", "they go into a file beside each dump, which dumps with the same ones share"),
+                ("elide", "they are left out, and the dumps do not read back"),
+            ]),
+            option("overwrite", "write into a folder that has files", OptionType::Bool, Some(Value::Bool(false))),
+        ],
+        make: |given, _| Ok(Arc::new(Dump {
+            dir: given.text("dir").into(),
+            place: absolute(given.text("dir")).unwrap_or_else(|_| given.text("dir").into()),
+            selection: Selection::new(given.texts(PASSES), []),
+            weights: if given.text("weights") == "elide" { Large::Elide } else { Large::SideFile },
+            existing: if given.is_on("overwrite") { Existing::Overwrite } else { Existing::Refuse },
+            state: Mutex::default(),
+        })),
+    }
+}
+
+const INDEX: &str = "index.jsonl";
+
+/// What becomes of files that are there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Existing {
+    Refuse,
+    Overwrite,
+}
+
+/// Writes the program into a folder after each pass.
+pub struct Dump {
+    /// As it was named.
+    dir: PathBuf,
+    /// From the root: a plugin may change the working directory.
+    place: PathBuf,
+    selection: Selection,
+    weights: Large,
+    existing: Existing,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    n_executions: u64,
+    n_files: u64,
+    /// What the pass under way was given, with its number. Passes do not nest, sequences do.
+    before: Option<(u64, IRModule)>,
+    /// The file that has the program as it is now.
+    file: String,
+    /// The side file that was written last, and what is in it.
+    side: Option<(PathBuf, Vec<(String, Tensor)>)>,
+}
+
+impl Dump {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, error: &io::Error) -> PassError {
+        PassError::new(format!("the folder `{}` cannot be written: {error}", self.dir.display()))
+    }
+
+    fn write(&self, state: &mut State, name: &str, module: &IRModule) -> io::Result<()> {
+        let path = self.place.join(name);
+        let options = PrintOptions { large: self.weights, ..PrintOptions::default() };
+        let mut file = io::BufWriter::new(fs::File::create(&path)?);
+        let tensors = text::print_io(module, &options, &mut file)?;
+        file.flush()?;
+        if !tensors.is_empty() {
+            let side = side_path(&path);
+            // Left over from another run.
+            let _ = fs::remove_file(&side);
+            let is_same = |(a, b): (&(String, Tensor), &(String, Tensor))| a.0 == b.0 && a.1.is_same(&b.1);
+            let shared = state
+                .side
+                .as_ref()
+                .filter(|(_, old)| old.len() == tensors.len() && old.iter().zip(&tensors).all(is_same));
+            // Where there are no links, there are copies.
+            if shared.is_none_or(|(old, _)| fs::hard_link(old, &side).is_err()) {
+                SideFile::write(&tensors, &side).map_err(io::Error::other)?;
+            }
+            state.side = Some((side, tensors));
+        }
+        state.file = name.to_owned();
+        state.n_files += 1;
+        Ok(())
+    }
+
+    fn index(&self, entry: &serde_json::Value) -> io::Result<()> {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(self.place.join(INDEX))?;
+        writeln!(file, "{entry}")
+    }
+
+    fn entry(n: u64, pass: &PassInfo<'_>, fate: &str, file: &str) -> serde_json::Value {
+        json!({ "execution": n, "pass": pass.name, "plugin": pass.plugin, "fate": fate, "file": file })
+    }
+}
+
+impl Instrument for Dump {
+    fn name(&self) -> &str {
+        "dump"
+    }
+
+    fn enter(&self) -> Result<(), PassError> {
+        fs::create_dir_all(&self.place).map_err(|error| self.error(&error))?;
+        let mut entries = fs::read_dir(&self.place).map_err(|error| self.error(&error))?;
+        if self.existing == Existing::Refuse && entries.next().is_some() {
+            let error = PassError::new(format!("the folder `{}` has files in it", self.dir.display()));
+            return Err(error.help("name a new folder, or set the option `overwrite` of `dump`"));
+        }
+        match fs::remove_file(self.place.join(INDEX)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.error(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn exit(&self) -> Result<(), PassError> {
+        // Nobody needs the tensors any more.
+        self.lock().side = None;
+        Ok(())
+    }
+
+    fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        if pass.level == Level::SEQUENTIAL {
+            return Ok(());
+        }
+        let mut state = self.lock();
+        if state.n_executions == 0 {
+            self.write(&mut state, "000-initial.relay", module).map_err(|error| self.error(&error))?;
+        }
+        state.n_executions += 1;
+        state.before = Some((state.n_executions, module.clone()));
+        Ok(())
+    }
+
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        if pass.level == Level::SEQUENTIAL {
+            return Ok(());
+        }
+        let mut state = self.lock();
+        let Some((n, before)) = state.before.take() else { return Ok(()) };
+        if !self.selection.has_pass(pass) {
+            return Ok(());
+        }
+        let fate = if is_same(&before, module) { "unchanged" } else { "changed" };
+        if fate == "changed" {
+            let name = format!("{n:03}-{}.relay", file_name(pass.name));
+            self.write(&mut state, &name, module).map_err(|error| self.error(&error))?;
+        }
+        self.index(&Self::entry(n, pass, fate, &state.file)).map_err(|error| self.error(&error))
+    }
+
+    fn failed(&self, pass: &PassInfo<'_>, _error: &PassError) {
+        if pass.level == Level::SEQUENTIAL {
+            return;
+        }
+        let mut state = self.lock();
+        let Some((n, _)) = state.before.take().filter(|_| self.selection.has_pass(pass)) else { return };
+        if let Err(error) = self.index(&Self::entry(n, pass, "failed", &state.file)) {
+            log::warn!("{}", self.error(&error));
+        }
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        let (n_files, dir) = (self.lock().n_files, self.dir.display().to_string());
+        let text = format!("{n_files} dumps are in `{dir}`; `{}` says what each pass did\n", index_path(&self.dir));
+        Some(Findings { text, data: json!({ "dir": dir, "n_files": n_files }) })
+    }
+}
+
+fn index_path(dir: &Path) -> String {
+    dir.join(INDEX).display().to_string()
+}
+
+/// The last word of a pass's name, as every file system takes it.
+fn file_name(pass: &str) -> String {
+    let short = pass.rsplit('.').next().unwrap_or(pass);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    short.chars().take(64).map(|c| if is_plain(c) { c } else { '_' }).collect()
+}

@@ -1,0 +1,58 @@
+//! `statistics`: what passes counted.
+
+use super::{BuiltIn, table::table};
+use crate::manager::{Findings, Instrument, PassInfo};
+use serde_json::{Map, Value};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+inventory::submit! {
+    BuiltIn {
+        name: "statistics",
+        doc: "Sums up what passes count, by pass and statistic.",
+        options: Vec::new,
+        make: |_, _| Ok(Arc::new(Statistics::default())),
+    }
+}
+
+/// Sums up what passes count.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    counts: Mutex<BTreeMap<(String, String), u64>>,
+}
+
+impl Statistics {
+    /// What was counted, ordered by pass and statistic.
+    pub fn counts(&self) -> BTreeMap<(String, String), u64> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Instrument for Statistics {
+    fn name(&self) -> &str {
+        "statistics"
+    }
+
+    fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry((pass.name.to_owned(), statistic.to_owned())).or_default();
+        *count = count.saturating_add(n);
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        let counts = self.counts();
+        let rows: Vec<[String; 3]> =
+            counts.iter().map(|((pass, name), n)| [pass.clone(), name.clone(), n.to_string()]).collect();
+        let text = match rows.is_empty() {
+            true => "no pass counted anything\n".to_owned(),
+            false => table(["pass", "statistic", "count"], &rows),
+        };
+        let mut data: Map<String, Value> = Map::new();
+        for ((pass, name), n) in counts {
+            data.entry(pass).or_insert_with(|| Value::Object(Map::new()))[name] = n.into();
+        }
+        Some(Findings { text, data: data.into() })
+    }
+}

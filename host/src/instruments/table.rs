@@ -1,0 +1,35 @@
+//! Tables of findings.
+
+/// Rows below a header: the first column to the left, the others to the right.
+pub(super) fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
+    let header = header.map(str::to_owned);
+    let all = || std::iter::once(&header).chain(rows);
+    let width = |at: usize| all().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let mut out = String::new();
+    for row in all() {
+        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| match at {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A name indented as deep as it is nested; deeper than forty, columns help nobody.
+pub(super) fn indented(name: &str, depth: usize) -> String {
+    format!("{}{name}", "  ".repeat(depth.min(40)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [[indented("ä", 1), "10".into()], ["long name".into(), "2".into()]];
+        assert_eq!(table(["pass", "runs"], &rows), "pass       runs\n  ä          10\nlong name     2\n");
+    }
+}

@@ -1,0 +1,159 @@
+//! `trace`: what ran when, for trace viewers.
+
+use super::{BuiltIn, option};
+use crate::{
+    manager::{Findings, Instrument, PassInfo, SkipReason},
+    options::OptionType,
+    report::write_json,
+};
+use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf, absolute},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+inventory::submit! {
+    BuiltIn {
+        name: "trace",
+        doc: "Writes what ran when in the trace-event format, which Perfetto and Chrome's `about:tracing` open.",
+        options: || vec![option("file", "the file that is written when the run is over", OptionType::Str, None)],
+        make: |given, _| Ok(Arc::new(Trace::new(given.text("file")))),
+    }
+}
+
+/// Passes are on one track, whatever the threads that functions are shared out among.
+const TRACK: u32 = 1;
+
+/// Writes a trace when its context is left, also after a fault.
+pub struct Trace {
+    /// As it was named.
+    file: PathBuf,
+    /// From the root: a plugin may change the working directory.
+    place: PathBuf,
+    began: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    events: Vec<Value>,
+    /// When the passes that run began, since the beginning.
+    open: Vec<Duration>,
+    n_executions: u64,
+}
+
+impl Trace {
+    /// A trace that goes into that file.
+    pub fn new(file: impl AsRef<Path>) -> Self {
+        let file = file.as_ref().to_owned();
+        let place = absolute(&file).unwrap_or_else(|_| file.clone());
+        Self { file, place, began: Instant::now(), state: Mutex::default() }
+    }
+
+    /// The trace so far.
+    pub fn to_json(&self) -> Value {
+        let name = |what: &str, name: &str| json!({ "name": what, "ph": "M", "ts": 0, "pid": 1, "tid": TRACK, "args": { "name": name } });
+        let mut events = vec![name("process_name", "relais"), name("thread_name", "passes")];
+        events.extend(self.lock().events.iter().cloned());
+        json!({ "traceEvents": events, "displayTimeUnit": "ms" })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self, pass: &PassInfo<'_>, error: Option<&PassError>) {
+        let now = self.began.elapsed();
+        let mut state = self.lock();
+        let Some(began) = state.open.pop() else { return };
+        let is_sequence = pass.level == Level::SEQUENTIAL;
+        let mut args = json!({ "plugin": pass.plugin, "opt_level": pass.opt_level, "kind": pass.level.name() });
+        if !is_sequence {
+            state.n_executions += 1;
+            args["execution"] = state.n_executions.into();
+        }
+        if let Some(error) = error {
+            args["error"] = error.rec().message.as_str().into();
+        }
+        let category = if is_sequence { "sequence" } else { "pass" };
+        state.events.push(span(pass.name, category, began, now.saturating_sub(began), args));
+    }
+}
+
+impl Instrument for Trace {
+    fn name(&self) -> &str {
+        "trace"
+    }
+
+    fn enter(&self) -> Result<(), PassError> {
+        let shown = self.file.display();
+        if self.place.is_dir() {
+            return Err(PassError::new(format!("the trace `{shown}` is a folder")).help("name a file in it"));
+        }
+        // Better now than after an hour's work.
+        match self.place.parent() {
+            Some(folder) if !folder.is_dir() => {
+                let error = PassError::new(format!("the folder of the trace `{shown}` does not exist"));
+                let folder = self.file.parent().unwrap_or(folder);
+                Err(error.help(format!("create `{}` first", folder.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn exit(&self) -> Result<(), PassError> {
+        let written = write_json(&self.place, &self.to_json());
+        written
+            .map_err(|error| PassError::new(format!("the trace `{}` cannot be written: {error}", self.file.display())))
+    }
+
+    fn before(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
+        let now = self.began.elapsed();
+        self.lock().open.push(now);
+        Ok(())
+    }
+
+    fn after(&self, _module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.close(pass, None);
+        Ok(())
+    }
+
+    fn failed(&self, pass: &PassInfo<'_>, error: &PassError) {
+        self.close(pass, Some(error));
+    }
+
+    fn skipped(&self, _module: &IRModule, pass: &PassInfo<'_>, reason: &SkipReason) {
+        let now = micros(self.began.elapsed());
+        self.lock().events.push(json!({
+            "name": format!("skipped {}", pass.name),
+            "cat": "skipped",
+            "ph": "i",
+            "s": "t",
+            "ts": now,
+            "pid": 1,
+            "tid": TRACK,
+            "args": { "reason": reason.to_string() },
+        }));
+    }
+
+    fn types_took(&self, duration: Duration) {
+        let began = self.began.elapsed().saturating_sub(duration);
+        self.lock().events.push(span("(types)", "types", began, duration, json!({})));
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        let file = self.file.display().to_string();
+        Some(Findings { text: format!("the trace is in `{file}`\n"), data: json!({ "file": file }) })
+    }
+}
+
+fn span(name: &str, category: &str, began: Duration, took: Duration, args: Value) -> Value {
+    let (ts, dur) = (micros(began), micros(took));
+    json!({ "name": name, "cat": category, "ph": "X", "ts": ts, "dur": dur, "pid": 1, "tid": TRACK, "args": args })
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}

@@ -1,0 +1,218 @@
+//! One execution of a pass: what it is given, what is taken over, what its failing leads to (rules R15, R25).
+
+use super::{
+    context::PassContext,
+    deadline::{self, Late},
+    instrument::{Deadline, PassInfo},
+    machine::{Machine, Stop, Turn},
+    module_state::Taken,
+    report::{FailureKind, Fate, MAX_FAULTS, PassFault, Said},
+    verifier,
+    watch::Watch,
+};
+use crate::{
+    pass::Remarks,
+    pipeline::{
+        PassFacts, RunCx,
+        spec::{OnFailure, Verify},
+    },
+};
+use relais_plugin_api::{
+    diagnostics::{Diagnostic, PassError},
+    ir::IRModule,
+};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// What a pass says and counts while it runs, from any thread.
+#[derive(Default)]
+struct Heard {
+    said: Mutex<Vec<Diagnostic>>,
+    counts: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Heard {
+    fn count(&self, statistic: &str, n: u64) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(statistic.to_owned()).or_default();
+        *count = count.saturating_add(n);
+    }
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn execute(&mut self, watch: &Watch, pass: usize, info: &PassInfo<'a>) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        let instance = &pipeline.passes[pass];
+        let facts: &'a PassFacts = &instance.facts;
+        watch.before(self.state.module(), info)?;
+        if let Some(progress) = self.options.progress {
+            progress.begins(&facts.name);
+        }
+        log::debug!("pass `{}` of plugin `{}` begins", facts.name, facts.plugin);
+        self.n_executions += 1;
+        if self.is_stopped() {
+            self.report.stopped_after = Some((self.n_executions, facts.name.clone()));
+        }
+        let heard = Heard::default();
+        let deadline = watch.deadline(info);
+        let began = Instant::now();
+        let result = self.call(watch, pass, &heard, deadline.as_ref());
+        let duration = began.elapsed();
+        watch.took(info, duration);
+        self.pass_on(watch, facts, info, heard);
+        let n_nodes = self.state.n_nodes();
+        let taken = result.and_then(|new| match new {
+            None => Ok(None),
+            Some(new) => {
+                let accept = |module: &IRModule| watch.accept(module, info);
+                self.state.take(new, self.catalogue, self.verify, &accept).map(Some)
+            }
+        });
+        match taken {
+            Ok(taken) => self.succeeded(watch, pass, info, duration, n_nodes, taken),
+            Err(error) => self.failed(watch, pass, info, duration, error),
+        }
+    }
+
+    /// Tells those that watch what a pass said and counted.
+    fn pass_on(&mut self, watch: &Watch, facts: &PassFacts, info: &PassInfo<'_>, heard: Heard) {
+        let before = self.state.module();
+        let said = heard.said.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for diagnostic in said {
+            let said = Said::new(&facts.name, diagnostic, before);
+            watch.said(info, &said);
+            self.report.said.push(said);
+        }
+        for (statistic, n) in heard.counts.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            watch.counted(info, &statistic, n);
+            let count = self.counts.entry((facts.name.clone(), statistic)).or_default();
+            *count = count.saturating_add(n);
+        }
+    }
+
+    fn call(
+        &self,
+        watch: &Watch,
+        pass: usize,
+        heard: &Heard,
+        deadline: Option<&Deadline>,
+    ) -> Result<Option<IRModule>, PassError> {
+        let cancel = self.options.cancel.unwrap_or(&NEVER);
+        if cancel.load(Ordering::Relaxed) {
+            return Err(PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled"));
+        }
+        let diagnostics = |diagnostic| heard.said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
+        let remarks = if watch.wants_remarks() { Remarks::Show } else { self.options.remarks };
+        let progress = self.options.progress;
+        // A nested scope is the current context of its passes (rule R10); its hooks are the run's.
+        let nested = (self.scopes.len() > 1).then(|| Arc::new(PassContext::new(self.scope().clone())));
+        let _guard = nested.as_ref().map(|context| context.push_quietly());
+        let run = |cancel: &AtomicBool| {
+            let cx = RunCx {
+                diagnostics: &diagnostics,
+                progress: &|done, total| {
+                    if let Some(progress) = progress {
+                        progress.is_at(done, total);
+                    }
+                },
+                count: &|statistic, n| heard.count(statistic, n),
+                remarks,
+                cancel,
+                config: &self.scope().config,
+            };
+            self.pipeline.passes[pass].pass().run(self.state.module(), &cx)
+        };
+        match deadline {
+            None => run(cancel),
+            Some(deadline) => deadline::keep(deadline, cancel, run).unwrap_or_else(|Late(error)| Err(error)),
+        }
+    }
+
+    /// Keeps what a reproducer of a failing pass needs.
+    fn keep_fault(&mut self, pass: usize, error: &PassError) {
+        if self.report.faults.len() < MAX_FAULTS {
+            self.report.faults.push(PassFault {
+                pass,
+                execution: self.n_executions,
+                module: self.state.module().clone(),
+                scope: self.scope().clone(),
+                verify: self.verify,
+                error: error.clone(),
+            });
+        }
+    }
+
+    fn succeeded(
+        &mut self,
+        watch: &Watch,
+        pass: usize,
+        info: &PassInfo<'a>,
+        duration: Duration,
+        n_nodes: u64,
+        taken: Option<Taken>,
+    ) -> Result<(), Stop> {
+        let facts = &self.pipeline.passes[pass].facts;
+        let version = self.state.version();
+        let (fate, types) = match taken {
+            Some(Taken { types }) => (Fate::Changed, types),
+            None => {
+                self.settled.insert(pass, version);
+                (Fate::Unchanged, Duration::ZERO)
+            }
+        };
+        self.types_hold |= facts.establishes_types;
+        self.left.insert(pass, version);
+        if types > Duration::ZERO {
+            watch.types_took(types);
+        }
+        self.record(facts, duration, types, n_nodes, fate);
+        watch.after(self.state.module(), info)?;
+        self.last = Turn::Done;
+        Ok(())
+    }
+
+    fn failed(
+        &mut self,
+        watch: &Watch,
+        pass: usize,
+        info: &PassInfo<'a>,
+        duration: Duration,
+        error: PassError,
+    ) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        let facts: &'a PassFacts = &pipeline.passes[pass].facts;
+        self.keep_fault(pass, &error);
+        watch.failed(info, &error);
+        let is_suspicious = error.is_panic() && self.verify == Verify::Off;
+        let kind = match is_suspicious.then(|| verifier::check(self.state.module())) {
+            // A pass that trips over what others left is not to blame.
+            Some(Err(broken)) => self.broken(broken.with_note(format!("then `{}` {error}", facts.name))),
+            _ => FailureKind::pass(facts, error, self.state.module()),
+        };
+        let kind = Box::new(kind);
+        let fate = Fate::Failed(kind.to_string());
+        self.record(facts, duration, Duration::ZERO, self.state.n_nodes(), fate);
+        self.last = Turn::Lost;
+        // A run that was cancelled does not go on, whatever the policy.
+        let is_cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+        match self.pipeline.run.on_failure {
+            _ if is_cancelled => return Err(Stop::Pass(kind)),
+            OnFailure::Fail => return Err(Stop::Pass(kind)),
+            OnFailure::Skip => self.report.warnings.push(format!("{kind}\n  the run goes on without it")),
+            OnFailure::Quarantine => {
+                self.quarantined.insert(&facts.plugin);
+                let message = format!("{kind}\n  the run goes on without plugin `{}`", facts.plugin);
+                self.report.warnings.push(message);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! The tables of a pipeline that are about the whole run: instruments and plugins.
+
+use super::{
+    fault::{Code, Fault},
+    parse::{FileParser, Node, Pairs},
+    parse_value::type_name,
+    spec::*,
+};
+use semver::VersionReq;
+use toml::de::DeValue;
+
+const INSTRUMENT_KEYS: &[&str] = &["instrument", "options"];
+const DEMAND_KEYS: &[&str] = &["version", "passes"];
+
+impl FileParser<'_> {
+    pub(super) fn instruments(&mut self, node: &Node<'_>) {
+        let Some(items) = self.array(node, "instruments") else { return };
+        for item in items {
+            let place = self.place(item);
+            let used = match item.get_ref() {
+                DeValue::String(name) => {
+                    InstrumentUse { name: Written::at(place, name.to_string()), options: Vec::new() }
+                }
+                DeValue::Table(table) => {
+                    let pairs = self.pairs(table, "an instrument", INSTRUMENT_KEYS);
+                    let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
+                    let Some(name) = get("instrument") else {
+                        let fault = Fault::new(Code::Missing, place, "this table does not name an instrument");
+                        self.fault(fault.help("write `{ instrument = \"name\", options = { … } }`"));
+                        continue;
+                    };
+                    let Some(name) = self.string(name, "instrument") else { continue };
+                    let options = get("options").map_or_else(Vec::new, |value| self.entries(value, "options"));
+                    InstrumentUse { name, options }
+                }
+                other => {
+                    self.wrong_type(place, "an instrument", "a name or a table", type_name(other));
+                    continue;
+                }
+            };
+            self.out.run.instruments.push(used);
+        }
+    }
+
+    pub(super) fn plugins(&mut self, node: &Node<'_>) {
+        let DeValue::Table(table) = node.get_ref() else {
+            return self.wrong_type(self.place(node), "`plugins`", "a table", type_name(node.get_ref()));
+        };
+        let mut pairs: Pairs<'_, '_> = table.iter().collect();
+        pairs.sort_by_key(|(key, _)| key.span().start);
+        for (key, value) in pairs {
+            let name = Written::at(self.place(key), key.get_ref().to_string());
+            let place = self.place(value);
+            let (version, passes) = match value.get_ref() {
+                DeValue::String(_) => (Some(value), Vec::new()),
+                DeValue::Table(table) => {
+                    let pairs = self.pairs(table, "a plugin's demands", DEMAND_KEYS);
+                    let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
+                    (get("version"), get("passes").map_or_else(Vec::new, |value| self.names(value, "passes")))
+                }
+                other => {
+                    self.wrong_type(
+                        place,
+                        &format!("plugin `{}`", name.value),
+                        "a version or a table",
+                        type_name(other),
+                    );
+                    continue;
+                }
+            };
+            let version = match version {
+                None => Written::at(place, VersionReq::STAR),
+                Some(version) => match self.version(version) {
+                    Some(version) => version,
+                    None => continue,
+                },
+            };
+            self.out.run.plugins.push(PluginDemand { name, version, passes });
+        }
+    }
+
+    fn version(&mut self, node: &Node<'_>) -> Option<Written<VersionReq>> {
+        let text = self.string(node, "version")?;
+        match VersionReq::parse(&text.value) {
+            Ok(version) => Some(Written { value: version, place: text.place }),
+            Err(error) => {
+                let fault =
+                    Fault::new(Code::Value, text.place, format!("`{}` demands no version: {error}", text.value));
+                self.fault(fault.help("write it as `1.2`, `^1.2`, `>=1.2, <3` or `*`"));
+                None
+            }
+        }
+    }
+}

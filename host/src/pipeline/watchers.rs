@@ -1,0 +1,86 @@
+//! The instruments that a pipeline names: the host's own, else those of plugins.
+
+use super::{
+    catalogue::NoPass,
+    fault::{Code, Fault, and_list, nearest, or_list},
+    resolve::Resolver,
+    schema::{check_options, shorten},
+    spec::{InstrumentUse, Literal, Written},
+};
+use crate::{
+    instruments::{self, PASSES},
+    options::OptionSchema,
+};
+use relais_plugin_api::options::Value;
+
+/// Finds the instruments, checks their options, and gives passes that these name their full names.
+pub(super) fn resolve(resolver: &mut Resolver<'_>, used: &[InstrumentUse]) -> Vec<(String, Value)> {
+    let mut out = Vec::new();
+    for used in used {
+        let name = &used.name.value;
+        if let Some(built_in) = instruments::find(name) {
+            let mut options = check(resolver, &(built_in.options)(), used);
+            full_names(resolver, used, &mut options);
+            out.push((name.clone(), options));
+            continue;
+        }
+        match resolver.catalogue.instrument(name) {
+            Ok(facts) => out.push((facts.name.clone(), check(resolver, &facts.options, used))),
+            Err(why) => {
+                let fault = none(resolver, &used.name, why);
+                resolver.faults.push(fault);
+            }
+        }
+    }
+    out
+}
+
+/// What is wrong with a name that stands for no instrument.
+fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
+    let (name, place) = (&name.value, name.place);
+    match why {
+        NoPass::Unknown(mut near) => {
+            let own = instruments::built_in();
+            near.extend(nearest(name, own.iter().map(|it| it.name)));
+            let provided = resolver.catalogue.instruments();
+            let known: Vec<&str> =
+                own.iter().map(|it| it.name).chain(provided.iter().map(|facts| facts.name.as_str())).collect();
+            let fault = Fault::new(Code::UnknownName, place, format!("no instrument `{}`", shorten(name)));
+            fault.note(format!("instruments: {}", and_list(&known))).nearest(&near)
+        }
+        NoPass::Ambiguous(names) => {
+            Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several instruments"))
+                .help(format!("write {}", or_list(&names)))
+        }
+        NoPass::Conflict(plugins) => {
+            let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide instrument `{name}`"));
+            let fault = plugins.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
+            fault.help("use one of these plugins at a time")
+        }
+        NoPass::Refused { plugin, reason } => {
+            Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
+                .note(reason)
+        }
+    }
+}
+
+fn check(resolver: &mut Resolver<'_>, schema: &[OptionSchema], used: &InstrumentUse) -> Value {
+    check_options(schema, &used.options, &used.name.value, used.name.place, &mut resolver.faults)
+}
+
+/// The option of built-in instruments that chooses passes takes every name that a pass or a sequence has.
+fn full_names(resolver: &mut Resolver<'_>, used: &InstrumentUse, options: &mut Value) {
+    let Some(entry) = used.options.iter().find(|entry| entry.key.value == PASSES) else { return };
+    let (Literal::List(items), Value::Struct(options)) = (&entry.value.value, options) else { return };
+    let mut full = Vec::new();
+    for item in items {
+        if let Literal::Str(name) = &item.value {
+            let name = Written { value: name.clone(), place: item.place };
+            // One that may be missing, and is, stays: an empty list would stand for all passes.
+            full.push(Value::Str(resolver.switch(&name).unwrap_or(name.value)));
+        }
+    }
+    if let Some((_, value)) = options.iter_mut().find(|(name, _)| name == PASSES) {
+        *value = Value::List(full);
+    }
+}
