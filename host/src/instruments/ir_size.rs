@@ -163,7 +163,7 @@ impl Instrument for IrSize {
                 change(before.constant_bytes, after.constant_bytes, &bytes),
             ]
         };
-        let text = table(["pass", "calls", "nodes", "constants"], &done.iter().map(row).collect::<Vec<_>>());
+        let text = table(1, ["pass", "calls", "nodes", "constants"], &done.iter().map(row).collect::<Vec<_>>());
         let size = |size: &Size| json!({ "calls": size.n_calls, "nodes": size.n_nodes, "constant_bytes": size.constant_bytes });
         let entry = |measured: &Measured| {
             let Measured { pass, depth, before, after } = measured;

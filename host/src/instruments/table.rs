@@ -1,16 +1,16 @@
 //! Tables of findings.
 
-/// Rows below a header: the first column to the left, the others to the right.
-pub(super) fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
+/// Rows below a header: `n_names` columns to the left, the others, which are figures, to the right.
+pub(super) fn table<const N: usize>(n_names: usize, header: [&str; N], rows: &[[String; N]]) -> String {
     let header = header.map(str::to_owned);
     let all = || std::iter::once(&header).chain(rows);
     let width = |at: usize| all().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..N).map(width).collect();
     let mut out = String::new();
     for row in all() {
-        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| match at {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
+        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| match at < n_names {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
         });
         out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
@@ -30,6 +30,6 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let rows = [[indented("ä", 1), "10".into()], ["long name".into(), "2".into()]];
-        assert_eq!(table(["pass", "runs"], &rows), "pass       runs\n  ä          10\nlong name     2\n");
+        assert_eq!(table(1, ["pass", "runs"], &rows), "pass       runs\n  ä          10\nlong name     2\n");
     }
 }

@@ -152,7 +152,7 @@ def @main(%x) {
 fn r20_statistics_are_summed_up_with_threads() {
     let ran = run("\"statistics\"", "\"Remark\", \"Nothing\", \"Remark\"");
     let (text, data) = ran.found();
-    assert_eq!(text, "pass         statistic  count\nacme.Remark     things    800\n");
+    assert_eq!(text, "pass         statistic  count\nacme.Remark  things       800\n");
     assert_eq!(data["acme.Remark"]["things"], 800);
     assert_eq!(ran.report().statistics[0].count, 800);
     assert_eq!(run("\"statistics\"", "\"Nothing\"").found().0, "no pass counted anything\n");
