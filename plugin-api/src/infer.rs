@@ -13,6 +13,32 @@ pub trait TypeRelations {
 
     /// Applies the type relation of `op` to a call of it; `None` when it has none.
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
+
+    /// The type of a call of the global function `name`; unknown where the module is not at hand. See [`result_of`].
+    fn result_of_global(&mut self, _caller: &mut Function, _name: &str) -> TypeId {
+        TypeId::UNKNOWN
+    }
+}
+
+/// The type of what a function returns, as a type of one that calls it: what holds whatever the arguments are. Names of
+/// sizes mean something else there.
+pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
+    let body = callee.body();
+    let mut tensor = |ty: TypeId| match callee.ty(ty) {
+        Type::Tensor { elem, shape } => {
+            let dims = |shape: &[DimRec]| -> Vec<DimRec> {
+                shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static).into()).collect()
+            };
+            let shape = shape.map(dims);
+            caller.add_type(Type::Tensor { elem, shape: shape.as_deref() })
+        }
+        _ => TypeId::UNKNOWN,
+    };
+    let results: Vec<TypeId> = callee.results(body).iter().map(|&result| tensor(callee.type_id(result))).collect();
+    match (results.as_slice(), callee.results(body).first() == Some(&callee.result(body))) {
+        ([one], true) => *one,
+        _ => caller.add_type(Type::Tuple(&results)),
+    }
 }
 
 /// What passes ask about operators: type relations, effects, evaluators.
@@ -137,7 +163,14 @@ impl Inference {
             }
             Expr::Call(call) => match call.op() {
                 Some(op) => self.call(f, relations, id, op),
-                None => TypeId::UNKNOWN,
+                None => match f.expr(call.callee()) {
+                    Expr::GlobalVar(name) => {
+                        let name = name.to_owned();
+                        let ty = relations.result_of_global(f, &name);
+                        fitting(f, id, ty)
+                    }
+                    _ => TypeId::UNKNOWN,
+                },
             },
             Expr::If(branch) => {
                 let [then, otherwise] = [branch.then_branch(), branch.else_branch()].map(|b| f.block_of(b));
@@ -213,6 +246,21 @@ impl Inference {
             let value = values.get(index).copied().unwrap_or(TypeId::UNKNOWN);
             set_value(f, id, value);
         }
+    }
+}
+
+/// The type of a function's results as that of a call which uses so many of them.
+fn fitting(f: &mut Function, call: NodeId, ty: TypeId) -> TypeId {
+    match (f.n_results(call), f.ty(ty)) {
+        (None, Type::Tuple(&[one])) => one,
+        (None, Type::Tuple(_)) => TypeId::UNKNOWN,
+        (Some(n), Type::Tuple(fields)) if fields.len() >= n as usize => {
+            let used = fields[..n as usize].to_vec();
+            f.add_type(Type::Tuple(&used))
+        }
+        (Some(1), Type::Tensor { .. }) => f.add_type(Type::Tuple(&[ty])),
+        (Some(_), _) => TypeId::UNKNOWN,
+        (None, _) => ty,
     }
 }
 

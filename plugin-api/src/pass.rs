@@ -8,7 +8,7 @@ use crate::{
         wire::Fields,
     },
     diagnostics::{Diagnostic, PassError, Severity},
-    infer::{Inferred, Operators, Scope, TypeRelations, infer_function},
+    infer::{Inferred, Operators, Scope, TypeRelations, infer_function, result_of},
     ir::*,
     op::{Effects, EvalRequest, InferRequest, OpError, Pattern},
     options::{OptionType, Value},
@@ -341,6 +341,11 @@ impl TypeRelations for OpFactsTable<'_> {
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
         self.extend(request.function);
         OpFactsTable::infer(self, op, request)
+    }
+
+    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
+        let module: &IRModule = (self.call.host.module())(self.call.data);
+        module.function(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
     }
 }
 

@@ -273,3 +273,52 @@ fn an_option_of_a_plugins_pass_is_checked_when_it_is_asked_for() {
     let context = library.context().config("no.such.key", Value::Int(1)).build();
     assert!(context.map(|_| ()).unwrap_err().to_string().contains("no.such.key"));
 }
+
+/// `main` calls `middle`, which calls `leaf`, which returns its parameter or one of another shape.
+const CALLS: &str = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %0 = @middle(%x);\n  %1 = Relu(%0);\n  %1\n}\n\
+    def @middle(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %0 = @leaf(%x);\n  %0\n}\n\
+    def @leaf(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %0 = Identity(%x);\n  %0\n}\n";
+
+#[test]
+fn r16_callers_are_typed_again_when_what_they_call_returns_another_type() {
+    let registry = registry();
+    let library = PassLibrary::new(&registry);
+    let module = text::parse_str(CALLS).expect("it is valid text");
+    let typed = ["main", "middle", "leaf"].map(|name| typed_calls(&module, name));
+    assert_eq!(typed, [0, 0, 0]);
+    // A pass that touches `leaf` alone: its new call is typed, and so is what depends on it.
+    let touch = Pass::module("my.TouchLeaf", 0, |module, _| {
+        let mut new = module.clone();
+        let leaf = new.function_mut("leaf").expect("it is there");
+        let abs = leaf.add_op("", "Abs", "", 0);
+        let call = leaf.add_call(abs, &[leaf.params()[0]]);
+        leaf.append(leaf.body(), call);
+        leaf.set_results(leaf.body(), &[call]);
+        Ok(Some(new))
+    });
+    let after = touch.run(&library, &module).unwrap();
+    assert_eq!(["main", "middle", "leaf"].map(|name| typed_calls(&after, name)), [2, 1, 2]);
+    assert!(print(&after).contains("%1: Tensor[(2), float32] = Relu"), "{}", print(&after));
+}
+
+#[test]
+fn r16_functions_whose_callees_did_not_change_stay_the_same_object() {
+    let registry = registry();
+    let library = PassLibrary::new(&registry);
+    let module = text::parse_str(CALLS).expect("it is valid text");
+    let touch = Pass::module("my.TouchMain", 0, |module, _| {
+        let mut new = module.clone();
+        let main = new.function_mut("main").expect("it is there");
+        main.set_name(main.bindings(main.body())[0], "renamed");
+        Ok(Some(new))
+    });
+    let after = touch.run(&library, &module).unwrap();
+    let is_same = |name| std::ptr::eq(&**module.function(name).unwrap(), &**after.function(name).unwrap());
+    assert_eq!(["main", "middle", "leaf"].map(is_same), [false, true, true]);
+}
+
+/// How many calls of a function have a type.
+fn typed_calls(module: &IRModule, name: &str) -> usize {
+    let f = module.function(name).expect("it is there");
+    f.bindings(f.body()).iter().filter(|&&id| f.type_id(id) != relais::ir::TypeId::UNKNOWN).count()
+}

@@ -6,13 +6,17 @@ use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
-    infer::{Scope, infer_function},
-    ir::{Function, Global, IRModule, kind},
+    infer::{Scope, TypeRelations, infer_function, result_of},
+    ir::{Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
+    op::{InferRequest, OpError},
 };
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     time::{Duration, Instant},
 };
+
+/// How far up a chain of callers types are followed; functions that call each other would go round for ever.
+const MAX_CALL_DEPTH: usize = 32;
 
 /// Arenas smaller than this are not worth compacting.
 const MIN_COMPACTED: usize = 1024;
@@ -66,12 +70,36 @@ impl ModuleState {
         let changed = self.changed(&new)?;
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let began = Instant::now();
-        let n_new: u64 = functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue)).sum();
+        let before = &self.module;
+        let n_new: u64 =
+            functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue, before)).sum();
+        self.retype_callers(&mut new, &changed.now, catalogue);
         let types = began.elapsed();
         self.n_nodes = (self.n_nodes + n_new).saturating_sub(changed.n_before);
         self.module = new;
         self.version += 1;
         Ok(Taken { types })
+    }
+
+    /// Types the callers of those functions whose results have another type than before, and their callers in turn.
+    fn retype_callers(&self, new: &mut IRModule, changed: &HashSet<String>, catalogue: &dyn Catalogue) {
+        let mut before = self.module.clone();
+        let mut other: HashSet<String> = changed.clone();
+        for _ in 0..MAX_CALL_DEPTH {
+            retain_other_results(&mut other, &before, new);
+            if other.is_empty() {
+                return;
+            }
+            before = new.clone();
+            let mut callers: Vec<_> =
+                new.functions_mut().filter(|(_, function)| calls_one_of(function, &other)).collect();
+            let retype = |(name, function): &mut (&str, &mut RArc<Function>)| {
+                let mut relations = WithModule { relations: catalogue.relations(), module: &before };
+                infer_function(RArc::make_mut(function), &mut relations, Scope::Everything);
+                (*name).to_owned()
+            };
+            other = callers.par_iter_mut().map(retype).collect();
+        }
     }
 
     /// # Errors
@@ -134,13 +162,56 @@ fn n_calls(function: &Function) -> u64 {
 }
 
 /// Compacts a function that a pass made, and types what has no type; returns how many calls there are.
-fn settle(name: &str, function: &mut RArc<Function>, catalogue: &dyn Catalogue) -> u64 {
+fn settle(name: &str, function: &mut RArc<Function>, catalogue: &dyn Catalogue, module: &IRModule) -> u64 {
     let function = RArc::make_mut(function);
     compact(function);
-    for fault in infer_function(function, &mut *catalogue.relations(), Scope::Missing).faults {
+    let mut relations = WithModule { relations: catalogue.relations(), module };
+    for fault in infer_function(function, &mut relations, Scope::Missing).faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
     }
     n_calls(function)
+}
+
+/// The type relations of operators, and the functions that are called.
+struct WithModule<'a> {
+    relations: Box<dyn TypeRelations + 'a>,
+    module: &'a IRModule,
+}
+
+impl TypeRelations for WithModule<'_> {
+    fn version(&mut self, function: &Function, op: OpId) -> i64 {
+        self.relations.version(function, op)
+    }
+
+    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        self.relations.infer(op, request)
+    }
+
+    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
+        self.module.function(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
+    }
+}
+
+/// Keeps the names of functions whose results are of another type than before, as their callers see it.
+fn retain_other_results(names: &mut HashSet<String>, before: &IRModule, now: &IRModule) {
+    let mut scratch = Function::new();
+    let old: HashMap<&str, TypeId> = before
+        .functions()
+        .filter(|(name, _)| names.contains(*name))
+        .map(|(name, function)| (name, result_of(&mut scratch, function)))
+        .collect();
+    let is_other = |(name, function): (&str, &RArc<Function>)| {
+        let is_other = names.contains(name) && old.get(name) != Some(&result_of(&mut scratch, function));
+        is_other.then(|| name.to_owned())
+    };
+    *names = now.functions().filter_map(is_other).collect();
+}
+
+fn calls_one_of(function: &Function, names: &HashSet<String>) -> bool {
+    function.nodes().iter().enumerate().any(|(index, node)| {
+        node.kind == kind::GLOBAL_VAR
+            && matches!(function.expr(NodeId::from_index(index)), Expr::GlobalVar(name) if names.contains(name))
+    })
 }
 
 /// Compacts an arena of which more than half is dead.
