@@ -153,9 +153,15 @@ fn operator_sets() {
 
 #[test]
 fn stray_graphs_and_deep_groups() {
-    let attr = graph_attr("g", graph(&[], vec![], &[])).int(20, 2);
+    let empty = || graph(&[], vec![], &[]);
+    let with = |attr: Message| model(graph(&["x"], vec![node("Foo", &["x"], &["y"]).message(5, attr)], &["y"]));
+    assert_fault!(with(graph_attr("g", empty()).int(20, 2)), Fault::StrayGraph(_));
+    // A graph among a list's fields, or a list beside the graph.
+    assert!(read(&with(graph_attr("g", empty())).0).is_ok());
+    assert!(read(&with(message().bytes(1, "g").message(11, empty()).int(20, 10)).0).is_ok());
+    assert_fault!(with(graph_attr("g", empty()).message(11, empty())), Fault::StrayGraph(_));
     assert_fault!(
-        model(graph(&["x"], vec![node("Foo", &["x"], &["y"]).message(5, attr)], &["y"])),
+        with(message().bytes(1, "g").message(6, empty()).message(11, empty()).int(20, 10)),
         Fault::StrayGraph(_)
     );
     let mut deep = [0x9b, 0x06].repeat(100_000);
