@@ -4,7 +4,10 @@
 mod common;
 
 use common::*;
-use relais::registry::Registry;
+use relais::{
+    plugin::Refusal,
+    registry::{CreateError, Registry},
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -55,7 +58,7 @@ fn build(name: &str, cargo: &[&str], compiler: &[String]) -> PathBuf {
     assert!(command.args(cargo).arg("--").args(compiler).status().unwrap().success(), "{name} builds");
     let profile = if cargo.contains(&"--release") { "release" } else { "debug" };
     let file = format!("{}sample_passes{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let library = folder("built").join(format!("{name}.so"));
+    let library = folder(&format!("built-{name}")).join("plugin.so");
     fs::copy(target.join(profile).join(file), &library).unwrap();
     library
 }
@@ -97,4 +100,24 @@ fn every_linker_and_profile_makes_a_plugin() {
             works(&name, &library);
         }
     }
+}
+
+#[test]
+fn a_plugin_that_lacks_a_library_is_refused_when_it_is_needed() {
+    let dir = folder("gone");
+    let (source, gone) = (dir.join("gone.c"), dir.join("librelais_gone.so"));
+    fs::write(&source, "int relais_gone(void) { return 0; }\n").unwrap();
+    assert!(Command::new("cc").arg("-shared").arg("-o").arg(&gone).arg(&source).status().unwrap().success());
+    let folder = format!("-Clink-arg=-L{}", dir.display());
+    let link = ["-Clink-arg=-Wl,--no-as-needed", "-Clink-arg=-lrelais_gone"].map(str::to_owned);
+    let library = build("needs-a-library", &[], &[&[folder][..], &link].concat());
+    fs::remove_file(&gone).unwrap();
+    let registry = registry(&[&library, &MARK]);
+    assert_eq!(registry.refused(), []);
+    let error = registry.create("sample.ReluRelu", &table(&[])).err().unwrap();
+    let text = error.to_string();
+    assert!(matches!(error, CreateError::Open { refusal: Refusal::Open { .. }, .. }), "{text}");
+    assert!(text.contains("`sample-passes 1.2.3`") && text.contains("librelais_gone.so"), "{text}");
+    assert!(text.contains("`ldd` on the file shows the libraries that it needs and lacks"), "{text}");
+    assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&[])).is_ok());
 }
