@@ -49,6 +49,12 @@ fn untouched_models_keep_unusual_encodings() {
     round_trip(chain());
     let unknown = message().bytes(100, "unknown").raw(&[0x9b, 0x06, 0x08, 0x01, 0x9c, 0x06]);
     round_trip(unknown.clone().raw(&chain().0).raw(&unknown.0));
+    // Values without a name, said with and without a field for it.
+    let nameless = |info: Message| graph(&["x"], vec![node("Split", &["x"], &["a", ""])], &["a"]).message(13, info);
+    round_trip(model(nameless(message())));
+    round_trip(model(nameless(message().bytes(1, ""))));
+    round_trip(model(graph(&["x"], vec![node("Split", &["x"], &["a", ""])], &["a"]).message(12, message())));
+    round_trip(model(graph(&["x"], vec![node("Split", &["x"], &["a", ""])], &["a"]).message(12, value("", &[2]))));
     // A graph in two parts, with other fields between them.
     let first = message().message(1, node("Relu", &["x"], &["a"])).bytes(2, "first name");
     let second = graph(&["x"], vec![node("Abs", &["a"], &["y"])], &["y"]).message(5, floats("w", &[1], &[1.0]));
