@@ -321,6 +321,22 @@ fn defaults_in_unusual_order_are_kept_until_they_change() {
 }
 
 #[test]
+fn an_empty_list_without_a_type_stays_one() {
+    let untyped = |name: &str, field: u32| message().bytes(1, name).bytes(field, "");
+    let nodes = vec![
+        node("Foo", &["x"], &["a"]).message(5, untyped("floats", 7)).message(5, untyped("ints", 8)),
+        node("Constant", &[], &["b"]).message(5, untyped("value_floats", 7)),
+        node("Constant", &[], &["y"]).message(5, untyped("value_ints", 8)),
+    ];
+    let source = model(graph(&["x"], nodes, &["y"]));
+    round_trip(source.clone());
+    let mut module = read(source);
+    common::touch_all(&mut module, common::Forget::Encodings);
+    let again = read(Message(write(&module)));
+    assert_eq!(relais::ir::equal(&module, &again), Ok(()));
+}
+
+#[test]
 fn a_form_that_does_not_fit_its_constant_is_not_written() {
     let write = |tensor: Tensor, form: ConstForm| {
         let mut module = read(chain());
