@@ -339,6 +339,10 @@ fn rule_r4_a_pass_is_taken_from_the_plugin_that_is_preferred() {
     registry.prefer("sample.Bad", "other-passes");
     assert_eq!(provider(&registry, "sample.Bad"), "other-passes");
     assert_eq!(provider(&registry, "Bad"), "other-passes");
+    // A choice holds for every name of the pass.
+    assert!(matches!(registry.pass("relay._transform.ReluRelu"), Err(ResolveError::Conflict(_))));
+    registry.prefer("sample.ReluRelu", "other-passes");
+    assert_eq!(registry.pass("relay._transform.ReluRelu").unwrap().name, "sample.ReluRelu");
     // Others are still in conflict, and a plugin that does not provide the pass chooses nothing.
     assert!(matches!(registry.pass("sample.Rename"), Err(ResolveError::Conflict(_))));
     let mut registry = Registry::new(found, Linked::Exclude, &Choices::new());
