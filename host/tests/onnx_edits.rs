@@ -49,6 +49,12 @@ fn untouched_models_keep_unusual_encodings() {
     round_trip(chain());
     let unknown = message().bytes(100, "unknown").raw(&[0x9b, 0x06, 0x08, 0x01, 0x9c, 0x06]);
     round_trip(unknown.clone().raw(&chain().0).raw(&unknown.0));
+    // Values without a name, said with and without a field for it.
+    let nameless = |info: Message| graph(&["x"], vec![node("Split", &["x"], &["a", ""])], &["a"]).message(13, info);
+    round_trip(model(nameless(message())));
+    round_trip(model(nameless(message().bytes(1, ""))));
+    round_trip(model(graph(&["x"], vec![node("Split", &["x"], &["a", ""])], &["a"]).message(12, message())));
+    round_trip(model(graph(&["x"], vec![node("Split", &["x"], &["a", ""])], &["a"]).message(12, value("", &[2]))));
     // A graph in two parts, with other fields between them.
     let first = message().message(1, node("Relu", &["x"], &["a"])).bytes(2, "first name");
     let second = graph(&["x"], vec![node("Abs", &["a"], &["y"])], &["y"]).message(5, floats("w", &[1], &[1.0]));
@@ -312,4 +318,72 @@ fn defaults_in_unusual_order_are_kept_until_they_change() {
     recs[at] = f.encode_attr(&Attr::meta("default:alpha", AttrData::Int(6)));
     f.set_attr_recs(f.root(), &recs);
     assert!(contains(&write(&module), &message().bytes(1, "alpha").int(3, 6).int(20, 2).0));
+}
+
+#[test]
+fn an_empty_list_without_a_type_stays_one() {
+    let untyped = |name: &str, field: u32| message().bytes(1, name).bytes(field, "");
+    let nodes = vec![
+        node("Foo", &["x"], &["a"]).message(5, untyped("floats", 7)).message(5, untyped("ints", 8)),
+        node("Constant", &[], &["b"]).message(5, untyped("value_floats", 7)),
+        node("Constant", &[], &["y"]).message(5, untyped("value_ints", 8)),
+    ];
+    let source = model(graph(&["x"], nodes, &["y"]));
+    round_trip(source.clone());
+    let mut module = read(source);
+    common::touch_all(&mut module, common::Forget::Encodings);
+    let again = read(Message(write(&module)));
+    assert_eq!(relais::ir::equal(&module, &again), Ok(()));
+}
+
+#[test]
+fn a_form_that_does_not_fit_its_constant_is_not_written() {
+    let write = |tensor: Tensor, form: ConstForm| {
+        let mut module = read(chain());
+        let f = main(&mut module);
+        let constant = f.add_constant(tensor, form);
+        f.set_name(constant, "c");
+        let bindings = [&[constant], f.bindings(f.body())].concat();
+        f.set_bindings(f.body(), &bindings);
+        let mut out = Vec::new();
+        onnx::write_to(&module, &mut out).map(|_| read(Message(out)))
+    };
+    let (one, two) = (Tensor::from_i64(&[], &[1]), Tensor::from_i64(&[2], &[1, 2]));
+    let float = Tensor::from_f32(&[], &[1.0]);
+    let word = Tensor::from_strings(&[], [b"word".as_slice()]).unwrap();
+    assert!(write(one.clone(), ConstForm::VALUE_INT).is_ok());
+    assert!(write(two.clone(), ConstForm::VALUE_INTS).is_ok());
+    assert!(write(float.clone(), ConstForm::VALUE_FLOAT).is_ok());
+    assert!(write(word.clone(), ConstForm::VALUE_STRING).is_ok());
+    for (tensor, form) in [
+        (&two, ConstForm::VALUE_INT),
+        (&one, ConstForm::VALUE_INTS),
+        (&float, ConstForm::VALUE_INT),
+        (&one, ConstForm::VALUE_FLOAT),
+        (&float, ConstForm::VALUE_FLOATS),
+        (&float, ConstForm::VALUE_STRING),
+        (&word, ConstForm::VALUE_STRINGS),
+    ] {
+        let error = write(tensor.clone(), form).map(drop).unwrap_err();
+        assert!(matches!(error.fault(), Fault::ConstantForm), "{form:?}: {error}");
+        assert!(error.to_string().contains("`c`") && !error.help().is_empty(), "{error}");
+    }
+}
+
+#[test]
+fn a_model_beyond_the_limit_of_protobuf_is_not_written() {
+    let write = |n_elements: u64| {
+        let mut module = read(chain());
+        let f = main(&mut module);
+        let splat = Tensor::splat(ElemType::FLOAT, &[n_elements], &1.0f32.to_le_bytes()).unwrap();
+        let constant = f.add_constant(splat, ConstForm::INITIALIZER);
+        f.set_name(constant, "large");
+        let bindings = [&[constant], f.bindings(f.body())].concat();
+        f.set_bindings(f.body(), &bindings);
+        onnx::write_to(&module, &mut std::io::sink())
+    };
+    assert!(write(1 << 20).is_ok());
+    let error = write(1 << 29).map(drop).unwrap_err();
+    assert!(matches!(error.fault(), Fault::TooLarge(size) if *size > 1 << 31), "{error}");
+    assert!(!error.help().is_empty(), "{error}");
 }

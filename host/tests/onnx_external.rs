@@ -155,6 +155,8 @@ fn refusals_name_tensor_and_file() {
         &[("location", "short.bin"), ("offset", "18446744073709551615"), ("length", "8")],
         ExternalFault::Short { .. }
     );
+    assert_cause!(&[("location", "short.bin"), ("length", "8 bytes")], ExternalFault::Number { key: "length" });
+    assert_cause!(&[("location", "short.bin"), ("offset", "")], ExternalFault::Number { key: "offset" });
     let error = fault(&[("location", "short.bin"), ("length", "4")]);
     assert!(matches!(error.fault(), Fault::Tensor(_)), "{error}");
     #[cfg(unix)]
@@ -167,6 +169,50 @@ fn refusals_name_tensor_and_file() {
     let bytes = with(vec![external("weight", &[2], &[("location", "short.bin")])]);
     let error = onnx::read_bytes("memory", bytes.into(), &ReadOptions::default()).map(|_| ()).unwrap_err();
     assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::NoFolder, .. }), "{error}");
+}
+
+#[test]
+fn entries_are_read_however_they_are_encoded() {
+    let folder = TempFolder::new("entries");
+    fs::write(folder.join("data.bin"), [0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]).unwrap();
+    let location = message().bytes(1, "location").bytes(2, "data.bin");
+    let offset = |value: &[u8]| message().bytes(1, "offset").bytes(2, value);
+    let read = |entries: Vec<Message>| {
+        let tensor = message().int(1, 1).int(2, 1).bytes(8, "w");
+        let tensor = entries.into_iter().fold(tensor, |tensor, entry| tensor.message(13, entry)).int(14, 1);
+        let bytes = with(vec![tensor]);
+        fs::write(folder.join("in.onnx"), &bytes).unwrap();
+        let module = read(&folder.join("in.onnx"))?;
+        onnx::write(&module, folder.join("out.onnx"), &WriteOptions::default()).unwrap();
+        assert_eq!(fs::read(folder.join("out.onnx")).unwrap(), bytes);
+        let f = module.main().unwrap();
+        Ok::<_, OnnxError>(f.constant(f.bindings(f.body())[0]).unwrap().to_f32s().unwrap()[0])
+    };
+    assert_eq!(read(vec![location.clone()]).unwrap(), 1.0);
+    assert_eq!(read(vec![offset(b"4"), location.clone()]).unwrap(), 2.0);
+    // The value first, with a field that later versions may have; a key that nobody knows; the last one counts.
+    let odd = message().bytes(2, "4").bytes(9, "later").bytes(1, "offset");
+    assert_eq!(read(vec![location.clone(), message(), message().bytes(1, "page"), odd]).unwrap(), 2.0);
+    assert_eq!(read(vec![location.clone(), offset(b"4"), offset(b"0")]).unwrap(), 1.0);
+    // What cannot be read is no reason to look at the first byte.
+    let error = read(vec![location.clone(), offset(b"\xff")]).unwrap_err();
+    assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::Number { key: "offset" }, .. }), "{error}");
+    let error = read(vec![location.clone(), message().bytes(1, "offset").int(2, 4)]).unwrap_err();
+    assert!(matches!(error.fault(), Fault::Missing("readable key and value in `external_data`")), "{error}");
+    let error = read(vec![message().bytes(1, "location").bytes(2, [0xff])]).unwrap_err();
+    assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::NoLocation, .. }), "{error}");
+}
+
+#[test]
+fn strings_stand_in_the_model() {
+    let folder = TempFolder::new("strings");
+    fs::write(folder.join("data.bin"), [0; 8]).unwrap();
+    let entry = message().bytes(1, "location").bytes(2, "data.bin");
+    let tensor = message().int(1, 1).int(2, 8).bytes(8, "words").message(13, entry).int(14, 1);
+    fs::write(folder.join("in.onnx"), with(vec![tensor])).unwrap();
+    let error = read(&folder.join("in.onnx")).map(drop).unwrap_err();
+    assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::Strings, .. }), "{error}");
+    assert!(error.to_string().contains("tensor `words`") && !error.help().is_empty(), "{error}");
 }
 
 #[test]

@@ -153,9 +153,15 @@ fn operator_sets() {
 
 #[test]
 fn stray_graphs_and_deep_groups() {
-    let attr = graph_attr("g", graph(&[], vec![], &[])).int(20, 2);
+    let empty = || graph(&[], vec![], &[]);
+    let with = |attr: Message| model(graph(&["x"], vec![node("Foo", &["x"], &["y"]).message(5, attr)], &["y"]));
+    assert_fault!(with(graph_attr("g", empty()).int(20, 2)), Fault::StrayGraph(_));
+    // A graph among a list's fields, or a list beside the graph.
+    assert!(read(&with(graph_attr("g", empty())).0).is_ok());
+    assert!(read(&with(message().bytes(1, "g").message(11, empty()).int(20, 10)).0).is_ok());
+    assert_fault!(with(graph_attr("g", empty()).message(11, empty())), Fault::StrayGraph(_));
     assert_fault!(
-        model(graph(&["x"], vec![node("Foo", &["x"], &["y"]).message(5, attr)], &["y"])),
+        with(message().bytes(1, "g").message(6, empty()).message(11, empty()).int(20, 10)),
         Fault::StrayGraph(_)
     );
     let mut deep = [0x9b, 0x06].repeat(100_000);
@@ -165,4 +171,39 @@ fn stray_graphs_and_deep_groups() {
     let mut out = Vec::new();
     onnx::write_to(&module, &mut out).unwrap();
     assert_eq!(out, whole.0);
+}
+
+#[test]
+fn functions() {
+    let function = |name, overload| {
+        let node = node("Relu", &["v"], &["w"]);
+        let head = message().bytes(1, name).bytes(4, "v").bytes(5, "w").message(7, node);
+        head.message(9, message().bytes(1, "").int(2, 17)).bytes(10, "my").bytes(13, overload)
+    };
+    let with = |other| {
+        let graph = graph(&["x"], vec![node("F", &["x"], &["y"]).bytes(7, "my")], &["y"]);
+        model(graph).message(25, function("F", "")).message(25, other)
+    };
+    assert!(read(&with(function("G", "")).0).is_ok());
+    assert!(read(&with(function("F", "second")).0).is_ok());
+    assert_fault!(with(function("F", "")), Fault::DuplicateFunction(_));
+    let error = fails(with(function("F", "")));
+    assert!(error.to_string().contains("`my::F`") && error.offset().is_some(), "{error}");
+}
+
+#[test]
+fn outputs_are_counted() {
+    let with = |count: usize| {
+        let outputs: Vec<String> = (0..count).map(|index| format!("o{index}")).collect();
+        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        model(graph(&["x"], vec![node("Split", &["x"], &outputs)], &["o0"]))
+    };
+    let most = usize::from(u16::MAX);
+    let whole = with(most);
+    let mut out = Vec::new();
+    onnx::write_to(&read(&whole.0).unwrap().module, &mut out).unwrap();
+    assert!(out == whole.0);
+    assert_fault!(with(most + 1), Fault::TooManyOutputs(65_536));
+    let error = fails(with(most + 1));
+    assert!(error.to_string().contains("(Split)"), "{error}");
 }

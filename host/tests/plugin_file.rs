@@ -315,6 +315,65 @@ fn rule_r4_two_versions_of_a_plugin_conflict_where_they_are_used() {
     assert!(chosen.operator("", "Relu", 14).is_some());
 }
 
+/// The sample twice: as it is, and as a plugin of another name.
+fn two_providers(name: &str) -> relais::plugin::Discovery {
+    let path = folder(name).join("other.so");
+    fs::write(&path, with_plugin_field(plugin_tag::NAME, b"other-passes")).unwrap();
+    find(&[&SAMPLE, &path, &MARK])
+}
+
+#[test]
+fn rule_r4_a_pass_is_taken_from_the_plugin_that_is_preferred() {
+    let found = two_providers("prefer");
+    let provider = |registry: &Registry, name: &str| {
+        let failure = run(registry, name, &table(&[("fault", text("error"))]), &chain(&[])).err().unwrap();
+        failure.plugin
+    };
+    let mut registry = Registry::new(found.clone(), Linked::Exclude, &Choices::new());
+    let conflict = registry.pass("sample.Bad").unwrap_err().to_string();
+    assert!(
+        conflict.contains("`other-passes 1.2.3` (`") && conflict.contains("`sample-passes 1.2.3` (`"),
+        "{conflict}"
+    );
+    assert!(conflict.contains("help: "), "{conflict}");
+    registry.prefer("sample.Bad", "other-passes");
+    assert_eq!(provider(&registry, "sample.Bad"), "other-passes");
+    assert_eq!(provider(&registry, "Bad"), "other-passes");
+    // Others are still in conflict, and a plugin that does not provide the pass chooses nothing.
+    assert!(matches!(registry.pass("sample.Rename"), Err(ResolveError::Conflict(_))));
+    let mut registry = Registry::new(found, Linked::Exclude, &Choices::new());
+    registry.prefer("sample.Bad", "mark");
+    assert!(matches!(registry.pass("sample.Bad"), Err(ResolveError::Conflict(_))));
+    registry.prefer("Bad", "sample-passes");
+    assert_eq!(provider(&registry, "sample.Bad"), "sample-passes");
+}
+
+#[test]
+fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
+    use relais::pipeline::{Disk, PipelineSpec};
+    let registry = |table: &str| {
+        let spec = PipelineSpec::parse("p.toml", &format!("steps = []\n[plugins]\n{table}\n"), &Disk).unwrap();
+        spec.registry(two_providers("prefer-table"), Linked::Exclude)
+    };
+    let names = |registry: &Registry| registry.pass("sample.Bad").map(|pass| pass.name.clone());
+    assert!(matches!(names(&registry("mark = \"*\"")), Err(ResolveError::Conflict(_))));
+    assert_eq!(names(&registry("other-passes = { passes = [\"sample.Bad\"] }")).unwrap(), "sample.Bad");
+    let chosen = registry("sample-passes = { passes = [\"Bad\"] }");
+    let failure = run(&chosen, "Bad", &table(&[("fault", text("error"))]), &chain(&[])).err().unwrap();
+    assert_eq!(failure.plugin, "sample-passes");
+}
+
+#[test]
+fn rule_r22_an_option_key_of_two_plugins_conflicts_where_it_is_set() {
+    use relais_plugin_api::options::Value;
+    let registry = Registry::new(two_providers("option-twice"), Linked::Exclude, &Choices::new());
+    let error = registry.check_config("sample.depth", &Value::Int(1)).unwrap_err().to_string();
+    assert!(error.contains("`sample.depth`"), "{error}");
+    assert!(error.contains("`other-passes 1.2.3` (`") && error.contains("`sample-passes 1.2.3` (`"), "{error}");
+    // Who does not set it does not hear of it.
+    assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&[])).is_ok());
+}
+
 #[test]
 fn rule_r4_full_names_aliases_and_short_names_mean_one_pass() {
     let registry = registry(&[&SAMPLE, &MARK]);

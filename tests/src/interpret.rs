@@ -8,8 +8,13 @@ use std::collections::HashMap;
 /// Why a function was not run to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// An operator has no evaluator, or it does not cover the case.
-    NotCovered(String),
+    /// Something is not covered here.
+    NotCovered {
+        /// The operator or the value.
+        what: String,
+        /// The reason: it has no evaluator, or that does not cover the case.
+        why: String,
+    },
     /// The program is wrong.
     Wrong(String),
 }
@@ -81,7 +86,7 @@ impl Run<'_> {
                 Ok(pack(results, f.n_results(id)))
             }
             Expr::Call(call) => self.call(call),
-            _ => Err(Stop::NotCovered(format!("{id}"))),
+            _ => Err(Stop::NotCovered { what: id.to_string(), why: format!("`{id}` is neither value nor call") }),
         }
     }
 
@@ -96,7 +101,8 @@ impl Run<'_> {
             let inputs: Vec<Tensor> = inputs.into_iter().flatten().collect();
             return Ok(pack(run(self.module, name, &inputs)?, call.n_results()));
         }
-        let not_covered = |why: &str| Stop::NotCovered(format!("`{}` {why}", call.op_name()));
+        let what = call.op_name();
+        let not_covered = |why: &str| Stop::NotCovered { what: what.to_owned(), why: format!("`{what}` {why}") };
         let op = call.op().ok_or_else(|| not_covered("is no operator"))?;
         let results = match reference::evaluate(call, &inputs) {
             Some(result) => vec![result],
@@ -104,7 +110,7 @@ impl Run<'_> {
                 .ops
                 .evaluate(op, f, call.id, &inputs, u64::MAX)
                 .ok_or_else(|| not_covered("has no evaluator"))?
-                .map_err(|error| not_covered(&error.to_string()))?,
+                .map_err(|error| not_covered(&format!("is not evaluated: {error}")))?,
         };
         Ok(pack(results, call.n_results()))
     }

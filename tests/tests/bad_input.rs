@@ -412,9 +412,12 @@ fn plugins_that_are_refused() {
     let dir = ["run", "-q", "model.onnx", "-o", "out.onnx", "--plugin-dir", "nowhere", "--passes", "bad.Fault"];
     file.check("folder_missing", &portable(&here.fails(&dir)));
     chmod(&here.path("p.so"), 0o000);
-    // Root reads everything.
-    if fs::read(here.path("p.so")).is_err() {
-        file.check("not_readable", &portable(&here.fails(WITH_PLUGIN)));
+    match here.fails_unprivileged(WITH_PLUGIN) {
+        Ok(said) => file.check("not_readable", &portable(&said)),
+        Err(why) => {
+            println!("left out: a file that cannot be read: {why}");
+            file.leave_out("not_readable");
+        }
     }
     file.finish();
     records.finish();

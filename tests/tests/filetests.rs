@@ -21,6 +21,14 @@ fn main() -> ExitCode {
         })
         .collect();
     let n_cases = trials.len();
+    let (cases, passes) = (headers(&root), libraries.passes());
+    trials.push(Trial::test("every_pass_changes_something_and_leaves_something_alone", move || {
+        let has = |pass: &&String, unchanged: bool| {
+            cases.iter().any(|case| is_called(pass, &case.pass) && case.unchanged == unchanged)
+        };
+        let lacking: Vec<&String> = passes.iter().filter(|pass| !has(pass, true) || !has(pass, false)).collect();
+        if lacking.is_empty() { Ok(()) } else { Err(format!("one of the two cases is missing for {lacking:?}").into()) }
+    }));
     trials.push(Trial::test(
         "there_are_cases",
         move || {
@@ -28,6 +36,19 @@ fn main() -> ExitCode {
         },
     ));
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The cases that can be read; the others fail as tests of their own.
+fn headers(root: &Path) -> Vec<Case> {
+    let cases = find_cases(root).unwrap_or_default().into_iter();
+    cases
+        .filter_map(|(name, path)| Case::parse(name.split('/').next()?, &fs::read_to_string(path).ok()?).ok())
+        .collect()
+}
+
+/// Whether a name in a case means the pass of that full name.
+fn is_called(pass: &str, name: &str) -> bool {
+    pass == name || pass.rsplit('.').next() == Some(name)
 }
 
 fn run(folder: &str, path: &Path, libraries: &Libraries) -> Result<(), String> {

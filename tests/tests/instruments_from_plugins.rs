@@ -265,6 +265,31 @@ fn what_passes_count_is_described() {
     assert_eq!(pass["statistics"], serde_json::json!([{ "name": "asked", "doc": "passes asked" }]));
 }
 
+#[test]
+fn pipelines_and_the_command_line_name_them() {
+    let scribe = Scribe::new("instrument-named");
+    let folder = scribe.path.parent().unwrap();
+    let [model, file, out] = ["in.relay", "p.toml", "out.relay"].map(|name| folder.join(name));
+    fs::write(&model, "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] { %1 = Relu(%x); %1 }").unwrap();
+    let named = "{ instrument = \"Scribe\", options = { path = \"PATH\" } }";
+    let named = named.replace("PATH", scribe.path.to_str().unwrap());
+    fs::write(&file, format!("name = \"p\"\ninstruments = [{named}]\nsteps = [\"Nothing\", \"acme.Count\"]\n"))
+        .unwrap();
+    let [model, file, out] = [&model, &file, &out].map(|path| path.to_str().unwrap());
+    let run = cli(&["run", model, "-o", out, "-p", file, "--instrument", "Counter", "--stats"]).expect_success();
+    assert!(scribe.said().contains(&"after acme.Count".to_owned()));
+    // The passes and the pipeline itself.
+    assert!(run.stderr.contains("acme.Counter: 3 passes ran"), "{}", run.stderr);
+    assert!(run.stderr.contains("calls") && run.stderr.contains("turns"), "{}", run.stderr);
+
+    let run = cli(&["run", model, "-o", out, "--passes", "Nothing", "--instrument", "Countr"]).expect_failure();
+    assert!(
+        run.stderr.contains("no instrument `Countr`") && run.stderr.contains("did you mean `Counter`"),
+        "{}",
+        run.stderr
+    );
+}
+
 /// What a pass that is shipped counts on a module.
 fn counted(pass: &str, text: &str) -> Vec<String> {
     let registry = Registry::new(Discovery::default(), Linked::Include, &Choices::new());

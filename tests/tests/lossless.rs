@@ -3,10 +3,17 @@
 
 use relais_tests::{
     cargo_built::plugin,
-    cli::{folder, relais},
+    cli::{files, folder, relais},
     venv::{add_large_models, judge_models, models, with_pass},
 };
-use std::{ffi::OsStr, fs, path::Path};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The most nodes of a model of which each is touched.
+const MANY: usize = 12;
 
 macro_rules! for_each_kind {
     ($($name:ident: $($kind:literal)*;)*) => {
@@ -57,37 +64,58 @@ fn every_node_of_resnet_is_made_anew() {
     assert!(diagnostics.contains(&format!("made anew: {n_bindings} bindings, 1 parameters, 0 functions")), "{report}");
 }
 
-/// The first, the middle and the last node of every model that stands in one piece.
+/// Every node of small models, and the first, the middle and the last one of others.
 #[test]
 fn touching_one_node_changes_its_bytes_and_the_lengths_around_it() {
-    let folder = folder("touch-one");
-    let out = folder.join("out.onnx");
     let mut n_judged = 0;
-    for kind in ["light", "simple", "made"] {
+    let mut n_external = 0;
+    for kind in ["light", "simple", "pytorch-operator", "pytorch-converted", "made"] {
         for case in subfolders(&models().folder.join(kind)) {
             let model = case.join("model.onnx");
-            let before = fs::read(&model).unwrap();
-            // In another folder, the weights get another file, and tensors say which.
-            if contains(&before, b"location") {
-                continue;
-            }
+            let untouched = untouched(&model);
+            let before = fs::read(untouched.join("out.onnx")).unwrap();
             let n_nodes = count_nodes(&before);
-            let mut indices = vec![0, n_nodes / 2, n_nodes.saturating_sub(1)];
-            indices.dedup();
-            for index in indices.into_iter().filter(|&index| index < n_nodes) {
-                let Some(expected) = split(&before, index) else { continue };
+            let mut indices = match n_nodes {
+                0..=MANY => (0..n_nodes).collect(),
+                _ => vec![0, n_nodes / 2, n_nodes - 1],
+            };
+            indices.retain(|&index| split(&before, index).is_some());
+            for index in indices {
+                let folder = folder("touch-one");
+                let out = folder.join("out.onnx");
+                let expected = split(&before, index).expect("it was split before");
                 touch(&model, &out, "touch.TouchOne", &["--set".as_ref(), set_index(index).as_ref()]);
                 let after = fs::read(&out).unwrap();
                 let found = split(&after, index).expect("the graph still stands in one piece");
                 assert_eq!(found.around, expected.around, "{}, node {index}", model.display());
                 assert_ne!(found.node, expected.node, "{}, node {index}", model.display());
                 assert!(contains(found.node, b"touched"), "{}, node {index}", model.display());
+                n_external += usize::from(compare_data(&untouched, &folder) > 0);
                 n_judged += 1;
             }
         }
     }
-    println!("{n_judged} nodes were touched");
-    assert!(n_judged > 100);
+    println!("{n_judged} nodes were touched, {n_external} of them in models with data files");
+    assert!(n_judged > 500 && n_external >= 5);
+}
+
+/// The folder with a model as it is written elsewhere when nothing is touched: its bytes, or, where a data file is mostly
+/// gaps, with another data file.
+fn untouched(model: &Path) -> PathBuf {
+    let folder = folder("touch-none");
+    let out = folder.join("out.onnx");
+    relais(["run".as_ref(), model.as_os_str(), "-qO0".as_ref(), "-o".as_ref(), out.as_ref()]).expect_success();
+    folder
+}
+
+/// Compares the files beside two models, and gives their number.
+fn compare_data(expected: &Path, found: &Path) -> usize {
+    assert_eq!(files(found), files(expected));
+    let beside: Vec<String> = files(found).into_iter().filter(|name| name != "out.onnx").collect();
+    for name in &beside {
+        assert!(fs::read(found.join(name)).unwrap() == fs::read(expected.join(name)).unwrap(), "`{name}` changed");
+    }
+    beside.len()
 }
 
 /// Writes and reads 600 MB several times, so only where `RELAIS_TEST_LARGE` is set.
@@ -123,7 +151,7 @@ fn touch(model: &Path, out: &Path, pass: &str, args: &[&OsStr]) {
     relais(fixed.iter().chain(args)).expect_success();
 }
 
-fn subfolders(folder: &Path) -> Vec<std::path::PathBuf> {
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     folders

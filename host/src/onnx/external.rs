@@ -11,8 +11,8 @@ use std::{
 #[derive(Default, Clone, Debug)]
 pub(super) struct Location<'a> {
     pub location: &'a str,
-    pub offset: Option<&'a str>,
-    pub length: Option<&'a str>,
+    pub offset: Option<&'a [u8]>,
+    pub length: Option<&'a [u8]>,
 }
 
 /// The folder of a model, and the data files that were opened in it.
@@ -29,8 +29,9 @@ impl DataFolder {
     /// The bytes of a tensor of `expected` bytes, as a slice of its file.
     pub fn slice(&mut self, at: &Location<'_>, expected: u64) -> Result<Blob> {
         let fail = |cause| OnnxError::new(Fault::External { location: at.location.into(), cause });
-        let number = |key, text: Option<&str>| {
-            text.map(|text| text.parse::<u64>().map_err(|_| fail(ExternalFault::Number { key }))).transpose()
+        let number = |key, text: Option<&[u8]>| {
+            let parse = |text| std::str::from_utf8(text).ok()?.parse::<u64>().ok();
+            text.map(|text| parse(text).ok_or_else(|| fail(ExternalFault::Number { key }))).transpose()
         };
         let offset = number("offset", at.offset)?.unwrap_or(0);
         let len = number("length", at.length)?.unwrap_or(expected);

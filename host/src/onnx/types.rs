@@ -267,7 +267,10 @@ pub(super) fn decode_value_info<'a>(f: &mut Function, bytes: &'a [u8], base: u64
 /// The usual encoding of a `ValueInfoProto`; `None` when ONNX has no such type.
 pub(super) fn encode_value_info(f: &Function, name: &str, ty: TypeId) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    put_bytes(&mut bytes, value_info::NAME, name.as_bytes());
+    // No name is no bytes, so that only what is usual is ever empty.
+    if !name.is_empty() {
+        put_bytes(&mut bytes, value_info::NAME, name.as_bytes());
+    }
     let ty = encode_type(f, ty)?;
     if !ty.is_empty() {
         put_bytes(&mut bytes, value_info::TYPE, &ty);

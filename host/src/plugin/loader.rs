@@ -46,7 +46,7 @@ impl OpenPlugin {
         let layout = header.layout().ok_or_else(|| entry("it does not describe its types".into()))?;
         // The plugin is the interface and the host the implementation: a host may have more than a plugin knows.
         check_layout_compatibility(layout, <PluginRef as StableAbi>::LAYOUT)
-            .map_err(|errors| Refusal::Layout { why: one_line(&errors.to_string()) })?;
+            .map_err(|errors| Refusal::Layout { why: first_difference(&errors.to_string()) })?;
         // SAFETY: the layout was checked.
         let root = unsafe { header.init_root_module_with_unchecked_layout::<PluginRef>() };
         let root = root.map_err(|error| entry(error.to_string()))?;
@@ -111,8 +111,42 @@ fn sealed_copy(_: &[u8], _: &Path) -> Option<OsString> {
     None
 }
 
-/// The first line that says something, and not too much of it: layout reports run to a megabyte.
+/// The first difference that a report on layouts shows: the report runs to a megabyte, and begins with types that do not
+/// differ.
+fn first_difference(report: &str) -> String {
+    let mut lines = report.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut ty = None;
+    while let Some(line) = lines.next() {
+        if line == "Layout of expected type:" {
+            ty = lines.find_map(|line| line.strip_prefix("type:"));
+        } else if let Some(what) = line.strip_prefix("Error:") {
+            let mut after = |label: &str| lines.find(|line| *line == label).and_then(|_| lines.next());
+            let sides = after("Expected:").zip(after("Found:"));
+            let sides = sides.map(|(expected, found)| format!(" (expected {expected}, found {found})"));
+            return one_line(&format!("`{}` has {what}{}", ty.unwrap_or("?"), sides.unwrap_or_default()));
+        }
+    }
+    one_line(report)
+}
+
+/// The first line that says something, and not too much of it.
 fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     line.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_of_a_report_is_shown() {
+        let report = "Compared <this>:\n  type:Plugin\n0 error(s)inside:\n  <other>\n\nLayout of expected type:\n  \
+                      --- Type Layout ---\n  type:HostSetup\n  size:8\n\nError:too many fields\nExpected:\n    2\n\
+                      Found:\n    1\nError:another\n";
+        assert_eq!(first_difference(report), "`HostSetup` has too many fields (expected 2, found 1)");
+        assert_eq!(first_difference("Error:something\n"), "`?` has something");
+        assert_eq!(first_difference("\n  another library's words\nand more\n"), "another library's words");
+        assert!(first_difference(&format!("Error:{}", "x".repeat(1 << 20))).len() <= 200);
+    }
 }

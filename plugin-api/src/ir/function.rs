@@ -4,6 +4,8 @@ mod attributes;
 mod build;
 mod compact;
 mod constants;
+#[cfg(test)]
+mod hostile;
 mod operators;
 mod raw;
 mod strings;

@@ -72,11 +72,13 @@ struct Head<'a> {
     field: Option<u32>,
     n_tensors: usize,
     has_graph: bool,
+    has_graphs: bool,
 }
 
 /// Reads the `AttributeProto` at `part`.
 pub(super) fn read_attribute<'a>(cx: &mut Cx<'a>, f: &mut Function, part: Part) -> Result<Attribute<'a>> {
-    let mut head = Head { name: "", reference: "", stated: 0, field: None, n_tensors: 0, has_graph: false };
+    let mut head =
+        Head { name: "", reference: "", stated: 0, field: None, n_tensors: 0, has_graph: false, has_graphs: false };
     let mut scan = Scan::part(cx.bytes, part);
     while let Some(field) = scan.field()? {
         match field.number {
@@ -86,7 +88,8 @@ pub(super) fn read_attribute<'a>(cx: &mut Cx<'a>, f: &mut Function, part: Part) 
             number if kind_of(number).is_some() => {
                 head.field = head.field.or(Some(number));
                 head.n_tensors += usize::from(number == attribute::T || number == attribute::TP);
-                head.has_graph |= matches!(number, attribute::G | attribute::GRAPHS);
+                head.has_graph |= number == attribute::G;
+                head.has_graphs |= number == attribute::GRAPHS;
             }
             _ => {}
         }
@@ -110,8 +113,8 @@ fn read_value<'a>(cx: &mut Cx<'a>, f: &mut Function, part: Part, head: Head<'a>)
         metadata: Vec::new(),
         tensor: None,
     };
-    let is_graph = head.reference.is_empty() && matches!(kind, attr_kind::GRAPH | attr_kind::GRAPHS);
-    if head.has_graph && !is_graph {
+    let is = |wanted: u8| head.reference.is_empty() && kind == wanted;
+    if head.has_graph && !is(attr_kind::GRAPH) || head.has_graphs && !is(attr_kind::GRAPHS) {
         return Err(OnnxError::at(part.at, Fault::StrayGraph(name.into())));
     }
     let value_field = if head.reference.is_empty() { field_of(kind) } else { None };

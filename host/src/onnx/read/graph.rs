@@ -11,7 +11,7 @@ use super::{
     tensor::{NameUse, read_tensor},
 };
 use crate::{
-    ir::{Attr, AttrData, ConstForm, Function, NodeId, TypeId},
+    ir::{Attr, AttrData, ConstForm, Function, NodeId, TypeId, kind},
     onnx::{
         error::{Fault, OnnxError, Result, Warning},
         meta,
@@ -393,7 +393,7 @@ impl<'a> Builder<'a, '_> {
             if value.is_absent() && parts.outputs.len() == 1 {
                 return Err(OnnxError::at(part.at, Fault::Missing("output name")));
             }
-            if ty != TypeId::UNKNOWN && !value.is_absent() && self.f.type_id(value) == TypeId::UNKNOWN {
+            if self.has_open_type(value, form) {
                 self.f.set_type(value, ty);
             }
             results.push(value);
@@ -418,7 +418,7 @@ impl<'a> Builder<'a, '_> {
         if raws.iter().any(|raw| !raw.is_empty()) {
             attrs.push(Attr::meta(meta::OUTPUT_RAW, AttrData::Strings(raws)));
         }
-        self.value_info(&parts, &mut attrs)?;
+        self.value_info(&parts, form, &mut attrs)?;
         let quantization: Vec<Vec<u8>> = parts.quantization.iter().map(|part| part.of(bytes).to_vec()).collect();
         if !quantization.is_empty() {
             attrs.push(Attr::meta(meta::QUANTIZATION_ANNOTATION, AttrData::Strings(quantization)));
@@ -439,14 +439,21 @@ impl<'a> Builder<'a, '_> {
         Ok(function)
     }
 
+    /// Whether a statement elsewhere can give a value its type. A graph's input has the type that its own entry says,
+    /// which is written from it, also when that says nothing.
+    fn has_open_type(&self, value: NodeId, form: Form) -> bool {
+        let is_input = form == Form::Graph && self.f.kind(value) == kind::VAR;
+        !value.is_absent() && !is_input && self.f.type_id(value) == TypeId::UNKNOWN
+    }
+
     /// The types that the graph states for values inside it.
-    fn value_info(&mut self, parts: &GraphParts<'a>, attrs: &mut Vec<Attr>) -> Result<()> {
+    fn value_info(&mut self, parts: &GraphParts<'a>, form: Form, attrs: &mut Vec<Attr>) -> Result<()> {
         let bytes = self.cx.bytes;
         let (mut names, mut types, mut raws, mut unbound) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, &part) in parts.value_info.iter().enumerate() {
             let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
             match self.scope.get_local(info.name) {
-                Some(value) if self.f.type_id(value) == TypeId::UNKNOWN => self.f.set_type(value, info.ty),
+                Some(value) if self.has_open_type(value, form) => self.f.set_type(value, info.ty),
                 // A statement that was wrong from the start is carried as one about nothing.
                 Some(value) if !agree(&self.f, self.f.type_id(value), info.ty) => unbound.push(index as i64),
                 Some(_) => {}

@@ -203,19 +203,18 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
             | tensor::DOUBLE_DATA
             | tensor::UINT64_DATA => data.add(elem, &field)?,
             tensor::DATA_LOCATION if is_external => {}
-            tensor::EXTERNAL_DATA if is_external => match entry(field.bytes()?) {
-                Some((key, value)) => {
-                    let text = std::str::from_utf8(value).ok();
-                    match key {
-                        b"location" => location.location = text.unwrap_or(""),
-                        b"offset" => location.offset = text,
-                        b"length" => location.length = text,
-                        _ => {}
-                    }
-                    form.external.extend([key, value]);
+            tensor::EXTERNAL_DATA if is_external => {
+                // Where the elements are is not guessed from a part of what is said about it.
+                let unreadable = || OnnxError::new(Fault::Missing("readable key and value in `external_data`"));
+                let (key, value) = entry(field.bytes()?).ok_or_else(unreadable)?;
+                match key {
+                    b"location" => location.location = std::str::from_utf8(value).unwrap_or(""),
+                    b"offset" => location.offset = Some(value),
+                    b"length" => location.length = Some(value),
+                    _ => {}
                 }
-                None => form.extra.extend_from_slice(field.raw),
-            },
+                form.external.extend([key, value]);
+            }
             _ => form.extra.extend_from_slice(field.raw),
         }
     }

@@ -406,7 +406,12 @@ fn finish_attribute(attrs: Attrs<'_>, parts: AttrParts) -> Vec<Step> {
     let mut head = Vec::new();
     put_bytes(&mut head, attribute::NAME, parts.name.as_bytes());
     let mut tail = Vec::new();
-    if parts.states_kind {
+    let is_empty = parts.value.iter().all(|step| matches!(step, Step::Bytes(bytes) if bytes.is_empty()));
+    let list = field_of(parts.kind).filter(|_| matches!(parts.kind, attr_kind::FLOATS | attr_kind::INTS));
+    if let Some(number) = list.filter(|_| is_empty && !parts.states_kind) {
+        // Nothing else would tell that there is a list, and of what.
+        put_bytes(&mut head, number, &[]);
+    } else if parts.states_kind || is_empty {
         put_int(&mut tail, attribute::TYPE, parts.kind.into());
     }
     if let Some(AttrValue::Raw(extra)) = attrs.meta(&meta::about(meta::ATTR_EXTRA, &parts.name)) {

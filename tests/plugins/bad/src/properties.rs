@@ -63,6 +63,17 @@ fn says_changed(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+/// Gives the first parameter another name.
+#[function_pass(name = "bad.RenamesParameter")]
+fn renames_parameter(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    if let Some(&param) = edit.function().params().first()
+        && edit.function().name(param) != "renamed"
+    {
+        edit.function_mut().set_name(param, "renamed");
+    }
+    Ok(())
+}
+
 /// Takes `Relu` for something that does nothing.
 #[rewrite_pass(name = "bad.RemovesRelu", ops = ["Relu"])]
 fn removes_relu(call: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {

@@ -1,0 +1,13 @@
+use relais_plugin_api::prelude::*;
+
+operators! { Operator::new("acme", "Gelu", 1) }
+
+evaluators! { &[Operator::new("acme", "Gelu", 1)] }
+
+fn gelus() -> &'static [Operator] {
+    &[]
+}
+
+operators! { gelus() }
+
+fn main() {}
