@@ -81,7 +81,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
                 json["error"] = error.as_str().into();
                 write_report(path, &json)?;
             }
-            let error = CliError::new(format!("{error}\n  nothing was written"));
+            let error = CliError::new(format!("{error}\n  nothing was written")).code(failure.kind.code());
             return Err(reproduce::explain(error, &reproducers, &args.plugins));
         }
     };
