@@ -353,6 +353,27 @@ fn rule_r4_a_pass_is_taken_from_the_plugin_that_is_preferred() {
 }
 
 #[test]
+fn an_operator_that_two_plugins_describe_is_told_where_it_is_used() {
+    use relais::ir::{Function, IRModule, MAIN};
+    let module = |domain: &str, op: &str| {
+        let mut f = Function::new();
+        f.add_op(domain, op, "", 1);
+        let mut module = IRModule::new();
+        module.set_function(MAIN, f);
+        module
+    };
+    let twice = Registry::new(two_providers("operators"), Linked::Exclude, &Choices::new());
+    let told = twice.operator_conflicts(&module("sample", "Random"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("`sample::Random`") && told[0].contains("other-passes") && told[0].contains("sample-passes")
+    );
+    assert!(twice.operator_conflicts(&module("sample", "NobodyHasThis")).is_empty());
+    let once = Registry::new(find(&[&SAMPLE]), Linked::Exclude, &Choices::new());
+    assert!(once.operator_conflicts(&module("sample", "Random")).is_empty());
+}
+
+#[test]
 fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
     use relais::pipeline::{Disk, PipelineSpec};
     let registry = |table: &str| {
