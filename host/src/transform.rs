@@ -25,9 +25,9 @@ use crate::{
     pass::{IntoGlobal, shown_function},
     pipeline::{
         Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, PassFacts, PassInstance, Pipeline,
-        PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope, entries_of,
+        PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope,
         fault::{Sources, nearest},
-        spec::{ScopeSpec, StepSpec, Written},
+        spec::{ScopeSpec, StepSpec, Written, entries_of},
     },
 };
 use abi_stable::std_types::RArc;
