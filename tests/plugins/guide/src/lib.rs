@@ -191,3 +191,16 @@ impl Instrument for Gate {
         cx.info(format_args!("`{}` did not run: {reason}", pass.name));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use relais_plugin_api::testing;
+
+    #[test]
+    fn two_negations_cancel_and_one_stays() {
+        let after = testing::run("acme.NegNeg", "def @main(%x) { %1 = Neg(%x); %2 = Neg(%1); %3 = Relu(%2); %3 }");
+        assert!(after.contains("Relu(%x)"), "{after}");
+        let after = testing::run("acme.NegNeg", "def @main(%x) { %1 = Neg(%x); %1 }");
+        assert!(after.contains("Neg(%x)"), "{after}");
+    }
+}
