@@ -165,6 +165,19 @@ mod tests {
     }
 
     #[test]
+    fn members_of_a_sequence_that_a_plugin_runs_are_filtered() {
+        let registry = registry(&plugin_folders());
+        let library = PassLibrary::new(&registry);
+        let settle = library.get_pass("acme.Settle").unwrap();
+        let n_left = |context: PassContext| {
+            n_calls(&Arc::new(context).scope(|_| settle.run(&library, &module()).unwrap()).unwrap())
+        };
+        assert_eq!(n_left(library.context().build().unwrap()), 2);
+        assert_eq!(n_left(library.context().disable("acme.NegNeg").build().unwrap()), 4);
+        assert_eq!(n_left(library.context().opt_level(0).build().unwrap()), 4);
+    }
+
+    #[test]
     fn an_instrument_watches_the_default_context() {
         let registry = registry(&plugin_folders());
         let library = PassLibrary::new(&registry);
