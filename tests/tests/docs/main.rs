@@ -138,6 +138,15 @@ fn every_block_of_rust_stands_in_a_source_that_is_compiled_and_run() {
 }
 
 #[test]
+fn the_plugin_of_the_readme_is_the_beginning_of_the_one_of_the_page() {
+    let guide = fs::read_to_string(plugin_source("guide").join("src/lib.rs")).unwrap();
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let (_, block) = readme.split_once("```rust\n").expect("it shows a plugin");
+    let (block, _) = block.split_once("```\n").expect("the block ends");
+    assert!(guide.starts_with(block) && block.contains("fn neg_neg"), "{block}");
+}
+
+#[test]
 fn every_file_is_what_it_claims() {
     let files: Vec<PathBuf> = workspace().plugins.iter().cloned().chain([plugin("guide")]).collect();
     let registry = Registry::new(discover(&[], &files, Policy::default()), Linked::Exclude, &Choices::new());
