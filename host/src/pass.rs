@@ -374,9 +374,15 @@ impl PassHandle {
         Ok(outcome)
     }
 
+    /// Runs the members that are on (rule R11).
     fn run_steps(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let mut outcome = Outcome::default();
+        let context = PassContext::current();
         for step in &self.steps {
+            let PassRecord { name, opt_level, .. } = step.record();
+            if !context.settings().enables(name, *opt_level) {
+                continue;
+            }
             let now = outcome.module.as_ref().unwrap_or(module);
             let next = step.run(now, cx)?;
             let is_new = |name: &String| !outcome.changed.contains(name);

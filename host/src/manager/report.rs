@@ -202,7 +202,11 @@ impl fmt::Display for FailureKind {
         match self {
             Self::Pass { pass, plugin, version, error, line } => {
                 let verb = if error.is_panic() { "" } else { "failed: " };
-                write!(f, "pass `{pass}` of plugin `{plugin}` {version} {verb}{error}")?;
+                match plugin.as_str() {
+                    // One of the program's own.
+                    "" => write!(f, "pass `{pass}` {verb}{error}")?,
+                    plugin => write!(f, "pass `{pass}` of plugin `{plugin}` {version} {verb}{error}")?,
+                }
                 match line {
                     Some(line) => write!(f, "\n  at: {line}"),
                     None => Ok(()),
