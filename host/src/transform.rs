@@ -22,7 +22,7 @@
 use crate::{
     ir::{Function, Global, IRModule, PrimFunc},
     manager::{self, Failure, Instrument, PassContext, Report, RunOptions},
-    pass::shown_function,
+    pass::{first_error, shown_function},
     pipeline::{
         Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, PassFacts, PassInstance, Pipeline,
         PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope, entries_of,
@@ -414,7 +414,11 @@ struct Own(Arc<Body>);
 impl RunnablePass for Own {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
         match &*self.0 {
-            Body::Module(run) => caught(|| run(module, cx))?,
+            Body::Module(run) => {
+                let (result, said) = heard("", cx, |cx| run(module, cx));
+                said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
+                result
+            }
             Body::Function(run) => over_globals(module, cx, shown_function, run, |module, name, new| {
                 module.set_function(name, new);
             }),
@@ -429,6 +433,25 @@ impl RunnablePass for Own {
         let Body::Sequence(members) = &*self.0 else { return Ok(Vec::new()) };
         Ok(members.iter().map(|member| (member.facts.name.clone(), member.options.clone())).collect())
     }
+}
+
+/// Runs a pass, on a global or (without a name) on the module, and keeps what it says; an error among it is the pass's,
+/// unless it failed otherwise (rule R26).
+fn heard<T>(
+    global: &str,
+    cx: &RunCx<'_>,
+    run: impl FnOnce(&RunCx<'_>) -> Result<T, PassError>,
+) -> (Result<T, PassError>, Vec<Diagnostic>) {
+    let said: Mutex<Vec<Diagnostic>> = Mutex::default();
+    let diagnostics = |diagnostic: Diagnostic| {
+        let is_placed = global.is_empty() || !diagnostic.rec().function.is_empty();
+        let diagnostic = if is_placed { diagnostic } else { diagnostic.in_function(global) };
+        said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
+    };
+    let result = caught(|| run(&RunCx { diagnostics: &diagnostics, ..*cx })).and_then(|result| result);
+    let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let result = result.and_then(|new| first_error(&said).map_or(Ok(new), Err));
+    (result, said)
 }
 
 /// Runs on each global that `show` gives, on all threads; what is said and what fails first come in module order.
@@ -447,11 +470,8 @@ where
     let context = PassContext::current();
     let one = |&(name, function): &(&str, &RArc<T>)| {
         let _current = context.push_quietly();
-        let said: Mutex<Vec<Diagnostic>> = Mutex::default();
-        let diagnostics = |diagnostic| said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
-        let cx = RunCx { diagnostics: &diagnostics, ..*cx };
-        let result = caught(|| run(function, module, &cx)).and_then(|result| result);
-        (result.map_err(|error| error.in_function(name)), said.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let (result, said) = heard(name, cx, |cx| run(function, module, cx));
+        (result.map_err(|error| error.in_function(name)), said)
     };
     let results: Vec<_> = match shown.len() {
         0 | 1 => shown.iter().map(one).collect(),
