@@ -27,7 +27,7 @@ use crate::{
         Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, PassFacts, PassInstance, Pipeline,
         PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope, entries_of,
         fault::{Sources, nearest},
-        spec::{ScopeSpec, StepSpec, Written},
+        spec::{Dependencies, ScopeSpec, StepSpec, Written},
     },
 };
 use abi_stable::std_types::RArc;
@@ -247,8 +247,8 @@ impl<'a> PassLibrary<'a> {
         let mut spec =
             PipelineSpec { nodes: vec![Written::made(step(name, Value::Struct(options)))], ..Default::default() };
         spec.steps.push(0);
-        // What it requires is looked up when it runs as part of a sequence.
-        spec.scope.disabled.push(Written::made(name.to_owned()));
+        // What it requires is looked up, and made, when it runs as part of a sequence.
+        spec.run.dependencies = Some(Dependencies::Assumed);
         let pipeline = spec.resolve(self)?;
         let instance = &pipeline.passes[0];
         let own = self.own.iter().find(|pass| Arc::ptr_eq(&pass.facts, &instance.facts));
