@@ -124,6 +124,25 @@ fn r18_a_context_whose_pass_failed_can_be_used_again() {
     assert_eq!(taken(&events).len(), 5);
 }
 
+#[test]
+fn r18_a_second_fault_is_attached_to_the_first() {
+    let failing =
+        |name, fails| -> Arc<dyn Instrument> { Arc::new(Scribe { name, fails: Some(fails), ..Scribe::default() }) };
+    let instruments = vec![failing("a", (Hook::Exit, "")), failing("b", (Hook::Enter, ""))];
+    let context = Arc::new(library().context().build().unwrap().with_instruments(instruments));
+    let Err(ContextError::Hook(fault)) = context.scope(|_| ()) else { panic!("it is not entered") };
+    assert_eq!((fault.instrument.as_str(), fault.also[0].instrument.as_str()), ("b", "a"));
+    let spec = PipelineSpec::parse("p.toml", "steps = [\"Fails\"]", &Disk).unwrap();
+    let pipeline = spec.resolve(&*REGISTRY).unwrap();
+    let options = RunOptions { instruments: vec![failing("c", (Hook::Exit, ""))], ..RunOptions::default() };
+    let failure = manager::run(&pipeline, &module(), &*REGISTRY, &options).map(|_| ()).unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        "pass `acme.Fails` of plugin `acme-rules` 0.3.0 failed: told to fail\n  \
+         then instrument `c` failed at `exit`: told to fail"
+    );
+}
+
 fn foldable() -> IRModule {
     parse("def @main() #[opset = {\"\": 17}] {\n  %0 = Add(1.0, 2.0);\n  %0\n}\n")
 }
