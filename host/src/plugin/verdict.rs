@@ -107,6 +107,9 @@ impl Refusal {
         match self {
             Self::Boundary { plugin } if *plugin > BOUNDARY => Mover::Host,
             Self::Record(RecordError::NewerFormat { .. }) => Mover::Host,
+            Self::Record(RecordError::Foreign { .. } | RecordError::Length { .. } | RecordError::Checksum { .. }) => {
+                Mover::File
+            }
             Self::Missing
             | Self::NotAFile
             | Self::Unreadable { .. }
