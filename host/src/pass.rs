@@ -308,21 +308,11 @@ impl PassHandle {
 
     /// Passes on what was said; an error among it is the pass's, unless it failed otherwise.
     fn settle<T>(&self, cx: &RunCx<'_>, call: Call<T>) -> Result<Option<T>, PassFailure> {
-        let mut first_error = None;
-        for said in &call.said {
-            cx.sink.diagnostic(self.record(), said);
-            if said.rec().severity >= Severity::ERROR && first_error.is_none() {
-                first_error = Some(said);
-            }
-        }
+        call.said.iter().for_each(|said| cx.sink.diagnostic(self.record(), said));
         let new = call.result.map_err(|error| self.failure(error))?;
-        match first_error {
+        match first_error(&call.said) {
             None => Ok(new),
-            Some(said) => {
-                let rec = said.rec();
-                let error = PassError::new(&rec.message).code(&rec.code).at(rec.node).in_function(&rec.function);
-                Err(self.failure(error.help(&rec.help)))
-            }
+            Some(error) => Err(self.failure(error)),
         }
     }
 
@@ -398,6 +388,13 @@ impl PassHandle {
 struct Call<T> {
     result: Result<Option<T>, PassError>,
     said: Vec<Diagnostic>,
+}
+
+/// The first thing of severity error among what a pass said, as what the pass failed with (rule R26).
+pub(crate) fn first_error(said: &[Diagnostic]) -> Option<PassError> {
+    let rec = said.iter().map(Diagnostic::rec).find(|rec| rec.severity >= Severity::ERROR)?;
+    let error = PassError::new(&rec.message).code(&rec.code).at(rec.node).in_function(&rec.function);
+    Some(error.help(&rec.help))
 }
 
 fn cancelled() -> PassError {

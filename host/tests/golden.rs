@@ -261,7 +261,8 @@ fn run(case: &Case, sample: &Path) -> String {
         .current_dir(&folder)
         .args(case.command.split(' '))
         .env_remove("RELAIS_PLUGIN_PATH")
-        .env_remove("RELAIS_LOG");
+        .env_remove("RELAIS_LOG")
+        .env("RELAIS_HOME", folder.join("home"));
     command.env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1").env("COLUMNS", "100");
     // Usage errors come before plugins are looked for.
     let plugin = ["--plugin", sample.to_str().unwrap(), "--allow-writable-plugins"];
@@ -317,6 +318,7 @@ fn relais(folder: &Path, args: &[&str]) -> std::process::Output {
     let program = program(&common::folder(&format!("{}-bin", folder.file_name().unwrap().to_str().unwrap())));
     let mut command = Command::new(program);
     command.current_dir(folder).args(args).env("RELAIS_PLUGIN_PATH", "").env("NO_COLOR", "1");
+    command.env("RELAIS_HOME", folder.join("home"));
     command.args(["--plugin", common::SAMPLE.to_str().unwrap(), "--allow-writable-plugins"]).output().unwrap()
 }
 

@@ -111,10 +111,11 @@ fn a_folder_that_was_named_must_be_there() {
 #[test]
 fn folders_are_searched_in_the_order_of_the_convention() {
     let list = std::env::join_paths(["/a", "/b"]).unwrap();
-    let dirs = SearchDir::standard(Some(Path::new("/bin/relais")), Some(&list), &[PathBuf::from("/c")]);
+    let (program, user) = (Path::new("/bin/relais"), Path::new("/home/user"));
+    let dirs = SearchDir::standard(Some(program), Some(user), Some(&list), &[PathBuf::from("/c")]);
     let dirs: Vec<(&str, Origin)> = dirs.iter().map(|dir| (dir.path.to_str().unwrap(), dir.origin)).collect();
     use Origin::*;
-    assert_eq!(dirs, [("/bin", Beside), ("/a", Environment), ("/b", Environment), ("/c", Named)]);
+    assert_eq!(dirs, [("/bin", Beside), ("/home/user", User), ("/a", Environment), ("/b", Environment), ("/c", Named)]);
 }
 
 #[cfg(unix)]

@@ -9,7 +9,7 @@ use object::{
     Architecture, BinaryFormat, Endianness, SectionKind,
     write::{Object, StandardSegment},
 };
-use relais::plugin::{Refusal, section_of};
+use relais::plugin::{Needs, Objection, Refusal, inspect, section_of};
 use relais_plugin_api::boundary::record::{HEADER, Header, SECTION, SECTION_MACHO, plugin_tag, record_kind};
 use std::{fs, path::PathBuf, process::Command};
 
@@ -98,6 +98,11 @@ fn check(system: &System, refused: impl FnOnce(&Refusal)) {
     let refusal = refusal(&dir, &library);
     assert!(refusal.help().is_some(), "{refusal}");
     refused(&refusal);
+    // However far it is from being opened here, its record says what it is.
+    let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
+    let target = Refusal::Target { plugin: system.target.to_owned() };
+    assert!(inspection.records.is_some() && inspection.objections.contains(&Objection::Refused(target)));
+    assert!(matches!(inspection.needs, Needs::NotChecked { .. }));
     // The others are as usable as ever.
     let registry = registry(&[&dir.join("plugin.so"), &MARK]);
     assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&[])).is_ok());

@@ -34,6 +34,7 @@ fn pipeline(policy: &str) -> String {
 fn relais(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
     command.current_dir(folder).args(args).env("RELAIS_PLUGIN_PATH", "").env("NO_COLOR", "1");
+    command.env("RELAIS_HOME", folder.join("home"));
     command.args(["--plugin", common::SAMPLE.to_str().unwrap(), "--allow-writable-plugins"]).output().unwrap()
 }
 
@@ -156,8 +157,8 @@ fn r25_a_replay_says_what_is_different() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("`sample.Bad` no longer fails"));
     // Without its plugin it says what is missing.
     let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
-    let output =
-        command.current_dir(&folder).args(["replay", "out.relay.repro"]).env("RELAIS_PLUGIN_PATH", "").output();
+    command.current_dir(&folder).args(["replay", "out.relay.repro"]);
+    let output = command.env("RELAIS_PLUGIN_PATH", "").env("RELAIS_HOME", folder.join("home")).output();
     let said = stderr(&output.unwrap());
     assert!(said.contains("plugin `sample-passes` 1.2.3 was there, from `"), "{said}");
 }

@@ -55,10 +55,15 @@ impl Run {
     }
 }
 
-/// `relais`, without what the environment may say about plugins.
+/// A folder that is not there, in the place of the user's own.
+pub fn no_home() -> PathBuf {
+    workspace().scratch.join("no-home")
+}
+
+/// `relais`, without what the environment may say about plugins, and without those that the user installed.
 pub fn command() -> Command {
     let mut command = Command::new(&workspace().relais);
-    command.env_remove("RELAIS_PLUGIN_PATH");
+    command.env_remove("RELAIS_PLUGIN_PATH").env("RELAIS_HOME", no_home());
     command
 }
 
@@ -70,7 +75,7 @@ pub fn relais<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Run {
 /// Runs `relais ARGS` with a stack of 2 MiB.
 pub fn relais_on_small_stack<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Run {
     let mut shell = Command::new("sh");
-    shell.env_remove("RELAIS_PLUGIN_PATH");
+    shell.env_remove("RELAIS_PLUGIN_PATH").env("RELAIS_HOME", no_home());
     shell.args(["-c", "ulimit -s 2048 && exec \"$0\" \"$@\""]).arg(&workspace().relais).args(args);
     Run::of(&mut shell)
 }

@@ -2,7 +2,7 @@
 //!
 //! `RELAIS_BLESS=1` writes what is said now.
 
-use crate::cargo_built::workspace;
+use crate::{cargo_built::workspace, cli::no_home};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -115,6 +115,7 @@ impl Workshop {
         for name in ["RELAIS_LOG", "RELAIS_PLUGIN_PATH", "RUST_BACKTRACE", "RUST_LOG", "NO_COLOR", "CLICOLOR_FORCE"] {
             program.env_remove(name);
         }
+        program.env("RELAIS_HOME", no_home());
         program
     }
 

@@ -1,6 +1,6 @@
 //! The arguments.
 
-use super::args_watch::WatchArgs;
+use super::{args_plugin::PluginCommand, args_watch::WatchArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -55,6 +55,9 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
     Describe(DescribeArgs),
+    /// Make, check, install and remove plugins.
+    #[command(subcommand)]
+    Plugin(PluginCommand),
     /// Print completions for a shell.
     Completions {
         /// The shell.

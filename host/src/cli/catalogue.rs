@@ -1,23 +1,41 @@
 //! Finding plugins, and the registry of what they provide.
 
 use super::{args::PluginArgs, terminal};
+use etcetera::BaseStrategy;
 use relais::{
     pipeline::PipelineSpec,
     plugin::{Discovery, Policy, SearchDir, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
-use std::env;
+use std::{env, path::PathBuf};
 
-/// Looks for plugins beside the program, in `RELAIS_PLUGIN_PATH`, and where the arguments say.
-pub(crate) fn find(args: &PluginArgs) -> Discovery {
+/// The folders that plugins are looked for in: the program's, the user's own, those of `RELAIS_PLUGIN_PATH`, and where
+/// the arguments say.
+pub(crate) fn search_dirs(args: &PluginArgs) -> Vec<SearchDir> {
     let executable = env::current_exe().ok();
     let listed = env::var_os("RELAIS_PLUGIN_PATH");
-    let dirs = SearchDir::standard(executable.as_deref(), listed.as_deref(), &args.plugin_dir);
-    let writable = match args.allow_writable_plugins {
-        true => WritableFiles::Allow,
-        false => WritableFiles::Refuse,
-    };
-    discover(&dirs, &args.plugin, Policy { writable })
+    SearchDir::standard(executable.as_deref(), user_dir().as_deref(), listed.as_deref(), &args.plugin_dir)
+}
+
+/// The user's own folder of plugins: in `RELAIS_HOME`, else where the system keeps the data of programs for each user.
+/// `None` for a user without a home.
+pub(crate) fn user_dir() -> Option<PathBuf> {
+    let home = env::var_os("RELAIS_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let home = home.or_else(|| Some(etcetera::choose_base_strategy().ok()?.data_dir().join("relais")))?;
+    Some(home.join("plugins"))
+}
+
+/// How careful to be.
+pub(crate) fn policy(args: &PluginArgs) -> Policy {
+    match args.allow_writable_plugins {
+        true => Policy { writable: WritableFiles::Allow },
+        false => Policy { writable: WritableFiles::Refuse },
+    }
+}
+
+/// Looks for plugins.
+pub(crate) fn find(args: &PluginArgs) -> Discovery {
+    discover(&search_dirs(args), &args.plugin, policy(args))
 }
 
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
@@ -26,8 +44,8 @@ pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
     report_refused(&registry, args);
     if registry.plugins().next().is_none() && !spec.steps.is_empty() {
         log::warn!(
-            "no plugin was found\n  help: plugins are looked for beside the program, in the folders of \
-             `RELAIS_PLUGIN_PATH`, and where `--plugin-dir` and `--plugin` say"
+            "no plugin was found\n  help: plugins are looked for beside the program, in the user's own folder \
+             (`relais plugin install`), in those of `RELAIS_PLUGIN_PATH`, and where `--plugin-dir` and `--plugin` say"
         );
     }
     registry

@@ -67,7 +67,7 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
         found.push(describe_pass(record, provider));
     }
     let operators = registry.operators().filter(|(op, _)| operator_name(op) == name);
-    found.extend(operators.map(|(op, provider)| describe_operator(op, provider)));
+    found.extend(operators.map(|(op, provider)| describe_operator(op, Some(provider))));
     let options = registry.config_options().filter(|(option, _)| option.name == name);
     found.extend(options.map(|(option, provider)| {
         format!("option {}\n  plugin   {}\n{}", option.name, plugin_of(provider), describe_option(option, "  "))
@@ -104,7 +104,7 @@ fn unknown(registry: &Registry, name: &str) -> CliError {
     }
 }
 
-fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
+pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
     let mut out = format!("pass {}\n", pass.name);
     let mut line = |key: &str, value: String| {
         if !value.is_empty() {
@@ -127,12 +127,12 @@ fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> String {
 }
 
 /// An instrument of the host or of a plugin.
-struct Instrument {
-    name: String,
+pub(super) struct Instrument {
+    pub(super) name: String,
     /// The plugin and its version; none for the host's own.
-    from: Option<(String, String)>,
-    doc: String,
-    options: Vec<OptionSchema>,
+    pub(super) from: Option<(String, String)>,
+    pub(super) doc: String,
+    pub(super) options: Vec<OptionSchema>,
 }
 
 impl Instrument {
@@ -160,24 +160,24 @@ fn own_instrument(it: &BuiltIn) -> Instrument {
     Instrument { name: it.name.into(), from: None, doc: it.doc.into(), options: (it.options)() }
 }
 
-fn describe_instrument(it: &Instrument) -> String {
+pub(super) fn describe_instrument(it: &Instrument) -> String {
     let Instrument { name, doc, options, .. } = it;
     format!("instrument {name}\n  plugin   {}\n{}{}", it.plugin(), paragraph(doc), describe_options(options))
 }
 
-fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
+pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>) -> String {
     let count = |(fewest, most): (u16, u16)| match (fewest, most) {
         (fewest, u16::MAX) => format!("{fewest} or more"),
         (fewest, most) if fewest == most => fewest.to_string(),
         (fewest, most) => format!("{fewest} to {most}"),
     };
     let mut out = format!(
-        "operator {} since version {}\n  inputs   {}\n  outputs  {}\n  plugin   {}\n{}",
+        "operator {} since version {}\n  inputs   {}\n  outputs  {}\n{}{}",
         operator_name(op),
         op.since_version,
         count(op.inputs),
         count(op.outputs),
-        plugin_of(provider),
+        provider.map(|provider| format!("  plugin   {}\n", plugin_of(provider))).unwrap_or_default(),
         paragraph(op.doc())
     );
     if op.attrs().next().is_some() {
@@ -199,7 +199,7 @@ fn describe_operator(op: &OperatorRecord, provider: &Provider) -> String {
     out
 }
 
-fn attr_json(attr: AttrRecord<'_>) -> serde_json::Value {
+pub(super) fn attr_json(attr: AttrRecord<'_>) -> serde_json::Value {
     let AttrRecord { name, kind, required, default } = attr;
     let default = (!default.is_empty()).then_some(default);
     json!({ "name": name, "type": attr_kind::name(kind), "required": required, "default": default })
@@ -238,7 +238,7 @@ fn describe_options(options: &[OptionSchema]) -> String {
 }
 
 /// Type, default and documentation. As deep as schemas go.
-fn describe_option(option: &OptionSchema, indent: &str) -> String {
+pub(super) fn describe_option(option: &OptionSchema, indent: &str) -> String {
     let default = option.default.as_ref().map_or_else(|| "none, it must be given".into(), toml);
     let mut out = format!("{indent}takes    {}\n{indent}default  {default}\n", option.kind);
     for line in option.doc.trim().lines() {
@@ -299,18 +299,9 @@ fn list_json(registry: &Registry, what: What) -> Value {
         What::Passes => registry
             .passes()
             .map(|(pass, provider)| {
-                json!({
-                    "name": pass.name,
-                    "aliases": pass.aliases,
-                    "opt_level": pass.opt_level,
-                    "kind": pass.level.name(),
-                    "required": pass.required,
-                    "plugin": provider.records().plugin.name,
-                    "version": provider.records().plugin.version.to_string(),
-                    "doc": pass.doc,
-                    "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
-                    "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),
-                })
+                let mut json = with(pass_json(pass), "plugin", provider);
+                json["version"] = json!(provider.records().plugin.version.to_string());
+                json
             })
             .collect(),
         What::Plugins => {
@@ -336,21 +327,9 @@ fn list_json(registry: &Registry, what: What) -> Value {
             });
             used.chain(refused).collect()
         }
-        What::Operators => registry
-            .operators()
-            .map(|(op, provider)| {
-                json!({
-                    "name": op.name,
-                    "domain": op.domain,
-                    "since_version": op.since_version,
-                    "inputs": [op.inputs.0, op.inputs.1],
-                    "outputs": [op.outputs.0, op.outputs.1],
-                    "plugin": provider.records().plugin.name,
-                    "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
-                    "doc": op.doc(),
-                })
-            })
-            .collect(),
+        What::Operators => {
+            registry.operators().map(|(op, provider)| with(operator_json(op), "plugin", provider)).collect()
+        }
         What::Options => {
             let config =
                 registry.config_options().map(|(option, provider)| with(option_json(option), "plugin", provider));
@@ -381,17 +360,42 @@ fn list_json(registry: &Registry, what: What) -> Value {
     }
 }
 
+pub(super) fn pass_json(pass: &PassRecord) -> Value {
+    json!({
+        "name": pass.name,
+        "aliases": pass.aliases,
+        "opt_level": pass.opt_level,
+        "kind": pass.level.name(),
+        "required": pass.required,
+        "doc": pass.doc,
+        "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
+        "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn operator_json(op: &OperatorRecord) -> Value {
+    json!({
+        "name": op.name,
+        "domain": op.domain,
+        "since_version": op.since_version,
+        "inputs": [op.inputs.0, op.inputs.1],
+        "outputs": [op.outputs.0, op.outputs.1],
+        "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
+        "doc": op.doc(),
+    })
+}
+
 fn with(mut json: Value, key: &str, provider: &Provider) -> Value {
     json[key] = json!(provider.records().plugin.name);
     json
 }
 
-fn statistic_json(statistic: &StatisticRecord) -> Value {
+pub(super) fn statistic_json(statistic: &StatisticRecord) -> Value {
     json!({ "name": statistic.name, "doc": statistic.doc })
 }
 
 /// As deep as schemas go.
-fn option_json(option: &OptionSchema) -> Value {
+pub(super) fn option_json(option: &OptionSchema) -> Value {
     json!({
         "name": option.name,
         "doc": option.doc,
@@ -438,14 +442,14 @@ fn plugin_of(provider: &Provider) -> String {
     format!("{} {}", plugin.name, plugin.version)
 }
 
-fn operator_name(op: &OperatorRecord) -> String {
+pub(super) fn operator_name(op: &OperatorRecord) -> String {
     match op.domain.as_str() {
         "" => op.name.clone(),
         domain => format!("{domain}::{}", op.name),
     }
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().trim().to_owned()
 }
 
@@ -463,7 +467,7 @@ fn headline(text: &str) -> String {
     comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first).trim_end_matches('.').to_owned()
 }
 
-fn paragraph(doc: &str) -> String {
+pub(super) fn paragraph(doc: &str) -> String {
     match doc.trim() {
         "" => String::new(),
         doc => format!("\n{}\n", doc.lines().map(str::trim).collect::<Vec<_>>().join("\n")),
@@ -471,7 +475,7 @@ fn paragraph(doc: &str) -> String {
 }
 
 /// A table whose last column may be of any width.
-fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
     let header: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&header).chain(rows).collect();
     let widths: Vec<usize> = (0..header.len())

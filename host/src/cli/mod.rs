@@ -1,11 +1,18 @@
 //! `relais`: runs pipelines over models, and shows what there is.
 
 mod args;
+mod args_plugin;
 mod args_watch;
 mod catalogue;
 mod list;
 mod model;
 mod pipeline;
+mod plugin;
+mod plugin_check;
+mod plugin_install;
+mod plugin_names;
+mod plugin_new;
+mod plugin_report;
 mod progress;
 mod reproduce;
 mod run;
@@ -43,6 +50,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Show(args) => show::show(args),
         Command::List(args) => list::list(args),
         Command::Describe(args) => list::describe(args),
+        Command::Plugin(command) => plugin::plugin(command),
         Command::Completions { shell } => completions(*shell),
     };
     match result {

@@ -10,13 +10,13 @@ use super::{
     watch,
 };
 use relais::{
-    manager::{self, Fate, Report, RunOptions},
+    manager::{self, Fate, Report, RunOptions, Said},
     onnx::WriteReport,
     pass::Remarks,
     pipeline::spec::Verify,
     report::{Summary, report_json, table, write_json},
 };
-use relais_plugin_api::diagnostics::Severity;
+use relais_plugin_api::diagnostics::{PRINTED, Severity};
 use serde_json::json;
 use std::{
     env, fs,
@@ -163,13 +163,17 @@ fn write_report(path: &Path, report: &serde_json::Value) -> Result<(), CliError>
 /// Says what passes and the driver said, as far as somebody wants to hear it.
 pub(crate) fn say(report: &Report, verbosity: Verbosity) {
     let least = match verbosity {
-        Verbosity::Quiet => return,
-        Verbosity::Normal => Severity::WARNING,
-        Verbosity::Verbose => Severity::NOTE,
-        Verbosity::Debug => Severity::REMARK,
+        Verbosity::Quiet => None,
+        Verbosity::Normal => Some(Severity::WARNING),
+        Verbosity::Verbose => Some(Severity::NOTE),
+        Verbosity::Debug => Some(Severity::REMARK),
     };
-    report.said.iter().filter(|said| said.severity() >= least).for_each(terminal::said);
-    report.warnings.iter().for_each(terminal::warn);
+    let is_wanted =
+        |said: &&Said| said.diagnostic.rec().code == PRINTED || least.is_some_and(|least| said.severity() >= least);
+    report.said.iter().filter(is_wanted).for_each(terminal::said);
+    if least.is_some() {
+        report.warnings.iter().for_each(terminal::warn);
+    }
 }
 
 /// Prints what instruments found. Somebody asked for it, so it comes also when little is to be said.

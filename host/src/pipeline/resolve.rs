@@ -5,7 +5,7 @@ use super::{
     fault::{Code, Fault, Faults, Place, nearest, or_list},
     requirements,
     resolved::*,
-    schema::{check_options, check_value, shorten},
+    schema::{check_options, check_value, mandatory, shorten},
     spec::*,
     watchers,
 };
@@ -415,7 +415,7 @@ impl<'a> Resolver<'a> {
         let mut names = BTreeSet::new();
         for facts in self.catalogue.passes() {
             let is_wanted = set.contains(facts.opt_level) && !self.scopes[scope].disabled.contains(&facts.name);
-            if !is_wanted || !names.insert(facts.name.clone()) {
+            if !is_wanted || !mandatory(&facts.options).is_empty() || !names.insert(facts.name.clone()) {
                 continue;
             }
             // The same name from two plugins is a conflict here as anywhere.

@@ -18,6 +18,8 @@ use std::{
 pub enum Origin {
     /// It is the folder of the executable.
     Beside,
+    /// It is the user's own, which `relais plugin install` copies into.
+    User,
     /// In the environment.
     Environment,
     /// By the user, who wants to hear when it is not there.
@@ -84,13 +86,20 @@ pub struct Discovery {
 }
 
 impl SearchDir {
-    /// The folders to look in, in order: the executable's, those of a list in the environment, those named.
-    pub fn standard(executable: Option<&Path>, list: Option<&std::ffi::OsStr>, named: &[PathBuf]) -> Vec<Self> {
+    /// The folders to look in, in order: the executable's, the user's own, those of a list in the environment, those
+    /// named.
+    pub fn standard(
+        executable: Option<&Path>,
+        user: Option<&Path>,
+        list: Option<&std::ffi::OsStr>,
+        named: &[PathBuf],
+    ) -> Vec<Self> {
         let beside = executable.and_then(Path::parent).map(|path| (path.to_owned(), Origin::Beside));
+        let user = user.map(|path| (path.to_owned(), Origin::User));
         let listed = list.map(std::env::split_paths).into_iter().flatten();
         let listed = listed.filter(|path| !path.as_os_str().is_empty()).map(|path| (path, Origin::Environment));
         let named = named.iter().map(|path| (path.clone(), Origin::Named));
-        beside.into_iter().chain(listed).chain(named).map(|(path, origin)| Self { path, origin }).collect()
+        beside.into_iter().chain(user).chain(listed).chain(named).map(|(path, origin)| Self { path, origin }).collect()
     }
 }
 
@@ -159,12 +168,8 @@ impl Search {
             Ok(records) => records,
             Err(error) => return self.refuse(path, None, Refusal::Record(error)),
         };
-        if self.policy.writable == WritableFiles::Refuse {
-            let folder = path.parent().filter(|folder| is_writable_by_all(folder) && !is_sticky(folder));
-            if let Some(open) = is_writable_by_all(path).then_some(path).or(folder) {
-                let refusal = Refusal::Writable { path: open.to_owned() };
-                return self.refuse(path, Some(records), refusal);
-            }
+        if let Some(refusal) = writable(path, self.policy) {
+            return self.refuse(path, Some(records), refusal);
         }
         if let Err(refusal) = judge(&records.plugin) {
             return self.refuse(path, Some(records), refusal);
@@ -178,8 +183,19 @@ impl Search {
     }
 }
 
+/// Why a file is refused for who may write it, or replace it in its folder.
+pub(super) fn writable(path: &Path, policy: Policy) -> Option<Refusal> {
+    if policy.writable == WritableFiles::Allow {
+        return None;
+    }
+    let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let folder = folder.filter(|folder| is_writable_by_all(folder) && !is_sticky(folder));
+    let open = is_writable_by_all(path).then_some(path).or(folder)?;
+    Some(Refusal::Writable { path: open.to_owned() })
+}
+
 /// Whether two files have the same bytes.
-fn is_same_file(a: &Path, b: &Path) -> bool {
+pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     fn compare(a: &Path, b: &Path) -> io::Result<bool> {
         let (mut a, mut b) = (File::open(a)?, File::open(b)?);
         if a.metadata()?.len() != b.metadata()?.len() {

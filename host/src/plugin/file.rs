@@ -13,6 +13,11 @@ const MAX_SECTION: u64 = 64 << 20;
 /// # Errors
 /// When the file cannot be read, is no library, or has no records.
 pub fn read_section(path: &Path) -> Result<Vec<u8>, Refusal> {
+    section_of(&open(path)?)
+}
+
+/// A file that is there and may be a library, to be read where it is needed.
+pub(super) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
     let metadata = path.metadata().map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
         return Err(Refusal::NotAFile);
@@ -20,8 +25,7 @@ pub fn read_section(path: &Path) -> Result<Vec<u8>, Refusal> {
     if metadata.len() == 0 {
         return Err(Refusal::NotALibrary { why: "it is empty".into() });
     }
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    section_of(&ReadCache::new(file))
+    File::open(path).map(ReadCache::new).map_err(|error| unreadable(&error))
 }
 
 /// The bytes of the records of a library that is in memory.
@@ -29,22 +33,27 @@ pub fn read_section(path: &Path) -> Result<Vec<u8>, Refusal> {
 /// # Errors
 /// When it is no library, or has no records.
 pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Vec<u8>, Refusal> {
-    let not_a_library = |error: object::Error| Refusal::NotALibrary { why: error.to_string() };
-    let file = object::File::parse(data).map_err(not_a_library)?;
+    let file = object::File::parse(data).map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
     // Without this, the record alone would say for which machine it is, and the system that it does not open it.
     if let Some(why) = foreign(&file) {
         return Err(Refusal::NotALibrary { why });
     }
+    records_of(&file)
+}
+
+/// The bytes of the records of a library, whatever system it is for.
+pub(super) fn records_of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Result<Vec<u8>, Refusal> {
     let section = file.section_by_name(SECTION).or_else(|| file.section_by_name(SECTION_MACHO));
     let section = section.ok_or(Refusal::NoRecords)?;
     if section.size() > MAX_SECTION {
         return Err(Refusal::NotALibrary { why: format!("it claims {} bytes of records", section.size()) });
     }
-    Ok(section.data().map_err(not_a_library)?.to_vec())
+    let data = section.data().map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
+    Ok(data.to_vec())
 }
 
 /// Why this system could not open a library; `None` when it could.
-fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<String> {
+pub(super) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<String> {
     let bits = if file.is_64() { 64 } else { 32 };
     if bits != usize::BITS {
         return Some(format!("it is for a {bits}-bit system, and this one has {} bits", usize::BITS));

@@ -80,7 +80,47 @@ pub enum Refusal {
     Init(PassError),
 }
 
+/// What has to change, so that a plugin and the host fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mover {
+    /// The plugin has to be built anew, or otherwise.
+    Plugin,
+    /// The host has to be updated.
+    Host,
+    /// The file, or where it lies and who may write there.
+    File,
+}
+
+impl fmt::Display for Mover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plugin => "the plugin",
+            Self::Host => "this host",
+            Self::File => "the file",
+        })
+    }
+}
+
 impl Refusal {
+    /// What has to change.
+    pub fn mover(&self) -> Mover {
+        match self {
+            Self::Boundary { plugin } if *plugin > BOUNDARY => Mover::Host,
+            Self::Record(RecordError::NewerFormat { .. }) => Mover::Host,
+            Self::Record(RecordError::Foreign { .. } | RecordError::Length { .. } | RecordError::Checksum { .. }) => {
+                Mover::File
+            }
+            Self::Missing
+            | Self::NotAFile
+            | Self::Unreadable { .. }
+            | Self::NotALibrary { .. }
+            | Self::Writable { .. }
+            | Self::Replaced
+            | Self::Open { .. } => Mover::File,
+            _ => Mover::Plugin,
+        }
+    }
+
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         let rebuild = "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api && cargo build --release`";
@@ -152,18 +192,17 @@ impl std::error::Error for Refusal {}
 /// # Errors
 /// The gravest reason against it.
 pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
+    reasons(plugin).next().map_or(Ok(()), Err)
+}
+
+/// Everything in its record that is against opening a plugin, the gravest first.
+pub(super) fn reasons(plugin: &PluginRecord) -> impl Iterator<Item = Refusal> {
     let (major, minor) = plugin.boundary;
-    if major != BOUNDARY.0 || minor > BOUNDARY.1 {
-        return Err(Refusal::Boundary { plugin: plugin.boundary });
-    }
-    if plugin.target != TARGET {
-        return Err(Refusal::Target { plugin: plugin.target.clone() });
-    }
-    if plugin.panic != "unwind" {
-        return Err(Refusal::Panic { strategy: plugin.panic.clone() });
-    }
-    if plugin.fingerprint != FINGERPRINT {
-        return Err(Refusal::Fingerprint { rustc: plugin.rustc.clone() });
-    }
-    Ok(())
+    let is_other_boundary = major != BOUNDARY.0 || minor > BOUNDARY.1;
+    let boundary = is_other_boundary.then_some(Refusal::Boundary { plugin: plugin.boundary });
+    let target = (plugin.target != TARGET).then(|| Refusal::Target { plugin: plugin.target.clone() });
+    let panic = (plugin.panic != "unwind").then(|| Refusal::Panic { strategy: plugin.panic.clone() });
+    let is_other_layout = plugin.fingerprint != FINGERPRINT;
+    let fingerprint = is_other_layout.then(|| Refusal::Fingerprint { rustc: plugin.rustc.clone() });
+    [boundary, target, panic, fingerprint].into_iter().flatten()
 }

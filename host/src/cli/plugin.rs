@@ -1,0 +1,14 @@
+//! `relais plugin`: the life of a plugin, from its first line to its end.
+
+use super::{args_plugin::PluginCommand, plugin_check, plugin_install, plugin_new, terminal::CliError};
+
+/// Runs one of the commands.
+pub(crate) fn plugin(command: &PluginCommand) -> Result<(), CliError> {
+    match command {
+        PluginCommand::New(args) => plugin_new::new(args),
+        PluginCommand::Check(args) => plugin_check::check(args),
+        PluginCommand::Install(args) => plugin_install::install(args),
+        PluginCommand::Remove(args) => plugin_install::remove(args),
+        PluginCommand::List(args) => plugin_install::list(args),
+    }
+}

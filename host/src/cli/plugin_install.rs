@@ -1,0 +1,197 @@
+//! `relais plugin install`, `remove` and `list`: the user's own folder of plugins.
+
+use super::{
+    args_plugin::{InstallArgs, InstalledArgs, RemoveArgs},
+    catalogue,
+    list::columns,
+    plugin_check::check_all,
+    terminal::{self, CliError},
+};
+use relais::{
+    pipeline::fault::{nearest, or_list},
+    plugin::{Inspection, Objection, PluginRecord, Policy, inspect},
+};
+use serde_json::{Value, json};
+use std::{
+    env::consts::{DLL_EXTENSION, DLL_PREFIX, DLL_SUFFIX},
+    fs::{self, File, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+    process,
+};
+
+/// Installs plugins: all of them, or none when one is refused.
+pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
+    let folder = user_dir()?;
+    let all = check_all(&args.files, &args.plugins);
+    let mut wanted: Vec<(&Inspection, &PluginRecord, PathBuf)> = Vec::new();
+    for checked in &all {
+        let inspection = &checked.inspection;
+        let records = inspection.records.as_ref().filter(|_| !is_refused(inspection));
+        let Some(records) = records else { return Err(refusal(inspection)) };
+        let target = folder.join(file_name(&records.plugin.name));
+        if let Some((first, ..)) = wanted.iter().find(|(.., other)| *other == target) {
+            let (first, second) = (first.path.display(), inspection.path.display());
+            let name = &records.plugin.name;
+            return Err(CliError::new(format!("`{first}` and `{second}` are both plugin `{name}`"))
+                .help("name the one to install"));
+        }
+        wanted.push((inspection, &records.plugin, target));
+    }
+    make_folder(&folder)?;
+    for (inspection, plugin, target) in wanted {
+        let is_old = |objection: &&Objection| match objection {
+            Objection::Overlap { file, .. } => *file != target,
+            _ => true,
+        };
+        inspection.objections.iter().filter(is_old).for_each(terminal::warn);
+        let old = target.exists().then(|| inspect(&target, Policy::default()));
+        copy(&inspection.path, &target)?;
+        let old = old.map(|old| match old.records {
+            Some(records) => format!("in the place of version {}", records.plugin.version),
+            None => "in the place of a file that did not read".into(),
+        });
+        let old = old.map(|old| format!(", {old}")).unwrap_or_default();
+        terminal::print(&format!("installed {} {} as `{}`{old}\n", plugin.name, plugin.version, target.display()))?;
+    }
+    Ok(())
+}
+
+/// Removes a plugin.
+pub(crate) fn remove(args: &RemoveArgs) -> Result<(), CliError> {
+    let folder = user_dir()?;
+    let installed = installed(&folder)?;
+    let own = file_name(&args.name);
+    let is_it = |it: &&Inspection| match &it.records {
+        Some(records) => records.plugin.name == args.name,
+        None => it.path.file_name().is_some_and(|name| name.to_str() == Some(&own)),
+    };
+    let found: Vec<&Inspection> = installed.iter().filter(is_it).collect();
+    if found.is_empty() {
+        let names: Vec<&str> =
+            installed.iter().filter_map(|it| Some(it.records.as_ref()?.plugin.name.as_str())).collect();
+        let near = nearest(&args.name, names.iter().copied());
+        let error = CliError::new(format!("plugin `{}` is not installed in `{}`", args.name, folder.display()));
+        return Err(match near.is_empty() {
+            true => error.help("`relais plugin list` shows what is"),
+            false => error.help(format!("did you mean {}?", or_list(&near))),
+        });
+    }
+    for it in found {
+        fs::remove_file(&it.path).map_err(|error| failed("removed", &it.path, &error))?;
+        let version = it.records.as_ref().map(|records| format!(" {}", records.plugin.version)).unwrap_or_default();
+        terminal::print(&format!("removed {}{version} (`{}`)\n", args.name, it.path.display()))?;
+    }
+    Ok(())
+}
+
+/// Lists the plugins that are installed.
+pub(crate) fn list(args: &InstalledArgs) -> Result<(), CliError> {
+    let folder = user_dir()?;
+    let installed = installed(&folder)?;
+    if args.json {
+        let json: Value = installed.iter().map(row_json).collect();
+        return terminal::print(&format!("{json:#}\n"));
+    }
+    if installed.is_empty() {
+        return terminal::print(&format!("no plugin is installed in `{}`\n", folder.display()));
+    }
+    terminal::print(&columns(&["plugin", "version", "file", ""], &installed.iter().map(row).collect::<Vec<_>>()))
+}
+
+fn row(it: &Inspection) -> Vec<String> {
+    let (name, version, description) = match &it.records {
+        Some(records) => {
+            let PluginRecord { name, version, description, .. } = &records.plugin;
+            (name.clone(), version.to_string(), description.clone())
+        }
+        None => ("-".into(), "-".into(), String::new()),
+    };
+    let refusal = it.objections.iter().find(|objection| objection.is_refusal());
+    let last = refusal.map_or(description, |refusal| format!("refused: {refusal}"));
+    vec![name, version, it.path.display().to_string(), last]
+}
+
+fn row_json(it: &Inspection) -> Value {
+    let plugin = it.records.as_ref().map(|records| &records.plugin);
+    let refusal = it.objections.iter().find(|objection| objection.is_refusal());
+    json!({
+        "name": plugin.map(|plugin| &plugin.name),
+        "version": plugin.map(|plugin| plugin.version.to_string()),
+        "description": plugin.map(|plugin| &plugin.description),
+        "file": it.path.display().to_string(),
+        "refused": refusal.map(Objection::to_string),
+    })
+}
+
+fn user_dir() -> Result<PathBuf, CliError> {
+    catalogue::user_dir().ok_or_else(|| {
+        CliError::new("you have no home folder").help("set `RELAIS_HOME` to the folder that plugins go into")
+    })
+}
+
+/// What stands in the folder of a plugin: one file for each, whatever the file was called.
+fn file_name(plugin: &str) -> String {
+    format!("{DLL_PREFIX}{}{DLL_SUFFIX}", plugin.replace('-', "_"))
+}
+
+/// Everything in the folder that a run would look at.
+fn installed(folder: &Path) -> Result<Vec<Inspection>, CliError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("read", folder, &error)),
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == DLL_EXTENSION));
+    files.sort();
+    Ok(files.iter().map(|file| inspect(file, Policy::default())).collect())
+}
+
+/// That others provide the same names is for the pipelines to settle that use them.
+fn is_refused(inspection: &Inspection) -> bool {
+    inspection.objections.iter().any(|objection| !matches!(objection, Objection::Overlap { .. }))
+}
+
+fn refusal(inspection: &Inspection) -> CliError {
+    let error = CliError::new(format!("`{}` is not installed", inspection.path.display()));
+    let objections = inspection.objections.iter().filter(|it| !matches!(it, Objection::Overlap { .. }));
+    let help = objections.clone().find_map(Objection::help);
+    let error = objections.fold(error, CliError::line);
+    help.into_iter().fold(error, CliError::help)
+}
+
+fn make_folder(folder: &Path) -> Result<(), CliError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    // Whatever the user's mask is: a folder that others may write is refused in every search.
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
+    builder.create(folder).map_err(|error| failed("made", folder, &error))
+}
+
+/// Copies under another name first: no run meets half a plugin, and one that has the old file open keeps it.
+fn copy(from: &Path, target: &Path) -> Result<(), CliError> {
+    let name = target.file_name().expect("a plugin's file has a name").to_string_lossy();
+    let temporary = target.with_file_name(format!(".{name}.{}.tmp", process::id()));
+    let copied = copy_to(from, &temporary).and_then(|()| fs::rename(&temporary, target));
+    copied.map_err(|error| {
+        // Nothing more can be done about a file that does not go.
+        drop(fs::remove_file(&temporary));
+        failed("written", target, &error)
+    })
+}
+
+fn copy_to(from: &Path, temporary: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
+    let mut file = options.open(temporary)?;
+    io::copy(&mut File::open(from)?, &mut file)?;
+    file.sync_all()
+}
+
+fn failed(done: &str, path: &Path, error: &io::Error) -> CliError {
+    CliError::new(format!("`{}` cannot be {done}: {error}", path.display()))
+}

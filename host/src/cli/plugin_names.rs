@@ -1,0 +1,252 @@
+//! The names in a new crate: what is asked for, checked against the grammars of everybody who reads them.
+
+use super::{args_plugin::NewArgs, terminal::CliError};
+use relais_plugin_api::boundary::record::is_name;
+use std::collections::BTreeMap;
+
+/// Names that are longer make lines that nobody wants to read.
+const MAX_NAME: usize = 64;
+
+/// The kinds of pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PassKind {
+    Rewrite,
+    Function,
+    Module,
+    Sequential,
+}
+
+/// What a file of the crate begins with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Item {
+    /// A pass, by its full name.
+    Pass(PassKind, String),
+    /// An operator: its domain, its name.
+    Operator(String, String),
+    /// An instrument, by its full name.
+    Instrument(String),
+}
+
+impl Item {
+    /// The name, as people write it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Pass(_, name) | Self::Instrument(name) => name.clone(),
+            Self::Operator(domain, name) => format!("{domain}::{name}"),
+        }
+    }
+
+    /// What has the name.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Pass(..) => "pass",
+            Self::Operator(..) => "operator",
+            Self::Instrument(_) => "instrument",
+        }
+    }
+}
+
+/// What the crate begins with, by the names of its modules.
+pub(crate) fn items(args: &NewArgs) -> Result<BTreeMap<String, Item>, CliError> {
+    check_crate_name(&args.name)?;
+    let mut items = Vec::new();
+    for pass in &args.pass {
+        items.push(parse_pass(pass, &args.name)?);
+    }
+    for operator in &args.operator {
+        let (domain, name) = operator.split_once("::").unwrap_or((&args.name, operator));
+        check_name("an operator's domain", domain)?;
+        check_name("an operator", name)?;
+        items.push(Item::Operator(domain.into(), name.into()));
+    }
+    for instrument in &args.instrument {
+        items.push(Item::Instrument(full_name("an instrument", instrument, &args.name)?));
+    }
+    if items.is_empty() {
+        let pass = format!("{}.{}", args.name, camel(&args.name));
+        items.push(Item::Pass(PassKind::Rewrite, full_name("a pass", &pass, &args.name)?));
+    }
+    let mut modules: BTreeMap<String, Item> = BTreeMap::new();
+    for item in items {
+        let module = module_of(&item)?;
+        if let Some(other) = modules.get(&module) {
+            return Err(CliError::usage(format!(
+                "{} `{}` and {} `{}` would both stand in `src/{module}.rs`",
+                other.word(),
+                other.name(),
+                item.word(),
+                item.name()
+            ))
+            .help("give them names that differ after their last dots"));
+        }
+        modules.insert(module, item);
+    }
+    Ok(modules)
+}
+
+fn parse_pass(text: &str, crate_name: &str) -> Result<Item, CliError> {
+    let (kind, name) = text.split_once(':').unwrap_or(("rewrite", text));
+    let kind = match kind {
+        "rewrite" => PassKind::Rewrite,
+        "function" => PassKind::Function,
+        "module" => PassKind::Module,
+        "sequential" => PassKind::Sequential,
+        _ => {
+            return Err(CliError::usage(format!("`{kind}` is no kind of pass"))
+                .help("the kinds are `rewrite`, `function`, `module` and `sequential`, as in `function:acme.Fold`"));
+        }
+    };
+    Ok(Item::Pass(kind, full_name("a pass", name, crate_name)?))
+}
+
+/// A name with a namespace: the crate's, where it has none.
+fn full_name(what: &str, name: &str, crate_name: &str) -> Result<String, CliError> {
+    let full = if name.contains('.') { name.to_owned() } else { format!("{crate_name}.{name}") };
+    check_name(what, name)?;
+    check_name(what, &full)?;
+    Ok(full)
+}
+
+fn check_name(what: &str, name: &str) -> Result<(), CliError> {
+    if !is_name(name) {
+        return Err(CliError::usage(format!("{name:?} cannot be the name of {what}"))
+            .help("a name is words of letters, digits, `_` and `-` joined by dots, such as `acme.FuseMyThing`"));
+    }
+    if name.len() > MAX_NAME {
+        return Err(CliError::usage(format!("`{name}` is too long for the name of {what}"))
+            .help(format!("take at most {MAX_NAME} letters")));
+    }
+    Ok(())
+}
+
+/// What cargo takes for a package with a library.
+fn check_crate_name(name: &str) -> Result<(), CliError> {
+    let wrong = |why: &str| Err(CliError::usage(format!("{name:?} cannot be the name of a crate: {why}")));
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    let library = name.replace('-', "_");
+    match name.chars().next() {
+        None => wrong("it is empty"),
+        Some(first) if !first.is_ascii_alphabetic() && first != '_' => wrong("it does not begin with a letter"),
+        _ if !name.chars().all(is_letter) => wrong("it has more than letters, digits, `-` and `_`"),
+        _ if name.len() > MAX_NAME => wrong("it is too long"),
+        _ if is_keyword(&library) || library.trim_matches('_').is_empty() => wrong("Rust means something else by it"),
+        _ if TAKEN.contains(&library.as_str()) => wrong("another crate has it that it depends on"),
+        _ => Ok(()),
+    }
+}
+
+/// Crates that every plugin depends on, and cargo's own `test`.
+const TAKEN: [&str; 7] = ["alloc", "core", "proc_macro", "relais", "relais_plugin_api", "std", "test"];
+
+const KEYWORDS: [&str; 53] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield", "lib",
+];
+
+fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+/// The module that an item stands in: the last part of its name in snake case.
+fn module_of(item: &Item) -> Result<String, CliError> {
+    let name = item.name();
+    let short = name.rsplit(['.', ':']).next().unwrap_or(&name);
+    let module = snake(short);
+    let is_identifier =
+        !module.starts_with(|first: char| first.is_ascii_digit()) && !module.trim_matches('_').is_empty();
+    if !is_identifier || is_keyword(&module) || TAKEN.contains(&module.as_str()) {
+        return Err(CliError::usage(format!("{} `{name}` cannot stand in a module `{module}`", item.word()))
+            .help("take a name whose last word begins with a letter and means nothing to Rust"));
+    }
+    Ok(module)
+}
+
+fn snake(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut out = String::new();
+    for (i, &letter) in letters.iter().enumerate() {
+        let before = i.checked_sub(1).map(|i| letters[i]);
+        let is_after_word = before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit());
+        let ends_acronym = before.is_some_and(|before| before.is_ascii_uppercase())
+            && letters.get(i + 1).is_some_and(char::is_ascii_lowercase);
+        if letter.is_ascii_uppercase() && (is_after_word || ends_acronym) {
+            out.push('_');
+        }
+        out.push(if letter == '-' { '_' } else { letter.to_ascii_lowercase() });
+    }
+    out
+}
+
+fn camel(name: &str) -> String {
+    let words = name.split(['-', '_']);
+    words
+        .map(|word| {
+            let mut letters = word.chars();
+            letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(name: &str, pass: &[&str], operator: &[&str], instrument: &[&str]) -> NewArgs {
+        let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        NewArgs {
+            name: name.into(),
+            pass: owned(pass),
+            operator: owned(operator),
+            instrument: owned(instrument),
+            api_path: None,
+            api_version: None,
+            api_git: None,
+            output: None,
+        }
+    }
+
+    #[test]
+    fn names_become_modules() {
+        for (name, module) in [("FuseMyThing", "fuse_my_thing"), ("HTTPServer", "http_server"), ("a-B2c", "a_b2c")] {
+            assert_eq!(snake(name), module);
+        }
+        assert_eq!(camel("my-clip_pass"), "MyClipPass");
+    }
+
+    #[test]
+    fn what_is_asked_for_gets_full_names() {
+        let items = items(&args("acme", &["Fuse", "function:other.Fold"], &["Twice", "com.x::Y"], &["Watch"])).unwrap();
+        let all: Vec<(&str, String)> = items.iter().map(|(module, item)| (module.as_str(), item.name())).collect();
+        let expected = [
+            ("fold", "other.Fold"),
+            ("fuse", "acme.Fuse"),
+            ("twice", "acme::Twice"),
+            ("watch", "acme.Watch"),
+            ("y", "com.x::Y"),
+        ];
+        assert_eq!(all, expected.map(|(module, name)| (module, name.to_owned())));
+    }
+
+    #[test]
+    fn without_a_wish_there_is_one_rewrite() {
+        let items = items(&args("my-clip", &[], &[], &[])).unwrap();
+        assert_eq!(items["my_clip"], Item::Pass(PassKind::Rewrite, "my-clip.MyClip".into()));
+    }
+
+    #[test]
+    fn wrong_names_are_refused() {
+        for name in ["", "1a", "a b", "ä", "fn", "std", "relais-plugin-api", "__", "test", &"x".repeat(65)] {
+            assert!(items(&args(name, &[], &[], &[])).is_err(), "{name}");
+        }
+        for pass in ["", ".", "a b", "rewrite:", "rewriter:A", "a.2d", "a.Match", "a.lib", "a.Std", "a..b"] {
+            assert!(items(&args("acme", &[pass], &[], &[])).is_err(), "{pass}");
+        }
+        for operator in ["::A", "a::", "a::b::c"] {
+            assert!(items(&args("acme", &[], &[operator], &[])).is_err(), "{operator}");
+        }
+        assert!(items(&args("acme", &["A", "b.A"], &[], &[])).is_err());
+        assert!(items(&args("acme", &["A"], &[], &["A"])).is_err());
+    }
+}

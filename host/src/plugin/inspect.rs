@@ -1,0 +1,364 @@
+//! Judging a file as a plugin, with everything that can be told without opening it.
+
+use super::{
+    discovery::{FoundPlugin, Policy, is_same_file, writable},
+    file::{foreign, open, records_of},
+    needs::{Needed, Needs, needs},
+    record::{AttrRecord, Records, read_records},
+    verdict::{Mover, Refusal, reasons},
+};
+use object::{BinaryFormat, Object};
+use relais_plugin_api::{
+    boundary::record::{Level, TARGET},
+    ir::attr_kind,
+};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// What is known of a file as a plugin.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Inspection {
+    /// The file.
+    pub path: PathBuf,
+    /// For which kind of system and machine it is; `None` when it is no library.
+    pub format: Option<String>,
+    /// What is in it, where its records read.
+    pub records: Option<Records>,
+    /// What it needs of the system.
+    pub needs: Needs,
+    /// Everything that is wrong with it, the gravest first.
+    pub objections: Vec<Objection>,
+}
+
+/// Something that is wrong with a file as a plugin.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Objection {
+    /// It is not used.
+    Refused(Refusal),
+    /// A library that it needs is not there.
+    MissingLibrary {
+        /// Its name.
+        library: String,
+        /// Whether it is looked for in the plugin's own folder.
+        own_folder: bool,
+    },
+    /// A library that it needs is there, and too old.
+    MissingVersion {
+        /// Its name.
+        library: String,
+        /// The version that is wanted.
+        version: String,
+    },
+    /// It uses symbols that nothing defines.
+    Undefined {
+        /// Their names.
+        symbols: Vec<String>,
+    },
+    /// An attribute of an operator does not read.
+    Attribute {
+        /// The operator.
+        operator: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It provides a name twice.
+    Twice {
+        /// What has the name.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A pass is of a level that this host does not know.
+    Level {
+        /// The pass.
+        pass: String,
+        /// The level's number.
+        level: u8,
+    },
+    /// Another plugin provides some of its names.
+    Overlap {
+        /// What has the names.
+        what: &'static str,
+        /// The names.
+        names: Vec<String>,
+        /// The other plugin and its version.
+        plugin: String,
+        /// Its file.
+        file: PathBuf,
+    },
+}
+
+impl Objection {
+    /// Whether the plugin cannot be used at all because of it.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused(_) | Self::MissingLibrary { .. } | Self::MissingVersion { .. } | Self::Undefined { .. }
+        )
+    }
+
+    /// A word for it, for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "refused",
+            Self::MissingLibrary { .. } => "missing-library",
+            Self::MissingVersion { .. } => "missing-version",
+            Self::Undefined { .. } => "undefined-symbols",
+            Self::Attribute { .. } => "malformed-attribute",
+            Self::Twice { .. } => "twice",
+            Self::Level { .. } => "unknown-level",
+            Self::Overlap { .. } => "overlap",
+        }
+    }
+
+    /// What has to change.
+    pub fn mover(&self) -> Mover {
+        match self {
+            Self::Refused(refusal) => refusal.mover(),
+            Self::MissingLibrary { .. } | Self::MissingVersion { .. } | Self::Overlap { .. } => Mover::File,
+            Self::Undefined { .. } | Self::Attribute { .. } | Self::Twice { .. } => Mover::Plugin,
+            Self::Level { .. } => Mover::Host,
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Refused(refusal) => return refusal.help(),
+            Self::MissingLibrary { own_folder: true, .. } => "a plugin is opened from a copy in memory, so that \
+                 `$ORIGIN` does not lead to its folder: link the library statically, or name its folder in \
+                 `LD_LIBRARY_PATH`"
+                .into(),
+            Self::MissingLibrary { library, .. } => {
+                format!("install `{library}`, name its folder in `LD_LIBRARY_PATH`, or link it statically")
+            }
+            Self::MissingVersion { .. } => "build the plugin on a system as old as this one: `cargo build --release`".into(),
+            Self::Undefined { .. } => {
+                "name the library that defines them in the plugin's `build.rs`: `cargo::rustc-link-lib=NAME`".into()
+            }
+            Self::Attribute { .. } => {
+                "describe operators with this version's `operators!`: `cargo update -p relais-plugin-api && cargo build --release`".into()
+            }
+            Self::Twice { .. } => "give each a name of its own".into(),
+            Self::Level { .. } => "update the host: `cargo install relais`".into(),
+            Self::Overlap { .. } => {
+                "rename them, take one of the files away, or choose a version in a pipeline's table `[plugins]`".into()
+            }
+        })
+    }
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::MissingLibrary { library, .. } => write!(f, "it needs the library `{library}`, which is not found"),
+            Self::MissingVersion { library, version } => {
+                write!(f, "it needs `{version}` of `{library}`, which this system's does not have")
+            }
+            Self::Undefined { symbols } => write!(f, "nothing that it needs defines {}", quoted(symbols)),
+            Self::Attribute { operator, why } => {
+                write!(f, "an attribute of operator `{operator}` does not read: {why}")
+            }
+            Self::Twice { what, name } => write!(f, "it provides {what} `{name}` twice"),
+            Self::Level { pass, level } => {
+                write!(f, "pass `{pass}` is of level {level}, which this host does not know")
+            }
+            Self::Overlap { what, names, plugin, file } => {
+                write!(f, "`{plugin}` (`{}`) provides {what} {}, too", file.display(), quoted(names))
+            }
+        }
+    }
+}
+
+/// Names in a sentence: all, or as many as one reads.
+fn quoted(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Looks at a file as a plugin. It is not opened: nothing of it is run.
+pub fn inspect(path: &Path, policy: Policy) -> Inspection {
+    let mut inspection = Inspection {
+        path: path.to_owned(),
+        format: None,
+        records: None,
+        needs: Needs::NotChecked { why: "it is no plugin".into() },
+        objections: Vec::new(),
+    };
+    if let Err(refusal) = inspection.look(policy) {
+        inspection.objections.insert(0, Objection::Refused(refusal));
+    }
+    inspection
+}
+
+impl Inspection {
+    /// Whether the host would use it.
+    pub fn is_accepted(&self) -> bool {
+        !self.objections.iter().any(Objection::is_refusal)
+    }
+
+    /// Whether another file is the same, or has the same bytes.
+    pub fn is_copy(&self, other: &Path) -> bool {
+        let same_path = self.path.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+        same_path || is_same_file(&self.path, other)
+    }
+
+    /// Adds what another plugin provides, too. A copy of the same file is no other plugin.
+    pub fn compare(&mut self, other: &FoundPlugin) {
+        let Some(records) = &self.records else { return };
+        if self.is_copy(&other.path) {
+            return;
+        }
+        let theirs: BTreeSet<(&str, String)> = names(&other.records).into_iter().collect();
+        let mut both: Vec<(&'static str, Vec<String>)> = Vec::new();
+        for (what, name) in names(records) {
+            if !theirs.contains(&(what, name.clone())) {
+                continue;
+            }
+            match both.last_mut() {
+                Some((last, names)) if *last == what => names.push(name),
+                _ => both.push((what, vec![name])),
+            }
+        }
+        let plugin = format!("{} {}", other.records.plugin.name, other.records.plugin.version);
+        for (what, mut names) in both {
+            names.dedup();
+            let (plugin, file) = (plugin.clone(), other.path.clone());
+            self.objections.push(Objection::Overlap { what, names, plugin, file });
+        }
+    }
+
+    fn object(&mut self, refusal: Refusal) {
+        self.objections.push(Objection::Refused(refusal));
+    }
+
+    /// Goes as far as the file lets it.
+    fn look(&mut self, policy: Policy) -> Result<(), Refusal> {
+        let cache = open(&self.path)?;
+        let parsed = object::File::parse(&cache);
+        let file = parsed.map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
+        self.format = Some(format!("{:?}, {:?}", file.format(), file.architecture()));
+        let foreign = foreign(&file).or_else(|| other_system(file.format()));
+        let section = match records_of(&file) {
+            Err(Refusal::NoRecords) => {
+                return Err(foreign.map_or(Refusal::NoRecords, |why| Refusal::NotALibrary { why }));
+            }
+            section => section?,
+        };
+        let records = read_records(&section).map_err(Refusal::Record)?;
+        reasons(&records.plugin).for_each(|reason| self.object(reason));
+        // The record says it better, where it does.
+        if let Some(why) = foreign.clone().filter(|_| records.plugin.target == TARGET) {
+            self.object(Refusal::NotALibrary { why });
+        }
+        let is_exported = exports(&file, &records.plugin.entry);
+        if is_exported == Some(false) {
+            let symbol = records.plugin.entry.clone();
+            self.object(Refusal::Entry { symbol, why: "the file does not export it".into() });
+        }
+        if let Some(refusal) = writable(&self.path, policy) {
+            self.object(refusal);
+        }
+        self.needs = match foreign {
+            Some(_) => Needs::NotChecked { why: "it is for another system".into() },
+            None => needs(&file),
+        };
+        if let Needs::Checked(needed) = &self.needs {
+            self.objections.extend(missing(needed));
+        }
+        self.objections.extend(flaws(&records));
+        self.records = Some(records);
+        Ok(())
+    }
+}
+
+/// Why this system could not open a library of this format.
+fn other_system(format: BinaryFormat) -> Option<String> {
+    let own = match std::env::consts::OS {
+        "windows" => BinaryFormat::Pe,
+        "macos" | "ios" => BinaryFormat::MachO,
+        _ => BinaryFormat::Elf,
+    };
+    (format != own).then(|| format!("it is a {format:?} file, and this system opens {own:?} files"))
+}
+
+/// Whether a file exports a symbol; `None` when its exports do not read.
+fn exports<'a, R: object::ReadRef<'a>>(file: &object::File<'a, R>, symbol: &str) -> Option<bool> {
+    let exports = file.exports().ok()?;
+    let is_it = |name: &[u8]| name == symbol.as_bytes() || name.strip_prefix(b"_") == Some(symbol.as_bytes());
+    Some(exports.iter().any(|export| is_it(export.name())))
+}
+
+fn missing(needed: &Needed) -> Vec<Objection> {
+    let own_folder = needed.wants_own_folder;
+    let absent = needed.libraries.iter().filter(|(_, found)| found.is_none());
+    let mut all: Vec<Objection> =
+        absent.map(|(library, _)| Objection::MissingLibrary { library: library.clone(), own_folder }).collect();
+    let old = needed.missing_versions.iter().cloned();
+    all.extend(old.map(|(library, version)| Objection::MissingVersion { library, version }));
+    if !needed.undefined.is_empty() {
+        all.push(Objection::Undefined { symbols: needed.undefined.clone() });
+    }
+    all
+}
+
+/// What is wrong within the records.
+fn flaws(records: &Records) -> Vec<Objection> {
+    let mut all = Vec::new();
+    for op in &records.operators {
+        let faults = op.attrs().filter_map(|attr| match attr {
+            Err(cause) => Some(cause.to_string()),
+            Ok(AttrRecord { name: "", .. }) => Some("the name is missing".into()),
+            Ok(AttrRecord { name, kind, .. }) if attr_kind::name(kind) == attr_kind::name(u8::MAX) => {
+                Some(format!("`{name}` is of kind {kind}, which this host does not know"))
+            }
+            Ok(_) => None,
+        });
+        let operator = operator_name(&op.domain, &op.name, op.since_version);
+        all.extend(faults.map(|why| Objection::Attribute { operator: operator.clone(), why }));
+    }
+    let known = [Level::MODULE, Level::FUNCTION, Level::PRIM_FUNC, Level::REWRITE, Level::SEQUENTIAL];
+    let unknown = records.passes.iter().filter(|pass| !known.contains(&pass.level));
+    all.extend(unknown.map(|pass| Objection::Level { pass: pass.name.clone(), level: pass.level.0 }));
+    let mut seen = BTreeSet::new();
+    let mut said = BTreeSet::new();
+    for (what, name) in names(records) {
+        if !seen.insert((what, name.clone())) && said.insert((what, name.clone())) {
+            all.push(Objection::Twice { what, name });
+        }
+    }
+    all
+}
+
+/// Every name that a plugin provides, by kind, in order.
+fn names(records: &Records) -> Vec<(&'static str, String)> {
+    let passes = records.passes.iter();
+    // A pass that names itself among its aliases has no name twice.
+    let passes = passes.flat_map(|pass| std::iter::once(&pass.name).chain(&pass.aliases).collect::<BTreeSet<_>>());
+    let mut all: Vec<(&'static str, String)> = passes.map(|name| ("pass", name.clone())).collect();
+    let operators = records.operators.iter();
+    all.extend(operators.map(|op| ("operator", operator_name(&op.domain, &op.name, op.since_version))));
+    let own = records.operators.iter().filter(|op| op.has_eval);
+    let own = own.map(|op| operator_name(&op.domain, &op.name, op.since_version));
+    let evaluators = records.evaluators.iter().map(|eval| operator_name(&eval.domain, &eval.name, eval.since_version));
+    all.extend(own.chain(evaluators).map(|name| ("evaluator", name)));
+    all.extend(records.options.iter().map(|option| ("option", option.name.clone())));
+    all.extend(records.instruments.iter().map(|instrument| ("instrument", instrument.name.clone())));
+    all
+}
+
+fn operator_name(domain: &str, name: &str, since: u32) -> String {
+    match domain {
+        "" => format!("{name}@{since}"),
+        domain => format!("{domain}::{name}@{since}"),
+    }
+}
