@@ -6,7 +6,7 @@ use super::{
 };
 use relais::pipeline::{
     BUILT_IN, Code, Disk, Fault, Faults, PipelineSpec, built_in, parse_setting,
-    spec::{DEFAULT_OPT_LEVEL, RunSpec, ScopeSpec, StepSpec, Written},
+    spec::{RunSpec, ScopeSpec, StepSpec, Written},
 };
 use std::path::Path;
 
@@ -68,7 +68,7 @@ pub(crate) fn named_in_part(name: &str) -> Result<(PipelineSpec, Vec<Fault>), Cl
     })
 }
 
-/// A pipeline of passes that are on at any level.
+/// A pipeline of passes, each on and with all that it consists of, whatever the levels.
 fn of_passes(passes: &str) -> Result<PipelineSpec, CliError> {
     let mut spec = PipelineSpec { name: "passes".into(), ..PipelineSpec::default() };
     let source = spec.sources.add("--passes", passes);
@@ -84,11 +84,10 @@ fn of_passes(passes: &str) -> Result<PipelineSpec, CliError> {
             continue;
         }
         let name = Written::at(place, name.to_owned());
-        spec.scope.required.push(name.clone());
         spec.steps.push(spec.nodes.len());
         spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new() }));
     }
-    spec.scope = ScopeSpec { opt_level: Some(DEFAULT_OPT_LEVEL), ..spec.scope };
+    spec.scope = ScopeSpec { opt_level: Some(u8::MAX), ..spec.scope };
     spec.run = RunSpec::default();
     match faults.is_empty() {
         true => Ok(spec),
