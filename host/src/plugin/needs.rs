@@ -274,3 +274,32 @@ fn configured(file: &Path) -> Vec<PathBuf> {
     }
     folders
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaders_configuration_names_folders_and_files_that_do() {
+        let folder = env::temp_dir().join(format!("relais-needs-{}", std::process::id()));
+        fs::create_dir_all(folder.join("more")).unwrap();
+        let include = format!("include {}/more/*.conf\n", folder.display());
+        fs::write(folder.join("ld.so.conf"), format!("# first\n/one # here\n{include}include other\nhwcap 0\n/four\n"))
+            .unwrap();
+        fs::write(folder.join("more/b.conf"), "/three\n").unwrap();
+        fs::write(folder.join("more/a.conf"), "# second\n/two\n").unwrap();
+        fs::write(folder.join("more/c.txt"), "/not\n").unwrap();
+        assert_eq!(configured(&folder.join("ld.so.conf")), ["/one", "/two", "/three", "/four"].map(PathBuf::from));
+        assert_eq!(configured(&folder.join("gone.conf")), [] as [PathBuf; 0]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_library_for_this_machine_is_no_library() {
+        let machine = (Architecture::X86_64, true);
+        assert!(Facts::read(Path::new("/"), machine).is_none());
+        assert!(Facts::read(Path::new(file!()), machine).is_none());
+        let own = env::current_exe().unwrap();
+        assert!(Facts::read(&own, (Architecture::Unknown, true)).is_none());
+    }
+}
