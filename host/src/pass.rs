@@ -308,21 +308,11 @@ impl PassHandle {
 
     /// Passes on what was said; an error among it is the pass's, unless it failed otherwise.
     fn settle<T>(&self, cx: &RunCx<'_>, call: Call<T>) -> Result<Option<T>, PassFailure> {
-        let mut first_error = None;
-        for said in &call.said {
-            cx.sink.diagnostic(self.record(), said);
-            if said.rec().severity >= Severity::ERROR && first_error.is_none() {
-                first_error = Some(said);
-            }
-        }
+        call.said.iter().for_each(|said| cx.sink.diagnostic(self.record(), said));
         let new = call.result.map_err(|error| self.failure(error))?;
-        match first_error {
+        match first_error(&call.said) {
             None => Ok(new),
-            Some(said) => {
-                let rec = said.rec();
-                let error = PassError::new(&rec.message).code(&rec.code).at(rec.node).in_function(&rec.function);
-                Err(self.failure(error.help(&rec.help)))
-            }
+            Some(error) => Err(self.failure(error)),
         }
     }
 
@@ -361,18 +351,28 @@ impl PassHandle {
             shown.iter().map(one).collect()
         };
         let mut outcome = Outcome::default();
+        let mut changed = Vec::new();
         for ((name, _), call) in shown.iter().zip(calls) {
             if let Some(new) = self.settle(run.cx, call)? {
-                T::set(outcome.module.get_or_insert_with(|| module.clone()), name, new);
+                changed.push((*name, new));
                 outcome.changed.push((*name).to_owned());
             }
+        }
+        if !changed.is_empty() {
+            T::set_all(outcome.module.insert(module.clone()), changed);
         }
         Ok(outcome)
     }
 
+    /// Runs the members that are on (rule R11).
     fn run_steps(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let mut outcome = Outcome::default();
+        let context = PassContext::current();
         for step in &self.steps {
+            let PassRecord { name, opt_level, .. } = step.record();
+            if !context.settings().enables(name, *opt_level) {
+                continue;
+            }
             let now = outcome.module.as_ref().unwrap_or(module);
             let next = step.run(now, cx)?;
             let is_new = |name: &String| !outcome.changed.contains(name);
@@ -390,24 +390,31 @@ struct Call<T> {
     said: Vec<Diagnostic>,
 }
 
+/// The first thing of severity error among what a pass said, as what the pass failed with (rule R26).
+pub(crate) fn first_error(said: &[Diagnostic]) -> Option<PassError> {
+    let rec = said.iter().map(Diagnostic::rec).find(|rec| rec.severity >= Severity::ERROR)?;
+    let error = PassError::new(&rec.message).code(&rec.code).at(rec.node).in_function(&rec.function);
+    Some(error.help(&rec.help))
+}
+
 fn cancelled() -> PassError {
     PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled")
 }
 
 /// What a module holds under a name.
-trait IntoGlobal: Sized {
-    fn set(module: &mut IRModule, name: &str, new: RArc<Self>);
+pub(crate) trait IntoGlobal: Sized {
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>);
 }
 
 impl IntoGlobal for Function {
-    fn set(module: &mut IRModule, name: &str, new: RArc<Self>) {
-        module.set_function(name, new);
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
+        module.set_functions(new);
     }
 }
 
 impl IntoGlobal for PrimFunc {
-    fn set(module: &mut IRModule, name: &str, new: RArc<Self>) {
-        module.set_prim_func(name, new);
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
+        new.into_iter().for_each(|(name, new)| module.set_prim_func(name, new));
     }
 }
 

@@ -22,12 +22,12 @@
 use crate::{
     ir::{Function, Global, IRModule, PrimFunc},
     manager::{self, Failure, Instrument, PassContext, Report, RunOptions},
-    pass::shown_function,
+    pass::{IntoGlobal, first_error, shown_function},
     pipeline::{
         Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, PassFacts, PassInstance, Pipeline,
-        PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope, entries_of,
+        PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope,
         fault::{Sources, nearest},
-        spec::{ScopeSpec, StepSpec, Written},
+        spec::{Dependencies, ScopeSpec, StepSpec, Written, entries_of},
     },
 };
 use abi_stable::std_types::RArc;
@@ -247,8 +247,8 @@ impl<'a> PassLibrary<'a> {
         let mut spec =
             PipelineSpec { nodes: vec![Written::made(step(name, Value::Struct(options)))], ..Default::default() };
         spec.steps.push(0);
-        // What it requires is looked up when it runs as part of a sequence.
-        spec.scope.disabled.push(Written::made(name.to_owned()));
+        // What it requires is looked up, and made, when it runs as part of a sequence.
+        spec.run.dependencies = Some(Dependencies::Assumed);
         let pipeline = spec.resolve(self)?;
         let instance = &pipeline.passes[0];
         let own = self.own.iter().find(|pass| Arc::ptr_eq(&pass.facts, &instance.facts));
@@ -414,13 +414,13 @@ struct Own(Arc<Body>);
 impl RunnablePass for Own {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
         match &*self.0 {
-            Body::Module(run) => caught(|| run(module, cx))?,
-            Body::Function(run) => over_globals(module, cx, shown_function, run, |module, name, new| {
-                module.set_function(name, new);
-            }),
-            Body::PrimFunc(run) => over_globals(module, cx, Global::prim_func, run, |module, name, new| {
-                module.set_prim_func(name, new);
-            }),
+            Body::Module(run) => {
+                let (result, said) = heard("", cx, |cx| run(module, cx));
+                said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
+                result
+            }
+            Body::Function(run) => over_globals(module, cx, shown_function, run),
+            Body::PrimFunc(run) => over_globals(module, cx, Global::prim_func, run),
             Body::Sequence(_) => Ok(None),
         }
     }
@@ -431,13 +431,31 @@ impl RunnablePass for Own {
     }
 }
 
+/// Runs a pass, on a global or (without a name) on the module, and keeps what it says; an error among it is the pass's,
+/// unless it failed otherwise (rule R26).
+fn heard<T>(
+    global: &str,
+    cx: &RunCx<'_>,
+    run: impl FnOnce(&RunCx<'_>) -> Result<T, PassError>,
+) -> (Result<T, PassError>, Vec<Diagnostic>) {
+    let said: Mutex<Vec<Diagnostic>> = Mutex::default();
+    let diagnostics = |diagnostic: Diagnostic| {
+        let is_placed = global.is_empty() || !diagnostic.rec().function.is_empty();
+        let diagnostic = if is_placed { diagnostic } else { diagnostic.in_function(global) };
+        said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
+    };
+    let result = caught(|| run(&RunCx { diagnostics: &diagnostics, ..*cx })).and_then(|result| result);
+    let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let result = result.and_then(|new| first_error(&said).map_or(Ok(new), Err));
+    (result, said)
+}
+
 /// Runs on each global that `show` gives, on all threads; what is said and what fails first come in module order.
-fn over_globals<T: Send + Sync>(
+fn over_globals<T: Send + Sync + IntoGlobal>(
     module: &IRModule,
     cx: &RunCx<'_>,
     show: impl Fn(&Global) -> Option<&RArc<T>>,
     run: &GlobalFn<T>,
-    set: impl Fn(&mut IRModule, &str, T),
 ) -> Result<Option<IRModule>, PassError>
 where
     RArc<T>: Sync,
@@ -447,22 +465,23 @@ where
     let context = PassContext::current();
     let one = |&(name, function): &(&str, &RArc<T>)| {
         let _current = context.push_quietly();
-        let said: Mutex<Vec<Diagnostic>> = Mutex::default();
-        let diagnostics = |diagnostic| said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
-        let cx = RunCx { diagnostics: &diagnostics, ..*cx };
-        let result = caught(|| run(function, module, &cx)).and_then(|result| result);
-        (result.map_err(|error| error.in_function(name)), said.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let (result, said) = heard(name, cx, |cx| run(function, module, cx));
+        (result.map_err(|error| error.in_function(name)), said)
     };
     let results: Vec<_> = match shown.len() {
         0 | 1 => shown.iter().map(one).collect(),
         _ => shown.par_iter().map(one).collect(),
     };
-    let mut out = None;
+    let mut changed = Vec::new();
     for ((name, _), (result, said)) in shown.iter().zip(results) {
         said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
         if let Some(new) = result? {
-            set(out.get_or_insert_with(|| module.clone()), name, new);
+            changed.push((*name, RArc::new(new)));
         }
     }
-    Ok(out)
+    Ok((!changed.is_empty()).then(|| {
+        let mut out = module.clone();
+        T::set_all(&mut out, changed);
+        out
+    }))
 }

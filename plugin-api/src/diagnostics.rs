@@ -42,6 +42,9 @@ impl fmt::Debug for Severity {
 /// The code of a remark about what was done; other remarks say why something was not done.
 pub const PASSED: &str = "passed";
 
+/// The code of a note that somebody asked for: it is shown however little is to be said.
+pub const PRINTED: &str = "printed";
+
 /// Something said about the program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Diagnostic {
@@ -72,6 +75,11 @@ impl Diagnostic {
     /// A note.
     pub fn note(message: impl fmt::Display) -> Self {
         Self::new(Severity::NOTE, message)
+    }
+
+    /// A note that somebody asked for, as by putting a pass that prints among others.
+    pub fn printed(message: impl fmt::Display) -> Self {
+        Self::note(message).code(PRINTED)
     }
 
     /// The same with a code, `E0001` or `shape-unknown`.

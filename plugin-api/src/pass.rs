@@ -203,7 +203,8 @@ pub struct PassRef<'a> {
 }
 
 impl PassRef<'_> {
-    /// Runs it. The result is the same module when it changed nothing.
+    /// Runs it, whatever its level, and without what it requires (rule R3). The result is the same module when it changed
+    /// nothing. To instruments it is a part of the pass that runs it.
     ///
     /// # Errors
     /// When it fails.

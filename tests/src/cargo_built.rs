@@ -39,7 +39,7 @@ pub fn plugin(name: &str) -> PathBuf {
         return path.clone();
     }
     let manifest = plugin_source(name).join("Cargo.toml");
-    let target = workspace().scratch.join("plugins");
+    let target = scratch().join("plugins");
     let artifacts = cargo_build(|cargo| cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(target));
     let library = artifacts.libraries.into_iter().next();
     let library = library.unwrap_or_else(|| panic!("the crate `{name}` has no target of the type `cdylib`"));
@@ -50,6 +50,13 @@ pub fn plugin(name: &str) -> PathBuf {
 /// The folder of the crate `tests/plugins/NAME`.
 pub fn plugin_source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins").join(name)
+}
+
+/// Cargo's folder for what tests make, as seen from the running test, which stands in `deps`.
+fn scratch() -> PathBuf {
+    let test = std::env::current_exe().expect("the running test has a path");
+    let target = test.ancestors().nth(3).expect("cargo builds into a folder for each profile");
+    target.join("tmp")
 }
 
 fn build_workspace() -> Workspace {

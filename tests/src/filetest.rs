@@ -5,7 +5,9 @@ use crate::{
     numbers::{Judgement, same_numbers},
 };
 use relais::{
+    manager::PassContext,
     pass::RunCx,
+    pipeline::Scope,
     plugin::{Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
@@ -19,6 +21,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// What the header of a case may say.
@@ -123,7 +126,10 @@ impl Libraries {
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<IRModule, String> {
         let pass = self.0.create(pass, options).map_err(|error| error.to_string())?;
-        let outcome = pass.run(module, &RunCx::new(&self.0)).map_err(|error| error.to_string())?;
+        // Every member of a sequential pass is on, as where it is linked.
+        let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
+        let ran = context.scope(|_| pass.run(module, &RunCx::new(&self.0))).map_err(|error| error.to_string())?;
+        let outcome = ran.map_err(|error| error.to_string())?;
         Ok(outcome.module.unwrap_or_else(|| module.clone()))
     }
 }

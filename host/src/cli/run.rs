@@ -10,13 +10,13 @@ use super::{
     watch,
 };
 use relais::{
-    manager::{self, Fate, Report, RunOptions},
+    manager::{self, Fate, Report, RunOptions, Said},
     onnx::WriteReport,
     pass::Remarks,
     pipeline::spec::Verify,
     report::{Summary, report_json, table, write_json},
 };
-use relais_plugin_api::diagnostics::Severity;
+use relais_plugin_api::diagnostics::{PRINTED, Severity};
 use serde_json::json;
 use std::{
     env, fs,
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     shape::set_input_shapes(&mut module, &args.input_shape, &registry)?;
     if verbosity > Verbosity::Quiet {
         watch::check_functions(&args.watch, &module);
+        registry.operator_conflicts(&module).iter().for_each(terminal::warn);
     }
     let before = Summary::of(&module, bytes, &file);
     let options = RunOptions {
@@ -55,7 +56,11 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         ..RunOptions::default()
     };
     let here = env::current_dir();
-    let outcome = manager::run(&pipeline, &module, &registry, &options);
+    let run = || manager::run(&pipeline, &module, &registry, &options);
+    let outcome = match args.threads {
+        None => run(),
+        Some(n_threads) => threads(n_threads)?.install(run),
+    };
     if let Ok(here) = here {
         // A plugin may have gone elsewhere, and the output must not follow it. Where that fails, so will the output.
         let _ = env::set_current_dir(here);
@@ -81,7 +86,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
                 json["error"] = error.as_str().into();
                 write_report(path, &json)?;
             }
-            let error = CliError::new(format!("{error}\n  nothing was written"));
+            let error = CliError::new(format!("{error}\n  nothing was written")).code(failure.kind.code());
             return Err(reproduce::explain(error, &reproducers, &args.plugins));
         }
     };
@@ -158,13 +163,17 @@ fn write_report(path: &Path, report: &serde_json::Value) -> Result<(), CliError>
 /// Says what passes and the driver said, as far as somebody wants to hear it.
 pub(crate) fn say(report: &Report, verbosity: Verbosity) {
     let least = match verbosity {
-        Verbosity::Quiet => return,
-        Verbosity::Normal => Severity::WARNING,
-        Verbosity::Verbose => Severity::NOTE,
-        Verbosity::Debug => Severity::REMARK,
+        Verbosity::Quiet => None,
+        Verbosity::Normal => Some(Severity::WARNING),
+        Verbosity::Verbose => Some(Severity::NOTE),
+        Verbosity::Debug => Some(Severity::REMARK),
     };
-    report.said.iter().filter(|said| said.severity() >= least).for_each(terminal::said);
-    report.warnings.iter().for_each(terminal::warn);
+    let is_wanted =
+        |said: &&Said| said.diagnostic.rec().code == PRINTED || least.is_some_and(|least| said.severity() >= least);
+    report.said.iter().filter(is_wanted).for_each(terminal::said);
+    if least.is_some() {
+        report.warnings.iter().for_each(terminal::warn);
+    }
 }
 
 /// Prints what instruments found. Somebody asked for it, so it comes also when little is to be said.
@@ -185,4 +194,9 @@ fn stopped(args: &RunArgs, report: &Report) {
         }
         (None, None) => {}
     }
+}
+
+fn threads(n: u16) -> Result<rayon::ThreadPool, CliError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n.into()).build();
+    pool.map_err(|error| CliError::new(format_args!("{n} threads cannot be started: {error}")))
 }

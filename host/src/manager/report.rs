@@ -187,12 +187,26 @@ impl FailureKind {
     }
 }
 
+impl FailureKind {
+    /// The code of what failed; empty where it has none.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Pass { error, .. } | Self::Program { error, .. } => &error.rec().code,
+            Self::Instrument(fault) => &fault.error.rec().code,
+        }
+    }
+}
+
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pass { pass, plugin, version, error, line } => {
                 let verb = if error.is_panic() { "" } else { "failed: " };
-                write!(f, "pass `{pass}` of plugin `{plugin}` {version} {verb}{error}")?;
+                match plugin.as_str() {
+                    // One of the program's own.
+                    "" => write!(f, "pass `{pass}` {verb}{error}")?,
+                    plugin => write!(f, "pass `{pass}` of plugin `{plugin}` {version} {verb}{error}")?,
+                }
                 match line {
                     Some(line) => write!(f, "\n  at: {line}"),
                     None => Ok(()),

@@ -272,6 +272,10 @@ impl Fault {
             group =
                 group.element(Snippet::source(text).line_start(line).path(source.name.as_str()).annotation(annotation));
         }
+        if self.place.is_none() && !self.label.is_empty() {
+            // What nobody wrote in a file has no place to stand beside.
+            group = group.element(Level::NOTE.message(&self.label));
+        }
         for note in &self.notes {
             group = group.element(Level::NOTE.message(note));
         }

@@ -5,7 +5,7 @@ use super::{
     fault::{Code, Fault, Faults, Place, nearest, or_list},
     requirements,
     resolved::*,
-    schema::{check_options, check_value, shorten},
+    schema::{check_options, check_value, mandatory, shorten},
     spec::*,
     watchers,
 };
@@ -415,7 +415,7 @@ impl<'a> Resolver<'a> {
         let mut names = BTreeSet::new();
         for facts in self.catalogue.passes() {
             let is_wanted = set.contains(facts.opt_level) && !self.scopes[scope].disabled.contains(&facts.name);
-            if !is_wanted || !names.insert(facts.name.clone()) {
+            if !is_wanted || !mandatory(&facts.options).is_empty() || !names.insert(facts.name.clone()) {
                 continue;
             }
             // The same name from two plugins is a conflict here as anywhere.
@@ -554,29 +554,4 @@ fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
         (None, _) => entries.push(setting.clone()),
     }
     entries
-}
-
-/// A table that a plugin gave, as if it had been written. As deep as values go.
-pub(crate) fn entries_of(value: Value) -> Vec<Entry> {
-    match literal_of(value) {
-        Literal::Table(entries) => entries,
-        _ => Vec::new(),
-    }
-}
-
-fn literal_of(value: Value) -> Literal {
-    match value {
-        Value::Bool(value) => Literal::Bool(value),
-        Value::Int(value) => Literal::Int(value),
-        Value::Float(value) => Literal::Float(value),
-        Value::Str(value) => Literal::Str(value),
-        Value::List(items) => Literal::List(items.into_iter().map(|item| Written::made(literal_of(item))).collect()),
-        Value::Struct(entries) => Literal::Table(
-            entries
-                .into_iter()
-                .map(|(key, value)| Entry { key: Written::made(key), value: Written::made(literal_of(value)) })
-                .collect(),
-        ),
-        _ => Literal::Datetime,
-    }
 }

@@ -13,6 +13,7 @@ pub mod fold_constant;
 pub mod fold_scale_axis;
 pub mod infer_type;
 pub mod inline;
+pub mod print_ir;
 pub mod remove_unused_functions;
 pub mod simplify_inference;
 pub mod to_a_normal_form;

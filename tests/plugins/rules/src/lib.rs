@@ -3,6 +3,7 @@
 
 mod contexts;
 mod instruments;
+mod kinds;
 mod options;
 mod passes;
 mod statistics;

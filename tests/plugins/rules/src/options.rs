@@ -41,3 +41,83 @@ fn ask_options(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     )));
     Ok(())
 }
+
+/// A choice.
+#[derive(PassOptions)]
+enum Speed {
+    /// Soon.
+    Fast,
+    /// Some time.
+    Slow,
+}
+
+/// Options of an option.
+#[derive(PassOptions)]
+struct Inner {
+    /// Deeper.
+    #[option(default = false)]
+    deep: bool,
+}
+
+/// Options of every type.
+#[derive(PassOptions)]
+struct Every {
+    /// A boolean.
+    #[option(default = true)]
+    flag: bool,
+    /// An integer.
+    #[option(default = 3, range = 0..=9)]
+    number: i64,
+    /// A float.
+    #[option(default = 0.5, range = 0.0..=1.0)]
+    ratio: f64,
+    /// A string.
+    #[option(default = "a")]
+    word: String,
+    /// A choice.
+    #[option(default = "slow")]
+    speed: Speed,
+    /// A list.
+    #[option(default = ["b"])]
+    words: Vec<String>,
+    /// A struct.
+    inner: Inner,
+}
+
+/// Has an option of every type, and says what they are.
+#[module_pass(name = "acme.EveryOption")]
+fn every_option(_: &mut IRModule, cx: &PassCx<'_>, options: &Every) -> Result<(), PassError> {
+    let Every { flag, number, ratio, word, speed, words, inner: Inner { deep } } = options;
+    let speed = match speed {
+        Speed::Fast => "fast",
+        Speed::Slow => "slow",
+    };
+    cx.diagnostic(Diagnostic::note(format_args!("{flag} {number} {ratio} {word} {speed} {words:?} {deep}")));
+    Ok(())
+}
+
+/// Needs a pass whose options all have defaults.
+#[module_pass(name = "acme.NeedsEvery", required = ["acme.EveryOption"])]
+fn needs_every(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}
+
+/// Options of [`told`].
+#[derive(PassOptions)]
+struct ToldOptions {
+    /// What it must be told.
+    what: String,
+}
+
+/// Says what it was told.
+#[module_pass(name = "acme.Told", opt_level = 9)]
+fn told(_: &mut IRModule, cx: &PassCx<'_>, options: &ToldOptions) -> Result<(), PassError> {
+    cx.diagnostic(Diagnostic::note(&options.what));
+    Ok(())
+}
+
+/// Needs a pass that must be told something.
+#[module_pass(name = "acme.NeedsTold", required = ["acme.Told"])]
+fn needs_told(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}

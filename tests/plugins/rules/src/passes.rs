@@ -19,3 +19,20 @@ fn needs_nothing(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
 fn fails(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Err(PassError::new("told to fail"))
 }
+
+/// Finds two things wrong and one to look at, and changes the function all the same.
+#[function_pass(name = "acme.Complain")]
+fn complain(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let Some(&first) = edit.function().bindings(edit.function().body()).first() else { return Ok(()) };
+    edit.function_mut().set_name(first, "complained");
+    cx.diagnostic(Diagnostic::warning("this looks odd").code("A001").at(first).with_note("it may be meant"));
+    cx.diagnostic(Diagnostic::error("this is wrong").code("A002").at(first).help("mend it"));
+    cx.diagnostic(Diagnostic::error("this, too").code("A003"));
+    Ok(())
+}
+
+/// Panics.
+#[module_pass(name = "acme.Panics")]
+fn panics(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    panic!("told to panic")
+}

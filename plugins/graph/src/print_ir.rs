@@ -1,0 +1,39 @@
+//! Prints the program, to be put between other passes.
+//!
+//! ```text
+//! steps = ["FoldConstant", { pass = "PrintIR", options = { header = "folded" } }, "DeadCodeElimination"]
+//! ```
+//! says, after constants were folded:
+//! ```text
+//! PrintIR(folded):
+//! def @main(%x: Tensor[(2), float32]) {
+//!   …
+//! ```
+//!
+//! Large constants are left out. The program stays as it is. To see it before or after every pass of a name, use the
+//! instruments `print-before` and `print-after`.
+
+use relais_plugin_api::{
+    prelude::*,
+    text::{self, Large, PrintOptions},
+};
+
+/// Options of `PrintIR`.
+#[derive(PassOptions)]
+pub struct PrintIrOptions {
+    /// What stands before the program.
+    #[option(default = "")]
+    pub header: String,
+}
+
+/// Prints the program as text, large constants left out.
+#[module_pass(
+    name = "transform.PrintIR",
+    aliases = ["relay._transform.PrintIR", "relax.transform.PrintIR"],
+    opt_level = 0,
+)]
+pub fn print_ir(module: &mut IRModule, cx: &PassCx<'_>, options: &PrintIrOptions) -> Result<(), PassError> {
+    let text = text::print(module, &PrintOptions { large: Large::Elide, ..PrintOptions::default() });
+    cx.diagnostic(Diagnostic::printed(format_args!("PrintIR({}):\n{}", options.header, text.trim_end())));
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The passes of a company.
+
+use relais_plugin_api::prelude::*;
+
+plugin! { description = "the passes of a company" }
+
+/// Replaces `Neg(Neg(x))` by `x`.
+#[rewrite_pass(name = "acme.NegNeg", opt_level = 1, ops = ["Neg"])]
+fn neg_neg(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    match cx.call_of_op(call.args()[0], "Neg") {
+        Some(inner) => Rewrite::Replace(inner.args()[0]),
+        None => Rewrite::decline("the argument is no `Neg`"),
+    }
+}
+
+/// What the accelerator can do.
+#[derive(PassOptions)]
+struct Accelerator {
+    /// The most dimensions of a tensor.
+    #[option(default = 4, range = 1..=8)]
+    max_rank: i64,
+    /// Whether it takes tensors of unknown shape.
+    #[option(default = false)]
+    dynamic: bool,
+}
+
+config_option! { "acme.Accelerator": Accelerator, doc = "What the accelerator can do." }
+
+/// What becomes of a call that the accelerator does not take.
+#[derive(PassOptions)]
+enum Refused {
+    /// It is warned of.
+    Warn,
+    /// The pass fails.
+    Fail,
+}
+
+/// Options of [`check_ranks`].
+#[derive(PassOptions)]
+struct RankOptions {
+    /// Operators that run elsewhere.
+    #[option(default = [])]
+    except: Vec<String>,
+    /// What becomes of a call that the accelerator does not take.
+    #[option(default = "warn")]
+    refused: Refused,
+}
+
+/// Checks that the accelerator takes every call.
+#[function_pass(
+    name = "acme.CheckRanks",
+    required = ["InferType"],
+    statistics(checked = "calls checked", unknown = "calls of unknown rank")
+)]
+fn check_ranks(edit: &mut Editor, cx: &PassCx<'_>, options: &RankOptions) -> Result<(), PassError> {
+    let accelerator: Accelerator = cx.config("acme.Accelerator").ok_or("`acme.Accelerator` is not registered")?;
+    let f = edit.function();
+    for &id in f.bindings(f.body()) {
+        let Some(call) = f.call(id) else { continue };
+        if options.except.iter().any(|name| call.is_op(name)) {
+            continue;
+        }
+        cx.count("checked", 1);
+        let Some(shape) = f.type_of(id).shape() else {
+            cx.count("unknown", 1);
+            if !accelerator.dynamic {
+                cx.remark(id, "its rank is not known");
+            }
+            continue;
+        };
+        if shape.len() as i64 > accelerator.max_rank {
+            let message = format!("`{}` has {} dimensions", call.op_name(), shape.len());
+            let diagnostic = match options.refused {
+                Refused::Warn => Diagnostic::warning(message),
+                Refused::Fail => Diagnostic::error(message),
+            };
+            cx.diagnostic(diagnostic.code("acme-rank").at(id).help("reshape it, or name its operator in `except`"));
+        }
+    }
+    Ok(())
+}
+
+/// Options of [`drop_functions`].
+#[derive(PassOptions)]
+struct DropOptions {
+    /// How the names of the functions begin. Nothing stands for it, so it is mandatory.
+    prefix: String,
+}
+
+/// Removes functions by name.
+#[module_pass(name = "acme.DropFunctions")]
+fn drop_functions(module: &mut IRModule, _: &PassCx<'_>, options: &DropOptions) -> Result<(), PassError> {
+    let names = module.functions().map(|(name, _)| name.to_owned());
+    let unwanted: Vec<String> = names.filter(|name| name.starts_with(&options.prefix)).collect();
+    for name in unwanted {
+        module.remove(&name);
+    }
+    Ok(())
+}
+
+/// Forgets what loop programs do.
+#[prim_func_pass(name = "acme.ForgetLoops")]
+fn forget_loops(prim_func: &mut PrimFunc, _: &PassCx<'_>) -> Result<(), PassError> {
+    prim_func.body.clear();
+    Ok(())
+}
+
+/// Cancels negations, and removes what that leaves behind.
+#[sequential_pass(name = "acme.Tidy", opt_level = 1, passes = ["acme.NegNeg", "DeadCodeElimination"])]
+fn tidy() {}
+
+/// Drops the functions that tests left.
+#[sequential_pass(name = "acme.DropTests")]
+fn drop_tests() -> Vec<Step> {
+    vec![Step::new("acme.DropFunctions").option("prefix", Value::Str("test_".into()))]
+}
+
+/// Runs a pass until it changes nothing.
+#[module_pass(name = "acme.Settle")]
+fn settle(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let pass = cx.get_pass("acme.Tidy")?;
+    loop {
+        cx.check_cancelled()?;
+        let next = pass.run(module)?;
+        if next.version() == module.version() {
+            return Ok(());
+        }
+        *module = next;
+    }
+}
+
+/// Counts calls, those in nested functions too.
+#[derive(Default)]
+struct CallCounter(usize);
+
+impl ExprVisitor for CallCounter {
+    fn visit_call(&mut self, _: &Function, _: CallView<'_>) -> Children {
+        self.0 += 1;
+        Children::All
+    }
+}
+
+/// Replaces every conditional by its first branch.
+struct IfCollapser;
+
+impl ExprMutator for IfCollapser {
+    fn mutate_if(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
+        let Expr::If(branch) = cx.function().expr(id) else { return Action::Keep };
+        Action::Inline(cx.function().block_of(branch.then_branch()))
+    }
+}
+
+/// Replaces every conditional by its first branch, and says how many calls that saved.
+#[function_pass(name = "acme.CollapseIf", opt_level = 1, statistics(saved = "calls that are gone"))]
+fn collapse_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let count = |f: &Function| {
+        let mut counter = CallCounter::default();
+        counter.visit(f, f.root());
+        counter.0
+    };
+    let before = count(edit.function());
+    IfCollapser.run(edit);
+    cx.count("saved", before - count(edit.function()));
+    Ok(())
+}
+
+/// Options of [`Gate`].
+#[derive(PassOptions)]
+struct GateOptions {
+    /// The most functions of a module that passes run on.
+    #[option(default = 1000, range = 1..)]
+    max_functions: u64,
+}
+
+struct Gate(GateOptions);
+
+/// Keeps passes from large modules.
+#[instrument(name = "acme.Gate")]
+impl Instrument for Gate {
+    type Options = GateOptions;
+
+    fn new(options: GateOptions) -> Result<Self, PassError> {
+        Ok(Self(options))
+    }
+
+    fn should_run(&self, module: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<bool, PassError> {
+        Ok(module.functions().count() as u64 <= self.0.max_functions)
+    }
+
+    fn skipped(&self, _: &IRModule, pass: &PassView<'_>, reason: &Skipped<'_>, cx: &InstrumentCx<'_>) {
+        cx.info(format_args!("`{}` did not run: {reason}", pass.name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use relais_plugin_api::testing;
+
+    #[test]
+    fn two_negations_cancel_and_one_stays() {
+        let after = testing::run("acme.NegNeg", "def @main(%x) { %1 = Neg(%x); %2 = Neg(%1); %3 = Relu(%2); %3 }");
+        assert!(after.contains("Relu(%x)"), "{after}");
+        let after = testing::run("acme.NegNeg", "def @main(%x) { %1 = Neg(%x); %1 }");
+        assert!(after.contains("Neg(%x)"), "{after}");
+    }
+}

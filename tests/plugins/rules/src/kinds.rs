@@ -1,0 +1,106 @@
+//! Passes of every level.
+
+use relais_plugin_api::prelude::*;
+
+/// What [`edit_globals`] does.
+#[derive(PassOptions)]
+enum Edit {
+    /// Nothing.
+    Nothing,
+    /// Adds the function `added`, a copy of `main`.
+    Add,
+    /// Makes `other` a copy of `main`.
+    Change,
+    /// Deletes `other`.
+    Delete,
+}
+
+/// Options of [`edit_globals`].
+#[derive(PassOptions)]
+struct EditOptions {
+    /// What it does.
+    #[option(default = "nothing")]
+    edit: Edit,
+}
+
+/// Adds, changes and deletes functions.
+#[module_pass(name = "acme.EditGlobals", opt_level = 1)]
+fn edit_globals(module: &mut IRModule, _: &PassCx<'_>, options: &EditOptions) -> Result<(), PassError> {
+    let main = module.main().cloned().ok_or("the module has no main function")?;
+    match options.edit {
+        Edit::Nothing => {}
+        Edit::Add => module.set_function("added", (*main).clone()),
+        Edit::Change => module.set_function("other", (*main).clone()),
+        Edit::Delete => {
+            module.remove("other");
+        }
+    }
+    Ok(())
+}
+
+/// Names the calls of `Neg`, and says how many bindings each function of the module has.
+#[function_pass(name = "acme.NameNeg", opt_level = 2, required = ["acme.EditGlobals"])]
+fn name_neg(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function();
+    let calls: Vec<NodeId> = f.all_bindings().filter(|&id| f.call(id).is_some_and(|c| c.op_name() == "Neg")).collect();
+    for (at, id) in calls.into_iter().enumerate() {
+        edit.function_mut().set_name(id, &format!("neg{at}"));
+    }
+    let is_named = |f: &Function| f.all_bindings().any(|id| f.name(id).starts_with("neg"));
+    let n_named = cx.module().functions().filter(|(_, f)| is_named(f)).count();
+    cx.diagnostic(Diagnostic::note(format_args!("{n_named} functions were named before")));
+    Ok(())
+}
+
+/// Fails on functions that call `Neg`.
+#[function_pass(name = "acme.RefuseNeg")]
+fn refuse_neg(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function();
+    let neg = f.all_bindings().find(|&id| f.call(id).is_some_and(|call| call.op_name() == "Neg"));
+    cx.diagnostic(Diagnostic::note("seen"));
+    neg.map_or(Ok(()), |id| Err(PassError::new("`Neg` is refused").at(id)))
+}
+
+/// Options of [`reverse`].
+#[derive(PassOptions)]
+struct ReverseOptions {
+    /// A body that begins so is refused; none is by default.
+    #[option(default = -1, range = -1..=255)]
+    refused: i64,
+}
+
+/// Turns the bodies of loop programs round that are no palindromes, and says how long all are.
+#[prim_func_pass(name = "acme.Reverse", opt_level = 1)]
+fn reverse(prim_func: &mut PrimFunc, cx: &PassCx<'_>, options: &ReverseOptions) -> Result<(), PassError> {
+    if prim_func.body.first().is_some_and(|&byte| i64::from(byte) == options.refused) {
+        return Err(PassError::new("this body is refused"));
+    }
+    let before: Vec<String> = cx
+        .module()
+        .globals()
+        .iter()
+        .filter_map(|global| Some(format!("{:02x}", global.prim_func()?.body.first()?)))
+        .collect();
+    cx.diagnostic(Diagnostic::note(before.join(" ")));
+    let reversed: Vec<u8> = prim_func.body.iter().rev().copied().collect();
+    if reversed != prim_func.body.as_slice() {
+        prim_func.body = reversed.into();
+    }
+    Ok(())
+}
+
+/// Names calls, then edits nothing.
+#[sequential_pass(name = "acme.NameAndEdit", opt_level = 3, passes = ["acme.NameNeg", "acme.EditGlobals"])]
+fn name_and_edit() {}
+
+/// The first of its level.
+#[module_pass(name = "acme.NineA", opt_level = 9)]
+fn nine_a(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}
+
+/// The second of its level.
+#[module_pass(name = "acme.NineB", opt_level = 9)]
+fn nine_b(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}
