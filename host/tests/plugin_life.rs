@@ -331,6 +331,32 @@ fn libraries_and_symbols_that_are_not_there_are_missed() {
 }
 
 #[test]
+fn damaged_files_never_crash_the_check() {
+    let session = Session::new("damaged");
+    let good = fs::read(&*MARK).unwrap();
+    let path = session.folder.join("damaged.so");
+    let section = good.len() - good.len() / 50;
+    let mut seed = 7u64;
+    for round in 0..60 {
+        let mut bytes = good.clone();
+        for _ in 0..8 {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // In the header, at the beginning, where symbols are, and at the end, where sections are described.
+            let random = (seed >> 33) as usize;
+            let place = [random % 64, random % (1 << 16), section + random % (good.len() - section)][round % 3];
+            bytes[place] ^= (seed >> 20) as u8 | 1;
+        }
+        fs::write(&path, &bytes).unwrap();
+        let inspection = inspect(&path, TRUSTING);
+        assert!(inspection.records.is_some() || !inspection.is_accepted());
+    }
+    for percent in 0..100 {
+        fs::write(&path, &good[..good.len() * percent / 100]).unwrap();
+        assert!(!inspect(&path, TRUSTING).is_accepted(), "{percent}");
+    }
+}
+
+#[test]
 fn names_that_others_provide_are_said_with_their_files() {
     let mut session = Session::new("check_overlap");
     session.plugin("rules.so", &RULES, |_| {});

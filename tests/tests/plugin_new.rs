@@ -47,7 +47,7 @@ impl Desk {
         let folder = self.folder.join(name);
         fs::copy(plugin_source("author").join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.current_dir(folder).args(args).arg("--offline").env("CARGO_TARGET_DIR", target());
+        cargo.current_dir(folder).args(args).env("CARGO_NET_OFFLINE", "true").env("CARGO_TARGET_DIR", target());
         Run::of(&mut cargo).expect_success()
     }
 }

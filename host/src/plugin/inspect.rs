@@ -260,7 +260,10 @@ impl Inspection {
         if let Some(why) = foreign.clone().filter(|_| records.plugin.target == TARGET) {
             self.object(Refusal::NotALibrary { why });
         }
-        let is_exported = exports(&file, &records.plugin.entry);
+        let (needs, is_exported) = match foreign {
+            Some(_) => (Needs::NotChecked { why: "it is for another system".into() }, None),
+            None => needs(&file, &records.plugin.entry),
+        };
         if is_exported == Some(false) {
             let symbol = records.plugin.entry.clone();
             self.object(Refusal::Entry { symbol, why: "the file does not export it".into() });
@@ -268,10 +271,7 @@ impl Inspection {
         if let Some(refusal) = writable(&self.path, policy) {
             self.object(refusal);
         }
-        self.needs = match foreign {
-            Some(_) => Needs::NotChecked { why: "it is for another system".into() },
-            None => needs(&file),
-        };
+        self.needs = needs;
         if let Needs::Checked(needed) = &self.needs {
             self.objections.extend(missing(needed));
         }
@@ -289,13 +289,6 @@ fn other_system(format: BinaryFormat) -> Option<String> {
         _ => BinaryFormat::Elf,
     };
     (format != own).then(|| format!("it is a {format:?} file, and this system opens {own:?} files"))
-}
-
-/// Whether a file exports a symbol; `None` when its exports do not read.
-fn exports<'a, R: object::ReadRef<'a>>(file: &object::File<'a, R>, symbol: &str) -> Option<bool> {
-    let exports = file.exports().ok()?;
-    let is_it = |name: &[u8]| name == symbol.as_bytes() || name.strip_prefix(b"_") == Some(symbol.as_bytes());
-    Some(exports.iter().any(|export| is_it(export.name())))
 }
 
 fn missing(needed: &Needed) -> Vec<Objection> {

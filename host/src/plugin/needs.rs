@@ -16,6 +16,10 @@ use std::{
 /// The most libraries that are looked at.
 const MAX_LIBRARIES: usize = 1024;
 
+/// The most bytes of names that one library may have. Names may overlap in a file, so that a small one could claim any
+/// number.
+const MAX_NAMES: usize = 64 << 20;
+
 /// What a library needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Needs {
@@ -42,22 +46,30 @@ pub struct Needed {
     pub wants_own_folder: bool,
 }
 
-/// What the library that is in `data` needs.
-pub(super) fn needs<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Needs {
+/// What a library needs, and whether it defines a symbol, where that can be told.
+pub(super) fn needs<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, symbol: &str) -> (Needs, Option<bool>) {
     let not_checked = |why: &str| Needs::NotChecked { why: why.to_owned() };
-    if !cfg!(target_os = "linux") {
-        return not_checked("only Linux keeps what is needed where it can be looked up");
+    if !matches!(file, object::File::Elf32(_) | object::File::Elf64(_)) {
+        return (not_checked("it is told of ELF files alone"), None);
     }
     let Some(facts) = Facts::of(file) else {
-        return not_checked("what it needs is known of ELF files alone");
+        return (not_checked("what it says of libraries and symbols does not read"), None);
     };
+    let is_defined = Some(facts.defined.iter().any(|name| name == symbol));
+    if !cfg!(target_os = "linux") {
+        return (not_checked("where this system looks for libraries is not known"), is_defined);
+    }
+    (Needs::Checked(needed(file, &facts)), is_defined)
+}
+
+fn needed<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, facts: &Facts) -> Needed {
     let machine = (file.architecture(), file.is_64());
     let mut scope = Scope { machine, seen: BTreeMap::new(), defined: HashSet::new() };
     let own: Vec<(String, Option<PathBuf>)> =
         facts.needed.iter().map(|name| (name.clone(), scope.find(name, &facts.search))).collect();
     // The program and what it needs are there before any plugin is.
     let program = env::current_exe().ok().and_then(|path| Facts::read(&path, machine));
-    scope.add_all([&facts].into_iter().chain(&program));
+    scope.add_all([facts].into_iter().chain(&program));
     let is_complete = own.iter().all(|(_, found)| found.is_some());
     let missing_versions = facts.versions.iter().filter(|(library, version)| {
         let there = scope.seen.get(library).and_then(Option::as_ref);
@@ -71,7 +83,16 @@ pub(super) fn needs<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Needs {
     undefined.sort();
     undefined.dedup();
     let wants_own_folder = facts.wants_own_folder;
-    Needs::Checked(Needed { libraries: own, missing_versions, undefined, wants_own_folder })
+    Needed { libraries: own, missing_versions, undefined, wants_own_folder }
+}
+
+/// A file that does not read, or has more to read than any library has.
+struct Unreadable;
+
+impl From<object::Error> for Unreadable {
+    fn from(_: object::Error) -> Self {
+        Self
+    }
 }
 
 /// What one library says.
@@ -111,9 +132,16 @@ impl Facts {
         Some(facts)
     }
 
-    fn of_elf<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(elf: &ElfFile<'a, H, R>) -> object::Result<Self> {
+    fn of_elf<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+        elf: &ElfFile<'a, H, R>,
+    ) -> Result<Self, Unreadable> {
         let (endian, data, sections) = (elf.endian(), elf.data(), elf.elf_section_table());
         let mut facts = Self::default();
+        let mut n_bytes = 0;
+        let mut text = |bytes: &[u8]| {
+            n_bytes += bytes.len();
+            if n_bytes > MAX_NAMES { Err(Unreadable) } else { Ok(String::from_utf8_lossy(bytes).into_owned()) }
+        };
         if let Some((entries, strings)) = sections.dynamic(endian, data)? {
             let strings = sections.strings(endian, data, strings)?;
             for entry in entries {
@@ -122,7 +150,7 @@ impl Facts {
                     continue;
                 }
                 let value = entry.val32(endian).and_then(|offset| strings.get(offset).ok()).unwrap_or_default();
-                let value = String::from_utf8_lossy(value).into_owned();
+                let value = text(value)?;
                 if tag == DT_NEEDED {
                     facts.needed.push(value);
                     continue;
@@ -137,7 +165,7 @@ impl Facts {
         }
         let symbols = elf.elf_dynamic_symbol_table();
         for symbol in symbols.iter().filter(|symbol| symbol.st_bind() != STB_LOCAL) {
-            let name = String::from_utf8_lossy(symbol.name(endian, symbols.strings())?).into_owned();
+            let name = text(symbol.name(endian, symbols.strings())?)?;
             match symbol.is_undefined(endian) {
                 false => facts.defined.push(name),
                 true if symbol.st_bind() != STB_WEAK && !name.is_empty() => facts.undefined.push(name),
@@ -147,9 +175,9 @@ impl Facts {
         if let Some((mut needs, strings)) = sections.gnu_verneed(endian, data)? {
             let strings = sections.strings(endian, data, strings)?;
             while let Some((need, mut versions)) = needs.next()? {
-                let library = String::from_utf8_lossy(need.file(endian, strings)?).into_owned();
+                let library = text(need.file(endian, strings)?)?;
                 while let Some(version) = versions.next()? {
-                    let version = String::from_utf8_lossy(version.name(endian, strings)?).into_owned();
+                    let version = text(version.name(endian, strings)?)?;
                     facts.versions.push((library.clone(), version));
                 }
             }
@@ -158,7 +186,7 @@ impl Facts {
             let strings = sections.strings(endian, data, strings)?;
             while let Some((_, mut names)) = versions.next()? {
                 if let Some(name) = names.next()? {
-                    facts.own_versions.push(String::from_utf8_lossy(name.name(endian, strings)?).into_owned());
+                    facts.own_versions.push(text(name.name(endian, strings)?)?);
                 }
             }
         }
@@ -245,4 +273,33 @@ fn configured(file: &Path) -> Vec<PathBuf> {
         }
     }
     folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaders_configuration_names_folders_and_files_that_do() {
+        let folder = env::temp_dir().join(format!("relais-needs-{}", std::process::id()));
+        fs::create_dir_all(folder.join("more")).unwrap();
+        let include = format!("include {}/more/*.conf\n", folder.display());
+        fs::write(folder.join("ld.so.conf"), format!("# first\n/one # here\n{include}include other\nhwcap 0\n/four\n"))
+            .unwrap();
+        fs::write(folder.join("more/b.conf"), "/three\n").unwrap();
+        fs::write(folder.join("more/a.conf"), "# second\n/two\n").unwrap();
+        fs::write(folder.join("more/c.txt"), "/not\n").unwrap();
+        assert_eq!(configured(&folder.join("ld.so.conf")), ["/one", "/two", "/three", "/four"].map(PathBuf::from));
+        assert_eq!(configured(&folder.join("gone.conf")), [] as [PathBuf; 0]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_library_for_this_machine_is_no_library() {
+        let machine = (Architecture::X86_64, true);
+        assert!(Facts::read(Path::new("/"), machine).is_none());
+        assert!(Facts::read(Path::new(file!()), machine).is_none());
+        let own = env::current_exe().unwrap();
+        assert!(Facts::read(&own, (Architecture::Unknown, true)).is_none());
+    }
 }
