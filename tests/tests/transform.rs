@@ -322,3 +322,19 @@ fn typed_calls(module: &IRModule, name: &str) -> usize {
     let f = module.function(name).expect("it is there");
     f.bindings(f.body()).iter().filter(|&&id| f.type_id(id) != relais::ir::TypeId::UNKNOWN).count()
 }
+
+#[test]
+fn r25_quarantine_leaves_alone_the_pass_of_the_program_that_failed() {
+    let registry = registry();
+    let mut library = PassLibrary::new(&registry);
+    library.register(&Pass::module("my.Fails", 0, |_, _| Err("told to fail".into())));
+    let (other, count) = counter("my.Other", 0);
+    library.register(&other);
+    let text = "on_failure = \"quarantine\"\nsteps = [\"my.Fails\", \"my.Other\", \"my.Fails\"]";
+    let spec = relais::pipeline::PipelineSpec::parse("p.toml", text, &relais::pipeline::Disk).unwrap();
+    let pipeline = spec.resolve(&library).unwrap();
+    let (_, report) = relais::manager::run(&pipeline, &module(), &library, &Default::default()).unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    assert_eq!(report.warnings.len(), 1, "it is not tried again: {:?}", report.warnings);
+    assert!(report.warnings[0].contains("without pass `my.Fails`"), "{:?}", report.warnings);
+}

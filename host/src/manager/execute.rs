@@ -4,7 +4,7 @@ use super::{
     context::PassContext,
     deadline::{self, Late},
     instrument::{Deadline, PassInfo},
-    machine::{Machine, Stop, Turn},
+    machine::{Machine, Stop, Turn, blamed},
     module_state::Taken,
     report::{FailureKind, Fate, MAX_FAULTS, PassFault, Said},
     verifier,
@@ -208,9 +208,9 @@ impl<'a> Machine<'a> {
             OnFailure::Fail => return Err(Stop::Pass(kind)),
             OnFailure::Skip => self.report.warnings.push(format!("{kind}\n  the run goes on without it")),
             OnFailure::Quarantine => {
-                self.quarantined.insert(&facts.plugin);
-                let message = format!("{kind}\n  the run goes on without plugin `{}`", facts.plugin);
-                self.report.warnings.push(message);
+                self.quarantined.insert(blamed(facts));
+                let what = if facts.plugin.is_empty() { "pass" } else { "plugin" };
+                self.report.warnings.push(format!("{kind}\n  the run goes on without {what} `{}`", blamed(facts)));
             }
         }
         Ok(())

@@ -400,7 +400,7 @@ impl<'a> Machine<'a> {
                 self.report.warnings.push(message);
                 Some(SkipReason::RequirementLost(name.to_owned()))
             }
-            None if self.quarantined.contains(facts.plugin.as_str()) => Some(SkipReason::Quarantined),
+            None if self.quarantined.contains(blamed(facts)) => Some(SkipReason::Quarantined),
             None if role == Role::Step && self.is_settled(pass) => Some(SkipReason::Settled),
             None => {
                 let was_asked = is_transitive && role == Role::Requirement;
@@ -479,6 +479,11 @@ impl<'a> Machine<'a> {
             fate,
         });
     }
+}
+
+/// Who is left alone when a pass fails: its plugin, or itself where it is the program's own.
+pub(super) fn blamed(facts: &PassFacts) -> &str {
+    if facts.plugin.is_empty() { &facts.name } else { &facts.plugin }
 }
 
 fn sequence_info(name: &str, opt_level: u8) -> PassInfo<'_> {
