@@ -351,11 +351,15 @@ impl PassHandle {
             shown.iter().map(one).collect()
         };
         let mut outcome = Outcome::default();
+        let mut changed = Vec::new();
         for ((name, _), call) in shown.iter().zip(calls) {
             if let Some(new) = self.settle(run.cx, call)? {
-                T::set(outcome.module.get_or_insert_with(|| module.clone()), name, new);
+                changed.push((*name, new));
                 outcome.changed.push((*name).to_owned());
             }
+        }
+        if !changed.is_empty() {
+            T::set_all(outcome.module.insert(module.clone()), changed);
         }
         Ok(outcome)
     }
@@ -392,19 +396,19 @@ fn cancelled() -> PassError {
 }
 
 /// What a module holds under a name.
-trait IntoGlobal: Sized {
-    fn set(module: &mut IRModule, name: &str, new: RArc<Self>);
+pub(crate) trait IntoGlobal: Sized {
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>);
 }
 
 impl IntoGlobal for Function {
-    fn set(module: &mut IRModule, name: &str, new: RArc<Self>) {
-        module.set_function(name, new);
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
+        module.set_functions(new);
     }
 }
 
 impl IntoGlobal for PrimFunc {
-    fn set(module: &mut IRModule, name: &str, new: RArc<Self>) {
-        module.set_prim_func(name, new);
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
+        new.into_iter().for_each(|(name, new)| module.set_prim_func(name, new));
     }
 }
 

@@ -8,6 +8,7 @@ pub use instruments::PluginInstrument;
 pub use names::{Conflict, Named, ResolveError};
 
 use crate::{
+    ir::{IRModule, OpId, normal_domain},
     options::{OptionError, OptionSchema, complete},
     pass::PassHandle,
     plugin::{
@@ -28,7 +29,7 @@ use relais_plugin_api::{
 };
 use semver::VersionReq;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -339,6 +340,31 @@ impl Registry {
     pub fn create_instrument(&self, name: &str, options: &Value) -> Result<PluginInstrument, CreateError> {
         let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
         PluginInstrument::new(self, &self.0.providers[plugin], index, options)
+    }
+
+    /// What is odd about the operators that a module uses: those that several plugins describe are opaque.
+    pub fn operator_conflicts(&self, module: &IRModule) -> Vec<String> {
+        let used: BTreeSet<(String, String, u32)> = module
+            .functions()
+            .flat_map(|(_, f)| (0..f.n_ops()).map(move |index| (f, OpId::from_index(index))))
+            .map(|(f, op)| {
+                let (rec, version) = (f.op(op), u32::try_from(f.op_version(op)).unwrap_or(0));
+                (normal_domain(f.str(rec.domain)).to_owned(), f.str(rec.name).to_owned(), version)
+            })
+            .collect();
+        let told = used.iter().filter_map(|(domain, name, version)| {
+            let rivals = self.0.operators.rivals(domain, name, *version);
+            let plugins: Vec<String> = rivals.iter().map(|&plugin| self.0.providers[plugin].describe()).collect();
+            (!plugins.is_empty()).then(|| {
+                let full = if domain.is_empty() { name.clone() } else { format!("{domain}::{name}") };
+                let plugins = plugins.join(" and ");
+                format!(
+                    "operator `{full}` is described by {plugins}\n  none of them is believed: its calls stay as they are, \
+                     untyped; leave all but one of these plugins out"
+                )
+            })
+        });
+        told.collect()
     }
 
     /// All options of the context, by key, with their plugins.

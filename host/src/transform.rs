@@ -22,12 +22,12 @@
 use crate::{
     ir::{Function, Global, IRModule, PrimFunc},
     manager::{self, Failure, Instrument, PassContext, Report, RunOptions},
-    pass::{first_error, shown_function},
+    pass::{IntoGlobal, first_error, shown_function},
     pipeline::{
         Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, PassFacts, PassInstance, Pipeline,
-        PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope, entries_of,
+        PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope,
         fault::{Sources, nearest},
-        spec::{Dependencies, ScopeSpec, StepSpec, Written},
+        spec::{Dependencies, ScopeSpec, StepSpec, Written, entries_of},
     },
 };
 use abi_stable::std_types::RArc;
@@ -419,12 +419,8 @@ impl RunnablePass for Own {
                 said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
                 result
             }
-            Body::Function(run) => over_globals(module, cx, shown_function, run, |module, name, new| {
-                module.set_function(name, new);
-            }),
-            Body::PrimFunc(run) => over_globals(module, cx, Global::prim_func, run, |module, name, new| {
-                module.set_prim_func(name, new);
-            }),
+            Body::Function(run) => over_globals(module, cx, shown_function, run),
+            Body::PrimFunc(run) => over_globals(module, cx, Global::prim_func, run),
             Body::Sequence(_) => Ok(None),
         }
     }
@@ -455,12 +451,11 @@ fn heard<T>(
 }
 
 /// Runs on each global that `show` gives, on all threads; what is said and what fails first come in module order.
-fn over_globals<T: Send + Sync>(
+fn over_globals<T: Send + Sync + IntoGlobal>(
     module: &IRModule,
     cx: &RunCx<'_>,
     show: impl Fn(&Global) -> Option<&RArc<T>>,
     run: &GlobalFn<T>,
-    set: impl Fn(&mut IRModule, &str, T),
 ) -> Result<Option<IRModule>, PassError>
 where
     RArc<T>: Sync,
@@ -477,12 +472,16 @@ where
         0 | 1 => shown.iter().map(one).collect(),
         _ => shown.par_iter().map(one).collect(),
     };
-    let mut out = None;
+    let mut changed = Vec::new();
     for ((name, _), (result, said)) in shown.iter().zip(results) {
         said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
         if let Some(new) = result? {
-            set(out.get_or_insert_with(|| module.clone()), name, new);
+            changed.push((*name, RArc::new(new)));
         }
     }
-    Ok(out)
+    Ok((!changed.is_empty()).then(|| {
+        let mut out = module.clone();
+        T::set_all(&mut out, changed);
+        out
+    }))
 }

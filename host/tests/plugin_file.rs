@@ -339,6 +339,10 @@ fn rule_r4_a_pass_is_taken_from_the_plugin_that_is_preferred() {
     registry.prefer("sample.Bad", "other-passes");
     assert_eq!(provider(&registry, "sample.Bad"), "other-passes");
     assert_eq!(provider(&registry, "Bad"), "other-passes");
+    // A choice holds for every name of the pass.
+    assert!(matches!(registry.pass("relay._transform.ReluRelu"), Err(ResolveError::Conflict(_))));
+    registry.prefer("sample.ReluRelu", "other-passes");
+    assert_eq!(registry.pass("relay._transform.ReluRelu").unwrap().name, "sample.ReluRelu");
     // Others are still in conflict, and a plugin that does not provide the pass chooses nothing.
     assert!(matches!(registry.pass("sample.Rename"), Err(ResolveError::Conflict(_))));
     let mut registry = Registry::new(found, Linked::Exclude, &Choices::new());
@@ -346,6 +350,27 @@ fn rule_r4_a_pass_is_taken_from_the_plugin_that_is_preferred() {
     assert!(matches!(registry.pass("sample.Bad"), Err(ResolveError::Conflict(_))));
     registry.prefer("Bad", "sample-passes");
     assert_eq!(provider(&registry, "sample.Bad"), "sample-passes");
+}
+
+#[test]
+fn an_operator_that_two_plugins_describe_is_told_where_it_is_used() {
+    use relais::ir::{Function, IRModule, MAIN};
+    let module = |domain: &str, op: &str| {
+        let mut f = Function::new();
+        f.add_op(domain, op, "", 1);
+        let mut module = IRModule::new();
+        module.set_function(MAIN, f);
+        module
+    };
+    let twice = Registry::new(two_providers("operators"), Linked::Exclude, &Choices::new());
+    let told = twice.operator_conflicts(&module("sample", "Random"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("`sample::Random`") && told[0].contains("other-passes") && told[0].contains("sample-passes")
+    );
+    assert!(twice.operator_conflicts(&module("sample", "NobodyHasThis")).is_empty());
+    let once = Registry::new(find(&[&SAMPLE]), Linked::Exclude, &Choices::new());
+    assert!(once.operator_conflicts(&module("sample", "Random")).is_empty());
 }
 
 #[test]

@@ -130,6 +130,25 @@ fn watching_a_broken_program_ends_in_its_error_alone() {
 }
 
 #[test]
+fn r25_a_pass_that_grows_the_program_over_its_budget_is_named_and_replays() {
+    let here = workshop();
+    let run = |nodes: u32, output: &str| {
+        let budget = format!("budget:nodes={nodes}");
+        let passes = ["--passes", "bad.Grows,bad.Grows", "--instrument", &budget];
+        here.run(&[&["run", "-q", "model.onnx", "-o", output, "--plugin", "bad.so"], &passes[..]].concat())
+    };
+    // Three calls, and one more each time.
+    assert_eq!(run(5, "out.onnx").status, "status 0");
+    let said = run(4, "none.onnx");
+    assert_eq!(said.status, "status 1");
+    assert!(said.stderr.starts_with("error[over-budget]: pass `bad.Grows`"), "{}", said.stderr);
+    assert!(said.stderr.contains("it leaves 5 operator calls, over the budget of 4"), "{}", said.stderr);
+    assert!(!here.path("none.onnx").exists());
+    let again = here.run(&["replay", "none.onnx.repro", "--plugin", "bad.so"]);
+    assert!(again.stderr.contains("this is the error that was recorded"), "{}", again.golden());
+}
+
+#[test]
 fn files_of_instruments_stay_where_they_were_named() {
     let here = workshop();
     let said = here.run(&[

@@ -85,6 +85,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub verify_each: bool,
 
+    /// The threads that functions are shared out among; one for each processor when nobody says.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
     /// Write what was done as JSON.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

@@ -142,7 +142,7 @@ pub(crate) fn replay(args: &ReplayArgs, verbosity: Verbosity) -> Result<(), CliE
     };
     run::say(&failure.report, verbosity);
     run::findings(&failure.report);
-    let error = CliError::new(&failure);
+    let error = CliError::new(&failure).code(failure.kind.code());
     let is_same = match &failure.kind {
         FailureKind::Pass { pass, error, .. } => *pass == facts.pass && facts.is_same_error(error),
         _ => false,

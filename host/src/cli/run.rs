@@ -44,6 +44,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     shape::set_input_shapes(&mut module, &args.input_shape, &registry)?;
     if verbosity > Verbosity::Quiet {
         watch::check_functions(&args.watch, &module);
+        registry.operator_conflicts(&module).iter().for_each(terminal::warn);
     }
     let before = Summary::of(&module, bytes, &file);
     let options = RunOptions {
@@ -55,7 +56,11 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         ..RunOptions::default()
     };
     let here = env::current_dir();
-    let outcome = manager::run(&pipeline, &module, &registry, &options);
+    let run = || manager::run(&pipeline, &module, &registry, &options);
+    let outcome = match args.threads {
+        None => run(),
+        Some(n_threads) => threads(n_threads)?.install(run),
+    };
     if let Ok(here) = here {
         // A plugin may have gone elsewhere, and the output must not follow it. Where that fails, so will the output.
         let _ = env::set_current_dir(here);
@@ -81,7 +86,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
                 json["error"] = error.as_str().into();
                 write_report(path, &json)?;
             }
-            let error = CliError::new(format!("{error}\n  nothing was written"));
+            let error = CliError::new(format!("{error}\n  nothing was written")).code(failure.kind.code());
             return Err(reproduce::explain(error, &reproducers, &args.plugins));
         }
     };
@@ -189,4 +194,9 @@ fn stopped(args: &RunArgs, report: &Report) {
         }
         (None, None) => {}
     }
+}
+
+fn threads(n: u16) -> Result<rayon::ThreadPool, CliError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n.into()).build();
+    pool.map_err(|error| CliError::new(format_args!("{n} threads cannot be started: {error}")))
 }

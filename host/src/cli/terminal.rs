@@ -17,24 +17,32 @@ use std::{
 #[derive(Debug)]
 pub(crate) enum CliError {
     /// Something is wrong: what, and what to do about it.
-    Failed { message: String, help: Option<String>, status: u8 },
+    Failed { code: String, message: String, help: Option<String>, status: u8 },
     /// A pipeline is at fault.
     Pipeline(Box<Faults>),
 }
 
 impl CliError {
     pub fn new(message: impl fmt::Display) -> Self {
-        Self::Failed { message: message.to_string(), help: None, status: 1 }
+        Self::Failed { code: String::new(), message: message.to_string(), help: None, status: 1 }
     }
 
     /// The arguments are at fault.
     pub fn usage(message: impl fmt::Display) -> Self {
-        Self::Failed { message: message.to_string(), help: None, status: super::USAGE }
+        Self::Failed { code: String::new(), message: message.to_string(), help: None, status: super::USAGE }
     }
 
     pub fn help(mut self, text: impl fmt::Display) -> Self {
         if let Self::Failed { help, .. } = &mut self {
             *help = Some(text.to_string());
+        }
+        self
+    }
+
+    /// The same with the code of what failed; none when that is empty.
+    pub fn code(mut self, text: &str) -> Self {
+        if let Self::Failed { code, .. } = &mut self {
+            text.clone_into(code);
         }
         self
     }
@@ -57,7 +65,9 @@ impl CliError {
     /// Says it on standard error.
     pub fn print(&self) {
         match self {
-            Self::Failed { message, help, .. } => say("error", AnsiColor::Red, message, help.as_deref()),
+            Self::Failed { code, message, help, .. } => {
+                say(&with_code("error", code), AnsiColor::Red, message, help.as_deref());
+            }
             Self::Pipeline(faults) => {
                 let style = match AutoStream::choice(&io::stderr()) {
                     ColorChoice::Never => Style::Plain,
@@ -105,10 +115,7 @@ pub(crate) fn said(said: &Said) {
         Severity::WARNING => ("warning", AnsiColor::Yellow),
         _ => ("error", AnsiColor::Red),
     };
-    let label = match rec.code.as_str() {
-        "" => label.to_owned(),
-        code => format!("{label}[{code}]"),
-    };
+    let label = with_code(label, &rec.code);
     let mut text = rec.message.to_string();
     let place = match (rec.function.as_str(), rec.node.is_absent()) {
         ("", true) => None,
@@ -126,6 +133,13 @@ pub(crate) fn said(said: &Said) {
 /// Prints what an instrument found on standard error.
 pub(crate) fn findings(text: &str) {
     eprint_line(text.trim_end_matches('\n'));
+}
+
+fn with_code(label: &str, code: &str) -> String {
+    match code {
+        "" => label.to_owned(),
+        code => format!("{label}[{code}]"),
+    }
 }
 
 fn say(label: &str, colour: AnsiColor, message: &str, help: Option<&str>) {

@@ -187,6 +187,16 @@ impl FailureKind {
     }
 }
 
+impl FailureKind {
+    /// The code of what failed; empty where it has none.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Pass { error, .. } | Self::Program { error, .. } => &error.rec().code,
+            Self::Instrument(fault) => &fault.error.rec().code,
+        }
+    }
+}
+
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -26,7 +26,6 @@ pub use json_schema::json_schema;
 pub use load::{Disk, Files};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
-pub(crate) use resolve::entries_of;
 pub use resolved::{Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
 pub use schema::{check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;

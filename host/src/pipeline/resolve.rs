@@ -555,28 +555,3 @@ fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
     }
     entries
 }
-
-/// A table that a plugin gave, as if it had been written. As deep as values go.
-pub(crate) fn entries_of(value: Value) -> Vec<Entry> {
-    match literal_of(value) {
-        Literal::Table(entries) => entries,
-        _ => Vec::new(),
-    }
-}
-
-fn literal_of(value: Value) -> Literal {
-    match value {
-        Value::Bool(value) => Literal::Bool(value),
-        Value::Int(value) => Literal::Int(value),
-        Value::Float(value) => Literal::Float(value),
-        Value::Str(value) => Literal::Str(value),
-        Value::List(items) => Literal::List(items.into_iter().map(|item| Written::made(literal_of(item))).collect()),
-        Value::Struct(entries) => Literal::Table(
-            entries
-                .into_iter()
-                .map(|(key, value)| Entry { key: Written::made(key), value: Written::made(literal_of(value)) })
-                .collect(),
-        ),
-        _ => Literal::Datetime,
-    }
-}

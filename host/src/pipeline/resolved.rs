@@ -2,8 +2,7 @@
 
 use super::{
     catalogue::{PassFacts, RunnablePass},
-    resolve::entries_of,
-    spec::{Dependencies, OnFailure, ScopeSpec, Verify, Written},
+    spec::{Dependencies, OnFailure, ScopeSpec, Verify, Written, entries_of},
 };
 use relais_plugin_api::options::Value;
 use semver::VersionReq;

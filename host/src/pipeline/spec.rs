@@ -1,6 +1,7 @@
 //! A pipeline as it was written: every name and value with its place, nothing looked up.
 
 use super::fault::{Place, Sources};
+use relais_plugin_api::options::Value;
 
 /// Something that was written, and where.
 #[derive(Clone, Debug)]
@@ -244,6 +245,31 @@ impl LevelSet {
     /// Whether a level is among them.
     pub const fn contains(self, level: u8) -> bool {
         self.least <= level && level <= self.greatest
+    }
+}
+
+/// The entries of a table that no text says, as if they had been written. As deep as values go.
+pub(crate) fn entries_of(value: Value) -> Vec<Entry> {
+    match literal_of(value) {
+        Literal::Table(entries) => entries,
+        _ => Vec::new(),
+    }
+}
+
+fn literal_of(value: Value) -> Literal {
+    match value {
+        Value::Bool(value) => Literal::Bool(value),
+        Value::Int(value) => Literal::Int(value),
+        Value::Float(value) => Literal::Float(value),
+        Value::Str(value) => Literal::Str(value),
+        Value::List(items) => Literal::List(items.into_iter().map(|item| Written::made(literal_of(item))).collect()),
+        Value::Struct(entries) => Literal::Table(
+            entries
+                .into_iter()
+                .map(|(key, value)| Entry { key: Written::made(key), value: Written::made(literal_of(value)) })
+                .collect(),
+        ),
+        _ => Literal::Datetime,
     }
 }
 

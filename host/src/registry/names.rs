@@ -157,13 +157,14 @@ impl Names {
         names
     }
 
-    /// Takes a name, full or short, from some plugins alone, where they provide it.
+    /// Takes what a name, full or short, stands for from some plugins alone, where they provide it: under this name and
+    /// under every other that it has.
     pub fn prefer(&mut self, name: &str, is_preferred: impl Fn(usize) -> bool) {
-        for (full, ids) in &mut self.full {
-            let is_meant = full == name || short_of(full) == name;
-            if is_meant && ids.iter().any(|&(plugin, _)| is_preferred(plugin)) {
-                ids.retain(|&(plugin, _)| is_preferred(plugin));
-            }
+        let meant = self.full.iter().filter(|(full, _)| *full == name || short_of(full) == name);
+        let chosen: BTreeSet<Id> =
+            meant.flat_map(|(_, ids)| ids).copied().filter(|&(plugin, _)| is_preferred(plugin)).collect();
+        for ids in self.full.values_mut().filter(|ids| ids.iter().any(|id| chosen.contains(id))) {
+            ids.retain(|id| chosen.contains(id));
         }
     }
 

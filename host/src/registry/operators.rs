@@ -75,6 +75,15 @@ impl Operators {
         Some((id as u32, &providers[entry.plugin].records.operators[entry.index]))
     }
 
+    /// The plugins that describe an operator in the same version, where they are several: none of them is believed.
+    pub fn rivals(&self, domain: &str, name: &str, version: u32) -> Vec<usize> {
+        let ids = self.operator_index.get(normal_domain(domain)).and_then(|names| names.get(name));
+        let fitting = ids.into_iter().flatten().map(|&id| &self.operators[id]).filter(|op| op.since <= version);
+        let newest = fitting.clone().map(|op| op.since).max();
+        let rivals: Vec<usize> = fitting.filter(|op| Some(op.since) == newest).map(|op| op.plugin).collect();
+        if rivals.len() > 1 { rivals } else { Vec::new() }
+    }
+
     pub fn evaluator(&self, domain: &str, name: &str, version: u32) -> Option<u32> {
         best(&self.evaluator_index, domain, name, version, |id| self.evaluators[id].since).map(|id| id as u32)
     }

@@ -249,32 +249,37 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     let options = options_type(level, &function, args.passes.is_some())?;
     let has_options = function.sig.inputs.len() > level.n_params();
     let ident = &function.sig.ident;
-    let with = has_options.then(|| quote!(, options));
     let span = function.sig.span();
+    // The function may be called like a parameter of what is generated.
+    let local = |name: &str| Ident::new(name, Span::mixed_site().located_at(span));
+    let (options_arg, cx, subject) = (local("options"), local("cx"), local("subject"));
+    let with = has_options.then(|| quote!(, #options_arg));
     let body = match level {
         Level::Module => quote_spanned! {span=>
-            fn module(options: &Self::Options, cx: &api::pass::PassCx<'_>, module: &mut api::ir::IRModule)
-                -> Result<(), api::diagnostics::PassError> { #ident(module, cx #with) }
+            fn module(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::IRModule)
+                -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx #with) }
         },
         Level::Function => quote_spanned! {span=>
-            fn function(options: &Self::Options, cx: &api::pass::PassCx<'_>, edit: &mut api::ir::Editor)
-                -> Result<(), api::diagnostics::PassError> { #ident(edit, cx #with) }
+            fn function(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
+                -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx #with) }
         },
         Level::PrimFunc => quote_spanned! {span=>
-            fn prim_func(options: &Self::Options, cx: &api::pass::PassCx<'_>, prim_func: &mut api::ir::PrimFunc)
-                -> Result<(), api::diagnostics::PassError> { #ident(prim_func, cx #with) }
+            fn prim_func(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::PrimFunc)
+                -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx #with) }
         },
         Level::Rewrite => {
             let rounds = args.max_rounds.as_ref().map(|rounds| quote!(max_rounds: #rounds,));
+            let (call, rewrite_cx, rule, drive_options) =
+                (local("call"), local("rewrite_cx"), local("rule"), local("drive_options"));
             let rest = rounds.is_none().then(|| quote!(..rt::DriveOptions::default()));
             quote_spanned! {span=>
-                fn function(options: &Self::Options, cx: &api::pass::PassCx<'_>, edit: &mut api::ir::Editor)
+                fn function(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
                     -> Result<(), api::diagnostics::PassError>
                 {
-                    let mut rule = |call: api::ir::CallView<'_>, cx: &mut api::rewrite::RewriteCx<'_>|
-                        -> api::rewrite::Rewrite { #ident(call, cx #with) };
-                    let drive_options = rt::DriveOptions { #rounds #rest };
-                    rt::drive(edit, cx, &mut rule, Self::SPEC.ops, drive_options).map(|_| ())
+                    let mut #rule = |#call: api::ir::CallView<'_>, #rewrite_cx: &mut api::rewrite::RewriteCx<'_>|
+                        -> api::rewrite::Rewrite { #ident(#call, #rewrite_cx #with) };
+                    let #drive_options = rt::DriveOptions { #rounds #rest };
+                    rt::drive(#subject, #cx, &mut #rule, Self::SPEC.ops, #drive_options).map(|_| ())
                 }
             }
         }
@@ -284,12 +289,12 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                     #ident();
                     Ok(Self::SPEC.members.iter().map(|name| api::pass::Step::new(name)).collect())
                 },
-                None if has_options => quote!(Ok(#ident(options))),
+                None if has_options => quote!(Ok(#ident(#options_arg))),
                 None => quote!(Ok(#ident())),
             };
             quote_spanned! {span=>
-                fn steps(options: &Self::Options) -> Result<Vec<api::pass::Step>, api::diagnostics::PassError> {
-                    let _ = options;
+                fn steps(#options_arg: &Self::Options) -> Result<Vec<api::pass::Step>, api::diagnostics::PassError> {
+                    let _ = #options_arg;
                     #steps
                 }
             }

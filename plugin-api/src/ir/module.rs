@@ -5,6 +5,7 @@ use abi_stable::{
     StableAbi,
     std_types::{RArc, RString, RVec},
 };
+use std::collections::HashMap;
 
 /// A loop program; so far it is carried and shown to prim-func passes, without a body that they could change.
 #[repr(C)]
@@ -151,9 +152,7 @@ impl IRModule {
     /// Puts a graph function under a name: in the place of the one that had it, else at the end.
     pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
         let mut function = function.into();
-        if let Some(function) = RArc::get_mut(&mut function) {
-            function.share_constants();
-        }
+        share_constants(&mut function);
         let global = Global {
             name: name.into(),
             kind: global_kind::FUNCTION,
@@ -172,6 +171,28 @@ impl IRModule {
             prim_func: prim_func.into(),
         };
         self.set_global(global);
+    }
+
+    /// As [`set_function`](Self::set_function) for many, in one pass over the module.
+    pub fn set_functions<'a>(&mut self, functions: impl IntoIterator<Item = (&'a str, RArc<Function>)>) {
+        let mut new: HashMap<&str, RArc<Function>> = HashMap::new();
+        let mut names = Vec::new();
+        for (name, mut function) in functions {
+            share_constants(&mut function);
+            names.push(name);
+            new.insert(name, function);
+        }
+        for global in self.globals.iter_mut() {
+            if let Some(function) = new.remove(global.name.as_str()) {
+                (global.kind, global.function) = (global_kind::FUNCTION, function);
+            }
+        }
+        self.version += 1;
+        for name in names {
+            if let Some(function) = new.remove(name) {
+                self.set_function(name, function);
+            }
+        }
     }
 
     /// Puts a graph function at the end, under a name that is known to be new.
@@ -231,6 +252,13 @@ impl IRModule {
     /// The module attribute of that name.
     pub fn attr(&self, name: &str) -> Option<&ModuleAttr> {
         self.attrs.iter().find(|attr| attr.name == name)
+    }
+}
+
+/// Lets clones of a function that nobody else holds yet share its constants.
+fn share_constants(function: &mut RArc<Function>) {
+    if let Some(function) = RArc::get_mut(function) {
+        function.share_constants();
     }
 }
 

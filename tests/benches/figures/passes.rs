@@ -9,6 +9,9 @@ const SIZES: [(usize, usize); 3] = [(10_000, 15), (100_000, 5), (1_000_000, 3)];
 /// Makes a function of about so many nodes.
 type Shape = fn(usize) -> Function;
 
+/// Looks at a function.
+type Check = fn(&Function);
+
 const SHAPES: [(&str, Shape); 2] = [("chain", models::chain), ("blocks", models::blocks)];
 
 pub fn run() {
@@ -34,6 +37,19 @@ pub fn run() {
             let changed = handle.run(&modules[0], &cx).is_ok_and(|outcome| outcome.module.is_some());
             let changed = if changed { "changes it" } else { "" };
             println!("  {name:<37} {:>10.1} {:>10.1} {:>10.1}   {changed}", times[0], times[1], times[2]);
+        }
+        // What the manager does after a pass that changed something, and once at the end.
+        let checks: [(&str, Check); 2] = [
+            ("(verify_arena)", |f| drop(black_box(verify_arena(f)))),
+            ("(verify)", |f| drop(black_box(verify_function(f, None)))),
+        ];
+        for (name, check) in checks {
+            let times = [0, 1, 2].map(|size| {
+                let function = modules[size].function(MAIN).expect("it was put there");
+                let mut run = || check(function);
+                in_turns(SIZES[size].1, &mut [&mut run])[0].as_nanos() as f64 / function.n_nodes() as f64
+            });
+            println!("  {name:<37} {:>10.1} {:>10.1} {:>10.1}", times[0], times[1], times[2]);
         }
     }
 }
