@@ -18,7 +18,7 @@ fn r25_a_panic_of_a_plugin_is_its_failure_and_the_module_stays() {
     let failed = failure(&Pass::sequence("s", [pass("NameNeg"), pass("Panics")]), &module);
     let text = failed.to_string();
     assert!(text.starts_with("pass `acme.Panics` of plugin `acme-rules` 0.3.0 panicked: told to panic\n"), "{text}");
-    let skipping = "on_failure = \"skip\"\nsteps = [\"NameNeg\", \"Complain\", \"Panics\", \"Nothing\"]";
+    let skipping = "on_failure = \"skip\"\nsteps = [\"NameNeg\", \"Fails\", \"Panics\", \"Nothing\"]";
     let (out, report) = run_toml(skipping, &module).unwrap();
     assert_eq!(report.faults.len(), 2);
     assert_eq!(print(&out), print(&ran_well(&pass("NameNeg"), &module).0), "as after the pass before");
