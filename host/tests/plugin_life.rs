@@ -77,6 +77,13 @@ impl Session {
                 "format" | "needs" | "fingerprint" if line.starts_with("  ") => format!("  {key:<11} _"),
                 _ => line.trim_end().to_owned(),
             };
+            // Records stand as the linker put them.
+            let kept = match kept.split_once("the record at offset ") {
+                Some((before, after)) => {
+                    format!("{before}the record at offset _{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
+                }
+                None => kept,
+            };
             format!("{kept}\n")
         };
         text.lines().map(line).collect()
