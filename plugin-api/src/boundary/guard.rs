@@ -31,9 +31,17 @@ pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, PassError> {
 
 /// As [`caught`], and flushes standard output, whose buffer is this library's own: a host that exits would lose it.
 pub fn entered<T>(f: impl FnOnce() -> Result<T, PassError>) -> Result<T, PassError> {
-    let result = caught(f);
     // A closed standard output is no reason to fail a pass.
-    let _ = caught(|| std::io::stdout().flush());
+    let flush = || drop(std::io::stdout().flush());
+    let result = caught(|| {
+        let result = f();
+        flush();
+        result
+    });
+    if result.is_err() {
+        // `f` did not come to its end.
+        let _ = caught(flush);
+    }
     result?
 }
 
