@@ -50,7 +50,8 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a dyn Progress>,
     /// How requirements are followed, where the pipeline does not say.
     pub dependencies: Option<Dependencies>,
-    /// The context that was entered for the run: its instruments watch, and none is entered for the pipeline's.
+    /// The context that was entered for the run: its instruments watch, and no others; none is entered for the
+    /// pipeline's, and [`instruments`](Self::instruments) are not asked.
     pub context: Option<Arc<PassContext>>,
 }
 

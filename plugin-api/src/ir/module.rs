@@ -277,3 +277,24 @@ impl From<PrimFunc> for RArc<PrimFunc> {
         Self::new(prim_func)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_functions_take_the_places_of_their_names_and_new_ones_come_last() {
+        let mut module = IRModule::new();
+        module.set_function("a", Function::new());
+        module.set_prim_func("p", PrimFunc { body: RVec::new() });
+        module.set_function("b", Function::new());
+        let before = (module.version(), module.function("a").unwrap().clone());
+        let new: Vec<RArc<Function>> = (0..4).map(|_| RArc::new(Function::new())).collect();
+        module.set_functions(["d", "b", "c", "p"].into_iter().zip(new.iter().cloned()));
+        let names: Vec<&str> = module.globals().iter().map(|global| global.name.as_str()).collect();
+        assert_eq!(names, ["a", "p", "b", "d", "c"]);
+        let is = |name: &str, of: &RArc<Function>| std::ptr::eq(&**module.function(name).unwrap(), &**of);
+        assert!(is("d", &new[0]) && is("b", &new[1]) && is("c", &new[2]) && is("p", &new[3]) && is("a", &before.1));
+        assert!(module.version() > before.0 && module.global("p").unwrap().prim_func().is_none());
+    }
+}
