@@ -397,7 +397,7 @@ pub(crate) fn first_error(said: &[Diagnostic]) -> Option<PassError> {
     Some(error.help(&rec.help))
 }
 
-fn cancelled() -> PassError {
+pub(crate) fn cancelled() -> PassError {
     PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled")
 }
 

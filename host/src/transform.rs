@@ -22,7 +22,7 @@
 use crate::{
     ir::{Function, Global, IRModule, PrimFunc},
     manager::{self, Failure, Instrument, PassContext, Report, RunOptions},
-    pass::{IntoGlobal, first_error, shown_function},
+    pass::{IntoGlobal, cancelled, first_error, shown_function},
     pipeline::{
         Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, PassFacts, PassInstance, Pipeline,
         PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope,
@@ -40,7 +40,7 @@ use relais_plugin_api::{
 };
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
 /// What a program's own module pass does: a new module, or nothing when it changed nothing.
@@ -464,6 +464,10 @@ where
         module.globals().iter().filter_map(|global| Some((global.name.as_str(), show(global)?))).collect();
     let context = PassContext::current();
     let one = |&(name, function): &(&str, &RArc<T>)| {
+        // After a cancellation, what has not begun does not begin.
+        if cx.cancel.load(Ordering::Relaxed) {
+            return (Err(cancelled()), Vec::new());
+        }
         let _current = context.push_quietly();
         let (result, said) = heard(name, cx, |cx| run(function, module, cx));
         (result.map_err(|error| error.in_function(name)), said)

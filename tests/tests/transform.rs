@@ -11,7 +11,7 @@ use relais_plugin_api::{diagnostics::PassError, options::Value, text};
 use relais_tests::{graph as _, operators as _};
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 /// The shipped plugins, linked into this program.
@@ -337,4 +337,26 @@ fn r25_quarantine_leaves_alone_the_pass_of_the_program_that_failed() {
     assert_eq!(count.load(Ordering::Relaxed), 1);
     assert_eq!(report.warnings.len(), 1, "it is not tried again: {:?}", report.warnings);
     assert!(report.warnings[0].contains("without pass `my.Fails`"), "{:?}", report.warnings);
+}
+
+#[test]
+fn after_a_cancellation_no_function_begins() {
+    let registry = registry();
+    let library = PassLibrary::new(&registry);
+    let mut module = module();
+    let main = module.function("main").unwrap().clone();
+    (0..50).for_each(|i| module.set_function(&format!("f{i}"), main.clone()));
+    let (count, cancel) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (ours, stop) = (count.clone(), cancel.clone());
+    let pass = Pass::function("cancels", 0, move |_, _, _| {
+        ours.fetch_add(1, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
+        Ok(None)
+    });
+    let options = relais::manager::RunOptions { cancel: Some(&cancel), ..Default::default() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let result = pool.install(|| pass.run_with(&library, &module, &options));
+    let Err(RunError::Failed(failure)) = result else { panic!("it is cancelled") };
+    assert!(failure.to_string().contains("cancelled"), "{failure}");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
 }
