@@ -7,6 +7,7 @@ pub mod golden;
 pub mod interface;
 pub mod interpret;
 pub mod numbers;
+pub mod page;
 mod reference;
 pub mod venv;
 
