@@ -139,7 +139,7 @@ pub(crate) enum PipelineCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct PipelineFileArgs {
-    /// The pipeline's file, or the name of a built-in one.
+    /// The pipeline's file, or the name of one that is built in or a plugin's.
     #[arg(value_name = "FILE")]
     pub pipeline: String,
 
@@ -152,7 +152,7 @@ pub(crate) struct PipelineFileArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct PipelineArgs {
-    /// The pipeline's file, or the name of a built-in one.
+    /// The pipeline's file, or the name of one that is built in or a plugin's.
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["opt_level", "passes"])]
     pub pipeline: Option<String>,
 
@@ -181,6 +181,10 @@ pub(crate) struct AdjustArgs {
     /// Turn a pass on, whatever its level.
     #[arg(long, value_name = "PASS")]
     pub require: Vec<String>,
+
+    /// Add no passes of plugins at the pipeline's extension points.
+    #[arg(long)]
+    pub no_extensions: bool,
 }
 
 #[derive(Args, Debug)]

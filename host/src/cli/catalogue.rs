@@ -40,7 +40,12 @@ pub(crate) fn find(args: &PluginArgs) -> Discovery {
 
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
 pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
-    let registry = spec.registry(find(args), Linked::Exclude);
+    choose(&registry(args), spec, args)
+}
+
+/// The same, of everything that was found.
+pub(crate) fn choose(all: &Registry, spec: &PipelineSpec, args: &PluginArgs) -> Registry {
+    let registry = spec.choose(all);
     report_refused(&registry, args);
     if registry.plugins().next().is_none() && !spec.steps.is_empty() {
         log::warn!(

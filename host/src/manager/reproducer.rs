@@ -292,6 +292,7 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
         name: demand.name.clone(),
         version: VersionReq::STAR,
         passes: vec![name.clone()],
+        pipelines: Vec::new(),
     });
     Pipeline {
         name: "reproducer".into(),
@@ -311,7 +312,7 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
         steps: vec![0],
         nodes: vec![Step::Pass(0)],
         passes: vec![instance],
-        warnings: Vec::new(),
+        ..Pipeline::default()
     }
 }
 

@@ -15,8 +15,8 @@ pub use inspect::{Inspection, Objection, inspect};
 pub use loader::OpenPlugin;
 pub use needs::{Needed, Needs};
 pub use record::{
-    AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PluginRecord, RecordError, Records,
-    StatisticRecord, read_records,
+    AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord, PluginRecord,
+    RecordError, Records, StatisticRecord, read_records,
 };
 pub use verdict::{Mover, Refusal, judge};
 

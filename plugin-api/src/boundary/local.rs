@@ -130,7 +130,7 @@ impl Local {
                     infer: None,
                     eval: Some(&eval.eval),
                 })),
-                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option => {}
+                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option | Item::Pipeline => {}
             }
         }
         local
