@@ -83,7 +83,8 @@ pub fn table(input: TokenStream, spec: &str, ty: &str) -> syn::Result<TokenStrea
 
 pub fn pipeline(input: TokenStream) -> syn::Result<TokenStream> {
     let expected = "expected `name = \"acme.tidy\", toml = include_str!(\"tidy.toml\")`";
-    let Pairs { pairs, groups } = syn::parse2(input)?;
+    let Pairs { pairs, groups } =
+        syn::parse2(input).map_err(|error| syn::Error::new(error.span(), format!("{error}: {expected}")))?;
     if let Some((key, _)) = groups.first() {
         return Err(syn::Error::new(key.span(), expected));
     }
