@@ -68,6 +68,8 @@ pub struct Provider {
     records: Records,
     source: ProviderSource,
     open: OnceLock<Result<OpenPlugin, Refusal>>,
+    /// The SHA-256 that its file must have when it is opened.
+    sha256: OnceLock<String>,
 }
 
 enum ProviderSource {
@@ -98,10 +100,19 @@ impl Provider {
     /// Opens it, once.
     pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
         let open = || match &self.source {
-            ProviderSource::File(path, section) => OpenPlugin::open(path, &self.records.plugin, section),
+            ProviderSource::File(path, section) => {
+                OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
+            }
             ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
         };
         self.open.get_or_init(open).clone()
+    }
+
+    /// Refuses to open any bytes but those of that SHA-256. The first one holds.
+    pub(crate) fn insist_on(&self, sha256: &str) {
+        if self.path().is_some() {
+            let _ = self.sha256.set(sha256.to_owned());
+        }
     }
 
     /// Name, version and file, for messages.
@@ -207,7 +218,8 @@ impl Registry {
             let FoundPlugin { path, records, section } = found;
             (records, ProviderSource::File(path, section))
         }));
-        let provider = |(records, source)| Arc::new(Provider { records, source, open: OnceLock::new() });
+        let provider =
+            |(records, source)| Arc::new(Provider { records, source, open: OnceLock::new(), sha256: OnceLock::new() });
         Self::of(providers.into_iter().map(provider).collect(), refused, duplicates)
     }
 
@@ -228,12 +240,17 @@ impl Registry {
     /// The same with other choices: of plugins that `choices` names, only versions that match count. What was opened
     /// stays open in both.
     pub fn choose(&self, choices: &Choices) -> Self {
-        let Inner { providers, refused, duplicates, .. } = &*self.0;
-        let is_chosen = |provider: &&Arc<Provider>| {
+        self.only(|_, provider| {
             let plugin = &provider.records.plugin;
             choices.get(&plugin.name).is_none_or(|wanted| wanted.matches(&plugin.version))
-        };
-        Self::of(providers.iter().filter(is_chosen).cloned().collect(), refused.clone(), duplicates.clone())
+        })
+    }
+
+    /// The same of some plugins, told by their places in [`plugins`](Self::plugins).
+    pub(crate) fn only(&self, is_kept: impl Fn(usize, &Provider) -> bool) -> Self {
+        let Inner { providers, refused, duplicates, .. } = &*self.0;
+        let kept = providers.iter().enumerate().filter(|(at, provider)| is_kept(*at, provider));
+        Self::of(kept.map(|(_, provider)| provider.clone()).collect(), refused.clone(), duplicates.clone())
     }
 
     /// Takes a pass, by full or short name, from this plugin, though others provide it, too.

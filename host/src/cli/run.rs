@@ -2,7 +2,7 @@
 
 use super::{
     args::{RunArgs, Verbosity},
-    catalogue,
+    catalogue, lock,
     model::{self, Model},
     progress::Progress,
     reproduce, shape, spec,
@@ -33,8 +33,12 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     }
     let all = catalogue::registry(&args.plugins);
     let mut spec = spec::spec(&args.pipeline, &all)?;
-    watch::add(&args.watch, &mut spec)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);
+    let registry = match &args.locked {
+        Some(path) => lock::enforce(path, &spec, &registry)?,
+        None => registry,
+    };
+    watch::add(&args.watch, &mut spec)?;
     let pipeline = spec.resolve(&registry)?;
     if verbosity > Verbosity::Quiet {
         pipeline.warnings.iter().for_each(terminal::warn);

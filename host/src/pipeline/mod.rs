@@ -28,6 +28,7 @@ pub use json_schema::json_schema;
 pub use load::{Disk, Files, NamedPipeline};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
+pub(crate) use resolve::Outline;
 pub use resolved::{Addition, Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
 pub use schema::{check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;

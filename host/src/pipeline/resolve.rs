@@ -11,6 +11,7 @@ use super::{
     watchers,
 };
 use relais_plugin_api::{boundary::record::Level, options::Value};
+use semver::Version;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
@@ -26,6 +27,24 @@ impl PipelineSpec {
     /// When something is wrong; all that is wrong is reported.
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         self.resolve_after(Vec::new(), catalogue)
+    }
+
+    /// Finds what every name stands for, and makes no pass: no plugin is opened. Members of sequential passes are not
+    /// known then.
+    ///
+    /// # Errors
+    /// When something is wrong; all that is wrong is reported.
+    pub(crate) fn outline(&self, catalogue: &dyn Catalogue) -> Result<Outline, Faults> {
+        let mut resolver = Resolver::new(self, catalogue);
+        resolver.makes = Makes::Nothing;
+        let pipeline = resolver.pipeline();
+        if !resolver.faults.is_empty() {
+            return Err(Faults { list: resolver.faults, sources: self.sources.clone() });
+        }
+        let found = resolver.found.values().flatten();
+        let plugins = found.map(|facts| (facts.plugin.clone(), facts.plugin_version.clone())).collect();
+        let config = resolver.scopes.iter().flat_map(|scope| scope.config.keys().cloned()).collect();
+        Ok(Outline { pipeline, plugins, config, named: self.sources.plugin_pipelines() })
     }
 
     /// The same for a pipeline that was read in part: tells what is wrong with its names, too. Where parts are missing
@@ -56,6 +75,25 @@ impl PipelineSpec {
     }
 }
 
+/// A pipeline of which no pass was made.
+pub(crate) struct Outline {
+    /// The pipeline.
+    pub pipeline: Pipeline,
+    /// The plugins of all passes that were looked up.
+    pub plugins: BTreeSet<(String, Version)>,
+    /// The options of contexts that are set.
+    pub config: BTreeSet<String>,
+    /// The pipelines of plugins that it includes.
+    pub named: BTreeSet<String>,
+}
+
+/// Whether passes are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Makes {
+    Passes,
+    Nothing,
+}
+
 pub(super) struct Resolver<'a> {
     pub spec: &'a PipelineSpec,
     pub catalogue: &'a dyn Catalogue,
@@ -80,6 +118,7 @@ pub(super) struct Resolver<'a> {
     pub added: Vec<Addition>,
     pub origins: BTreeMap<usize, String>,
     warnings: Vec<String>,
+    makes: Makes,
 }
 
 impl<'a> Resolver<'a> {
@@ -107,6 +146,7 @@ impl<'a> Resolver<'a> {
             added: Vec::new(),
             origins: spec.origins.clone(),
             warnings: Vec::new(),
+            makes: Makes::Passes,
         }
     }
 
@@ -124,7 +164,7 @@ impl<'a> Resolver<'a> {
         if dependencies != Dependencies::Assumed {
             requirements::check(self, &steps_of, dependencies);
         }
-        if self.faults.is_empty() {
+        if self.faults.is_empty() && self.makes == Makes::Passes {
             self.make();
         }
         self.unused_settings();
@@ -492,7 +532,7 @@ impl<'a> Resolver<'a> {
             if self.spec.run.dependencies != Some(Dependencies::Assumed) {
                 requirements::of(self, at);
             }
-            if self.passes[at].facts.level == Level::SEQUENTIAL {
+            if self.passes[at].facts.level == Level::SEQUENTIAL && self.makes == Makes::Passes {
                 self.members(at);
             }
             at += 1;
