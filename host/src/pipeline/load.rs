@@ -239,11 +239,11 @@ impl Loader<'_> {
     fn include(&mut self, parser: &mut Parser<'_>, include: &Include, parent: usize) {
         let found = self.find(&include.path, parent).and_then(|found| {
             let cycle = self.cycle(&found.identity, &include.path, parent);
-            cycle.map_or(Ok(found), Err)
+            cycle.map_or(Ok(found), |fault| Err(Box::new(fault)))
         });
         let Found { identity, shown, text, origin } = match found {
             Ok(found) => found,
-            Err(fault) => return parser.faults.push(fault),
+            Err(fault) => return parser.faults.push(*fault),
         };
         let source = parser.sources.add(shown.clone(), text);
         let n_faults = parser.faults.len();
@@ -267,7 +267,7 @@ impl Loader<'_> {
     }
 
     /// The file, or the pipeline of a plugin, that an include means. A plugin's pipeline knows of no files.
-    fn find(&self, include: &Written<String>, parent: usize) -> Result<Found, Fault> {
+    fn find(&self, include: &Written<String>, parent: usize) -> Result<Found, Box<Fault>> {
         let wanted = include.value.as_str();
         let from = &self.chain[parent].shown;
         let is_built_in = wanted.starts_with(super::built_in::PREFIX);
@@ -291,14 +291,14 @@ impl Loader<'_> {
             return self.named(wanted, include.place);
         }
         let fault = Fault::new(Code::Include, include.place, format!("`{}` cannot be read: {error}", path.display()));
-        Err(fault.help(match is_built_in {
+        Err(Box::new(fault.help(match is_built_in {
             true => "`relais list pipelines` lists the built-in ones",
             false => "an include's path starts from the folder of the file that it stands in",
-        }))
+        })))
     }
 
-    fn named(&self, name: &str, place: Option<Place>) -> Result<Found, Fault> {
-        let found = self.files.named(name, &self.demands).map_err(|why| no_pipeline(name, place, &why))?;
+    fn named(&self, name: &str, place: Option<Place>) -> Result<Found, Box<Fault>> {
+        let found = self.files.named(name, &self.demands).map_err(|why| Box::new(no_pipeline(name, place, &why)))?;
         let NamedPipeline { name, toml: text, plugin } = found;
         let origin = format!("from `{name}` of plugin `{plugin}`");
         let shown = format!("{PLUGIN}{name}");
