@@ -1,6 +1,7 @@
 //! Relais, the pass host.
 
 pub mod instruments;
+pub mod lock;
 pub mod manager;
 pub mod mapped;
 pub mod onnx;

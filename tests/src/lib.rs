@@ -6,6 +6,7 @@ pub mod filetest;
 pub mod golden;
 pub mod interface;
 pub mod interpret;
+pub mod many;
 pub mod numbers;
 pub mod page;
 mod reference;
