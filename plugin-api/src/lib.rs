@@ -1,6 +1,8 @@
 //! Everything a Relais plugin depends on.
 
 pub mod boundary;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod context;
 pub mod diagnostics;
 pub mod infer;
@@ -16,7 +18,7 @@ pub mod text;
 
 #[cfg(test)]
 mod properties;
-#[cfg(test)]
+#[cfg(any(test, feature = "conformance"))]
 mod random;
 
 /// What the macros expand to. Nothing here is for authors, and nothing here is stable.

@@ -4,9 +4,6 @@ pub mod cargo_built;
 pub mod cli;
 pub mod filetest;
 pub mod golden;
-pub mod interface;
-pub mod interpret;
-pub mod numbers;
 mod reference;
 pub mod venv;
 
