@@ -17,6 +17,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct Vocabulary {
     ops: Vec<OpShape>,
+    /// The most common ones.
+    common: Vec<usize>,
     /// Those that what is judged looks at.
     favourites: Vec<usize>,
 }
@@ -63,8 +65,8 @@ const MAX_ELEMENTS: u64 = 1 << 12;
 const MAX_DEPTH: usize = 3;
 
 impl Vocabulary {
-    /// The operators of a bench. `favourites`, by name, are called as often as all others together; without any, the
-    /// most common ones are.
+    /// The operators of a bench. `favourites`, by name, are called as often as all others together, and so are the most
+    /// common ones where there are none.
     pub fn new(mut ops: Vec<OpShape>, favourites: &[String]) -> Self {
         if !ops.iter().any(|op| op.domain.is_empty()) {
             ops.extend(COMMON.iter().map(|&(name, n)| common(name, n)));
@@ -74,13 +76,13 @@ impl Vocabulary {
                 ops.push(common(name, 1));
             }
         }
-        let is_common = |op: &OpShape| COMMON.iter().any(|&(name, _)| name == op.name);
-        let is_favourite = |&at: &usize| match favourites {
-            [] => is_common(&ops[at]),
-            favourites => favourites.contains(&ops[at].name),
+        let all = |is_meant: &dyn Fn(&str) -> bool| (0..ops.len()).filter(|&at| is_meant(&ops[at].name)).collect();
+        let common: Vec<usize> = all(&|name| COMMON.iter().any(|&(common, _)| common == name));
+        let favourites = match favourites {
+            [] => common.clone(),
+            favourites => all(&|name| favourites.iter().any(|favourite| favourite == name)),
         };
-        let favourites = (0..ops.len()).filter(is_favourite).collect();
-        Self { ops, favourites }
+        Self { ops, common, favourites }
     }
 
     /// The operator of a number as it was when the operator set had a version.
@@ -171,7 +173,8 @@ fn function(
     f.set_opset_imports(&imports);
     // What is known of operators is asked for by their number in a function, so that an empty one will do.
     compute.with_ops(&Function::new(), &mut |ops| {
-        let mut builder = Builder { f: &mut f, vocabulary, version, ops, helper, most, visible: Vec::new(), n_names: 0 };
+        let mut builder =
+            Builder { f: &mut f, vocabulary, version, ops, helper, most, visible: Vec::new(), n_names: 0 };
         builder.whole(tape);
     });
     f
@@ -256,8 +259,7 @@ impl Builder<'_> {
         let is_unused = |id: &NodeId| counts.get(id.index()).is_none_or(|&count| count == 0);
         let bindings = self.f.bindings(block).iter().rev().copied();
         let fits = |id: &NodeId| !matches!(self.f.type_of(*id), Type::Tuple(_) | Type::Func { .. });
-        let mut results: Vec<NodeId> =
-            bindings.filter(is_unused).filter(fits).take(1 + tape.below(3)).collect();
+        let mut results: Vec<NodeId> = bindings.filter(is_unused).filter(fits).take(1 + tape.below(3)).collect();
         if results.is_empty() {
             results.push(self.visible[tape.below(self.visible.len())]);
         }
@@ -284,9 +286,10 @@ impl Builder<'_> {
     /// A call that its operator takes.
     fn call(&mut self, tape: &mut Tape<'_>, block: BlockId) {
         for _ in 0..N_TRIES {
-            let Vocabulary { ops, favourites, .. } = self.vocabulary;
-            let index = match favourites.as_slice() {
-                favourites @ [_, ..] if tape.chance(2) => favourites[tape.pick(favourites.len())],
+            let Vocabulary { ops, common, favourites } = self.vocabulary;
+            let index = match tape.below(8) {
+                0..4 if !favourites.is_empty() => favourites[tape.pick(favourites.len())],
+                4 | 5 if !common.is_empty() => common[tape.pick(common.len())],
                 _ => tape.pick(ops.len()),
             };
             let Some(op) = self.vocabulary.at_version(index, self.version) else { continue };
@@ -335,7 +338,9 @@ impl Builder<'_> {
         if infer_node(self.f, self.ops, node).is_err() {
             return None;
         }
-        if self.f.type_id(node) == TypeId::UNKNOWN && op.domain.is_empty() && COMMON.contains(&(&op.name, n_args as u16))
+        if self.f.type_id(node) == TypeId::UNKNOWN
+            && op.domain.is_empty()
+            && COMMON.contains(&(&op.name, n_args as u16))
         {
             let ty = self.f.type_id(args[0]);
             if args.iter().any(|&arg| self.f.type_id(arg) != ty) {
@@ -436,7 +441,8 @@ impl Builder<'_> {
             self.fill(tape, inner, depth + 1);
             let fits = |id: &NodeId| wanted.is_none_or(|wanted| self.f.type_id(*id) == wanted);
             // The first branch's value is one that both see when nothing else fits.
-            let candidates = if wanted.is_none() && tape.chance(2) { &self.visible[..n_visible] } else { &self.visible };
+            let candidates =
+                if wanted.is_none() && tape.chance(2) { &self.visible[..n_visible] } else { &self.visible };
             let result = candidates.iter().rev().take(WINDOW).copied().find(fits);
             let result = result.unwrap_or(self.visible[0]);
             wanted.get_or_insert(self.f.type_id(result));

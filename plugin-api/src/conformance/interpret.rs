@@ -143,7 +143,11 @@ impl Run<'_> {
                 Value::Tensor(_) => Err(wrong(format!("{tuple} is no tuple"))),
             },
             Expr::If(branch) => {
-                let taken = match self.tensor(branch.cond())?.to_bytes().first() {
+                let cond = self.tensor(branch.cond())?;
+                if cond.byte_len() > MAX_BYTES {
+                    return Err(not_covered("a condition", "is too large"));
+                }
+                let taken = match cond.to_bytes().first() {
                     Some(0) | None => branch.else_branch(),
                     Some(_) => branch.then_branch(),
                 };

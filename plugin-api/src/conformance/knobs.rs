@@ -155,9 +155,12 @@ mod tests {
             knob("mode", KnobKind::Choice(vec!["a".into(), "b".into()]), None),
         ];
         let sets = legal(&knobs, &mut Random::new(1));
-        for (name, value) in
-            [("n", Value::Int(2)), ("n", Value::Int(5)), ("mode", Value::Str("a".into())), ("mode", Value::Str("b".into()))]
-        {
+        for (name, value) in [
+            ("n", Value::Int(2)),
+            ("n", Value::Int(5)),
+            ("mode", Value::Str("a".into())),
+            ("mode", Value::Str("b".into())),
+        ] {
             assert!(sets.iter().any(|set| set.get(name) == Some(&value)), "{name} = {value}");
         }
         // What must be given always is; what has a default is once left off.

@@ -50,16 +50,7 @@ pub use report::{Finding, Judged, Kind, Report};
 use crate::text;
 use bench::{Bench, Linked};
 use journal::{Journal, Memory};
-use std::{
-    env,
-    ffi::OsString,
-    io,
-    panic::Location,
-    process,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
 
 /// Judges everything that is linked into this program: all passes and operators of the crate, in a test of it.
 ///

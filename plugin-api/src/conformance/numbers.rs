@@ -109,6 +109,9 @@ fn compare(
 fn values(tensor: &Tensor) -> String {
     const SHOWN: usize = 8;
     let ty = format!("{} {:?}", tensor.elem().name().unwrap_or("?"), tensor.dims());
+    if tensor.len() > MANY {
+        return ty;
+    }
     let mut shown: Vec<String> = match (floats(tensor), tensor.to_i64s()) {
         (Some(values), _) => values.iter().take(SHOWN + 1).map(ToString::to_string).collect(),
         (_, Some(values)) => values.iter().take(SHOWN + 1).map(ToString::to_string).collect(),
@@ -122,6 +125,9 @@ fn values(tensor: &Tensor) -> String {
 
 /// The elements of a tensor of floats.
 fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
+    if tensor.len() > MANY {
+        return None;
+    }
     let bytes = || tensor.to_bytes();
     let halves = |of: fn(u16) -> f64| bytes().as_chunks().0.iter().map(|&pair| of(u16::from_le_bytes(pair))).collect();
     match tensor.elem() {

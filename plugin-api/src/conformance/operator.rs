@@ -145,9 +145,8 @@ impl Trial<'_> {
             let Type::Tensor { elem, shape } = typed.ty(ty) else { continue };
             let same_elem = elem == ElemType::UNKNOWN || elem == result.elem();
             let fits = |(&dim, &is): (&DimRec, &u64)| Dim::from(dim).known().is_none_or(|known| known == is);
-            let same_shape = shape.is_none_or(|shape| {
-                shape.len() == result.dims().len() && shape.iter().zip(result.dims()).all(fits)
-            });
+            let same_shape = shape
+                .is_none_or(|shape| shape.len() == result.dims().len() && shape.iter().zip(result.dims()).all(fits));
             if !same_elem || !same_shape {
                 let ty = crate::text::display_type(typed, ty);
                 let is = format!("{} {:?}", result.elem().name().unwrap_or("?"), result.dims());

@@ -137,6 +137,9 @@ impl Report {
     }
 }
 
+/// The most lines of a module that are shown.
+const MAX_LINES: usize = 100;
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { subject, kind, message, options, module } = self;
@@ -146,7 +149,11 @@ impl fmt::Display for Finding {
         }
         if !module.is_empty() {
             writeln!(f, "  on the module")?;
-            module.trim_end().lines().try_for_each(|line| writeln!(f, "    {line}"))?;
+            let lines = module.trim_end().lines();
+            lines.clone().take(MAX_LINES).try_for_each(|line| writeln!(f, "    {line}"))?;
+            if let more @ 1.. = lines.count().saturating_sub(MAX_LINES) {
+                writeln!(f, "    … ({more} more lines)")?;
+            }
         }
         writeln!(f, "  help: {}", kind.help())
     }
@@ -155,8 +162,7 @@ impl fmt::Display for Finding {
 impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { subject, n_cases, n_changed, n_errors, n_compared, not_evaluated, .. } = self;
-        write!(f, "{subject}: {n_cases} cases, {n_changed} ")?;
-        f.write_str(if subject.starts_with("operator ") { "calls taken" } else { "changed" })?;
+        write!(f, "{subject}: {n_cases} cases, {n_changed} changed")?;
         if *n_compared > 0 {
             write!(f, ", {n_compared} compared as numbers")?;
         }
@@ -179,8 +185,18 @@ impl fmt::Display for Report {
         for Finding { subject, kind, .. } in &self.allowed {
             writeln!(f, "{subject}: {kind}: allowed\n")?;
         }
-        for judged in &self.judged {
+        // Of operators there are hundreds.
+        let is_operator = |judged: &&Judged| judged.subject.starts_with("operator ");
+        for judged in self.judged.iter().filter(|judged| !is_operator(judged)) {
             writeln!(f, "{judged}")?;
+        }
+        let operators: Vec<&Judged> = self.judged.iter().filter(is_operator).collect();
+        if !operators.is_empty() {
+            let sum = |of: fn(&Judged) -> usize| operators.iter().map(|judged| of(judged)).sum::<usize>();
+            let [cases, taken, computed] =
+                [|one: &Judged| one.n_cases, |one: &Judged| one.n_changed, |one: &Judged| one.n_compared].map(sum);
+            let n = operators.len();
+            writeln!(f, "{n} operators: {cases} calls, {taken} taken by type relations, {computed} evaluated")?;
         }
         let findings = match self.findings.len() {
             0 => "no finding".to_owned(),

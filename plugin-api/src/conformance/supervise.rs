@@ -62,6 +62,8 @@ pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]
         File::create(&journal)?;
         let mut command = Command::new(env::current_exe()?);
         command.args(arguments).env(JOURNAL, &journal).env(SKIP, skip.join("\n")).env(CHECK, check);
+        // What it said last is told; a backtrace would be all of it.
+        command.env_remove("RUST_BACKTRACE").env_remove("RUST_LIB_BACKTRACE");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said)?);
         let ended = wait(command.spawn()?, &journal, settings.deadline)?;
         let mut case = Case::default();
