@@ -10,7 +10,7 @@ use relais_tests::{
     cli::{Run, command, folder},
 };
 use serde_json::Value;
-use std::{collections::BTreeSet, fs, panic, path::Path, time::Duration};
+use std::{any::Any, collections::BTreeSet, fs, panic, path::Path, time::Duration};
 
 /// What is wrong with each pass, operator and instrument of the liar: one thing.
 const LIES: &[(&str, Kind)] = &[
@@ -134,7 +134,12 @@ fn names_and_files_that_are_not_there() {
 /// What a test of an author's ends with.
 fn report_of(check: impl FnOnce() + panic::UnwindSafe) -> String {
     let payload = panic::catch_unwind(check).expect_err("something is wrong");
-    payload.downcast_ref::<String>().cloned().unwrap_or_default()
+    text_of(&*payload)
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
 #[test]
@@ -177,6 +182,6 @@ fn without_a_process_of_its_own_a_hanging_pass_is_named() {
     let check = || Kit::new().modules(32).deadline(Duration::from_secs(2)).check("liar.Hangs");
     let thread = std::thread::Builder::new().name("main".into()).spawn(check).unwrap();
     let payload = thread.join().expect_err("something is wrong");
-    let report = payload.downcast_ref::<String>().cloned().unwrap_or_default();
+    let report = text_of(&*payload);
     assert!(report.contains("pass liar.Hangs: hangs: "), "{report}");
 }
