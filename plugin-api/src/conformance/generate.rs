@@ -168,8 +168,8 @@ fn function(
 ) -> Function {
     let mut f = Function::new();
     let domains: BTreeSet<&str> = vocabulary.ops.iter().map(|op| op.domain.as_str()).collect();
-    let of_domain = |domain| (domain, if domain == "" { version } else { vocabulary.domain_version(domain) });
-    let imports: Vec<(&str, i64)> = domains.into_iter().map(of_domain).collect();
+    let version_of = |domain: &str| if domain.is_empty() { version } else { vocabulary.domain_version(domain) };
+    let imports: Vec<(&str, i64)> = domains.into_iter().map(|domain| (domain, version_of(domain))).collect();
     f.set_opset_imports(&imports);
     // What is known of operators is asked for by their number in a function, so that an empty one will do.
     compute.with_ops(&Function::new(), &mut |ops| {

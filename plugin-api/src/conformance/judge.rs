@@ -52,6 +52,26 @@ enum Source<'a> {
     Large(Vec<u8>),
 }
 
+impl Source<'_> {
+    /// The bytes that a random module is made of.
+    fn tape(&self) -> Option<&[u8]> {
+        match self {
+            Self::Sensible(bytes) | Self::Wild(bytes) | Self::Large(bytes) => Some(bytes),
+            Self::Given(_) => None,
+        }
+    }
+
+    /// A random module of the same sort, of other bytes.
+    fn with_tape(&self, bytes: Vec<u8>) -> Self {
+        match self {
+            Self::Given(text) => Self::Given(text),
+            Self::Sensible(_) => Self::Sensible(bytes),
+            Self::Wild(_) => Self::Wild(bytes),
+            Self::Large(_) => Self::Large(bytes),
+        }
+    }
+}
+
 /// What one case gave.
 #[derive(Default)]
 struct Outcome {
@@ -190,12 +210,7 @@ impl Trial<'_> {
 
     /// A smaller module with a fault of the same kind.
     fn smallest(&self, source: &Source<'_>, options: &Value, kind: Kind) -> Option<(IRModule, String)> {
-        let (bytes, remade): (&[u8], fn(Vec<u8>) -> Source<'static>) = match source {
-            Source::Sensible(bytes) => (bytes, Source::Sensible),
-            Source::Wild(bytes) => (bytes, Source::Wild),
-            Source::Large(bytes) => (bytes, Source::Large),
-            Source::Given(_) => return None,
-        };
+        let bytes = source.tape()?;
         if kind == Kind::Slow {
             return None;
         }
@@ -204,7 +219,7 @@ impl Trial<'_> {
         let mut smaller = Smaller::new(bytes);
         for _ in 0..N_SHRINKS {
             let Some(candidate) = smaller.candidate().filter(|_| Instant::now() < end) else { break };
-            let source = remade(candidate);
+            let source = source.with_tape(candidate);
             let module = self.module(&source);
             let faults =
                 module.as_ref().map(|module| self.try_case(&source, module, options).faults).unwrap_or_default();
