@@ -60,7 +60,7 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
     Describe(DescribeArgs),
-    /// Make, check, install and remove plugins.
+    /// Make, check, test, install and remove plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
     /// Print completions for a shell.

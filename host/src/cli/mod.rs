@@ -15,6 +15,7 @@ mod plugin_install;
 mod plugin_names;
 mod plugin_new;
 mod plugin_report;
+mod plugin_test;
 mod progress;
 mod reproduce;
 mod run;
