@@ -9,7 +9,10 @@ use relais::{
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
-    record::{BOUNDARY, FORMAT, HEADER, Header, MAX_LEN, TARGET, instrument_tag, pass_tag, plugin_tag, record_kind},
+    record::{
+        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, MAX_LEN, RUSTC, TARGET, instrument_tag, pass_tag,
+        plugin_tag, record_kind,
+    },
     wire::Fields,
 };
 use std::{
@@ -231,22 +234,34 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
         let said = refusal.help().unwrap();
         assert!(said.starts_with(help), "{said}");
     };
-    let version = |major: u16, minor: u16| (u32::from(major) << 16 | u32::from(minor)).to_le_bytes();
-    let (major, minor) = BOUNDARY;
-    let newer = format!(
-        "it was built for version {major}.{} of the plugin boundary, and this host has {major}.{minor}",
-        minor + 1
+    let range = match BOUNDARY.first_compatible() {
+        first if first == BOUNDARY => BOUNDARY.to_string(),
+        first => format!("{first} to {BOUNDARY}"),
+    };
+    let of_version = |version: BoundaryVersion, help: &str| {
+        let says = format!("it was built for version {version} of the plugin boundary, and this host takes {range}");
+        check(plugin_tag::BOUNDARY, &version.encode(), &says, help);
+    };
+    // Grown once more than the host's, or of a later series: the host has to move. Of an earlier series: the plugin.
+    of_version(BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY }, "update the host: `cargo install relais`");
+    of_version(BoundaryVersion { minor: BOUNDARY.minor + 1, patch: 0, ..BOUNDARY }, "update the host");
+    of_version(BoundaryVersion { major: 1, minor: 0, patch: 0 }, "update the host");
+    let rebuild = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo add relais-plugin-api@{API} && cargo "
     );
-    check(plugin_tag::BOUNDARY, &version(major, minor + 1), &newer, "update the host");
-    let older = format!("it was built for version 0.9 of the plugin boundary, and this host has {major}.{minor}");
-    check(plugin_tag::BOUNDARY, &version(0, 9), &older, "rebuild the plugin");
+    of_version(BoundaryVersion { major: 0, minor: 0, patch: 9 }, &rebuild);
     let target = format!("it was built for `s390x-unknown-linux`, and this host is `{TARGET}`");
     check(plugin_tag::TARGET, b"s390x-unknown-linux", &target, "build it for this system");
     let abort = "it was built with `panic = \"abort\"`: its first panic would end the process";
     check(plugin_tag::PANIC, b"abort", abort, "remove `panic = \"abort\"`");
-    let layout = "its types are laid out differently (built by `rustc ";
-    let refusal = refusal(&dir, &with_plugin_field(plugin_tag::FINGERPRINT, &[1; 8]));
-    assert!(refusal.to_string().starts_with(layout), "{refusal}");
+    let layout = format!(
+        "its types are laid out differently, though its version of the plugin boundary fits (built by `{RUSTC}` with \
+         `relais-plugin-api` {API}, this host by `{RUSTC}` with {API})"
+    );
+    let update = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api --precise {API} && cargo "
+    );
+    check(plugin_tag::FINGERPRINT, &[1; 8], &layout, &update);
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod proto;
 
 use proto::{Message, floats, graph, graph_attr, int_attr, message, model, node};
 use relais_plugin_api::boundary::{
-    record::{HEADER, Header, MAGIC, TARGET, pass_tag, plugin_tag, record_kind},
+    record::{BOUNDARY, BoundaryVersion, HEADER, Header, MAGIC, TARGET, pass_tag, plugin_tag, record_kind},
     wire::{Fields, checksum, push_field},
 };
 use relais_tests::{
@@ -306,6 +306,9 @@ fn two_plugins() -> Vec<u8> {
     bytes
 }
 
+/// A version of the boundary that grew once more than this one.
+static GROWN: LazyLock<[u8; 6]> = LazyLock::new(|| BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY }.encode());
+
 /// Files that are refused, by case.
 fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let half = BYTES[..BYTES.len() / 2].to_vec();
@@ -342,7 +345,9 @@ fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("record", "other_target", field(plugin_tag::TARGET, b"s390x-unknown-linux")),
         ("record", "panic_abort", field(plugin_tag::PANIC, b"abort")),
         ("record", "other_layout", field(plugin_tag::FINGERPRINT, &[1; 8])),
-        ("record", "newer_boundary", field(plugin_tag::BOUNDARY, &[99, 0, 1, 0])),
+        ("record", "newer_boundary", field(plugin_tag::BOUNDARY, &[1, 0, 99, 0, 0, 0])),
+        ("record", "older_boundary", field(plugin_tag::BOUNDARY, &[0, 0, 0, 0, 9, 0])),
+        ("record", "grown_boundary", field(plugin_tag::BOUNDARY, &*GROWN)),
     ]
 }
 
@@ -353,6 +358,11 @@ fn portable(said: &Said) -> String {
         ("built by `", "`"),
         ("this host by `", "`"),
         ("this host is `", "`"),
+        ("this host takes ", "\n"),
+        ("for version ", " "),
+        ("--precise ", " "),
+        ("relais-plugin-api@", " "),
+        ("` with ", ")"),
         ("--target ", "`"),
         ("offset ", " "),
         ("byte ", " "),

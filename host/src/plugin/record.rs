@@ -4,8 +4,8 @@ use crate::options::OptionSchema;
 use relais_plugin_api::{
     boundary::{
         record::{
-            FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag, op_tag, option_tag,
-            pass_flag, pass_tag, plugin_tag, record_kind, statistic_tag,
+            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag,
+            op_tag, option_tag, pass_flag, pass_tag, plugin_tag, record_kind, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
@@ -46,10 +46,12 @@ pub struct PluginRecord {
     pub entry: String,
     /// Crate name.
     pub crate_name: String,
-    /// Boundary version, major and minor.
-    pub boundary: (u16, u16),
+    /// Boundary version.
+    pub boundary: BoundaryVersion,
     /// Layout fingerprint.
     pub fingerprint: u64,
+    /// Version of `relais-plugin-api`; empty in records that do not say it.
+    pub api: String,
     /// Compiler.
     pub rustc: String,
     /// Target.
@@ -329,8 +331,9 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
         description: String::new(),
         entry: String::new(),
         crate_name: String::new(),
-        boundary: (0, 0),
+        boundary: BoundaryVersion::default(),
         fingerprint: 0,
+        api: String::new(),
         rustc: String::new(),
         target: String::new(),
         panic: String::new(),
@@ -349,9 +352,9 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
             plugin_tag::ENTRY => plugin.entry = text()?,
             plugin_tag::CRATE => plugin.crate_name = text()?,
             plugin_tag::BOUNDARY => {
-                let boundary = field.u32().map_err(malformed)?;
-                plugin.boundary = ((boundary >> 16) as u16, boundary as u16);
+                plugin.boundary = BoundaryVersion::decode(field.array().map_err(malformed)?);
             }
+            plugin_tag::API => plugin.api = text()?,
             plugin_tag::FINGERPRINT => plugin.fingerprint = field.u64().map_err(malformed)?,
             plugin_tag::RUSTC => plugin.rustc = text()?,
             plugin_tag::TARGET => plugin.target = text()?,
