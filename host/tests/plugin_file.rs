@@ -5,15 +5,15 @@ mod common;
 
 use common::*;
 use relais::{
-    plugin::{Origin, Policy, RecordError, Refusal, SearchDir, discover},
+    plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
     record::{
-        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, MAX_LEN, RUSTC, TARGET, instrument_tag, pass_tag,
-        plugin_tag, record_kind,
+        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, MAX_LEN, RUSTC, TARGET, instrument_tag, op_tag,
+        pass_tag, plugin_tag, record_kind,
     },
-    wire::Fields,
+    wire::{CRITICAL, Fields, checksum, push_field},
 };
 use std::{
     fs,
@@ -176,6 +176,49 @@ fn damaged_records_are_refused() {
     later[at + 12] = 99;
     fs::write(dir.join("plugin.so"), later).unwrap();
     assert_eq!(find(&[&dir.join("plugin.so")]).plugins.len(), 1);
+}
+
+/// Makes the field of a tag one of another tag.
+fn rename_field(record: &mut [u8], from: u16, to: u16) {
+    let len = Header::read(record).unwrap().len;
+    let mut fields = Vec::new();
+    for field in Fields::new(&record[HEADER..][..len]).map(Result::unwrap) {
+        push_field(&mut fields, if field.tag == from { to } else { field.tag }, field.bytes);
+    }
+    record[HEADER..][..len].copy_from_slice(&fields);
+    record[24..32].copy_from_slice(&checksum(&fields).to_le_bytes());
+}
+
+#[test]
+fn what_a_later_version_says_more_is_passed_over_unless_it_is_critical() {
+    let (dir, bytes) = (folder("later_fields"), sample_bytes());
+    let path = dir.join("plugin.so");
+    let kinds = [
+        (record_kind::PLUGIN, plugin_tag::DESCRIPTION),
+        (record_kind::PASS, pass_tag::DOC),
+        (record_kind::OPERATOR, op_tag::DOC),
+        (record_kind::INSTRUMENT, instrument_tag::DOC),
+    ];
+    for (kind, tag) in kinds {
+        let at = records(&bytes, kind)[0];
+        let mut optional = bytes.clone();
+        rename_field(&mut optional[at..], tag, 0x7fff);
+        fs::write(&path, optional).unwrap();
+        assert_eq!(find(&[&path]).plugins.len(), 1, "{kind}");
+        let mut critical = bytes.clone();
+        rename_field(&mut critical[at..], tag, CRITICAL | 99);
+        let refusal = refusal(&dir, &critical);
+        let says = "does not read: its field 0x8063 is of a later version, and nothing can be understood without it";
+        assert!(refusal.to_string().ends_with(says), "{kind}: {refusal}");
+        assert_eq!(refusal.mover(), Mover::Host);
+        assert_eq!(refusal.help().unwrap(), "update the host: `cargo install relais`");
+    }
+    let mut critical = bytes.clone();
+    let at = records(&bytes, record_kind::PASS)[0];
+    critical[at + 12..at + 16].copy_from_slice(&(record_kind::CRITICAL | 99).to_le_bytes());
+    let refusal = refusal(&dir, &critical);
+    let says = "its record of kind 0x80000063 is of a later version, and nothing can be understood without it";
+    assert_eq!((refusal.to_string().as_str(), refusal.mover()), (says, Mover::Host));
 }
 
 #[test]

@@ -204,6 +204,11 @@ pub enum RecordError {
         /// The format.
         format: u32,
     },
+    /// A record of this kind is of a later version, and says that it must not be passed over.
+    Critical {
+        /// The kind.
+        kind: u32,
+    },
     /// No record describes the plugin.
     NoPlugin,
     /// Two records describe plugins.
@@ -241,6 +246,10 @@ impl fmt::Display for RecordError {
             Self::NewerFormat { format } => {
                 write!(f, "its records are in format {format}, and this host reads formats up to {FORMAT}")
             }
+            Self::Critical { kind } => write!(
+                f,
+                "its record of kind {kind:#010x} is of a later version, and nothing can be understood without it"
+            ),
             Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} does not read: {cause}"),
@@ -251,6 +260,16 @@ impl fmt::Display for RecordError {
 }
 
 impl std::error::Error for RecordError {}
+
+impl RecordError {
+    /// Whether a later host would read the records.
+    pub fn is_of_later_version(&self) -> bool {
+        let Self::Malformed { cause, .. } = self else {
+            return matches!(self, Self::NewerFormat { .. } | Self::Critical { .. });
+        };
+        matches!(cause, Malformed::Critical(_))
+    }
+}
 
 /// Reads all records of a section, which may come in any order and with zeros between them.
 ///
@@ -292,13 +311,14 @@ pub fn read_records(section: &[u8]) -> Result<Records, RecordError> {
             record_kind::OPTION => {
                 for field in Fields::new(fields) {
                     let field = field.map_err(malformed)?;
-                    if field.tag == option_tag::OPTION {
-                        let option = OptionSchema::read(field.bytes).map_err(malformed)?;
-                        options.push(option);
+                    match field.tag {
+                        option_tag::OPTION => options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
+                        _ => field.skip().map_err(malformed)?,
                     }
                 }
             }
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
+            kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
             // Something that a later version has: what else is in the file is still good.
             _ => {}
         }
@@ -360,7 +380,7 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
             plugin_tag::TARGET => plugin.target = text()?,
             plugin_tag::PANIC => plugin.panic = text()?,
             plugin_tag::DEBUG => plugin.debug = field.u8().map_err(malformed)? != 0,
-            _ => {}
+            _ => field.skip().map_err(malformed)?,
         }
     }
     if !is_package_name(&plugin.name) {
@@ -415,7 +435,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             }
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
-            _ => {}
+            _ => field.skip().map_err(malformed)?,
         }
     }
     Ok(pass)
@@ -428,7 +448,7 @@ fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {
         match field.tag {
             statistic_tag::NAME => statistic.name = field.text()?.to_owned(),
             statistic_tag::DOC => statistic.doc = field.text()?.to_owned(),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if statistic.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(statistic) }
@@ -462,7 +482,7 @@ fn read_operator(fields: &[u8]) -> Result<OperatorRecord, Malformed> {
                 let flags = field.u32()?;
                 (op.has_infer, op.has_eval) = (flags & op_flag::INFER != 0, flags & op_flag::EVAL != 0);
             }
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if op.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(op) }
@@ -477,7 +497,7 @@ fn read_attr(fields: &[u8]) -> Result<AttrRecord<'_>, Malformed> {
             attr_tag::KIND => attr.kind = field.u8()?,
             attr_tag::REQUIRED => attr.required = field.u8()? != 0,
             attr_tag::DEFAULT => attr.default = field.text()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(attr)
@@ -491,7 +511,7 @@ fn read_evaluator(fields: &[u8]) -> Result<EvaluatorRecord, Malformed> {
             op_tag::DOMAIN => eval.domain = normal_domain(field.text()?),
             op_tag::NAME => eval.name = field.text()?.to_owned(),
             op_tag::SINCE => eval.since_version = field.u32()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if eval.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(eval) }
@@ -505,7 +525,7 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
             instrument_tag::NAME => instrument.name = field.text()?.to_owned(),
             instrument_tag::DOC => instrument.doc = field.text()?.to_owned(),
             instrument_tag::OPTION => instrument.options.push(OptionSchema::read(field.bytes)?),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(instrument)

@@ -108,7 +108,7 @@ impl Refusal {
     pub fn mover(&self) -> Mover {
         match self {
             Self::Boundary { plugin } if *plugin > BOUNDARY => Mover::Host,
-            Self::Record(RecordError::NewerFormat { .. }) => Mover::Host,
+            Self::Record(error) if error.is_of_later_version() => Mover::Host,
             Self::Record(RecordError::Foreign { .. } | RecordError::Length { .. } | RecordError::Checksum { .. }) => {
                 Mover::File
             }
@@ -138,7 +138,7 @@ impl Refusal {
                 format!("`chmod o-w {}`, or allow it with `--allow-writable-plugins`", path.display())
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
-            Self::Record(RecordError::NewerFormat { .. }) => "update the host: `cargo install relais`".into(),
+            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais`".into(),
             Self::Record(RecordError::NoPlugin) => "put `plugin! { description = \"…\" }` into its `lib.rs`".into(),
             Self::Record(RecordError::TwoPlugins { .. }) => {
                 "a plugin must not depend on another one: move what both use into a third crate".into()

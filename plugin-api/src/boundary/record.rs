@@ -30,8 +30,11 @@ pub const RUSTC: &str = env!("RELAIS_RUSTC");
 /// The target of this build.
 pub const TARGET: &str = env!("RELAIS_TARGET");
 
-/// The kinds of record. Append-only; a reader skips the ones it does not know.
+/// The kinds of record. Append-only; a reader skips the ones it does not know, unless they have the bit
+/// [`CRITICAL`](record_kind::CRITICAL).
 pub mod record_kind {
+    /// The bit of a kind without whose record the others cannot be understood.
+    pub const CRITICAL: u32 = 1 << 31;
     /// The plugin; exactly one in a file.
     pub const PLUGIN: u32 = 1;
     /// A pass.
