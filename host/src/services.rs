@@ -129,7 +129,7 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
     let op = registry.operator(&domain, &name, version);
     ResolvedOp {
         is_known: op.is_some().into(),
-        facts: op.map_or(&[][..], |(_, record)| &record.fields).into(),
+        facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
         infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
         eval: registry.evaluator(&domain, &name, version).into(),
     }
