@@ -14,7 +14,7 @@ use relais::{
     plugin::Refusal,
     registry::{CreateError, Registry},
 };
-use std::path::Path;
+use std::{fs, path::Path, process::Command};
 
 /// Why a plugin is refused when its pass is made, though its record is in order; the other plugin is not touched by it.
 fn refused(plugin: &Path) -> (Refusal, String) {
@@ -25,6 +25,24 @@ fn refused(plugin: &Path) -> (Refusal, String) {
     assert!(text.contains("`mark 0.1.0`"), "{text}");
     let CreateError::Open { refusal, .. } = error else { panic!("{text}") };
     assert!(run(&registry, "sample.Nothing", &table(&[]), &chain(&[])).is_ok());
+    // The program says the same, writes nothing, and runs the passes of others.
+    let (model, out) = (plugin.with_file_name("model.relay"), plugin.with_file_name("out.relay"));
+    fs::write(&model, "def @main(%x: Tensor[(2,), float32]) { %y = Relu(%x); %y }\n").unwrap();
+    for (pass, status) in [("mark.Nothing", 1), ("sample.Nothing", 0)] {
+        let mut relais = Command::new(env!("CARGO_BIN_EXE_relais"));
+        relais.arg("run").arg(&model).arg("-o").arg(&out).args(["--passes", pass, "--allow-writable-plugins"]);
+        relais
+            .arg("--plugin")
+            .arg(plugin)
+            .arg("--plugin")
+            .arg(&*SAMPLE)
+            .env("RELAIS_HOME", plugin.with_file_name("home"));
+        let output = relais.env_remove("RELAIS_PLUGIN_PATH").output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), out.exists()), (Some(status), status == 0), "{pass}: {stderr}");
+        let first = refusal.to_string().lines().next().unwrap_or_default().to_owned();
+        assert!(status == 0 || stderr.contains(&first), "{stderr}");
+    }
     (refusal, text)
 }
 

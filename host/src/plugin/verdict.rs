@@ -152,7 +152,7 @@ impl Refusal {
                 "remove `panic = \"abort\"` from the profile in its `Cargo.toml` and rebuild it".into()
             }
             Self::Replaced => "run again".into(),
-            Self::Open { .. } => "`ldd` on the file shows the libraries that it needs and lacks".into(),
+            Self::Open { .. } => "`relais plugin check` shows the libraries and symbols that it needs and lacks".into(),
             Self::Missing | Self::Unreadable { .. } => "check the path and the permissions".into(),
             Self::NotAFile => "name the library's file; `--plugin-dir` takes a folder".into(),
             Self::NotALibrary { .. } => format!("build or copy it again, for `{TARGET}`"),
