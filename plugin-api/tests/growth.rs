@@ -110,7 +110,8 @@ fn a_later_kind_survives_compaction_text_and_comparison() {
     let mut module = IRModule::new();
     module.set_function(MAIN, g);
     let printed = text::print(&module, &PrintOptions::default());
-    let again = text::parse("m", &printed, &SideFile::default()).unwrap_or_else(|errors| panic!("{errors:?}\n{printed}"));
+    let again =
+        text::parse("m", &printed, &SideFile::default()).unwrap_or_else(|errors| panic!("{errors:?}\n{printed}"));
     equal(&module, &again).unwrap();
 }
 
