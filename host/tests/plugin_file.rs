@@ -5,12 +5,15 @@ mod common;
 
 use common::*;
 use relais::{
-    plugin::{Origin, Policy, RecordError, Refusal, SearchDir, discover},
+    plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
-    record::{BOUNDARY, FORMAT, HEADER, Header, MAX_LEN, TARGET, instrument_tag, pass_tag, plugin_tag, record_kind},
-    wire::Fields,
+    record::{
+        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, MAX_LEN, RUSTC, TARGET, instrument_tag, op_tag,
+        pass_tag, plugin_tag, record_kind,
+    },
+    wire::{CRITICAL, Fields, checksum, push_field},
 };
 use std::{
     fs,
@@ -129,7 +132,7 @@ fn what_everybody_may_write_is_refused_unless_told_otherwise() {
     chmod(&dir, 0o755);
     chmod(&path, 0o777);
     let found = discover(&named(&dir), &[], Policy::default());
-    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: path.clone() });
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: path.clone(), by: Writer::Everybody });
     assert_eq!(discover(&named(&dir), &[], TRUSTING).plugins.len(), 1);
     chmod(&path, 0o755);
     assert_eq!(discover(&named(&dir), &[], Policy::default()).plugins.len(), 1);
@@ -137,8 +140,77 @@ fn what_everybody_may_write_is_refused_unless_told_otherwise() {
     let found = discover(&named(&dir), &[], Policy::default());
     assert_eq!(found.refused[0].refusal.to_string(), format!("everybody may change `{}`", dir.display()));
     let found = discover(&[], std::slice::from_ref(&path), Policy::default());
-    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.clone() });
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.clone(), by: Writer::Everybody });
     chmod(&dir, 0o755);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_others_may_replace_on_the_way_is_refused() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let dir = folder("replaceable");
+    let chmod = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let name = Path::new("plugin").with_extension(std::env::consts::DLL_EXTENSION);
+    for folder in ["mine", "open", "open/inner", "sticky"] {
+        fs::create_dir(dir.join(folder)).unwrap();
+        chmod(&dir.join(folder), 0o755);
+        fs::copy(&*SAMPLE, dir.join(folder).join(&name)).unwrap();
+        chmod(&dir.join(folder).join(&name), 0o644);
+    }
+    chmod(&dir.join("open"), 0o777);
+    chmod(&dir.join("sticky"), 0o1777);
+    let refusal = |path: &Path| {
+        let found = discover(&[], &[path.to_owned()], Policy::default());
+        found.refused.first().map(|refused| refused.refusal.clone())
+    };
+    let open = || Some(Refusal::Writable { path: dir.join("open").canonicalize().unwrap(), by: Writer::Everybody });
+    assert_eq!(refusal(&dir.join("mine").join(&name)), None);
+    // The folder around the plugin's folder.
+    assert_eq!(refusal(&dir.join("open/inner").join(&name)), open());
+    assert_eq!(discover(&named(&dir.join("open/inner")), &[], Policy::default()).refused[0].refusal, open().unwrap());
+    // Where a link leads, and the folder of the link.
+    symlink(dir.join("open").join(&name), dir.join("mine/out.so")).unwrap();
+    assert_eq!(refusal(&dir.join("mine/out.so")), open());
+    symlink(dir.join("mine").join(&name), dir.join("open/in.so")).unwrap();
+    assert_eq!(
+        refusal(&dir.join("open/in.so")),
+        Some(Refusal::Writable { path: dir.join("open"), by: Writer::Everybody })
+    );
+    symlink(dir.join("mine").join(&name), dir.join("sticky/link.so")).unwrap();
+    assert_eq!(refusal(&dir.join("sticky/link.so")), None);
+    // Nobody else can replace a file there, but put one: what the user names is taken, what lies there is not.
+    assert_eq!(refusal(&dir.join("sticky").join(&name)), None);
+    let found = discover(&named(&dir.join("sticky")), &[], Policy::default());
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.join("sticky"), by: Writer::Everybody });
+    chmod(&dir.join("open"), 0o755);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_group_may_write_is_refused_unless_it_is_a_group_of_one() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let dir = folder("of-a-group");
+    let path = dir.join("plugin").with_extension(std::env::consts::DLL_EXTENSION);
+    fs::copy(&*SAMPLE, &path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+    // Nobody knows the members of a group without an entry. Only the administrator may give files away to it.
+    let unknown = 54_321;
+    if chown(&path, None, Some(unknown)).is_err() {
+        return;
+    }
+    let found = discover(&named(&dir), &[], Policy::default());
+    let refusal = &found.refused[0].refusal;
+    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: Writer::Group(unknown) });
+    assert_eq!(refusal.to_string(), format!("the members of group 54321 may change `{}`", path.display()));
+    assert!(refusal.help().unwrap().contains("chmod g-w"));
+    chown(&path, Some(unknown), Some(path.metadata().unwrap().gid())).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let found = discover(&named(&dir), &[], Policy::default());
+    let refusal = &found.refused[0].refusal;
+    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: Writer::User(unknown) });
+    assert!(refusal.to_string().contains("belongs to user 54321, who may change it"));
+    assert_eq!(discover(&named(&dir), &[], TRUSTING).plugins.len(), 1);
 }
 
 #[test]
@@ -173,6 +245,49 @@ fn damaged_records_are_refused() {
     later[at + 12] = 99;
     fs::write(dir.join("plugin.so"), later).unwrap();
     assert_eq!(find(&[&dir.join("plugin.so")]).plugins.len(), 1);
+}
+
+/// Makes the field of a tag one of another tag.
+fn rename_field(record: &mut [u8], from: u16, to: u16) {
+    let len = Header::read(record).unwrap().len;
+    let mut fields = Vec::new();
+    for field in Fields::new(&record[HEADER..][..len]).map(Result::unwrap) {
+        push_field(&mut fields, if field.tag == from { to } else { field.tag }, field.bytes);
+    }
+    record[HEADER..][..len].copy_from_slice(&fields);
+    record[24..32].copy_from_slice(&checksum(&fields).to_le_bytes());
+}
+
+#[test]
+fn what_a_later_version_says_more_is_passed_over_unless_it_is_critical() {
+    let (dir, bytes) = (folder("later_fields"), sample_bytes());
+    let path = dir.join("plugin.so");
+    let kinds = [
+        (record_kind::PLUGIN, plugin_tag::DESCRIPTION),
+        (record_kind::PASS, pass_tag::DOC),
+        (record_kind::OPERATOR, op_tag::DOC),
+        (record_kind::INSTRUMENT, instrument_tag::DOC),
+    ];
+    for (kind, tag) in kinds {
+        let at = records(&bytes, kind)[0];
+        let mut optional = bytes.clone();
+        rename_field(&mut optional[at..], tag, 0x7fff);
+        fs::write(&path, optional).unwrap();
+        assert_eq!(find(&[&path]).plugins.len(), 1, "{kind}");
+        let mut critical = bytes.clone();
+        rename_field(&mut critical[at..], tag, CRITICAL | 99);
+        let refusal = refusal(&dir, &critical);
+        let says = "does not read: its field 0x8063 is of a later version, and nothing can be understood without it";
+        assert!(refusal.to_string().ends_with(says), "{kind}: {refusal}");
+        assert_eq!(refusal.mover(), Mover::Host);
+        assert_eq!(refusal.help().unwrap(), "update the host: `cargo install relais`");
+    }
+    let mut critical = bytes.clone();
+    let at = records(&bytes, record_kind::PASS)[0];
+    critical[at + 12..at + 16].copy_from_slice(&(record_kind::CRITICAL | 99).to_le_bytes());
+    let refusal = refusal(&dir, &critical);
+    let says = "its record of kind 0x80000063 is of a later version, and nothing can be understood without it";
+    assert_eq!((refusal.to_string().as_str(), refusal.mover()), (says, Mover::Host));
 }
 
 #[test]
@@ -231,22 +346,34 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
         let said = refusal.help().unwrap();
         assert!(said.starts_with(help), "{said}");
     };
-    let version = |major: u16, minor: u16| (u32::from(major) << 16 | u32::from(minor)).to_le_bytes();
-    let (major, minor) = BOUNDARY;
-    let newer = format!(
-        "it was built for version {major}.{} of the plugin boundary, and this host has {major}.{minor}",
-        minor + 1
+    let range = match BOUNDARY.first_compatible() {
+        first if first == BOUNDARY => BOUNDARY.to_string(),
+        first => format!("{first} to {BOUNDARY}"),
+    };
+    let of_version = |version: BoundaryVersion, help: &str| {
+        let says = format!("it was built for version {version} of the plugin boundary, and this host takes {range}");
+        check(plugin_tag::BOUNDARY, &version.encode(), &says, help);
+    };
+    // Grown once more than the host's, or of a later series: the host has to move. Of an earlier series: the plugin.
+    of_version(BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY }, "update the host: `cargo install relais`");
+    of_version(BoundaryVersion { minor: BOUNDARY.minor + 1, patch: 0, ..BOUNDARY }, "update the host");
+    of_version(BoundaryVersion { major: 1, minor: 0, patch: 0 }, "update the host");
+    let rebuild = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo add relais-plugin-api@{API} && cargo "
     );
-    check(plugin_tag::BOUNDARY, &version(major, minor + 1), &newer, "update the host");
-    let older = format!("it was built for version 0.9 of the plugin boundary, and this host has {major}.{minor}");
-    check(plugin_tag::BOUNDARY, &version(0, 9), &older, "rebuild the plugin");
+    of_version(BoundaryVersion { major: 0, minor: 0, patch: 9 }, &rebuild);
     let target = format!("it was built for `s390x-unknown-linux`, and this host is `{TARGET}`");
     check(plugin_tag::TARGET, b"s390x-unknown-linux", &target, "build it for this system");
     let abort = "it was built with `panic = \"abort\"`: its first panic would end the process";
     check(plugin_tag::PANIC, b"abort", abort, "remove `panic = \"abort\"`");
-    let layout = "its types are laid out differently (built by `rustc ";
-    let refusal = refusal(&dir, &with_plugin_field(plugin_tag::FINGERPRINT, &[1; 8]));
-    assert!(refusal.to_string().starts_with(layout), "{refusal}");
+    let layout = format!(
+        "its types are laid out differently, though its version of the plugin boundary fits (built by `{RUSTC}` with \
+         `relais-plugin-api` {API}, this host by `{RUSTC}` with {API})"
+    );
+    let update = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api --precise {API} && cargo "
+    );
+    check(plugin_tag::FINGERPRINT, &[1; 8], &layout, &update);
 }
 
 #[test]

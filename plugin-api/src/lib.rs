@@ -52,6 +52,8 @@
 //! [`boundary`] is how plugins and programs meet. The macros write what is needed of it; no author names it.
 
 pub mod boundary;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod context;
 pub mod diagnostics;
 pub mod infer;
@@ -67,7 +69,7 @@ pub mod text;
 
 #[cfg(test)]
 mod properties;
-#[cfg(test)]
+#[cfg(any(test, feature = "conformance"))]
 mod random;
 
 /// What the macros expand to. Nothing here is for authors, and nothing here is stable.
@@ -78,7 +80,7 @@ pub mod __private {
             entry::{Item, PassImpl, PluginImpl, Registration, create, lib_header, root},
             fingerprint::FINGERPRINT,
             instrument::{InstrumentImpl, create as create_instrument},
-            record::{InstrumentSpec, Level, PassSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
+            record::{InstrumentSpec, Level, PassSpec, PipelineSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
         },
         op::{Evaluator, Operator},
         options::{ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, field},

@@ -2,8 +2,8 @@
 
 use super::{
     list::{
-        Instrument, describe_instrument, describe_operator, describe_option, describe_pass, operator_json, option_json,
-        paragraph, pass_json,
+        Instrument, describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline,
+        operator_json, option_json, paragraph, pass_json,
     },
     plugin_check::{Checked, Place},
 };
@@ -27,7 +27,8 @@ pub(crate) fn text(Checked { inspection, place }: &Checked) -> String {
     line("format", inspection.format.clone().unwrap_or_default());
     if let Some(plugin) = plugin {
         line("licence", plugin.licence.clone());
-        line("boundary", format!("{}.{}", plugin.boundary.0, plugin.boundary.1));
+        line("boundary", plugin.boundary.to_string());
+        line("api", plugin.api.clone());
         line("compiler", plugin.rustc.clone());
         line("target", plugin.target.clone());
         line("panic", plugin.panic.clone());
@@ -110,6 +111,7 @@ fn records_text(records: &Records) -> Vec<String> {
             options: instrument.options.clone(),
         })
     }));
+    parts.extend(records.pipelines.iter().map(|pipeline| describe_pipeline(pipeline, None)));
     parts
 }
 
@@ -159,6 +161,10 @@ pub(crate) fn json(Checked { inspection, place }: &Checked) -> Value {
             "name": instrument.name,
             "doc": instrument.doc,
             "options": instrument.options.iter().map(option_json).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>()),
+        "pipelines": records.map(|records| records.pipelines.iter().map(|pipeline| json!({
+            "name": pipeline.name,
+            "text": pipeline.toml,
         })).collect::<Vec<_>>()),
     })
 }
@@ -219,7 +225,8 @@ fn plugin_json(plugin: &PluginRecord) -> Value {
         "description": plugin.description,
         "entry": plugin.entry,
         "crate": plugin.crate_name,
-        "boundary": [plugin.boundary.0, plugin.boundary.1],
+        "boundary": plugin.boundary.to_string(),
+        "api": plugin.api,
         "fingerprint": format!("{:016x}", plugin.fingerprint),
         "rustc": plugin.rustc,
         "target": plugin.target,

@@ -4,8 +4,8 @@ use crate::options::OptionSchema;
 use relais_plugin_api::{
     boundary::{
         record::{
-            FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag, op_tag, option_tag,
-            pass_flag, pass_tag, plugin_tag, record_kind, statistic_tag,
+            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag,
+            op_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
@@ -30,6 +30,8 @@ pub struct Records {
     pub options: Vec<OptionSchema>,
     /// Its instruments, by name.
     pub instruments: Vec<InstrumentRecord>,
+    /// Its pipelines, by name.
+    pub pipelines: Vec<PipelineRecord>,
 }
 
 /// What a plugin's record says.
@@ -47,10 +49,12 @@ pub struct PluginRecord {
     pub entry: String,
     /// Crate name.
     pub crate_name: String,
-    /// Boundary version, major and minor.
-    pub boundary: (u16, u16),
+    /// Boundary version.
+    pub boundary: BoundaryVersion,
     /// Layout fingerprint.
     pub fingerprint: u64,
+    /// Version of `relais-plugin-api`; empty in records that do not say it.
+    pub api: String,
     /// Compiler.
     pub rustc: String,
     /// Target.
@@ -84,6 +88,8 @@ pub struct PassRecord {
     pub parallel: bool,
     /// Whether it establishes types, which the driver then keeps up.
     pub establishes_types: bool,
+    /// The extension point of pipelines that it is added at.
+    pub extends: Option<String>,
     /// What it counts.
     pub statistics: Vec<StatisticRecord>,
     /// Options.
@@ -222,6 +228,15 @@ pub struct InstrumentRecord {
     pub options: Vec<OptionSchema>,
 }
 
+/// What a pipeline's record says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PipelineRecord {
+    /// Name.
+    pub name: String,
+    /// The pipeline, as its file would say it in TOML.
+    pub toml: String,
+}
+
 /// Why records do not read. Offsets are within the section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -247,6 +262,11 @@ pub enum RecordError {
     NewerFormat {
         /// The format.
         format: u32,
+    },
+    /// A record of this kind is of a later version, and says that it must not be passed over.
+    Critical {
+        /// The kind.
+        kind: u32,
     },
     /// No record describes the plugin.
     NoPlugin,
@@ -285,16 +305,30 @@ impl fmt::Display for RecordError {
             Self::NewerFormat { format } => {
                 write!(f, "its records are in format {format}, and this host reads formats up to {FORMAT}")
             }
+            Self::Critical { kind } => write!(
+                f,
+                "its record of kind {kind:#010x} is of a later version, and nothing can be understood without it"
+            ),
             Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} does not read: {cause}"),
-            Self::Name { name } => write!(f, "{name:?} is no name of a pass, option or instrument"),
+            Self::Name { name } => write!(f, "{name:?} is no name of a pass, option, instrument or pipeline"),
             Self::Version { version } => write!(f, "its version {version:?} is no semantic version"),
         }
     }
 }
 
 impl std::error::Error for RecordError {}
+
+impl RecordError {
+    /// Whether a later host would read the records.
+    pub fn is_of_later_version(&self) -> bool {
+        let Self::Malformed { cause, .. } = self else {
+            return matches!(self, Self::NewerFormat { .. } | Self::Critical { .. });
+        };
+        matches!(cause, Malformed::Critical(_))
+    }
+}
 
 /// Reads all records of a section, which may come in any order and with zeros between them.
 ///
@@ -307,6 +341,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut evaluators = Vec::new();
     let mut options = Vec::new();
     let mut instruments = Vec::new();
+    let mut pipelines = Vec::new();
     let mut offset = 0;
     while let Some(skip) = section[offset..].iter().position(|&byte| byte != 0) {
         offset += skip;
@@ -336,13 +371,15 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             record_kind::OPTION => {
                 for field in Fields::new(fields) {
                     let field = field.map_err(malformed)?;
-                    if field.tag == option_tag::OPTION {
-                        let option = OptionSchema::read(field.bytes).map_err(malformed)?;
-                        options.push(option);
+                    match field.tag {
+                        option_tag::OPTION => options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
+                        _ => field.skip().map_err(malformed)?,
                     }
                 }
             }
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
+            record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
+            kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
             // Something that a later version has: what else is in the file is still good.
             _ => {}
         }
@@ -350,7 +387,9 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     }
     let names = passes.iter().flat_map(|pass: &PassRecord| std::iter::once(&pass.name).chain(&pass.aliases));
     let names = names.chain(options.iter().map(|option| &option.name));
-    let mut names = names.chain(instruments.iter().map(|instrument: &InstrumentRecord| &instrument.name));
+    let names = names.chain(instruments.iter().map(|instrument: &InstrumentRecord| &instrument.name));
+    let names = names.chain(passes.iter().filter_map(|pass| pass.extends.as_ref()));
+    let mut names = names.chain(pipelines.iter().map(|pipeline: &PipelineRecord| &pipeline.name));
     if let Some(name) = names.find(|name| !is_name(name)) {
         return Err(RecordError::Name { name: name.clone() });
     }
@@ -361,8 +400,9 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let evaluators = evaluators.into_iter().map(EvaluatorRecord::new).collect();
     options.sort_by(|a, b| a.name.cmp(&b.name));
     instruments.sort_by(|a, b| a.name.cmp(&b.name));
+    pipelines.sort_by(|a, b| a.name.cmp(&b.name));
     let plugin = plugin.ok_or(RecordError::NoPlugin)?;
-    Ok(Records { plugin, passes, operators, evaluators, options, instruments })
+    Ok(Records { plugin, passes, operators, evaluators, options, instruments, pipelines })
 }
 
 fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError> {
@@ -373,8 +413,9 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
         description: String::new(),
         entry: String::new(),
         crate_name: String::new(),
-        boundary: (0, 0),
+        boundary: BoundaryVersion::default(),
         fingerprint: 0,
+        api: String::new(),
         rustc: String::new(),
         target: String::new(),
         panic: String::new(),
@@ -393,15 +434,15 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
             plugin_tag::ENTRY => plugin.entry = text()?,
             plugin_tag::CRATE => plugin.crate_name = text()?,
             plugin_tag::BOUNDARY => {
-                let boundary = field.u32().map_err(malformed)?;
-                plugin.boundary = ((boundary >> 16) as u16, boundary as u16);
+                plugin.boundary = BoundaryVersion::decode(field.array().map_err(malformed)?);
             }
+            plugin_tag::API => plugin.api = text()?,
             plugin_tag::FINGERPRINT => plugin.fingerprint = field.u64().map_err(malformed)?,
             plugin_tag::RUSTC => plugin.rustc = text()?,
             plugin_tag::TARGET => plugin.target = text()?,
             plugin_tag::PANIC => plugin.panic = text()?,
             plugin_tag::DEBUG => plugin.debug = field.u8().map_err(malformed)? != 0,
-            _ => {}
+            _ => field.skip().map_err(malformed)?,
         }
     }
     if !is_package_name(&plugin.name) {
@@ -433,6 +474,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         doc: String::new(),
         parallel: true,
         establishes_types: false,
+        extends: None,
         statistics: Vec::new(),
         options: Vec::new(),
     };
@@ -454,9 +496,10 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
                 pass.parallel = flags & pass_flag::SERIAL == 0;
                 pass.establishes_types = flags & pass_flag::TYPES != 0;
             }
+            pass_tag::EXTENDS => pass.extends = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
-            _ => {}
+            _ => field.skip().map_err(malformed)?,
         }
     }
     Ok(pass)
@@ -469,10 +512,23 @@ fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {
         match field.tag {
             statistic_tag::NAME => statistic.name = field.text()?.to_owned(),
             statistic_tag::DOC => statistic.doc = field.text()?.to_owned(),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if statistic.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(statistic) }
+}
+
+fn read_pipeline(fields: &[u8]) -> Result<PipelineRecord, Malformed> {
+    let (mut name, mut toml) = (String::new(), None);
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            pipeline_tag::NAME => name = field.text()?.to_owned(),
+            pipeline_tag::TOML => toml = Some(field.text()?.to_owned()),
+            _ => {}
+        }
+    }
+    Ok(PipelineRecord { name, toml: toml.ok_or(Malformed::Missing("pipeline in TOML"))? })
 }
 
 impl EvaluatorRecord {
@@ -520,7 +576,7 @@ fn read_operator(fields: &[u8], start: usize) -> Result<Operator<'_>, Malformed>
             op_tag::EFFECTS => op.effects = field.u32()?,
             op_tag::PATTERN => op.pattern = field.u8()?,
             op_tag::FLAGS => op.flags = field.u32()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if op.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(op) }
@@ -535,7 +591,7 @@ fn read_attr(fields: &[u8]) -> Result<AttrRecord<'_>, Malformed> {
             attr_tag::KIND => attr.kind = field.u8()?,
             attr_tag::REQUIRED => attr.required = field.u8()? != 0,
             attr_tag::DEFAULT => attr.default = field.text()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(attr)
@@ -556,7 +612,7 @@ fn read_evaluator(fields: &[u8]) -> Result<Evaluator<'_>, Malformed> {
             op_tag::DOMAIN => eval.domain = normal_domain(field.text()?),
             op_tag::NAME => eval.name = field.text()?,
             op_tag::SINCE => eval.since_version = field.u32()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if eval.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(eval) }
@@ -570,7 +626,7 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
             instrument_tag::NAME => instrument.name = field.text()?.to_owned(),
             instrument_tag::DOC => instrument.doc = field.text()?.to_owned(),
             instrument_tag::OPTION => instrument.options.push(OptionSchema::read(field.bytes)?),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(instrument)

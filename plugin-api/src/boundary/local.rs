@@ -10,7 +10,7 @@ pub use instrument::{LocalInstrument, instrument, instrument_info};
 use super::{
     abi::*,
     entry::{Item, eval_entry, infer_entry, registrations},
-    guard,
+    guard::entered,
     record::{HEADER, Header, Level, PassSpec},
 };
 use crate::{
@@ -71,6 +71,14 @@ pub fn run_in(
     }
     let counts = local.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics, counts })
+}
+
+/// Makes a linked pass and does nothing with it.
+///
+/// # Errors
+/// When nothing of that name is linked, or the options are not its own.
+pub fn make(name: &str, options: &Value) -> Result<(), PassError> {
+    entered(|| Local::new(IRModule::new()).create(name, options).map(drop))
 }
 
 /// What the record of a linked pass says, by full name, alias, or the part of a name after its last dot.
@@ -183,7 +191,7 @@ impl Local {
                     infer: None,
                     eval: Some(&eval.eval),
                 })),
-                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option(_) => {}
+                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option(_) | Item::Pipeline => {}
             }
         }
         local
