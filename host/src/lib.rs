@@ -1,5 +1,6 @@
 //! Relais, the pass host.
 
+pub mod conformance;
 pub mod instruments;
 pub mod lock;
 pub mod manager;

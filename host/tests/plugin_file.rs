@@ -5,12 +5,15 @@ mod common;
 
 use common::*;
 use relais::{
-    plugin::{Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
+    plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
-    record::{BOUNDARY, FORMAT, HEADER, Header, MAX_LEN, TARGET, instrument_tag, pass_tag, plugin_tag, record_kind},
-    wire::Fields,
+    record::{
+        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, MAX_LEN, RUSTC, TARGET, instrument_tag, op_tag,
+        pass_tag, plugin_tag, record_kind,
+    },
+    wire::{CRITICAL, Fields, checksum, push_field},
 };
 use std::{
     fs,
@@ -244,6 +247,49 @@ fn damaged_records_are_refused() {
     assert_eq!(find(&[&dir.join("plugin.so")]).plugins.len(), 1);
 }
 
+/// Makes the field of a tag one of another tag.
+fn rename_field(record: &mut [u8], from: u16, to: u16) {
+    let len = Header::read(record).unwrap().len;
+    let mut fields = Vec::new();
+    for field in Fields::new(&record[HEADER..][..len]).map(Result::unwrap) {
+        push_field(&mut fields, if field.tag == from { to } else { field.tag }, field.bytes);
+    }
+    record[HEADER..][..len].copy_from_slice(&fields);
+    record[24..32].copy_from_slice(&checksum(&fields).to_le_bytes());
+}
+
+#[test]
+fn what_a_later_version_says_more_is_passed_over_unless_it_is_critical() {
+    let (dir, bytes) = (folder("later_fields"), sample_bytes());
+    let path = dir.join("plugin.so");
+    let kinds = [
+        (record_kind::PLUGIN, plugin_tag::DESCRIPTION),
+        (record_kind::PASS, pass_tag::DOC),
+        (record_kind::OPERATOR, op_tag::DOC),
+        (record_kind::INSTRUMENT, instrument_tag::DOC),
+    ];
+    for (kind, tag) in kinds {
+        let at = records(&bytes, kind)[0];
+        let mut optional = bytes.clone();
+        rename_field(&mut optional[at..], tag, 0x7fff);
+        fs::write(&path, optional).unwrap();
+        assert_eq!(find(&[&path]).plugins.len(), 1, "{kind}");
+        let mut critical = bytes.clone();
+        rename_field(&mut critical[at..], tag, CRITICAL | 99);
+        let refusal = refusal(&dir, &critical);
+        let says = "does not read: its field 0x8063 is of a later version, and nothing can be understood without it";
+        assert!(refusal.to_string().ends_with(says), "{kind}: {refusal}");
+        assert_eq!(refusal.mover(), Mover::Host);
+        assert_eq!(refusal.help().unwrap(), "update the host: `cargo install relais`");
+    }
+    let mut critical = bytes.clone();
+    let at = records(&bytes, record_kind::PASS)[0];
+    critical[at + 12..at + 16].copy_from_slice(&(record_kind::CRITICAL | 99).to_le_bytes());
+    let refusal = refusal(&dir, &critical);
+    let says = "its record of kind 0x80000063 is of a later version, and nothing can be understood without it";
+    assert_eq!((refusal.to_string().as_str(), refusal.mover()), (says, Mover::Host));
+}
+
 #[test]
 fn damaged_records_of_statistics_and_instruments_are_refused() {
     let dir = folder("damaged_parts");
@@ -300,22 +346,34 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
         let said = refusal.help().unwrap();
         assert!(said.starts_with(help), "{said}");
     };
-    let version = |major: u16, minor: u16| (u32::from(major) << 16 | u32::from(minor)).to_le_bytes();
-    let (major, minor) = BOUNDARY;
-    let newer = format!(
-        "it was built for version {major}.{} of the plugin boundary, and this host has {major}.{minor}",
-        minor + 1
+    let range = match BOUNDARY.first_compatible() {
+        first if first == BOUNDARY => BOUNDARY.to_string(),
+        first => format!("{first} to {BOUNDARY}"),
+    };
+    let of_version = |version: BoundaryVersion, help: &str| {
+        let says = format!("it was built for version {version} of the plugin boundary, and this host takes {range}");
+        check(plugin_tag::BOUNDARY, &version.encode(), &says, help);
+    };
+    // Grown once more than the host's, or of a later series: the host has to move. Of an earlier series: the plugin.
+    of_version(BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY }, "update the host: `cargo install relais`");
+    of_version(BoundaryVersion { minor: BOUNDARY.minor + 1, patch: 0, ..BOUNDARY }, "update the host");
+    of_version(BoundaryVersion { major: 1, minor: 0, patch: 0 }, "update the host");
+    let rebuild = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo add relais-plugin-api@{API} && cargo "
     );
-    check(plugin_tag::BOUNDARY, &version(major, minor + 1), &newer, "update the host");
-    let older = format!("it was built for version 0.9 of the plugin boundary, and this host has {major}.{minor}");
-    check(plugin_tag::BOUNDARY, &version(0, 9), &older, "rebuild the plugin");
+    of_version(BoundaryVersion { major: 0, minor: 0, patch: 9 }, &rebuild);
     let target = format!("it was built for `s390x-unknown-linux`, and this host is `{TARGET}`");
     check(plugin_tag::TARGET, b"s390x-unknown-linux", &target, "build it for this system");
     let abort = "it was built with `panic = \"abort\"`: its first panic would end the process";
     check(plugin_tag::PANIC, b"abort", abort, "remove `panic = \"abort\"`");
-    let layout = "its types are laid out differently (built by `rustc ";
-    let refusal = refusal(&dir, &with_plugin_field(plugin_tag::FINGERPRINT, &[1; 8]));
-    assert!(refusal.to_string().starts_with(layout), "{refusal}");
+    let layout = format!(
+        "its types are laid out differently, though its version of the plugin boundary fits (built by `{RUSTC}` with \
+         `relais-plugin-api` {API}, this host by `{RUSTC}` with {API})"
+    );
+    let update = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api --precise {API} && cargo "
+    );
+    check(plugin_tag::FINGERPRINT, &[1; 8], &layout, &update);
 }
 
 #[test]

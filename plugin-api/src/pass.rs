@@ -15,7 +15,6 @@ use crate::{
     options::{OptionType, Value},
     rewrite::{DriveOptions, DriveStats, Rule, drive_with},
 };
-use abi_stable::std_types::RVec;
 use std::{fmt, sync::OnceLock};
 
 /// What the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
@@ -314,7 +313,12 @@ impl OpFacts {
                     op_tag::OUTPUTS => facts.outputs = field.u32().map_or(facts.outputs, pair),
                     op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
                     op_tag::PATTERN => facts.pattern = field.u8().map_or(Pattern::OPAQUE, Pattern),
-                    _ => {}
+                    _ if field.skip().is_ok() => {}
+                    // Of a later version: nothing else that it says can be relied on.
+                    _ => {
+                        let unknown = ResolvedOp { is_known: 0, infer: None.into(), eval: None.into(), ..resolved };
+                        return Self::new(unknown, version);
+                    }
                 }
             }
         }
@@ -431,17 +435,7 @@ impl Operators for OpFactsTable<'_> {
         if !self.get(op).has_eval() {
             return None;
         }
-        let absent = Tensor::from_i64(&[0], &[]);
-        let mut request = EvalRequest {
-            function,
-            node: call,
-            version: self.get(op).version,
-            inputs: inputs.iter().map(|input| input.as_ref().unwrap_or(&absent).clone()).collect(),
-            present: inputs.iter().map(|input| u8::from(input.is_some())).collect(),
-            n_outputs: function.n_results(call).unwrap_or(1) as u32,
-            max_bytes,
-            outputs: RVec::new(),
-        };
+        let mut request = EvalRequest::of_call(function, call, self.get(op).version, inputs, max_bytes);
         Some(self.eval(op, &mut request)?.map(|()| request.outputs.into_vec()))
     }
 }

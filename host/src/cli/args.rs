@@ -60,7 +60,7 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
     Describe(DescribeArgs),
-    /// Make, check, install and remove plugins.
+    /// Make, check, test, install and remove plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
     /// Print completions for a shell.
@@ -268,6 +268,10 @@ pub(crate) struct ListArgs {
 pub(crate) struct DescribeArgs {
     /// Its name.
     pub name: String,
+
+    /// As a page in Markdown: of a pass or an instrument.
+    #[arg(long)]
+    pub markdown: bool,
 
     #[command(flatten)]
     pub plugins: PluginArgs,

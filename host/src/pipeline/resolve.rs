@@ -300,9 +300,21 @@ impl<'a> Resolver<'a> {
             NoPass::Ambiguous(names) => Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"))
                 .help(format!("write {}", or_list(names))),
             NoPass::Conflict(providers) => {
-                let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide `{name}`"));
+                let message = match &providers[..] {
+                    [one, others @ ..] if others.iter().all(|other| other == one) => {
+                        return Fault::new(Code::Ambiguous, place, format!("one plugin provides `{name}` twice"))
+                            .note(format!("plugin {one}"))
+                            .help("each of its passes needs a name of its own: tell its author");
+                    }
+                    _ => format!("several plugins provide `{name}`"),
+                };
+                let fault = Fault::new(Code::Ambiguous, place, message);
                 let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
-                fault.help(format!("choose one in the table `[plugins]`: `NAME = {{ passes = [\"{name}\"] }}`"))
+                let choice = match one_of_versions(providers) {
+                    Some((plugin, version)) => format!("{plugin} = \"={version}\""),
+                    None => format!("NAME = {{ passes = [\"{name}\"] }}"),
+                };
+                fault.help(format!("choose one in the table `[plugins]`: `{choice}`"))
             }
             NoPass::Refused { plugin, reason } => {
                 Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
@@ -628,4 +640,14 @@ fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
         (None, _) => entries.push(setting.clone()),
     }
     entries
+}
+
+/// The name and a version of the plugin that several descriptions of the form `NAME VERSION` are of.
+fn one_of_versions(plugins: &[String]) -> Option<(&str, &str)> {
+    let mut described = plugins
+        .iter()
+        .map(|plugin| plugin.strip_prefix('`')?.split_once('`')?.0.split_once(' '))
+        .collect::<Option<Vec<_>>>()?;
+    let (name, version) = described.pop()?;
+    described.iter().all(|(other, _)| *other == name).then_some((name, version))
 }

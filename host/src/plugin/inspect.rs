@@ -2,7 +2,7 @@
 
 use super::{
     discovery::{FoundPlugin, Policy, is_same_file, writable},
-    file::{foreign, open, records_of},
+    file::{foreign, open, own_slice, records_of, slices},
     needs::{Needed, Needs, needs},
     record::{AttrRecord, PipelineRecord, Records, read_records},
     verdict::{Mover, Refusal, reasons},
@@ -11,7 +11,7 @@ use crate::pipeline::{
     EXTENSION_POINTS, PipelineSpec, extension_points,
     fault::{and_list, nearest},
 };
-use object::{BinaryFormat, Object};
+use object::{BinaryFormat, Object, ReadRef};
 use relais_plugin_api::{
     boundary::record::{Level, TARGET},
     ir::attr_kind,
@@ -280,9 +280,26 @@ impl Inspection {
     /// Goes as far as the file lets it.
     fn look(&mut self, policy: Policy) -> Result<(), Refusal> {
         let cache = open(&self.path)?;
-        let parsed = object::File::parse(&cache);
+        let Some(slices) = slices(&cache)? else {
+            return self.look_at(&cache, "", policy);
+        };
+        match own_slice(&slices) {
+            Ok(bytes) => self.look_at(bytes, " in a universal file", policy),
+            Err(refusal) => {
+                // What is in it reads all the same.
+                let (_, bytes) = slices[0];
+                let looked = self.look_at(bytes, " in a universal file", policy);
+                self.objections
+                    .retain(|objection| !matches!(objection, Objection::Refused(Refusal::NotALibrary { .. })));
+                looked.and(Err(refusal))
+            }
+        }
+    }
+
+    fn look_at<'a, R: ReadRef<'a>>(&mut self, data: R, place: &str, policy: Policy) -> Result<(), Refusal> {
+        let parsed = object::File::parse(data);
         let file = parsed.map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
-        self.format = Some(format!("{:?}, {:?}", file.format(), file.architecture()));
+        self.format = Some(format!("{:?}, {:?}{place}", file.format(), file.architecture()));
         let foreign = foreign(&file).or_else(|| other_system(file.format()));
         let section = match records_of(&file) {
             Err(Refusal::NoRecords) => {
