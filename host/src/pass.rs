@@ -2,7 +2,7 @@
 
 use crate::{
     ir::{AttrValue, Function, Global, IRModule, PrimFunc},
-    manager::PassContext,
+    manager::{PassContext, run_nested},
     plugin::{PassRecord, PluginRecord, Running},
     registry::{Provider, Registry},
     services::{CallState, HOST},
@@ -21,7 +21,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -73,6 +73,9 @@ pub struct RunCx<'a> {
     pub remarks: Remarks,
     /// How many passes that run passes are around this one.
     depth: u8,
+    /// Whether instruments see the passes that a pass runs: not where functions are shared out among threads, since
+    /// nothing would say in which order they are told.
+    is_watched: bool,
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -84,8 +87,16 @@ const MAX_DEPTH: u8 = 16;
 impl<'a> RunCx<'a> {
     /// A context without options that says nothing and is never cancelled.
     pub fn new(registry: &'a Registry) -> Self {
-        let remarks = Remarks::default();
-        Self { registry, sink: &Silent, config: &NO_CONFIG, cancel: &NEVER, pool: None, remarks, depth: 0 }
+        Self {
+            registry,
+            sink: &Silent,
+            config: &NO_CONFIG,
+            cancel: &NEVER,
+            pool: None,
+            remarks: Remarks::default(),
+            depth: 0,
+            is_watched: true,
+        }
     }
 
     /// The same with a sink.
@@ -117,8 +128,14 @@ impl<'a> RunCx<'a> {
         self.remarks == Remarks::Show
     }
 
-    pub(crate) fn deeper(&self) -> Option<Self> {
-        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..*self })
+    pub(crate) fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
+    /// The context of a pass that a pass runs, `n_loops` parallel loops being under way in that one.
+    pub(crate) fn deeper(&self, n_loops: usize) -> Option<Self> {
+        let is_watched = self.is_watched && n_loops == 0;
+        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, is_watched, ..*self })
     }
 
     pub(crate) fn install<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
@@ -247,6 +264,8 @@ impl PassHandle {
     /// When it returns an error, panics, or says something of severity error.
     pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let _running = Running::new(&self.what);
+        let is_shared_out = self.record().parallel && !matches!(self.record().level, Level::MODULE | Level::SEQUENTIAL);
+        let cx = &RunCx { is_watched: cx.is_watched && !is_shared_out, ..*cx };
         let run = &Run::new(cx, self.record());
         let outcome = match self.record().level {
             Level::MODULE => self.run_module(module, run),
@@ -278,12 +297,12 @@ impl PassHandle {
     /// What the pass would be called with, for benchmarks that call its Rust function.
     #[doc(hidden)]
     pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
-        let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let state = CallState { run: &Run::new(cx, self.record()), pass: self, module, global: "", said, passes };
+        let run = Run::new(cx, self.record());
+        let state = CallState::new(&run, self, module, "");
         body(CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 })
     }
 
-    fn failure(&self, error: PassError) -> PassFailure {
+    pub(crate) fn failure(&self, error: PassError) -> PassFailure {
         let PluginRecord { name, version, .. } = self.plugin();
         PassFailure { pass: self.record().name.clone(), plugin: name.clone(), version: version.clone(), error }
     }
@@ -295,8 +314,7 @@ impl PassHandle {
         global: &str,
         f: impl FnOnce(&CallCx<'_>) -> Result<ROption<T>, PassError>,
     ) -> Call<T> {
-        let (said, passes) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let state = CallState { run, pass: self, module, global, said, passes };
+        let state = CallState::new(run, self, module, global);
         let call = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
         let result = f(&call).map(ROption::into_option);
         let result = match global {
@@ -374,7 +392,7 @@ impl PassHandle {
                 continue;
             }
             let now = outcome.module.as_ref().unwrap_or(module);
-            let next = step.run(now, cx)?;
+            let next = run_nested(step, now, cx)?;
             let is_new = |name: &String| !outcome.changed.contains(name);
             let new: Vec<String> = next.changed.into_iter().filter(is_new).collect();
             outcome.changed.extend(new);

@@ -71,7 +71,7 @@ pub struct Provider {
 
 enum ProviderSource {
     /// The file, and the bytes of its records as they were read.
-    File(PathBuf, Vec<u8>),
+    File(PathBuf, Arc<[u8]>),
     Linked(fn() -> PluginRef),
 }
 
@@ -187,7 +187,7 @@ impl Registry {
                     Item::Plugin(root) if entry.crate_name == crate_name => Some(root),
                     _ => None,
                 });
-                match (crate::plugin::read_records(&records), root) {
+                match (crate::plugin::read_records(&records.into()), root) {
                     (Ok(records), Some(root)) if is_chosen(&records.plugin) => {
                         providers.push((records, ProviderSource::Linked(root)))
                     }

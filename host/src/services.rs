@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
 use crate::{
-    manager::PassContext,
+    manager::{PassContext, run_nested},
     pass::{PassHandle, Run},
     registry::PluginInstrument,
 };
@@ -28,7 +28,10 @@ use relais_plugin_api::{
 };
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 /// What a call of a pass may ask about.
@@ -43,7 +46,23 @@ pub(crate) struct CallState<'a> {
     /// What was said, to come out in module order.
     pub said: Mutex<Vec<Diagnostic>>,
     /// The passes that `get_pass` made.
-    pub passes: Mutex<Vec<Arc<PassHandle>>>,
+    passes: Mutex<Vec<Arc<PassHandle>>>,
+    /// How many parallel loops are under way.
+    n_loops: AtomicUsize,
+}
+
+impl<'a> CallState<'a> {
+    pub fn new(run: &'a Run<'a>, pass: &'a PassHandle, module: &'a IRModule, global: &'a str) -> Self {
+        Self {
+            run,
+            pass,
+            module,
+            global,
+            said: Mutex::default(),
+            passes: Mutex::default(),
+            n_loops: AtomicUsize::new(0),
+        }
+    }
 }
 
 const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
@@ -118,10 +137,12 @@ extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), 
     unsafe impl Sync for Shared {}
     let shared = Shared(body_state);
     let shared = &shared;
-    let run = state(data).run;
+    let CallState { run, n_loops, .. } = state(data);
     let entered = || run.context.push_quietly();
     let turn = |_: &mut _, index| (body.call)(shared.0, index);
+    n_loops.fetch_add(1, Ordering::Relaxed);
     run.cx.install(|| (0..n).into_par_iter().for_each_init(entered, turn));
+    n_loops.fetch_sub(1, Ordering::Relaxed);
 }
 
 extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {
@@ -129,7 +150,7 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
     let op = registry.operator(&domain, &name, version);
     ResolvedOp {
         is_known: op.is_some().into(),
-        facts: op.map_or(&[][..], |(_, record)| &record.fields).into(),
+        facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
         infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
         eval: registry.evaluator(&domain, &name, version).into(),
     }
@@ -163,11 +184,11 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
         return RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass was not made for this call"));
     };
     let ran = caught(|| {
-        let cx = state.run.cx.deeper().ok_or_else(|| {
+        let cx = state.run.cx.deeper(state.n_loops.load(Ordering::Relaxed)).ok_or_else(|| {
             let message = format!("`{}` is run by passes that it runs itself", pass.record().name);
             PassError::with_kind(error_kind::HOST, message)
         })?;
-        let outcome = pass.run(module, &cx).map_err(|failure| failure.error)?;
+        let outcome = run_nested(&pass, module, &cx).map_err(|failure| failure.error)?;
         Ok(ROption::from(outcome.module))
     });
     ran.and_then(|ran| ran).into()

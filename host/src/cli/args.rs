@@ -235,6 +235,10 @@ pub(crate) struct DescribeArgs {
     /// Its name.
     pub name: String,
 
+    /// As a page in Markdown: of a pass or an instrument.
+    #[arg(long)]
+    pub markdown: bool,
+
     #[command(flatten)]
     pub plugins: PluginArgs,
 }

@@ -2,7 +2,7 @@
 
 use super::{
     args::{DescribeArgs, ListArgs, What},
-    catalogue,
+    catalogue, markdown,
     terminal::{self, CliError},
 };
 use relais::{
@@ -64,7 +64,15 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     let pass = registry.pass(name);
     if let Ok(record) = pass {
         let provider = registry.passes().find(|(other, _)| std::ptr::eq(*other, record)).map(|(_, provider)| provider);
-        found.push(describe_pass(record, provider));
+        let describe = if args.markdown { markdown::pass } else { describe_pass };
+        found.push(describe(record, provider));
+    }
+    if args.markdown {
+        let own = find_built_in(name).map(own_instrument);
+        let facts = || registry.instrument(name).is_ok().then(|| Catalogue::instrument(&registry, name).ok()).flatten();
+        found.extend(own.or_else(|| facts().map(Instrument::from)).map(|it| markdown::instrument(&it)));
+        let Some(page) = found.first() else { return Err(no_page(&registry, name)) };
+        return terminal::print(page);
     }
     let operators = registry.operators().filter(|(op, _)| operator_name(op) == name);
     found.extend(operators.map(|(op, provider)| describe_operator(op, Some(provider))));
@@ -87,6 +95,13 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     let faults = [pass.err(), instrument.err()];
     let fault = faults.into_iter().flatten().find(|error| !matches!(error, ResolveError::Unknown { .. }));
     Err(fault.map_or_else(|| unknown(&registry, name), CliError::new))
+}
+
+fn no_page(registry: &Registry, name: &str) -> CliError {
+    CliError::new(format!("no pass and no instrument is named `{name}`")).help(match registry.pass(name) {
+        Err(error) if !matches!(error, ResolveError::Unknown { .. }) => error.to_string(),
+        _ => "others have no page; `relais describe` without `--markdown` describes them".into(),
+    })
 }
 
 fn unknown(registry: &Registry, name: &str) -> CliError {

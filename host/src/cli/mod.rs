@@ -5,6 +5,7 @@ mod args_plugin;
 mod args_watch;
 mod catalogue;
 mod list;
+mod markdown;
 mod model;
 mod pipeline;
 mod plugin;

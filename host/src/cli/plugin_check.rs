@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::{
     env::consts::DLL_EXTENSION,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// A file, and what is known of it.
@@ -69,7 +70,7 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs) -> Vec<Checked> {
 
 fn as_found(inspection: &Inspection) -> Option<FoundPlugin> {
     let records = inspection.records.clone().filter(|_| inspection.is_accepted())?;
-    Some(FoundPlugin { path: inspection.path.clone(), records, section: Vec::new() })
+    Some(FoundPlugin { path: inspection.path.clone(), records, section: Arc::default() })
 }
 
 fn is_same_path(a: &Path, b: &Path) -> bool {

@@ -43,6 +43,13 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
         said.push_str(&format!("  {} {} in src/{module}.rs\n", item.word(), item.name()));
     }
     said.push_str("`cargo test` in it tries it; README.md says how to build and run it\n");
+    if args.api_path.is_none() && args.api_git.is_none() {
+        said.push_str(&format!(
+            "it takes version {} of `relais-plugin-api` from crates.io; where cargo does not find that, name a copy of \
+             Relais's sources with `--api-path FOLDER` or `--api-git URL`\n",
+            api.table(None)
+        ));
+    }
     terminal::print(&said)
 }
 

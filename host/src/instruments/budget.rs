@@ -58,8 +58,8 @@ struct State {
     began: Option<Instant>,
     /// Whether a pass failed because the run's time was over: those that follow are vetoed.
     is_over: bool,
-    /// How many calls the program has, where that matters.
-    n_calls: u64,
+    /// How many calls the passes under way were given, where that matters.
+    n_calls: Vec<u64>,
 }
 
 impl Budget {
@@ -93,12 +93,18 @@ impl Instrument for Budget {
 
     fn before(&self, module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
         if self.nodes.is_some() {
-            self.lock().n_calls = Size::of(module).n_calls;
+            self.lock().n_calls.push(Size::of(module).n_calls);
         }
         Ok(())
     }
 
+    fn after(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.lock().n_calls.pop();
+        Ok(())
+    }
+
     fn failed(&self, _pass: &PassInfo<'_>, _error: &PassError) {
+        self.lock().n_calls.pop();
         if self.end_of_run().is_some_and(|end| end <= Instant::now()) {
             self.lock().is_over = true;
         }
@@ -120,7 +126,7 @@ impl Instrument for Budget {
         let Some(most) = self.nodes else { return Ok(()) };
         let n_calls = Size::of(module).n_calls;
         // A program that was over the limit before may become smaller.
-        if n_calls <= most || n_calls <= self.lock().n_calls {
+        if n_calls <= most || self.lock().n_calls.last().is_some_and(|&before| n_calls <= before) {
             return Ok(());
         }
         let error = PassError::new(format!("it leaves {n_calls} operator calls, over the budget of {most}"));

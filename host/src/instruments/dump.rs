@@ -14,7 +14,7 @@ use relais_plugin_api::{
 };
 use serde_json::json;
 use std::{
-    fs,
+    fmt, fs,
     io::{self, Write},
     path::{Path, PathBuf, absolute},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -71,15 +71,41 @@ pub struct Dump {
 struct State {
     n_executions: u64,
     n_files: u64,
-    /// What the pass under way was given, with its number. Passes do not nest, sequences do.
-    before: Option<(u64, IRModule)>,
+    /// What the passes under way were given: one, and those that it runs.
+    open: Vec<Open>,
     /// The file that has the program as it is now.
     file: String,
     /// The side file that was written last, and what is in it.
     side: Option<(PathBuf, Vec<(String, Tensor)>)>,
 }
 
+/// A pass that runs.
+struct Open {
+    before: IRModule,
+    /// How many passes it ran so far.
+    n_nested: u64,
+}
+
+/// Which execution it is: the number of the step, then those of the passes that run within.
+struct Number(Vec<u64>);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, n) in self.0.iter().enumerate() {
+            if i == 0 { write!(f, "{n:03}")? } else { write!(f, ".{n}")? }
+        }
+        Ok(())
+    }
+}
+
 impl Dump {
+    /// The pass that ends, with what it was given.
+    fn close(state: &mut State) -> Option<(Number, IRModule)> {
+        let outer = state.open.iter().map(|open| open.n_nested);
+        let number = std::iter::once(state.n_executions).chain(outer).take(state.open.len()).collect();
+        Some((Number(number), state.open.pop()?.before))
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,7 +135,10 @@ impl Dump {
             }
             state.side = Some((side, tensors));
         }
-        state.file = name.to_owned();
+        // The program is what the outermost pass leaves.
+        if state.open.is_empty() {
+            state.file = name.to_owned();
+        }
         state.n_files += 1;
         Ok(())
     }
@@ -119,8 +148,14 @@ impl Dump {
         writeln!(file, "{entry}")
     }
 
-    fn entry(n: u64, pass: &PassInfo<'_>, fate: &str, file: &str) -> serde_json::Value {
-        json!({ "execution": n, "pass": pass.name, "plugin": pass.plugin, "fate": fate, "file": file })
+    fn entry(number: &Number, pass: &PassInfo<'_>, fate: &str, file: &str) -> serde_json::Value {
+        let mut entry = json!({ "pass": pass.name, "plugin": pass.plugin, "fate": fate, "file": file });
+        let (execution, within) = number.0.split_first().expect("a number begins with that of the step");
+        entry["execution"] = (*execution).into();
+        if !within.is_empty() {
+            entry["within"] = within.into();
+        }
+        entry
     }
 }
 
@@ -156,8 +191,11 @@ impl Instrument for Dump {
         if state.n_executions == 0 {
             self.write(&mut state, "000-initial.relay", module).map_err(|error| self.error(&error))?;
         }
-        state.n_executions += 1;
-        state.before = Some((state.n_executions, module.clone()));
+        match state.open.last_mut() {
+            Some(outer) => outer.n_nested += 1,
+            None => state.n_executions += 1,
+        }
+        state.open.push(Open { before: module.clone(), n_nested: 0 });
         Ok(())
     }
 
@@ -166,16 +204,19 @@ impl Instrument for Dump {
             return Ok(());
         }
         let mut state = self.lock();
-        let Some((n, before)) = state.before.take() else { return Ok(()) };
+        let Some((number, before)) = Self::close(&mut state) else { return Ok(()) };
         if !self.selection.has_pass(pass) {
             return Ok(());
         }
         let fate = if is_same(&before, module) { "unchanged" } else { "changed" };
         if fate == "changed" {
-            let name = format!("{n:03}-{}.relay", file_name(pass.name));
+            let name = format!("{number}-{}.relay", file_name(pass.name));
             self.write(&mut state, &name, module).map_err(|error| self.error(&error))?;
+            if !state.open.is_empty() {
+                return self.index(&Self::entry(&number, pass, fate, &name)).map_err(|error| self.error(&error));
+            }
         }
-        self.index(&Self::entry(n, pass, fate, &state.file)).map_err(|error| self.error(&error))
+        self.index(&Self::entry(&number, pass, fate, &state.file)).map_err(|error| self.error(&error))
     }
 
     fn failed(&self, pass: &PassInfo<'_>, _error: &PassError) {
@@ -183,8 +224,8 @@ impl Instrument for Dump {
             return;
         }
         let mut state = self.lock();
-        let Some((n, _)) = state.before.take().filter(|_| self.selection.has_pass(pass)) else { return };
-        if let Err(error) = self.index(&Self::entry(n, pass, "failed", &state.file)) {
+        let Some((number, _)) = Self::close(&mut state).filter(|_| self.selection.has_pass(pass)) else { return };
+        if let Err(error) = self.index(&Self::entry(&number, pass, "failed", &state.file)) {
             log::warn!("{}", self.error(&error));
         }
     }

@@ -2,14 +2,14 @@
 
 use super::{output::Kept, *};
 use crate::{
-    manager::{self, Failure, FailureKind, Report, RunOptions},
+    manager::{self, Failure, FailureKind, Instrument, PassInfo, Report, RunOptions},
     pipeline::{
         Disk, Pipeline, PipelineSpec, defaults,
         fake::{Does, Fakes, module},
     },
 };
-use relais_plugin_api::{ir::IRModule, text};
-use std::{fs, path::PathBuf};
+use relais_plugin_api::{boundary::record::Level, ir::IRModule, text};
+use std::{fs, path::PathBuf, time::Duration};
 
 fn fakes() -> Fakes {
     Fakes::default()
@@ -354,4 +354,22 @@ fn r20_what_other_instruments_take_is_not_the_passes_time() {
     let times = timing.times();
     let millis = |at: usize| times[at].total.as_millis();
     assert!(millis(0) >= 30 && millis(1) < 25, "{times:?}");
+}
+
+#[test]
+fn r20_what_a_pass_runs_counts_once() {
+    let (timing, module) = (Timing::default(), module());
+    let info = |name| PassInfo { name, plugin: "", level: Level::MODULE, opt_level: 0, required: &[] };
+    let [outer, inner] = ["acme.Outer", "acme.Inner"].map(info);
+    let seconds = Duration::from_secs;
+    timing.before(&module, &outer).unwrap();
+    timing.before(&module, &inner).unwrap();
+    timing.took(&inner, seconds(3));
+    timing.after(&module, &inner).unwrap();
+    timing.took(&outer, seconds(5));
+    timing.types_took(seconds(1));
+    timing.after(&module, &outer).unwrap();
+    let times: Vec<_> = timing.times().into_iter().map(|time| (time.name, time.depth, time.total, time.own)).collect();
+    let row = |name: &str, depth, total, own| (name.to_owned(), depth, seconds(total), seconds(own));
+    assert_eq!(times, [row("acme.Outer", 0, 6, 2), row("acme.Inner", 1, 3, 3), row("(types)", 1, 1, 1)]);
 }

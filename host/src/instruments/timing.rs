@@ -67,10 +67,18 @@ pub struct Timed {
 #[derive(Default)]
 struct State {
     done: Vec<Timed>,
-    /// Passes that run: index into `done`, and when they began.
-    open: Vec<(usize, Instant)>,
+    /// Passes that run.
+    open: Vec<Open>,
     /// What the innermost pass took by itself, where the driver said so: hooks of other instruments do not count.
     exact: Option<Duration>,
+}
+
+struct Open {
+    /// Index into `done`.
+    at: usize,
+    began: Instant,
+    /// What the driver took after the pass itself.
+    beyond: Duration,
 }
 
 impl Timing {
@@ -85,13 +93,13 @@ impl Timing {
 
     fn close(&self) {
         let mut state = self.lock();
-        let Some((at, began)) = state.open.pop() else { return };
+        let Some(Open { at, began, beyond }) = state.open.pop() else { return };
         let exact = state.exact.take();
-        let parent = state.open.last().map(|&(parent, _)| parent);
+        let parent = state.open.last().map(|parent| parent.at);
         let entry = &mut state.done[at];
         // What ran within was taken off before: `own` held the debt.
         let within = entry.own;
-        let total = exact.map_or_else(|| began.elapsed(), |exact| exact + within);
+        let total = exact.map_or_else(|| began.elapsed(), |exact| exact + beyond);
         (entry.total, entry.own) = (total, total.saturating_sub(within));
         if let Some(parent) = parent {
             state.done[parent].own += total;
@@ -110,7 +118,7 @@ impl Instrument for Timing {
         let at = state.done.len();
         let name = pass.name.to_owned();
         state.done.push(Timed { name, depth, total: Duration::ZERO, own: Duration::ZERO });
-        state.open.push((at, Instant::now()));
+        state.open.push(Open { at, began: Instant::now(), beyond: Duration::ZERO });
         Ok(())
     }
 
@@ -131,7 +139,9 @@ impl Instrument for Timing {
         let mut state = self.lock();
         let depth = state.open.len();
         state.done.push(Timed { name: "(types)".into(), depth, total: duration, own: duration });
-        if let Some(&(at, _)) = state.open.last() {
+        if let Some(Open { at, beyond, .. }) = state.open.last_mut() {
+            *beyond += duration;
+            let at = *at;
             state.done[at].own += duration;
         }
     }

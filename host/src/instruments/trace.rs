@@ -39,8 +39,8 @@ pub struct Trace {
 #[derive(Default)]
 struct State {
     events: Vec<Value>,
-    /// When the passes that run began, since the beginning.
-    open: Vec<Duration>,
+    /// When the passes and sequences that run began, since the beginning, and which of them are passes.
+    open: Vec<(Duration, bool)>,
     n_executions: u64,
 }
 
@@ -67,17 +67,18 @@ impl Trace {
     fn close(&self, pass: &PassInfo<'_>, error: Option<&PassError>) {
         let now = self.began.elapsed();
         let mut state = self.lock();
-        let Some(began) = state.open.pop() else { return };
-        let is_sequence = pass.level == Level::SEQUENTIAL;
+        let Some((began, is_pass)) = state.open.pop() else { return };
+        let is_nested = state.open.iter().any(|&(_, is_pass)| is_pass);
         let mut args = json!({ "plugin": pass.plugin, "opt_level": pass.opt_level, "kind": pass.level.name() });
-        if !is_sequence {
+        // What a pass runs is part of its execution.
+        if is_pass && !is_nested {
             state.n_executions += 1;
             args["execution"] = state.n_executions.into();
         }
         if let Some(error) = error {
             args["error"] = error.rec().message.as_str().into();
         }
-        let category = if is_sequence { "sequence" } else { "pass" };
+        let category = if is_pass { "pass" } else { "sequence" };
         state.events.push(span(pass.name, category, began, now.saturating_sub(began), args));
     }
 }
@@ -109,9 +110,9 @@ impl Instrument for Trace {
             .map_err(|error| PassError::new(format!("the trace `{}` cannot be written: {error}", self.file.display())))
     }
 
-    fn before(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
+    fn before(&self, _module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
         let now = self.began.elapsed();
-        self.lock().open.push(now);
+        self.lock().open.push((now, pass.level != Level::SEQUENTIAL));
         Ok(())
     }
 

@@ -14,6 +14,8 @@ use std::{
 pub struct PassContext {
     scope: Scope,
     instruments: Mutex<Vec<Arc<dyn Instrument>>>,
+    /// The first hook that failed for a pass that a pass ran.
+    fault: Mutex<Option<HookFault>>,
 }
 
 /// What went wrong with a context.
@@ -64,12 +66,12 @@ thread_local! {
 impl PassContext {
     /// A context with those settings, without instruments.
     pub fn new(scope: Scope) -> Self {
-        Self { scope, instruments: Mutex::default() }
+        Self { scope, ..Self::default() }
     }
 
     /// The same with instruments.
     pub fn with_instruments(self, instruments: Vec<Arc<dyn Instrument>>) -> Self {
-        Self { scope: self.scope, instruments: Mutex::new(instruments) }
+        Self { instruments: Mutex::new(instruments), ..self }
     }
 
     /// The innermost context of this thread; its default when none was entered.
@@ -90,6 +92,15 @@ impl PassContext {
     /// Its instruments, in order.
     pub fn instruments(&self) -> Vec<Arc<dyn Instrument>> {
         self.lock().clone()
+    }
+
+    /// Keeps the fault of a hook until whoever runs the pass asks for it.
+    pub(super) fn keep_fault(&self, fault: HookFault) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+    }
+
+    pub(super) fn take_fault(&self) -> Option<HookFault> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Enters it: the `enter` hooks run first, the outer context being the current one.

@@ -3,7 +3,7 @@
 use super::{
     context::PassContext,
     deadline::{self, Late},
-    instrument::{Deadline, PassInfo},
+    instrument::{Deadline, HookFault, PassInfo},
     machine::{Machine, Stop, Turn, blamed},
     module_state::Taken,
     report::{FailureKind, Fate, MAX_FAULTS, PassFault, Said},
@@ -11,7 +11,7 @@ use super::{
     watch::Watch,
 };
 use crate::{
-    pass::Remarks,
+    pass::{Remarks, cancelled},
     pipeline::{
         PassFacts, RunCx,
         spec::{OnFailure, Verify},
@@ -67,6 +67,13 @@ impl<'a> Machine<'a> {
         let result = self.call(watch, pass, &heard, deadline.as_ref());
         let duration = began.elapsed();
         watch.took(info, duration);
+        let result = match result {
+            Ok(result) => result,
+            Err(fault) => {
+                watch.failed(info, &fault.error);
+                return Err(Stop::Hook(fault));
+            }
+        };
         self.pass_on(watch, facts, info, heard);
         let n_nodes = self.state.n_nodes();
         let taken = result.and_then(|new| match new {
@@ -98,22 +105,27 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// # Errors
+    /// When a hook fails for a pass that this one runs.
     fn call(
         &self,
         watch: &Watch,
         pass: usize,
         heard: &Heard,
         deadline: Option<&Deadline>,
-    ) -> Result<Option<IRModule>, PassError> {
+    ) -> Result<Result<Option<IRModule>, PassError>, HookFault> {
         let cancel = self.options.cancel.unwrap_or(&NEVER);
         if cancel.load(Ordering::Relaxed) {
-            return Err(PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled"));
+            return Ok(Err(cancelled()));
         }
         let diagnostics = |diagnostic| heard.said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
         let remarks = if watch.wants_remarks() { Remarks::Show } else { self.options.remarks };
         let progress = self.options.progress;
         // A nested scope is the current context of its passes (rule R10); its hooks are the run's.
-        let nested = (self.scopes.len() > 1).then(|| Arc::new(PassContext::new(self.scope().clone())));
+        let nested = (self.scopes.len() > 1).then(|| {
+            let context = PassContext::new(self.scope().clone());
+            Arc::new(context.with_instruments(watch.list().to_vec()))
+        });
         let _guard = nested.as_ref().map(|context| context.push_quietly());
         let run = |cancel: &AtomicBool| {
             let cx = RunCx {
@@ -130,10 +142,11 @@ impl<'a> Machine<'a> {
             };
             self.pipeline.passes[pass].pass().run(self.state.module(), &cx)
         };
-        match deadline {
+        let result = match deadline {
             None => run(cancel),
             Some(deadline) => deadline::keep(deadline, cancel, run).unwrap_or_else(|Late(error)| Err(error)),
-        }
+        };
+        PassContext::current().take_fault().map_or(Ok(result), Err)
     }
 
     /// Keeps what a reproducer of a failing pass needs.

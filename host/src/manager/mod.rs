@@ -6,6 +6,7 @@ mod execute;
 mod instrument;
 mod machine;
 mod module_state;
+mod nested;
 mod report;
 mod reproducer;
 mod verifier;
@@ -16,7 +17,7 @@ pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, 
 pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, Report, Said, Statistic};
 pub use reproducer::{PluginState, Reproducer, ReproducerError, ReproducerFacts, free_folder};
 
-pub(crate) use verifier::check as check_module;
+pub(crate) use {nested::run_nested, verifier::check as check_module};
 
 use crate::{
     instruments::Output,

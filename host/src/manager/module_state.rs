@@ -37,7 +37,7 @@ pub(super) struct Taken {
 
 impl ModuleState {
     pub fn new(module: IRModule) -> Self {
-        let n_nodes = module.functions().map(|(_, function)| n_calls(function)).sum();
+        let n_nodes = total_calls(module.globals());
         Self { module, version: 0, n_nodes }
     }
 
@@ -77,14 +77,16 @@ impl ModuleState {
         accept(&new)?;
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let began = Instant::now();
-        let before = &self.module;
+        let before = index(&self.module);
         let n_new: u64 =
-            functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue, before)).sum();
+            functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue, &before)).sum();
         self.retype_callers(&mut new, &changed.now, catalogue);
         let types = began.elapsed();
-        self.n_nodes = (self.n_nodes + n_new).saturating_sub(changed.n_before);
+        self.n_nodes = (self.n_nodes + n_new).saturating_sub(total_calls(&changed.before));
         self.module = new;
         self.version += 1;
+        // Large functions are not gone at once.
+        changed.before.into_par_iter().for_each(drop);
         Ok(Taken { types })
     }
 
@@ -98,14 +100,15 @@ impl ModuleState {
                 return;
             }
             before = new.clone();
-            let mut callers: Vec<_> =
-                new.functions_mut().filter(|(_, function)| calls_one_of(function, &other)).collect();
-            let retype = |(name, function): &mut (&str, &mut RArc<Function>)| {
-                let mut relations = WithModule { relations: catalogue.relations(), module: &before };
+            let index = index(&before);
+            let functions: Vec<_> = new.functions_mut().collect();
+            let callers = functions.into_par_iter().filter(|(_, function)| calls_one_of(function, &other));
+            let retype = |(name, function): (&str, &mut RArc<Function>)| {
+                let mut relations = WithFunctions { relations: catalogue.relations(), functions: &index };
                 infer_function(RArc::make_mut(function), &mut relations, Scope::Everything);
-                (*name).to_owned()
+                name.to_owned()
             };
-            other = callers.par_iter_mut().map(retype).collect();
+            other = callers.map(retype).collect();
         }
     }
 
@@ -115,18 +118,17 @@ impl ModuleState {
         let old: HashMap<&str, &Global> =
             self.module.globals().iter().map(|global| (global.name.as_str(), global)).collect();
         let names: BTreeSet<&str> = new.globals().iter().map(|global| global.name.as_str()).collect();
-        let mut changed = Changed { now: HashSet::new(), n_before: 0 };
+        let mut changed = Changed { now: HashSet::new(), before: Vec::new() };
         for global in new.globals() {
             match old.get(global.name.as_str()) {
-                Some(old) if old.is_same(global) => continue,
-                Some(old) => changed.n_before += old.function().map_or(0, |function| n_calls(function)),
+                Some(&old) if old.is_same(global) => continue,
+                Some(&old) => changed.before.push(old.clone()),
                 None => {}
             }
             changed.now.extend(global.function().map(|_| global.name.to_string()));
         }
-        for global in self.module.globals().iter().filter(|global| !names.contains(global.name.as_str())) {
-            changed.n_before += global.function().map_or(0, |function| n_calls(function));
-        }
+        let is_gone = |global: &&Global| !names.contains(global.name.as_str());
+        changed.before.extend(self.module.globals().iter().filter(is_gone).cloned());
         let functions: Vec<_> = new.functions().filter(|(name, _)| changed.now.contains(*name)).collect();
         let is_readable = |&(name, function): &(&str, &RArc<Function>)| verifier::check_arena(name, function);
         // The first fault in module order.
@@ -159,8 +161,8 @@ impl ModuleState {
 struct Changed {
     /// The functions that are new or other ones.
     now: HashSet<String>,
-    /// How many calls there were in the place of these, and in those that are gone.
-    n_before: u64,
+    /// What was there in the place of these, and what is gone.
+    before: Vec<Global>,
 }
 
 /// Operator calls and conditionals: what ONNX counts as nodes, `Constant` apart.
@@ -168,11 +170,15 @@ fn n_calls(function: &Function) -> u64 {
     function.all_bindings().filter(|&id| matches!(function.kind(id), kind::CALL | kind::IF)).count() as u64
 }
 
+fn total_calls(globals: &[Global]) -> u64 {
+    globals.par_iter().map(|global| global.function().map_or(0, |function| n_calls(function))).sum()
+}
+
 /// Compacts a function that a pass made, and types what has no type; returns how many calls there are.
-fn settle(name: &str, function: &mut RArc<Function>, catalogue: &dyn Catalogue, module: &IRModule) -> u64 {
+fn settle(name: &str, function: &mut RArc<Function>, catalogue: &dyn Catalogue, before: &Functions<'_>) -> u64 {
     let function = RArc::make_mut(function);
     compact(function);
-    let mut relations = WithModule { relations: catalogue.relations(), module };
+    let mut relations = WithFunctions { relations: catalogue.relations(), functions: before };
     for fault in infer_function(function, &mut relations, Scope::Missing).faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
     }
@@ -180,12 +186,19 @@ fn settle(name: &str, function: &mut RArc<Function>, catalogue: &dyn Catalogue, 
 }
 
 /// The type relations of operators, and the functions that are called.
-struct WithModule<'a> {
+struct WithFunctions<'a> {
     relations: Box<dyn TypeRelations + 'a>,
-    module: &'a IRModule,
+    functions: &'a Functions<'a>,
 }
 
-impl TypeRelations for WithModule<'_> {
+/// The functions of a module, by name.
+type Functions<'a> = HashMap<&'a str, &'a RArc<Function>>;
+
+fn index(module: &IRModule) -> Functions<'_> {
+    module.functions().collect()
+}
+
+impl TypeRelations for WithFunctions<'_> {
     fn version(&mut self, function: &Function, op: OpId) -> i64 {
         self.relations.version(function, op)
     }
@@ -195,23 +208,19 @@ impl TypeRelations for WithModule<'_> {
     }
 
     fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
-        self.module.function(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
+        self.functions.get(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
     }
 }
 
 /// Keeps the names of functions whose results are of another type than before, as their callers see it.
 fn retain_other_results(names: &mut HashSet<String>, before: &IRModule, now: &IRModule) {
-    let mut scratch = Function::new();
-    let old: HashMap<&str, TypeId> = before
-        .functions()
-        .filter(|(name, _)| names.contains(*name))
-        .map(|(name, function)| (name, result_of(&mut scratch, function)))
-        .collect();
-    let is_other = |(name, function): (&str, &RArc<Function>)| {
-        let is_other = names.contains(name) && old.get(name) != Some(&result_of(&mut scratch, function));
-        is_other.then(|| name.to_owned())
+    let old = index(before);
+    let functions: Vec<_> = now.functions().filter(|(name, _)| names.contains(*name)).collect();
+    let is_other = |scratch: &mut Function, (name, function): (&str, &RArc<Function>)| {
+        let old = old.get(name).map(|old| result_of(scratch, old));
+        (old != Some(result_of(scratch, function))).then(|| name.to_owned())
     };
-    *names = now.functions().filter_map(is_other).collect();
+    *names = functions.into_par_iter().map_init(Function::new, is_other).flatten().collect();
 }
 
 fn calls_one_of(function: &Function, names: &HashSet<String>) -> bool {

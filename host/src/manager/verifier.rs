@@ -1,8 +1,9 @@
 //! The verifier as a judge of what passes leave.
 
+use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
-    ir::{Fault, Function, IRModule, NodeId, verify, verify_arena},
+    ir::{Fault, Function, IRModule, NodeId, Verifier, verify_arena},
 };
 
 /// How many faults of one pass are told.
@@ -10,7 +11,9 @@ const MAX_TOLD: usize = 5;
 
 /// What is wrong with a module that a pass left.
 pub(crate) fn check(module: &IRModule) -> Result<(), PassError> {
-    judge(&verify(module))
+    let (verifier, functions) = (Verifier::new(module), module.functions().collect::<Vec<_>>());
+    let faults: Vec<_> = functions.par_iter().map(|(name, function)| verifier.global(name, function)).collect();
+    judge(&faults.concat())
 }
 
 /// What is wrong with the memory of a function that a pass left: nothing else may read it before that is known.

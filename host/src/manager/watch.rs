@@ -17,6 +17,14 @@ impl Watch {
         Self { list }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub fn list(&self) -> &[Arc<dyn Instrument>] {
+        &self.list
+    }
+
     /// Asks every one; one no is enough.
     pub fn should_run(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<bool, HookFault> {
         let mut all = true;

@@ -11,6 +11,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Where a folder to look in was named.
@@ -60,7 +61,7 @@ pub struct FoundPlugin {
     /// What is in it.
     pub records: Records,
     /// The bytes of its records, to be compared when it is opened.
-    pub section: Vec<u8>,
+    pub section: Arc<[u8]>,
 }
 
 /// A file or folder that is not used, and why.

@@ -3,7 +3,7 @@
 use super::verdict::Refusal;
 use object::{Architecture, Object, ObjectSection, ReadCache, ReadRef};
 use relais_plugin_api::boundary::record::{SECTION, SECTION_MACHO};
-use std::{fs::File, io, path::Path};
+use std::{fs::File, io, path::Path, sync::Arc};
 
 /// The most bytes of records that are read from one file.
 const MAX_SECTION: u64 = 64 << 20;
@@ -12,7 +12,7 @@ const MAX_SECTION: u64 = 64 << 20;
 ///
 /// # Errors
 /// When the file cannot be read, is no library, or has no records.
-pub fn read_section(path: &Path) -> Result<Vec<u8>, Refusal> {
+pub fn read_section(path: &Path) -> Result<Arc<[u8]>, Refusal> {
     section_of(&open(path)?)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
 ///
 /// # Errors
 /// When it is no library, or has no records.
-pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Vec<u8>, Refusal> {
+pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
     let file = object::File::parse(data).map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
     // Without this, the record alone would say for which machine it is, and the system that it does not open it.
     if let Some(why) = foreign(&file) {
@@ -42,14 +42,14 @@ pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Vec<u8>, Refusal> {
 }
 
 /// The bytes of the records of a library, whatever system it is for.
-pub(super) fn records_of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Result<Vec<u8>, Refusal> {
+pub(super) fn records_of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Result<Arc<[u8]>, Refusal> {
     let section = file.section_by_name(SECTION).or_else(|| file.section_by_name(SECTION_MACHO));
     let section = section.ok_or(Refusal::NoRecords)?;
     if section.size() > MAX_SECTION {
         return Err(Refusal::NotALibrary { why: format!("it claims {} bytes of records", section.size()) });
     }
     let data = section.data().map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
-    Ok(data.to_vec())
+    Ok(data.into())
 }
 
 /// Why this system could not open a library; `None` when it could.

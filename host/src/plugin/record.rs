@@ -9,10 +9,11 @@ use relais_plugin_api::{
         },
         wire::{Fields, Malformed},
     },
+    ir::normal_domain,
     op::{Effects, Pattern},
 };
 use semver::Version;
-use std::{cmp::Ordering, fmt};
+use std::{cmp::Ordering, fmt, ops::Range, sync::Arc};
 
 /// All records of one file.
 #[derive(Clone, PartialEq, Debug)]
@@ -119,15 +120,35 @@ pub struct OperatorRecord {
     pub has_infer: bool,
     /// Whether it has an evaluator.
     pub has_eval: bool,
-    /// The fields as they stand in the file, which passes are shown.
-    pub fields: Vec<u8>,
+    fields: Slice,
 }
 
 /// A plugin may describe hundreds of operators: what only people look at is read when somebody asks.
 impl OperatorRecord {
+    fn new(op: Operator<'_>, section: &Arc<[u8]>) -> Self {
+        let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
+        Self {
+            domain: op.domain.to_owned(),
+            name: op.name.to_owned(),
+            since_version: op.since_version,
+            inputs: pair(op.inputs),
+            outputs: pair(op.outputs),
+            effects: Effects(op.effects),
+            pattern: Pattern(op.pattern),
+            has_infer: op.flags & op_flag::INFER != 0,
+            has_eval: op.flags & op_flag::EVAL != 0,
+            fields: Slice { section: section.clone(), range: op.start..op.start + op.len },
+        }
+    }
+
+    /// The fields as they stand in the file, which passes are shown.
+    pub fn fields(&self) -> &[u8] {
+        self.fields.bytes()
+    }
+
     /// Its documentation; empty when there is none that reads.
     pub fn doc(&self) -> &str {
-        let mut docs = Fields::new(&self.fields).flatten().filter(|field| field.tag == op_tag::DOC);
+        let mut docs = Fields::new(self.fields()).flatten().filter(|field| field.tag == op_tag::DOC);
         docs.next().and_then(|field| field.text().ok()).unwrap_or_default()
     }
 
@@ -136,7 +157,7 @@ impl OperatorRecord {
     /// # Errors
     /// An attribute is an error where it does not read.
     pub fn attrs(&self) -> impl Iterator<Item = Result<AttrRecord<'_>, Malformed>> {
-        let attrs = Fields::new(&self.fields).flatten().filter(|field| field.tag == op_tag::ATTR);
+        let attrs = Fields::new(self.fields()).flatten().filter(|field| field.tag == op_tag::ATTR);
         attrs.map(|field| read_attr(field.bytes))
     }
 }
@@ -152,6 +173,31 @@ pub struct AttrRecord<'a> {
     pub required: bool,
     /// Default, as text; empty when there is none.
     pub default: &'a str,
+}
+
+/// Part of a section, which all records of a file share.
+#[derive(Clone)]
+struct Slice {
+    section: Arc<[u8]>,
+    range: Range<usize>,
+}
+
+impl Slice {
+    fn bytes(&self) -> &[u8] {
+        &self.section[self.range.clone()]
+    }
+}
+
+impl PartialEq for Slice {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl fmt::Debug for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes().fmt(f)
+    }
 }
 
 /// What an evaluator's record says.
@@ -254,7 +300,7 @@ impl std::error::Error for RecordError {}
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn read_records(section: &[u8]) -> Result<Records, RecordError> {
+pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut plugin: Option<PluginRecord> = None;
     let mut passes = Vec::new();
     let mut operators = Vec::new();
@@ -285,7 +331,7 @@ pub fn read_records(section: &[u8]) -> Result<Records, RecordError> {
                 plugin = Some(next);
             }
             record_kind::PASS => passes.push(read_pass(fields, offset)?),
-            record_kind::OPERATOR => operators.push(read_operator(fields).map_err(malformed)?),
+            record_kind::OPERATOR => operators.push(read_operator(fields, offset + HEADER).map_err(malformed)?),
             record_kind::EVALUATOR => evaluators.push(read_evaluator(fields).map_err(malformed)?),
             record_kind::OPTION => {
                 for field in Fields::new(fields) {
@@ -309,12 +355,10 @@ pub fn read_records(section: &[u8]) -> Result<Records, RecordError> {
         return Err(RecordError::Name { name: name.clone() });
     }
     passes.sort_by(|a, b| a.name.cmp(&b.name));
-    operators.sort_by(|a, b| {
-        by_domain(&a.domain, &b.domain).then_with(|| (&a.name, a.since_version).cmp(&(&b.name, b.since_version)))
-    });
-    evaluators.sort_by(|a, b| {
-        by_domain(&a.domain, &b.domain).then_with(|| (&a.name, a.since_version).cmp(&(&b.name, b.since_version)))
-    });
+    let operators = by_operator(operators, |op| (op.domain, op.name, op.since_version));
+    let operators = operators.into_iter().map(|op| OperatorRecord::new(op, section)).collect();
+    let evaluators = by_operator(evaluators, |eval| (eval.domain, eval.name, eval.since_version));
+    let evaluators = evaluators.into_iter().map(EvaluatorRecord::new).collect();
     options.sort_by(|a, b| a.name.cmp(&b.name));
     instruments.sort_by(|a, b| a.name.cmp(&b.name));
     let plugin = plugin.ok_or(RecordError::NoPlugin)?;
@@ -431,34 +475,51 @@ fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {
     if statistic.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(statistic) }
 }
 
-fn read_operator(fields: &[u8]) -> Result<OperatorRecord, Malformed> {
-    let mut op = OperatorRecord {
-        domain: String::new(),
-        name: String::new(),
+impl EvaluatorRecord {
+    fn new(eval: Evaluator<'_>) -> Self {
+        Self { domain: eval.domain.to_owned(), name: eval.name.to_owned(), since_version: eval.since_version }
+    }
+}
+
+/// An operator's record before it is sorted, when there may be hundreds to move.
+#[derive(Clone, Copy)]
+struct Operator<'a> {
+    domain: &'a str,
+    name: &'a str,
+    since_version: u32,
+    inputs: u32,
+    outputs: u32,
+    effects: u32,
+    pattern: u8,
+    flags: u32,
+    start: usize,
+    len: usize,
+}
+
+fn read_operator(fields: &[u8], start: usize) -> Result<Operator<'_>, Malformed> {
+    let mut op = Operator {
+        domain: "",
+        name: "",
         since_version: 0,
-        inputs: (0, u16::MAX),
-        outputs: (0, u16::MAX),
-        effects: Effects::OPAQUE,
-        pattern: Pattern::OPAQUE,
-        has_infer: false,
-        has_eval: false,
-        fields: fields.to_vec(),
+        inputs: u32::from(u16::MAX) << 16,
+        outputs: u32::from(u16::MAX) << 16,
+        effects: Effects::OPAQUE.0,
+        pattern: Pattern::OPAQUE.0,
+        flags: 0,
+        start,
+        len: fields.len(),
     };
-    let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
     for field in Fields::new(fields) {
         let field = field?;
         match field.tag {
             op_tag::DOMAIN => op.domain = normal_domain(field.text()?),
-            op_tag::NAME => op.name = field.text()?.to_owned(),
+            op_tag::NAME => op.name = field.text()?,
             op_tag::SINCE => op.since_version = field.u32()?,
-            op_tag::INPUTS => op.inputs = pair(field.u32()?),
-            op_tag::OUTPUTS => op.outputs = pair(field.u32()?),
-            op_tag::EFFECTS => op.effects = Effects(field.u32()?),
-            op_tag::PATTERN => op.pattern = Pattern(field.u8()?),
-            op_tag::FLAGS => {
-                let flags = field.u32()?;
-                (op.has_infer, op.has_eval) = (flags & op_flag::INFER != 0, flags & op_flag::EVAL != 0);
-            }
+            op_tag::INPUTS => op.inputs = field.u32()?,
+            op_tag::OUTPUTS => op.outputs = field.u32()?,
+            op_tag::EFFECTS => op.effects = field.u32()?,
+            op_tag::PATTERN => op.pattern = field.u8()?,
+            op_tag::FLAGS => op.flags = field.u32()?,
             _ => {}
         }
     }
@@ -480,13 +541,20 @@ fn read_attr(fields: &[u8]) -> Result<AttrRecord<'_>, Malformed> {
     Ok(attr)
 }
 
-fn read_evaluator(fields: &[u8]) -> Result<EvaluatorRecord, Malformed> {
-    let mut eval = EvaluatorRecord { domain: String::new(), name: String::new(), since_version: 0 };
+#[derive(Clone, Copy)]
+struct Evaluator<'a> {
+    domain: &'a str,
+    name: &'a str,
+    since_version: u32,
+}
+
+fn read_evaluator(fields: &[u8]) -> Result<Evaluator<'_>, Malformed> {
+    let mut eval = Evaluator { domain: "", name: "", since_version: 0 };
     for field in Fields::new(fields) {
         let field = field?;
         match field.tag {
             op_tag::DOMAIN => eval.domain = normal_domain(field.text()?),
-            op_tag::NAME => eval.name = field.text()?.to_owned(),
+            op_tag::NAME => eval.name = field.text()?,
             op_tag::SINCE => eval.since_version = field.u32()?,
             _ => {}
         }
@@ -508,12 +576,31 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
     Ok(instrument)
 }
 
-/// The order of domains. Nearly all are empty, and `memcmp` of the dangling pointers of two empty strings takes longer
-/// than the rest of reading a record: its masked load of an unmapped address is mended in microcode.
-fn by_domain(a: &str, b: &str) -> Ordering {
-    if a.is_empty() && b.is_empty() { Ordering::Equal } else { a.cmp(b) }
+/// Sorted by domain, name and first version. What is compared is a word that the texts begin with, and the texts only
+/// where it is the same.
+fn by_operator<T: Copy>(items: Vec<T>, key: impl Fn(&T) -> (&str, &str, u32)) -> Vec<T> {
+    let mut order: Vec<(u128, usize)> = items.iter().map(|item| begins(key(item))).zip(0..).collect();
+    order.sort_unstable_by(|&(first, a), &(other, b)| {
+        first.cmp(&other).then_with(|| in_order(key(&items[a]), key(&items[b]))).then(a.cmp(&b))
+    });
+    order.into_iter().map(|(_, at)| items[at]).collect()
 }
 
-fn normal_domain(domain: &str) -> String {
-    crate::ir::normal_domain(domain).to_owned()
+/// Nearly all domains are empty, and `memcmp` of the dangling pointers of two empty strings takes longer than the rest of
+/// reading a record: its masked load of an unmapped address is mended in microcode.
+fn in_order(a: (&str, &str, u32), b: (&str, &str, u32)) -> Ordering {
+    let domains = if a.0.is_empty() && b.0.is_empty() { Ordering::Equal } else { a.0.cmp(b.0) };
+    domains.then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
+}
+
+/// What operators are compared by first: those of ONNX's own domain come before all others, which begin with their
+/// domain.
+fn begins((domain, name, _): (&str, &str, u32)) -> u128 {
+    let (first, text) = if domain.is_empty() { (0, name) } else { (1, domain) };
+    let mut bytes = [0; 16];
+    bytes[0] = first;
+    for (byte, letter) in bytes[1..].iter_mut().zip(text.bytes()) {
+        *byte = letter;
+    }
+    u128::from_be_bytes(bytes)
 }

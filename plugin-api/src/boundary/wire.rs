@@ -164,6 +164,7 @@ impl<'a> Field<'a> {
     ///
     /// # Errors
     /// When they are not UTF-8.
+    #[inline]
     pub fn text(self) -> Result<&'a str, Malformed> {
         std::str::from_utf8(self.bytes).map_err(|_| Malformed::Text)
     }

@@ -35,7 +35,7 @@ pub use node::{
 pub use opset::{is_same_domain, normal_domain};
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, Dims, ElemType, MOST_TYPE_PARTS, Type, TypeRec, type_kind};
-pub use verify::{Fault, FaultCode, SHADOWS, verify, verify_arena, verify_function};
+pub use verify::{Fault, FaultCode, SHADOWS, Verifier, verify, verify_arena, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
 pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};
 pub use walk::{Walk, WalkStep};

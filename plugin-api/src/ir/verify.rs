@@ -127,18 +127,31 @@ pub const SHADOWS: &str = "shadows";
 
 /// Everything that is wrong with a module.
 pub fn verify(module: &IRModule) -> Vec<Fault> {
-    let globals = Globals::of(module);
-    let mut faults = Vec::new();
-    for (name, function) in module.functions() {
-        let found = verify_with(function, Some(&globals));
-        faults.extend(found.into_iter().map(|fault| Fault { global: name.to_owned(), ..fault }));
-    }
-    faults
+    let verifier = Verifier::new(module);
+    module.functions().flat_map(|(name, function)| verifier.global(name, function)).collect()
 }
 
 /// Everything that is wrong with a function; with `module`, also calls of functions that it does not have.
 pub fn verify_function(function: &Function, module: Option<&IRModule>) -> Vec<Fault> {
     verify_with(function, module.map(Globals::of).as_ref())
+}
+
+/// The verifier of a module's functions, one at a time: several threads may share it.
+pub struct Verifier<'a> {
+    globals: Globals<'a>,
+}
+
+impl<'a> Verifier<'a> {
+    /// The verifier of the functions of a module.
+    pub fn new(module: &'a IRModule) -> Self {
+        Self { globals: Globals::of(module) }
+    }
+
+    /// Everything that is wrong with a global function.
+    pub fn global(&self, name: &str, function: &Function) -> Vec<Fault> {
+        let faults = verify_with(function, Some(&self.globals)).into_iter();
+        faults.map(|fault| Fault { global: name.to_owned(), ..fault }).collect()
+    }
 }
 
 /// What is wrong with a function as it lies in memory: with nothing of this, it can be read, walked and printed without

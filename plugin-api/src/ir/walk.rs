@@ -20,6 +20,8 @@ pub enum WalkStep {
 /// The walk holds no borrow, so that the function may change between steps; a block's list is read as it stands when
 /// each step is taken.
 pub struct Walk {
+    /// The innermost open block, unless the next step is a pending one, and where in its list the walk is.
+    open: Option<(BlockId, usize)>,
     pending: Vec<Pending>,
 }
 
@@ -37,30 +39,45 @@ impl Walk {
 
     /// A walk over one block.
     pub fn block(block: BlockId) -> Self {
-        Self { pending: vec![Pending::Enter(block)] }
+        Self { open: None, pending: vec![Pending::Enter(block)] }
     }
 
     /// The next step.
+    #[inline]
     pub fn next(&mut self, function: &Function) -> Option<WalkStep> {
+        let Some((block, at)) = &mut self.open else { return self.resume(function) };
+        let Some(&binding) = function.bindings(*block).get(*at) else {
+            let block = *block;
+            self.open = None;
+            return Some(WalkStep::Exit(block));
+        };
+        *at += 1;
+        if function.kind(binding) == kind::FUNCTION || function.n_regions(binding) > 0 {
+            self.push_nested(function, binding);
+        }
+        Some(WalkStep::Binding(binding))
+    }
+
+    /// Takes a pending step.
+    fn resume(&mut self, function: &Function) -> Option<WalkStep> {
         match self.pending.pop()? {
             Pending::Leave(binding) => Some(WalkStep::Leave(binding)),
             Pending::Enter(block) => {
-                self.pending.push(Pending::Block { block, at: 0 });
+                self.open = Some((block, 0));
                 Some(WalkStep::Enter(block))
             }
             Pending::Block { block, at } => {
-                let Some(&binding) = function.bindings(block).get(at) else {
-                    return Some(WalkStep::Exit(block));
-                };
-                self.pending.push(Pending::Block { block, at: at + 1 });
-                self.push_nested(function, binding);
-                Some(WalkStep::Binding(binding))
+                self.open = Some((block, at));
+                self.next(function)
             }
         }
     }
 
     /// Passes over the blocks that belong to the binding of the last step.
     pub fn skip_nested(&mut self) {
+        if self.open.is_some() {
+            return;
+        }
         while matches!(self.pending.last(), Some(Pending::Enter(_) | Pending::Leave(_))) {
             if let Some(Pending::Leave(_)) = self.pending.pop() {
                 break;
@@ -68,15 +85,13 @@ impl Walk {
         }
     }
 
+    #[cold]
     fn push_nested(&mut self, function: &Function, binding: NodeId) {
+        self.pending.extend(self.open.take().map(|(block, at)| Pending::Block { block, at }));
+        self.pending.push(Pending::Leave(binding));
         match function.kind(binding) {
-            kind::FUNCTION => {
-                self.pending.push(Pending::Leave(binding));
-                self.pending.push(Pending::Enter(function.block_of(binding)));
-            }
-            _ if function.n_regions(binding) == 0 => {}
+            kind::FUNCTION => self.pending.push(Pending::Enter(function.block_of(binding))),
             _ => {
-                self.pending.push(Pending::Leave(binding));
                 for &region in function.regions(binding).iter().rev() {
                     if function.kind(region) == kind::FUNCTION {
                         self.pending.push(Pending::Enter(function.block_of(region)));

@@ -87,7 +87,7 @@ pub fn toml(data: &[u8]) {
 /// section.
 pub fn records(data: &[u8]) {
     let read = |section: &[u8]| {
-        if let Err(error) = read_records(section) {
+        if let Err(error) = read_records(&section.into()) {
             assert!(!error.to_string().is_empty());
         }
     };

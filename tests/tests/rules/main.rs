@@ -6,6 +6,7 @@ mod faults;
 mod instruments;
 mod kinds;
 mod levels;
+mod nested;
 mod options;
 
 use relais::{

@@ -6,6 +6,7 @@ mod instruments;
 mod kinds;
 mod options;
 mod passes;
+mod requirements;
 mod statistics;
 
 use relais_plugin_api::prelude::*;

@@ -54,3 +54,11 @@ fn have_counted(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError>
     *module = cx.get_pass("acme.Count")?.run(module)?;
     Ok(())
 }
+
+/// Runs two passes, of which the second changes nothing.
+#[module_pass(name = "acme.RunsTwo")]
+fn runs_two(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    *module = cx.get_pass("acme.ReluRelu")?.run(module)?;
+    *module = cx.get_pass("acme.Count")?.run(module)?;
+    Ok(())
+}
