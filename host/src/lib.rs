@@ -2,6 +2,7 @@
 
 pub mod conformance;
 pub mod instruments;
+pub mod lock;
 pub mod manager;
 pub mod mapped;
 pub mod onnx;

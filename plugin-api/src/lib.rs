@@ -80,7 +80,7 @@ pub mod __private {
             entry::{Item, PassImpl, PluginImpl, Registration, create, lib_header, root},
             fingerprint::FINGERPRINT,
             instrument::{InstrumentImpl, create as create_instrument},
-            record::{InstrumentSpec, Level, PassSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
+            record::{InstrumentSpec, Level, PassSpec, PipelineSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
         },
         op::{Evaluator, Operator},
         options::{ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, field},

@@ -4,6 +4,7 @@ pub mod cargo_built;
 pub mod cli;
 pub mod filetest;
 pub mod golden;
+pub mod many;
 pub mod page;
 mod reference;
 pub mod venv;

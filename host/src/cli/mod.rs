@@ -5,6 +5,7 @@ mod args_plugin;
 mod args_watch;
 mod catalogue;
 mod list;
+mod lock;
 mod markdown;
 mod model;
 mod pipeline;
@@ -47,6 +48,7 @@ pub(crate) fn main() -> ExitCode {
     terminal::start_log(cli.verbosity());
     let result = match &cli.command {
         Command::Run(args) => run::run(args, cli.verbosity()),
+        Command::Lock(args) => lock::lock(args, cli.verbosity()),
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
         Command::Pipeline(command) => pipeline::pipeline(command),
         Command::Show(args) => show::show(args),

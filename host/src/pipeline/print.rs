@@ -52,16 +52,16 @@ impl Pipeline {
         if !self.run.plugins.is_empty() {
             out.push_str("\n[plugins]\n");
             for demand in &self.run.plugins {
-                let passes: Vec<Value> = demand.passes.iter().cloned().map(Value::Str).collect();
                 let version = quote(&demand.version.to_string());
-                line(
-                    &mut out,
-                    &quote(&demand.name),
-                    &match passes.is_empty() {
-                        true => version,
-                        false => format!("{{ version = {version}, passes = {} }}", toml(&Value::List(passes))),
-                    },
-                );
+                let chosen = |key: &str, names: &[String]| match names {
+                    [] => String::new(),
+                    names => {
+                        format!(", {key} = {}", toml(&Value::List(names.iter().cloned().map(Value::Str).collect())))
+                    }
+                };
+                let chosen = chosen("passes", &demand.passes) + &chosen("pipelines", &demand.pipelines);
+                let demanded = if chosen.is_empty() { version } else { format!("{{ version = {version}{chosen} }}") };
+                line(&mut out, &quote(&demand.name), &demanded);
             }
         }
         out
@@ -78,6 +78,7 @@ impl Pipeline {
         }
         out.push_str("steps = [\n");
         let mut depth = 1usize;
+        let mut commented = None;
         let mut work = vec![Work::Text("]\n"), Work::Shallower];
         work.extend(self.steps.iter().rev().map(|&step| Work::Step(step)));
         while let Some(item) = work.pop() {
@@ -98,6 +99,13 @@ impl Pipeline {
                 Work::Owned(text) => {
                     indent(out, depth);
                     out.push_str(&text);
+                    continue;
+                }
+                Work::Step(node) if commented != Some(node) && self.origins.contains_key(&node) => {
+                    indent(out, depth);
+                    out.push_str(&format!("# {}\n", self.origins[&node]));
+                    commented = Some(node);
+                    work.push(Work::Step(node));
                     continue;
                 }
                 Work::Step(node) => match &self.nodes[node] {

@@ -52,6 +52,8 @@ pub enum Item {
     Instrument(&'static InstrumentSpec, fn(&Value) -> Option<Result<InstrumentObject, PassError>>),
     /// An option of the context.
     Option(&'static OptionSpec),
+    /// A pipeline.
+    Pipeline,
 }
 
 inventory::collect!(Registration);
