@@ -61,6 +61,11 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
                         "description": "the passes that are taken from it though others provide them, too",
                         "items": { "type": "string", "minLength": 1 },
                     },
+                    "operators": {
+                        "type": "array",
+                        "description": "the operators that it describes and evaluates though others do, too: `Clip`, `com.acme::Fused`",
+                        "items": { "type": "string", "minLength": 1 },
+                    },
                 }),
                 &[],
             )] },

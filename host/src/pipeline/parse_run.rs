@@ -10,7 +10,7 @@ use semver::VersionReq;
 use toml::de::DeValue;
 
 const INSTRUMENT_KEYS: &[&str] = &["instrument", "options"];
-const DEMAND_KEYS: &[&str] = &["version", "passes"];
+const DEMAND_KEYS: &[&str] = &["version", "passes", "operators"];
 
 impl FileParser<'_> {
     pub(super) fn instruments(&mut self, node: &Node<'_>) {
@@ -51,12 +51,14 @@ impl FileParser<'_> {
         for (key, value) in pairs {
             let name = Written::at(self.place(key), key.get_ref().to_string());
             let place = self.place(value);
-            let (version, passes) = match value.get_ref() {
-                DeValue::String(_) => (Some(value), Vec::new()),
+            let (version, passes, operators) = match value.get_ref() {
+                DeValue::String(_) => (Some(value), Vec::new(), Vec::new()),
                 DeValue::Table(table) => {
                     let pairs = self.pairs(table, "a plugin's demands", DEMAND_KEYS);
                     let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
-                    (get("version"), get("passes").map_or_else(Vec::new, |value| self.names(value, "passes")))
+                    let passes = get("passes").map_or_else(Vec::new, |value| self.names(value, "passes"));
+                    let operators = get("operators").map_or_else(Vec::new, |value| self.names(value, "operators"));
+                    (get("version"), passes, operators)
                 }
                 other => {
                     self.wrong_type(
@@ -75,7 +77,7 @@ impl FileParser<'_> {
                     None => continue,
                 },
             };
-            self.out.run.plugins.push(PluginDemand { name, version, passes });
+            self.out.run.plugins.push(PluginDemand { name, version, passes, operators });
         }
     }
 

@@ -52,16 +52,15 @@ impl Pipeline {
         if !self.run.plugins.is_empty() {
             out.push_str("\n[plugins]\n");
             for demand in &self.run.plugins {
-                let passes: Vec<Value> = demand.passes.iter().cloned().map(Value::Str).collect();
                 let version = quote(&demand.version.to_string());
-                line(
-                    &mut out,
-                    &quote(&demand.name),
-                    &match passes.is_empty() {
-                        true => version,
-                        false => format!("{{ version = {version}, passes = {} }}", toml(&Value::List(passes))),
-                    },
-                );
+                let choices = [("passes", &demand.passes), ("operators", &demand.operators)];
+                let chosen = choices.into_iter().filter(|(_, names)| !names.is_empty()).map(|(key, names)| {
+                    let names = names.iter().cloned().map(Value::Str).collect();
+                    format!(", {key} = {}", toml(&Value::List(names)))
+                });
+                let chosen: String = chosen.collect();
+                let demanded = if chosen.is_empty() { version } else { format!("{{ version = {version}{chosen} }}") };
+                line(&mut out, &quote(&demand.name), &demanded);
             }
         }
         out

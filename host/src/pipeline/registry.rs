@@ -1,6 +1,6 @@
 //! The registry as what pipelines are resolved against.
 
-use super::{catalogue::*, spec::PipelineSpec};
+use super::{catalogue::*, resolved::OperatorName, spec::PipelineSpec};
 use crate::{
     ir::{Function, IRModule, OpId},
     manager::Instrument,
@@ -55,7 +55,7 @@ fn stands_for_none(error: ResolveError) -> NoPass {
 
 impl PipelineSpec {
     /// The registry of what was found, as the table `[plugins]` demands: where several versions of a plugin were found,
-    /// those that will do; where several plugins provide a pass, the one that is chosen.
+    /// those that will do; where several plugins provide a pass or an operator, the one that is chosen.
     pub fn registry(&self, found: Discovery, linked: Linked) -> Registry {
         let mut choices = Choices::new();
         for demand in &self.run.plugins {
@@ -71,6 +71,10 @@ impl PipelineSpec {
         let mut registry = Registry::new(found, linked, &choices);
         for demand in &self.run.plugins {
             demand.passes.iter().for_each(|pass| registry.prefer(&pass.value, &demand.name.value));
+            for op in &demand.operators {
+                let OperatorName { domain, name } = OperatorName::parse(&op.value);
+                registry.prefer_operator(&domain, &name, &demand.name.value);
+            }
         }
         registry
     }
@@ -86,6 +90,15 @@ impl Catalogue for Registry {
         let provider =
             self.plugins().find(|provider| provider.records().passes.iter().any(|other| std::ptr::eq(other, record)));
         provider.map(|provider| facts(record, provider)).ok_or_else(|| NoPass::Unknown(Vec::new()))
+    }
+
+    fn operators_of(&self, plugin: &str) -> Option<Vec<OperatorName>> {
+        let records = self.plugins().map(Provider::records).filter(|records| records.plugin.name == plugin);
+        let names = records.flat_map(|records| {
+            let operators = records.operators.iter().map(|op| (&*op.domain, &*op.name));
+            operators.chain(records.evaluators.iter().map(|eval| (&*eval.domain, &*eval.name)))
+        });
+        Some(names.map(|(domain, name)| OperatorName { domain: domain.into(), name: name.into() }).collect())
     }
 
     fn config_options(&self) -> Vec<ConfigFacts> {

@@ -55,6 +55,8 @@ pub struct Demand {
     pub version: VersionReq,
     /// The passes that are taken from it.
     pub passes: Vec<String>,
+    /// The operators whose description and evaluator are taken from it.
+    pub operators: Vec<String>,
 }
 
 /// What holds for some steps: a pass context, its names full ones.
