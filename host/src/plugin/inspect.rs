@@ -7,6 +7,7 @@ use super::{
     record::{AttrRecord, Records, read_records},
     verdict::{Mover, Refusal, reasons},
 };
+use crate::registry::{Registry, ResolveError};
 use object::{BinaryFormat, Object, ReadRef};
 use relais_plugin_api::{
     boundary::record::{Level, TARGET},
@@ -79,6 +80,15 @@ pub enum Objection {
         /// The level's number.
         level: u8,
     },
+    /// A pass requires one, or has one as a member, that no plugin provides.
+    Requirement {
+        /// The pass.
+        pass: String,
+        /// What it asks for.
+        required: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
     /// Another plugin provides some of its names.
     Overlap {
         /// What has the names.
@@ -101,6 +111,11 @@ impl Objection {
         )
     }
 
+    /// Whether it is about which other plugins there are, and not about the file.
+    pub fn is_about_others(&self) -> bool {
+        matches!(self, Self::Requirement { .. } | Self::Overlap { .. })
+    }
+
     /// A word for it, for programs.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -111,6 +126,7 @@ impl Objection {
             Self::Attribute { .. } => "malformed-attribute",
             Self::Twice { .. } => "twice",
             Self::Level { .. } => "unknown-level",
+            Self::Requirement { .. } => "missing-requirement",
             Self::Overlap { .. } => "overlap",
         }
     }
@@ -119,7 +135,11 @@ impl Objection {
     pub fn mover(&self) -> Mover {
         match self {
             Self::Refused(refusal) => refusal.mover(),
-            Self::MissingLibrary { .. } | Self::MissingVersion { .. } | Self::Overlap { .. } => Mover::File,
+            Self::Requirement { nearest: Some(_), .. } => Mover::Plugin,
+            Self::MissingLibrary { .. }
+            | Self::MissingVersion { .. }
+            | Self::Requirement { .. }
+            | Self::Overlap { .. } => Mover::File,
             Self::Undefined { .. } | Self::Attribute { .. } | Self::Twice { .. } => Mover::Plugin,
             Self::Level { .. } => Mover::Host,
         }
@@ -145,6 +165,10 @@ impl Objection {
             }
             Self::Twice { .. } => "give each a name of its own".into(),
             Self::Level { .. } => "update the host: `cargo install relais`".into(),
+            Self::Requirement { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::Requirement { .. } => {
+                "install the plugin that provides it, or name its file: `relais plugin check --plugin FILE …`".into()
+            }
             Self::Overlap { .. } => {
                 "rename them, take one of the files away, or choose a version in a pipeline's table `[plugins]`".into()
             }
@@ -167,6 +191,9 @@ impl fmt::Display for Objection {
             Self::Twice { what, name } => write!(f, "it provides {what} `{name}` twice"),
             Self::Level { pass, level } => {
                 write!(f, "pass `{pass}` is of level {level}, which this host does not know")
+            }
+            Self::Requirement { pass, required, .. } => {
+                write!(f, "pass `{pass}` asks for pass `{required}`, which no plugin that is found provides")
             }
             Self::Overlap { what, names, plugin, file } => {
                 write!(f, "`{plugin}` (`{}`) provides {what} {}, too", file.display(), quoted(names))
@@ -234,6 +261,18 @@ impl Inspection {
             names.dedup();
             let (plugin, file) = (plugin.clone(), other.path.clone());
             self.objections.push(Objection::Overlap { what, names, plugin, file });
+        }
+    }
+
+    /// Adds what its passes ask for and nobody provides: `registry` has this plugin and all others.
+    pub fn require(&mut self, registry: &Registry) {
+        let Some(records) = &self.records else { return };
+        for pass in &records.passes {
+            for required in pass.required.iter().chain(&pass.members) {
+                let Err(ResolveError::Unknown { nearest, .. }) = registry.pass(required) else { continue };
+                let (pass, required) = (pass.name.clone(), required.clone());
+                self.objections.push(Objection::Requirement { pass, required, nearest });
+            }
         }
     }
 
