@@ -1,6 +1,8 @@
 //! Relais, the pass host.
 
+pub mod conformance;
 pub mod instruments;
+pub mod lock;
 pub mod manager;
 pub mod mapped;
 pub mod onnx;

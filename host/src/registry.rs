@@ -12,8 +12,8 @@ use crate::{
     options::{OptionError, OptionSchema, complete},
     pass::PassHandle,
     plugin::{
-        Discovery, FoundPlugin, InstrumentRecord, OpenPlugin, OperatorRecord, PassRecord, PluginRecord, Records,
-        Refusal, RefusedPlugin,
+        Discovery, FoundPlugin, InstrumentRecord, OpenPlugin, OperatorRecord, PassRecord, PipelineRecord, PluginRecord,
+        Records, Refusal, RefusedPlugin,
     },
 };
 use names::Names;
@@ -46,6 +46,7 @@ struct Inner {
     duplicates: Vec<(PathBuf, PathBuf)>,
     names: Names,
     instruments: Names,
+    pipelines: Names,
     operators: Operators,
     options: BTreeMap<String, Vec<(usize, usize)>>,
 }
@@ -67,6 +68,8 @@ pub struct Provider {
     records: Records,
     source: ProviderSource,
     open: OnceLock<Result<OpenPlugin, Refusal>>,
+    /// The SHA-256 that its file must have when it is opened.
+    sha256: OnceLock<String>,
 }
 
 enum ProviderSource {
@@ -97,10 +100,19 @@ impl Provider {
     /// Opens it, once.
     pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
         let open = || match &self.source {
-            ProviderSource::File(path, section) => OpenPlugin::open(path, &self.records.plugin, section),
+            ProviderSource::File(path, section) => {
+                OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
+            }
             ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
         };
         self.open.get_or_init(open).clone()
+    }
+
+    /// Refuses to open any bytes but those of that SHA-256. The first one holds.
+    pub(crate) fn insist_on(&self, sha256: &str) {
+        if self.path().is_some() {
+            let _ = self.sha256.set(sha256.to_owned());
+        }
     }
 
     /// Name, version and file, for messages.
@@ -206,8 +218,12 @@ impl Registry {
             let FoundPlugin { path, records, section } = found;
             (records, ProviderSource::File(path, section))
         }));
-        let provider = |(records, source)| Arc::new(Provider { records, source, open: OnceLock::new() });
-        let providers: Vec<Arc<Provider>> = providers.into_iter().map(provider).collect();
+        let provider =
+            |(records, source)| Arc::new(Provider { records, source, open: OnceLock::new(), sha256: OnceLock::new() });
+        Self::of(providers.into_iter().map(provider).collect(), refused, duplicates)
+    }
+
+    fn of(providers: Vec<Arc<Provider>>, refused: Vec<RefusedPlugin>, duplicates: Vec<(PathBuf, PathBuf)>) -> Self {
         let mut options: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
         for (plugin, provider) in providers.iter().enumerate() {
             for (index, option) in provider.records.options.iter().enumerate() {
@@ -216,8 +232,25 @@ impl Registry {
         }
         let names = Names::new(Named::Pass, &providers);
         let instruments = Names::new(Named::Instrument, &providers);
+        let pipelines = Names::new(Named::Pipeline, &providers);
         let operators = Operators::new(&providers);
-        Self(Arc::new(Inner { providers, refused, duplicates, names, instruments, operators, options }))
+        Self(Arc::new(Inner { providers, refused, duplicates, names, instruments, pipelines, operators, options }))
+    }
+
+    /// The same with other choices: of plugins that `choices` names, only versions that match count. What was opened
+    /// stays open in both.
+    pub fn choose(&self, choices: &Choices) -> Self {
+        self.only(|_, provider| {
+            let plugin = &provider.records.plugin;
+            choices.get(&plugin.name).is_none_or(|wanted| wanted.matches(&plugin.version))
+        })
+    }
+
+    /// The same of some plugins, told by their places in [`plugins`](Self::plugins).
+    pub(crate) fn only(&self, is_kept: impl Fn(usize, &Provider) -> bool) -> Self {
+        let Inner { providers, refused, duplicates, .. } = &*self.0;
+        let kept = providers.iter().enumerate().filter(|(at, provider)| is_kept(*at, provider));
+        Self::of(kept.map(|(_, provider)| provider.clone()).collect(), refused.clone(), duplicates.clone())
     }
 
     /// Takes a pass, by full or short name, from this plugin, though others provide it, too.
@@ -239,6 +272,16 @@ impl Registry {
         let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
         let providers = &inner.providers;
         inner.operators.prefer(domain, name, |id| providers[id].records.plugin.name == plugin);
+    }
+
+    /// Takes a pipeline, by full or short name, from this plugin, though others provide it, too.
+    ///
+    /// # Panics
+    /// When the registry is shared already.
+    pub fn prefer_pipeline(&mut self, pipeline: &str, plugin: &str) {
+        let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
+        let providers = &inner.providers;
+        inner.pipelines.prefer(pipeline, |id| providers[id].records.plugin.name == plugin);
     }
 
     /// The plugins, in the order of the search; linked ones first.
@@ -351,6 +394,26 @@ impl Registry {
     pub fn create_instrument(&self, name: &str, options: &Value) -> Result<PluginInstrument, CreateError> {
         let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
         PluginInstrument::new(self, &self.0.providers[plugin], index, options)
+    }
+
+    /// All pipelines, by full name, with their plugins.
+    pub fn pipelines(&self) -> impl Iterator<Item = (&PipelineRecord, &Provider)> {
+        let mut pipelines: Vec<(&PipelineRecord, &Provider)> = Vec::new();
+        for provider in self.plugins() {
+            pipelines.extend(provider.records.pipelines.iter().map(|pipeline| (pipeline, provider)));
+        }
+        pipelines.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        pipelines.into_iter()
+    }
+
+    /// A pipeline's record and plugin, by full or short name.
+    ///
+    /// # Errors
+    /// When nothing provides it, several plugins do, or the short name is ambiguous.
+    pub fn pipeline(&self, name: &str) -> Result<(&PipelineRecord, &Provider), ResolveError> {
+        let (plugin, index) = self.0.pipelines.find(name, &self.0.providers, &self.0.refused)?;
+        let provider = &*self.0.providers[plugin];
+        Ok((&provider.records.pipelines[index], provider))
     }
 
     /// What is odd about the operators that a module uses: those that several plugins describe are opaque.

@@ -241,10 +241,18 @@ pub fn report_json(report: &Report) -> Value {
 /// # Errors
 /// When it cannot be written.
 pub fn write_json(path: &Path, value: &Value) -> io::Result<()> {
+    write_text(path, &format!("{value:#}\n"))
+}
+
+/// Writes a text, whole or not at all.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
     let temporary = PathBuf::from(temporary);
-    let written = fs::write(&temporary, format!("{value:#}\n")).and_then(|()| fs::rename(&temporary, path));
+    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // What is left of a file that could not be written is of no use.
         let _ = fs::remove_file(&temporary);

@@ -197,6 +197,7 @@ impl Pass {
             aliases: Vec::new(),
             required: Vec::new(),
             establishes_types: false,
+            extends: None,
             options: Vec::new(),
             doc: String::new(),
         };
@@ -325,6 +326,10 @@ impl Catalogue for PassLibrary<'_> {
                 Err(NoPass::Ambiguous(names.collect()))
             }
         }
+    }
+
+    fn extension_points(&self) -> std::collections::BTreeSet<String> {
+        self.base.extension_points()
     }
 
     fn config_options(&self) -> Vec<ConfigFacts> {

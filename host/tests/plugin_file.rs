@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use relais::{
-    plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, discover},
+    plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
@@ -132,7 +132,7 @@ fn what_everybody_may_write_is_refused_unless_told_otherwise() {
     chmod(&dir, 0o755);
     chmod(&path, 0o777);
     let found = discover(&named(&dir), &[], Policy::default());
-    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: path.clone() });
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: path.clone(), by: Writer::Everybody });
     assert_eq!(discover(&named(&dir), &[], TRUSTING).plugins.len(), 1);
     chmod(&path, 0o755);
     assert_eq!(discover(&named(&dir), &[], Policy::default()).plugins.len(), 1);
@@ -140,8 +140,77 @@ fn what_everybody_may_write_is_refused_unless_told_otherwise() {
     let found = discover(&named(&dir), &[], Policy::default());
     assert_eq!(found.refused[0].refusal.to_string(), format!("everybody may change `{}`", dir.display()));
     let found = discover(&[], std::slice::from_ref(&path), Policy::default());
-    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.clone() });
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.clone(), by: Writer::Everybody });
     chmod(&dir, 0o755);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_others_may_replace_on_the_way_is_refused() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let dir = folder("replaceable");
+    let chmod = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let name = Path::new("plugin").with_extension(std::env::consts::DLL_EXTENSION);
+    for folder in ["mine", "open", "open/inner", "sticky"] {
+        fs::create_dir(dir.join(folder)).unwrap();
+        chmod(&dir.join(folder), 0o755);
+        fs::copy(&*SAMPLE, dir.join(folder).join(&name)).unwrap();
+        chmod(&dir.join(folder).join(&name), 0o644);
+    }
+    chmod(&dir.join("open"), 0o777);
+    chmod(&dir.join("sticky"), 0o1777);
+    let refusal = |path: &Path| {
+        let found = discover(&[], &[path.to_owned()], Policy::default());
+        found.refused.first().map(|refused| refused.refusal.clone())
+    };
+    let open = || Some(Refusal::Writable { path: dir.join("open").canonicalize().unwrap(), by: Writer::Everybody });
+    assert_eq!(refusal(&dir.join("mine").join(&name)), None);
+    // The folder around the plugin's folder.
+    assert_eq!(refusal(&dir.join("open/inner").join(&name)), open());
+    assert_eq!(discover(&named(&dir.join("open/inner")), &[], Policy::default()).refused[0].refusal, open().unwrap());
+    // Where a link leads, and the folder of the link.
+    symlink(dir.join("open").join(&name), dir.join("mine/out.so")).unwrap();
+    assert_eq!(refusal(&dir.join("mine/out.so")), open());
+    symlink(dir.join("mine").join(&name), dir.join("open/in.so")).unwrap();
+    assert_eq!(
+        refusal(&dir.join("open/in.so")),
+        Some(Refusal::Writable { path: dir.join("open"), by: Writer::Everybody })
+    );
+    symlink(dir.join("mine").join(&name), dir.join("sticky/link.so")).unwrap();
+    assert_eq!(refusal(&dir.join("sticky/link.so")), None);
+    // Nobody else can replace a file there, but put one: what the user names is taken, what lies there is not.
+    assert_eq!(refusal(&dir.join("sticky").join(&name)), None);
+    let found = discover(&named(&dir.join("sticky")), &[], Policy::default());
+    assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.join("sticky"), by: Writer::Everybody });
+    chmod(&dir.join("open"), 0o755);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_group_may_write_is_refused_unless_it_is_a_group_of_one() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let dir = folder("of-a-group");
+    let path = dir.join("plugin").with_extension(std::env::consts::DLL_EXTENSION);
+    fs::copy(&*SAMPLE, &path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+    // Nobody knows the members of a group without an entry. Only the administrator may give files away to it.
+    let unknown = 54_321;
+    if chown(&path, None, Some(unknown)).is_err() {
+        return;
+    }
+    let found = discover(&named(&dir), &[], Policy::default());
+    let refusal = &found.refused[0].refusal;
+    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: Writer::Group(unknown) });
+    assert_eq!(refusal.to_string(), format!("the members of group 54321 may change `{}`", path.display()));
+    assert!(refusal.help().unwrap().contains("chmod g-w"));
+    chown(&path, Some(unknown), Some(path.metadata().unwrap().gid())).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let found = discover(&named(&dir), &[], Policy::default());
+    let refusal = &found.refused[0].refusal;
+    assert_eq!(*refusal, Refusal::Writable { path: path.clone(), by: Writer::User(unknown) });
+    assert!(refusal.to_string().contains("belongs to user 54321, who may change it"));
+    assert_eq!(discover(&named(&dir), &[], TRUSTING).plugins.len(), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use relais::plugin::{Needs, Objection, Refusal, inspect};
+use relais::plugin::{Needs, Objection, Refusal, Writer, inspect};
 use relais_plugin_api::boundary::{
     record::{
         API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, RUSTC, TARGET, op_tag, pass_tag, plugin_tag,
@@ -458,7 +458,7 @@ fn what_others_may_write_is_refused_unless_told_otherwise() {
     let path = session.plugin("mark.so", &MARK, |_| {});
     fs::set_permissions(&session.folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-    let refused = Objection::Refused(Refusal::Writable { path: path.clone() });
+    let refused = Objection::Refused(Refusal::Writable { path: path.clone(), by: Writer::Everybody });
     assert_eq!(inspect(&path, Default::default()).objections, [refused]);
     assert_eq!(session.output("plugin check mark.so").status.code(), Some(1));
     assert_eq!(session.output("plugin check mark.so --allow-writable-plugins").status.code(), Some(0));

@@ -1,6 +1,59 @@
-//! Everything a Relais plugin depends on.
+//! Everything that a plugin for Relais depends on: passes, operators and instruments over programs read from ONNX.
+//!
+//! ```
+//! //! The passes of a company.
+//!
+//! use relais_plugin_api::prelude::*;
+//!
+//! plugin! { description = "the passes of a company" }
+//!
+//! /// Replaces `Neg(Neg(x))` by `x`.
+//! #[rewrite_pass(name = "acme.NegNeg", opt_level = 1, ops = ["Neg"])]
+//! fn neg_neg(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+//!     match cx.call_of_op(call.args()[0], "Neg") {
+//!         Some(inner) => Rewrite::Replace(inner.args()[0]),
+//!         None => Rewrite::decline("the argument is no `Neg`"),
+//!     }
+//! }
+//!
+//! # fn main() {
+//! # let after = relais_plugin_api::testing::run("acme.NegNeg", "def @main(%x) { %a = Neg(%x); %b = Neg(%a); Abs(%b) }");
+//! # assert!(after.contains("Abs(%x)"), "{after}");
+//! # }
+//! ```
+//!
+//! `relais plugin new NAME` makes the crate around it, of the type `cdylib`; the library that cargo builds of it is the
+//! plugin. `docs/writing-a-plugin.md` of Relais leads through all of it.
+//!
+//! # Where what is
+//!
+//! A plugin's source imports the [`prelude`], and tests use [`testing`].
+//!
+//! | you write | with | and look into |
+//! |---|---|---|
+//! | a rewrite of calls | [`rewrite_pass`](prelude::rewrite_pass) | [`CallView`](ir::CallView), [`RewriteCx`](rewrite::RewriteCx), [`Rewrite`](rewrite::Rewrite), [`Attr`](ir::Attr) |
+//! | a pass over functions | [`function_pass`](prelude::function_pass) | [`Editor`](ir::Editor), [`Function`](ir::Function), [`PassCx`](pass::PassCx) |
+//! | a pass over modules | [`module_pass`](prelude::module_pass) | [`IRModule`](ir::IRModule), [`PassCx`](pass::PassCx) |
+//! | a sequence of passes | [`sequential_pass`](prelude::sequential_pass) | [`Step`](pass::Step) |
+//! | options of these | [`PassOptions`](prelude::PassOptions), [`config_option`](prelude::config_option) | [`options`] |
+//! | an analysis | [`Analysis`](ir::Analysis) | [`UseCounts`](ir::UseCounts), [`Users`](ir::Users), [`BlockTree`](ir::BlockTree) |
+//! | an operator | [`operators`](prelude::operators) | [`Operator`](op::Operator), [`InferCx`](op::InferCx), [`EvalCx`](op::EvalCx), [`Effects`](op::Effects) |
+//! | an evaluator for another's operator | [`evaluators`](prelude::evaluators) | [`Evaluator`](op::Evaluator) |
+//! | an instrument | [`instrument`](prelude::instrument) | [`Instrument`](instrument::Instrument) |
+//! | a test | | [`testing`]: [`run`](testing::run), [`Trial`](testing::Trial), [`infer`](testing::infer), [`evaluate`](testing::evaluate), [`Watch`](testing::Watch) |
+//! | what is said about a program | | [`Diagnostic`](diagnostics::Diagnostic), [`PassError`](diagnostics::PassError) |
+//!
+//! [`ir`] is what programs are made of: a [`Function`](ir::Function) owns its nodes, which [`NodeId`](ir::NodeId)s name
+//! and [`Expr`](ir::Expr) shows; constants are [`Tensor`](ir::Tensor)s, [`Type`](ir::Type) is what is known of a value.
+//! [`Walk`](ir::Walk), [`ExprVisitor`](ir::ExprVisitor), [`ExprFunctor`](ir::ExprFunctor) and
+//! [`ExprMutator`](ir::ExprMutator) go through them, [`verify`](ir::verify) finds what is wrong with them, and [`text`] is
+//! how they are printed and read. [`infer`] types whole functions, and [`context`] tells what a pass runs in.
+//!
+//! [`boundary`] is how plugins and programs meet. The macros write what is needed of it; no author names it.
 
 pub mod boundary;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod context;
 pub mod diagnostics;
 pub mod infer;
@@ -16,7 +69,7 @@ pub mod text;
 
 #[cfg(test)]
 mod properties;
-#[cfg(test)]
+#[cfg(any(test, feature = "conformance"))]
 mod random;
 
 /// What the macros expand to. Nothing here is for authors, and nothing here is stable.
@@ -27,7 +80,7 @@ pub mod __private {
             entry::{Item, PassImpl, PluginImpl, Registration, create, lib_header, root},
             fingerprint::FINGERPRINT,
             instrument::{InstrumentImpl, create as create_instrument},
-            record::{InstrumentSpec, Level, PassSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
+            record::{InstrumentSpec, Level, PassSpec, PipelineSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
         },
         op::{Evaluator, Operator},
         options::{ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, field},

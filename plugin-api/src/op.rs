@@ -445,6 +445,29 @@ pub struct EvalRequest<'a> {
     pub outputs: RVec<Tensor>,
 }
 
+impl<'a> EvalRequest<'a> {
+    /// The request to evaluate a call for these arguments (`None` is absent).
+    pub fn of_call(
+        function: &'a Function,
+        node: NodeId,
+        version: i64,
+        inputs: &[Option<Tensor>],
+        max_bytes: u64,
+    ) -> Self {
+        let absent = Tensor::from_i64(&[0], &[]);
+        Self {
+            function,
+            node,
+            version,
+            inputs: inputs.iter().map(|input| input.as_ref().unwrap_or(&absent).clone()).collect(),
+            present: inputs.iter().map(|input| u8::from(input.is_some())).collect(),
+            n_outputs: function.n_results(node).unwrap_or(1) as u32,
+            max_bytes,
+            outputs: RVec::new(),
+        }
+    }
+}
+
 /// What an evaluator sees and gives.
 pub struct EvalCx<'a> {
     function: &'a Function,

@@ -323,7 +323,7 @@ impl DefaultSpec {
     }
 
     /// The default as a value.
-    fn to_value(self) -> Value {
+    pub(crate) fn to_value(self) -> Value {
         match self {
             Self::Bool(value) => Value::Bool(value),
             Self::Int(value) => Value::Int(value),

@@ -15,7 +15,6 @@ use crate::{
     options::{OptionType, Value},
     rewrite::{DriveOptions, DriveStats, Rule, drive_with},
 };
-use abi_stable::std_types::RVec;
 use std::{fmt, sync::OnceLock};
 
 /// What the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
@@ -436,17 +435,7 @@ impl Operators for OpFactsTable<'_> {
         if !self.get(op).has_eval() {
             return None;
         }
-        let absent = Tensor::from_i64(&[0], &[]);
-        let mut request = EvalRequest {
-            function,
-            node: call,
-            version: self.get(op).version,
-            inputs: inputs.iter().map(|input| input.as_ref().unwrap_or(&absent).clone()).collect(),
-            present: inputs.iter().map(|input| u8::from(input.is_some())).collect(),
-            n_outputs: function.n_results(call).unwrap_or(1) as u32,
-            max_bytes,
-            outputs: RVec::new(),
-        };
+        let mut request = EvalRequest::of_call(function, call, self.get(op).version, inputs, max_bytes);
         Some(self.eval(op, &mut request)?.map(|()| request.outputs.into_vec()))
     }
 }

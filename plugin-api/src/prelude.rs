@@ -15,6 +15,6 @@ pub use crate::{
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
 };
 pub use relais_plugin_api_macros::{
-    PassOptions, config_option, evaluators, function_pass, instrument, module_pass, operators, plugin, prim_func_pass,
-    rewrite_pass, sequential_pass,
+    PassOptions, config_option, evaluators, function_pass, instrument, module_pass, operators, pipeline, plugin,
+    prim_func_pass, rewrite_pass, sequential_pass,
 };

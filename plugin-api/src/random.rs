@@ -1,4 +1,4 @@
-//! Random modules for property tests: everything that the builders can make.
+//! Random modules: everything that the builders can make, sense or not.
 
 use crate::ir::*;
 use abi_stable::std_types::RArc;
@@ -26,11 +26,23 @@ impl<'a> Tape<'a> {
         first
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    /// Whether the bytes are used up.
+    #[cfg(feature = "conformance")]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n
     }
 
-    fn chance(&mut self, one_in: usize) -> bool {
+    /// As [`below`](Self::below), of many.
+    #[cfg(feature = "conformance")]
+    pub fn pick(&mut self, n: usize) -> usize {
+        usize::from(u16::from_le_bytes([self.byte(), self.byte()])) % n
+    }
+
+    pub fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) == one_in - 1
     }
 
@@ -355,7 +367,7 @@ impl Builder<'_> {
     }
 }
 
-fn ty(f: &mut Function, tape: &mut Tape<'_>, depth: usize) -> TypeId {
+pub(crate) fn ty(f: &mut Function, tape: &mut Tape<'_>, depth: usize) -> TypeId {
     let shape = |f: &mut Function, tape: &mut Tape<'_>| {
         tape.many(3, |tape| {
             DimRec::from(match tape.below(4) {

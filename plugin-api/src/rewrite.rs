@@ -68,7 +68,7 @@ impl<'a> RewriteCx<'a> {
         if id.0 & STAGED != 0 { None } else { self.function.call(id) }
     }
 
-    /// The call of this operator of the default domain that defines a node.
+    /// The call that defines a node, if it is of this operator, named as [`CallView::is_op`] takes it.
     pub fn call_of_op(&self, id: NodeId, name: &str) -> Option<CallView<'a>> {
         self.call_of(id).filter(|call| call.is_op(name))
     }

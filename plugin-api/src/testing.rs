@@ -1,11 +1,29 @@
-//! Trying a pass on text, in an author's own tests, without a host.
+//! Trying what a plugin has on text, in an author's own tests, without a host.
+//!
+//! | what | how |
+//! |---|---|
+//! | a pass | [`run`] on a text, [`run_with`] options, a [`Trial`] to see what it says and counts, and how it fails |
+//! | a type relation | [`infer`] |
+//! | an evaluator | [`evaluate`] |
+//! | an instrument | a [`Watch`] |
+//!
+//! Programs are written in the text form of [`crate::text`]. Everything that is linked into the test is there: the crate
+//! itself, and what it depends on. Passes and operators of other plugins are not.
+
+mod instruments;
+mod operators;
+
+pub use instruments::{Watch, Watched};
+pub use operators::{evaluate, infer};
 
 use crate::{
     boundary::local,
-    ir::verify,
-    options::Value,
+    diagnostics::{Diagnostic, PASSED, PassError, Severity},
+    ir::{IRModule, verify},
+    options::{OptionKind, OptionSpec, Value},
     text::{self, PrintOptions, Types},
 };
+use std::collections::BTreeMap;
 
 /// Runs a pass of this crate on a module in text form, and gives the text of what comes out, with the types of
 /// functions and parameters alone. Passes that it requires run first, where they are linked too.
@@ -27,23 +45,135 @@ pub fn run(pass: &str, text: &str) -> String {
 /// # Panics
 /// As for [`run`].
 pub fn run_with(pass: &str, options: Value, text: &str) -> String {
-    let before = match text::parse_str(text) {
+    let Value::Struct(options) = options else { panic!("options are a table, `Value::Struct`") };
+    match (Trial { options, ..Trial::of(pass) }).run(text) {
+        Ok(outcome) => outcome.text,
+        Err(error) => panic!("`{pass}` failed: {error}"),
+    }
+}
+
+/// A pass of this crate that is to be tried, with options.
+///
+/// ```
+/// use relais_plugin_api::{prelude::*, testing::Trial};
+///
+/// #[derive(PassOptions)]
+/// struct Options {
+///     /// The operator whose calls are looked for.
+///     operator: String,
+/// }
+///
+/// /// Says where calls of an operator are.
+/// #[rewrite_pass(name = "acme.Find")]
+/// fn find(call: CallView<'_>, _: &mut RewriteCx<'_>, options: &Options) -> Rewrite {
+///     if call.is_op(&options.operator) { Rewrite::decline("here it is") } else { Rewrite::Keep }
+/// }
+///
+/// # fn main() -> Result<(), PassError> {
+/// let find = Trial::of("acme.Find").option("operator", "Relu");
+/// let outcome = find.run("def @main(%x) { %y = Relu(%x); %y }")?;
+/// assert!(!outcome.changed);
+/// assert_eq!(outcome.declined(), ["here it is"]);
+/// // An option is missing: the host would say so before anything runs.
+/// assert!(Trial::of("acme.Find").run("def @main(%x) { %x }").is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Trial {
+    pass: String,
+    options: Vec<(String, Value)>,
+    config: Vec<(String, Value)>,
+}
+
+/// What a pass did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The module that came out, with the types of functions and parameters alone.
+    pub text: String,
+    /// Whether the pass says that it changed the module.
+    pub changed: bool,
+    /// What it said, remarks included.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What it counted, by the name of the statistic.
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl Outcome {
+    /// The reasons that it gave for not doing something: what `relais run --remarks=missed` shows.
+    pub fn declined(&self) -> Vec<&str> {
+        let recs = self.diagnostics.iter().map(Diagnostic::rec);
+        let missed = recs.filter(|rec| rec.severity == Severity::REMARK && rec.code != PASSED);
+        missed.map(|rec| rec.message.as_str()).collect()
+    }
+}
+
+impl Trial {
+    /// A pass by its name, with its default options.
+    pub fn of(pass: &str) -> Self {
+        Self { pass: pass.to_owned(), options: Vec::new(), config: Vec::new() }
+    }
+
+    /// The same with an option of the pass.
+    pub fn option(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.options.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The same with an option of the context. Those that this crate registers have their defaults otherwise.
+    pub fn config(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.config.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Runs it on a module in text form. Passes that it requires run first, where they are linked too. Options are
+    /// checked as a host checks them, but for ranges.
+    ///
+    /// # Errors
+    /// When the pass fails, or has other options.
+    ///
+    /// # Panics
+    /// With the reason, when the text is at fault, or what the pass makes is not a sound module.
+    pub fn run(&self, text: &str) -> Result<Outcome, PassError> {
+        let mut module = parse(text);
+        let info = local::info(&self.pass);
+        check_options(&self.pass, info.map_or(&[], |info| info.options), &self.options)?;
+        let required = info.map_or(&[][..], |info| info.required);
+        let defaults = Value::Struct(Vec::new());
+        for name in required.iter().filter(|name| local::info(name).is_some()) {
+            module = local::run_in(name, &defaults, &self.config, &module)?.module;
+        }
+        let ran = local::run_in(&self.pass, &Value::Struct(self.options.clone()), &self.config, &module)?;
+        let faults = verify(&ran.module);
+        assert!(faults.is_empty(), "`{}` broke the module:\n{}", self.pass, lines(&faults));
+        let signatures = PrintOptions { types: Types::Signatures, ..PrintOptions::default() };
+        let text = text::print(&ran.module, &signatures);
+        Ok(Outcome { text, changed: ran.changed, diagnostics: ran.diagnostics, counts: ran.counts })
+    }
+}
+
+/// Says which option is not one of these, or is missing.
+fn check_options(of: &str, known: &[OptionSpec], given: &[(String, Value)]) -> Result<(), PassError> {
+    if let Some((name, _)) = given.iter().find(|(name, _)| known.iter().all(|option| option.name != name)) {
+        return Err(PassError::new(format_args!("`{of}` has no option `{name}`")));
+    }
+    let is_missing = |option: &&OptionSpec| {
+        let has_default = option.default.is_some() || matches!(option.kind, OptionKind::Struct(_));
+        !has_default && given.iter().all(|(name, _)| name != option.name)
+    };
+    match known.iter().find(is_missing) {
+        Some(option) => Err(PassError::new(format_args!("`{of}` needs the option `{}`", option.name))),
+        None => Ok(()),
+    }
+}
+
+#[track_caller]
+fn parse(text: &str) -> IRModule {
+    match text::parse_str(text) {
         Ok(module) => module,
         Err(errors) => panic!("{}", lines(&errors)),
-    };
-    let mut module = before;
-    let required = local::info(pass).map_or(&[][..], |info| info.required);
-    let required = required.iter().filter(|name| local::info(name).is_some());
-    let defaults = Value::Struct(Vec::new());
-    for (name, options) in required.map(|&name| (name, &defaults)).chain([(pass, &options)]) {
-        match local::run(name, options, &module) {
-            Ok(run) => module = run.module,
-            Err(error) => panic!("`{name}` failed: {error}"),
-        }
     }
-    let faults = verify(&module);
-    assert!(faults.is_empty(), "`{pass}` broke the module:\n{}", lines(&faults));
-    text::print(&module, &PrintOptions { types: Types::Signatures, ..PrintOptions::default() })
 }
 
 fn lines(items: &[impl std::fmt::Display]) -> String {

@@ -1,5 +1,6 @@
 //! The binary and the plugins that cargo builds for the tests: `cargo test` itself never refreshes a `cdylib`.
 
+use crate::cli::Run;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -19,7 +20,7 @@ pub struct Workspace {
 }
 
 static WORKSPACE: LazyLock<Workspace> = LazyLock::new(build_workspace);
-static PLUGINS: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+static PLUGINS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
 /// Builds the host and its plugins in the profile of the running test, once in a process.
 ///
@@ -34,17 +35,44 @@ pub fn workspace() -> &'static Workspace {
 /// # Panics
 /// When it does not build, or makes no library.
 pub fn plugin(name: &str) -> PathBuf {
+    library(&plugin_source(name))
+}
+
+/// Builds a crate outside this workspace as its author would, once in a process, and gives its library.
+///
+/// # Panics
+/// When it does not build, or makes no library.
+pub fn library(folder: &Path) -> PathBuf {
     let mut built = PLUGINS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(path) = built.get(name) {
+    if let Some(path) = built.get(folder) {
         return path.clone();
     }
-    let manifest = plugin_source(name).join("Cargo.toml");
-    let target = scratch().join("plugins");
-    let artifacts = cargo_build(|cargo| cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(target));
+    let artifacts = cargo_build(|cargo| {
+        cargo.arg("--manifest-path").arg(folder.join("Cargo.toml")).arg("--target-dir").arg(plugin_target())
+    });
     let library = artifacts.libraries.into_iter().next();
-    let library = library.unwrap_or_else(|| panic!("the crate `{name}` has no target of the type `cdylib`"));
-    built.insert(name.to_owned(), library.clone());
+    let library = library.unwrap_or_else(|| panic!("`{}` has no target of the type `cdylib`", folder.display()));
+    built.insert(folder.to_owned(), library.clone());
     library
+}
+
+/// Runs the tests of a crate outside this workspace, and gives what they say.
+///
+/// # Panics
+/// When one fails.
+pub fn test_crate(folder: &Path) -> String {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["test", "--quiet", "--manifest-path"]).arg(folder.join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(plugin_target());
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    Run::of(&mut cargo).expect_success().stdout
+}
+
+/// Cargo's target folder for crates outside this workspace.
+pub fn plugin_target() -> PathBuf {
+    scratch().join("plugins")
 }
 
 /// The folder of the crate `tests/plugins/NAME`.

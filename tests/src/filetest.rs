@@ -1,9 +1,6 @@
 //! Filetests: a pass on text, and what holds for every pass on every text.
 
-use crate::{
-    interface::same_interface,
-    numbers::{Judgement, same_numbers},
-};
+use crate::reference::Judge;
 use relais::{
     manager::PassContext,
     pass::RunCx,
@@ -13,6 +10,10 @@ use relais::{
 };
 use relais_plugin_api::{
     boundary::local::{self, LocalRun},
+    conformance::{
+        interface::same_interface,
+        numbers::{Judgement, same_numbers},
+    },
     ir::*,
     options::Value,
     text::{self, PrintOptions, Types},
@@ -244,8 +245,8 @@ impl Case {
         }
         // What did not change computes the same.
         let judgement =
-            difference.as_ref().map_or(Ok(Judgement::Same), |_| same_numbers(&before, &after, self.tolerance));
-        if let Err(how) = judgement.and_then(|judgement| self.accept(judgement)) {
+            difference.as_ref().map_or(Ok(Judgement::Same), |_| same_numbers(&before, &after, self.tolerance, &Judge));
+        if let Err(how) = judgement.map_err(|differ| differ.how).and_then(|judgement| self.accept(judgement)) {
             fail(Property::SameNumbers, how);
         }
         if let Some(loaded) = loaded {

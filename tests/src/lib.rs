@@ -4,9 +4,8 @@ pub mod cargo_built;
 pub mod cli;
 pub mod filetest;
 pub mod golden;
-pub mod interface;
-pub mod interpret;
-pub mod numbers;
+pub mod many;
+pub mod page;
 mod reference;
 pub mod venv;
 

@@ -257,6 +257,17 @@ fn bad_pipelines() -> Vec<(&'static str, String)> {
         ("level_out_of_range", "opt_level = 300\nsteps = []\n".to_owned()),
         ("includes_itself", "steps = [{ include = \"pipeline.toml\" }]\n".to_owned()),
         ("include_missing", "steps = [{ include = \"other.toml\" }]\n".to_owned()),
+        ("include_unknown_name", "steps = [{ include = \"acme.tidy\" }]\n".to_owned()),
+        (
+            "extension_unknown",
+            "steps = [{ include = \"builtin:default\" }]\n[extend]\nafter-simplfy = [\"InferType\"]\n".to_owned(),
+        ),
+        ("extension_nowhere", "steps = [\"InferType\"]\n[extend]\nlast = [\"InferType\"]\n".to_owned()),
+        ("extension_wrong_type", "steps = []\nextend = [\"InferType\"]\nextensions = \"no\"\n".to_owned()),
+        (
+            "extension_unknown_pass",
+            "steps = [{ include = \"builtin:O1\" }]\n[extend]\nlast = [\"InferTypes\"]\n".to_owned(),
+        ),
         ("include_unknown_builtin", "steps = [{ include = \"builtin:defualt\" }]\n".to_owned()),
         ("missing_plugin", "steps = []\n[plugins]\nrelais-graf = \"1\"\n".to_owned()),
         ("plugin_version", "steps = []\n[plugins]\nrelais-graph = \">=99\"\n".to_owned()),

@@ -54,7 +54,8 @@ const TAKEN: &[&str] = &[
     "instruments = [\"timing\", { instrument = \"timing\", options = { format = \"list\" } }, \"memory\"]",
     "instruments = [{ instrument = \"print-changed\", options = { form = \"diff\", passes = [\"InferType\"] } }]",
     "instruments = [{ instrument = \"trace\", options = { file = \"t.json\" } }]",
-    "[plugins]\nrelais-graph = \"*\"\nrelais-operators = { version = \">=0.1\", passes = [] }",
+    "[plugins]\nrelais-graph = \"*\"\nrelais-operators = { version = \">=0.1\", passes = [], pipelines = [] }",
+    "extensions = \"off\"\nsteps = [{ extension = \"mine\", then = [\"InferType\"] }]\n[extend]\nmine = [\"InferType\", { passes = \"level<=1\" }]",
 ];
 
 /// One fault each, of every kind that a schema can tell.
@@ -89,6 +90,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("instrument_option", "instruments = [{ instrument = \"timing\", options = { format = \"flat\" } }]"),
     ("instrument_mandatory", "instruments = [\"trace\"]"),
     ("instrument_unnamed", "instruments = [{ options = {} }]"),
+    ("extensions", "extensions = \"no\""),
+    ("extend_list", "extend = [\"InferType\"]"),
+    ("extend_step", "steps = [{ extension = \"mine\" }]\n[extend]\nmine = [\"InferTyp\"]"),
+    ("extension_number", "steps = [{ extension = 3 }]"),
     ("plugin_number", "[plugins]\nrelais-graph = 1"),
     ("plugin_key", "[plugins]\nrelais-graph = { versoin = \"*\" }"),
 ];

@@ -98,6 +98,17 @@ fn a_stranger_has_a_pass_of_his_own_in_a_run() {
     assert!(files(&desk.folder.join("home/plugins")).is_empty());
 }
 
+/// The crate may not be published, and who has its sources should hear how to say so.
+#[test]
+fn a_crate_that_takes_a_version_says_where_it_is_looked_for() {
+    let desk = Desk::new("from-a-registry");
+    let said = desk.relais(&["plugin", "new", "mine"]).expect_success().stdout;
+    let wanted = concat!("it takes version \"", env!("CARGO_PKG_VERSION"), "\" of `relais-plugin-api` from crates.io");
+    assert!(said.contains(wanted) && said.contains("`--api-path FOLDER`"), "{said}");
+    let said = desk.relais(&["plugin", "new", "other", "--api-git", "file:///srv/relais"]).expect_success().stdout;
+    assert!(!said.contains("crates.io"), "{said}");
+}
+
 /// With names as long as they may be, so that no line's form depends on them.
 #[test]
 fn every_kind_is_formatted_tested_and_free_of_lints() {
@@ -134,7 +145,7 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
         }
     }
     let tests = desk.cargo("every-kind", &["test"]);
-    assert!(tests.stdout.contains("test result: ok. 16 passed"), "{}", tests.stdout);
+    assert!(tests.stdout.contains("test result: ok. 17 passed"), "{}", tests.stdout);
     desk.cargo("every-kind", &["build"]);
     desk.cargo("every-kind", &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"]);
     let library = library("every-kind");

@@ -4,6 +4,9 @@ use super::{args_plugin::PluginCommand, args_watch::WatchArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// The lock file where nobody names one.
+const LOCK_FILE: &str = "relais.lock";
+
 /// Runs passes from drop-in plugins over neural-network models.
 #[derive(Parser, Debug)]
 #[command(name = "relais", version, propagate_version = true, max_term_width = 100)]
@@ -44,6 +47,8 @@ pub(crate) enum Verbosity {
 pub(crate) enum Command {
     /// Run a pipeline over a model and write the result.
     Run(Box<RunArgs>),
+    /// Write down what a pipeline is made of, for `relais run --locked`: plugins, their versions and hashes.
+    Lock(LockArgs),
     /// Run a failing pass again, from what a run wrote when it failed. Status 0 means that it no longer fails.
     Replay(ReplayArgs),
     /// Check, print and describe pipelines.
@@ -55,7 +60,7 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
     Describe(DescribeArgs),
-    /// Make, check, install and remove plugins.
+    /// Make, check, test, install and remove plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
     /// Print completions for a shell.
@@ -79,6 +84,10 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub plugins: PluginArgs,
+
+    /// Insist on what a lock file says: the same pipeline, the same plugins, no others.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = LOCK_FILE)]
+    pub locked: Option<PathBuf>,
 
     /// Give an input another shape: `name:1,3,224,224`; `?` is unknown, a name is symbolic.
     #[arg(long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
@@ -113,6 +122,23 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct LockArgs {
+    /// The lock file to write.
+    #[arg(short, long, value_name = "FILE", default_value = LOCK_FILE)]
+    pub output: PathBuf,
+
+    /// Lock this plugin, too: passes ask for one of its passes while they run.
+    #[arg(long, value_name = "PLUGIN")]
+    pub also: Vec<String>,
+
+    #[command(flatten)]
+    pub pipeline: PipelineArgs,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
     /// The reproducer: its folder, or the file `reproducer.json` in it.
     pub reproducer: PathBuf,
@@ -139,7 +165,7 @@ pub(crate) enum PipelineCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct PipelineFileArgs {
-    /// The pipeline's file, or the name of a built-in one.
+    /// The pipeline's file, or the name of one that is built in or a plugin's.
     #[arg(value_name = "FILE")]
     pub pipeline: String,
 
@@ -152,7 +178,7 @@ pub(crate) struct PipelineFileArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct PipelineArgs {
-    /// The pipeline's file, or the name of a built-in one.
+    /// The pipeline's file, or the name of one that is built in or a plugin's.
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["opt_level", "passes"])]
     pub pipeline: Option<String>,
 
@@ -181,6 +207,10 @@ pub(crate) struct AdjustArgs {
     /// Turn a pass on, whatever its level.
     #[arg(long, value_name = "PASS")]
     pub require: Vec<String>,
+
+    /// Add no passes of plugins at the pipeline's extension points.
+    #[arg(long)]
+    pub no_extensions: bool,
 }
 
 #[derive(Args, Debug)]
@@ -196,6 +226,10 @@ pub(crate) struct PluginArgs {
     /// Use plugins that other users of this machine may overwrite.
     #[arg(long)]
     pub allow_writable_plugins: bool,
+
+    /// Use no plugins but those that are linked into this program.
+    #[arg(long, conflicts_with_all = ["plugin", "plugin_dir"])]
+    pub no_plugins: bool,
 }
 
 #[derive(Args, Debug)]
@@ -234,6 +268,10 @@ pub(crate) struct ListArgs {
 pub(crate) struct DescribeArgs {
     /// Its name.
     pub name: String,
+
+    /// As a page in Markdown: of a pass or an instrument.
+    #[arg(long)]
+    pub markdown: bool,
 
     #[command(flatten)]
     pub plugins: PluginArgs,

@@ -1,7 +1,8 @@
 //! The arguments of `relais plugin`.
 
 use super::args::PluginArgs;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, builder::PossibleValuesParser};
+use relais_plugin_api::conformance::Kind;
 use std::path::PathBuf;
 
 #[derive(Subcommand, Debug)]
@@ -11,6 +12,11 @@ pub(crate) enum PluginCommand {
     /// Judge plugins without opening them: what they say of themselves, and everything that is wrong. Status 0 means
     /// that nothing is.
     Check(CheckArgs),
+    /// Run a plugin on random modules with random options, and say everything that is wrong with what it does. Status 0
+    /// means that nothing is.
+    ///
+    /// It runs in a process of its own: one that ends it, crashes or hangs is named, and the rest is judged all the same.
+    Test(TestArgs),
     /// Copy plugins into your own folder, where every run finds them.
     ///
     /// The folder is `plugins` in `RELAIS_HOME`; where that is not set, in the folder `relais` of the system's folder for
@@ -71,6 +77,56 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub plugins: PluginArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TestArgs {
+    /// The plugin.
+    pub file: PathBuf,
+
+    /// Judge these alone: passes, operators and instruments, by full or short name.
+    #[arg(long, visible_alias = "pass", value_name = "NAME")]
+    pub only: Vec<String>,
+
+    /// What modules and options depend on: the same seed gives the same findings.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// How many random modules each pass is given.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub modules: u16,
+
+    /// Try this model, too; ONNX, or the text form.
+    #[arg(long, value_name = "FILE")]
+    pub module: Vec<PathBuf>,
+
+    /// What a pass may take for each binding of a module, in microseconds.
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 2000)]
+    pub budget: u64,
+
+    /// After how many seconds without an end something hangs.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    pub timeout: u16,
+
+    /// How far floats may be apart before and after a pass, relative to their size.
+    #[arg(long, value_name = "RELATIVE", default_value_t = 1e-4)]
+    pub tolerance: f64,
+
+    /// Let this kind of finding be.
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    pub allow: Vec<String>,
+
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// The kinds of finding.
+fn kinds() -> PossibleValuesParser {
+    PossibleValuesParser::new(Kind::ALL.iter().map(|kind| kind.name()))
 }
 
 #[derive(Args, Debug)]

@@ -35,14 +35,28 @@ pub(crate) fn policy(args: &PluginArgs) -> Policy {
 
 /// Looks for plugins.
 pub(crate) fn find(args: &PluginArgs) -> Discovery {
+    if args.no_plugins {
+        return Discovery::default();
+    }
     discover(&search_dirs(args), &args.plugin, policy(args))
 }
 
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
 pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
-    let registry = spec.registry(find(args), Linked::Exclude);
+    choose(&registry(args), spec, args)
+}
+
+/// The same, of everything that was found.
+pub(crate) fn choose(all: &Registry, spec: &PipelineSpec, args: &PluginArgs) -> Registry {
+    let registry = spec.choose(all);
     report_refused(&registry, args);
-    if registry.plugins().next().is_none() && !spec.steps.is_empty() {
+    let is_empty = registry.plugins().next().is_none() && !spec.steps.is_empty();
+    if is_empty && args.no_plugins {
+        log::warn!(
+            "no plugin is used: `--no-plugins` leaves out those in files, and none is linked into this program\n  \
+             help: run without `--no-plugins` what needs passes"
+        );
+    } else if is_empty {
         log::warn!(
             "no plugin was found\n  help: plugins are looked for beside the program, in the user's own folder \
              (`relais plugin install`), in those of `RELAIS_PLUGIN_PATH`, and where `--plugin-dir` and `--plugin` say"
@@ -53,7 +67,7 @@ pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
 
 /// The registry of everything that was found.
 pub(crate) fn registry(args: &PluginArgs) -> Registry {
-    Registry::new(find(args), Linked::Exclude, &Choices::new())
+    Registry::new(find(args), Linked::Include, &Choices::new())
 }
 
 /// Says what is not used: what was named in any case, other files unless nobody wants to hear warnings.

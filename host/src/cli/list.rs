@@ -2,7 +2,7 @@
 
 use super::{
     args::{DescribeArgs, ListArgs, What},
-    catalogue,
+    catalogue, markdown,
     terminal::{self, CliError},
 };
 use relais::{
@@ -10,7 +10,7 @@ use relais::{
     ir::attr_kind,
     options::{OptionSchema, OptionType},
     pipeline::{BUILT_IN, Catalogue, InstrumentFacts, built_in, fault::or_list, toml},
-    plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord},
+    plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
 };
 use serde_json::{Value, json};
@@ -49,8 +49,11 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
             (vec!["instrument", "options", "plugin", ""], rows.collect())
         }
         What::Pipelines => {
-            let rows = BUILT_IN.iter().map(|(name, text)| vec![(*name).to_owned(), headline(text)]);
-            (vec!["pipeline", ""], rows.collect())
+            let own = BUILT_IN.iter().map(|(name, text)| vec![(*name).into(), BUILT_IN_PLUGIN.into(), headline(text)]);
+            let provided = registry
+                .pipelines()
+                .map(|(it, provider)| vec![it.name.clone(), plugin_of(provider), headline(&it.toml)]);
+            (vec!["pipeline", "plugin", ""], own.chain(provided).collect())
         }
     };
     terminal::print(&columns(&header, &rows))
@@ -64,7 +67,15 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     let pass = registry.pass(name);
     if let Ok(record) = pass {
         let provider = registry.passes().find(|(other, _)| std::ptr::eq(*other, record)).map(|(_, provider)| provider);
-        found.push(describe_pass(record, provider));
+        let describe = if args.markdown { markdown::pass } else { describe_pass };
+        found.push(describe(record, provider));
+    }
+    if args.markdown {
+        let own = find_built_in(name).map(own_instrument);
+        let facts = || registry.instrument(name).is_ok().then(|| Catalogue::instrument(&registry, name).ok()).flatten();
+        found.extend(own.or_else(|| facts().map(Instrument::from)).map(|it| markdown::instrument(&it)));
+        let Some(page) = found.first() else { return Err(no_page(&registry, name)) };
+        return terminal::print(page);
     }
     let operators = registry.operators().filter(|(op, _)| operator_name(op) == name);
     found.extend(operators.map(|(op, provider)| describe_operator(op, Some(provider))));
@@ -81,12 +92,23 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
         found.extend(facts.map(|facts| describe_instrument(&facts.into())));
     }
     found.extend(built_in(name).map(|text| format!("pipeline {name}\n\n{text}")));
+    let pipeline = registry.pipeline(name);
+    if let Ok((record, provider)) = &pipeline {
+        found.push(describe_pipeline(record, Some(provider)));
+    }
     if !found.is_empty() {
         return terminal::print(&format!("{}\n", found.join("\n").trim_end()));
     }
-    let faults = [pass.err(), instrument.err()];
+    let faults = [pass.err(), instrument.err(), pipeline.err()];
     let fault = faults.into_iter().flatten().find(|error| !matches!(error, ResolveError::Unknown { .. }));
     Err(fault.map_or_else(|| unknown(&registry, name), CliError::new))
+}
+
+fn no_page(registry: &Registry, name: &str) -> CliError {
+    CliError::new(format!("no pass and no instrument is named `{name}`")).help(match registry.pass(name) {
+        Err(error) if !matches!(error, ResolveError::Unknown { .. }) => error.to_string(),
+        _ => "others have no page; `relais describe` without `--markdown` describes them".into(),
+    })
 }
 
 fn unknown(registry: &Registry, name: &str) -> CliError {
@@ -95,6 +117,7 @@ fn unknown(registry: &Registry, name: &str) -> CliError {
     known.extend(registry.config_options().map(|(option, _)| option.name.clone()));
     known.extend(instruments(registry).into_iter().map(|it| it.name));
     known.extend(registry.plugins().map(|provider| provider.records().plugin.name.clone()));
+    known.extend(registry.pipelines().map(|(pipeline, _)| pipeline.name.clone()));
     known.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
     let near = relais::pipeline::fault::nearest(name, known.iter().map(String::as_str));
     let error = CliError::new(format!("nothing is named `{name}`"));
@@ -115,6 +138,7 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     line("level", pass.opt_level.to_string());
     line("kind", pass.level.name().to_owned());
     line("required", pass.required.join(", "));
+    line("extends", pass.extends.clone().unwrap_or_default());
     line("members", pass.members.join(", "));
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
@@ -163,6 +187,11 @@ fn own_instrument(it: &BuiltIn) -> Instrument {
 pub(super) fn describe_instrument(it: &Instrument) -> String {
     let Instrument { name, doc, options, .. } = it;
     format!("instrument {name}\n  plugin   {}\n{}{}", it.plugin(), paragraph(doc), describe_options(options))
+}
+
+pub(super) fn describe_pipeline(pipeline: &PipelineRecord, provider: Option<&Provider>) -> String {
+    let plugin = provider.map(|provider| format!("  plugin   {}\n", plugin_of(provider))).unwrap_or_default();
+    format!("pipeline {}\n{plugin}\n{}", pipeline.name, pipeline.toml)
 }
 
 pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>) -> String {
@@ -222,6 +251,8 @@ fn describe_plugin(provider: &Provider) -> String {
     line("operators", records.operators.len().to_string());
     let instruments = records.instruments.iter().map(|instrument| instrument.name.as_str());
     line("instruments", instruments.collect::<Vec<_>>().join(", "));
+    let pipelines = records.pipelines.iter().map(|pipeline| pipeline.name.as_str());
+    line("pipelines", pipelines.collect::<Vec<_>>().join(", "));
     out.push_str(&paragraph(&plugin.description));
     out
 }
@@ -355,7 +386,21 @@ fn list_json(registry: &Registry, what: What) -> Value {
             })
             .collect(),
         What::Pipelines => {
-            BUILT_IN.iter().map(|(name, text)| json!({ "name": name, "doc": headline(text), "text": text })).collect()
+            let own = BUILT_IN.iter().map(|(name, text)| (*name, *text, None));
+            let provided =
+                registry.pipelines().map(|(it, provider)| (it.name.as_str(), it.toml.as_str(), Some(provider)));
+            own.chain(provided)
+                .map(|(name, text, provider)| {
+                    let plugin = provider.map(|provider| &provider.records().plugin);
+                    json!({
+                        "name": name,
+                        "plugin": plugin.map(|plugin| &plugin.name),
+                        "version": plugin.map(|plugin| plugin.version.to_string()),
+                        "doc": headline(text),
+                        "text": text,
+                    })
+                })
+                .collect()
         }
     }
 }
@@ -367,6 +412,7 @@ pub(super) fn pass_json(pass: &PassRecord) -> Value {
         "opt_level": pass.opt_level,
         "kind": pass.level.name(),
         "required": pass.required,
+        "extends": pass.extends,
         "doc": pass.doc,
         "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
         "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),

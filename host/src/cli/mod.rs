@@ -5,6 +5,8 @@ mod args_plugin;
 mod args_watch;
 mod catalogue;
 mod list;
+mod lock;
+mod markdown;
 mod model;
 mod pipeline;
 mod plugin;
@@ -13,6 +15,7 @@ mod plugin_install;
 mod plugin_names;
 mod plugin_new;
 mod plugin_report;
+mod plugin_test;
 mod progress;
 mod reproduce;
 mod run;
@@ -45,6 +48,7 @@ pub(crate) fn main() -> ExitCode {
     terminal::start_log(cli.verbosity());
     let result = match &cli.command {
         Command::Run(args) => run::run(args, cli.verbosity()),
+        Command::Lock(args) => lock::lock(args, cli.verbosity()),
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
         Command::Pipeline(command) => pipeline::pipeline(command),
         Command::Show(args) => show::show(args),

@@ -12,7 +12,7 @@ pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
     match command {
         PipelineCommand::Check(args) => {
             let pipeline = resolve(args)?;
-            let n_steps = pipeline.nodes.len();
+            let n_steps = pipeline.n_steps();
             let n_passes = pipeline.passes.len();
             terminal::print(&format!("`{}` is in order: {n_steps} steps, {n_passes} passes\n", args.pipeline))
         }
@@ -24,9 +24,10 @@ pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
 }
 
 fn resolve(args: &PipelineFileArgs) -> Result<Pipeline, CliError> {
-    let (mut spec, faults) = spec::named_in_part(&args.pipeline)?;
+    let all = catalogue::registry(&args.plugins);
+    let (mut spec, faults) = spec::named_in_part(&args.pipeline, &all)?;
     spec::adjust(&mut spec, &args.adjust)?;
-    let registry = catalogue::registry_for(&args.plugins, &spec);
+    let registry = catalogue::choose(&all, &spec, &args.plugins);
     let pipeline = spec.resolve_after(faults, &registry)?;
     pipeline.warnings.iter().for_each(terminal::warn);
     Ok(pipeline)

@@ -43,15 +43,28 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
         said.push_str(&format!("  {} {} in src/{module}.rs\n", item.word(), item.name()));
     }
     said.push_str("`cargo test` in it tries it; README.md says how to build and run it\n");
+    if args.api_path.is_none() && args.api_git.is_none() {
+        said.push_str(&format!(
+            "it takes version {} of `relais-plugin-api` from crates.io; where cargo does not find that, name a copy of \
+             Relais's sources with `--api-path FOLDER` or `--api-git URL`\n",
+            api.table(None)
+        ));
+    }
     terminal::print(&said)
 }
 
 /// Every file of the crate, by its path.
-fn files(name: &str, api: &str, items: &BTreeMap<String, Item>) -> BTreeMap<PathBuf, String> {
+fn files(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<PathBuf, String> {
     let library = format!("target/release/{DLL_PREFIX}{}{DLL_SUFFIX}", name.replace('-', "_"));
     let mods: String = items.iter().map(|(module, item)| mod_line(module, item)).collect();
-    let values =
-        [("name", name), ("api", api), ("library", &library), ("run", &run_line(&library, items)), ("mods", &mods)];
+    let values = [
+        ("name", name),
+        ("api", &*api.table(None)),
+        ("test-api", &*api.table(Some("conformance"))),
+        ("library", &library),
+        ("run", &run_line(&library, items)),
+        ("mods", &mods),
+    ];
     let mut files = BTreeMap::from([
         ("Cargo.toml".into(), fill(template!("Cargo.toml.in"), &values)),
         (".gitignore".into(), fill(template!("gitignore.in"), &values)),
@@ -118,9 +131,26 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-/// Where `relais-plugin-api` comes from, as `Cargo.toml` says it.
-fn api(args: &NewArgs) -> Result<String, CliError> {
-    let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
+/// Where `relais-plugin-api` comes from: a key of a dependency in `Cargo.toml`, and its value.
+struct Api {
+    key: &'static str,
+    value: String,
+}
+
+impl Api {
+    /// The dependency, with a feature of it.
+    fn table(&self, feature: Option<&str>) -> String {
+        let Self { key, value } = self;
+        let value = toml::Value::String(value.clone());
+        match (*key, feature) {
+            ("version", None) => value.to_string(),
+            (key, None) => format!("{{ {key} = {value} }}"),
+            (key, Some(feature)) => format!("{{ {key} = {value}, features = [\"{feature}\"] }}"),
+        }
+    }
+}
+
+fn api(args: &NewArgs) -> Result<Api, CliError> {
     if let Some(folder) = &args.api_path {
         let manifest = folder.join("Cargo.toml");
         let found = fs::read_to_string(&manifest).map_err(|error| {
@@ -138,14 +168,14 @@ fn api(args: &NewArgs) -> Result<String, CliError> {
         let Some(folder) = folder.to_str() else {
             return Err(CliError::new(format!("`{}` is not UTF-8, as `Cargo.toml` must be", folder.display())));
         };
-        return Ok(format!("{{ path = {} }}", text(folder)));
+        return Ok(Api { key: "path", value: folder.to_owned() });
     }
     if let Some(url) = &args.api_git {
         if url.is_empty() || url.chars().any(|letter| letter.is_control() || letter == ' ') {
             return Err(CliError::usage(format!("{url:?} is no address of a git repository"))
                 .help("write it as `https://…/relais`, or `file:///…`"));
         }
-        return Ok(format!("{{ git = {} }}", text(url)));
+        return Ok(Api { key: "git", value: url.clone() });
     }
     let version = args.api_version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION"));
     if let Err(error) = version.parse::<VersionReq>() {
@@ -153,7 +183,7 @@ fn api(args: &NewArgs) -> Result<String, CliError> {
             CliError::usage(format!("{version:?} is no version: {error}")).help("write it as `0.1` or `=0.1.2`")
         );
     }
-    Ok(text(version))
+    Ok(Api { key: "version", value: version.to_owned() })
 }
 
 /// Whether nothing is there that could be overwritten.

@@ -2,8 +2,8 @@
 
 use super::{
     list::{
-        Instrument, describe_instrument, describe_operator, describe_option, describe_pass, operator_json, option_json,
-        paragraph, pass_json,
+        Instrument, describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline,
+        operator_json, option_json, paragraph, pass_json,
     },
     plugin_check::{Checked, Place},
 };
@@ -111,6 +111,7 @@ fn records_text(records: &Records) -> Vec<String> {
             options: instrument.options.clone(),
         })
     }));
+    parts.extend(records.pipelines.iter().map(|pipeline| describe_pipeline(pipeline, None)));
     parts
 }
 
@@ -160,6 +161,10 @@ pub(crate) fn json(Checked { inspection, place }: &Checked) -> Value {
             "name": instrument.name,
             "doc": instrument.doc,
             "options": instrument.options.iter().map(option_json).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>()),
+        "pipelines": records.map(|records| records.pipelines.iter().map(|pipeline| json!({
+            "name": pipeline.name,
+            "text": pipeline.toml,
         })).collect::<Vec<_>>()),
     })
 }

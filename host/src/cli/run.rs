@@ -2,7 +2,7 @@
 
 use super::{
     args::{RunArgs, Verbosity},
-    catalogue,
+    catalogue, lock,
     model::{self, Model},
     progress::Progress,
     reproduce, shape, spec,
@@ -13,7 +13,7 @@ use relais::{
     manager::{self, Fate, Report, RunOptions, Said},
     onnx::WriteReport,
     pass::Remarks,
-    pipeline::spec::Verify,
+    pipeline::{Addition, spec::Verify},
     report::{Summary, report_json, table, write_json},
 };
 use relais_plugin_api::diagnostics::{PRINTED, Severity};
@@ -31,12 +31,18 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     if let Some(report) = &args.report {
         model::check_output(report)?;
     }
-    let mut spec = spec::spec(&args.pipeline)?;
+    let all = catalogue::registry(&args.plugins);
+    let mut spec = spec::spec(&args.pipeline, &all)?;
+    let registry = catalogue::choose(&all, &spec, &args.plugins);
+    let registry = match &args.locked {
+        Some(path) => lock::enforce(path, &spec, &registry)?,
+        None => registry,
+    };
     watch::add(&args.watch, &mut spec)?;
-    let registry = catalogue::registry_for(&args.plugins, &spec);
     let pipeline = spec.resolve(&registry)?;
     if verbosity > Verbosity::Quiet {
         pipeline.warnings.iter().for_each(terminal::warn);
+        spec::say_additions(&pipeline);
     }
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
@@ -73,7 +79,8 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         true => Vec::new(),
         false => reproduce::write(args.reproducer_dir.as_deref(), &args.output, &pipeline, report, &registry),
     };
-    let seen = Seen { args, pipeline: pipeline.print(), before: &before, reproducers: &reproducers };
+    let additions = &pipeline.additions;
+    let seen = Seen { args, pipeline: pipeline.print(), additions, before: &before, reproducers: &reproducers };
     let (module, report) = match outcome {
         Ok(done) => done,
         Err(failure) => {
@@ -119,6 +126,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
 struct Seen<'a> {
     args: &'a RunArgs,
     pipeline: String,
+    additions: &'a [Addition],
     before: &'a Summary,
     reproducers: &'a [PathBuf],
 }
@@ -129,6 +137,12 @@ impl Seen<'_> {
             "model": shown(&self.args.model),
             "output": after.map(|_| shown(&self.args.output)),
             "pipeline": self.pipeline,
+            "extensions": self.additions.iter().map(|it| json!({
+                "point": it.point,
+                "pass": it.pass,
+                "plugin": it.plugin,
+                "version": it.version,
+            })).collect::<Vec<_>>(),
             "before": self.before.to_json(),
             "after": after.map(Summary::to_json),
             "run": report_json(report),

@@ -2,18 +2,21 @@
 
 use super::{
     args::{AdjustArgs, PipelineArgs},
-    terminal::CliError,
+    terminal::{self, CliError},
 };
-use relais::pipeline::{
-    BUILT_IN, Code, Disk, Fault, Faults, PipelineSpec, built_in, parse_setting,
-    spec::{RunSpec, ScopeSpec, StepSpec, Written},
+use relais::{
+    pipeline::{
+        Addition, BUILT_IN, Code, Disk, Fault, Faults, Pipeline, PipelineSpec, built_in, parse_setting,
+        spec::{Extensions, RunSpec, ScopeSpec, StepSpec, Written},
+    },
+    registry::{Registry, ResolveError},
 };
 use std::path::Path;
 
-/// The pipeline that the arguments ask for.
-pub(crate) fn spec(args: &PipelineArgs) -> Result<PipelineSpec, CliError> {
+/// The pipeline that the arguments ask for; `registry` has the pipelines of plugins.
+pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineSpec, CliError> {
     let mut spec = match (&args.pipeline, args.opt_level, &args.passes) {
-        (Some(name), _, _) => named(name)?,
+        (Some(name), _, _) => named(name, registry)?,
         (None, Some(level), _) => PipelineSpec::read(Path::new(&format!("builtin:O{level}")), &Disk)?,
         (None, None, Some(passes)) => of_passes(passes)?,
         (None, None, None) => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
@@ -29,6 +32,9 @@ pub(crate) fn adjust(spec: &mut PipelineSpec, args: &AdjustArgs) -> Result<(), C
     };
     let disabled = names("--disable", &args.disable);
     let required = names("--require", &args.require);
+    if args.no_extensions {
+        spec.run.extensions = Some(Extensions::Off);
+    }
     spec.scope.disabled.extend(disabled);
     spec.scope.required.extend(required);
     let mut faults = Vec::new();
@@ -44,9 +50,22 @@ pub(crate) fn adjust(spec: &mut PipelineSpec, args: &AdjustArgs) -> Result<(), C
     }
 }
 
-/// A file, else a built-in pipeline of that name.
-fn named(name: &str) -> Result<PipelineSpec, CliError> {
-    let (spec, faults) = named_in_part(name)?;
+/// Says what plugins add to a pipeline.
+pub(crate) fn say_additions(pipeline: &Pipeline) {
+    if pipeline.additions.is_empty() {
+        return;
+    }
+    let one = |it: &Addition| {
+        let Addition { point, pass, plugin, version } = it;
+        format!("\n  `{pass}` of plugin `{plugin} {version}` at `{point}`")
+    };
+    let all: String = pipeline.additions.iter().map(one).collect();
+    terminal::note(format_args!("plugins add to the pipeline:{all}\n  help: `--no-extensions` runs it without"));
+}
+
+/// A file, else a pipeline of that name.
+fn named(name: &str, registry: &Registry) -> Result<PipelineSpec, CliError> {
+    let (spec, faults) = named_in_part(name, registry)?;
     match faults.is_empty() {
         true => Ok(spec),
         false => Err(Faults { list: faults, sources: spec.sources }.into()),
@@ -54,14 +73,19 @@ fn named(name: &str) -> Result<PipelineSpec, CliError> {
 }
 
 /// The same, as far as it can be read, with what is wrong with it.
-pub(crate) fn named_in_part(name: &str) -> Result<(PipelineSpec, Vec<Fault>), CliError> {
+pub(crate) fn named_in_part(name: &str, registry: &Registry) -> Result<(PipelineSpec, Vec<Fault>), CliError> {
     let path = Path::new(name);
     if !path.exists() && built_in(name).is_some() {
-        return Ok(PipelineSpec::read_in_part(Path::new(&format!("builtin:{name}")), &Disk)?);
+        return Ok(PipelineSpec::read_in_part(Path::new(&format!("builtin:{name}")), registry)?);
     }
-    PipelineSpec::read_in_part(path, &Disk).map_err(|mut faults| {
+    let is_provided = !path.exists() && !matches!(registry.pipeline(name), Err(ResolveError::Unknown { .. }));
+    if is_provided {
+        return Ok(PipelineSpec::read_in_part(Path::new(&format!("plugin:{name}")), registry)?);
+    }
+    PipelineSpec::read_in_part(path, registry).map_err(|mut faults| {
         if let ([fault], false) = (faults.list.as_mut_slice(), path.exists()) {
-            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            let provided = registry.pipelines().map(|(pipeline, _)| pipeline.name.as_str());
+            let names = BUILT_IN.iter().map(|(name, _)| *name).chain(provided);
             *fault = fault.clone().nearest(&relais::pipeline::fault::nearest(name, names));
         }
         faults.into()

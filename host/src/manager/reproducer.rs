@@ -9,6 +9,7 @@ use crate::{
         Catalogue, Demand, Disk, Faults, Pipeline, PipelineSpec, RunSettings, Scope, Step,
         spec::{Dependencies, OnFailure},
     },
+    plugin::sha256_of,
     report::write_json,
 };
 use relais_plugin_api::{
@@ -17,7 +18,6 @@ use relais_plugin_api::{
 };
 use semver::VersionReq;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::{
     fmt, fs,
     io::{self, Read},
@@ -110,7 +110,7 @@ impl PluginState {
             name: plugin.name,
             version: plugin.version.to_string(),
             // A plugin that is linked into the program has no file.
-            sha256: hash(Path::new(&plugin.file)).unwrap_or_default(),
+            sha256: sha256_of(Path::new(&plugin.file)).unwrap_or_default(),
             file: plugin.file,
         })
         .collect()
@@ -293,6 +293,7 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
             name: demand.name.clone(),
             version: VersionReq::STAR,
             passes: is_chosen.then(|| name.clone()).into_iter().collect(),
+            pipelines: Vec::new(),
             operators: demand.operators.clone(),
         }
     });
@@ -315,22 +316,8 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
         steps: vec![0],
         nodes: vec![Step::Pass(0)],
         passes: vec![instance],
-        warnings: Vec::new(),
+        ..Pipeline::default()
     }
-}
-
-fn hash(path: &Path) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut file = fs::File::open(path)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let n = file.read(&mut buffer)?;
-        if n == 0 {
-            break;
-        }
-        hasher.update(&buffer[..n]);
-    }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A message with `%` in the place of each `%12`.

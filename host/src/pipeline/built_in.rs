@@ -12,6 +12,9 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("O3", include_str!("../../../pipelines/O3.toml")),
 ];
 
+/// The extension points of the built-in pipelines.
+pub const EXTENSION_POINTS: &[&str] = &["before-simplify", "while-simplifying", "after-simplify", "last"];
+
 /// The text of a built-in pipeline.
 pub fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)

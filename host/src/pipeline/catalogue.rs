@@ -11,7 +11,7 @@ use relais_plugin_api::{
 };
 use semver::Version;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, atomic::AtomicBool},
 };
 
@@ -34,6 +34,8 @@ pub struct PassFacts {
     pub required: Vec<String>,
     /// Whether it establishes types, which the driver then keeps up (rule R16).
     pub establishes_types: bool,
+    /// The extension point that it is added at, in pipelines that have it.
+    pub extends: Option<String>,
     /// Its options.
     pub options: Vec<OptionSchema>,
     /// Its documentation.
@@ -138,6 +140,11 @@ pub trait Catalogue: Sync {
     /// # Errors
     /// When the name stands for none.
     fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass>;
+
+    /// The extension points of the pipelines that plugins provide.
+    fn extension_points(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
 
     /// Every option of the context, ordered by key.
     fn config_options(&self) -> Vec<ConfigFacts>;

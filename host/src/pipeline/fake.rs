@@ -62,6 +62,7 @@ impl Fakes {
             opt_level,
             required: required.iter().map(|name| (*name).into()).collect(),
             establishes_types: false,
+            extends: None,
             options: Vec::new(),
             doc: String::new(),
         };
@@ -73,6 +74,13 @@ impl Fakes {
     pub fn options(mut self, options: Vec<OptionSchema>) -> Self {
         let (facts, _) = self.passes.last_mut().unwrap();
         Arc::get_mut(facts).unwrap().options = options;
+        self
+    }
+
+    /// Adds the last pass at an extension point.
+    pub fn extends(mut self, point: &str) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        Arc::get_mut(facts).unwrap().extends = Some(point.to_owned());
         self
     }
 

@@ -1,7 +1,7 @@
 //! What is wrong with a pipeline, and where.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use std::{fmt, ops::Range};
+use std::{collections::BTreeSet, fmt, ops::Range};
 
 /// The kinds of fault in a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -132,6 +132,12 @@ impl Sources {
     /// The source of that id.
     pub fn get(&self, id: SourceId) -> &Source {
         &self.sources[id.0 as usize]
+    }
+
+    /// The pipelines of plugins among the texts, by full name.
+    pub(crate) fn plugin_pipelines(&self) -> BTreeSet<String> {
+        let names = self.sources.iter().filter_map(|source| source.name.strip_prefix(super::load::PLUGIN));
+        names.map(str::to_owned).collect()
     }
 
     /// `name:line:column`, both counted from 1, columns in characters.

@@ -44,6 +44,12 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
         "dependencies": choice("how requirements are followed", &["transitive", "direct", "assumed"]),
         "on_failure": choice("what a failing pass leads to", &["fail", "skip", "quarantine"]),
         "verify": choice("when the verifier runs", &["each", "off"]),
+        "extensions": choice("whether passes of plugins are added at extension points", &["on", "off"]),
+        "extend": {
+            "type": "object",
+            "description": "steps that are added at extension points, by the point's name",
+            "additionalProperties": steps(),
+        },
         "instruments": {
             "type": "array",
             "description": "what watches the passes",
@@ -56,16 +62,9 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
                 "a plugin",
                 json!({
                     "version": version(),
-                    "passes": {
-                        "type": "array",
-                        "description": "the passes that are taken from it though others provide them, too",
-                        "items": { "type": "string", "minLength": 1 },
-                    },
-                    "operators": {
-                        "type": "array",
-                        "description": "the operators that it describes and evaluates though others do, too: `Clip`, `com.acme::Fused`",
-                        "items": { "type": "string", "minLength": 1 },
-                    },
+                    "passes": chosen("passes"),
+                    "pipelines": chosen("pipelines"),
+                    "operators": chosen("operators"),
                 }),
                 &[],
             )] },
@@ -138,8 +137,7 @@ fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) 
     let mut scoped = json!({ "scope": steps() });
     extend(&mut scoped, scope);
     kinds.push(object("steps in a context of their own", scoped, &["scope"]));
-    let include =
-        json!({ "include": { "type": "string", "minLength": 1, "description": "a file, or `builtin:NAME`" } });
+    let include = json!({ "include": { "type": "string", "minLength": 1, "description": "a file, `builtin:NAME`, or the name of a plugin's pipeline" } });
     kinds.push(object("the steps of another file", include, &["include"]));
     let levels = json!({ "passes": { "type": "string", "pattern": "^\\s*level\\s*(<=|<|==|=|>=|>)\\s*[0-9]+\\s*$" } });
     kinds.push(object("every pass of some levels", levels, &["passes"]));
@@ -149,6 +147,11 @@ fn step(passes: &[(Arc<PassFacts>, Vec<String>)], scope: &Value, level: &Value) 
         "steps": steps(),
     });
     kinds.push(object("steps that run when the module calls an operator", when, &["when_operator", "steps"]));
+    let point = json!({
+        "extension": { "type": "string", "minLength": 1, "description": "the point's name" },
+        "then": with(steps(), "what follows, where something is added"),
+    });
+    kinds.push(object("a place where plugins and files add steps", point, &["extension"]));
     json!({ "anyOf": kinds })
 }
 
@@ -175,6 +178,14 @@ fn instrument(catalogue: &dyn Catalogue) -> Value {
 
 fn steps() -> Value {
     json!({ "type": "array", "items": { "$ref": "#/definitions/step" } })
+}
+
+fn chosen(what: &str) -> Value {
+    json!({
+        "type": "array",
+        "description": format!("the {what} that are taken from it though others provide them, too"),
+        "items": { "type": "string", "minLength": 1 },
+    })
 }
 
 fn version() -> Value {

@@ -1,12 +1,15 @@
 //! Reads a pipeline's file and those it includes.
 
 use super::{
-    fault::{Code, Fault, Faults, Place, Sources},
+    catalogue::NoPass,
+    extend,
+    fault::{Code, Fault, Faults, Place, Sources, or_list},
     parse::{Include, MAX_BYTES, ParsedFile, Parser, include_path},
     spec::*,
 };
+use relais_plugin_api::boundary::record::is_name;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     io::Read,
     path::{Path, PathBuf},
@@ -15,9 +18,22 @@ use std::{
 /// So many files may be read for one pipeline, each counted as often as it is included.
 const MAX_INCLUDES: usize = 1000;
 /// A pipeline has so many steps at most, those of includes counted.
-const MAX_STEPS: usize = 1_000_000;
+pub(super) const MAX_STEPS: usize = 1_000_000;
+/// What the name of a plugin's pipeline begins with, where files are named.
+pub(super) const PLUGIN: &str = "plugin:";
 
-/// Where files come from: the disk, or memory in tests and for pipelines that are built in.
+/// A pipeline that a plugin provides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedPipeline {
+    /// Its full name.
+    pub name: String,
+    /// Its text.
+    pub toml: String,
+    /// The plugin and its version.
+    pub plugin: String,
+}
+
+/// Where files come from, the disk or memory, and the pipelines of plugins.
 pub trait Files {
     /// The text of a file.
     ///
@@ -28,6 +44,14 @@ pub trait Files {
     /// A name that is the same for two paths of one file.
     fn identity(&self, path: &Path) -> PathBuf {
         path.to_owned()
+    }
+
+    /// The pipeline of that name, full or short, that a plugin provides; `demands` choose among several plugins.
+    ///
+    /// # Errors
+    /// When the name stands for none.
+    fn named(&self, _name: &str, _demands: &[PluginDemand]) -> Result<NamedPipeline, NoPass> {
+        Err(NoPass::Unknown(Vec::new()))
     }
 }
 
@@ -72,6 +96,16 @@ impl PipelineSpec {
     /// When the file cannot be read at all.
     pub fn read_in_part(path: &Path, files: &dyn Files) -> Result<(Self, Vec<Fault>), Faults> {
         let mut sources = Sources::default();
+        if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(PLUGIN)) {
+            let place = sources.add_whole("command line", name);
+            return match files.named(name, &[]) {
+                Ok(found) => {
+                    let shown = format!("{PLUGIN}{}", found.name);
+                    Ok(Self::parse_named(&shown, &found.toml, Some(PathBuf::from(&shown)), files))
+                }
+                Err(why) => Err(Faults { list: vec![no_pipeline(name, Some(place), &why)], sources }),
+            };
+        }
         match files.read(path) {
             Ok(text) => Ok(Self::parse_named(&path.display().to_string(), &text, Some(files.identity(path)), files)),
             Err(error) => {
@@ -81,7 +115,7 @@ impl PipelineSpec {
                     place,
                     format!("the pipeline `{}` cannot be read: {error}", path.display()),
                 )
-                .help("`relais list pipelines` lists the ones that are built in");
+                .help("`relais list pipelines` lists the ones that have names");
                 Err(Faults { list: vec![fault], sources })
             }
         }
@@ -94,6 +128,15 @@ impl PipelineSpec {
     pub fn parse(name: &str, text: &str, files: &dyn Files) -> Result<Self, Faults> {
         let (spec, faults) = Self::parse_named(name, text, Some(files.identity(Path::new(name))), files);
         spec.unless(faults)
+    }
+
+    /// Everything that is wrong with a text by itself: its includes are not read, and no name is looked up.
+    pub fn check_text(name: &str, text: &str) -> Faults {
+        let mut sources = Sources::default();
+        let source = sources.add(name, text);
+        let mut parser = Parser { sources: &mut sources, nodes: Vec::new(), faults: Vec::new() };
+        parser.file(source);
+        Faults { list: parser.faults, sources }
     }
 
     /// The pipeline, unless something is wrong with it.
@@ -109,13 +152,28 @@ impl PipelineSpec {
         let source = sources.add(name, text);
         let mut parser = Parser { sources: &mut sources, nodes: Vec::new(), faults: Vec::new() };
         let root = parser.file(source);
-        let mut loader = Loader { files, todo: Vec::new(), plugins: Vec::new(), read: Vec::new(), chain: vec![] };
-        loader.chain.push(ChainLink { identity, parent: None, shown: name.to_owned() });
-        let ParsedFile { name: own_name, mut run, scope, steps, includes, .. } = root;
+        let ParsedFile { name: own_name, mut run, scope, steps, includes, extends, points, .. } = root;
+        let mut loader = Loader {
+            files,
+            todo: Vec::new(),
+            demands: run.plugins.clone(),
+            plugins: Vec::new(),
+            read: Vec::new(),
+            identities: vec![identity],
+            chain: vec![extend::File { parent: None, shown: name.to_owned(), extends }],
+            points: points.into_iter().map(|node| (node, 0)).collect(),
+            origins: BTreeMap::new(),
+        };
         loader.push(includes, 0);
         loader.run(&mut parser);
         run.plugins.append(&mut loader.plugins);
-        let Parser { nodes, mut faults, .. } = parser;
+        let Parser { mut nodes, mut faults, .. } = parser;
+        let Loader { chain, points, mut origins, .. } = loader;
+        // A file that was not read may have the point that is missing.
+        if !faults.iter().any(|fault| matches!(fault.code, Code::Syntax | Code::Include | Code::IncludeCycle)) {
+            let mut all = extend::Nodes { all: &mut nodes, origins: &mut origins, faults: &mut faults };
+            extend::attach(&mut all, &steps, &chain, &points);
+        }
         faults.sort_by_key(|fault| fault.place.map(|place| (place.source, place.span().start)));
         let spec = Self {
             name: own_name.unwrap_or_else(|| stem(name)),
@@ -123,6 +181,7 @@ impl PipelineSpec {
             scope,
             steps,
             nodes,
+            origins,
             sources,
             settings: Vec::new(),
         };
@@ -130,21 +189,31 @@ impl PipelineSpec {
     }
 }
 
-/// A file that is being read, and the one that includes it.
-struct ChainLink {
-    identity: Option<PathBuf>,
-    parent: Option<usize>,
+/// What an include leads to.
+struct Found {
+    identity: PathBuf,
     shown: String,
+    text: String,
+    /// Where it comes from, in words.
+    origin: String,
 }
 
 struct Loader<'f> {
     files: &'f dyn Files,
     /// Includes to be read, with the link of the file they stand in.
     todo: Vec<(Include, usize)>,
+    /// What the outermost file demands of plugins.
+    demands: Vec<PluginDemand>,
+    /// What the others do.
     plugins: Vec<PluginDemand>,
     /// Files whose faults were reported: a file included twice reports them once.
     read: Vec<PathBuf>,
-    chain: Vec<ChainLink>,
+    identities: Vec<Option<PathBuf>>,
+    /// Every file, as often as it is included, by the same index.
+    chain: Vec<extend::File>,
+    /// In which of them each extension point stands.
+    points: BTreeMap<usize, usize>,
+    origins: BTreeMap<usize, String>,
 }
 
 impl Loader<'_> {
@@ -168,28 +237,14 @@ impl Loader<'_> {
     }
 
     fn include(&mut self, parser: &mut Parser<'_>, include: &Include, parent: usize) {
-        let path = include_path(&self.chain[parent].shown, &include.path.value);
-        let identity = self.files.identity(&path);
-        if let Some(fault) = self.cycle(&identity, &include.path, parent) {
-            parser.faults.push(fault);
-            return;
-        }
-        let text = match self.files.read(&path) {
-            Ok(text) => text,
-            Err(error) => {
-                let fault = Fault::new(
-                    Code::Include,
-                    include.path.place,
-                    format!("`{}` cannot be read: {error}", path.display()),
-                );
-                parser.faults.push(fault.help(match include.path.value.starts_with(super::built_in::PREFIX) {
-                    true => "`relais list pipelines` lists the built-in ones",
-                    false => "an include's path starts from the folder of the file that it stands in",
-                }));
-                return;
-            }
+        let found = self.find(&include.path, parent).and_then(|found| {
+            let cycle = self.cycle(&found.identity, &include.path, parent);
+            cycle.map_or(Ok(found), |fault| Err(Box::new(fault)))
+        });
+        let Found { identity, shown, text, origin } = match found {
+            Ok(found) => found,
+            Err(fault) => return parser.faults.push(*fault),
         };
-        let shown = path.display().to_string();
         let source = parser.sources.add(shown.clone(), text);
         let n_faults = parser.faults.len();
         let file = parser.file(source);
@@ -203,9 +258,51 @@ impl Loader<'_> {
         }
         parser.nodes[include.node].value = StepSpec::Scope { scope: file.scope, steps: file.steps };
         self.plugins.extend(file.run.plugins);
-        self.chain.push(ChainLink { identity: Some(identity), parent: Some(parent), shown });
-        let link = self.chain.len() - 1;
+        self.origins.insert(include.node, origin);
+        let link = self.chain.len();
+        self.identities.push(Some(identity));
+        self.chain.push(extend::File { parent: Some(parent), shown, extends: file.extends });
+        self.points.extend(file.points.into_iter().map(|node| (node, link)));
         self.push(file.includes, link);
+    }
+
+    /// The file, or the pipeline of a plugin, that an include means. A plugin's pipeline knows of no files.
+    fn find(&self, include: &Written<String>, parent: usize) -> Result<Found, Box<Fault>> {
+        let wanted = include.value.as_str();
+        let from = &self.chain[parent].shown;
+        let is_built_in = wanted.starts_with(super::built_in::PREFIX);
+        if let Some(name) = wanted.strip_prefix(PLUGIN) {
+            return self.named(name, include.place);
+        }
+        if from.starts_with(PLUGIN) && !is_built_in {
+            return self.named(wanted, include.place);
+        }
+        let path = include_path(from, wanted);
+        let error = match self.files.read(&path) {
+            Ok(text) => {
+                let shown = path.display().to_string();
+                let origin = format!("from `{}`", shown.escape_debug());
+                return Ok(Found { identity: self.files.identity(&path), shown, text, origin });
+            }
+            Err(error) => error,
+        };
+        let may_be_name = is_name(wanted) && path.extension().is_none_or(|extension| extension != "toml");
+        if may_be_name && error.kind() == io::ErrorKind::NotFound {
+            return self.named(wanted, include.place);
+        }
+        let fault = Fault::new(Code::Include, include.place, format!("`{}` cannot be read: {error}", path.display()));
+        Err(Box::new(fault.help(match is_built_in {
+            true => "`relais list pipelines` lists the built-in ones",
+            false => "an include's path starts from the folder of the file that it stands in",
+        })))
+    }
+
+    fn named(&self, name: &str, place: Option<Place>) -> Result<Found, Box<Fault>> {
+        let found = self.files.named(name, &self.demands).map_err(|why| Box::new(no_pipeline(name, place, &why)))?;
+        let NamedPipeline { name, toml: text, plugin } = found;
+        let origin = format!("from `{name}` of plugin `{plugin}`");
+        let shown = format!("{PLUGIN}{name}");
+        Ok(Found { identity: PathBuf::from(&shown), shown, text, origin })
     }
 
     fn cycle(&self, identity: &Path, path: &Written<String>, parent: usize) -> Option<Fault> {
@@ -213,9 +310,9 @@ impl Loader<'_> {
         let mut at = Some(parent);
         let mut names = vec![path.value.as_str()];
         while let Some(link) = at.filter(|&link| seen.insert(link)) {
-            let ChainLink { identity: other, parent, shown } = &self.chain[link];
+            let extend::File { parent, shown, .. } = &self.chain[link];
             names.push(shown);
-            if other.as_deref() == Some(identity) {
+            if self.identities[link].as_deref() == Some(identity) {
                 let chain = names.iter().rev().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" includes ");
                 let fault = Fault::new(Code::IncludeCycle, path.place, format!("`{}` includes itself", path.value));
                 return Some(fault.note(chain).help("remove one of these includes"));
@@ -223,6 +320,31 @@ impl Loader<'_> {
             at = *parent;
         }
         None
+    }
+}
+
+/// What is wrong with a name that stands for no pipeline of a plugin.
+fn no_pipeline(name: &str, place: Option<Place>, why: &NoPass) -> Fault {
+    let short = super::schema::shorten(name);
+    match why {
+        NoPass::Unknown(near) => {
+            Fault::new(Code::UnknownName, place, format!("no file and no plugin's pipeline is called `{short}`"))
+                .note("`relais list pipelines` shows the ones that were found")
+                .nearest(near)
+        }
+        NoPass::Ambiguous(names) => Fault::new(Code::Ambiguous, place, format!("`{short}` can mean several pipelines"))
+            .help(format!("write {}", or_list(names))),
+        NoPass::Conflict(providers) => {
+            let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide pipeline `{short}`"));
+            let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
+            fault.help(format!(
+                "include it in a file that chooses one in the table `[plugins]`: `NAME = {{ pipelines = [\"{short}\"] }}`"
+            ))
+        }
+        NoPass::Refused { plugin, reason } => {
+            Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{short}`, was refused"))
+                .note(reason.clone())
+        }
     }
 }
 
@@ -234,6 +356,9 @@ fn whole_run(key: &str, place: Place, included: Option<Place>) -> Fault {
 }
 
 fn stem(name: &str) -> String {
+    if let Some(name) = name.strip_prefix(PLUGIN) {
+        return name.to_owned();
+    }
     let name = name.strip_prefix(super::built_in::PREFIX).unwrap_or(name);
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty());
     stem.unwrap_or("pipeline").to_owned()

@@ -2,6 +2,7 @@
 
 mod built_in;
 mod catalogue;
+mod extend;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod fault;
@@ -19,16 +20,20 @@ mod schema;
 pub mod spec;
 mod watchers;
 
-pub use built_in::{BUILT_IN, built_in};
+pub use built_in::{BUILT_IN, EXTENSION_POINTS, built_in};
 pub use catalogue::{Catalogue, ConfigFacts, InstrumentFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
+pub(crate) use extend::points_of as extension_points;
 pub use fault::{Code, Fault, Faults, Style};
 pub use json_schema::json_schema;
-pub use load::{Disk, Files};
+pub use load::{Disk, Files, NamedPipeline};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
-pub use resolved::{Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
+pub(crate) use resolve::Outline;
+pub use resolved::{Addition, Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
 pub use schema::{check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_extend;

@@ -23,6 +23,14 @@ pub(super) struct Include {
     pub node: usize,
 }
 
+/// Steps that a file adds at an extension point.
+pub(super) struct Extend {
+    /// The point's name.
+    pub point: Written<String>,
+    /// The node whose steps they are; it stands nowhere.
+    pub node: usize,
+}
+
 /// What a file says.
 pub(super) struct ParsedFile {
     pub name: Option<String>,
@@ -30,6 +38,9 @@ pub(super) struct ParsedFile {
     pub scope: ScopeSpec,
     pub steps: Vec<usize>,
     pub includes: Vec<Include>,
+    pub extends: Vec<Extend>,
+    /// The nodes that are extension points.
+    pub points: Vec<usize>,
     /// The keys that belong to the whole run, which an included file must not say.
     pub run_keys: Vec<(&'static str, Place)>,
 }
@@ -53,8 +64,10 @@ const PIPELINE_KEYS: &[&str] = &[
     "on_failure",
     "verify",
     "steps",
+    "extend",
+    "extensions",
 ];
-const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "instruments", "on_failure", "verify"];
+const WHOLE_RUN_KEYS: &[&str] = &["dependencies", "extensions", "instruments", "on_failure", "verify"];
 const PASS_KEYS: &[&str] = &["pass", "options"];
 const SEQUENCE_KEYS: &[&str] = &["sequence", "name", "opt_level"];
 const FIXPOINT_KEYS: &[&str] = &["fixpoint", "max_rounds"];
@@ -62,6 +75,7 @@ const SCOPE_KEYS: &[&str] = &["scope", "opt_level", "required", "disabled", "con
 const INCLUDE_KEYS: &[&str] = &["include"];
 const LEVELS_KEYS: &[&str] = &["passes"];
 const WHEN_KEYS: &[&str] = &["when_operator", "steps"];
+const EXTENSION_KEYS: &[&str] = &["extension", "then"];
 const STEP_KINDS: &[(&str, &[&str])] = &[
     ("pass", PASS_KEYS),
     ("sequence", SEQUENCE_KEYS),
@@ -70,6 +84,7 @@ const STEP_KINDS: &[(&str, &[&str])] = &[
     ("include", INCLUDE_KEYS),
     ("passes", LEVELS_KEYS),
     ("when_operator", WHEN_KEYS),
+    ("extension", EXTENSION_KEYS),
 ];
 
 /// An array of steps that is still to be read, and the node whose steps they are; `None` is the file itself.
@@ -100,6 +115,8 @@ impl<'p> FileParser<'p> {
             scope: ScopeSpec::default(),
             steps: Vec::new(),
             includes: Vec::new(),
+            extends: Vec::new(),
+            points: Vec::new(),
             run_keys: Vec::new(),
         };
         Self { faults, nodes, source, out }
@@ -171,6 +188,11 @@ impl<'p> FileParser<'p> {
                 }
                 "instruments" => self.instruments(value),
                 "plugins" => self.plugins(value),
+                "extensions" => {
+                    let choices = [("on", Extensions::On), ("off", Extensions::Off)];
+                    self.out.run.extensions = self.choice(value, "extensions", &choices);
+                }
+                "extend" => self.extend(value, &mut todo),
                 "steps" => todo.push((value, None)),
                 _ => {}
             }
@@ -186,16 +208,30 @@ impl<'p> FileParser<'p> {
             for item in items {
                 steps.extend(self.step(item, &mut todo));
             }
-            match owner.map(|owner| &mut self.nodes[owner].value) {
+            match owner {
                 None => self.out.steps = steps,
-                Some(
-                    StepSpec::Sequence { steps: slot, .. }
-                    | StepSpec::Fixpoint { steps: slot, .. }
-                    | StepSpec::Scope { steps: slot, .. }
-                    | StepSpec::When { steps: slot, .. },
-                ) => *slot = steps,
-                Some(StepSpec::Pass { .. } | StepSpec::Levels(_)) => {}
+                Some(owner) => {
+                    if let Some(slot) = self.nodes[owner].value.steps_mut() {
+                        *slot = steps;
+                    }
+                }
             }
+        }
+    }
+
+    /// Reads what is added at extension points: a table of arrays of steps.
+    fn extend<'t, 'a>(&mut self, node: &'a Node<'t>, todo: &mut Vec<Todo<'t, 'a>>) {
+        let DeValue::Table(table) = node.get_ref() else {
+            return self.wrong_type(self.place(node), "`extend`", "a table", type_name(node.get_ref()));
+        };
+        let mut pairs: Pairs<'_, '_> = table.iter().collect();
+        pairs.sort_by_key(|(key, _)| key.span().start);
+        for (key, steps) in pairs {
+            let point = Written::at(self.place(key), key.get_ref().to_string());
+            let place = self.place(steps);
+            let node = self.add(place, StepSpec::Sequence { name: None, opt_level: 0, steps: Vec::new() });
+            self.out.extends.push(Extend { point, node });
+            todo.push((steps, Some(node)));
         }
     }
 
@@ -257,6 +293,13 @@ impl<'p> FileParser<'p> {
                 self.out.includes.push(Include { path, node });
                 return Some(node);
             }
+            "extension" => {
+                let point = self.string(main, "extension")?;
+                let node = self.add(place, StepSpec::Extension { point, added: Vec::new(), then: Vec::new() });
+                self.out.points.push(node);
+                todo.extend(get("then").map(|then| (then, Some(node))));
+                return Some(node);
+            }
             "passes" => {
                 let text = self.string(main, "passes")?;
                 let Some(set) = LevelSet::parse(&text.value) else {
@@ -306,7 +349,7 @@ impl<'p> FileParser<'p> {
 
 /// Where an include leads, seen from the file that has it.
 pub(super) fn include_path(from: &str, path: &str) -> PathBuf {
-    if path.starts_with(super::built_in::PREFIX) {
+    if path.starts_with(super::built_in::PREFIX) || path.starts_with(super::load::PLUGIN) {
         return PathBuf::from(path);
     }
     let folder = std::path::Path::new(from).parent().unwrap_or(std::path::Path::new(""));

@@ -53,7 +53,8 @@ impl Pipeline {
             out.push_str("\n[plugins]\n");
             for demand in &self.run.plugins {
                 let version = quote(&demand.version.to_string());
-                let choices = [("passes", &demand.passes), ("operators", &demand.operators)];
+                let choices =
+                    [("passes", &demand.passes), ("operators", &demand.operators), ("pipelines", &demand.pipelines)];
                 let chosen = choices.into_iter().filter(|(_, names)| !names.is_empty()).map(|(key, names)| {
                     let names = names.iter().cloned().map(Value::Str).collect();
                     format!(", {key} = {}", toml(&Value::List(names)))
@@ -77,6 +78,7 @@ impl Pipeline {
         }
         out.push_str("steps = [\n");
         let mut depth = 1usize;
+        let mut commented = None;
         let mut work = vec![Work::Text("]\n"), Work::Shallower];
         work.extend(self.steps.iter().rev().map(|&step| Work::Step(step)));
         while let Some(item) = work.pop() {
@@ -97,6 +99,13 @@ impl Pipeline {
                 Work::Owned(text) => {
                     indent(out, depth);
                     out.push_str(&text);
+                    continue;
+                }
+                Work::Step(node) if commented != Some(node) && self.origins.contains_key(&node) => {
+                    indent(out, depth);
+                    out.push_str(&format!("# {}\n", self.origins[&node]));
+                    commented = Some(node);
+                    work.push(Work::Step(node));
                     continue;
                 }
                 Work::Step(node) => match &self.nodes[node] {

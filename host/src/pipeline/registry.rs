@@ -1,11 +1,17 @@
 //! The registry as what pipelines are resolved against.
 
-use super::{catalogue::*, resolved::OperatorName, spec::PipelineSpec};
+use super::{
+    catalogue::*,
+    extend,
+    load::{Disk, Files, NamedPipeline},
+    resolved::OperatorName,
+    spec::{PipelineSpec, PluginDemand},
+};
 use crate::{
     ir::{Function, IRModule, OpId},
     manager::Instrument,
     pass::{self, PassHandle, Sink},
-    plugin::{Discovery, FoundPlugin, InstrumentRecord, PassRecord},
+    plugin::{Discovery, InstrumentRecord, PassRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
 };
 use relais_plugin_api::{
@@ -15,7 +21,12 @@ use relais_plugin_api::{
     op::{InferRequest, OpError},
     options::Value,
 };
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
     let plugin = &provider.records().plugin;
@@ -28,6 +39,7 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         opt_level: record.opt_level,
         required: record.required.clone(),
         establishes_types: record.establishes_types,
+        extends: record.extends.clone(),
         options: record.options.clone(),
         doc: record.doc.clone(),
     })
@@ -57,26 +69,61 @@ impl PipelineSpec {
     /// The registry of what was found, as the table `[plugins]` demands: where several versions of a plugin were found,
     /// those that will do; where several plugins provide a pass or an operator, the one that is chosen.
     pub fn registry(&self, found: Discovery, linked: Linked) -> Registry {
-        let mut choices = Choices::new();
-        for demand in &self.run.plugins {
-            // Where no version will do, the one that is there is told to be wrong.
-            let will_do = |plugin: &FoundPlugin| {
-                let plugin = &plugin.records.plugin;
-                plugin.name == demand.name.value && demand.version.value.matches(&plugin.version)
-            };
-            if found.plugins.iter().any(will_do) {
-                choices.insert(demand.name.value.clone(), demand.version.value.clone());
-            }
+        self.choose(&Registry::new(found, linked, &Choices::new()))
+    }
+
+    /// The same of a registry of everything that was found.
+    pub fn choose(&self, all: &Registry) -> Registry {
+        demanded(all, &self.run.plugins)
+    }
+}
+
+fn demanded(all: &Registry, demands: &[PluginDemand]) -> Registry {
+    if demands.is_empty() {
+        return all.clone();
+    }
+    let mut choices = Choices::new();
+    for demand in demands {
+        // Where no version will do, the one that is there is told to be wrong.
+        let will_do = |provider: &Provider| {
+            let plugin = &provider.records().plugin;
+            plugin.name == demand.name.value && demand.version.value.matches(&plugin.version)
+        };
+        if all.plugins().any(will_do) {
+            choices.insert(demand.name.value.clone(), demand.version.value.clone());
         }
-        let mut registry = Registry::new(found, linked, &choices);
-        for demand in &self.run.plugins {
-            demand.passes.iter().for_each(|pass| registry.prefer(&pass.value, &demand.name.value));
-            for op in &demand.operators {
-                let OperatorName { domain, name } = OperatorName::parse(&op.value);
-                registry.prefer_operator(&domain, &name, &demand.name.value);
-            }
+    }
+    let mut registry = all.choose(&choices);
+    for demand in demands {
+        demand.passes.iter().for_each(|pass| registry.prefer(&pass.value, &demand.name.value));
+        for op in &demand.operators {
+            let OperatorName { domain, name } = OperatorName::parse(&op.value);
+            registry.prefer_operator(&domain, &name, &demand.name.value);
         }
-        registry
+        demand.pipelines.iter().for_each(|pipeline| registry.prefer_pipeline(&pipeline.value, &demand.name.value));
+    }
+    registry
+}
+
+/// The files of the disk, and the pipelines of the plugins.
+impl Files for Registry {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        Disk.read(path)
+    }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        Disk.identity(path)
+    }
+
+    fn named(&self, name: &str, demands: &[PluginDemand]) -> Result<NamedPipeline, NoPass> {
+        let registry = demanded(self, demands);
+        let (record, provider) = registry.pipeline(name).map_err(stands_for_none)?;
+        let plugin = &provider.records().plugin;
+        Ok(NamedPipeline {
+            name: record.name.clone(),
+            toml: record.toml.clone(),
+            plugin: format!("{} {}", plugin.name, plugin.version),
+        })
     }
 }
 
@@ -99,6 +146,10 @@ impl Catalogue for Registry {
             operators.chain(records.evaluators.iter().map(|eval| (&*eval.domain, &*eval.name)))
         });
         Some(names.map(|(domain, name)| OperatorName { domain: domain.into(), name: name.into() }).collect())
+    }
+
+    fn extension_points(&self) -> BTreeSet<String> {
+        Registry::pipelines(self).flat_map(|(record, _)| extend::points_of(&record.toml)).collect()
     }
 
     fn config_options(&self) -> Vec<ConfigFacts> {

@@ -142,7 +142,11 @@ impl Check {
     fn missing(&mut self, resolver: &mut Resolver<'_>, pass: usize, chain: &[usize]) {
         let names = resolver.passes[pass].facts.required.clone();
         for name in names {
-            let Err(Some(why)) = resolver.find(&name) else { continue };
+            let Err(Some(mut why)) = resolver.find(&name) else { continue };
+            if let NoPass::Unknown(near) = &mut why {
+                // No pass means itself.
+                near.retain(|near| *near != resolver.passes[pass].facts.name);
+            }
             let code = match why {
                 NoPass::Unknown(_) => Code::RequirementMissing,
                 NoPass::Refused { .. } => Code::Refused,

@@ -2,6 +2,7 @@
 
 use super::{
     catalogue::{Catalogue, ConfigFacts, NoPass, PassFacts},
+    extend,
     fault::{Code, Fault, Faults, Place, nearest, or_list},
     requirements,
     resolved::*,
@@ -10,6 +11,7 @@ use super::{
     watchers,
 };
 use relais_plugin_api::{boundary::record::Level, options::Value};
+use semver::Version;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
@@ -25,6 +27,24 @@ impl PipelineSpec {
     /// When something is wrong; all that is wrong is reported.
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         self.resolve_after(Vec::new(), catalogue)
+    }
+
+    /// Finds what every name stands for, and makes no pass: no plugin is opened. Members of sequential passes are not
+    /// known then.
+    ///
+    /// # Errors
+    /// When something is wrong; all that is wrong is reported.
+    pub(crate) fn outline(&self, catalogue: &dyn Catalogue) -> Result<Outline, Faults> {
+        let mut resolver = Resolver::new(self, catalogue);
+        resolver.makes = Makes::Nothing;
+        let pipeline = resolver.pipeline();
+        if !resolver.faults.is_empty() {
+            return Err(Faults { list: resolver.faults, sources: self.sources.clone() });
+        }
+        let found = resolver.found.values().flatten();
+        let plugins = found.map(|facts| (facts.plugin.clone(), facts.plugin_version.clone())).collect();
+        let config = resolver.scopes.iter().flat_map(|scope| scope.config.keys().cloned()).collect();
+        Ok(Outline { pipeline, plugins, config, named: self.sources.plugin_pipelines() })
     }
 
     /// The same for a pipeline that was read in part: tells what is wrong with its names, too. Where parts are missing
@@ -55,8 +75,27 @@ impl PipelineSpec {
     }
 }
 
+/// A pipeline of which no pass was made.
+pub(crate) struct Outline {
+    /// The pipeline.
+    pub pipeline: Pipeline,
+    /// The plugins of all passes that were looked up.
+    pub plugins: BTreeSet<(String, Version)>,
+    /// The options of contexts that are set.
+    pub config: BTreeSet<String>,
+    /// The pipelines of plugins that it includes.
+    pub named: BTreeSet<String>,
+}
+
+/// Whether passes are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Makes {
+    Passes,
+    Nothing,
+}
+
 pub(super) struct Resolver<'a> {
-    spec: &'a PipelineSpec,
+    pub spec: &'a PipelineSpec,
     pub catalogue: &'a dyn Catalogue,
     pub faults: Vec<Fault>,
     config: Vec<ConfigFacts>,
@@ -73,13 +112,20 @@ pub(super) struct Resolver<'a> {
     /// Every context, the outermost first, with the places of its disabled names.
     pub scopes: Vec<Scope>,
     pub disabled_at: BTreeMap<String, Option<Place>>,
+    /// The passes that plugins add, by extension point.
+    pub additions: BTreeMap<String, Vec<Arc<PassFacts>>>,
+    /// Those that are on.
+    pub added: Vec<Addition>,
+    pub origins: BTreeMap<usize, String>,
     warnings: Vec<String>,
+    makes: Makes,
 }
 
 impl<'a> Resolver<'a> {
     fn new(spec: &'a PipelineSpec, catalogue: &'a dyn Catalogue) -> Self {
         let sequence = |node: &'a Written<StepSpec>| match &node.value {
             StepSpec::Sequence { name, .. } => name.as_ref().map(|name| name.value.as_str()),
+            StepSpec::Extension { point, .. } => Some(point.value.as_str()),
             _ => None,
         };
         Self {
@@ -96,12 +142,17 @@ impl<'a> Resolver<'a> {
             nodes: Vec::new(),
             scopes: Vec::new(),
             disabled_at: BTreeMap::new(),
+            additions: BTreeMap::new(),
+            added: Vec::new(),
+            origins: spec.origins.clone(),
             warnings: Vec::new(),
+            makes: Makes::Passes,
         }
     }
 
     fn pipeline(&mut self) -> Pipeline {
         let spec = self.spec;
+        (self.additions, self.warnings) = extend::additions(self);
         let plugins = self.plugins();
         let mut scope = self.scope(&spec.scope, &Scope::default());
         let set = self.settings();
@@ -113,7 +164,7 @@ impl<'a> Resolver<'a> {
         if dependencies != Dependencies::Assumed {
             requirements::check(self, &steps_of, dependencies);
         }
-        if self.faults.is_empty() {
+        if self.faults.is_empty() && self.makes == Makes::Passes {
             self.make();
         }
         self.unused_settings();
@@ -127,9 +178,11 @@ impl<'a> Resolver<'a> {
                 plugins,
             },
             scope: self.scopes[0].clone(),
-            steps: spec.steps.clone(),
+            steps: self.present(&spec.steps),
             nodes: std::mem::take(&mut self.nodes),
             passes: std::mem::take(&mut self.passes),
+            origins: std::mem::take(&mut self.origins),
+            additions: std::mem::take(&mut self.added),
             warnings: std::mem::take(&mut self.warnings),
         }
     }
@@ -164,6 +217,7 @@ impl<'a> Resolver<'a> {
                 version: demand.version.value.clone(),
                 passes: demand.passes.iter().map(|pass| pass.value.clone()).collect(),
                 operators: demand.operators.iter().map(|op| op.value.clone()).collect(),
+                pipelines: demand.pipelines.iter().map(|pipeline| pipeline.value.clone()).collect(),
             });
             if same_name.is_empty() {
                 continue;
@@ -215,13 +269,14 @@ impl<'a> Resolver<'a> {
     /// The full name of what is disabled or required: a pass, or a sequence of the pipeline.
     pub fn switch(&mut self, name: &Written<String>) -> Option<String> {
         if self.sequences.contains(name.value.as_str()) {
-            return Some(name.value.clone());
+            // A point at which nothing is added is not there when the resolved pipeline is read again.
+            return self.is_there(&name.value).then(|| name.value.clone());
         }
         self.named(&name.value, name.place).map(|facts| facts.name.clone())
     }
 
     /// The pass of a name; a fault when there is none, unless the name ends in `?`.
-    fn named(&mut self, name: &str, place: Option<Place>) -> Option<Arc<PassFacts>> {
+    pub fn named(&mut self, name: &str, place: Option<Place>) -> Option<Arc<PassFacts>> {
         match self.find(name) {
             Ok(facts) => Some(facts),
             Err(None) => None,
@@ -414,21 +469,40 @@ impl<'a> Resolver<'a> {
                 StepSpec::Sequence { name, opt_level, steps } => {
                     let name = name.as_ref().map_or("sequential", |name| &name.value).to_owned();
                     let is_on = is_on && self.scopes[scope].enables(&name, *opt_level);
-                    (Step::Sequence { name, opt_level: *opt_level, steps: steps.clone() }, steps, scope, is_on)
+                    let present = self.present(steps);
+                    (Step::Sequence { name, opt_level: *opt_level, steps: present }, steps, scope, is_on)
                 }
                 StepSpec::Fixpoint { steps, max_rounds } => {
-                    (Step::Fixpoint { steps: steps.clone(), max_rounds: *max_rounds }, steps, scope, is_on)
+                    let present = self.present(steps);
+                    (Step::Fixpoint { steps: present, max_rounds: *max_rounds }, steps, scope, is_on)
                 }
                 StepSpec::Scope { scope: inner, steps } => {
                     let around = self.scopes[scope].clone();
                     let inner = self.scope(inner, &around);
                     self.scopes.push(inner.clone());
                     enabled.push(BTreeSet::new());
-                    (Step::Scope { scope: inner, steps: steps.clone() }, steps, self.scopes.len() - 1, is_on)
+                    let present = self.present(steps);
+                    (Step::Scope { scope: inner, steps: present }, steps, self.scopes.len() - 1, is_on)
+                }
+                StepSpec::Extension { point, added, then } => {
+                    let is_on = is_on && self.scopes[scope].enables(&point.value, 0);
+                    let mut steps = Vec::new();
+                    for (step, pass) in self.add(point) {
+                        steps.push(step);
+                        if is_on && self.enables(scope, pass) {
+                            enabled[scope].insert(pass);
+                            self.say_added(point, pass);
+                        }
+                    }
+                    let written = added.iter().chain(then);
+                    steps.extend(self.present(&written.clone().copied().collect::<Vec<_>>()));
+                    self.nodes[node] = Step::Sequence { name: point.value.clone(), opt_level: 0, steps };
+                    todo.extend(written.rev().map(|&step| (step, scope, is_on)));
+                    continue;
                 }
                 StepSpec::When { operators, steps } => {
                     let operators = operators.iter().map(|name| OperatorName::parse(&name.value)).collect();
-                    (Step::When { operators, steps: steps.clone() }, steps, scope, is_on)
+                    (Step::When { operators, steps: self.present(steps) }, steps, scope, is_on)
                 }
             };
             self.nodes[node] = step;
@@ -491,7 +565,7 @@ impl<'a> Resolver<'a> {
             if self.spec.run.dependencies != Some(Dependencies::Assumed) {
                 requirements::of(self, at);
             }
-            if self.passes[at].facts.level == Level::SEQUENTIAL {
+            if self.passes[at].facts.level == Level::SEQUENTIAL && self.makes == Makes::Passes {
                 self.members(at);
             }
             at += 1;

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// A resolved pipeline.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Pipeline {
     /// Its name.
     pub name: String,
@@ -27,8 +27,25 @@ pub struct Pipeline {
     pub nodes: Vec<Step>,
     /// Every pass that a step, a requirement or a sequential pass needs, each once.
     pub passes: Vec<PassInstance>,
+    /// Where steps come from that the pipeline's own file does not have, by index into [`nodes`](Self::nodes).
+    pub origins: BTreeMap<usize, String>,
+    /// The passes that plugins add and that are on.
+    pub additions: Vec<Addition>,
     /// What is odd about the pipeline but no fault.
     pub warnings: Vec<String>,
+}
+
+/// A pass that a plugin adds to a pipeline.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Addition {
+    /// The extension point.
+    pub point: String,
+    /// The pass.
+    pub pass: String,
+    /// The plugin.
+    pub plugin: String,
+    /// The plugin's version.
+    pub version: String,
 }
 
 /// What holds for a whole run.
@@ -57,6 +74,8 @@ pub struct Demand {
     pub passes: Vec<String>,
     /// The operators whose description and evaluator are taken from it.
     pub operators: Vec<String>,
+    /// The pipelines that are taken from it.
+    pub pipelines: Vec<String>,
 }
 
 /// What holds for some steps: a pass context, its names full ones.
@@ -186,8 +205,24 @@ pub struct PassInstance {
 impl Pipeline {
     /// One pass, to be run directly.
     pub(crate) fn of_one(pass: PassInstance, scope: Scope) -> Self {
-        let (name, run) = (pass.facts.name.clone(), RunSettings::default());
-        Self { name, run, scope, steps: Vec::new(), nodes: Vec::new(), passes: vec![pass], warnings: Vec::new() }
+        Self { name: pass.facts.name.clone(), scope, passes: vec![pass], ..Self::default() }
+    }
+
+    /// How many steps it has, those within others counted.
+    pub fn n_steps(&self) -> usize {
+        let mut n = 0;
+        let mut todo = self.steps.clone();
+        while let Some(node) = todo.pop() {
+            n += 1;
+            match &self.nodes[node] {
+                Step::Pass(_) => {}
+                Step::Sequence { steps, .. }
+                | Step::Fixpoint { steps, .. }
+                | Step::Scope { steps, .. }
+                | Step::When { steps, .. } => todo.extend(steps),
+            }
+        }
+        n
     }
 }
 

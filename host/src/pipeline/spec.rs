@@ -2,6 +2,7 @@
 
 use super::fault::{Place, Sources};
 use relais_plugin_api::options::Value;
+use std::collections::BTreeMap;
 
 /// Something that was written, and where.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct PipelineSpec {
     pub steps: Vec<usize>,
     /// Every step, however deep it is nested: dropping or walking a pipeline takes no recursion.
     pub nodes: Vec<Written<StepSpec>>,
+    /// Where steps come from that the file itself does not have, by index into [`nodes`](Self::nodes).
+    pub origins: BTreeMap<usize, String>,
     /// Options that are set from outside: of the context, or `Pass.option` for every step of that pass.
     pub settings: Vec<Entry>,
     /// The texts it was read from.
@@ -56,6 +59,8 @@ pub struct RunSpec {
     pub instruments: Vec<InstrumentUse>,
     /// What is demanded of plugins.
     pub plugins: Vec<PluginDemand>,
+    /// Whether passes of plugins are added at extension points.
+    pub extensions: Option<Extensions>,
 }
 
 /// What holds for some steps: a pass context.
@@ -107,6 +112,15 @@ pub enum StepSpec {
     },
     /// Every pass of some levels, in the order of their names, less the disabled ones.
     Levels(LevelSet),
+    /// A place where plugins and the tables `extend` of files add steps. Where nothing is added, it is nothing.
+    Extension {
+        /// Its name.
+        point: Written<String>,
+        /// The steps that files add.
+        added: Vec<usize>,
+        /// The steps that follow those that were added.
+        then: Vec<usize>,
+    },
     /// Steps that run when the module calls one of these operators.
     When {
         /// The operators: a name, or `domain::name`.
@@ -114,6 +128,32 @@ pub enum StepSpec {
         /// Its steps.
         steps: Vec<usize>,
     },
+}
+
+impl StepSpec {
+    /// The steps within it; of an extension point, those of `then`.
+    pub(super) fn steps(&self) -> &[usize] {
+        match self {
+            Self::Pass { .. } | Self::Levels(_) => &[],
+            Self::Sequence { steps, .. }
+            | Self::Fixpoint { steps, .. }
+            | Self::Scope { steps, .. }
+            | Self::When { steps, .. }
+            | Self::Extension { then: steps, .. } => steps,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn steps_mut(&mut self) -> Option<&mut Vec<usize>> {
+        match self {
+            Self::Pass { .. } | Self::Levels(_) => None,
+            Self::Sequence { steps, .. }
+            | Self::Fixpoint { steps, .. }
+            | Self::Scope { steps, .. }
+            | Self::When { steps, .. }
+            | Self::Extension { then: steps, .. } => Some(steps),
+        }
+    }
 }
 
 /// The name and value of an option.
@@ -183,6 +223,18 @@ pub struct PluginDemand {
     /// The operators whose description and evaluator are taken from this plugin though others have them, too: `Clip`,
     /// `com.acme::Fused`.
     pub operators: Vec<Written<String>>,
+    /// The pipelines that are taken from this plugin though others provide them, too.
+    pub pipelines: Vec<Written<String>>,
+}
+
+/// Whether passes of plugins are added at extension points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Extensions {
+    /// They are.
+    #[default]
+    On,
+    /// They are not. What files add is added.
+    Off,
 }
 
 /// How the requirements of passes are followed (rule R5).

@@ -4,6 +4,7 @@ use super::{
     file::{read_section, unreadable},
     record::{Records, read_records},
     verdict::{Refusal, judge},
+    writers::Writers,
 };
 use std::{
     collections::BTreeMap,
@@ -36,7 +37,7 @@ pub struct SearchDir {
     pub origin: Origin,
 }
 
-/// What to do about files and folders that everybody may write.
+/// What to do about files that others may change, and folders in which they may replace them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WritableFiles {
     /// Refuse them.
@@ -49,7 +50,7 @@ pub enum WritableFiles {
 /// How careful to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Policy {
-    /// What to do about files and folders that everybody may write.
+    /// What to do about files that others may change.
     pub writable: WritableFiles,
 }
 
@@ -107,7 +108,8 @@ impl SearchDir {
 /// Looks for plugins in folders (files with the system's extension for libraries, by name; libraries without records
 /// are passed over), then takes the files that were named.
 pub fn discover(dirs: &[SearchDir], files: &[PathBuf], policy: Policy) -> Discovery {
-    let mut search = Search { found: Discovery::default(), seen: BTreeMap::new(), policy };
+    let writers = (policy.writable == WritableFiles::Refuse).then(Writers::default);
+    let mut search = Search { found: Discovery::default(), seen: BTreeMap::new(), writers };
     dirs.iter().for_each(|dir| search.dir(dir));
     files.iter().for_each(|file| search.file(file, Wanted::ByName));
     search.found
@@ -126,7 +128,8 @@ struct Search {
     found: Discovery,
     /// Files that were looked at, by their real path.
     seen: BTreeMap<PathBuf, PathBuf>,
-    policy: Policy,
+    /// Who may change files, where somebody asks.
+    writers: Option<Writers>,
 }
 
 impl Search {
@@ -145,20 +148,21 @@ impl Search {
         if files.is_empty() {
             return;
         }
-        if self.policy.writable == WritableFiles::Refuse && is_writable_by_all(&dir.path) {
-            return self.refuse(&dir.path, None, Refusal::Writable { path: dir.path.clone() });
+        if let Some(refusal) = self.writers.as_mut().and_then(|writers| writers.of_folder(&dir.path)) {
+            return self.refuse(&dir.path, None, refusal);
         }
         files.sort();
         files.iter().for_each(|file| self.file(file, Wanted::InScan));
     }
 
     fn file(&mut self, path: &Path, wanted: Wanted) {
-        if let Ok(real) = path.canonicalize() {
-            if let Some(earlier) = self.seen.get(&real) {
+        let real = path.canonicalize().ok();
+        if let Some(real) = &real {
+            if let Some(earlier) = self.seen.get(real) {
                 self.found.duplicates.push((path.to_owned(), earlier.clone()));
                 return;
             }
-            self.seen.insert(real, path.to_owned());
+            self.seen.insert(real.clone(), path.to_owned());
         }
         let section = match read_section(path) {
             Ok(section) => section,
@@ -169,7 +173,7 @@ impl Search {
             Ok(records) => records,
             Err(error) => return self.refuse(path, None, Refusal::Record(error)),
         };
-        if let Some(refusal) = writable(path, self.policy) {
+        if let Some(refusal) = self.writers.as_mut().and_then(|writers| writers.of_file(path, real.as_deref())) {
             return self.refuse(path, Some(records), refusal);
         }
         if let Err(refusal) = judge(&records.plugin) {
@@ -184,15 +188,12 @@ impl Search {
     }
 }
 
-/// Why a file is refused for who may write it, or replace it in its folder.
+/// Why a file is refused for who may change it, or replace it in its folder.
 pub(super) fn writable(path: &Path, policy: Policy) -> Option<Refusal> {
-    if policy.writable == WritableFiles::Allow {
-        return None;
+    match policy.writable {
+        WritableFiles::Allow => None,
+        WritableFiles::Refuse => Writers::default().of_file(path, path.canonicalize().ok().as_deref()),
     }
-    let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    let folder = folder.filter(|folder| is_writable_by_all(folder) && !is_sticky(folder));
-    let open = is_writable_by_all(path).then_some(path).or(folder)?;
-    Some(Refusal::Writable { path: open.to_owned() })
 }
 
 /// Whether two files have the same bytes.
@@ -216,31 +217,4 @@ pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     }
     // Files that cannot be compared count as different: a conflict is then said where the names are used.
     compare(a, b).unwrap_or(false)
-}
-
-#[cfg(unix)]
-fn mode(path: &Path) -> u32 {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().map_or(0, |metadata| metadata.permissions().mode())
-}
-
-#[cfg(unix)]
-fn is_writable_by_all(path: &Path) -> bool {
-    mode(path) & 0o002 != 0
-}
-
-/// Whether only its owner may replace a file in a folder.
-#[cfg(unix)]
-fn is_sticky(folder: &Path) -> bool {
-    mode(folder) & 0o1000 != 0
-}
-
-#[cfg(not(unix))]
-fn is_writable_by_all(_: &Path) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn is_sticky(_: &Path) -> bool {
-    true
 }

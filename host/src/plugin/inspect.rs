@@ -4,8 +4,12 @@ use super::{
     discovery::{FoundPlugin, Policy, is_same_file, writable},
     file::{foreign, open, own_slice, records_of, slices},
     needs::{Needed, Needs, needs},
-    record::{AttrRecord, Records, read_records},
+    record::{AttrRecord, PipelineRecord, Records, read_records},
     verdict::{Mover, Refusal, reasons},
+};
+use crate::pipeline::{
+    EXTENSION_POINTS, PipelineSpec, extension_points,
+    fault::{and_list, nearest},
 };
 use crate::registry::{Registry, ResolveError};
 use object::{BinaryFormat, Object, ReadRef};
@@ -73,6 +77,26 @@ pub enum Objection {
         /// The name.
         name: String,
     },
+    /// A pipeline does not read.
+    Pipeline {
+        /// The pipeline.
+        pipeline: String,
+        /// Where in it: line and column.
+        place: String,
+        /// What is wrong.
+        why: String,
+        /// What to do about it.
+        help: Option<String>,
+    },
+    /// No shipped pipeline and none of the plugin's own has the extension point that a pass is added at.
+    Extends {
+        /// The pass.
+        pass: String,
+        /// The point.
+        point: String,
+        /// The nearest one there is.
+        nearest: Option<String>,
+    },
     /// A pass is of a level that this host does not know.
     Level {
         /// The pass.
@@ -125,6 +149,8 @@ impl Objection {
             Self::Undefined { .. } => "undefined-symbols",
             Self::Attribute { .. } => "malformed-attribute",
             Self::Twice { .. } => "twice",
+            Self::Pipeline { .. } => "malformed-pipeline",
+            Self::Extends { .. } => "unknown-extension-point",
             Self::Level { .. } => "unknown-level",
             Self::Requirement { .. } => "missing-requirement",
             Self::Overlap { .. } => "overlap",
@@ -141,6 +167,7 @@ impl Objection {
             | Self::Requirement { .. }
             | Self::Overlap { .. } => Mover::File,
             Self::Undefined { .. } | Self::Attribute { .. } | Self::Twice { .. } => Mover::Plugin,
+            Self::Pipeline { .. } | Self::Extends { .. } => Mover::Plugin,
             Self::Level { .. } => Mover::Host,
         }
     }
@@ -164,6 +191,9 @@ impl Objection {
                 "describe operators with this version's `operators!`: `cargo update -p relais-plugin-api && cargo build --release`".into()
             }
             Self::Twice { .. } => "give each a name of its own".into(),
+            Self::Pipeline { help, .. } => return help.clone(),
+            Self::Extends { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::Extends { .. } => format!("the shipped pipelines have {}", and_list(EXTENSION_POINTS)),
             Self::Level { .. } => "update the host: `cargo install relais`".into(),
             Self::Requirement { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Requirement { .. } => {
@@ -189,6 +219,12 @@ impl fmt::Display for Objection {
                 write!(f, "an attribute of operator `{operator}` does not read: {why}")
             }
             Self::Twice { what, name } => write!(f, "it provides {what} `{name}` twice"),
+            Self::Pipeline { pipeline, place, why, .. } => {
+                write!(f, "pipeline `{pipeline}` does not read: {place}: {why}")
+            }
+            Self::Extends { pass, point, .. } => {
+                write!(f, "pass `{pass}` extends `{point}`, which neither a shipped pipeline nor one of its own has")
+            }
             Self::Level { pass, level } => {
                 write!(f, "pass `{pass}` is of level {level}, which this host does not know")
             }
@@ -378,6 +414,24 @@ fn flaws(records: &Records) -> Vec<Objection> {
     let known = [Level::MODULE, Level::FUNCTION, Level::PRIM_FUNC, Level::REWRITE, Level::SEQUENTIAL];
     let unknown = records.passes.iter().filter(|pass| !known.contains(&pass.level));
     all.extend(unknown.map(|pass| Objection::Level { pass: pass.name.clone(), level: pass.level.0 }));
+    for PipelineRecord { name, toml } in &records.pipelines {
+        let faults = PipelineSpec::check_text(name, toml);
+        all.extend(faults.list.iter().map(|fault| Objection::Pipeline {
+            pipeline: name.clone(),
+            place: fault.place.map(|place| faults.sources.locate(place)).unwrap_or_default(),
+            why: fault.message.clone(),
+            help: fault.help.clone(),
+        }));
+    }
+    let own: BTreeSet<String> = records.pipelines.iter().flat_map(|it| extension_points(&it.toml)).collect();
+    let points = || EXTENSION_POINTS.iter().copied().chain(own.iter().map(String::as_str));
+    for pass in &records.passes {
+        let Some(point) = pass.extends.as_deref().filter(|point| !points().any(|known| known == *point)) else {
+            continue;
+        };
+        let nearest = nearest(point, points()).into_iter().next();
+        all.push(Objection::Extends { pass: pass.name.clone(), point: point.to_owned(), nearest });
+    }
     let mut seen = BTreeSet::new();
     let mut said = BTreeSet::new();
     for (what, name) in names(records) {
@@ -402,6 +456,7 @@ fn names(records: &Records) -> Vec<(&'static str, String)> {
     all.extend(own.chain(evaluators).map(|name| ("evaluator", name)));
     all.extend(records.options.iter().map(|option| ("option", option.name.clone())));
     all.extend(records.instruments.iter().map(|instrument| ("instrument", instrument.name.clone())));
+    all.extend(records.pipelines.iter().map(|pipeline| ("pipeline", pipeline.name.clone())));
     all
 }
 

@@ -1,7 +1,7 @@
 //! Opening a library: the one place where a plugin's code begins to run.
 #![expect(unsafe_code, reason = "opening a library")]
 
-use super::{exit_guard::Running, file::section_of, record::PluginRecord, verdict::Refusal};
+use super::{exit_guard::Running, file::section_of, hash::sha256_of_bytes, record::PluginRecord, verdict::Refusal};
 use crate::services;
 use abi_stable::{
     StableAbi,
@@ -21,16 +21,18 @@ pub struct OpenPlugin {
 }
 
 impl OpenPlugin {
-    /// Opens a plugin that was found and judged: its file, its record, and the bytes of all its records.
+    /// Opens a plugin that was found and judged: its file, its record, and the bytes of all its records; also the
+    /// SHA-256 that the file must have, where somebody insists on it.
     ///
     /// # Errors
     /// When its bytes changed since, the system does not open it, it is built differently than its record says, or
     /// its initialiser fails.
-    pub fn open(file: &Path, plugin: &PluginRecord, section: &[u8]) -> Result<Self, Refusal> {
+    pub fn open(file: &Path, plugin: &PluginRecord, section: &[u8], sha256: Option<&str>) -> Result<Self, Refusal> {
         let what: Arc<str> = format!("plugin `{} {}`, being opened,", plugin.name, plugin.version).into();
         let _running = Running::new(&what);
         let bytes = fs::read(file).map_err(|error| super::file::unreadable(&error))?;
-        if section_of(&*bytes).ok().as_deref() != Some(section) {
+        let is_other = sha256.is_some_and(|sha256| sha256_of_bytes(&bytes) != sha256);
+        if is_other || section_of(&*bytes).ok().as_deref() != Some(section) {
             return Err(Refusal::Replaced);
         }
         let path = sealed_copy(&bytes, file).unwrap_or_else(|| file.as_os_str().to_owned());

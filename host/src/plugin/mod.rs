@@ -3,21 +3,25 @@
 mod discovery;
 mod exit_guard;
 mod file;
+mod hash;
 mod inspect;
 mod loader;
 mod needs;
 mod record;
 mod verdict;
+mod writers;
 
 pub use discovery::{Discovery, FoundPlugin, Origin, Policy, RefusedPlugin, SearchDir, WritableFiles, discover};
 pub use file::{read_section, section_of};
+pub use hash::{sha256_of, sha256_of_bytes};
 pub use inspect::{Inspection, Objection, inspect};
 pub use loader::OpenPlugin;
 pub use needs::{Needed, Needs};
 pub use record::{
-    AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PluginRecord, RecordError, Records,
-    StatisticRecord, read_records,
+    AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord, PluginRecord,
+    RecordError, Records, StatisticRecord, read_records,
 };
 pub use verdict::{Mover, Refusal, judge};
+pub use writers::Writer;
 
 pub(crate) use exit_guard::Running;

@@ -5,7 +5,7 @@ use relais_plugin_api::{
     boundary::{
         record::{
             BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag,
-            op_tag, option_tag, pass_flag, pass_tag, plugin_tag, record_kind, statistic_tag,
+            op_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
@@ -30,6 +30,8 @@ pub struct Records {
     pub options: Vec<OptionSchema>,
     /// Its instruments, by name.
     pub instruments: Vec<InstrumentRecord>,
+    /// Its pipelines, by name.
+    pub pipelines: Vec<PipelineRecord>,
 }
 
 /// What a plugin's record says.
@@ -86,6 +88,8 @@ pub struct PassRecord {
     pub parallel: bool,
     /// Whether it establishes types, which the driver then keeps up.
     pub establishes_types: bool,
+    /// The extension point of pipelines that it is added at.
+    pub extends: Option<String>,
     /// What it counts.
     pub statistics: Vec<StatisticRecord>,
     /// Options.
@@ -224,6 +228,15 @@ pub struct InstrumentRecord {
     pub options: Vec<OptionSchema>,
 }
 
+/// What a pipeline's record says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PipelineRecord {
+    /// Name.
+    pub name: String,
+    /// The pipeline, as its file would say it in TOML.
+    pub toml: String,
+}
+
 /// Why records do not read. Offsets are within the section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -299,7 +312,7 @@ impl fmt::Display for RecordError {
             Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} does not read: {cause}"),
-            Self::Name { name } => write!(f, "{name:?} is no name of a pass, option or instrument"),
+            Self::Name { name } => write!(f, "{name:?} is no name of a pass, option, instrument or pipeline"),
             Self::Version { version } => write!(f, "its version {version:?} is no semantic version"),
         }
     }
@@ -328,6 +341,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut evaluators = Vec::new();
     let mut options = Vec::new();
     let mut instruments = Vec::new();
+    let mut pipelines = Vec::new();
     let mut offset = 0;
     while let Some(skip) = section[offset..].iter().position(|&byte| byte != 0) {
         offset += skip;
@@ -364,6 +378,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
                 }
             }
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
+            record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
             kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
             // Something that a later version has: what else is in the file is still good.
             _ => {}
@@ -372,7 +387,9 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     }
     let names = passes.iter().flat_map(|pass: &PassRecord| std::iter::once(&pass.name).chain(&pass.aliases));
     let names = names.chain(options.iter().map(|option| &option.name));
-    let mut names = names.chain(instruments.iter().map(|instrument: &InstrumentRecord| &instrument.name));
+    let names = names.chain(instruments.iter().map(|instrument: &InstrumentRecord| &instrument.name));
+    let names = names.chain(passes.iter().filter_map(|pass| pass.extends.as_ref()));
+    let mut names = names.chain(pipelines.iter().map(|pipeline: &PipelineRecord| &pipeline.name));
     if let Some(name) = names.find(|name| !is_name(name)) {
         return Err(RecordError::Name { name: name.clone() });
     }
@@ -383,8 +400,9 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let evaluators = evaluators.into_iter().map(EvaluatorRecord::new).collect();
     options.sort_by(|a, b| a.name.cmp(&b.name));
     instruments.sort_by(|a, b| a.name.cmp(&b.name));
+    pipelines.sort_by(|a, b| a.name.cmp(&b.name));
     let plugin = plugin.ok_or(RecordError::NoPlugin)?;
-    Ok(Records { plugin, passes, operators, evaluators, options, instruments })
+    Ok(Records { plugin, passes, operators, evaluators, options, instruments, pipelines })
 }
 
 fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError> {
@@ -456,6 +474,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         doc: String::new(),
         parallel: true,
         establishes_types: false,
+        extends: None,
         statistics: Vec::new(),
         options: Vec::new(),
     };
@@ -477,6 +496,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
                 pass.parallel = flags & pass_flag::SERIAL == 0;
                 pass.establishes_types = flags & pass_flag::TYPES != 0;
             }
+            pass_tag::EXTENDS => pass.extends = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
             _ => field.skip().map_err(malformed)?,
@@ -496,6 +516,19 @@ fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {
         }
     }
     if statistic.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(statistic) }
+}
+
+fn read_pipeline(fields: &[u8]) -> Result<PipelineRecord, Malformed> {
+    let (mut name, mut toml) = (String::new(), None);
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            pipeline_tag::NAME => name = field.text()?.to_owned(),
+            pipeline_tag::TOML => toml = Some(field.text()?.to_owned()),
+            _ => {}
+        }
+    }
+    Ok(PipelineRecord { name, toml: toml.ok_or(Malformed::Missing("pipeline in TOML"))? })
 }
 
 impl EvaluatorRecord {

@@ -1,6 +1,9 @@
 //! Whether a plugin can be used, from its record alone, and what to do when it cannot.
 
-use super::record::{PluginRecord, RecordError};
+use super::{
+    record::{PluginRecord, RecordError},
+    writers::Writer,
+};
 use relais_plugin_api::{
     boundary::{
         fingerprint::FINGERPRINT,
@@ -34,8 +37,10 @@ pub enum Refusal {
     Record(RecordError),
     /// Somebody else may change it.
     Writable {
-        /// The file, or the folder it is in.
+        /// The file, or a folder on the way to it.
         path: PathBuf,
+        /// Who.
+        by: Writer,
     },
     /// It was built for another version of the boundary.
     Boundary {
@@ -134,8 +139,14 @@ impl Refusal {
         let change = || rebuild("cargo add relais-plugin-api@");
         let update = || rebuild("cargo update -p relais-plugin-api --precise ");
         Some(match self {
-            Self::Writable { path } => {
+            Self::Writable { path, by: Writer::Everybody } => {
                 format!("`chmod o-w {}`, or allow it with `--allow-writable-plugins`", path.display())
+            }
+            Self::Writable { path, by: Writer::Group(_) } => {
+                format!("`chmod g-w {}`, or allow it with `--allow-writable-plugins`", path.display())
+            }
+            Self::Writable { by: Writer::User(_), .. } => {
+                "copy it to make it your own, or allow it with `--allow-writable-plugins`".into()
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
             Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais`".into(),
@@ -170,7 +181,13 @@ impl fmt::Display for Refusal {
             Self::NotALibrary { why } => write!(f, "it is no shared library: {why}"),
             Self::NoRecords => f.write_str("it is no plugin: it has no records"),
             Self::Record(error) => error.fmt(f),
-            Self::Writable { path } => write!(f, "everybody may change `{}`", path.display()),
+            Self::Writable { path, by: Writer::Everybody } => write!(f, "everybody may change `{}`", path.display()),
+            Self::Writable { path, by: Writer::Group(gid) } => {
+                write!(f, "the members of group {gid} may change `{}`", path.display())
+            }
+            Self::Writable { path, by: Writer::User(uid) } => {
+                write!(f, "`{}` belongs to user {uid}, who may change it", path.display())
+            }
             Self::Boundary { plugin } => {
                 write!(f, "it was built for version {plugin} of the plugin boundary, and this host takes ")?;
                 let first = BOUNDARY.first_compatible();

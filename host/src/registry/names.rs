@@ -24,6 +24,8 @@ pub enum Named {
     Pass,
     /// Instruments.
     Instrument,
+    /// Pipelines.
+    Pipeline,
 }
 
 impl Named {
@@ -32,6 +34,7 @@ impl Named {
         match self {
             Self::Pass => "pass",
             Self::Instrument => "instrument",
+            Self::Pipeline => "pipeline",
         }
     }
 
@@ -40,6 +43,7 @@ impl Named {
         match self {
             Self::Pass => "passes",
             Self::Instrument => "instruments",
+            Self::Pipeline => "pipelines",
         }
     }
 
@@ -51,6 +55,7 @@ impl Named {
                 passes.map(|pass| std::iter::once(&pass.name).chain(&pass.aliases).collect()).collect()
             }
             Self::Instrument => records.instruments.iter().map(|instrument| vec![&instrument.name]).collect(),
+            Self::Pipeline => records.pipelines.iter().map(|pipeline| vec![&pipeline.name]).collect(),
         }
     }
 }

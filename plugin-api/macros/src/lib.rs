@@ -32,9 +32,19 @@ pub fn config_option(input: TokenStream) -> TokenStream {
     finish(options::config_option(input.into()))
 }
 
+/// Registers a pipeline: `pipeline! { name = "acme.tidy", toml = include_str!("tidy.toml") }`. It is TOML as in a
+/// pipeline's file, and stands in the plugin's records: it is read without opening the plugin.
+#[proc_macro]
+pub fn pipeline(input: TokenStream) -> TokenStream {
+    finish(plugin::pipeline(input.into()))
+}
+
 /// Makes a pass of `fn(CallView<'_>, &mut RewriteCx<'_>) -> Rewrite`; a third parameter `&Options` takes options.
 ///
 /// `#[rewrite_pass(name = "acme.ReluRelu", opt_level = 1, required = ["InferType"], ops = ["Relu"])]`
+///
+/// `extends = "after-simplify"`, in this attribute and the other four, adds the pass at the extension point of that name
+/// in every pipeline that has it.
 #[proc_macro_attribute]
 pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Rewrite, args.into(), item.into()))

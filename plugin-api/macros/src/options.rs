@@ -234,7 +234,7 @@ pub fn config_option(input: TokenStream) -> syn::Result<TokenStream> {
     let ConfigOption { key, ty, args } = syn::parse2(input)?;
     let doc = args.doc.as_ref().map_or_else(String::new, LitStr::value);
     let spec = spec(&key.value(), &doc, &ty, &args)?;
-    let register = register(quote!(rt::Spec::Option(&SPEC)), quote!(rt::Item::Option));
+    let register = register(quote!(rt::Spec::Option(&SPEC)), quote!(rt::Item::Option(&SPEC)));
     Ok(quote! {
         const _: () = {
             use ::relais_plugin_api::__private as rt;

@@ -48,6 +48,7 @@ struct Args {
     parallel: bool,
     /// Whether it says that it establishes types.
     types: bool,
+    extends: Option<LitStr>,
     statistics: Vec<(LitStr, LitStr)>,
 }
 
@@ -65,6 +66,7 @@ impl Args {
             max_rounds: None,
             parallel: true,
             types: false,
+            extends: None,
             statistics: Vec::new(),
         };
         let mut seen: Vec<Ident> = Vec::new();
@@ -85,6 +87,14 @@ impl Args {
                 "aliases" => parsed.aliases = texts(&value)?,
                 "required" => parsed.required = texts(&value)?,
                 "opt_level" => parsed.opt_level = Some(int(&value)?),
+                "extends" => {
+                    let point = text(&value)?;
+                    if point.value().is_empty() {
+                        let message = "say which extension point: `extends = \"after-simplify\"`";
+                        return Err(syn::Error::new(point.span(), message));
+                    }
+                    parsed.extends = Some(point);
+                }
                 "ops" if level == Level::Rewrite => parsed.ops = texts(&value)?,
                 "max_rounds" if level == Level::Rewrite => parsed.max_rounds = Some(int(&value)?),
                 "passes" if level == Level::Sequential => parsed.passes = Some(texts(&value)?),
@@ -106,7 +116,7 @@ impl Args {
                         Level::Sequential => ", `passes`",
                         Level::Module => ", `establishes`, `statistics(…)`",
                     };
-                    let known = format!("`name`, `aliases`, `opt_level`, `required`{more}");
+                    let known = format!("`name`, `aliases`, `opt_level`, `required`, `extends`{more}");
                     return Err(syn::Error::new(
                         key.span(),
                         format!("unknown key `{key}`: this attribute takes {known}"),
@@ -312,7 +322,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Span::call_site(),
     );
     let doc = doc(&function.attrs);
-    let Args { name, aliases, required, ops, passes, opt_level, parallel, types, statistics, .. } = args;
+    let Args { name, aliases, required, ops, passes, opt_level, parallel, types, extends, statistics, .. } = args;
+    let extends = extends.map_or_else(String::new, |point| point.value());
     let statistics = statistics.iter().map(|(name, doc)| quote!(rt::StatisticSpec { name: #name, doc: #doc }));
     let statistics = statistics.chain(rewrites);
     let members = passes.unwrap_or_default();
@@ -340,6 +351,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 members: &[#(#members),*],
                 doc: #doc,
                 flags: 0 #serial #types,
+                extends: #extends,
                 statistics: &[#(#statistics),*],
                 options: #fields,
             };

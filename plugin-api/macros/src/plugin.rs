@@ -1,5 +1,6 @@
-//! `plugin!`, `operators!` and `evaluators!`.
+//! `plugin!`, `operators!`, `evaluators!` and `pipeline!`.
 
+use crate::pass::{Pairs, text};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{
@@ -75,6 +76,35 @@ pub fn table(input: TokenStream, spec: &str, ty: &str) -> syn::Result<TokenStrea
         const _: () = {
             use ::relais_plugin_api::__private as rt;
             const TABLE: &'static [rt::#ty] = #table;
+            #register
+        };
+    })
+}
+
+pub fn pipeline(input: TokenStream) -> syn::Result<TokenStream> {
+    let expected = "expected `name = \"acme.tidy\", toml = include_str!(\"tidy.toml\")`";
+    let Pairs { pairs, groups } =
+        syn::parse2(input).map_err(|error| syn::Error::new(error.span(), format!("{error}: {expected}")))?;
+    if let Some((key, _)) = groups.first() {
+        return Err(syn::Error::new(key.span(), expected));
+    }
+    let (mut name, mut toml) = (None, None);
+    for (key, value) in pairs {
+        let is_new = match key.to_string().as_str() {
+            "name" => name.replace(text(&value)?).is_none(),
+            "toml" => toml.replace(value).is_none(),
+            _ => return Err(syn::Error::new(key.span(), format!("unknown key `{key}`: {expected}"))),
+        };
+        if !is_new {
+            return Err(syn::Error::new(key.span(), format!("`{key}` is given twice")));
+        }
+    }
+    let (Some(name), Some(toml)) = (name, toml) else { return Err(syn::Error::new(Span::call_site(), expected)) };
+    let register = register(quote!(rt::Spec::Pipeline(&SPEC)), quote!(rt::Item::Pipeline));
+    Ok(quote! {
+        const _: () = {
+            use ::relais_plugin_api::__private as rt;
+            const SPEC: rt::PipelineSpec = rt::PipelineSpec { name: #name, toml: #toml };
             #register
         };
     })

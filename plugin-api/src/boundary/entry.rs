@@ -14,7 +14,7 @@ use crate::{
     diagnostics::PassError,
     ir::*,
     op::{EvalCx, EvalFn, EvalRequest, Evaluator, InferCx, InferFn, InferRequest, OpError, Operator},
-    options::{PassOptions, Value},
+    options::{OptionSpec, PassOptions, Value},
     pass::{PassCx, Step},
 };
 use abi_stable::{
@@ -51,7 +51,9 @@ pub enum Item {
     /// An instrument: its record and constructor.
     Instrument(&'static InstrumentSpec, fn(&Value) -> Option<Result<InstrumentObject, PassError>>),
     /// An option of the context.
-    Option,
+    Option(&'static OptionSpec),
+    /// A pipeline.
+    Pipeline,
 }
 
 inventory::collect!(Registration);

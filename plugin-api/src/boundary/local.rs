@@ -3,17 +3,23 @@
 //! It looks passes and operators up among what is linked, runs everything on the calling thread and checks no option.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
+mod instrument;
+
+pub use instrument::{LocalInstrument, instrument, instrument_info};
+
 use super::{
     abi::*,
     entry::{Item, eval_entry, infer_entry, registrations},
+    guard::entered,
     record::{HEADER, Header, Level, PassSpec},
 };
 use crate::{
+    context::PassContext,
     diagnostics::{Diagnostic, PassError, Severity},
     infer::Operators,
     ir::*,
     op::{EvalFn, InferFn, Operator},
-    options::Value,
+    options::{OptionKind, Value},
     pass::OpFactsTable,
 };
 use abi_stable::{
@@ -43,7 +49,20 @@ pub struct LocalRun {
 /// # Errors
 /// When nothing of that name is linked, the options are not its own, or it fails.
 pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, PassError> {
-    let local = Local::new(module.clone());
+    run_in(name, options, &[], module)
+}
+
+/// As [`run`], with options of the context; those that are linked and not given have their defaults.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_in(
+    name: &str,
+    options: &Value,
+    config: &[(String, Value)],
+    module: &IRModule,
+) -> Result<LocalRun, PassError> {
+    let local = Local { config: with_defaults(config), ..Local::new(module.clone()) };
     let pass = local.create(name, options)?;
     let new = local.run(&pass, module, 0)?;
     let diagnostics = local.diagnostics.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -52,6 +71,14 @@ pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, P
     }
     let counts = local.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics, counts })
+}
+
+/// Makes a linked pass and does nothing with it.
+///
+/// # Errors
+/// When nothing of that name is linked, or the options are not its own.
+pub fn make(name: &str, options: &Value) -> Result<(), PassError> {
+    entered(|| Local::new(IRModule::new()).create(name, options).map(drop))
 }
 
 /// What the record of a linked pass says, by full name, alias, or the part of a name after its last dot.
@@ -69,6 +96,37 @@ pub fn with_ops<R>(function: &Function, body: impl FnOnce(&mut dyn Operators) ->
     let state = LocalCall { local: &local, module: &module, depth: 0 };
     let cx = CallCx { host: HOST, data: HostData::new(&state), log_level: 0 };
     body(&mut OpFactsTable::new(cx, function))
+}
+
+/// The newest version of a domain's operator set that a linked operator or evaluator is for.
+pub fn newest_version(domain: &str) -> Option<u32> {
+    let versions = registrations().flat_map(|entry| {
+        let (ops, evals) = match entry.item {
+            Item::Operators(ops) => (ops, &[][..]),
+            Item::Evaluators(evals) => (&[][..], evals),
+            _ => (&[][..], &[][..]),
+        };
+        let ops = ops.iter().map(|op| (op.domain, op.since_version));
+        ops.chain(evals.iter().map(|eval| (eval.domain, eval.since_version)))
+    });
+    versions.filter(|(of, _)| is_same_domain(of, domain)).map(|(_, version)| version).max()
+}
+
+/// The options of a context: those given, and the defaults of others that are linked.
+fn with_defaults(config: &[(String, Value)]) -> Value {
+    let mut all = config.to_vec();
+    for entry in registrations() {
+        let Item::Option(spec) = entry.item else { continue };
+        let default = match (spec.default, spec.kind) {
+            (Some(default), _) => default.to_value(),
+            (None, OptionKind::Struct(_)) => Value::Struct(Vec::new()),
+            (None, _) => continue,
+        };
+        if !all.iter().any(|(key, _)| key == spec.name) {
+            all.push((spec.name.to_owned(), default));
+        }
+    }
+    Value::Struct(all)
 }
 
 fn is_named(spec: &PassSpec, name: &str) -> bool {
@@ -100,6 +158,8 @@ struct Local {
     passes: Mutex<Vec<Arc<LocalPass>>>,
     diagnostics: Mutex<Vec<Diagnostic>>,
     counts: Mutex<BTreeMap<String, u64>>,
+    /// A table of the context's options.
+    config: Value,
 }
 
 impl Local {
@@ -111,6 +171,7 @@ impl Local {
             passes: Mutex::new(Vec::new()),
             diagnostics: Mutex::new(Vec::new()),
             counts: Mutex::default(),
+            config: Value::Struct(Vec::new()),
         };
         for entry in registrations() {
             match entry.item {
@@ -130,7 +191,7 @@ impl Local {
                     infer: None,
                     eval: Some(&eval.eval),
                 })),
-                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option => {}
+                Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option(_) | Item::Pipeline => {}
             }
         }
         local
@@ -301,13 +362,13 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
     state.local.run(&pass, module, state.depth + 1).map(ROption::from).into()
 }
 
-extern "C" fn config(_: HostData<'_>, _: RStr<'_>) -> ROption<RVec<u8>> {
-    ROption::RNone
+extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
+    state(data).local.config.get(&key).map(|value| value.encode().into()).into()
 }
 
-/// A run without a host has the default context, without options.
-extern "C" fn context(_: HostData<'_>) -> RVec<u8> {
-    RVec::new()
+/// A run without a host has the default context, with the options that it was given.
+extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
+    PassContext::encode(PassContext::default().opt_level(), &[], &[], &state(data).local.config).into()
 }
 
 extern "C" fn count(data: HostData<'_>, name: RStr<'_>, n: u64) {

@@ -3,7 +3,7 @@
 use super::wire::{Writer, checksum};
 use crate::{
     op::{AttrSchema, Evaluator, Operator, Required},
-    options::{OptionSpec, is_equal, write_options},
+    options::{OptionKind, OptionSpec, is_equal, write_options},
 };
 use std::fmt;
 
@@ -47,6 +47,8 @@ pub mod record_kind {
     pub const OPTION: u32 = 5;
     /// An instrument.
     pub const INSTRUMENT: u32 = 6;
+    /// A pipeline.
+    pub const PIPELINE: u32 = 7;
 }
 
 /// The tags of a plugin's record.
@@ -103,6 +105,8 @@ pub mod pass_tag {
     pub const MEMBER: u16 = 10;
     /// Something that it counts: fields of [`statistic_tag`](super::statistic_tag).
     pub const STATISTIC: u16 = 11;
+    /// The extension point of pipelines that it is added at.
+    pub const EXTENDS: u16 = 12;
 }
 
 /// The tags of something that a pass counts.
@@ -179,6 +183,14 @@ pub mod instrument_tag {
     pub const DOC: u16 = 2;
     /// An option.
     pub const OPTION: u16 = 3;
+}
+
+/// The tags of a pipeline's record.
+pub mod pipeline_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// The pipeline, as its file would say it in TOML.
+    pub const TOML: u16 = 2;
 }
 
 /// A version of the boundary. Versions are compatible as far as they agree up to their first part that is not 0: what
@@ -300,6 +312,8 @@ pub struct PassSpec {
     pub doc: &'static str,
     /// Bits of [`pass_flag`].
     pub flags: u32,
+    /// The extension point of pipelines that it is added at; none when empty.
+    pub extends: &'static str,
     /// What it counts.
     pub statistics: &'static [StatisticSpec],
     /// Options.
@@ -326,6 +340,15 @@ pub struct InstrumentSpec {
     pub options: &'static [OptionSpec],
 }
 
+/// What a pipeline's record says.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineSpec {
+    /// Name.
+    pub name: &'static str,
+    /// The pipeline in TOML.
+    pub toml: &'static str,
+}
+
 /// What records are made from.
 #[derive(Clone, Copy, Debug)]
 pub enum Spec<'a> {
@@ -341,6 +364,8 @@ pub enum Spec<'a> {
     Option(&'a OptionSpec),
     /// An instrument.
     Instrument(&'a InstrumentSpec),
+    /// A pipeline.
+    Pipeline(&'a PipelineSpec),
 }
 
 impl Spec<'_> {
@@ -407,6 +432,14 @@ impl Spec<'_> {
                 write_options(w, instrument_tag::OPTION, spec.options, 0);
                 end(w, start);
             }
+            Self::Pipeline(spec) => {
+                check_name(spec.name);
+                assert!(!spec.toml.is_empty(), "a pipeline says what runs: `steps = [\"acme.FuseMyThing\"]`");
+                let start = begin(w, record_kind::PIPELINE);
+                w.text(pipeline_tag::NAME, spec.name);
+                w.text(pipeline_tag::TOML, spec.toml);
+                end(w, start);
+            }
         }
     }
 }
@@ -460,6 +493,11 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     w.texts(pass_tag::MEMBER, spec.members);
     w.text(pass_tag::DOC, spec.doc);
     w.field(pass_tag::FLAGS, &spec.flags.to_le_bytes());
+    if !spec.extends.is_empty() {
+        check_name(spec.extends);
+        check_defaults(spec.options);
+        w.text(pass_tag::EXTENDS, spec.extends);
+    }
     let mut i = 0;
     while i < spec.statistics.len() {
         let mut j = 0;
@@ -474,6 +512,16 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
         i += 1;
     }
     write_options(w, pass_tag::OPTION, spec.options, 0);
+}
+
+/// Nobody gives options to a pass that is added to a pipeline by itself.
+const fn check_defaults(options: &[OptionSpec]) {
+    let mut i = 0;
+    while i < options.len() {
+        let is_table = matches!(options[i].kind, OptionKind::Struct(_));
+        assert!(is_table || options[i].default.is_some(), "every option of a pass with `extends` has a default");
+        i += 1;
+    }
 }
 
 const fn operator(w: &mut Writer<'_>, op: &Operator) {
@@ -515,7 +563,7 @@ const fn evaluator(w: &mut Writer<'_>, evaluator: &Evaluator) {
     w.field(op_tag::SINCE, &evaluator.since_version.to_le_bytes());
 }
 
-/// Whether a pass, an option or an instrument may have this name: words of letters, digits, `_` and `-`, joined by
+/// Whether a pass, an option, an instrument or a pipeline may have this name: words of letters, digits, `_` and `-`, joined by
 /// dots, the first one beginning with a letter or `_`; at most 128 bytes.
 pub const fn is_name(name: &str) -> bool {
     let bytes = name.as_bytes();

@@ -1,5 +1,7 @@
 //! Constant tensors: owned bytes, a slice of a mapped file, or a splat.
 
+mod values;
+
 use super::{ElemType, Hash64, packed};
 use crate::boundary::bytes::Blob;
 use abi_stable::{

@@ -118,13 +118,21 @@ impl<'a> CallView<'a> {
         self.op().map_or("", |op| self.function.str(self.function.op(op).name))
     }
 
-    /// Whether the callee is this operator of the default domain.
+    /// Whether the callee is this operator: `Relu` of the default domain, `domain::Name` of another one.
     pub fn is_op(self, name: &str) -> bool {
         self.op().is_some_and(|op| {
             let rec = self.function.op(op);
-            matches!(self.function.bytes(rec.domain), b"" | b"ai.onnx")
-                && self.function.bytes(rec.name) == name.as_bytes()
+            let wanted = match self.function.bytes(rec.domain) {
+                b"" | b"ai.onnx" => Some(name.as_bytes()),
+                domain => name.as_bytes().strip_prefix(domain).and_then(|rest| rest.strip_prefix(b"::")),
+            };
+            wanted == Some(self.function.bytes(rec.name))
         })
+    }
+
+    /// The operator-set version that the call is written for; 0 when nobody says, or the callee is no operator.
+    pub fn version(self) -> i64 {
+        self.op().map_or(0, |op| self.function.op_version(op))
     }
 
     /// The arguments; absent ones are [`NodeId::ABSENT`], trailing ones may be missing.
@@ -177,5 +185,27 @@ impl<'a> FunctionView<'a> {
     /// The block.
     pub fn block(self) -> BlockId {
         self.function.block_of(self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_is_named_as_in_the_text() {
+        let mut f = Function::new();
+        f.set_opset_imports(&[("", 17), ("com.microsoft", 1)]);
+        let mut call = |domain: &str, name: &str, version: u32| {
+            let op = f.add_op(domain, name, "", version);
+            f.add_call(op, &[])
+        };
+        let [plain, long, custom, old] =
+            [call("", "Gelu", 0), call("ai.onnx", "Gelu", 0), call("com.microsoft", "Gelu", 0), call("", "Clip", 6)];
+        let view = |id| f.call(id).expect("it is a call");
+        assert!(view(plain).is_op("Gelu") && view(long).is_op("Gelu") && view(custom).is_op("com.microsoft::Gelu"));
+        assert!(!view(custom).is_op("Gelu") && !view(plain).is_op("com.microsoft::Gelu"));
+        assert!(!view(custom).is_op("com.microsoftGelu") && !view(plain).is_op("::Gelu"));
+        assert_eq!([plain, custom, old].map(|id| view(id).version()), [17, 1, 6]);
     }
 }

@@ -90,6 +90,37 @@ impl Value {
     }
 }
 
+macro_rules! from {
+    ($($ty:ty: $value:ident => $made:expr;)*) => {$(
+        impl From<$ty> for Value {
+            fn from($value: $ty) -> Self {
+                $made
+            }
+        }
+    )*};
+}
+
+from! {
+    bool: value => Self::Bool(value);
+    i64: value => Self::Int(value);
+    i32: value => Self::Int(value.into());
+    f64: value => Self::Float(value);
+    &str: value => Self::Str(value.to_owned());
+    String: value => Self::Str(value);
+}
+
+impl<T: Into<Self>> From<Vec<T>> for Value {
+    fn from(values: Vec<T>) -> Self {
+        Self::List(values.into_iter().map(T::into).collect())
+    }
+}
+
+impl<T: Into<Self>, const N: usize> From<[T; N]> for Value {
+    fn from(values: [T; N]) -> Self {
+        Self::List(values.into_iter().map(T::into).collect())
+    }
+}
+
 /// At most [`MAX_DEPTH`] deep.
 fn decode_list(bytes: &[u8], depth: usize) -> Result<Vec<Value>, Malformed> {
     if depth > MAX_DEPTH {

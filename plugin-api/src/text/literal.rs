@@ -63,6 +63,21 @@ pub(super) fn push(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("a string takes everything");
 }
 
+/// A number as `Display` has it: names of values are most of a text.
+pub(super) fn number(out: &mut String, mut number: u32) {
+    let mut digits = [0; 10];
+    let mut from = digits.len();
+    loop {
+        from -= 1;
+        digits[from] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend(digits[from..].iter().map(|&digit| char::from(digit)));
+}
+
 pub(super) fn hex(out: &mut String, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push_str("hex\"");

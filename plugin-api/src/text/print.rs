@@ -117,6 +117,8 @@ pub(super) struct Printer<'a> {
     pub out: String,
     /// Types as text, by id.
     types: Vec<Option<Box<str>>>,
+    /// Operators as text, by id.
+    ops: Vec<Option<Box<str>>>,
     /// The named values that are visible at the place that is being printed.
     visible: HashMap<&'a [u8], NodeId>,
     /// Values whose name was taken where they are defined: they go by their number.
@@ -147,6 +149,7 @@ impl<'a> Printer<'a> {
             side_file,
             out: String::new(),
             types: Vec::new(),
+            ops: Vec::new(),
             visible: HashMap::new(),
             numbered: HashSet::new(),
             is_printed: Vec::new(),
@@ -157,6 +160,7 @@ impl<'a> Printer<'a> {
     fn run(&mut self, root: NodeId, sink: &mut dyn fmt::Write) -> fmt::Result {
         self.is_printed = vec![false; self.function.n_nodes()];
         self.types = vec![None; self.function.n_types()];
+        self.ops = vec![None; self.function.ops().len()];
         let mut work = vec![Work::Function(root, Header::Function)];
         while let Some(next) = work.pop() {
             if self.out.len() >= PIECE {
@@ -252,7 +256,7 @@ impl<'a> Printer<'a> {
     /// Decides whether a value that is about to be defined goes by its name or its number.
     pub fn choose_name(&mut self, node: NodeId) {
         let name = self.function.bytes(self.function.name_id(node));
-        if self.visible.get(name).is_some_and(|&other| other != node) {
+        if !name.is_empty() && self.visible.get(name).is_some_and(|&other| other != node) {
             self.numbered.insert(node);
         }
     }
@@ -275,16 +279,29 @@ impl<'a> Printer<'a> {
             }
             kind::OP => {
                 self.out.push('&');
-                return print_node::op(self, OpId(rec.a));
+                return self.op(OpId(rec.a));
             }
             _ => {}
         }
         let name = function.bytes(function.name_id(id));
         if name.is_empty() || self.hidden_name(id).is_some() {
-            return literal::push(&mut self.out, format_args!("{id}"));
+            self.out.push('%');
+            return literal::number(&mut self.out, id.0);
         }
         self.out.push('%');
         literal::name(&mut self.out, name);
+    }
+
+    pub fn op(&mut self, id: OpId) {
+        let Some(text) = self.ops.get_mut(id.index()) else {
+            return print_node::op(&mut self.out, self.function, id);
+        };
+        let text = text.get_or_insert_with(|| {
+            let mut text = String::new();
+            print_node::op(&mut text, self.function, id);
+            text.into()
+        });
+        self.out.push_str(text);
     }
 
     pub fn ty(&mut self, id: TypeId) {

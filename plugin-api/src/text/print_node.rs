@@ -104,7 +104,7 @@ fn expression(p: &mut Printer<'_>, node: NodeId) {
         (kind::CALL, [callee, args @ ..]) => {
             let callee_rec = function.node(*callee);
             match callee_rec.kind {
-                kind::OP => op(p, OpId(callee_rec.a)),
+                kind::OP => p.op(OpId(callee_rec.a)),
                 _ => p.value(*callee),
             }
             p.out.push('(');
@@ -146,20 +146,20 @@ fn tuple(p: &mut Printer<'_>, fields: &[NodeId]) {
 }
 
 /// An operator's name.
-pub(super) fn op(p: &mut Printer<'_>, id: OpId) {
-    let rec = *p.function.op(id);
-    let [domain, name, overload] = [rec.domain, rec.name, rec.overload].map(|id| p.function.bytes(id));
+pub(super) fn op(out: &mut String, function: &Function, id: OpId) {
+    let rec = *function.op(id);
+    let [domain, name, overload] = [rec.domain, rec.name, rec.overload].map(|id| function.bytes(id));
     if !domain.is_empty() {
-        literal::word(&mut p.out, domain, EXPRESSIONS);
-        p.out.push_str("::");
+        literal::word(out, domain, EXPRESSIONS);
+        out.push_str("::");
     }
-    literal::word(&mut p.out, name, EXPRESSIONS);
+    literal::word(out, name, EXPRESSIONS);
     if !overload.is_empty() {
-        p.out.push(':');
-        literal::word(&mut p.out, overload, &[]);
+        out.push(':');
+        literal::word(out, overload, &[]);
     }
     if rec.version != 0 {
-        literal::push(&mut p.out, format_args!("@{}", rec.version));
+        literal::push(out, format_args!("@{}", rec.version));
     }
 }
 

@@ -176,6 +176,9 @@ fn split(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
             (0..n).map(|part| dim.saturating_sub(part.saturating_mul(each)).min(each)).collect()
         }
     };
+    if parts.len() < cx.n_outputs() {
+        return Err(OpError::invalid(format_args!("{} parts for {} results", parts.len(), cx.n_outputs())));
+    }
     if parts.iter().try_fold(0u64, |sum, &part| sum.checked_add(part)) != Some(dim) {
         return Err(OpError::invalid(format_args!("parts {parts:?} do not add up to size {dim}")));
     }

@@ -144,7 +144,7 @@ impl BatchNorm {
         if call.n_results().is_some() {
             return Err("the batch normalisation has more than one result");
         }
-        let [_, params @ ..] = call.args() else { return Err("inputs are missing") };
+        let [input, params @ ..] = call.args() else { return Err("inputs are missing") };
         let [scale, ..] = params else { return Err("inputs are missing") };
         let scale = cx.tensor(*scale).ok_or("the parameters are not constant")?;
         let (elem, n_channels) = (scale.elem(), scale.len());
@@ -154,8 +154,13 @@ impl BatchNorm {
             .ok_or("the parameters are not constant")?
             .try_into()
             .map_err(|_| "the number of inputs is wrong")?;
-        if !params.iter().all(|param| param.fits(n_channels)) {
+        if !call.args()[1..].iter().all(|&param| cx.tensor(param).is_some_and(|param| *param.dims() == [n_channels])) {
             return Err("the parameters have different numbers of channels");
+        }
+        let channels = cx.type_of(*input).shape().and_then(|dims| Dim::from(*dims.get(1)?).known());
+        let other_elem = cx.type_of(*input).elem().is_some_and(|other| other != ElemType::UNKNOWN && other != elem);
+        if channels.is_some_and(|n| n != n_channels) || other_elem {
+            return Err("the parameters do not go with the input");
         }
         let epsilon = f64::from(attrs.float("epsilon").unwrap_or(1e-5));
         Ok(Self { params, epsilon, n_channels, elem })

@@ -78,13 +78,21 @@ fn effects(f: &Function, steps: &[WalkStep], ops: &dyn Operators) -> Vec<bool> {
     let mut has_effects = vec![false; f.n_nodes()];
     // One entry for each open block: whether it holds an effect.
     let mut open: Vec<bool> = Vec::new();
-    let mut nested = false;
+    // One entry for each open binding with blocks of its own: whether one of them held an effect.
+    let mut nested: Vec<bool> = Vec::new();
     for &step in steps {
         match step {
             WalkStep::Enter(_) => open.push(false),
-            WalkStep::Exit(_) => nested |= open.pop().unwrap_or(false),
+            WalkStep::Exit(_) => {
+                let effect = open.pop().unwrap_or(false);
+                if let Some(nested) = nested.last_mut() {
+                    *nested |= effect;
+                }
+            }
             WalkStep::Binding(id) => {
-                nested = false;
+                if f.kind(id) == kind::FUNCTION || f.n_regions(id) > 0 {
+                    nested.push(false);
+                }
                 let own = match f.expr(id) {
                     Expr::Call(call) => match call.op() {
                         Some(op) => !ops.effects(op).is_removable(),
@@ -98,7 +106,7 @@ fn effects(f: &Function, steps: &[WalkStep], ops: &dyn Operators) -> Vec<bool> {
             }
             // A function that is only a value does nothing until it is called.
             WalkStep::Leave(id) => {
-                let nested = std::mem::take(&mut nested) && f.kind(id) != kind::FUNCTION;
+                let nested = nested.pop().unwrap_or(false) && f.kind(id) != kind::FUNCTION;
                 mark(&mut has_effects, &mut open, id, nested);
             }
         }
@@ -125,8 +133,15 @@ fn liveness(f: &Function, steps: &[WalkStep], has_effects: &[bool]) -> Vec<bool>
         live[f.result(block).index()] = true;
     };
     need_results(f.body(), &mut live);
+    // A function that nobody uses: nothing in it is executed, and what it refers to is not needed for its sake.
+    let mut unused: Option<NodeId> = None;
     for &step in steps.iter().rev() {
+        if let Some(function) = unused {
+            unused = unused.filter(|_| !matches!(step, WalkStep::Binding(id) if id == function));
+            continue;
+        }
         match step {
+            WalkStep::Leave(id) if f.kind(id) == kind::FUNCTION && !live[id.index()] => unused = Some(id),
             WalkStep::Leave(id) if live[id.index()] || has_effects[id.index()] => {
                 if f.kind(id) == kind::FUNCTION {
                     need_results(f.block_of(id), &mut live);

@@ -18,7 +18,7 @@
 
 use crate::counted::Counted;
 use relais_plugin_api::{infer::Operators, op::known_value, prelude::*};
-use std::{collections::BTreeSet, convert::Infallible};
+use std::{cell::Cell, collections::BTreeSet, convert::Infallible};
 
 /// Options of `FoldConstant`.
 #[derive(PassOptions)]
@@ -41,13 +41,31 @@ pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantO
     Ok(())
 }
 
-/// Folds the constants of a function, in one pass over it, and returns how many bindings went.
+/// How often a function is folded at most.
+const MAX_ROUNDS: usize = 4;
+
+/// Folds the constants of a function, in one pass over it, and returns how many bindings went. Where something was too
+/// large to be folded and constants lost users since, it may not be any more: then there is another pass.
 pub fn fold(edit: &mut Editor, ops: &mut dyn Operators, max_growth: u64) -> usize {
+    let mut total = 0;
+    for _ in 0..MAX_ROUNDS {
+        let (n_folded, is_too_large) = fold_once(edit, ops, max_growth);
+        total += n_folded;
+        if n_folded == 0 || !is_too_large {
+            break;
+        }
+    }
+    total
+}
+
+fn fold_once(edit: &mut Editor, ops: &mut dyn Operators, max_growth: u64) -> (usize, bool) {
     let projected_only = ProjectedOnly::of(edit.function());
     let uses = edit.function().use_counts();
-    let folder = ConstantFolder { checker: ConstantChecker::default(), ops, uses, projected_only, max_growth };
+    let is_too_large = Cell::new(false);
+    let checker = ConstantChecker::default();
+    let folder = ConstantFolder { checker, ops, uses, projected_only, max_growth, is_too_large: &is_too_large };
     match Counted::rebuild(edit, folder) {
-        Ok(n_folded) => n_folded,
+        Ok(n_folded) => (n_folded, is_too_large.get()),
     }
 }
 
@@ -99,10 +117,12 @@ impl ExprFunctor for ConstantChecker {
 struct ConstantFolder<'a> {
     checker: ConstantChecker,
     ops: &'a mut dyn Operators,
-    /// How often each node was used before folding began.
+    /// How often each node was used before folding began; a constant, as often as the call that it replaces.
     uses: Vec<u32>,
     projected_only: ProjectedOnly,
     max_growth: u64,
+    /// Whether something was not folded because of its size.
+    is_too_large: &'a Cell<bool>,
 }
 
 impl Rebuild for ConstantFolder<'_> {
@@ -135,7 +155,7 @@ impl Rebuild for ConstantFolder<'_> {
                     return Ok(Action::Keep);
                 }
                 match self.evaluate(f, call, op) {
-                    Some(values) => replace(cx, id, values),
+                    Some(values) => self.replace(cx, id, values),
                     None => self.fold_known_value(cx, id),
                 }
             }
@@ -160,6 +180,10 @@ impl ConstantFolder<'_> {
             .map(|&arg| if arg.is_absent() { Some(None) } else { f.constant(arg).cloned().map(Some) })
             .collect();
         let budget = self.freed(f, call.args()).saturating_add(self.max_growth);
+        // What evaluators refuse for other reasons they would refuse again.
+        if size_of(f, call.id).is_some_and(|size| size > budget) {
+            self.is_too_large.set(true);
+        }
         let values = self.ops.evaluate(op, f, call.id, &inputs?, budget)?.ok()?;
         let n_results = f.n_results(call.id).unwrap_or(1);
         let is_whole =
@@ -170,16 +194,27 @@ impl ConstantFolder<'_> {
 
     /// The bytes of the arguments that nobody needs once the call is gone.
     fn freed(&self, f: &Function, args: &[NodeId]) -> u64 {
-        let sole = args.iter().filter(|arg| self.uses.get(arg.index()).is_some_and(|&n| n <= 1));
+        let sole = args.iter().filter(|arg| self.uses.get(arg.index()).is_some_and(|&n| n == 1));
         sole.filter_map(|&arg| f.constant(arg)).map(stored_bytes).sum()
     }
 
     /// Replaces a scalar or vector of integers whose contents the types tell.
-    fn fold_known_value(&self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
+    fn fold_known_value(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
         match known_tensor(cx.function(), id) {
-            Some(tensor) => replace(cx, id, vec![tensor]),
+            Some(tensor) => self.replace(cx, id, vec![tensor]),
             None => Action::Keep,
         }
+    }
+
+    /// Puts constants in the place of a binding; a single one is used as often as the binding was.
+    fn replace(&mut self, cx: &mut RebuildCx<'_>, id: NodeId, values: Vec<Tensor>) -> Action {
+        let action = replace(cx, id, values);
+        if let Action::Replace(constant) = action {
+            let n_uses = self.uses.get(id.index()).copied().unwrap_or(0);
+            self.uses.resize(cx.function().n_nodes(), 0);
+            self.uses[constant.index()] = n_uses;
+        }
+        action
     }
 }
 
@@ -200,6 +235,12 @@ fn replace(cx: &mut RebuildCx<'_>, id: NodeId, values: Vec<Tensor>) -> Action {
             Action::Drop
         }
     }
+}
+
+/// The bytes of a call's only result, written out, where its type tells.
+fn size_of(f: &Function, call: NodeId) -> Option<u64> {
+    let ty = f.type_of(call);
+    ty.elem()?.bytes_for(element_count(&ty.static_shape()?)?)
 }
 
 /// The bytes that a tensor takes in a file; a splat takes next to none.

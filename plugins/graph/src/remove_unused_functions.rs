@@ -30,6 +30,11 @@ pub fn remove_unused_functions(
     cx: &PassCx<'_>,
     options: &RemoveUnusedFunctionsOptions,
 ) -> Result<(), PassError> {
+    if options.entry_functions.is_empty() {
+        return Err(PassError::new("`entry_functions` is empty, so that every function would go")
+            .code("G001")
+            .help("name functions of the module in `entry_functions`"));
+    }
     for name in &options.entry_functions {
         if module.global(name).is_none() {
             return Err(PassError::new(format_args!("the module has no function `@{name}`"))

@@ -68,7 +68,7 @@ pub fn records() {
         line("  reading them", each(50, || drop(black_box(read_records(&section)))), "100 us together");
         let found = || discover(&[], std::slice::from_ref(&path), Policy { writable: WritableFiles::Allow });
         let records = found().plugins.remove(0).records.plugin;
-        let open = || drop(black_box(relais::plugin::OpenPlugin::open(&path, &records, &section)));
+        let open = || drop(black_box(relais::plugin::OpenPlugin::open(&path, &records, &section, None)));
         line("  opening it", each(1, open), "-");
     }
 }

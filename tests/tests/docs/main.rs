@@ -14,6 +14,7 @@ use relais::{
 use relais_tests::{
     cargo_built::{plugin, plugin_source, workspace},
     cli::{Run, command, folder, relais},
+    page::{self, Block, check_links, commands, is_as},
 };
 use std::{
     collections::BTreeSet,
@@ -51,47 +52,8 @@ pub(crate) fn plugin_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// A fenced block.
-struct Block {
-    language: &'static str,
-    text: String,
-    /// Its line on the page.
-    line: usize,
-    /// The comment above it.
-    mark: Option<(&'static str, &'static str)>,
-}
-
-impl Block {
-    fn file(&self) -> Option<&'static str> {
-        self.mark.and_then(|(kind, name)| (kind == "file").then_some(name))
-    }
-
-    fn is_run(&self) -> bool {
-        self.mark.is_none_or(|(kind, _)| kind != "not run")
-    }
-}
-
 fn blocks() -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut is_open = false;
-    let mut mark = None;
-    for (line, text) in PAGE.lines().enumerate() {
-        if let Some(language) = text.strip_prefix("```") {
-            is_open = !is_open;
-            if is_open {
-                blocks.push(Block { language, text: String::new(), line: line + 1, mark: mark.take() });
-            }
-        } else if is_open {
-            let block = blocks.last_mut().expect("one is open");
-            block.text += text;
-            block.text.push('\n');
-        } else {
-            let comment = text.strip_prefix("<!-- ").and_then(|text| text.strip_suffix(" -->"));
-            mark = comment.and_then(|comment| comment.split_once(": "));
-        }
-    }
-    assert!(!is_open, "the last block is closed");
-    blocks
+    page::blocks(PAGE)
 }
 
 /// A folder with the files of the page, and the plugin in `plugins`.
@@ -171,13 +133,7 @@ fn every_file_is_what_it_claims() {
 fn every_command_prints_what_the_page_says() {
     let folder = files("docs-commands");
     for block in blocks().iter().filter(|block| block.language == "console" && block.is_run()) {
-        let mut rest = block.text.as_str();
-        while !rest.is_empty() {
-            let (line, output) = rest.split_once('\n').expect("a block ends with a line");
-            let end = output.find("\n$ ").map_or(output.len(), |at| at + 1);
-            let end = if output.starts_with("$ ") { 0 } else { end };
-            let expected = &output[..end];
-            rest = &output[end..];
+        for (line, expected) in commands(block) {
             let args = line.strip_prefix("$ relais ").unwrap_or_else(|| panic!("line {}: `{line}`", block.line));
             let args = args.split(' ').map(|arg| arg.trim_matches('\''));
             let Run { stdout, stderr, .. } =
@@ -188,54 +144,11 @@ fn every_command_prints_what_the_page_says() {
     }
 }
 
-/// Whether lines are as expected, where `…` is any number of lines.
-fn is_as(expected: &str, printed: &str) -> bool {
-    let printed: Vec<String> = printed.lines().map(comparable).collect();
-    let mut at = 0;
-    let parts: Vec<&str> = expected.split("…\n").collect();
-    for (i, part) in parts.iter().enumerate() {
-        let part: Vec<String> = part.lines().map(comparable).collect();
-        let found = match i {
-            0 => printed.starts_with(&part).then_some(0),
-            _ if i + 1 == parts.len() => {
-                printed.len().checked_sub(part.len()).filter(|start| printed[*start..] == part)
-            }
-            _ => (at..printed.len()).find(|&start| printed[start..].starts_with(&part)),
-        };
-        match found.filter(|&start| start >= at) {
-            Some(start) => at = start + part.len(),
-            None => return false,
-        }
-    }
-    parts.len() > 1 || at == printed.len()
-}
-
-#[test]
-fn what_is_printed_is_compared() {
-    assert!(is_as("a\n…\nd\n", "a\nb\nc\nd\n") && is_as("…\nb\n…\n", "a\nb\nc\n") && is_as("", ""));
-    assert!(is_as("  took   1 ms\n", "  took 20.5 ms\n") && is_as("3 B\n", "3 B\n"));
-    assert!(!is_as("a\n", "a\nb\n") && !is_as("a\n…\nc\n", "a\nb\n") && !is_as("…\nb\n…\na\n", "a\nb\n"));
-    assert!(!is_as("3 nodes\n", "4 nodes\n") && !is_as("a\n", "  a\n") && !is_as("", "a\n"));
-}
-
-/// A line without its spacing and its measurements.
-fn comparable(line: &str) -> String {
-    let indent = line.len() - line.trim_start().len();
-    let mut words: Vec<&str> = line.split_whitespace().collect();
-    for i in 1..words.len() {
-        if ["ns", "us", "ms", "s", "%", "B", "KiB", "MiB"].contains(&words[i]) && words[i - 1].parse::<f64>().is_ok() {
-            words[i - 1] = "#";
-            words[i] = "#";
-        }
-    }
-    " ".repeat(indent) + &words.join(" ")
-}
-
 #[test]
 fn every_argument_that_the_page_names_is_one() {
     // Those of cargo and of TVM.
     let mut help = "--release --pass-config ".to_owned();
-    for command in ["run", "replay", "list", "describe", "show"] {
+    for command in ["run", "lock", "replay", "list", "describe", "show"] {
         help += &relais([command, "--help"]).expect_success().stdout;
     }
     let is_of_name = |c: char| c.is_ascii_lowercase() || c == '-';
@@ -268,20 +181,5 @@ fn the_plugin_of_the_page_passes_its_own_tests() {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
-    let anchors: BTreeSet<String> = PAGE.lines().filter(|line| line.starts_with('#')).map(anchor).collect();
-    for link in PAGE.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
-        let leads = match link.strip_prefix('#') {
-            Some(name) => anchors.contains(name),
-            None => folder.join(link.split('#').next().unwrap_or(link)).exists(),
-        };
-        assert!(leads, "`{link}` leads nowhere");
-    }
-}
-
-/// The anchor of a heading, as GitHub makes it.
-fn anchor(heading: &str) -> String {
-    let title = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    check_links(PAGE);
 }

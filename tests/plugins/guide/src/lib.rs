@@ -115,6 +115,13 @@ fn drop_tests() -> Vec<Step> {
     vec![Step::new("acme.DropFunctions").option("prefix", Value::Str("test_".into()))]
 }
 
+pipeline! {
+    name = "acme.Release",
+    toml = "# What the company's models go through before they are shipped.
+steps = [{ include = \"builtin:O2\" }, \"acme.Tidy\", { extension = \"acme-checks\" }]
+"
+}
+
 /// Runs a pass until it changes nothing.
 #[module_pass(name = "acme.Settle")]
 fn settle(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
@@ -151,7 +158,12 @@ impl ExprMutator for IfCollapser {
 }
 
 /// Replaces every conditional by its first branch, and says how many calls that saved.
-#[function_pass(name = "acme.CollapseIf", opt_level = 1, statistics(saved = "calls that are gone"))]
+#[function_pass(
+    name = "acme.CollapseIf",
+    opt_level = 1,
+    extends = "acme-checks",
+    statistics(saved = "calls that are gone")
+)]
 fn collapse_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let count = |f: &Function| {
         let mut counter = CallCounter::default();

@@ -1,6 +1,6 @@
 //! What users of a model rely on: no pass may change it.
 
-use relais_plugin_api::{ir::*, text};
+use crate::{ir::*, text};
 
 /// Whether the parameters and results of `@main` keep their names, their number and their types; what was not known of
 /// a result's type may become known.

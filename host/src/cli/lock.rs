@@ -1,0 +1,53 @@
+//! `relais lock`, and `relais run --locked`.
+
+use super::{
+    args::{LockArgs, Verbosity},
+    catalogue, model, spec,
+    terminal::{self, CliError},
+};
+use relais::{
+    lock::{Lock, LockError},
+    pipeline::PipelineSpec,
+    registry::Registry,
+    report::write_text,
+};
+use std::path::Path;
+
+/// Writes what a pipeline is made of.
+pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError> {
+    model::check_output(&args.output)?;
+    let all = catalogue::registry(&args.plugins);
+    let spec = spec::spec(&args.pipeline, &all)?;
+    let registry = catalogue::choose(&all, &spec, &args.plugins);
+    let lock = Lock::of(&spec, &registry, &args.also).map_err(|error| match error {
+        LockError::Pipeline(faults) => faults.into(),
+        LockError::NoPlugin(_) => CliError::new(error).help("`relais list plugins` shows the ones that were found"),
+        error => CliError::new(format!("nothing is locked: {error}")),
+    })?;
+    let shown = args.output.display();
+    write_text(&args.output, &lock.to_toml())
+        .map_err(|error| CliError::new(format!("lock file `{shown}` cannot be written: {error}")))?;
+    if verbosity == Verbosity::Quiet {
+        return Ok(());
+    }
+    let plugins: String = lock.plugins.iter().map(|plugin| format!("  {} {}\n", plugin.name, plugin.version)).collect();
+    terminal::print(&format!(
+        "`{shown}` locks the pipeline `{}` and {} plugins\n{plugins}",
+        lock.pipeline,
+        lock.plugins.len()
+    ))
+}
+
+/// The plugins that a lock file names, where everything is as it says.
+pub(crate) fn enforce(path: &Path, spec: &PipelineSpec, registry: &Registry) -> Result<Registry, CliError> {
+    let lock = Lock::read(path).map_err(|error| {
+        let error = CliError::new(format!("the lock cannot be kept: {error}"));
+        error
+            .help("`relais lock` writes a lock file, with the arguments of the run that are about pipeline and plugins")
+    })?;
+    lock.enforce(spec, registry).map_err(|different| {
+        let error = CliError::new(format!("not as `{}` says, and nothing was run", path.display())).code("locked");
+        let error = different.iter().fold(error, CliError::line);
+        error.help("mend what is different, or look at it and `relais lock` anew")
+    })
+}

@@ -1,0 +1,250 @@
+//! Extension points: what files and plugins add at named places of pipelines.
+
+use super::{
+    catalogue::PassFacts,
+    fault::{Code, Fault, Sources, nearest},
+    load::MAX_STEPS,
+    parse::{Extend, Parser},
+    resolve::Resolver,
+    resolved::{Addition, Step},
+    schema::mandatory,
+    spec::{Extensions, StepSpec, Written},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+/// A file of a pipeline, with what it adds.
+pub(super) struct File {
+    /// The file that includes it, by index.
+    pub parent: Option<usize>,
+    /// What it is called.
+    pub shown: String,
+    /// What it adds, in its own steps and in those of the files that it includes.
+    pub extends: Vec<Extend>,
+}
+
+/// The steps of a pipeline while it is read.
+pub(super) struct Nodes<'a> {
+    /// Every step.
+    pub all: &'a mut Vec<Written<StepSpec>>,
+    /// Where some come from.
+    pub origins: &'a mut BTreeMap<usize, String>,
+    /// What is wrong.
+    pub faults: &'a mut Vec<Fault>,
+}
+
+/// Puts what files add where it belongs: at each point in their own steps, and in those of the files that they include.
+/// What the inner file adds comes first. `points` says in which file each point stands.
+pub(super) fn attach(nodes: &mut Nodes<'_>, steps: &[usize], files: &[File], points: &BTreeMap<usize, usize>) {
+    let by_name: Vec<BTreeMap<&str, usize>> = files
+        .iter()
+        .map(|file| file.extends.iter().enumerate().map(|(at, it)| (it.point.value.as_str(), at)).collect())
+        .collect();
+    let mut used: BTreeSet<(usize, usize)> = BTreeSet::new();
+    // The names of the points that each file's table can mean.
+    let mut known: Vec<BTreeSet<String>> = vec![BTreeSet::new(); files.len()];
+    for node in reached(nodes.all, steps) {
+        let (StepSpec::Extension { point, .. }, Some(&home)) = (&nodes.all[node].value, points.get(&node)) else {
+            continue;
+        };
+        let point = point.clone();
+        let mut new = Vec::new();
+        let mut at = Some(home);
+        while let Some(file) = at {
+            if !files[file].extends.is_empty() {
+                known[file].insert(point.value.clone());
+            }
+            if let Some(&extend) = by_name[file].get(point.value.as_str()) {
+                used.insert((file, extend));
+                let from = files[file].extends[extend].node;
+                let Some(copies) = copy(nodes.all, from) else {
+                    let message = format!("the pipeline has over {MAX_STEPS} steps");
+                    nodes.faults.push(Fault::new(Code::Limit, point.place, message).help("add fewer steps"));
+                    return;
+                };
+                let origin = format!("`{}` adds it", files[file].shown.escape_debug());
+                nodes.origins.extend(copies.iter().map(|&copy| (copy, origin.clone())));
+                new.extend(copies);
+            }
+            at = files[file].parent;
+        }
+        if let StepSpec::Extension { added, .. } = &mut nodes.all[node].value {
+            *added = new;
+        }
+    }
+    for (file, File { extends, .. }) in files.iter().enumerate() {
+        let unused = extends.iter().enumerate().filter(|&(at, _)| !used.contains(&(file, at)));
+        nodes.faults.extend(unused.map(|(_, extend)| no_point(&extend.point, &known[file])));
+    }
+}
+
+fn no_point(point: &Written<String>, known: &BTreeSet<String>) -> Fault {
+    let message = format!("the pipeline has no extension point `{}`", super::schema::shorten(&point.value));
+    let fault = Fault::new(Code::UnknownName, point.place, message);
+    match known.is_empty() {
+        true => fault
+            .note("neither the steps of this file nor those that it includes have any")
+            .help("include a pipeline that has it: `{ include = \"builtin:default\" }`"),
+        false => fault
+            .note(format!("it has {}", super::fault::and_list(&known.iter().collect::<Vec<_>>())))
+            .nearest(&nearest(&point.value, known.iter().map(String::as_str))),
+    }
+}
+
+/// The points among some steps and those within them, in order.
+fn reached(nodes: &[Written<StepSpec>], steps: &[usize]) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut todo: Vec<usize> = steps.iter().rev().copied().collect();
+    while let Some(node) = todo.pop() {
+        let step = &nodes[node].value;
+        if matches!(step, StepSpec::Extension { .. }) {
+            out.push(node);
+        }
+        todo.extend(step.steps().iter().rev());
+    }
+    out
+}
+
+/// A copy of the steps of a node, and of those within them. A point among them is left out: what was added is not added
+/// to. `None` when there would be too many.
+fn copy(nodes: &mut Vec<Written<StepSpec>>, from: usize) -> Option<Vec<usize>> {
+    let mut out = Vec::new();
+    let mut todo: VecDeque<(usize, Option<usize>)> =
+        nodes[from].value.steps().iter().map(|&step| (step, None)).collect();
+    while let Some((old, owner)) = todo.pop_front() {
+        if nodes.len() >= MAX_STEPS {
+            return None;
+        }
+        let mut new = nodes[old].clone();
+        if matches!(new.value, StepSpec::Extension { .. }) {
+            continue;
+        }
+        let id = nodes.len();
+        let within = new.value.steps_mut().map(std::mem::take).unwrap_or_default();
+        todo.extend(within.into_iter().map(|step| (step, Some(id))));
+        nodes.push(new);
+        match owner.and_then(|owner| nodes[owner].value.steps_mut()) {
+            Some(steps) => steps.push(id),
+            None => out.push(id),
+        }
+    }
+    Some(out)
+}
+
+/// The names of the extension points in a text.
+pub(crate) fn points_of(toml: &str) -> Vec<String> {
+    let mut sources = Sources::default();
+    let source = sources.add("", toml);
+    let mut parser = Parser { sources: &mut sources, nodes: Vec::new(), faults: Vec::new() };
+    let points = parser.file(source).points;
+    let name = |node: usize| match &parser.nodes[node].value {
+        StepSpec::Extension { point, .. } => Some(point.value.clone()),
+        _ => None,
+    };
+    points.into_iter().filter_map(name).collect()
+}
+
+/// The passes of plugins that are added, by point, in the order of their names; and what is odd about others.
+pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<PassFacts>>>, Vec<String>) {
+    let mut additions: BTreeMap<String, Vec<Arc<PassFacts>>> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    let point = |node: &Written<StepSpec>| match &node.value {
+        StepSpec::Extension { point, .. } => Some(point.value.clone()),
+        _ => None,
+    };
+    let points: BTreeSet<String> = resolver.spec.nodes.iter().filter_map(point).collect();
+    if points.is_empty() || resolver.spec.run.extensions == Some(Extensions::Off) {
+        return (additions, warnings);
+    }
+    let mut elsewhere: Option<BTreeSet<String>> = None;
+    for facts in resolver.catalogue.passes() {
+        let Some(point) = &facts.extends else { continue };
+        let PassFacts { name, plugin, plugin_version, .. } = &*facts;
+        if !points.contains(point) {
+            let is_built_in = super::EXTENSION_POINTS.contains(&point.as_str());
+            if is_built_in || elsewhere.get_or_insert_with(|| resolver.catalogue.extension_points()).contains(point) {
+                continue;
+            }
+            let near = nearest(point, points.iter().map(String::as_str).chain(super::EXTENSION_POINTS.iter().copied()));
+            let near: String = near.first().map(|near| format!("; did it mean `{near}`?")).unwrap_or_default();
+            warnings.push(format!(
+                "pass `{name}` of plugin `{plugin} {plugin_version}` extends `{point}`, which no pipeline has{near}"
+            ));
+            continue;
+        }
+        if let Some(option) = mandatory(&facts.options).first() {
+            warnings.push(format!(
+                "pass `{name}` of plugin `{plugin} {plugin_version}` extends `{point}`, but is not added: it needs its \
+                 option `{option}`"
+            ));
+            continue;
+        }
+        let same = additions.entry(point.clone()).or_default();
+        if same.last().is_none_or(|last| last.name != *name) {
+            same.push(facts);
+        }
+    }
+    (additions, warnings)
+}
+
+impl Resolver<'_> {
+    /// The steps of a list without the points at which nothing is added.
+    pub fn present(&self, steps: &[usize]) -> Vec<usize> {
+        steps.iter().copied().filter(|&step| !self.is_nothing(step)).collect()
+    }
+
+    /// Whether a sequence or an extension point of that name is in the resolved pipeline.
+    pub fn is_there(&self, name: &str) -> bool {
+        let mut nodes = self.spec.nodes.iter().enumerate();
+        nodes.any(|(at, node)| match &node.value {
+            StepSpec::Sequence { name: own, .. } => own.as_ref().is_some_and(|own| own.value == name),
+            StepSpec::Extension { point, .. } => point.value == name && !self.is_nothing(at),
+            _ => false,
+        })
+    }
+
+    fn is_nothing(&self, step: usize) -> bool {
+        match self.spec.nodes.get(step).map(|node| &node.value) {
+            Some(StepSpec::Extension { point, added, .. }) => {
+                added.is_empty() && !self.additions.contains_key(&point.value)
+            }
+            _ => false,
+        }
+    }
+
+    /// Adds the passes of plugins at a point. Returns their steps and the passes.
+    pub fn add(&mut self, point: &Written<String>) -> Vec<(usize, usize)> {
+        let mut added = Vec::new();
+        for facts in self.additions.get(&point.value).cloned().unwrap_or_default() {
+            let n_faults = self.faults.len();
+            // The same name from two plugins is a conflict here as anywhere.
+            let Some(facts) = self.named(&facts.name, point.place) else {
+                let told = self.faults[n_faults..].iter_mut();
+                told.for_each(|fault| fault.notes.push(format!("it extends `{}`", point.value)));
+                continue;
+            };
+            let origin = format!("plugin `{} {}` adds it", facts.plugin, facts.plugin_version);
+            let pass = self.instance(facts, &[], point.place);
+            self.nodes.push(Step::Pass(pass));
+            self.origins.insert(self.nodes.len() - 1, origin);
+            added.push((self.nodes.len() - 1, pass));
+        }
+        added
+    }
+
+    /// Remembers that a pass which is on was added.
+    pub fn say_added(&mut self, point: &Written<String>, pass: usize) {
+        let PassFacts { name, plugin, plugin_version, .. } = &*self.passes[pass].facts;
+        let addition = Addition {
+            point: point.value.clone(),
+            pass: name.clone(),
+            plugin: plugin.clone(),
+            version: plugin_version.to_string(),
+        };
+        if !self.added.contains(&addition) {
+            self.added.push(addition);
+        }
+    }
+}

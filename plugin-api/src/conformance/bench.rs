@@ -1,0 +1,287 @@
+//! What is judged, and where it runs: linked into this program, or loaded by a host.
+
+use super::interpret::Compute;
+use crate::{
+    boundary::{
+        entry::{Item, registrations},
+        local,
+        record::PassSpec,
+    },
+    diagnostics::PassError,
+    infer::Operators,
+    ir::*,
+    op::Operator,
+    options::{DefaultSpec, OptionKind, OptionSpec, Value},
+};
+use std::collections::BTreeSet;
+
+/// A pass, as its record describes it.
+#[derive(Clone, Debug)]
+pub struct PassShape {
+    /// Its full name.
+    pub name: String,
+    /// The passes that run before it, in order, with their default options.
+    pub before: Vec<String>,
+    /// The operators that a rewrite looks at.
+    pub ops: Vec<String>,
+    /// Its options.
+    pub options: Vec<Knob>,
+}
+
+/// An operator, as its record describes it.
+#[derive(Clone, Debug)]
+pub struct OpShape {
+    /// Its domain; empty is ONNX's own.
+    pub domain: String,
+    /// Its name.
+    pub name: String,
+    /// The first version that the record describes.
+    pub since: u32,
+    /// Fewest and most arguments.
+    pub inputs: (u16, u16),
+    /// Fewest and most results.
+    pub outputs: (u16, u16),
+    /// Its attributes.
+    pub attrs: Vec<AttrShape>,
+    /// Whether its type relation is judged.
+    pub judges_infer: bool,
+    /// Whether its evaluator is judged.
+    pub judges_eval: bool,
+}
+
+impl OpShape {
+    /// The name with its domain and version.
+    pub fn full_name(&self) -> String {
+        match self.domain.as_str() {
+            "" => format!("{}@{}", self.name, self.since),
+            domain => format!("{domain}::{}@{}", self.name, self.since),
+        }
+    }
+}
+
+/// An attribute of an operator.
+#[derive(Clone, Debug)]
+pub struct AttrShape {
+    /// Its name.
+    pub name: String,
+    /// One of [`attr_kind`].
+    pub kind: u8,
+    /// Whether a call without it is invalid.
+    pub is_required: bool,
+}
+
+/// An option: what can be turned.
+#[derive(Clone, Debug)]
+pub struct Knob {
+    /// Its name.
+    pub name: String,
+    /// What it takes.
+    pub kind: KnobKind,
+    /// What it is when nobody says.
+    pub default: Option<Value>,
+}
+
+/// What an option takes.
+#[derive(Clone, Debug)]
+pub enum KnobKind {
+    /// `true` or `false`.
+    Bool,
+    /// An integer between two.
+    Int(i64, i64),
+    /// A number between two.
+    Float(f64, f64),
+    /// Text.
+    Str,
+    /// One of some names.
+    Choice(Vec<String>),
+    /// A list.
+    List(Box<KnobKind>),
+    /// A table.
+    Struct(Vec<Knob>),
+    /// Something that this version does not know.
+    Other,
+}
+
+/// Where passes and operators run.
+pub trait Bench: Compute + Sync {
+    /// The passes that are judged.
+    fn passes(&self) -> Vec<PassShape>;
+
+    /// The operators that modules are made of, those that are judged among them.
+    fn operators(&self) -> Vec<OpShape>;
+
+    /// The instruments that are judged, with their options.
+    fn instruments(&self) -> Vec<(String, Vec<Knob>)> {
+        Vec::new()
+    }
+
+    /// Makes a pass with options, and does nothing with it.
+    ///
+    /// # Errors
+    /// When it does not take them, or its constructor fails.
+    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError>;
+
+    /// Whether what checks options is asked, so that values out of range can be tried.
+    fn checks_options(&self) -> Checks;
+
+    /// Runs a pass, without what it requires; `None` when it says that it changed nothing.
+    ///
+    /// # Errors
+    /// When it fails.
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError>;
+
+    /// Runs a pass on modules while an instrument watches.
+    ///
+    /// # Errors
+    /// When the instrument fails.
+    fn watch(&self, _instrument: &str, _options: &Value, _modules: &[IRModule]) -> Result<(), PassError> {
+        Ok(())
+    }
+}
+
+/// Whether something checks the options before a pass sees them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checks {
+    /// A host does.
+    Host,
+    /// Nobody does.
+    Nobody,
+}
+
+/// What is linked into this program.
+#[derive(Debug, Default)]
+pub struct Linked;
+
+impl Compute for Linked {
+    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
+        local::with_ops(function, |ops| body(ops));
+    }
+}
+
+impl Bench for Linked {
+    fn passes(&self) -> Vec<PassShape> {
+        let mut passes: Vec<PassShape> = specs().map(pass_shape).collect();
+        passes.sort_by(|a, b| a.name.cmp(&b.name));
+        passes
+    }
+
+    fn operators(&self) -> Vec<OpShape> {
+        let evaluators = registrations().filter_map(|entry| match entry.item {
+            Item::Evaluators(evaluators) => Some(evaluators),
+            _ => None,
+        });
+        let evaluated: Vec<(&str, &str)> = evaluators.flatten().map(|eval| (eval.domain, eval.name)).collect();
+        let operators = registrations().filter_map(|entry| match entry.item {
+            Item::Operators(operators) => Some(operators),
+            _ => None,
+        });
+        operators.flatten().map(|op| op_shape(op, &evaluated)).collect()
+    }
+
+    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
+        local::make(pass, options)
+    }
+
+    fn checks_options(&self) -> Checks {
+        Checks::Nobody
+    }
+
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        let ran = local::run(pass, options, module)?;
+        Ok(ran.changed.then_some(ran.module))
+    }
+}
+
+fn specs() -> impl Iterator<Item = &'static PassSpec> {
+    registrations().filter_map(|entry| match entry.item {
+        Item::Pass(spec, _) => Some(spec),
+        _ => None,
+    })
+}
+
+fn pass_shape(spec: &PassSpec) -> PassShape {
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    // Those of other crates do not run here.
+    let direct = |name: &str| local::info(name).map(|spec| spec.required.to_vec());
+    let before = requirements(spec.name, |name| Some(names(&direct(name)?)));
+    let options = spec.options.iter().map(Knob::from).collect();
+    PassShape { name: spec.name.to_owned(), before, ops: names(spec.ops), options }
+}
+
+/// What must run before a pass, each after what it requires itself; `of` gives the requirements of a pass that is there.
+pub fn requirements(pass: &str, of: impl Fn(&str) -> Option<Vec<String>>) -> Vec<String> {
+    let (mut seen, mut order) = (BTreeSet::from([pass.to_owned()]), Vec::new());
+    let mut todo: Vec<(String, Vec<String>)> = vec![(pass.to_owned(), of(pass).unwrap_or_default())];
+    while let Some((name, required)) = todo.last_mut() {
+        if required.is_empty() {
+            order.push(std::mem::take(name));
+            todo.pop();
+            continue;
+        }
+        let next = required.remove(0);
+        if let Some(required) = of(&next).filter(|_| seen.insert(next.clone())) {
+            todo.push((next, required));
+        }
+    }
+    order.pop();
+    order
+}
+
+fn op_shape(op: &Operator, evaluated: &[(&str, &str)]) -> OpShape {
+    let attr = |attr: &crate::op::AttrSchema| AttrShape {
+        name: attr.name.to_owned(),
+        kind: attr.kind,
+        is_required: attr.required == crate::op::Required::Yes,
+    };
+    OpShape {
+        domain: op.domain.to_owned(),
+        name: op.name.to_owned(),
+        since: op.since_version,
+        inputs: op.inputs,
+        outputs: op.outputs,
+        attrs: op.attrs.iter().map(attr).collect(),
+        judges_infer: op.infer.is_some(),
+        judges_eval: op.eval.is_some() || evaluated.contains(&(op.domain, op.name)),
+    }
+}
+
+impl From<&OptionSpec> for Knob {
+    fn from(spec: &OptionSpec) -> Self {
+        Self { name: spec.name.to_owned(), kind: spec.kind.into(), default: spec.default.map(DefaultSpec::to_value) }
+    }
+}
+
+/// As deep as a schema, which has a limit.
+impl From<OptionKind> for KnobKind {
+    fn from(kind: OptionKind) -> Self {
+        match kind {
+            OptionKind::Bool => Self::Bool,
+            OptionKind::Int { min, max } => Self::Int(min, max),
+            OptionKind::Float { min, max } => Self::Float(min, max),
+            OptionKind::Str => Self::Str,
+            OptionKind::Choice(choices) => Self::Choice(choices.iter().map(|choice| choice.name.to_owned()).collect()),
+            OptionKind::List(item) => Self::List(Box::new((*item).into())),
+            OptionKind::Struct(fields) => Self::Struct(fields.iter().map(Knob::from).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requirements_come_in_order_and_once() {
+        let of = |name: &str| {
+            let required: &[&str] = match name {
+                "a" => &["b", "c", "gone"],
+                "b" => &["c"],
+                "c" => &["a"],
+                _ => return None,
+            };
+            Some(required.iter().map(|&name| name.to_owned()).collect())
+        };
+        assert_eq!(requirements("a", of), ["c", "b"]);
+        assert_eq!(requirements("gone", of), [""; 0]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Runs a function on tensors, with the evaluators there are.
+
+use crate::{infer::Operators, ir::*};
+use std::collections::HashMap;
+
+/// Why a value was not computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// Something is not covered here.
+    NotCovered {
+        /// The operator or the value.
+        what: String,
+        /// The reason: it has no evaluator, or that does not cover the case.
+        why: String,
+    },
+    /// The program is wrong.
+    Wrong(String),
+}
+
+/// What computes calls of operators.
+pub trait Compute {
+    /// Gives `body` what is known about the operators that a function uses.
+    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators));
+
+    /// Computes a call before any evaluator is asked.
+    fn known(&self, _call: CallView<'_>, _inputs: &[Option<Tensor>]) -> Option<Tensor> {
+        None
+    }
+}
+
+/// How deep blocks and calls of functions may be nested: the interpreter is no place to find that out by crashing.
+const MAX_DEPTH: usize = 64;
+
+/// The most bindings that one run computes, and the most bytes of one result.
+const MAX_STEPS: usize = 100_000;
+const MAX_BYTES: u64 = 1 << 24;
+
+/// Runs the function of that name on `inputs`, one for each parameter. Each result is a tensor, or the reason why there
+/// is none: what nobody can compute keeps only what depends on it from being known.
+///
+/// # Errors
+/// When there is no such function, or it cannot be run at all.
+pub fn run(
+    module: &IRModule,
+    name: &str,
+    inputs: &[Tensor],
+    compute: &dyn Compute,
+) -> Result<Vec<Result<Tensor, Stop>>, Stop> {
+    let mut fuel = Fuel { steps: MAX_STEPS, depth: 0 };
+    let inputs = inputs.iter().map(|input| Ok(Value::Tensor(input.clone()))).collect();
+    let results = run_global(module, name, inputs, compute, &mut fuel)?;
+    let tensor = |value: Known| match value? {
+        Value::Tensor(tensor) => Ok(tensor),
+        Value::Tuple(_) => Err(wrong("a result is a tuple")),
+    };
+    Ok(results.into_iter().map(tensor).collect())
+}
+
+type Known = Result<Value, Stop>;
+
+#[derive(Clone)]
+enum Value {
+    Tensor(Tensor),
+    Tuple(Vec<Known>),
+}
+
+struct Fuel {
+    steps: usize,
+    depth: usize,
+}
+
+struct Run<'a> {
+    module: &'a IRModule,
+    f: &'a Function,
+    ops: &'a mut dyn Operators,
+    compute: &'a dyn Compute,
+    fuel: &'a mut Fuel,
+    values: HashMap<NodeId, Known>,
+}
+
+fn wrong(how: impl ToString) -> Stop {
+    Stop::Wrong(how.to_string())
+}
+
+fn not_covered(what: &str, why: impl std::fmt::Display) -> Stop {
+    Stop::NotCovered { what: what.to_owned(), why: format!("`{what}` {why}") }
+}
+
+fn run_global(
+    module: &IRModule,
+    name: &str,
+    inputs: Vec<Known>,
+    compute: &dyn Compute,
+    fuel: &mut Fuel,
+) -> Result<Vec<Known>, Stop> {
+    let f = module.function(name).ok_or_else(|| wrong(format!("no function `{name}`")))?;
+    let mut results = Err(wrong("nothing ran"));
+    compute.with_ops(f, &mut |ops| {
+        let values = f.params().iter().copied().zip(inputs.iter().cloned()).collect();
+        let mut run = Run { module, f, ops, compute, fuel, values };
+        results = run.block(f.body());
+    });
+    results
+}
+
+impl Run<'_> {
+    /// As deep as blocks are nested, up to a limit.
+    fn block(&mut self, block: BlockId) -> Result<Vec<Known>, Stop> {
+        if self.fuel.depth == MAX_DEPTH {
+            return Err(not_covered("a block", "is nested too deep"));
+        }
+        self.fuel.depth += 1;
+        for &id in self.f.bindings(block) {
+            self.fuel.steps =
+                self.fuel.steps.checked_sub(1).ok_or_else(|| not_covered("the program", "takes too many steps"))?;
+            let value = self.binding(id);
+            self.values.insert(id, value);
+        }
+        self.fuel.depth -= 1;
+        Ok(self.f.results(block).iter().map(|&id| self.value(id)).collect())
+    }
+
+    fn value(&self, id: NodeId) -> Known {
+        self.values.get(&id).cloned().unwrap_or_else(|| Err(wrong(format!("{id} has no value"))))
+    }
+
+    fn tensor(&self, id: NodeId) -> Result<Tensor, Stop> {
+        match self.value(id)? {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Tuple(_) => Err(wrong(format!("{id} is a tuple, not a tensor"))),
+        }
+    }
+
+    fn binding(&mut self, id: NodeId) -> Known {
+        let f = self.f;
+        match f.expr(id) {
+            Expr::Constant(tensor) => Ok(Value::Tensor(tensor.clone())),
+            Expr::Tuple(fields) => Ok(Value::Tuple(fields.iter().map(|&field| self.value(field)).collect())),
+            Expr::TupleGetItem { tuple, index } => match self.value(tuple)? {
+                Value::Tuple(fields) => {
+                    fields.into_iter().nth(index).unwrap_or_else(|| Err(wrong(format!("{tuple} has no item {index}"))))
+                }
+                Value::Tensor(_) => Err(wrong(format!("{tuple} is no tuple"))),
+            },
+            Expr::If(branch) => {
+                let cond = self.tensor(branch.cond())?;
+                if cond.byte_len() > MAX_BYTES {
+                    return Err(not_covered("a condition", "is too large"));
+                }
+                let taken = match cond.to_bytes().first() {
+                    Some(0) | None => branch.else_branch(),
+                    Some(_) => branch.then_branch(),
+                };
+                let results = self.block(f.block_of(taken))?;
+                pack(results, f.n_results(id))
+            }
+            Expr::Call(call) => self.call(call),
+            _ => Err(not_covered(&id.to_string(), "is neither value nor call")),
+        }
+    }
+
+    fn call(&mut self, call: CallView<'_>) -> Known {
+        let f = self.f;
+        if let Expr::GlobalVar(name) = f.expr(call.callee()) {
+            let inputs = call.args().iter().map(|&arg| self.value(arg)).collect();
+            return pack(run_global(self.module, name, inputs, self.compute, self.fuel)?, call.n_results());
+        }
+        let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.tensor(arg).map(Some) };
+        let inputs: Vec<Option<Tensor>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;
+        let what = call.op_name();
+        let op = call.op().ok_or_else(|| not_covered(what, "is no operator"))?;
+        let results = match self.compute.known(call, &inputs) {
+            Some(result) => vec![result],
+            None => self
+                .ops
+                .evaluate(op, f, call.id, &inputs, MAX_BYTES)
+                .ok_or_else(|| not_covered(what, "has no evaluator"))?
+                .map_err(|error| not_covered(what, format_args!("is not evaluated: {error}")))?,
+        };
+        pack(results.into_iter().map(|result| Ok(Value::Tensor(result))).collect(), call.n_results())
+    }
+}
+
+fn pack(results: Vec<Known>, n_results: Option<usize>) -> Known {
+    match n_results {
+        Some(_) => Ok(Value::Tuple(results)),
+        None => results.into_iter().next().unwrap_or_else(|| Err(wrong("a call has no result"))),
+    }
+}

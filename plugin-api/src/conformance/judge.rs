@@ -1,0 +1,472 @@
+//! Judging passes: random modules and options, and what holds for every pass on each.
+
+use super::{
+    Settings,
+    bench::{Bench, Checks, PassShape},
+    generate::{self, Vocabulary},
+    interface::same_interface,
+    interpret::Compute,
+    journal::Log,
+    knobs,
+    numbers::{Judgement, same_numbers},
+    random::Random,
+    report::{Finding, Judged, Kind},
+};
+use crate::{
+    diagnostics::PassError,
+    ir::*,
+    options::Value,
+    text::{self, PrintOptions},
+};
+use std::{
+    collections::BTreeSet,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How many threads run a pass at once.
+const N_THREADS: usize = 4;
+
+/// Of how many modules one is used for options that are not the defaults.
+const OPTIONS_SHARE: usize = 8;
+
+/// The most runs that make a failing module smaller, and the longest time.
+const N_SHRINKS: usize = 120;
+const SHRINK_TIME: Duration = Duration::from_secs(2);
+
+/// What any run may take, however small the module is.
+const LEAST_TIME: Duration = Duration::from_millis(250);
+
+/// Bindings of a large module, with which time for each node shows.
+const N_LARGE: usize = 1000;
+
+/// The most bytes of a small module's tape.
+const TAPE: usize = 360;
+
+/// Where a module comes from.
+enum Source<'a> {
+    /// The text of the author.
+    Given(&'a str),
+    Sensible(Vec<u8>),
+    Wild(Vec<u8>),
+    Large(Vec<u8>),
+}
+
+impl Source<'_> {
+    /// The bytes that a random module is made of.
+    fn tape(&self) -> Option<&[u8]> {
+        match self {
+            Self::Sensible(bytes) | Self::Wild(bytes) | Self::Large(bytes) => Some(bytes),
+            Self::Given(_) => None,
+        }
+    }
+
+    /// A random module of the same sort, of other bytes.
+    fn with_tape(&self, bytes: Vec<u8>) -> Self {
+        match self {
+            Self::Given(text) => Self::Given(text),
+            Self::Sensible(_) => Self::Sensible(bytes),
+            Self::Wild(_) => Self::Wild(bytes),
+            Self::Large(_) => Self::Large(bytes),
+        }
+    }
+}
+
+/// What one case gave.
+#[derive(Default)]
+struct Outcome {
+    faults: Vec<(Kind, String)>,
+    is_changed: bool,
+    is_error: bool,
+    is_compared: bool,
+    not_evaluated: Option<(String, String)>,
+}
+
+impl Outcome {
+    fn fault(mut self, kind: Kind, message: impl ToString) -> Self {
+        self.faults.push((kind, message.to_string()));
+        self
+    }
+}
+
+/// One pass that is judged.
+struct Trial<'a> {
+    bench: &'a dyn Bench,
+    settings: &'a Settings,
+    log: &'a dyn Log,
+    pass: &'a PassShape,
+    subject: String,
+    vocabulary: Vocabulary,
+    found: BTreeSet<Kind>,
+    judged: Judged,
+}
+
+/// Judges one pass.
+pub fn judge_pass(bench: &dyn Bench, settings: &Settings, log: &dyn Log, pass: &PassShape) -> Judged {
+    let subject = format!("pass {}", pass.name);
+    let operators = bench.operators();
+    // A rewrite says what it looks at. Otherwise what is judged beside the pass is nearest to it.
+    let mut favourites = pass.ops.clone();
+    if favourites.is_empty() {
+        let is_judged = |op: &&super::bench::OpShape| op.judges_infer || op.judges_eval;
+        favourites.extend(operators.iter().filter(is_judged).map(|op| op.name.clone()));
+    }
+    let vocabulary = Vocabulary::new(operators, &favourites);
+    let judged = Judged { subject: subject.clone(), ..Judged::default() };
+    let mut trial = Trial { bench, settings, log, pass, subject, vocabulary, found: BTreeSet::new(), judged };
+    let start = Instant::now();
+    trial.run();
+    Judged { time: start.elapsed(), ..trial.judged }
+}
+
+impl Trial<'_> {
+    fn run(&mut self) {
+        let mut random = Random::of(self.settings.seed, &self.pass.name, u64::MAX);
+        let mut sets = knobs::legal(&self.pass.options, &mut random);
+        sets.retain(|options| self.makes(options));
+        if self.bench.checks_options() == Checks::Host {
+            for options in knobs::illegal(&self.pass.options, &mut random) {
+                self.log.beat();
+                if self.bench.make(&self.pass.name, &options).is_ok() {
+                    self.find(Kind::Options, "it takes a value outside of its schema".into(), &options, String::new());
+                }
+            }
+        }
+        let Some((defaults, others)) = sets.split_first() else { return };
+        for text in &self.settings.modules {
+            self.case(&Source::Given(text), defaults);
+            others.iter().for_each(|options| self.case(&Source::Given(text), options));
+        }
+        let n = self.settings.n_modules;
+        for at in 0..n {
+            let mut random = Random::of(self.settings.seed, &self.pass.name, at as u64);
+            // Small ones first, so that what is found first is small.
+            let bytes = random.bytes(4 + TAPE * at / n.max(1));
+            let source = if at % 4 == 3 { Source::Wild(bytes) } else { Source::Sensible(bytes) };
+            self.case(&source, defaults);
+            for (nth, options) in others.iter().enumerate() {
+                if (at + nth) % OPTIONS_SHARE == 0 {
+                    self.case(&source, options);
+                }
+            }
+        }
+        if n > 0 {
+            let bytes = Random::of(self.settings.seed, &self.pass.name, n as u64).bytes(32 * N_LARGE);
+            self.case(&Source::Large(bytes), defaults);
+        }
+    }
+
+    /// Whether the pass can be made with these options.
+    fn makes(&mut self, options: &Value) -> bool {
+        self.log.case(&self.subject, &shown(options), "");
+        let Err(error) = self.bench.make(&self.pass.name, options) else { return true };
+        let kind = match (error.is_panic(), *options == Value::Struct(Vec::new())) {
+            (true, _) => Kind::Panic,
+            (false, true) => Kind::NotMade,
+            (false, false) => Kind::Options,
+        };
+        self.find(kind, message(&error), options, String::new());
+        false
+    }
+
+    fn module(&self, source: &Source<'_>) -> Option<IRModule> {
+        let compute: &dyn Compute = self.bench;
+        let module = match source {
+            Source::Given(text) => text::parse_str(text).ok()?,
+            Source::Sensible(bytes) => generate::sensible(bytes, &self.vocabulary, compute),
+            Source::Large(bytes) => generate::large(bytes, &self.vocabulary, compute, N_LARGE),
+            Source::Wild(bytes) => generate::wild(bytes),
+        };
+        verify(&module).is_empty().then_some(module)
+    }
+
+    fn case(&mut self, source: &Source<'_>, options: &Value) {
+        let Some(module) = self.module(source) else { return };
+        let outcome = self.try_case(source, &module, options);
+        self.judged.n_cases += 1;
+        self.judged.n_changed += usize::from(outcome.is_changed);
+        self.judged.n_errors += usize::from(outcome.is_error);
+        self.judged.n_compared += usize::from(outcome.is_compared);
+        // Parameters without values are the modules' doing, operators without evaluators the plugins'.
+        let not_evaluated = outcome.not_evaluated.filter(|(what, _)| !what.starts_with('%'));
+        self.judged.not_evaluated.extend(not_evaluated);
+        for (kind, message) in outcome.faults {
+            if self.found.contains(&kind) {
+                continue;
+            }
+            let (module, message) = self.smallest(source, options, kind).unwrap_or_else(|| (module.clone(), message));
+            self.find(kind, message, options, printed(&module));
+        }
+    }
+
+    fn find(&mut self, kind: Kind, message: String, options: &Value, module: String) {
+        // What is not deterministic is anything else, too, now and then.
+        let is_implied = kind == Kind::NotIdempotent && self.found.contains(&Kind::NotDeterministic);
+        if is_implied || !self.found.insert(kind) {
+            return;
+        }
+        self.log.finding(&Finding { subject: self.subject.clone(), kind, message, options: shown(options), module });
+    }
+
+    /// A smaller module with a fault of the same kind.
+    fn smallest(&self, source: &Source<'_>, options: &Value, kind: Kind) -> Option<(IRModule, String)> {
+        let bytes = source.tape()?;
+        if kind == Kind::Slow {
+            return None;
+        }
+        let end = Instant::now() + SHRINK_TIME;
+        let mut best = None;
+        let mut smaller = Smaller::new(bytes);
+        for _ in 0..N_SHRINKS {
+            let Some(candidate) = smaller.candidate().filter(|_| Instant::now() < end) else { break };
+            let source = source.with_tape(candidate);
+            let module = self.module(&source);
+            let faults =
+                module.as_ref().map(|module| self.try_case(&source, module, options).faults).unwrap_or_default();
+            let same = faults.into_iter().find(|(other, _)| *other == kind);
+            smaller.settle(same.is_some());
+            best = module.zip(same.map(|(_, message)| message)).or(best);
+        }
+        best
+    }
+
+    fn try_case(&self, source: &Source<'_>, module: &IRModule, options: &Value) -> Outcome {
+        self.log.case(&self.subject, &shown(options), &printed(module));
+        let mut before = module.clone();
+        for name in &self.pass.before {
+            self.log.beat();
+            match self.bench.run(name, &Value::Struct(Vec::new()), &before) {
+                Ok(new) => before = new.unwrap_or(before),
+                // It fails for a reason of its own, which is judged where it is judged.
+                Err(_) => return Outcome { is_error: true, ..Outcome::default() },
+            }
+        }
+        self.check(source, &before, options)
+    }
+
+    fn run_once(&self, module: &IRModule, options: &Value) -> Result<Option<IRModule>, PassError> {
+        self.log.beat();
+        self.bench.run(&self.pass.name, options, module)
+    }
+
+    fn check(&self, source: &Source<'_>, before: &IRModule, options: &Value) -> Outcome {
+        let mut outcome = Outcome::default();
+        let text_before = printed(before);
+        let start = Instant::now();
+        let first = self.run_once(before, options);
+        let time = start.elapsed();
+        if printed(before) != text_before {
+            return outcome.fault(Kind::InputModified, "the module that it was given is another one afterwards");
+        }
+        let after = match first {
+            Err(error) if error.is_panic() => return outcome.fault(Kind::Panic, message(&error)),
+            Err(_) => return Outcome { is_error: true, ..outcome },
+            Ok(after) => after,
+        };
+        let budget = LEAST_TIME + self.settings.time_per_node * u32::try_from(n_bindings(before)).unwrap_or(u32::MAX);
+        if time > budget && self.is_slow(before, options, budget) {
+            let message = format!("{time:.1?} for {} bindings, over the budget of {budget:.1?}", n_bindings(before));
+            // What else there is to be seen takes as long, each time.
+            return outcome.fault(Kind::Slow, message);
+        }
+        if let Some(after) = &after {
+            let faults = verify(after);
+            if !faults.is_empty() {
+                return outcome.fault(Kind::Broken, lines(&faults));
+            }
+            if let Err(how) = reads_back(after) {
+                return outcome.fault(Kind::Text, how);
+            }
+        }
+        if let Err(how) = self.is_same_again(before, options, after.as_ref()) {
+            return outcome.fault(Kind::NotDeterministic, how);
+        }
+        let Some(after) = after else { return outcome };
+        if equal(before, &after).is_ok() {
+            return outcome.fault(Kind::FalseChange, "it says that it changed the module, and nothing differs");
+        }
+        outcome.is_changed = true;
+        let (old, new) = (n_bindings(before), n_bindings(&after));
+        if new > 16 * old + 64 {
+            return outcome.fault(Kind::Growth, format!("{old} bindings became {new}"));
+        }
+        // Wild modules contradict themselves, so that passes may set them right.
+        if !matches!(source, Source::Wild(_)) {
+            outcome = self.compare(before, &after, outcome);
+        }
+        match self.run_once(&after, options) {
+            Err(error) => outcome.fault(Kind::NotIdempotent, format!("the second run fails: {}", message(&error))),
+            Ok(Some(again)) => match equal(&after, &again) {
+                Err(difference) => outcome.fault(Kind::NotIdempotent, difference),
+                Ok(()) => outcome,
+            },
+            Ok(None) => outcome,
+        }
+    }
+
+    /// Whether the module looks the same from outside, and computes the same.
+    fn compare(&self, before: &IRModule, after: &IRModule, mut outcome: Outcome) -> Outcome {
+        let compute: &dyn Compute = self.bench;
+        match same_interface(before, after) {
+            Err(_) if before.main().is_none() => {}
+            Err(how) => outcome = outcome.fault(Kind::Interface, how),
+            Ok(()) => match same_numbers(before, after, self.settings.tolerance, compute) {
+                Ok(Judgement::Same) => outcome.is_compared = true,
+                Ok(Judgement::NotEvaluated { what, why }) => outcome.not_evaluated = Some((what, why)),
+                Err(differ) if !differ.is_fault_of_after => {}
+                Err(differ) if differ.is_special => outcome = outcome.fault(Kind::SpecialNumbers, differ.how),
+                Err(differ) => outcome = outcome.fault(Kind::Numbers, differ.how),
+            },
+        }
+        outcome
+    }
+
+    /// Whether other runs are as slow: once may have been somebody else's fault.
+    fn is_slow(&self, before: &IRModule, options: &Value, budget: Duration) -> bool {
+        (0..2).all(|_| {
+            let start = Instant::now();
+            // What it gives is looked at elsewhere.
+            let _ = self.run_once(before, options);
+            start.elapsed() > budget
+        })
+    }
+
+    /// Whether the pass does the same when it runs again, and on several threads at once.
+    fn is_same_again(&self, before: &IRModule, options: &Value, after: Option<&IRModule>) -> Result<(), String> {
+        let expected = after.map(printed);
+        let check = |again: Result<Option<IRModule>, PassError>, when: &str| match again {
+            Err(error) => Err(format!("{when} it fails: {}", message(&error))),
+            Ok(again) => match (&expected, again.as_ref().map(printed)) {
+                (expected, again) if *expected == again => Ok(()),
+                (Some(expected), Some(again)) => {
+                    let mut pairs = expected.lines().zip(again.lines());
+                    let (a, b) = pairs.find(|(a, b)| a != b).unwrap_or(("…", "nothing more"));
+                    Err(format!("{when} `{}` is `{}`", a.trim(), b.trim()))
+                }
+                (Some(_), None) => Err(format!("{when} it changes nothing")),
+                (None, _) => Err(format!("{when} it changes the module")),
+            },
+        };
+        for _ in 0..2 {
+            check(self.run_once(before, options), "in another run")?;
+        }
+        let runs: Vec<_> = thread::scope(|scope| {
+            let one = || self.run_once(before, options);
+            let threads: Vec<_> = (0..N_THREADS).map(|_| scope.spawn(one)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        runs.into_iter().flatten().try_for_each(|run| check(run, "beside other threads"))
+    }
+}
+
+/// Judges one instrument: it watches a pass that does nothing, with all its options.
+pub fn judge_instrument(
+    bench: &dyn Bench,
+    settings: &Settings,
+    log: &dyn Log,
+    name: &str,
+    options: &[super::bench::Knob],
+) -> Judged {
+    let subject = format!("instrument {name}");
+    let start = Instant::now();
+    let mut judged = Judged { subject: subject.clone(), ..Judged::default() };
+    let mut random = Random::of(settings.seed, name, 0);
+    let modules: Vec<IRModule> = (0..8).map(|at| generate::wild(&random.bytes(8 + 32 * at))).collect();
+    let mut found = BTreeSet::new();
+    for options in knobs::legal(options, &mut random) {
+        log.case(&subject, &shown(&options), "");
+        judged.n_cases += modules.len();
+        let Err(error) = bench.watch(name, &options, &modules) else { continue };
+        judged.n_errors += 1;
+        let kind = if error.is_panic() { Kind::Panic } else { Kind::NotMade };
+        if found.insert(kind) {
+            let (subject, options) = (subject.clone(), shown(&options));
+            log.finding(&Finding { subject, kind, message: message(&error), options, module: String::new() });
+        }
+    }
+    Judged { time: start.elapsed(), ..judged }
+}
+
+/// Smaller and smaller tapes: without their ends, without parts, with zeros.
+struct Smaller {
+    best: Vec<u8>,
+    /// The length of what is taken out.
+    step: usize,
+    at: usize,
+    candidate: Vec<u8>,
+}
+
+impl Smaller {
+    fn new(bytes: &[u8]) -> Self {
+        Self { best: bytes.to_vec(), step: bytes.len().div_ceil(2), at: 0, candidate: Vec::new() }
+    }
+
+    fn candidate(&mut self) -> Option<Vec<u8>> {
+        if self.at >= self.best.len() {
+            if self.step <= 1 {
+                return None;
+            }
+            self.step = self.step.min(self.best.len()).div_ceil(2);
+            self.at = 0;
+        }
+        // From the end, where a tape ends in what is not needed.
+        let end = self.best.len() - self.at;
+        let start = end.saturating_sub(self.step.max(1));
+        self.candidate = [&self.best[..start], &self.best[end..]].concat();
+        Some(self.candidate.clone())
+    }
+
+    fn settle(&mut self, is_better: bool) {
+        match is_better {
+            true => self.best = std::mem::take(&mut self.candidate),
+            false => self.at += self.step.max(1),
+        }
+    }
+}
+
+fn reads_back(module: &IRModule) -> Result<(), String> {
+    let text = printed(module);
+    let read = text::parse_str(&text).map_err(|errors| lines(&errors))?;
+    equal(module, &read).map_err(|difference| difference.to_string())
+}
+
+fn n_bindings(module: &IRModule) -> usize {
+    module.functions().map(|(_, f)| f.all_bindings().count()).sum()
+}
+
+pub(super) fn printed(module: &IRModule) -> String {
+    text::print(module, &PrintOptions::default())
+}
+
+pub(super) fn shown(options: &Value) -> String {
+    match options {
+        Value::Struct(entries) if entries.is_empty() => String::new(),
+        options => options.to_string(),
+    }
+}
+
+pub(super) fn message(error: &PassError) -> String {
+    error.to_string()
+}
+
+fn lines(items: &[impl std::fmt::Display]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_is_left() {
+        let bytes: Vec<u8> = (0..200).collect();
+        let mut smaller = Smaller::new(&bytes);
+        let mut n = 0;
+        while let Some(candidate) = smaller.candidate() {
+            smaller.settle(candidate.contains(&7) && candidate.contains(&150));
+            n += 1;
+        }
+        assert_eq!(smaller.best, [7, 150]);
+        assert!(n < 400, "{n}");
+    }
+}

@@ -1,0 +1,300 @@
+//! The conformance kit: judges passes and operators on random modules, with random options.
+//!
+//! In an author's crate it is one line of a test, and the feature `conformance` among the development dependencies:
+//!
+//! ```no_run
+//! // #[test]
+//! fn everything_keeps_the_rules() {
+//!     relais_plugin_api::conformance::check_all();
+//! }
+//! ```
+//!
+//! Of each pass it is asked, on each module and with options at their defaults, bounds, choices and at random: does it
+//! panic, end the process, hang, take too long; is its result sound, read back from text, the same on every run and on
+//! several threads; is it honest about having changed something; does it leave alone what it was given; does it keep the
+//! inputs and outputs, and what the module computes; does it change its own result again. Of each operator: do its type
+//! relation and its evaluator take whatever a model may say, and agree with each other. [`Kind`] lists the faults.
+//!
+//! Operators without a linked evaluator cannot be computed; the report names them. `relais plugin test` runs the same kit
+//! on a built plugin, beside all others.
+//!
+//! A finding comes with the smallest module of its kind that was met, as text, and with the seed that gives it again:
+//!
+//! ```no_run
+//! use relais_plugin_api::conformance::{Kind, Kit};
+//!
+//! Kit::new()
+//!     .seed(7)
+//!     .modules(500)
+//!     .module("def @main(%x: Tensor[(2), float32]) { %a = Relu(%x); %b = Relu(%a); %b }")
+//!     .allow(Kind::NotIdempotent)
+//!     .check("acme.ReluRelu");
+//! ```
+
+pub mod bench;
+mod generate;
+pub mod interface;
+pub mod interpret;
+mod journal;
+mod judge;
+mod knobs;
+pub mod numbers;
+mod operator;
+mod random;
+mod report;
+mod supervise;
+
+pub use journal::Log;
+pub use report::{Finding, Judged, Kind, Report};
+
+use crate::text;
+use bench::{Bench, Linked};
+use journal::{Journal, Memory};
+use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
+
+/// Judges everything that is linked into this program: all passes and operators of the crate, in a test of it.
+///
+/// # Panics
+/// With the report, when something is wrong.
+#[track_caller]
+pub fn check_all() {
+    Kit::new().check_all();
+}
+
+/// Judges one pass that is linked into this program, by its full name.
+///
+/// # Panics
+/// With the report, when something is wrong.
+#[track_caller]
+pub fn check(pass: &str) {
+    Kit::new().check(pass);
+}
+
+/// What to judge, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What the modules and options depend on.
+    pub seed: u64,
+    /// How many random modules each pass is given.
+    pub n_modules: usize,
+    /// What a pass may take for each binding of a module.
+    pub time_per_node: Duration,
+    /// After how long a silence something hangs.
+    pub deadline: Duration,
+    /// How far floats may be apart, relative to their size.
+    pub tolerance: f64,
+    /// What may be wrong.
+    pub allowed: Vec<Kind>,
+    /// Modules as text, to be tried beside random ones.
+    pub modules: Vec<String>,
+    /// What is judged, by full name; everything when empty.
+    pub only: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            n_modules: 64,
+            time_per_node: Duration::from_millis(2),
+            deadline: Duration::from_secs(20),
+            tolerance: 1e-4,
+            allowed: Vec::new(),
+            modules: Vec::new(),
+            only: Vec::new(),
+        }
+    }
+}
+
+/// The kit, with settings of one's own.
+#[derive(Clone, Debug, Default)]
+pub struct Kit {
+    settings: Settings,
+}
+
+impl Kit {
+    /// The kit with the default settings.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The kit with these settings.
+    pub fn with(settings: Settings) -> Self {
+        Self { settings }
+    }
+
+    /// The same with another seed.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = seed;
+        self
+    }
+
+    /// The same with so many random modules for each pass.
+    pub fn modules(mut self, n: usize) -> Self {
+        self.settings.n_modules = n;
+        self
+    }
+
+    /// The same with a module of the author's own, beside random ones.
+    pub fn module(mut self, text: &str) -> Self {
+        self.settings.modules.push(text.to_owned());
+        self
+    }
+
+    /// The same with something that may be wrong.
+    pub fn allow(mut self, kind: Kind) -> Self {
+        self.settings.allowed.push(kind);
+        self
+    }
+
+    /// The same with another time that a pass may take for each binding of a module.
+    pub fn time_per_node(mut self, time: Duration) -> Self {
+        self.settings.time_per_node = time;
+        self
+    }
+
+    /// The same with another time after which something hangs.
+    pub fn deadline(mut self, time: Duration) -> Self {
+        self.settings.deadline = time;
+        self
+    }
+
+    /// The same with another distance that floats may have, relative to their size.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.settings.tolerance = tolerance;
+        self
+    }
+
+    /// Judges everything that is linked into this program.
+    ///
+    /// # Panics
+    /// With the report, when something is wrong, or nothing is there to be judged.
+    #[track_caller]
+    pub fn check_all(self) {
+        self.check_linked(Location::caller());
+    }
+
+    /// Judges one pass or operator that is linked into this program, by its full name.
+    ///
+    /// # Panics
+    /// With the report, when something is wrong, or it is not there.
+    #[track_caller]
+    pub fn check(mut self, name: &str) {
+        self.settings.only.push(name.to_owned());
+        self.check_linked(Location::caller());
+    }
+
+    /// Judges in processes of their own, which are this program with `arguments`: [`judges`](Self::judges) tells them.
+    ///
+    /// # Errors
+    /// When no process can be started, or it ends before it begins to judge.
+    pub fn supervise(&self, arguments: &[OsString]) -> io::Result<Report> {
+        self.supervise_check("", arguments)
+    }
+
+    /// Judges what is on a bench, if this is a process that [`supervise`](Self::supervise) started, and ends it.
+    pub fn judges(&self, bench: &dyn Bench) {
+        self.judges_check("", bench);
+    }
+
+    /// Judges what is on a bench, in this process: something that ends it, or hangs, does so.
+    pub fn judge(&self, bench: &dyn Bench, log: &dyn Log) {
+        self.judge_but(bench, log, &[]);
+    }
+
+    fn judge_but(&self, bench: &dyn Bench, log: &dyn Log, skip: &[String]) {
+        let Settings { only, .. } = &self.settings;
+        let is_meant = |name: &str, word: &str| {
+            let is_named = only.is_empty() || only.iter().any(|only| only == name);
+            is_named && !skip.contains(&format!("{word} {name}"))
+        };
+        for pass in bench.passes().iter().filter(|pass| is_meant(&pass.name, "pass")) {
+            log.judged(&judge::judge_pass(bench, &self.settings, log, pass));
+        }
+        let is_operator = |op: &&bench::OpShape| op.judges_infer || op.judges_eval;
+        for op in bench.operators().iter().filter(is_operator).filter(|op| is_meant(&op.full_name(), "operator")) {
+            log.judged(&operator::judge_operator(bench, &self.settings, log, op));
+        }
+        for (name, options) in bench.instruments().iter().filter(|(name, _)| is_meant(name, "instrument")) {
+            log.judged(&judge::judge_instrument(bench, &self.settings, log, name, options));
+        }
+        log.end();
+    }
+
+    fn judges_check(&self, check: &str, bench: &dyn Bench) {
+        let Some(orders) = supervise::orders().filter(|orders| orders.check == check) else { return };
+        match Journal::open(&orders.journal) {
+            Ok(journal) => self.judge_but(bench, &journal, &orders.skip),
+            Err(error) => log::error!("`{}` cannot be written: {error}", orders.journal.display()),
+        }
+        process::exit(0);
+    }
+
+    fn supervise_check(&self, check: &str, arguments: &[OsString]) -> io::Result<Report> {
+        supervise::supervise(&self.settings, check, arguments).map(|report| self.settle(report))
+    }
+
+    /// Takes out what is allowed.
+    fn settle(&self, mut report: Report) -> Report {
+        let is_allowed = |finding: &Finding| self.settings.allowed.contains(&finding.kind);
+        let (allowed, findings) = report.findings.into_iter().partition(is_allowed);
+        (report.allowed, report.findings) = (allowed, findings);
+        report
+    }
+
+    #[track_caller]
+    fn check_linked(&self, place: &Location<'_>) {
+        let check = place.to_string();
+        for module in &self.settings.modules {
+            if let Err(errors) = text::parse_str(module) {
+                let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                panic!("a module of the author's own does not read:\n{}", errors.join("\n"));
+            }
+        }
+        self.judges_check(&check, &Linked);
+        if supervise::orders().is_some() {
+            // Another check of this test is judged in this process.
+            return;
+        }
+        let thread = thread::current();
+        let report = match thread.name().filter(|name| *name != "main") {
+            // A test runs on a thread of its name, and can be run alone in a process of its own.
+            Some(test) => {
+                let arguments = [test, "--exact", "--include-ignored", "--nocapture"].map(OsString::from);
+                self.supervise_check(&check, &arguments).unwrap_or_else(|error| panic!("{error}"))
+            }
+            None => self.settle(self.judge_on_thread()),
+        };
+        assert!(!report.judged.is_empty() || !report.findings.is_empty(), "there is nothing to judge");
+        assert!(report.is_clean(), "\n{report}");
+    }
+
+    /// Judges on a thread that is left alone when something hangs.
+    fn judge_on_thread(&self) -> Report {
+        const TICK: Duration = Duration::from_millis(10);
+        let memory = Arc::new(Memory::new());
+        let (kit, log) = (self.clone(), memory.clone());
+        let judging = thread::spawn(move || kit.judge(&Linked, &*log));
+        loop {
+            let (is_done, silence) = memory.with(|kept| (kept.is_done, kept.since.elapsed()));
+            if is_done || judging.is_finished() || silence > self.settings.deadline {
+                break;
+            }
+            thread::sleep(TICK);
+        }
+        memory.with(|kept| {
+            let (mut findings, judged) = (kept.findings.clone(), kept.judged.clone());
+            if !kept.is_done {
+                let journal::Case { subject, options, module } = kept.case.clone();
+                let message = format!("it does not come to an end within {:.0?}", self.settings.deadline);
+                findings.push(Finding { subject, kind: Kind::Hangs, message, options, module });
+            }
+            Report { seed: self.settings.seed, findings, judged, allowed: Vec::new() }
+        })
+    }
+}
+
+/// What this process was started for, in the arguments of the program.
+pub fn own_arguments() -> Vec<OsString> {
+    env::args_os().skip(1).collect()
+}

@@ -1,0 +1,188 @@
+//! Whether two modules compute the same, on seeded values.
+
+use super::interpret::{self, Compute, Stop};
+use crate::ir::*;
+
+/// The most elements that a parameter gets.
+const MANY: u64 = 1 << 20;
+
+/// What comparing two modules gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// They compute the same.
+    Same,
+    /// They were not run to their ends; what was computed is the same.
+    NotEvaluated {
+        /// The operator or the parameter.
+        what: String,
+        /// The reason.
+        why: String,
+    },
+}
+
+/// How two modules differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differ {
+    /// How.
+    pub how: String,
+    /// Whether infinities, NaN or negative zeros were among the inputs for which they differ.
+    pub is_special: bool,
+    /// Whether the module was right before.
+    pub is_fault_of_after: bool,
+}
+
+/// Runs `@main` of two modules on the same values, which are the same in every run.
+///
+/// # Errors
+/// How the results differ, or what is wrong with a module.
+pub fn same_numbers(
+    before: &IRModule,
+    after: &IRModule,
+    tolerance: f64,
+    compute: &dyn Compute,
+) -> Result<Judgement, Differ> {
+    let nothing = || Differ { how: "no `@main`".into(), is_special: false, is_fault_of_after: false };
+    let main = before.main().ok_or_else(nothing)?;
+    let mut judgement = Judgement::Same;
+    for seed in 1..=SPECIAL {
+        let inputs = match inputs(main, seed) {
+            Ok(inputs) => inputs,
+            Err(param) => {
+                let what = format!("%{}", main.name(param));
+                let why = format!("there are no values for parameter `{what}`");
+                return Ok(Judgement::NotEvaluated { what, why });
+            }
+        };
+        match compare(before, after, &inputs, tolerance, compute) {
+            Ok(None) => {}
+            Ok(Some(_)) if judgement != Judgement::Same => {}
+            Ok(Some((what, why))) => judgement = Judgement::NotEvaluated { what, why },
+            Err((how, is_fault_of_after)) => {
+                let how = format!("{how}, for inputs of seed {seed}");
+                return Err(Differ { how, is_special: seed == SPECIAL, is_fault_of_after });
+            }
+        }
+    }
+    Ok(judgement)
+}
+
+/// The seed whose values are not all finite.
+const SPECIAL: u64 = 3;
+
+/// Compares two runs; gives what was not evaluated, and why. An error says whether it is the second module's.
+fn compare(
+    before: &IRModule,
+    after: &IRModule,
+    inputs: &[Tensor],
+    tolerance: f64,
+    compute: &dyn Compute,
+) -> Result<Option<(String, String)>, (String, bool)> {
+    let old = match interpret::run(before, MAIN, inputs, compute) {
+        Ok(old) => old,
+        Err(Stop::Wrong(how)) => return Err((how, false)),
+        Err(Stop::NotCovered { what, why }) => return Ok(Some((what, why))),
+    };
+    let new = match interpret::run(after, MAIN, inputs, compute) {
+        Ok(new) => new,
+        Err(Stop::Wrong(how)) => return Err((how, true)),
+        Err(Stop::NotCovered { what, why }) => return Ok(Some((what, why))),
+    };
+    if old.len() != new.len() {
+        return Err((format!("{} results became {}", old.len(), new.len()), true));
+    }
+    let mut uncovered = None;
+    for (at, pair) in old.iter().zip(&new).enumerate() {
+        match pair {
+            (Ok(a), Ok(b)) if is_close(a, b, tolerance) => {}
+            (Ok(a), Ok(b)) => return Err((format!("result {at} was {} and is {}", values(a), values(b)), true)),
+            (Err(Stop::Wrong(how)), _) => return Err((how.clone(), false)),
+            (_, Err(Stop::Wrong(how))) => return Err((how.clone(), true)),
+            (Err(Stop::NotCovered { what, why }), _) | (_, Err(Stop::NotCovered { what, why })) => {
+                uncovered.get_or_insert_with(|| (what.clone(), why.clone()));
+            }
+        }
+    }
+    Ok(uncovered)
+}
+
+/// Its type and first values.
+fn values(tensor: &Tensor) -> String {
+    const SHOWN: usize = 8;
+    let ty = format!("{} {:?}", tensor.elem().name().unwrap_or("?"), tensor.dims());
+    if tensor.len() > MANY {
+        return ty;
+    }
+    let mut shown: Vec<String> = match (floats(tensor), tensor.to_i64s()) {
+        (Some(values), _) => values.iter().take(SHOWN + 1).map(ToString::to_string).collect(),
+        (_, Some(values)) => values.iter().take(SHOWN + 1).map(ToString::to_string).collect(),
+        _ => tensor.to_bytes().iter().take(SHOWN + 1).map(ToString::to_string).collect(),
+    };
+    if shown.len() > SHOWN {
+        shown[SHOWN] = "…".to_owned();
+    }
+    format!("{ty} of [{}]", shown.join(", "))
+}
+
+/// The elements of a tensor of floats.
+fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
+    if tensor.len() > MANY {
+        return None;
+    }
+    let bytes = || tensor.to_bytes();
+    let halves = |of: fn(u16) -> f64| bytes().as_chunks().0.iter().map(|&pair| of(u16::from_le_bytes(pair))).collect();
+    match tensor.elem() {
+        ElemType::FLOAT => Some(tensor.to_f32s()?.into_iter().map(f64::from).collect()),
+        ElemType::DOUBLE => Some(bytes().as_chunks().0.iter().map(|&eight| f64::from_le_bytes(eight)).collect()),
+        ElemType::FLOAT16 => Some(halves(|bits| half::f16::from_bits(bits).to_f64())),
+        ElemType::BFLOAT16 => Some(halves(|bits| half::bf16::from_bits(bits).to_f64())),
+        _ => None,
+    }
+}
+
+fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
+    if a == b {
+        return true;
+    }
+    let (Some(x), Some(y)) = (floats(a), floats(b)) else { return false };
+    tolerance > 0.0
+        && a.elem() == b.elem()
+        && a.dims() == b.dims()
+        && x.iter().zip(&y).all(|(&x, &y)| {
+            (x.is_nan() && y.is_nan()) || x == y || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0)
+        })
+}
+
+/// Values for each parameter, with negative zero, infinity and NaN among the floats of one seed.
+///
+/// # Errors
+/// The first parameter whose type has no such values here.
+fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let mut values = |param: NodeId| {
+        let Type::Tensor { elem, shape } = f.type_of(param) else { return None };
+        let shape: Vec<Dim> = shape.map_or(vec![Dim::Unknown], |dims| dims.iter().map(|&dim| dim.into()).collect());
+        let dims: Vec<u64> = shape.into_iter().map(|dim| dim.known().unwrap_or(2)).collect();
+        let count = element_count(&dims).filter(|&count| count <= MANY)? as usize;
+        let mut special = [-0.0f32, f32::INFINITY, f32::NAN, 0.0].into_iter().filter(|_| seed == SPECIAL);
+        let mut float = || special.next().unwrap_or((next() % 2001) as f32 / 500.0 - 2.0);
+        let bytes: Vec<u8> = match elem {
+            ElemType::FLOAT => (0..count).flat_map(|_| float().to_le_bytes()).collect(),
+            ElemType::DOUBLE => (0..count).flat_map(|_| f64::from(float()).to_le_bytes()).collect(),
+            ElemType::FLOAT16 => (0..count).flat_map(|_| [0, 0x3c + (next() % 8) as u8]).collect(),
+            ElemType::INT64 => (0..count).flat_map(|_| ((next() % 17) as i64 - 8).to_le_bytes()).collect(),
+            ElemType::INT32 => (0..count).flat_map(|_| ((next() % 17) as i32 - 8).to_le_bytes()).collect(),
+            ElemType::INT8 => (0..count).map(|_| ((next() % 17) as i8 - 8) as u8).collect(),
+            ElemType::UINT8 => (0..count).map(|_| (next() % 17) as u8).collect(),
+            ElemType::BOOL => (0..count).map(|_| (next() % 2) as u8).collect(),
+            _ => return None,
+        };
+        Tensor::dense(elem, &dims, bytes).ok()
+    };
+    f.params().iter().map(|&param| values(param).ok_or(param)).collect()
+}

@@ -1,0 +1,300 @@
+//! Judging operators: type relations and evaluators take whatever a model may say, and agree with each other.
+
+use super::{
+    Settings,
+    bench::{AttrShape, Bench, OpShape},
+    journal::Log,
+    judge::printed,
+    random::Random,
+    report::{Finding, Judged, Kind},
+};
+use crate::{
+    infer::{Operators, infer_node},
+    ir::*,
+    op::{OpError, known_value},
+    random::{self, Tape},
+};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+/// How many calls of an operator are tried for each module that a pass is tried on.
+const CALLS: usize = 4;
+
+/// The most bytes that an evaluator may make.
+const MAX_BYTES: u64 = 1 << 16;
+
+/// What a type relation or an evaluator that panicked gives.
+const PANICKED: u8 = 2;
+
+/// The most that one call may take.
+const MAX_TIME: Duration = Duration::from_secs(1);
+
+/// Judges one operator.
+pub fn judge_operator(bench: &dyn Bench, settings: &Settings, log: &dyn Log, op: &OpShape) -> Judged {
+    let subject = format!("operator {}", op.full_name());
+    let start = Instant::now();
+    let judged = Judged { subject: subject.clone(), ..Judged::default() };
+    let mut trial = Trial { bench, log, op, subject, found: BTreeSet::new(), judged };
+    for at in 0..CALLS * settings.n_modules {
+        let mut random = Random::of(settings.seed, &op.full_name(), at as u64);
+        let bytes = random.bytes(64 + at % 192);
+        trial.case(&bytes, at);
+    }
+    Judged { time: start.elapsed(), ..trial.judged }
+}
+
+struct Trial<'a> {
+    bench: &'a dyn Bench,
+    log: &'a dyn Log,
+    op: &'a OpShape,
+    subject: String,
+    found: BTreeSet<Kind>,
+    judged: Judged,
+}
+
+impl Trial<'_> {
+    fn case(&mut self, bytes: &[u8], at: usize) {
+        let tape = &mut Tape::new(bytes);
+        let f = call(tape, self.op, at);
+        let module = shown(&f);
+        self.log.case(&self.subject, "", &module);
+        self.judged.n_cases += 1;
+        let bench = self.bench;
+        bench.with_ops(&Function::new(), &mut |ops| {
+            let start = Instant::now();
+            let faults = self.check(&f, ops);
+            let time = start.elapsed();
+            if time > MAX_TIME {
+                self.find(Kind::Slow, format!("{time:.1?} for one call"), &module);
+            }
+            for (kind, message) in faults {
+                self.find(kind, message, &module);
+            }
+        });
+    }
+
+    fn find(&mut self, kind: Kind, message: String, module: &str) {
+        if self.found.insert(kind) {
+            let (subject, module) = (self.subject.clone(), module.to_owned());
+            self.log.finding(&Finding { subject, kind, message, options: String::new(), module });
+        }
+    }
+
+    fn check(&mut self, f: &Function, ops: &mut dyn Operators) -> Vec<(Kind, String)> {
+        let mut typed = f.clone();
+        let node = node_of(f);
+        let panicked = |error: &OpError, what: &str| (Kind::Panic, format!("{what} panics: {error}"));
+        if self.op.judges_infer {
+            match infer_node(&mut typed, ops, node) {
+                Err(error) if error.kind == PANICKED => return vec![panicked(&error, "the type relation")],
+                Err(_) => {}
+                Ok(()) => self.judged.n_changed += 1,
+            }
+            let mut again = f.clone();
+            // The same error, or the same types.
+            if infer_node(&mut again, ops, node).is_ok() {
+                let same = (typed.type_id(node) == again.type_id(node)).then_some(());
+                let same = same.filter(|()| known_value(&typed, node) == known_value(&again, node));
+                if same.is_none() {
+                    return vec![(Kind::NotDeterministic, "the type relation gives other types again".into())];
+                }
+            }
+        }
+        if !self.op.judges_eval {
+            return Vec::new();
+        }
+        self.log.beat();
+        let call = f.call(node).expect("the node is a call");
+        let inputs: Vec<Option<Tensor>> = call.args().iter().map(|&arg| f.constant(arg).cloned()).collect();
+        let op = call.op().expect("the callee is an operator");
+        let mut evaluate = || ops.evaluate(op, f, node, &inputs, MAX_BYTES);
+        let results = match evaluate() {
+            None => return Vec::new(),
+            Some(Err(error)) if error.kind == PANICKED => return vec![panicked(&error, "the evaluator")],
+            Some(Err(_)) => return Vec::new(),
+            Some(Ok(results)) => results,
+        };
+        self.judged.n_compared += 1;
+        let is_random = ops.effects(op).contains(crate::op::Effects::RANDOM);
+        let again = ops.evaluate(op, f, node, &inputs, MAX_BYTES);
+        if !is_random && again.as_ref().and_then(|again| again.as_ref().ok()).is_none_or(|again| !same(again, &results))
+        {
+            return vec![(Kind::NotDeterministic, "the evaluator gives other results again".into())];
+        }
+        let n_results = f.n_results(node).unwrap_or(1);
+        if results.len() < n_results {
+            return vec![(Kind::Types, format!("the evaluator gives {} of {n_results} results", results.len()))];
+        }
+        if let Some(large) = results.iter().find(|result| result.as_splat().is_none() && result.byte_len() > MAX_BYTES)
+        {
+            let message = format!("the evaluator gives {} bytes and may give {MAX_BYTES}", large.byte_len());
+            return vec![(Kind::Growth, message)];
+        }
+        self.contradictions(&typed, node, &results)
+    }
+
+    /// Where the types that were inferred are not those of the results.
+    fn contradictions(&self, typed: &Function, node: NodeId, results: &[Tensor]) -> Vec<(Kind, String)> {
+        let types = match typed.type_of(node) {
+            Type::Tuple(types) => types.to_vec(),
+            _ => vec![typed.type_id(node)],
+        };
+        for (at, (&ty, result)) in types.iter().zip(results).enumerate() {
+            let Type::Tensor { elem, shape } = typed.ty(ty) else { continue };
+            let same_elem = elem == ElemType::UNKNOWN || elem == result.elem();
+            let fits = |(&dim, &is): (&DimRec, &u64)| Dim::from(dim).known().is_none_or(|known| known == is);
+            let same_shape = shape
+                .is_none_or(|shape| shape.len() == result.dims().len() && shape.iter().zip(result.dims()).all(fits));
+            if !same_elem || !same_shape {
+                let ty = crate::text::display_type(typed, ty);
+                let is = format!("{} {:?}", result.elem().name().unwrap_or("?"), result.dims());
+                return vec![(Kind::Types, format!("result {at} is inferred as `{ty}` and evaluated to {is}"))];
+            }
+        }
+        Vec::new()
+    }
+}
+
+fn same(a: &[Tensor], b: &[Tensor]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.elem() == b.elem() && a == b)
+}
+
+/// The text of a function that may be too strange to have one.
+fn shown(f: &Function) -> String {
+    let mut module = IRModule::new();
+    module.set_function(MAIN, f.clone());
+    printed(&module)
+}
+
+fn node_of(f: &Function) -> NodeId {
+    *f.bindings(f.body()).last().expect("the function ends in the call")
+}
+
+/// A function with one call of the operator: on constants, or on parameters of any type.
+fn call(tape: &mut Tape<'_>, op: &OpShape, at: usize) -> Function {
+    let mut f = Function::new();
+    f.set_opset_imports(&[(op.domain.as_str(), i64::from(op.since.max(1)) + [0, 0, 1, 5][tape.below(4)])]);
+    let (fewest, most) = (usize::from(op.inputs.0), usize::from(op.inputs.1));
+    // Now and then one too few, or one too many.
+    let n_args = match tape.below(8) {
+        0 => fewest.saturating_sub(1),
+        1 => most.min(fewest + 4) + 1,
+        _ => fewest + tape.below(most.saturating_sub(fewest).min(3) + 1),
+    };
+    let is_wild = at % 3 == 2;
+    let first = tensor(tape, None);
+    let mut params = Vec::new();
+    let mut args = Vec::new();
+    for nth in 0..n_args {
+        let arg = match (is_wild, tape.below(8)) {
+            (_, 0) if nth >= fewest => NodeId::ABSENT,
+            (true, 0..4) => {
+                let ty = random::ty(&mut f, tape, 0);
+                let var = f.add_var(&format!("x{nth}"), ty);
+                params.push(var);
+                var
+            }
+            (true, _) => constant(&mut f, random::tensor(tape)),
+            (false, _) if nth == 0 => constant(&mut f, first.clone()),
+            (false, _) => {
+                let tensor = tensor(tape, Some(&first));
+                constant(&mut f, tensor)
+            }
+        };
+        args.push(arg);
+    }
+    f.set_params(f.root(), &params);
+    let n_results = match (op.outputs, tape.below(4)) {
+        ((0 | 1, 1), _) => None,
+        ((fewest, most), n) => Some((u16::try_from(n).unwrap_or(0) + fewest.max(1)).min(most)),
+    };
+    let id = f.add_op(&op.domain, &op.name, "", 0);
+    let callee = f.op(id).node;
+    let node = f.add_call_with(callee, &args, &[], n_results);
+    let recs: Vec<AttrRec> = op.attrs.iter().filter_map(|attr| attribute(tape, &mut f, attr, is_wild)).collect();
+    f.set_attr_recs(node, &recs);
+    let body = f.body();
+    f.append(body, node);
+    f.set_results(body, &[node]);
+    f
+}
+
+fn constant(f: &mut Function, tensor: Tensor) -> NodeId {
+    let node = f.add_constant(tensor, ConstForm::ANY);
+    let body = f.body();
+    f.append(body, node);
+    node
+}
+
+/// A small tensor, perhaps of the element type of another.
+fn tensor(tape: &mut Tape<'_>, like: Option<&Tensor>) -> Tensor {
+    const ELEMS: [ElemType; 8] = [
+        ElemType::FLOAT,
+        ElemType::INT64,
+        ElemType::BOOL,
+        ElemType::UINT8,
+        ElemType::INT32,
+        ElemType::DOUBLE,
+        ElemType::FLOAT16,
+        ElemType::INT8,
+    ];
+    const SHAPES: [&[u64]; 12] =
+        [&[2, 3], &[3], &[], &[2], &[1], &[4], &[2, 1], &[1, 2, 3, 3], &[0, 2], &[3, 2], &[1, 1, 2], &[2, 2, 2]];
+    let elem = match (like, tape.below(3)) {
+        (Some(like), 0 | 1) => like.elem(),
+        (Some(_), _) => ElemType::INT64,
+        (None, _) => ELEMS[tape.below(ELEMS.len())],
+    };
+    let dims = match (like, tape.below(3)) {
+        (Some(like), 0) => like.dims().to_vec(),
+        _ => SHAPES[tape.below(SHAPES.len())].to_vec(),
+    };
+    let count = element_count(&dims).unwrap_or(0);
+    let values: Vec<i64> = (0..count).map(|_| [0, 1, 2, -1, 3, 1, -2, 7][tape.below(8)]).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|&value| bytes_of(elem, value)).collect();
+    Tensor::dense(elem, &dims, bytes).unwrap_or_else(|_| Tensor::from_i64(&dims, &values))
+}
+
+fn bytes_of(elem: ElemType, value: i64) -> Vec<u8> {
+    match elem {
+        ElemType::FLOAT => (value as f32).to_le_bytes().to_vec(),
+        ElemType::DOUBLE => (value as f64).to_le_bytes().to_vec(),
+        ElemType::FLOAT16 => half::f16::from_f64(value as f64).to_le_bytes().to_vec(),
+        ElemType::INT32 => (value as i32).to_le_bytes().to_vec(),
+        ElemType::INT8 | ElemType::UINT8 => vec![value as u8],
+        ElemType::BOOL => vec![u8::from(value > 0)],
+        _ => value.to_le_bytes().to_vec(),
+    }
+}
+
+fn attribute(tape: &mut Tape<'_>, f: &mut Function, attr: &AttrShape, is_wild: bool) -> Option<AttrRec> {
+    if tape.chance(if attr.is_required { 8 } else { 2 }) {
+        return None;
+    }
+    let n = tape.below(5);
+    // Of any kind, now and then, and out of any range.
+    let kind = if is_wild && tape.chance(4) { 1 + tape.below(8) as u8 } else { attr.kind };
+    let int = |tape: &mut Tape<'_>| match tape.below(if is_wild { 6 } else { 4 }) {
+        0 => 0,
+        1 => 1,
+        2 => -1,
+        3 => [2, 3, 7, 10, 6, 11, -2, 4][tape.below(8)],
+        4 => i64::MIN,
+        _ => i64::MAX,
+    };
+    let float = |tape: &mut Tape<'_>| [1.0, 0.0, 0.5, -2.0, f32::NAN, f32::INFINITY][tape.below(6)];
+    let value = match kind {
+        attr_kind::FLOAT => AttrData::Float(float(tape)),
+        attr_kind::INT => AttrData::Int(int(tape)),
+        attr_kind::STRING => AttrData::String(["a", "", "é", "reflect"][tape.below(4)].as_bytes().to_vec()),
+        attr_kind::TENSOR if is_wild => AttrData::Tensor(random::tensor(tape)),
+        attr_kind::TENSOR => AttrData::Tensor(tensor(tape, None)),
+        attr_kind::FLOATS => AttrData::Floats((0..n).map(|_| float(tape)).collect()),
+        attr_kind::INTS => AttrData::Ints((0..n).map(|_| int(tape)).collect()),
+        attr_kind::STRINGS => AttrData::Strings(vec![b"a".to_vec(); n]),
+        _ => return None,
+    };
+    Some(f.encode_attr(&Attr::new(attr.name.clone(), value)))
+}

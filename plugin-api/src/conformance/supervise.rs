@@ -1,0 +1,165 @@
+//! Judging in a process of its own, which may hang, crash or end: whoever is to blame is named, and the others are judged
+//! all the same.
+
+use super::{
+    Settings,
+    journal::{self, Case, Entry},
+    report::{Finding, Kind, Report},
+};
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{self, Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// In a process that judges: the file to write to.
+const JOURNAL: &str = "RELAIS_CONFORMANCE_JOURNAL";
+/// In a process that judges: what is not judged any more, one on a line.
+const SKIP: &str = "RELAIS_CONFORMANCE_SKIP";
+/// In a process that judges: which of several is meant.
+const CHECK: &str = "RELAIS_CONFORMANCE_CHECK";
+
+/// How often the process is looked at.
+const TICK: Duration = Duration::from_millis(15);
+
+/// How long a process may take to begin.
+const BEGINNING: Duration = Duration::from_secs(20);
+
+/// Lines of what a process said before it ended.
+const LAST_WORDS: usize = 6;
+
+/// What a process that judges was told.
+pub(super) struct Orders {
+    pub journal: PathBuf,
+    pub skip: Vec<String>,
+    pub check: String,
+}
+
+/// What this process was told, if it is one that judges.
+pub(super) fn orders() -> Option<Orders> {
+    let journal = env::var_os(JOURNAL)?.into();
+    let skip = env::var(SKIP).unwrap_or_default().lines().map(str::to_owned).collect();
+    Some(Orders { journal, skip, check: env::var(CHECK).unwrap_or_default() })
+}
+
+/// Has processes judge until everything was judged. Each runs this program with `arguments`, and finds out by itself
+/// that it is to judge.
+///
+/// # Errors
+/// When no process can be started, or one that judges ends before it begins.
+pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]) -> io::Result<Report> {
+    let scratch = Scratch::new()?;
+    let mut report = Report { seed: settings.seed, ..Report::default() };
+    let mut skip: Vec<String> = Vec::new();
+    loop {
+        let (journal, said) = (scratch.path("journal"), scratch.path("said"));
+        File::create(&journal)?;
+        let mut command = Command::new(env::current_exe()?);
+        command.args(arguments).env(JOURNAL, &journal).env(SKIP, skip.join("\n")).env(CHECK, check);
+        // What it said last is told; a backtrace would be all of it.
+        command.env_remove("RUST_BACKTRACE").env_remove("RUST_LIB_BACKTRACE");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said)?);
+        let ended = wait(command.spawn()?, &journal, settings.deadline)?;
+        let mut case = Case::default();
+        let mut is_complete = false;
+        let mut n_new = 0;
+        for entry in journal::read(&fs::read(&journal)?) {
+            match entry {
+                Entry::Beat => {}
+                Entry::Case(now) => case = now,
+                Entry::Finding(finding) => report.findings.push(finding),
+                Entry::Judged(judged) => {
+                    skip.push(judged.subject.clone());
+                    report.judged.push(judged);
+                    n_new += 1;
+                    case = Case::default();
+                }
+                Entry::End => is_complete = true,
+            }
+        }
+        if is_complete {
+            return Ok(report);
+        }
+        let last_words = last_words(&said);
+        if case.subject.is_empty() && n_new == 0 {
+            return Err(io::Error::other(format!("the process that judges ended before it began{last_words}")));
+        }
+        if case.subject.is_empty() {
+            // It ended between two, and whoever is next is not to blame.
+            continue;
+        }
+        skip.push(case.subject.clone());
+        let Case { subject, options, module } = case;
+        let (kind, message) = match ended {
+            Ended::Silent(time) => (Kind::Hangs, format!("it does not come to an end within {time:.0?}")),
+            Ended::By(status) => (Kind::EndsProcess, format!("the process ended with {status}{last_words}")),
+        };
+        report.findings.push(Finding { subject, kind, message, options, module });
+    }
+}
+
+/// How a process ended.
+enum Ended {
+    By(ExitStatus),
+    /// It wrote nothing for so long, and was ended.
+    Silent(Duration),
+}
+
+fn wait(mut child: Child, journal: &Path, deadline: Duration) -> io::Result<Ended> {
+    let (mut len, mut since) = (0, Instant::now());
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended::By(status));
+        }
+        let now = fs::metadata(journal)?.len();
+        if now != len {
+            (len, since) = (now, Instant::now());
+        }
+        let patience = if len == 0 { deadline.max(BEGINNING) } else { deadline };
+        if since.elapsed() > patience {
+            // It may have ended by itself just now.
+            let _ = child.kill();
+            child.wait()?;
+            return Ok(Ended::Silent(patience));
+        }
+        thread::sleep(TICK);
+    }
+}
+
+fn last_words(said: &Path) -> String {
+    let said = fs::read(said).unwrap_or_default();
+    let text = String::from_utf8_lossy(&said).into_owned();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_WORDS)..].iter();
+    last.map(|line| format!("\n{line}")).collect()
+}
+
+/// A folder that goes when it is no longer needed.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("relais-conformance-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = env::temp_dir().join(name);
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left in a folder for temporary files is the system's to remove.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

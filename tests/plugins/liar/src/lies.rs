@@ -1,0 +1,243 @@
+//! The passes.
+
+use super::calls_of;
+use relais_plugin_api::prelude::*;
+use std::{
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+/// Says that it changed what it left alone.
+#[function_pass(name = "liar.SaysChanged")]
+fn says_changed(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    edit.function_mut();
+    Ok(())
+}
+
+/// Changes the module that it is given, and says that it changed nothing.
+#[module_pass(name = "liar.SaysUnchanged")]
+#[expect(unsafe_code, reason = "without it nobody can lie like this")]
+fn says_unchanged(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let Some(main) = cx.module().main() else { return Ok(()) };
+    let Some(&param) = main.params().first() else { return Ok(()) };
+    let given = std::ptr::from_ref::<Function>(main).cast_mut();
+    // SAFETY: there is none: what others share is written to. That is the lie.
+    unsafe { (*given).set_type(param, TypeId::UNKNOWN) };
+    Ok(())
+}
+
+/// Names the first calls by how often it was called.
+#[function_pass(name = "liar.Counts")]
+fn counts(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    if let [first, ..] = calls_of(edit.function(), "Relu")[..] {
+        let name = format!("call_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        edit.function_mut().set_name(first, &name);
+    }
+    Ok(())
+}
+
+/// Does something else while it runs on another thread, too.
+#[function_pass(name = "liar.Races")]
+fn races(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    static IS_BUSY: AtomicBool = AtomicBool::new(false);
+    let was_busy = IS_BUSY.swap(true, Ordering::SeqCst);
+    thread::sleep(Duration::from_millis(1));
+    if let [first, ..] = calls_of(edit.function(), "Relu")[..]
+        && edit.function().name(first) != "relu"
+        && was_busy
+    {
+        edit.function_mut().set_name(first, "relu");
+    }
+    if !was_busy {
+        IS_BUSY.store(false, Ordering::SeqCst);
+    }
+    Ok(())
+}
+
+/// Uses a value before it is made.
+#[function_pass(name = "liar.Breaks")]
+fn breaks(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function();
+    if let [.., last] = *f.bindings(f.body())
+        && let Some(&first) = calls_of(f, "Relu").first()
+        && f.call(first).is_some_and(|call| !call.args().is_empty())
+    {
+        edit.function_mut().set_operand(first, 1, last);
+    }
+    Ok(())
+}
+
+/// Gives the first parameter another name.
+#[function_pass(name = "liar.Renames")]
+fn renames(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    if let Some(&param) = edit.function().params().first()
+        && edit.function().name(param) != "renamed"
+    {
+        edit.function_mut().set_name(param, "renamed");
+    }
+    Ok(())
+}
+
+/// Takes `Relu` for something that does nothing.
+#[rewrite_pass(name = "liar.DropsRelu", required = ["InferType"], ops = ["Relu"])]
+fn drops_relu(call: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+    match call.args() {
+        [input] if call.owner().type_id(*input) == call.owner().type_id(call.id) => Rewrite::Replace(*input),
+        _ => Rewrite::Keep,
+    }
+}
+
+/// Takes `0 * x` for 0, which it is not where `x` is infinite.
+#[rewrite_pass(name = "liar.Simplifies", required = ["InferType"], ops = ["Mul"])]
+fn simplifies(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    let f = call.owner();
+    let is_zero = |id: &NodeId| {
+        let values = f.constant(*id).and_then(Tensor::to_f32s);
+        values.is_some_and(|values| !values.is_empty() && values.iter().all(|&value| value == 0.0))
+    };
+    let dims = f.type_of(call.id).static_shape();
+    let (true, Some(dims)) = (call.args().iter().any(is_zero), dims) else { return Rewrite::Keep };
+    let Ok(zero) = Tensor::splat(ElemType::FLOAT, &dims, &0f32.to_le_bytes()) else { return Rewrite::Keep };
+    Rewrite::Replace(cx.constant(zero))
+}
+
+/// What [`panics`] can be told.
+#[derive(PassOptions)]
+struct Options {
+    /// How much.
+    #[option(default = 2, range = 0..=8)]
+    amount: usize,
+}
+
+/// Does not take the greatest value of its option.
+#[function_pass(name = "liar.Panics")]
+fn panics(edit: &mut Editor, _: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
+    const AMOUNTS: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+    let amount = AMOUNTS[options.amount];
+    if edit.function().n_nodes() == amount { Err(PassError::new("it is too small")) } else { Ok(()) }
+}
+
+/// Comes to no end where there is a certain operator.
+#[function_pass(name = "liar.Hangs")]
+fn hangs(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    while !calls_of(edit.function(), "Relu").is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Ends the process with success.
+#[function_pass(name = "liar.Exits")]
+fn exits(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    if !calls_of(edit.function(), "Relu").is_empty() {
+        std::process::exit(0);
+    }
+    Ok(())
+}
+
+/// Crashes.
+#[function_pass(name = "liar.Aborts")]
+fn aborts(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    if !calls_of(edit.function(), "Relu").is_empty() {
+        std::process::abort();
+    }
+    Ok(())
+}
+
+/// Swaps the arguments of each sum, each time.
+#[function_pass(name = "liar.Swaps")]
+fn swaps(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    for id in calls_of(edit.function(), "Add") {
+        let call = edit.function().call(id).expect("it was found as a call");
+        let &[left, right] = call.args() else { continue };
+        if left.is_absent() || right.is_absent() || left == right {
+            continue;
+        }
+        edit.function_mut().set_operand(id, 1, right);
+        edit.function_mut().set_operand(id, 2, left);
+    }
+    Ok(())
+}
+
+/// Takes a moment for each binding.
+#[function_pass(name = "liar.Dawdles")]
+fn dawdles(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let n = edit.function().all_bindings().count();
+    // Of large modules alone, so that a test of it takes no minute.
+    if n > 500 {
+        thread::sleep(Duration::from_micros(800 * n as u64));
+    }
+    Ok(())
+}
+
+/// Writes each sum a hundred times.
+#[function_pass(name = "liar.Grows")]
+fn grows(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function();
+    let (body, bindings) = (f.body(), f.bindings(f.body()).to_vec());
+    if calls_of(f, "Add").is_empty() || bindings.len() > 100 {
+        return Ok(());
+    }
+    let f = edit.function_mut();
+    for _ in 0..100 * bindings.len() {
+        let constant = f.add_constant(Tensor::from_i64(&[], &[1]), ConstForm::ANY);
+        f.append(body, constant);
+    }
+    Ok(())
+}
+
+/// Gives calls a flag that no text says.
+#[function_pass(name = "liar.LosesInText")]
+fn loses_in_text(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    const FLAG: u8 = 1 << 6;
+    if edit.function().n_blocks() > 1 {
+        return Ok(());
+    }
+    for old in calls_of(edit.function(), "Relu") {
+        let NodeRec { kind, flags, aux, .. } = *edit.function().node(old);
+        if flags & FLAG != 0 || edit.function().n_regions(old) > 0 {
+            continue;
+        }
+        let f = edit.function_mut();
+        let operands = f.operands(old).to_vec();
+        let new = f.add_raw(kind, flags | FLAG, aux, &operands, Some(0));
+        f.inherit_value(new, old);
+        let bindings: Vec<NodeId> = f.bindings(f.body()).iter().map(|&id| if id == old { new } else { id }).collect();
+        f.set_bindings(f.body(), &bindings);
+        let uses: Vec<NodeId> = f.all_bindings().collect();
+        for id in uses {
+            f.map_operands(id, |operand| if operand == old { new } else { operand });
+        }
+        let results: Vec<NodeId> = f.results(f.body()).iter().map(|&id| if id == old { new } else { id }).collect();
+        f.set_results(f.body(), &results);
+    }
+    Ok(())
+}
+
+/// What an option can be that says another thing of itself than it takes.
+struct Strict;
+
+impl relais_plugin_api::options::OptionType for Strict {
+    const KIND: relais_plugin_api::options::OptionKind = relais_plugin_api::options::OptionKind::Int { min: 0, max: 9 };
+
+    fn from_value(value: &Value) -> Option<Self> {
+        matches!(value, Value::Int(0..=8)).then_some(Self)
+    }
+}
+
+/// What [`refuses`] can be told.
+#[derive(PassOptions)]
+struct StrictOptions {
+    /// How strict.
+    #[option(default = 0)]
+    level: Strict,
+}
+
+/// Refuses a value of its option that its record takes.
+#[function_pass(name = "liar.Refuses")]
+fn refuses(_: &mut Editor, _: &PassCx<'_>, options: &StrictOptions) -> Result<(), PassError> {
+    let Strict = options.level;
+    Ok(())
+}

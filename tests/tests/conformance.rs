@@ -1,0 +1,187 @@
+//! The conformance kit: one finding for each lie and fault, none for plugins that are honest.
+
+// The same source that is loaded: a crate of its own workspace is no dependency here.
+#[path = "../plugins/liar/src/lib.rs"]
+mod liar;
+
+use relais_plugin_api::conformance::{self, Kind, Kit};
+use relais_tests::{
+    cargo_built::{plugin, workspace},
+    cli::{Run, command, folder},
+};
+use serde_json::Value;
+use std::{any::Any, collections::BTreeSet, fs, panic, path::Path, time::Duration};
+
+/// What is wrong with each pass, operator and instrument of the liar: one thing.
+const LIES: &[(&str, Kind)] = &[
+    ("instrument liar.Watch", Kind::Panic),
+    ("operator liar::Contradicts@1", Kind::Types),
+    ("operator liar::EvalPanics@1", Kind::Panic),
+    ("operator liar::Panics@1", Kind::Panic),
+    ("pass liar.Aborts", Kind::EndsProcess),
+    ("pass liar.Breaks", Kind::Broken),
+    ("pass liar.Counts", Kind::NotDeterministic),
+    ("pass liar.Dawdles", Kind::Slow),
+    ("pass liar.DropsRelu", Kind::Numbers),
+    ("pass liar.Exits", Kind::EndsProcess),
+    ("pass liar.Grows", Kind::Growth),
+    ("pass liar.Hangs", Kind::Hangs),
+    ("pass liar.LosesInText", Kind::Text),
+    ("pass liar.Panics", Kind::Panic),
+    ("pass liar.Races", Kind::NotDeterministic),
+    ("pass liar.Refuses", Kind::Options),
+    ("pass liar.Renames", Kind::Interface),
+    ("pass liar.SaysChanged", Kind::FalseChange),
+    ("pass liar.SaysUnchanged", Kind::InputModified),
+    ("pass liar.Simplifies", Kind::SpecialNumbers),
+    ("pass liar.Swaps", Kind::NotIdempotent),
+];
+
+/// Runs `relais plugin test FILE ARGUMENTS`. Folders that tests make belong to groups that may write, on some machines.
+fn test(file: &Path, arguments: &[&str]) -> Run {
+    let mut command = command();
+    command.args(["plugin", "test"]).arg(file).args(arguments).arg("--allow-writable-plugins");
+    Run::of(&mut command)
+}
+
+/// Subjects and kinds of what was found.
+fn found(run: &Run) -> Vec<(String, String)> {
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+    let findings = report["findings"].as_array().unwrap().iter();
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let mut found: Vec<(String, String)> =
+        findings.map(|finding| (text(finding, "subject"), text(finding, "kind"))).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn each_lie_is_one_finding() {
+    let run = test(&plugin("liar"), &["--json", "--timeout", "3", "--budget", "300"]).expect_failure();
+    let lies: Vec<(String, String)> =
+        LIES.iter().map(|&(subject, kind)| (subject.to_owned(), kind.name().to_owned())).collect();
+    assert_eq!(found(&run), lies);
+    let kinds: BTreeSet<Kind> = LIES.iter().map(|&(_, kind)| kind).collect();
+    let missing: Vec<&Kind> = Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).collect();
+    assert_eq!(missing, [&Kind::NotMade]);
+}
+
+#[test]
+fn shipped_plugins_are_honest() {
+    assert!(workspace().plugins.len() >= 3);
+    for plugin in &workspace().plugins {
+        let run = test(plugin, &["--modules", "48", "--budget", "10000", "--timeout", "60"]);
+        assert!(run.status == Some(0), "{}{}", run.stdout, run.stderr);
+        assert!(run.stdout.contains("no finding; seed 1"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_finding_comes_again() {
+    let liar = plugin("liar");
+    let once = test(&liar, &["--only", "Renames", "--seed", "7"]).expect_failure();
+    let again = test(&liar, &["--only", "liar.Renames", "--seed", "7"]).expect_failure();
+    assert!(once.stdout.contains("pass liar.Renames: interface: "), "{}", once.stdout);
+    assert!(once.stderr.contains("`--only liar.Renames --seed 7`"), "{}", once.stderr);
+    assert_eq!(once.stdout, again.stdout);
+    // The module that is shown has the fault by itself.
+    let json = test(&liar, &["--only", "Renames", "--seed", "7", "--json"]);
+    let report: Value = serde_json::from_str(&json.stdout).unwrap();
+    let module = report["findings"][0]["module"].as_str().unwrap();
+    assert!(module.lines().count() < 5, "{module}");
+    let file = folder("conformance").join("module.relay");
+    fs::write(&file, module).unwrap();
+    let given = ["--only", "Renames", "--modules", "0", "--module", file.to_str().unwrap(), "--json"];
+    let found = found(&test(&liar, &given));
+    assert_eq!(found, [("pass liar.Renames".to_owned(), "interface".to_owned())]);
+}
+
+#[test]
+fn a_crash_names_the_pass_and_its_module() {
+    let run = test(&plugin("liar"), &["--only", "Exits", "--only", "Aborts", "--only", "Renames"]).expect_failure();
+    for fault in ["pass liar.Exits: ends-process: ", "pass liar.Aborts: ends-process: ", "pass liar.Renames: interface"]
+    {
+        assert!(run.stdout.contains(fault), "{fault}: {}", run.stdout);
+    }
+    assert!(run.stdout.contains("in pass `liar.Exits`, ended the process"), "{}", run.stdout);
+    assert!(run.stdout.contains("Relu("), "{}", run.stdout);
+}
+
+#[test]
+fn what_is_allowed_is_no_finding() {
+    let liar = plugin("liar");
+    let run = test(&liar, &["--only", "Renames", "--allow", "interface"]).expect_success();
+    assert!(run.stdout.contains("pass liar.Renames: interface: allowed"), "{}", run.stdout);
+    test(&liar, &["--only", "Renames", "--allow", "numbers"]).expect_failure();
+    let run = test(&liar, &["--allow", "no-such-kind"]);
+    assert_eq!(run.status, Some(2));
+    assert!(run.stderr.contains("not-idempotent"), "{}", run.stderr);
+}
+
+#[test]
+fn names_and_files_that_are_not_there() {
+    let liar = plugin("liar");
+    let run = test(&liar, &["--only", "Rename"]).expect_failure();
+    assert!(run.stderr.contains("the plugin has nothing called `Rename`"), "{}", run.stderr);
+    let run = test(&liar.with_file_name("none.so"), &[]).expect_failure();
+    assert!(run.stderr.contains("none.so"), "{}", run.stderr);
+    let run = test(&workspace().relais, &[]).expect_failure();
+    assert!(run.stderr.contains("relais"), "{}", run.stderr);
+    let run = test(&liar, &["--module", "none.relay"]).expect_failure();
+    assert!(run.stderr.contains("none.relay"), "{}", run.stderr);
+}
+
+/// What a test of an author's ends with.
+fn report_of(check: impl FnOnce() + panic::UnwindSafe) -> String {
+    let payload = panic::catch_unwind(check).expect_err("something is wrong");
+    text_of(&*payload)
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
+
+#[test]
+fn in_a_test_a_pass_that_is_honest_passes() {
+    conformance::check("relay._transform.RemoveUnusedFunctions");
+}
+
+#[test]
+fn in_a_test_a_pass_that_lies_is_named() {
+    let report = report_of(|| conformance::check("liar.SaysChanged"));
+    assert!(report.contains("pass liar.SaysChanged: false-change: "), "{report}");
+    assert!(report.contains("1 finding; seed 1"), "{report}");
+}
+
+#[test]
+fn in_a_test_a_pass_that_ends_the_process_is_named() {
+    let report = report_of(|| Kit::new().modules(32).check("liar.Exits"));
+    assert!(report.contains("pass liar.Exits: ends-process: "), "{report}");
+}
+
+#[test]
+fn in_a_test_a_pass_that_hangs_is_named() {
+    let report = report_of(|| Kit::new().deadline(Duration::from_secs(2)).check("liar.Hangs"));
+    assert!(report.contains("pass liar.Hangs: hangs: "), "{report}");
+}
+
+#[test]
+fn in_a_test_what_is_allowed_passes() {
+    Kit::new().modules(16).allow(Kind::Interface).check("liar.Renames");
+}
+
+#[test]
+fn in_a_test_what_is_not_there_is_an_error() {
+    assert!(report_of(|| conformance::check("liar.NoSuchPass")).contains("nothing to judge"));
+}
+
+/// Where no test of that name can be started, as in a test on the main thread or one that has a thread of its own.
+#[test]
+fn without_a_process_of_its_own_a_hanging_pass_is_named() {
+    let check = || Kit::new().modules(32).deadline(Duration::from_secs(2)).check("liar.Hangs");
+    let thread = std::thread::Builder::new().name("main".into()).spawn(check).unwrap();
+    let payload = thread.join().expect_err("something is wrong");
+    let report = text_of(&*payload);
+    assert!(report.contains("pass liar.Hangs: hangs: "), "{report}");
+}

@@ -1,0 +1,121 @@
+//! The plugins in `docs/examples`, each built as its author would and tried with the real host.
+//!
+//! `demo/` of an example has a model and a pipeline; `demo/expected/` has every file that running it leaves, and
+//! `said.txt`, if anything is said. `RELAIS_BLESS=1` writes them.
+
+use relais_tests::{
+    cargo_built::{library, test_crate},
+    cli::{Run, command, files, folder},
+};
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+/// Every folder in `docs/examples`: nothing lists them.
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples").canonicalize().unwrap();
+    let names = files(&folder).into_iter().filter(|name| folder.join(name).is_dir());
+    let found: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    assert!(found.len() >= 3, "{found:?}");
+    found
+}
+
+fn name_of(example: &Path) -> String {
+    example.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// What a run of an example leaves in its folder, and what it says.
+fn run(example: &Path) -> Vec<(String, String)> {
+    let (demo, here) = (example.join("demo"), folder(&format!("example-{}", name_of(example))));
+    let given = ["model.relay", "pipeline.toml"];
+    for file in given {
+        fs::copy(demo.join(file), here.join(file)).unwrap();
+    }
+    let mut relais = command();
+    relais.current_dir(&here).args(["-q", "run", "model.relay", "-o", "out.relay", "-p", "pipeline.toml", "--plugin"]);
+    let Run { stdout, stderr, .. } = Run::of(relais.arg(library(example)).arg("--remarks=missed")).expect_success();
+    let left = files(&here).into_iter().filter(|file| !given.contains(&file.as_str()));
+    let left = left.map(|file| (file.clone(), fs::read_to_string(here.join(file)).unwrap()));
+    let said = ("said.txt".to_owned(), stdout + &stderr);
+    left.chain(Some(said).filter(|(_, text)| !text.is_empty())).collect()
+}
+
+#[test]
+fn each_runs_as_it_says() {
+    let mut wrong = Vec::new();
+    for example in examples() {
+        let expected = example.join("demo/expected");
+        let left = run(&example);
+        if env::var_os("RELAIS_BLESS").is_some() {
+            fs::create_dir_all(&expected).unwrap();
+            left.iter().for_each(|(file, text)| fs::write(expected.join(file), text).unwrap());
+        }
+        let found: BTreeSet<String> = files(&expected).into_iter().collect();
+        let names: BTreeSet<String> = left.iter().map(|(file, _)| file.clone()).collect();
+        assert_eq!(found, names, "{}", example.display());
+        for (file, text) in left {
+            let golden = fs::read_to_string(expected.join(&file)).unwrap();
+            if golden != text {
+                let diff = similar::TextDiff::from_lines(&golden, &text);
+                wrong.push(format!("{}/{file}\n{}", name_of(&example), diff.unified_diff()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}\nbless with RELAIS_BLESS=1 when this is right", wrong.join("\n"));
+}
+
+/// Nothing is shown that would be the same without the plugin.
+#[test]
+fn each_makes_a_difference() {
+    for example in examples() {
+        let demo = example.join("demo");
+        let here = folder(&format!("without-{}", name_of(&example)));
+        let [model, pipeline] = ["model.relay", "pipeline.toml"].map(|file| demo.join(file));
+        let mut relais = command();
+        relais.current_dir(&here).args(["-q", "run"]).arg(model).args(["-o", "out.relay", "-p"]).arg(pipeline);
+        if Run::of(&mut relais).status == Some(0) {
+            let without = fs::read_to_string(here.join("out.relay")).unwrap();
+            let with = fs::read_to_string(demo.join("expected/out.relay")).unwrap();
+            assert_ne!(with, without, "{}", example.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_wrong_with_them() {
+    for example in examples() {
+        let check = Run::of(command().args(["plugin", "check"]).arg(library(&example))).expect_success();
+        assert!(check.stdout.contains("\nverdict: accepted\n"), "{}", check.stdout);
+    }
+}
+
+#[test]
+fn each_passes_its_own_tests() {
+    for example in examples() {
+        let said = test_crate(&example);
+        let n_passed = said.split(" passed").next().and_then(|said| said.rsplit(' ').next()?.parse::<u32>().ok());
+        assert!(n_passed.is_some_and(|n| n > 0), "{}: {said}", example.display());
+    }
+}
+
+#[test]
+fn each_is_what_an_author_outside_has() {
+    for example in examples() {
+        let manifest: toml::Table = fs::read_to_string(example.join("Cargo.toml")).unwrap().parse().unwrap();
+        assert!(manifest.contains_key("workspace"), "{} stands alone", example.display());
+        let needs: Vec<&String> = manifest["dependencies"].as_table().unwrap().keys().collect();
+        assert_eq!(needs, ["relais-plugin-api"], "{}", example.display());
+        let readme = fs::read_to_string(example.join("README.md")).unwrap();
+        assert!(readme.starts_with(&format!("# {}\n", name_of(&example))), "{readme}");
+        let sources = example.join("src");
+        for file in files(&sources) {
+            let source = fs::read_to_string(sources.join(&file)).unwrap();
+            assert!(source.contains("use relais_plugin_api::prelude::*;"), "{file}");
+            for word in ["unsafe", "extern", "abi_stable", "boundary", "__private"] {
+                assert!(!source.contains(word), "`{word}` stands in {file}");
+            }
+        }
+    }
+}
