@@ -5,6 +5,8 @@ mod common;
 
 use common::*;
 use relais::{
+    lock::Lock,
+    pipeline::{Disk, PipelineSpec},
     plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
@@ -338,6 +340,26 @@ fn a_file_has_one_plugin() {
 }
 
 #[test]
+fn a_locked_plugin_is_opened_in_the_bytes_that_were_locked_or_not_at_all() {
+    let dir = folder("locked");
+    let path = dir.join("plugin.so");
+    fs::copy(&*SAMPLE, &path).unwrap();
+    let spec = PipelineSpec::parse("p.toml", "steps = [\"sample.Nothing\"]", &registry(&[&path])).unwrap();
+    let lock = Lock::of(&spec, &registry(&[&path]), &[]).unwrap();
+    let enforce = || lock.enforce(&spec, &registry(&[&path])).unwrap();
+    assert!(spec.resolve(&enforce()).is_ok());
+    let (locked, free) = (enforce(), registry(&[&path]));
+    // What follows the library is no part of it: its records are as they were.
+    let mut bytes = sample_bytes();
+    bytes.push(0);
+    fs::write(&path, &bytes).unwrap();
+    let faults = spec.resolve(&locked).unwrap_err().to_string();
+    assert!(faults.contains("it was replaced after it had been looked at"), "{faults}");
+    assert!(spec.resolve(&free).is_ok());
+    assert!(lock.enforce(&spec, &registry(&[&path])).is_err_and(|told| told[0].contains("is another build")));
+}
+
+#[test]
 fn what_was_built_for_another_host_is_refused_with_what_to_do() {
     let dir = folder("other_host");
     let check = |tag: u16, value: &[u8], says: &str, help: &str| {
@@ -503,7 +525,6 @@ fn an_operator_that_two_plugins_describe_is_told_where_it_is_used() {
 
 #[test]
 fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
-    use relais::pipeline::{Disk, PipelineSpec};
     let registry = |table: &str| {
         let spec = PipelineSpec::parse("p.toml", &format!("steps = []\n[plugins]\n{table}\n"), &Disk).unwrap();
         spec.registry(two_providers("prefer-table"), Linked::Exclude)
@@ -514,6 +535,43 @@ fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
     let chosen = registry("sample-passes = { passes = [\"Bad\"] }");
     let failure = run(&chosen, "Bad", &table(&[("fault", text("error"))]), &chain(&[])).err().unwrap();
     assert_eq!(failure.plugin, "sample-passes");
+}
+
+#[test]
+fn rule_r4_the_plugins_table_takes_an_operator_from_one_of_two_plugins() {
+    use relais::pipeline::{Disk, PipelineSpec};
+    let resolve = |table: &str| {
+        let spec = PipelineSpec::parse("p.toml", &format!("steps = []\n[plugins]\n{table}\n"), &Disk).unwrap();
+        let registry = spec.registry(two_providers("prefer-operator"), Linked::Exclude);
+        let found = registry.operator("", "Relu", 14).map(|(id, _)| id);
+        let evaluator = registry.evaluator("", "Relu", 14);
+        let resolved = spec.resolve(&registry).map(|pipeline| pipeline.print()).map_err(|faults| faults.to_string());
+        (found, evaluator, registry, resolved)
+    };
+    let (found, evaluator, ..) = resolve("mark = \"*\"");
+    assert_eq!((found, evaluator), (None, None), "none of the two is believed");
+    for name in ["Relu", "ai.onnx::Relu"] {
+        let mut chosen = Vec::new();
+        for plugin in ["sample-passes", "other-passes"] {
+            let (found, evaluator, registry, resolved) = resolve(&format!("{plugin} = {{ operators = [\"{name}\"] }}"));
+            assert!(evaluator.is_some(), "its evaluator, too");
+            chosen.push(found.unwrap());
+            assert!(registry.operator("sample", "Random", 1).is_none(), "others are as they were");
+            let line = format!("\"{plugin}\" = {{ version = \"*\", operators = [\"{name}\"] }}");
+            assert!(resolved.as_ref().unwrap().contains(&line), "{resolved:?}");
+        }
+        assert_ne!(chosen[0], chosen[1]);
+    }
+    let fault = |table: &str| resolve(table).3.unwrap_err();
+    let typo = fault("sample-passes = { operators = [\"Rleu\"] }");
+    assert!(typo.contains("plugin `sample-passes` neither describes nor evaluates operator `Rleu`"), "{typo}");
+    assert!(typo.contains("did you mean `Relu`?"), "{typo}");
+    let both = fault("sample-passes = { operators = [\"Relu\"] }\nother-passes = { operators = [\"ai.onnx::Relu\"] }");
+    assert!(both.contains("operator `Relu` is taken from `sample-passes` already"), "{both}");
+    let none = fault("sample-pases = { operators = [\"Relu\"] }");
+    assert!(none.contains("there is no plugin `sample-pases`") && !none.contains("neither describes"), "{none}");
+    let spec = PipelineSpec::parse("p.toml", "steps = []\n[plugins]\nmark = { operator = [\"Relu\"] }\n", &Disk);
+    assert!(spec.unwrap_err().to_string().contains("did you mean `operators`?"));
 }
 
 #[test]
