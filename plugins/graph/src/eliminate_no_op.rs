@@ -115,7 +115,7 @@ fn transpose(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
 fn slice(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
     let by_inputs = call.args().len() > 1;
     let all_are = |index: usize, is_wanted: fn(i64) -> bool| {
-        let values = call.arg(index).and_then(|arg| cx.tensor(arg)).and_then(Tensor::to_i64s);
+        let values = call.arg(index).and_then(|arg| axis_values(arg, cx));
         values.is_some_and(|values| values.into_iter().all(is_wanted))
     };
     // A step of -1 keeps the shape and turns the order round.
@@ -135,9 +135,16 @@ fn slice(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
     !list("starts").is_empty() && list("starts").iter().all(|&s| s == 0) && list("ends").iter().all(|&e| e >= END)
 }
 
+/// The elements of a constant that lists something for each axis. No rank is near the limit: a splat of any length takes
+/// a few bytes of a file.
+fn axis_values(constant: NodeId, cx: &RewriteCx<'_>) -> Option<Vec<i64>> {
+    const MOST: u64 = 1 << 16;
+    cx.tensor(constant).filter(|tensor| tensor.len() <= MOST)?.to_i64s()
+}
+
 fn pad(call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
     let pads = match call.arg(1) {
-        Some(pads) => cx.tensor(pads).and_then(Tensor::to_i64s),
+        Some(pads) => axis_values(pads, cx),
         None => call.attrs().ints("pads").or_else(|| call.attrs().ints("paddings")),
     };
     pads.is_some_and(|pads| pads.iter().all(|&pad| pad == 0))
