@@ -5,6 +5,8 @@ mod common;
 
 use common::*;
 use relais::{
+    lock::Lock,
+    pipeline::{Disk, PipelineSpec},
     plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
@@ -338,6 +340,26 @@ fn a_file_has_one_plugin() {
 }
 
 #[test]
+fn a_locked_plugin_is_opened_in_the_bytes_that_were_locked_or_not_at_all() {
+    let dir = folder("locked");
+    let path = dir.join("plugin.so");
+    fs::copy(&*SAMPLE, &path).unwrap();
+    let spec = PipelineSpec::parse("p.toml", "steps = [\"sample.Nothing\"]", &registry(&[&path])).unwrap();
+    let lock = Lock::of(&spec, &registry(&[&path]), &[]).unwrap();
+    let enforce = || lock.enforce(&spec, &registry(&[&path])).unwrap();
+    assert!(spec.resolve(&enforce()).is_ok());
+    let (locked, free) = (enforce(), registry(&[&path]));
+    // What follows the library is no part of it: its records are as they were.
+    let mut bytes = sample_bytes();
+    bytes.push(0);
+    fs::write(&path, &bytes).unwrap();
+    let faults = spec.resolve(&locked).unwrap_err().to_string();
+    assert!(faults.contains("it was replaced after it had been looked at"), "{faults}");
+    assert!(spec.resolve(&free).is_ok());
+    assert!(lock.enforce(&spec, &registry(&[&path])).is_err_and(|told| told[0].contains("is another build")));
+}
+
+#[test]
 fn what_was_built_for_another_host_is_refused_with_what_to_do() {
     let dir = folder("other_host");
     let check = |tag: u16, value: &[u8], says: &str, help: &str| {
@@ -503,7 +525,6 @@ fn an_operator_that_two_plugins_describe_is_told_where_it_is_used() {
 
 #[test]
 fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
-    use relais::pipeline::{Disk, PipelineSpec};
     let registry = |table: &str| {
         let spec = PipelineSpec::parse("p.toml", &format!("steps = []\n[plugins]\n{table}\n"), &Disk).unwrap();
         spec.registry(two_providers("prefer-table"), Linked::Exclude)

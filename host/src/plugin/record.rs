@@ -525,7 +525,7 @@ fn read_pipeline(fields: &[u8]) -> Result<PipelineRecord, Malformed> {
         match field.tag {
             pipeline_tag::NAME => name = field.text()?.to_owned(),
             pipeline_tag::TOML => toml = Some(field.text()?.to_owned()),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(PipelineRecord { name, toml: toml.ok_or(Malformed::Missing("pipeline in TOML"))? })
