@@ -111,3 +111,30 @@ impl Default for Hash64 {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::{Dim, ElemType, Function, Type};
+
+    /// Plugins look strings, types and operators up in tables that a host of another version made, and the reverse.
+    #[test]
+    fn where_entries_stand_in_a_table_is_part_of_the_boundary() {
+        let mut f = Function::new();
+        for name in ["Relu", "Conv", "com.acme", "a name that is longer than two words"] {
+            f.intern(name);
+        }
+        for elem in [ElemType::FLOAT, ElemType::INT64, ElemType::BOOL] {
+            let tensor = f.tensor_type(elem, &[Dim::Static(2), Dim::Unknown, Dim::Static(1 << 40)]);
+            f.add_type(Type::Tuple(&[tensor, tensor]));
+            f.add_type(Type::Sequence(tensor));
+        }
+        for (domain, name, version) in [("", "Relu", 0), ("com.acme", "Fused", 0), ("", "Conv", 11)] {
+            f.add_op(domain, name, "", version);
+        }
+        let slots = f.parts().indices.map(|index| index.slots.to_vec());
+        let strings = [0, 0, 0, 5, 0, 0, 33, 0, 0, 73, 0, 0, 1, 13, 21, 0];
+        let types = [3, 0, 7, 9, 1, 0, 0, 4, 8, 2, 10, 0, 0, 5, 6, 0];
+        let ops = [0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0];
+        assert_eq!(slots, [strings, types, ops]);
+    }
+}
