@@ -538,6 +538,43 @@ fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
 }
 
 #[test]
+fn rule_r4_the_plugins_table_takes_an_operator_from_one_of_two_plugins() {
+    use relais::pipeline::{Disk, PipelineSpec};
+    let resolve = |table: &str| {
+        let spec = PipelineSpec::parse("p.toml", &format!("steps = []\n[plugins]\n{table}\n"), &Disk).unwrap();
+        let registry = spec.registry(two_providers("prefer-operator"), Linked::Exclude);
+        let found = registry.operator("", "Relu", 14).map(|(id, _)| id);
+        let evaluator = registry.evaluator("", "Relu", 14);
+        let resolved = spec.resolve(&registry).map(|pipeline| pipeline.print()).map_err(|faults| faults.to_string());
+        (found, evaluator, registry, resolved)
+    };
+    let (found, evaluator, ..) = resolve("mark = \"*\"");
+    assert_eq!((found, evaluator), (None, None), "none of the two is believed");
+    for name in ["Relu", "ai.onnx::Relu"] {
+        let mut chosen = Vec::new();
+        for plugin in ["sample-passes", "other-passes"] {
+            let (found, evaluator, registry, resolved) = resolve(&format!("{plugin} = {{ operators = [\"{name}\"] }}"));
+            assert!(evaluator.is_some(), "its evaluator, too");
+            chosen.push(found.unwrap());
+            assert!(registry.operator("sample", "Random", 1).is_none(), "others are as they were");
+            let line = format!("\"{plugin}\" = {{ version = \"*\", operators = [\"{name}\"] }}");
+            assert!(resolved.as_ref().unwrap().contains(&line), "{resolved:?}");
+        }
+        assert_ne!(chosen[0], chosen[1]);
+    }
+    let fault = |table: &str| resolve(table).3.unwrap_err();
+    let typo = fault("sample-passes = { operators = [\"Rleu\"] }");
+    assert!(typo.contains("plugin `sample-passes` neither describes nor evaluates operator `Rleu`"), "{typo}");
+    assert!(typo.contains("did you mean `Relu`?"), "{typo}");
+    let both = fault("sample-passes = { operators = [\"Relu\"] }\nother-passes = { operators = [\"ai.onnx::Relu\"] }");
+    assert!(both.contains("operator `Relu` is taken from `sample-passes` already"), "{both}");
+    let none = fault("sample-pases = { operators = [\"Relu\"] }");
+    assert!(none.contains("there is no plugin `sample-pases`") && !none.contains("neither describes"), "{none}");
+    let spec = PipelineSpec::parse("p.toml", "steps = []\n[plugins]\nmark = { operator = [\"Relu\"] }\n", &Disk);
+    assert!(spec.unwrap_err().to_string().contains("did you mean `operators`?"));
+}
+
+#[test]
 fn rule_r22_an_option_key_of_two_plugins_conflicts_where_it_is_set() {
     use relais_plugin_api::options::Value;
     let registry = Registry::new(two_providers("option-twice"), Linked::Exclude, &Choices::new());

@@ -386,10 +386,47 @@ fn names_that_others_provide_are_said_with_their_files() {
     session.plugin("rival.so", &RIVAL, |_| {});
     session.plugin("copy.so", &RIVAL, |_| {});
     let check = "plugin check --allow-writable-plugins";
-    assert_eq!(session.output(&format!("{check} rules.so")).status.code(), Some(0));
+    // It asks for more than there is, on purpose.
+    let alone = session.output(&format!("{check} rules.so"));
+    assert!(!String::from_utf8_lossy(&alone.stdout).contains(", too\n"));
     assert_eq!(session.output(&format!("{check} rival.so copy.so")).status.code(), Some(0));
     assert_eq!(session.output(&format!("{check} rules.so rival.so")).status.code(), Some(1));
     assert_eq!(session.run(&format!("{check} rival.so --plugin rules.so")), Some(1));
+    session.check();
+}
+
+#[test]
+fn what_passes_ask_for_and_nobody_provides_is_said() {
+    let mut session = Session::new("check_requirements");
+    session.plugin("good.so", &SAMPLE, |_| {});
+    session.plugin("typo.so", &SAMPLE, |bytes| {
+        let asks = |&at: &usize| {
+            let len = Header::read(&bytes[at..]).unwrap().len;
+            Fields::new(&bytes[at + HEADER..][..len]).flatten().any(|field| field.tag == pass_tag::REQUIRED)
+        };
+        let at = records(bytes, record_kind::PASS).into_iter().find(asks).unwrap();
+        set_field(bytes, at, pass_tag::REQUIRED, b"sample.ReluReul");
+    });
+    session.plugin("rules.so", &RULES, |_| {});
+    let check = "plugin check --allow-writable-plugins";
+    assert_eq!(session.output(&format!("{check} good.so")).status.code(), Some(0));
+    assert_eq!(session.run(&format!("{check} typo.so")), Some(1));
+    let said = |command: String| {
+        let output = session.output(&command);
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let objections = said[0]["objections"].as_array().unwrap().clone();
+        objections.into_iter().map(|it| it["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let missing = |pass: &str, required: &str| {
+        format!("pass `{pass}` asks for pass `{required}`, which no plugin that is found provides")
+    };
+    let alone = said(format!("{check} --json rules.so"));
+    assert!(alone.contains(&missing("acme.NeedsUnicorn", "acme.Unicorn")), "{alone:?}");
+    assert!(!alone.iter().any(|message| message.contains("`acme.EditGlobals`")), "{alone:?}");
+    // It is installed all the same: what it asks for may come later.
+    let output = session.output("plugin install --allow-writable-plugins typo.so");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.contains("`sample.ReluReul`, which no plugin"), "{stderr}");
     session.check();
 }
 
@@ -482,8 +519,16 @@ fn a_folder_that_cannot_be_written_is_said() {
 
 #[test]
 fn every_session_is_one_that_is_tried() {
-    let names: Vec<&str> =
-        vec!["check_accepted", "check_overlap", "check_refused", "help", "install", "new", "new_wrong"];
+    let names: Vec<&str> = vec![
+        "check_accepted",
+        "check_overlap",
+        "check_refused",
+        "check_requirements",
+        "help",
+        "install",
+        "new",
+        "new_wrong",
+    ];
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/life")).unwrap().flatten();
     let mut found: Vec<String> =
         entries.map(|entry| entry.path().file_stem().unwrap().to_string_lossy().into_owned()).collect();

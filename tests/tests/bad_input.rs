@@ -314,45 +314,6 @@ fn pipelines_that_are_refused() {
     golden.finish();
 }
 
-/// Four faults of requirements, of passes in two plugins of which one is refused.
-#[test]
-fn r05_a_cycle_a_missing_a_disabled_and_a_refused_requirement_are_told_before_anything_runs() {
-    let here = Workshop::new();
-    here.write("model.onnx", of_opset(Some(17)).0);
-    here.write(
-        "refused.so",
-        patched(record_kind::PLUGIN, |record| set_field(record, plugin_tag::FINGERPRINT, &[1; 8])),
-    );
-    let pipeline = "opt_level = 8\ndisabled = [\"InferType\"]\n\
-                    instruments = [{ instrument = \"acme.Scribe\", options = { path = \"ran\" } }]\n\
-                    steps = [\"DeadCodeElimination\", \"Chicken\", \"NeedsUnicorn\", \"NeedsTypes\", \"NeedsNeighbour\"]\n";
-    here.write("pipeline.toml", pipeline);
-    let rules = plugin("rules");
-    let arguments = ["run", "-q", "model.onnx", "-o", "out.onnx", "-p", "pipeline.toml", "--plugin", "refused.so"];
-    let arguments = [&arguments[..], &["--plugin", rules.to_str().unwrap()]].concat();
-    let said = here.fails(&arguments);
-    let mut golden = Golden::new("requirements");
-    golden.check("four_at_once", &portable(&said));
-    golden.finish();
-    assert!(!here.path("ran").exists(), "no instrument was even entered");
-    // Each alone is told, too, and without them the pipeline runs.
-    for step in ["Chicken", "NeedsUnicorn", "NeedsTypes", "NeedsNeighbour"] {
-        let others = ["Chicken", "NeedsUnicorn", "NeedsTypes", "NeedsNeighbour"].into_iter().filter(|it| *it != step);
-        let alone = others.fold(pipeline.to_owned(), |text, other| text.replace(&format!(", {other:?}"), ""));
-        here.write("pipeline.toml", alone);
-        let said = here.fails(&arguments);
-        assert_eq!(said.stderr.matches("error[P").count(), 1, "{said:?}");
-        assert!(!here.path("ran").exists());
-    }
-    here.write(
-        "pipeline.toml",
-        pipeline.replace(", \"Chicken\", \"NeedsUnicorn\", \"NeedsTypes\", \"NeedsNeighbour\"", ""),
-    );
-    let said = here.run(&arguments);
-    assert_eq!(said.status, "status 0", "{said:?}");
-    assert!(here.path("ran").exists());
-}
-
 #[test]
 fn ten_thousand_steps_run() {
     let here = Workshop::new();

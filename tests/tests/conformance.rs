@@ -8,9 +8,17 @@ use relais_plugin_api::conformance::{self, Kind, Kit};
 use relais_tests::{
     cargo_built::{plugin, workspace},
     cli::{Run, command, folder},
+    filetest::find_cases,
+    page::check_links,
 };
 use serde_json::Value;
-use std::{any::Any, collections::BTreeSet, fs, panic, path::Path, time::Duration};
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    fs, panic,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// What is wrong with each pass, operator and instrument of the liar: one thing.
 const LIES: &[(&str, Kind)] = &[
@@ -66,11 +74,21 @@ fn each_lie_is_one_finding() {
     assert_eq!(missing, [&Kind::NotMade]);
 }
 
+/// The inputs of the filetests: what passes look for.
+fn examples() -> Vec<PathBuf> {
+    let cases = find_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests")).unwrap();
+    cases.into_values().collect()
+}
+
 #[test]
 fn shipped_plugins_are_honest() {
-    assert!(workspace().plugins.len() >= 3);
+    let examples = examples();
+    assert!(workspace().plugins.len() >= 3 && examples.len() > 50);
+    let examples = examples.iter().flat_map(|file| ["--module", file.to_str().unwrap()]);
+    let examples: Vec<&str> = examples.collect();
     for plugin in &workspace().plugins {
-        let run = test(plugin, &["--modules", "48", "--budget", "10000", "--timeout", "60"]);
+        let settings = ["--modules", "48", "--budget", "10000", "--timeout", "60"];
+        let run = test(plugin, &[&settings, &*examples].concat());
         assert!(run.status == Some(0), "{}{}", run.stdout, run.stderr);
         assert!(run.stdout.contains("no finding; seed 1"), "{}", run.stdout);
     }
@@ -118,6 +136,26 @@ fn what_is_allowed_is_no_finding() {
     assert!(run.stderr.contains("not-idempotent"), "{}", run.stderr);
 }
 
+/// The constructor of the library ends the process.
+#[test]
+fn a_plugin_that_cannot_even_be_opened_is_named() {
+    let mut command = command();
+    command.args(["plugin", "test"]).arg(plugin("mark")).arg("--allow-writable-plugins").env("RELAIS_TEST_EXIT", "1");
+    let run = Run::of(&mut command).expect_failure();
+    assert!(run.stdout.contains("pass mark.Nothing: ends-process: "), "{}", run.stdout);
+    let run = test(&plugin("mark"), &[]).expect_success();
+    assert!(run.stdout.contains("pass mark.Nothing: 65 cases, 0 changed"), "{}", run.stdout);
+}
+
+#[test]
+fn the_page_names_every_kind() {
+    let page = include_str!("../../docs/conformance.md");
+    for kind in Kind::ALL {
+        assert_eq!(page.matches(&format!("| `{kind}` |")).count(), 1, "{kind}");
+    }
+    check_links(page);
+}
+
 #[test]
 fn names_and_files_that_are_not_there() {
     let liar = plugin("liar");
@@ -145,6 +183,12 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 #[test]
 fn in_a_test_a_pass_that_is_honest_passes() {
     conformance::check("relay._transform.RemoveUnusedFunctions");
+}
+
+#[test]
+fn in_a_test_instruments_are_judged_too() {
+    let report = report_of(|| conformance::check("liar.Watch"));
+    assert!(report.contains("instrument liar.Watch: panic: "), "{report}");
 }
 
 #[test]

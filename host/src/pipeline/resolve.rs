@@ -217,8 +217,29 @@ impl<'a> Resolver<'a> {
                 name: name.clone(),
                 version: demand.version.value.clone(),
                 passes: demand.passes.iter().map(|pass| pass.value.clone()).collect(),
+                operators: demand.operators.iter().map(|op| op.value.clone()).collect(),
                 pipelines: demand.pipelines.iter().map(|pipeline| pipeline.value.clone()).collect(),
             });
+            if same_name.is_empty() {
+                continue;
+            }
+            let Some(described) = self.catalogue.operators_of(name) else { continue };
+            for op in &demand.operators {
+                let full = OperatorName::parse(&op.value);
+                if !described.contains(&full) {
+                    let message = format!("plugin `{name}` neither describes nor evaluates operator `{full}`");
+                    let known: Vec<String> = described.iter().map(OperatorName::to_string).collect();
+                    let near = nearest(&op.value, known.iter().map(String::as_str));
+                    self.faults.push(Fault::new(Code::Plugin, op.place, message).nearest(&near));
+                }
+                let first = demands.iter().find(|demand: &&Demand| {
+                    demand.name != *name && demand.operators.iter().any(|other| OperatorName::parse(other) == full)
+                });
+                if let Some(first) = first {
+                    let message = format!("operator `{full}` is taken from `{}` already", first.name);
+                    self.faults.push(Fault::new(Code::Plugin, op.place, message).help("name it for one plugin"));
+                }
+            }
         }
         for demand in &self.spec.run.plugins {
             for pass in &demand.passes {

@@ -11,6 +11,7 @@ use crate::pipeline::{
     EXTENSION_POINTS, PipelineSpec, extension_points,
     fault::{and_list, nearest},
 };
+use crate::registry::{Registry, ResolveError};
 use object::{BinaryFormat, Object, ReadRef};
 use relais_plugin_api::{
     boundary::record::{Level, TARGET},
@@ -103,6 +104,15 @@ pub enum Objection {
         /// The level's number.
         level: u8,
     },
+    /// A pass requires one, or has one as a member, that no plugin provides.
+    Requirement {
+        /// The pass.
+        pass: String,
+        /// What it asks for.
+        required: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
     /// Another plugin provides some of its names.
     Overlap {
         /// What has the names.
@@ -125,6 +135,11 @@ impl Objection {
         )
     }
 
+    /// Whether it is about which other plugins there are, and not about the file.
+    pub fn is_about_others(&self) -> bool {
+        matches!(self, Self::Requirement { .. } | Self::Overlap { .. })
+    }
+
     /// A word for it, for programs.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -137,6 +152,7 @@ impl Objection {
             Self::Pipeline { .. } => "malformed-pipeline",
             Self::Extends { .. } => "unknown-extension-point",
             Self::Level { .. } => "unknown-level",
+            Self::Requirement { .. } => "missing-requirement",
             Self::Overlap { .. } => "overlap",
         }
     }
@@ -145,7 +161,11 @@ impl Objection {
     pub fn mover(&self) -> Mover {
         match self {
             Self::Refused(refusal) => refusal.mover(),
-            Self::MissingLibrary { .. } | Self::MissingVersion { .. } | Self::Overlap { .. } => Mover::File,
+            Self::Requirement { nearest: Some(_), .. } => Mover::Plugin,
+            Self::MissingLibrary { .. }
+            | Self::MissingVersion { .. }
+            | Self::Requirement { .. }
+            | Self::Overlap { .. } => Mover::File,
             Self::Undefined { .. } | Self::Attribute { .. } | Self::Twice { .. } => Mover::Plugin,
             Self::Pipeline { .. } | Self::Extends { .. } => Mover::Plugin,
             Self::Level { .. } => Mover::Host,
@@ -175,6 +195,10 @@ impl Objection {
             Self::Extends { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Extends { .. } => format!("the shipped pipelines have {}", and_list(EXTENSION_POINTS)),
             Self::Level { .. } => "update the host: `cargo install relais`".into(),
+            Self::Requirement { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::Requirement { .. } => {
+                "install the plugin that provides it, or name its file: `relais plugin check --plugin FILE …`".into()
+            }
             Self::Overlap { .. } => {
                 "rename them, take one of the files away, or choose a version in a pipeline's table `[plugins]`".into()
             }
@@ -203,6 +227,9 @@ impl fmt::Display for Objection {
             }
             Self::Level { pass, level } => {
                 write!(f, "pass `{pass}` is of level {level}, which this host does not know")
+            }
+            Self::Requirement { pass, required, .. } => {
+                write!(f, "pass `{pass}` asks for pass `{required}`, which no plugin that is found provides")
             }
             Self::Overlap { what, names, plugin, file } => {
                 write!(f, "`{plugin}` (`{}`) provides {what} {}, too", file.display(), quoted(names))
@@ -270,6 +297,18 @@ impl Inspection {
             names.dedup();
             let (plugin, file) = (plugin.clone(), other.path.clone());
             self.objections.push(Objection::Overlap { what, names, plugin, file });
+        }
+    }
+
+    /// Adds what its passes ask for and nobody provides: `registry` has this plugin and all others.
+    pub fn require(&mut self, registry: &Registry) {
+        let Some(records) = &self.records else { return };
+        for pass in &records.passes {
+            for required in pass.required.iter().chain(&pass.members) {
+                let Err(ResolveError::Unknown { nearest, .. }) = registry.pass(required) else { continue };
+                let (pass, required) = (pass.name.clone(), required.clone());
+                self.objections.push(Objection::Requirement { pass, required, nearest });
+            }
         }
     }
 

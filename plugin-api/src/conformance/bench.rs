@@ -4,11 +4,13 @@ use super::interpret::Compute;
 use crate::{
     boundary::{
         entry::{Item, registrations},
+        instrument::PassInfoRec,
         local,
-        record::PassSpec,
+        record::{Level, PassSpec},
     },
     diagnostics::PassError,
     infer::Operators,
+    instrument::SkipKind,
     ir::*,
     op::Operator,
     options::{DefaultSpec, OptionKind, OptionSpec, Value},
@@ -178,6 +180,15 @@ impl Bench for Linked {
         operators.flatten().map(|op| op_shape(op, &evaluated)).collect()
     }
 
+    fn instruments(&self) -> Vec<(String, Vec<Knob>)> {
+        let instruments = registrations().filter_map(|entry| match entry.item {
+            Item::Instrument(spec, _) => Some(spec),
+            _ => None,
+        });
+        let knobs = |options: &[OptionSpec]| options.iter().map(Knob::from).collect();
+        instruments.map(|spec| (spec.name.to_owned(), knobs(spec.options))).collect()
+    }
+
     fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
         local::make(pass, options)
     }
@@ -189,6 +200,26 @@ impl Bench for Linked {
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         let ran = local::run(pass, options, module)?;
         Ok(ran.changed.then_some(ran.module))
+    }
+
+    fn watch(&self, instrument: &str, options: &Value, modules: &[IRModule]) -> Result<(), PassError> {
+        let watching = local::instrument(instrument, options, &[])?;
+        let (name, level) = ("relais.conformance".into(), Level::MODULE.0);
+        let required = Default::default();
+        let pass = PassInfoRec { name, plugin: "".into(), level, opt_level: 0, required };
+        watching.hook(|it, call| it.enter(call)).into_result()?;
+        for module in modules {
+            if watching.hook(|it, call| it.should_run(call, module, &pass)).into_result()? == 0 {
+                let reason = "an instrument said no";
+                watching.hook(|it, call| it.skipped(call, module, &pass, SkipKind::VETOED, reason)).into_result()?;
+                continue;
+            }
+            watching.hook(|it, call| it.before(call, module, &pass)).into_result()?;
+            watching.hook(|it, call| it.after(call, module, &pass)).into_result()?;
+        }
+        let error = PassError::new("a pass that fails");
+        watching.hook(|it, call| it.failed(call, &pass, &error)).into_result()?;
+        watching.hook(|it, call| it.exit(call)).into_result()
     }
 }
 

@@ -531,3 +531,50 @@ fn number(elem: ElemType, value: f64) -> Option<Vec<u8>> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{bench::Linked, random::Random};
+
+    fn module(seed: u64, n_bytes: usize) -> IRModule {
+        let bytes = Random::of(seed, "test", 0).bytes(n_bytes);
+        sensible(&bytes, &Vocabulary::new(Vec::new(), &["Relu".to_owned()]), &Linked)
+    }
+
+    fn n_bindings(module: &IRModule) -> usize {
+        module.functions().map(|(_, f)| f.all_bindings().count()).sum()
+    }
+
+    #[test]
+    fn modules_are_sound_and_the_same_each_time() {
+        let mut n_calls = 0;
+        for seed in 0..64 {
+            let made = module(seed, 200);
+            assert_eq!(verify(&made).iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
+            assert!(equal(&made, &module(seed, 200)).is_ok());
+            let main = made.main().expect("there is an entry function");
+            n_calls += main.all_bindings().filter(|&id| main.call(id).is_some_and(|call| call.is_op("Relu"))).count();
+        }
+        assert!(n_calls > 100, "favourites are called: {n_calls}");
+    }
+
+    #[test]
+    fn fewer_bytes_make_a_smaller_module() {
+        assert_eq!(n_bindings(&module(1, 0)), 0);
+        assert!(n_bindings(&module(1, 40)) < n_bindings(&module(1, 400)));
+        let bytes = Random::of(1, "test", 0).bytes(4000);
+        let vocabulary = Vocabulary::new(Vec::new(), &[]);
+        let large = n_bindings(&large(&bytes, &vocabulary, &Linked, 300));
+        assert!((300..900).contains(&large), "{large}");
+    }
+
+    #[test]
+    fn operators_are_those_of_the_version() {
+        let op = |since| OpShape { since, ..common("Foo", 1) };
+        let vocabulary = Vocabulary::new(vec![op(1), op(7), op(13)], &[]);
+        let since = |version| vocabulary.at_version(0, version).map(|op| op.since);
+        assert_eq!([6, 7, 12, 21].map(since), [Some(1), Some(7), Some(7), Some(13)]);
+        assert_eq!(Vocabulary::new(vec![op(7)], &[]).at_version(0, 6).map(|op| op.since), None);
+    }
+}

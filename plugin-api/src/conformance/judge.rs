@@ -32,7 +32,7 @@ const OPTIONS_SHARE: usize = 8;
 
 /// The most runs that make a failing module smaller, and the longest time.
 const N_SHRINKS: usize = 120;
-const SHRINK_TIME: Duration = Duration::from_secs(2);
+const SHRINK_TIME: Duration = Duration::from_secs(10);
 
 /// What any run may take, however small the module is.
 const LEAST_TIME: Duration = Duration::from_millis(250);

@@ -186,3 +186,69 @@ fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
     };
     f.params().iter().map(|&param| values(param).ok_or(param)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{boundary::local, infer::Operators, text};
+
+    /// Computes `Neg`, and nothing else.
+    struct Neg;
+
+    impl Compute for Neg {
+        fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
+            local::with_ops(function, |ops| body(ops));
+        }
+
+        fn known(&self, call: CallView<'_>, inputs: &[Option<Tensor>]) -> Option<Tensor> {
+            let input = inputs.first()?.as_ref().filter(|_| call.is_op("Neg"))?;
+            let values: Vec<f32> = input.to_f32s()?.into_iter().map(|value| -value).collect();
+            Some(Tensor::from_f32(input.dims(), &values))
+        }
+    }
+
+    fn judge(before: &str, after: &str) -> Result<Judgement, Differ> {
+        let read = |body: &str| text::parse_str(&format!("def @main(%x: Tensor[(2), float32]) {{ {body} }}")).unwrap();
+        same_numbers(&read(before), &read(after), 1e-4, &Neg)
+    }
+
+    #[test]
+    fn results_are_compared() {
+        assert_eq!(judge("%x", "%1 = Neg(%x); %2 = Neg(%1); %2"), Ok(Judgement::Same));
+        let differ = judge("%x", "%1 = Neg(%x); %1").unwrap_err();
+        assert!(!differ.is_special && differ.is_fault_of_after, "{differ:?}");
+        assert!(differ.how.starts_with("result 0 was float32 [2] of ["), "{differ:?}");
+        assert_eq!(judge("%x", "(%x, %x)").unwrap_err().how, "1 results became 2, for inputs of seed 1");
+    }
+
+    #[test]
+    fn rounding_is_no_difference() {
+        let constant = |value: &str| format!("%1 = const(float32, [{value}, 1.0]); %1");
+        assert_eq!(judge(&constant("1.0"), &constant("1.00001")), Ok(Judgement::Same));
+        assert!(judge(&constant("1.0"), &constant("1.001")).is_err());
+        assert_eq!(judge(&constant("nan"), &constant("nan")), Ok(Judgement::Same));
+        assert!(judge(&constant("nan"), &constant("1.0")).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_named() {
+        let named = |judgement| match judgement {
+            Ok(Judgement::NotEvaluated { what, .. }) => what,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(named(judge("%1 = Foo(%x); %1", "%1 = Foo(%x); %1")), "Foo");
+        // Only what depends on it is not known.
+        assert_eq!(judge("%1 = Foo(%x); %x", "%x"), Ok(Judgement::Same));
+        assert!(judge("%1 = Foo(%x); (%1, %x)", "%1 = Foo(%x); %2 = Neg(%x); (%1, %2)").is_err());
+        assert_eq!(named(judge("%1 = @main(%x); %1", "%1 = @main(%x); %1")), "a block");
+    }
+
+    #[test]
+    fn conditionals_take_one_branch() {
+        let conditional =
+            |cond: &str| format!("%c = const(bool, {cond}); %1 = if (%c) {{ %x }} else {{ %2 = Neg(%x); %2 }}; %1");
+        assert_eq!(judge(&conditional("true"), "%x"), Ok(Judgement::Same));
+        assert_eq!(judge(&conditional("false"), "%1 = Neg(%x); %1"), Ok(Judgement::Same));
+        assert!(judge(&conditional("false"), "%x").is_err());
+    }
+}

@@ -71,10 +71,8 @@ pub fn infer(text: &str) -> Result<String, PassError> {
 /// operators! { &[Operator::new("acme", "Halve", 1).eval(halve)] }
 ///
 /// fn halve(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
-///     let x = cx.require(0)?;
-///     let values = x.to_f64s().ok_or_else(|| OpError::unsupported("the argument is not of floats"))?;
-///     let half: Vec<f64> = values.iter().map(|value| value / 2.0).collect();
-///     let half = Tensor::from_f64s(x.elem(), x.dims(), &half).expect("as many as there were");
+///     let half = cx.require(0)?.map_f64s(|value| value / 2.0);
+///     let half = half.ok_or_else(|| OpError::unsupported("the argument is not of floats"))?;
 ///     cx.output(half);
 ///     Ok(())
 /// }

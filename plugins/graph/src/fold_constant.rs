@@ -41,8 +41,9 @@ pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantO
     Ok(())
 }
 
-/// How often a function is folded at most.
-const MAX_ROUNDS: usize = 4;
+/// How often a function is folded at most. More than one round is rare: it takes constants that several calls share, and
+/// that are too large to be copied.
+const MAX_ROUNDS: usize = 64;
 
 /// Folds the constants of a function, in one pass over it, and returns how many bindings went. Where something was too
 /// large to be folded and constants lost users since, it may not be any more: then there is another pass.

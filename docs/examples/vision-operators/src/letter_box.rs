@@ -45,10 +45,13 @@ fn infer(cx: &mut InferCx<'_>) -> Result<(), OpError> {
 
 fn evaluate(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
     let frame = frame(cx.attrs())?;
-    let size = cx.require(0)?.to_i64s().ok_or_else(|| OpError::invalid("the size is not of integers"))?;
-    let Ok(size) = <[i64; 2]>::try_from(size) else {
+    let size = cx.require(0)?;
+    // Before it is written out: a file may say that it has 2^60 elements.
+    if size.len() != 2 {
         return Err(OpError::invalid("the size is not a height and a width"));
-    };
+    }
+    let size = size.to_i64s().and_then(|size| <[i64; 2]>::try_from(size).ok());
+    let size = size.ok_or_else(|| OpError::invalid("the size is not of integers"))?;
     let fitted = fit(size, frame)?;
     cx.output(Tensor::from_i64(&[2], &fitted.size));
     cx.output(Tensor::from_i64(&[4], &fitted.pads));
@@ -117,6 +120,7 @@ mod tests {
         assert!(refused("[0, 640]", "[640, 640]").contains("0 x 640 is no size of an image"));
         assert!(refused("[-1, 640]", "[640, 640]").contains("no size"));
         assert!(refused("[480, 9223372036854775807]", "[640, 640]").contains("no size"));
+        assert!(refused("splat(int64, (1152921504606846976), 1)", "[640, 640]").contains("not a height and a width"));
         assert!(refused("[480, 640, 3]", "[640, 640]").contains("not a height and a width"));
         assert!(refused("[480.0, 640.0]", "[640, 640]").contains("not of integers"));
         assert!(refused("[480, 640]", "[640]").contains("`target` is not"));

@@ -24,20 +24,47 @@ impl Tensor {
             }
         }
         // Without values no element type was refused above.
-        let is_float = [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem);
-        Self::dense(elem, dims, bytes).ok().filter(|_| is_float)
+        is_float(elem).then(|| Self::dense(elem, dims, bytes).ok())?
     }
 
-    /// The values as 64-bit floats, which is exact, for element types `float32`, `float64`, `float16` and `bfloat16`.
+    /// The values as 64-bit floats, which is exact, for element types `float32`, `float64`, `float16` and `bfloat16`. One
+    /// value repeated is written out: look at [`len`](Self::len) before, where it may be of any size.
     pub fn to_f64s(&self) -> Option<Vec<f64>> {
-        let bytes = self.to_bytes();
-        Some(match self.elem() {
-            ElemType::FLOAT => bytes.chunks_exact(4).map(|b| f32::from_le_bytes(array(b)).into()).collect(),
-            ElemType::DOUBLE => bytes.chunks_exact(8).map(|b| f64::from_le_bytes(array(b))).collect(),
-            ElemType::FLOAT16 => bytes.chunks_exact(2).map(|b| f16::from_le_bytes(array(b)).into()).collect(),
-            ElemType::BFLOAT16 => bytes.chunks_exact(2).map(|b| bf16::from_le_bytes(array(b)).into()).collect(),
-            _ => return None,
-        })
+        is_float(self.elem()).then(|| f64s(self.elem(), &self.to_bytes()))
+    }
+
+    /// The same shape with each value put through `f`, and rounded to the element type; `None` where
+    /// [`to_f64s`](Self::to_f64s) has none. One value repeated stays that, however often.
+    ///
+    /// ```
+    /// use relais_plugin_api::prelude::*;
+    /// let large = Tensor::splat(ElemType::FLOAT, &[1 << 40], &2.0f32.to_le_bytes()).unwrap();
+    /// assert_eq!(large.map_f64s(|x| -x).unwrap().as_splat(), Some(&(-2.0f32).to_le_bytes()[..]));
+    /// ```
+    pub fn map_f64s(&self, f: impl Fn(f64) -> f64) -> Option<Self> {
+        if !is_float(self.elem()) {
+            return None;
+        }
+        let Some(element) = self.as_splat() else {
+            let values: Vec<f64> = self.to_f64s()?.into_iter().map(f).collect();
+            return Self::from_f64s(self.elem(), self.dims(), &values);
+        };
+        let one = Self::from_f64s(self.elem(), &[], &[f(f64s(self.elem(), element)[0])])?;
+        Self::splat(self.elem(), self.dims(), &one.to_bytes()).ok()
+    }
+}
+
+fn is_float(elem: ElemType) -> bool {
+    [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem)
+}
+
+/// Packed values of a float type.
+fn f64s(elem: ElemType, bytes: &[u8]) -> Vec<f64> {
+    match elem {
+        ElemType::FLOAT => bytes.chunks_exact(4).map(|b| f32::from_le_bytes(array(b)).into()).collect(),
+        ElemType::DOUBLE => bytes.chunks_exact(8).map(|b| f64::from_le_bytes(array(b))).collect(),
+        ElemType::FLOAT16 => bytes.chunks_exact(2).map(|b| f16::from_le_bytes(array(b)).into()).collect(),
+        _ => bytes.chunks_exact(2).map(|b| bf16::from_le_bytes(array(b)).into()).collect(),
     }
 }
 
@@ -68,6 +95,25 @@ mod tests {
         assert_eq!(Tensor::from_f64s(ElemType::INT64, &[0], &[]), None);
         assert_eq!(Tensor::from_f64s(ElemType::FLOAT, &[2], &[1.0]), None);
         assert_eq!(Tensor::from_i64(&[1], &[1]).to_f64s(), None);
+    }
+
+    #[test]
+    fn large_tensors_of_other_types_are_not_written_out() {
+        let large = Tensor::splat(ElemType::INT64, &[1 << 45], &[0; 8]).unwrap();
+        assert_eq!((large.to_f64s(), large.map_f64s(|x| x)), (None, None));
+    }
+
+    #[test]
+    fn values_are_mapped_in_their_type() {
+        for elem in FLOATS {
+            let dense = Tensor::from_f64s(elem, &[2], &[1.0, -2.5]).unwrap();
+            assert_eq!(dense.map_f64s(|x| 2.0 * x), Tensor::from_f64s(elem, &[2], &[2.0, -5.0]));
+            let one = Tensor::from_f64s(elem, &[], &[1.5]).unwrap();
+            let splat = Tensor::splat(elem, &[1 << 40, 3], &one.to_bytes()).unwrap();
+            let twice = splat.map_f64s(|x| 2.0 * x).unwrap();
+            let three = Tensor::from_f64s(elem, &[], &[3.0]).unwrap();
+            assert_eq!((twice.as_splat(), twice.dims()), (Some(&*three.to_bytes()), splat.dims()));
+        }
     }
 
     #[test]
