@@ -150,11 +150,11 @@ fn plugins_that_the_lock_does_not_name_are_not_there() {
     let here = here("only", &["mark", "sample", "rival"]);
     relais(&here, "lock -p p.toml").expect_success();
     let lock = fs::read_to_string(here.join("relais.lock")).unwrap();
-    assert!(!lock.contains("\"rival\"") && lock.contains("\"sample-passes\""), "{lock}");
+    assert!(!lock.contains("\"acme-rival\"") && lock.contains("\"sample-passes\""), "{lock}");
     // An instrument that somebody asks for beside the pipeline is no exception.
     let said = run(&here, "-q -p p.toml --locked --instrument acme.Counter").expect_failure().stderr;
     assert!(said.contains("no instrument `acme.Counter`"), "{said}");
-    relais(&here, "lock -p p.toml --also rival").expect_success();
+    relais(&here, "lock -p p.toml --also acme-rival").expect_success();
     run(&here, "-q -p p.toml --locked --instrument acme.Counter").expect_success();
     let said = relais(&here, "lock -p p.toml --also nobody").expect_failure().stderr;
     assert!(said.contains("there is no plugin `nobody` to lock"), "{said}");
