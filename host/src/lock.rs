@@ -306,7 +306,7 @@ fn is(plugin: &LockedPlugin, provider: &Provider) -> bool {
 }
 
 fn boundary() -> String {
-    format!("{}.{}", BOUNDARY.0, BOUNDARY.1)
+    BOUNDARY.to_string()
 }
 
 fn place(provider: &Provider) -> String {

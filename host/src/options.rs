@@ -188,7 +188,7 @@ impl OptionSchema {
                 tag::DOC => doc = field.text()?.to_owned(),
                 tag::KIND => kind = Some(OptionType::read(field.bytes, depth)?),
                 tag::DEFAULT => default = Some(Value::decode(field.bytes)?),
-                _ => {}
+                _ => field.skip()?,
             }
         }
         let name = name.ok_or(Malformed::Missing("option's name"))?;
@@ -222,7 +222,7 @@ impl OptionType {
                 kind_tag::CHOICE => choices.push(read_choice(field.bytes)?),
                 kind_tag::ITEM => item = Some(Self::read(field.bytes, depth + 1)?),
                 kind_tag::FIELD => options.push(OptionSchema::read_nested(field.bytes, depth + 1)?),
-                _ => {}
+                _ => field.skip()?,
             }
         }
         Ok(match number {
@@ -286,7 +286,7 @@ fn read_choice(fields: &[u8]) -> Result<(String, String), Malformed> {
         match field.tag {
             tag::NAME => name = field.text()?.to_owned(),
             tag::DOC => doc = field.text()?.to_owned(),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok((name, doc))

@@ -263,6 +263,17 @@ impl Registry {
         inner.names.prefer(pass, |id| providers[id].records.plugin.name == plugin);
     }
 
+    /// Takes the description and the evaluator of an operator from this plugin, as far as it has them, though others have
+    /// them, too.
+    ///
+    /// # Panics
+    /// When the registry is shared already.
+    pub fn prefer_operator(&mut self, domain: &str, name: &str, plugin: &str) {
+        let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
+        let providers = &inner.providers;
+        inner.operators.prefer(domain, name, |id| providers[id].records.plugin.name == plugin);
+    }
+
     /// Takes a pipeline, by full or short name, from this plugin, though others provide it, too.
     ///
     /// # Panics
@@ -423,7 +434,7 @@ impl Registry {
                 let plugins = plugins.join(" and ");
                 format!(
                     "operator `{full}` is described by {plugins}\n  none of them is believed: its calls stay as they are, \
-                     untyped; leave all but one of these plugins out"
+                     untyped\n  help: choose one in a pipeline's table `[plugins]`: `NAME = {{ operators = [\"{full}\"] }}`"
                 )
             })
         });

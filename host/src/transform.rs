@@ -24,8 +24,8 @@ use crate::{
     manager::{self, Failure, Instrument, PassContext, Report, RunOptions},
     pass::{IntoGlobal, cancelled, first_error, shown_function},
     pipeline::{
-        Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, PassFacts, PassInstance, Pipeline,
-        PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope,
+        Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, OperatorName, PassFacts, PassInstance,
+        Pipeline, PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope,
         fault::{Sources, nearest},
         spec::{Dependencies, ScopeSpec, StepSpec, Written, entries_of},
     },
@@ -338,6 +338,10 @@ impl Catalogue for PassLibrary<'_> {
 
     fn plugins(&self) -> Vec<PluginFacts> {
         self.base.plugins()
+    }
+
+    fn operators_of(&self, plugin: &str) -> Option<Vec<OperatorName>> {
+        self.base.operators_of(plugin)
     }
 
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {

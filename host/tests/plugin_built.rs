@@ -118,6 +118,6 @@ fn a_plugin_that_lacks_a_library_is_refused_when_it_is_needed() {
     let text = error.to_string();
     assert!(matches!(error, CreateError::Open { refusal: Refusal::Open { .. }, .. }), "{text}");
     assert!(text.contains("`sample-passes 1.2.3`") && text.contains("librelais_gone.so"), "{text}");
-    assert!(text.contains("`ldd` on the file shows the libraries that it needs and lacks"), "{text}");
+    assert!(text.contains("`relais plugin check` shows the libraries and symbols that it needs and lacks"), "{text}");
     assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&[])).is_ok());
 }

@@ -5,12 +5,17 @@ mod common;
 
 use common::*;
 use relais::{
-    plugin::{Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
+    lock::Lock,
+    pipeline::{Disk, PipelineSpec},
+    plugin::{Mover, Origin, Policy, RecordError, Refusal, SearchDir, Writer, discover},
     registry::{Choices, CreateError, Linked, Registry, ResolveError},
 };
 use relais_plugin_api::boundary::{
-    record::{BOUNDARY, FORMAT, HEADER, Header, MAX_LEN, TARGET, instrument_tag, pass_tag, plugin_tag, record_kind},
-    wire::Fields,
+    record::{
+        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, MAX_LEN, RUSTC, TARGET, instrument_tag, op_tag,
+        pass_tag, plugin_tag, record_kind,
+    },
+    wire::{CRITICAL, Fields, checksum, push_field},
 };
 use std::{
     fs,
@@ -244,6 +249,49 @@ fn damaged_records_are_refused() {
     assert_eq!(find(&[&dir.join("plugin.so")]).plugins.len(), 1);
 }
 
+/// Makes the field of a tag one of another tag.
+fn rename_field(record: &mut [u8], from: u16, to: u16) {
+    let len = Header::read(record).unwrap().len;
+    let mut fields = Vec::new();
+    for field in Fields::new(&record[HEADER..][..len]).map(Result::unwrap) {
+        push_field(&mut fields, if field.tag == from { to } else { field.tag }, field.bytes);
+    }
+    record[HEADER..][..len].copy_from_slice(&fields);
+    record[24..32].copy_from_slice(&checksum(&fields).to_le_bytes());
+}
+
+#[test]
+fn what_a_later_version_says_more_is_passed_over_unless_it_is_critical() {
+    let (dir, bytes) = (folder("later_fields"), sample_bytes());
+    let path = dir.join("plugin.so");
+    let kinds = [
+        (record_kind::PLUGIN, plugin_tag::DESCRIPTION),
+        (record_kind::PASS, pass_tag::DOC),
+        (record_kind::OPERATOR, op_tag::DOC),
+        (record_kind::INSTRUMENT, instrument_tag::DOC),
+    ];
+    for (kind, tag) in kinds {
+        let at = records(&bytes, kind)[0];
+        let mut optional = bytes.clone();
+        rename_field(&mut optional[at..], tag, 0x7fff);
+        fs::write(&path, optional).unwrap();
+        assert_eq!(find(&[&path]).plugins.len(), 1, "{kind}");
+        let mut critical = bytes.clone();
+        rename_field(&mut critical[at..], tag, CRITICAL | 99);
+        let refusal = refusal(&dir, &critical);
+        let says = "does not read: its field 0x8063 is of a later version, and nothing can be understood without it";
+        assert!(refusal.to_string().ends_with(says), "{kind}: {refusal}");
+        assert_eq!(refusal.mover(), Mover::Host);
+        assert_eq!(refusal.help().unwrap(), "update the host: `cargo install relais`");
+    }
+    let mut critical = bytes.clone();
+    let at = records(&bytes, record_kind::PASS)[0];
+    critical[at + 12..at + 16].copy_from_slice(&(record_kind::CRITICAL | 99).to_le_bytes());
+    let refusal = refusal(&dir, &critical);
+    let says = "its record of kind 0x80000063 is of a later version, and nothing can be understood without it";
+    assert_eq!((refusal.to_string().as_str(), refusal.mover()), (says, Mover::Host));
+}
+
 #[test]
 fn damaged_records_of_statistics_and_instruments_are_refused() {
     let dir = folder("damaged_parts");
@@ -292,6 +340,26 @@ fn a_file_has_one_plugin() {
 }
 
 #[test]
+fn a_locked_plugin_is_opened_in_the_bytes_that_were_locked_or_not_at_all() {
+    let dir = folder("locked");
+    let path = dir.join("plugin.so");
+    fs::copy(&*SAMPLE, &path).unwrap();
+    let spec = PipelineSpec::parse("p.toml", "steps = [\"sample.Nothing\"]", &registry(&[&path])).unwrap();
+    let lock = Lock::of(&spec, &registry(&[&path]), &[]).unwrap();
+    let enforce = || lock.enforce(&spec, &registry(&[&path])).unwrap();
+    assert!(spec.resolve(&enforce()).is_ok());
+    let (locked, free) = (enforce(), registry(&[&path]));
+    // What follows the library is no part of it: its records are as they were.
+    let mut bytes = sample_bytes();
+    bytes.push(0);
+    fs::write(&path, &bytes).unwrap();
+    let faults = spec.resolve(&locked).unwrap_err().to_string();
+    assert!(faults.contains("it was replaced after it had been looked at"), "{faults}");
+    assert!(spec.resolve(&free).is_ok());
+    assert!(lock.enforce(&spec, &registry(&[&path])).is_err_and(|told| told[0].contains("is another build")));
+}
+
+#[test]
 fn what_was_built_for_another_host_is_refused_with_what_to_do() {
     let dir = folder("other_host");
     let check = |tag: u16, value: &[u8], says: &str, help: &str| {
@@ -300,22 +368,34 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
         let said = refusal.help().unwrap();
         assert!(said.starts_with(help), "{said}");
     };
-    let version = |major: u16, minor: u16| (u32::from(major) << 16 | u32::from(minor)).to_le_bytes();
-    let (major, minor) = BOUNDARY;
-    let newer = format!(
-        "it was built for version {major}.{} of the plugin boundary, and this host has {major}.{minor}",
-        minor + 1
+    let range = match BOUNDARY.first_compatible() {
+        first if first == BOUNDARY => BOUNDARY.to_string(),
+        first => format!("{first} to {BOUNDARY}"),
+    };
+    let of_version = |version: BoundaryVersion, help: &str| {
+        let says = format!("it was built for version {version} of the plugin boundary, and this host takes {range}");
+        check(plugin_tag::BOUNDARY, &version.encode(), &says, help);
+    };
+    // Grown once more than the host's, or of a later series: the host has to move. Of an earlier series: the plugin.
+    of_version(BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY }, "update the host: `cargo install relais`");
+    of_version(BoundaryVersion { minor: BOUNDARY.minor + 1, patch: 0, ..BOUNDARY }, "update the host");
+    of_version(BoundaryVersion { major: 1, minor: 0, patch: 0 }, "update the host");
+    let rebuild = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo add relais-plugin-api@{API} && cargo "
     );
-    check(plugin_tag::BOUNDARY, &version(major, minor + 1), &newer, "update the host");
-    let older = format!("it was built for version 0.9 of the plugin boundary, and this host has {major}.{minor}");
-    check(plugin_tag::BOUNDARY, &version(0, 9), &older, "rebuild the plugin");
+    of_version(BoundaryVersion { major: 0, minor: 0, patch: 9 }, &rebuild);
     let target = format!("it was built for `s390x-unknown-linux`, and this host is `{TARGET}`");
     check(plugin_tag::TARGET, b"s390x-unknown-linux", &target, "build it for this system");
     let abort = "it was built with `panic = \"abort\"`: its first panic would end the process";
     check(plugin_tag::PANIC, b"abort", abort, "remove `panic = \"abort\"`");
-    let layout = "its types are laid out differently (built by `rustc ";
-    let refusal = refusal(&dir, &with_plugin_field(plugin_tag::FINGERPRINT, &[1; 8]));
-    assert!(refusal.to_string().starts_with(layout), "{refusal}");
+    let layout = format!(
+        "its types are laid out differently, though its version of the plugin boundary fits (built by `{RUSTC}` with \
+         `relais-plugin-api` {API}, this host by `{RUSTC}` with {API})"
+    );
+    let update = format!(
+        "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api --precise {API} && cargo "
+    );
+    check(plugin_tag::FINGERPRINT, &[1; 8], &layout, &update);
 }
 
 #[test]
@@ -445,7 +525,6 @@ fn an_operator_that_two_plugins_describe_is_told_where_it_is_used() {
 
 #[test]
 fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
-    use relais::pipeline::{Disk, PipelineSpec};
     let registry = |table: &str| {
         let spec = PipelineSpec::parse("p.toml", &format!("steps = []\n[plugins]\n{table}\n"), &Disk).unwrap();
         spec.registry(two_providers("prefer-table"), Linked::Exclude)
@@ -456,6 +535,43 @@ fn rule_r4_the_plugins_table_takes_a_pass_from_one_of_two_plugins() {
     let chosen = registry("sample-passes = { passes = [\"Bad\"] }");
     let failure = run(&chosen, "Bad", &table(&[("fault", text("error"))]), &chain(&[])).err().unwrap();
     assert_eq!(failure.plugin, "sample-passes");
+}
+
+#[test]
+fn rule_r4_the_plugins_table_takes_an_operator_from_one_of_two_plugins() {
+    use relais::pipeline::{Disk, PipelineSpec};
+    let resolve = |table: &str| {
+        let spec = PipelineSpec::parse("p.toml", &format!("steps = []\n[plugins]\n{table}\n"), &Disk).unwrap();
+        let registry = spec.registry(two_providers("prefer-operator"), Linked::Exclude);
+        let found = registry.operator("", "Relu", 14).map(|(id, _)| id);
+        let evaluator = registry.evaluator("", "Relu", 14);
+        let resolved = spec.resolve(&registry).map(|pipeline| pipeline.print()).map_err(|faults| faults.to_string());
+        (found, evaluator, registry, resolved)
+    };
+    let (found, evaluator, ..) = resolve("mark = \"*\"");
+    assert_eq!((found, evaluator), (None, None), "none of the two is believed");
+    for name in ["Relu", "ai.onnx::Relu"] {
+        let mut chosen = Vec::new();
+        for plugin in ["sample-passes", "other-passes"] {
+            let (found, evaluator, registry, resolved) = resolve(&format!("{plugin} = {{ operators = [\"{name}\"] }}"));
+            assert!(evaluator.is_some(), "its evaluator, too");
+            chosen.push(found.unwrap());
+            assert!(registry.operator("sample", "Random", 1).is_none(), "others are as they were");
+            let line = format!("\"{plugin}\" = {{ version = \"*\", operators = [\"{name}\"] }}");
+            assert!(resolved.as_ref().unwrap().contains(&line), "{resolved:?}");
+        }
+        assert_ne!(chosen[0], chosen[1]);
+    }
+    let fault = |table: &str| resolve(table).3.unwrap_err();
+    let typo = fault("sample-passes = { operators = [\"Rleu\"] }");
+    assert!(typo.contains("plugin `sample-passes` neither describes nor evaluates operator `Rleu`"), "{typo}");
+    assert!(typo.contains("did you mean `Relu`?"), "{typo}");
+    let both = fault("sample-passes = { operators = [\"Relu\"] }\nother-passes = { operators = [\"ai.onnx::Relu\"] }");
+    assert!(both.contains("operator `Relu` is taken from `sample-passes` already"), "{both}");
+    let none = fault("sample-pases = { operators = [\"Relu\"] }");
+    assert!(none.contains("there is no plugin `sample-pases`") && !none.contains("neither describes"), "{none}");
+    let spec = PipelineSpec::parse("p.toml", "steps = []\n[plugins]\nmark = { operator = [\"Relu\"] }\n", &Disk);
+    assert!(spec.unwrap_err().to_string().contains("did you mean `operators`?"));
 }
 
 #[test]

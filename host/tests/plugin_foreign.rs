@@ -108,6 +108,82 @@ fn check(system: &System, refused: impl FnOnce(&Refusal)) {
     assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&[])).is_ok());
 }
 
+/// A universal file of these libraries: a header with numbers of 32 or 64 bits, then the libraries, each at a page.
+fn universal(libraries: &[(u32, &[u8])], is_long: bool) -> Vec<u8> {
+    const PAGE: usize = 1 << 14;
+    let magic: u32 = if is_long { 0xcafe_babf } else { 0xcafe_babe };
+    let mut bytes = [magic, libraries.len() as u32].map(u32::to_be_bytes).concat();
+    let mut offset = PAGE;
+    for (cpu, library) in libraries {
+        bytes.extend([*cpu, 0].map(u32::to_be_bytes).concat());
+        if is_long {
+            bytes.extend([offset as u64, library.len() as u64].map(u64::to_be_bytes).concat());
+            bytes.extend([14u32, 0].map(u32::to_be_bytes).concat());
+        } else {
+            bytes.extend([offset as u32, library.len() as u32, 14].map(u32::to_be_bytes).concat());
+        }
+        offset = (offset + library.len()).next_multiple_of(PAGE);
+    }
+    for (_, library) in libraries {
+        bytes.resize(bytes.len().next_multiple_of(PAGE), 0);
+        bytes.extend(*library);
+    }
+    bytes
+}
+
+#[test]
+fn a_universal_library_of_macos() {
+    const X86_64: u32 = 0x0100_0007;
+    const ARM64: u32 = 0x0100_000c;
+    let Some(lld) = rust_lld() else {
+        eprintln!("not tested for universal files: the compiler has no `rust-lld` beside it");
+        return;
+    };
+    let [intel, arm] = [&MACOS, &MACOS_ARM].map(|system| link(lld.clone(), system, &records_for(system.target)));
+    let dir = folder("foreign-universal");
+    let own = match std::env::consts::ARCH {
+        "x86_64" => Some((X86_64, &MACOS)),
+        "aarch64" => Some((ARM64, &MACOS_ARM)),
+        _ => None,
+    };
+    for is_long in [false, true] {
+        let both = universal(&[(ARM64, &arm), (X86_64, &intel)], is_long);
+        let refused = refusal(&dir, &both);
+        let Some((cpu, system)) = own else {
+            assert!(refused.to_string().contains("it is a universal file for Aarch64 and X86_64"), "{refused}");
+            continue;
+        };
+        // Of the two libraries in it, the one for this machine is read.
+        assert_eq!(refused, Refusal::Target { plugin: system.target.to_owned() });
+        let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
+        assert_eq!(inspection.records.unwrap().plugin.target, system.target);
+        assert!(inspection.format.unwrap().ends_with(" in a universal file"));
+        let (other_cpu, other) = if cpu == X86_64 { (ARM64, &arm) } else { (X86_64, &intel) };
+        let refused = refusal(&dir, &universal(&[(other_cpu, other)], is_long)).to_string();
+        let says = "it is no shared library: it is a universal file for ";
+        assert!(refused.starts_with(says) && refused.contains(", and this machine is "), "{refused}");
+        // What is in it can be read all the same, and the better reason comes first.
+        let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
+        assert!(inspection.records.is_some() && inspection.objections[0].to_string() == refused, "{inspection:?}");
+        assert_eq!(inspection.objections.len(), 2, "{:?}", inspection.objections);
+    }
+    let both = universal(&[(ARM64, &arm), (X86_64, &intel)], false);
+    for percent in 0..100 {
+        refusal(&dir, &both[..both.len() * percent / 100]);
+        assert!(!inspect(&dir.join("plugin.so"), TRUSTING).is_accepted());
+    }
+    for (at, value) in [(4, 0xff), (4, 0), (7, 0), (7, 200), (16, 0xff), (20, 0xff), (20, 0x7f)] {
+        let mut damaged = both.clone();
+        damaged[at] = value;
+        let refused = refusal(&dir, &damaged).to_string();
+        let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
+        assert!(!inspection.is_accepted(), "{at}: {refused}");
+    }
+    let class = [&[0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61][..], &[0; 4096]].concat();
+    let why = "it is no shared library: it begins as a universal file and is none";
+    assert_eq!(refusal(&dir, &class).to_string(), why);
+}
+
 fn for_another_target(system: &System) -> impl FnOnce(&Refusal) {
     let target = system.target.to_owned();
     move |refusal| {

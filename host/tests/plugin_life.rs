@@ -6,7 +6,10 @@ mod common;
 use common::*;
 use relais::plugin::{Needs, Objection, Refusal, Writer, inspect};
 use relais_plugin_api::boundary::{
-    record::{BOUNDARY, FORMAT, HEADER, Header, RUSTC, TARGET, op_tag, pass_tag, plugin_tag, record_kind},
+    record::{
+        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, RUSTC, TARGET, op_tag, pass_tag, plugin_tag,
+        record_kind,
+    },
     wire::{Fields, checksum, push_field},
 };
 use serde_json::{Value, json};
@@ -67,15 +70,21 @@ impl Session {
     fn said(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).replace(self.folder.to_str().unwrap(), "<folder>");
         let text = text.replace(RUSTC, "<rustc>").replace(TARGET, "<target>");
-        let (major, minor) = BOUNDARY;
-        let text = text.replace(&format!("this host has {major}.{minor}"), "this host has <boundary>");
-        let text = text.replace(&format!("boundary    {major}.{minor}"), "boundary    <boundary>");
+        let text = text.replace(&format!("boundary    {BOUNDARY}"), "boundary    <boundary>");
+        let text = text.replace(&format!("api         {API}"), "api         <api>");
+        let text = ["relais-plugin-api@", "--precise ", "with ", "with `relais-plugin-api` "]
+            .iter()
+            .fold(text, |text, before| text.replace(&format!("{before}{API}"), &format!("{before}<api>")));
         let text = text.replace(env!("CARGO_MANIFEST_DIR"), "<host>");
         let line = |line: &str| {
             let key = line.split_whitespace().next().unwrap_or_default();
             let kept = match key {
                 "format" | "needs" | "fingerprint" if line.starts_with("  ") => format!("  {key:<11} _"),
                 _ => line.trim_end().to_owned(),
+            };
+            let kept = match kept.split_once("and this host takes ") {
+                Some((before, _)) => format!("{before}and this host takes <boundaries>"),
+                None => kept,
             };
             // Records stand as the linker put them.
             let kept = match kept.split_once("the record at offset ") {
@@ -226,7 +235,7 @@ fn a_good_plugin_is_accepted_with_everything_that_it_says() {
 fn a_check_is_json_for_programs() {
     let session = Session::new("check_json");
     let mark = session.plugin("mark.so", &MARK, |_| {});
-    session.plugin("newer.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[0, 0, 9, 0]));
+    session.plugin("newer.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[9, 0, 0, 0, 0, 0]));
     session.plugin("text.so", &MARK, |bytes| *bytes = b"text".to_vec());
     let output = session.output("plugin check --json --allow-writable-plugins mark.so newer.so text.so");
     assert_eq!(output.status.code(), Some(1));
@@ -234,7 +243,7 @@ fn a_check_is_json_for_programs() {
     assert_eq!(said[0]["verdict"], "accepted");
     assert_eq!(said[0]["objections"], json!([]));
     assert_eq!(said[0]["plugin"]["name"], "mark");
-    assert_eq!(said[0]["plugin"]["boundary"], json!([BOUNDARY.0, BOUNDARY.1]));
+    assert_eq!(said[0]["plugin"]["boundary"], BOUNDARY.to_string());
     assert_eq!(said[0]["passes"][0]["name"], "mark.Nothing");
     assert_eq!(said[0]["found"], Value::Null);
     assert_eq!(said[1]["verdict"], "refused");
@@ -252,12 +261,17 @@ fn what_is_no_plugin_or_does_not_fit_is_refused() {
     session.plugin("text.so", &MARK, |bytes| *bytes = b"this is a text, not a library\n".to_vec());
     session.plugin("empty.so", &MARK, Vec::clear);
     session.plugin("cut.so", &MARK, |bytes| bytes.truncate(bytes.len() / 2));
-    session.plugin("older.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[1, 0, 0, 0]));
-    session.plugin("newer.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[0, 0, 9, 0]));
+    session.plugin("older.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[0, 0, 0, 0, 9, 0]));
+    session.plugin("newer.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[9, 0, 0, 0, 0, 0]));
+    session.plugin("grown.so", &MARK, |bytes| {
+        let version = BoundaryVersion { patch: 999, ..BOUNDARY };
+        set_plugin(bytes, plugin_tag::BOUNDARY, &version.encode());
+    });
+    session.plugin("layout.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::FINGERPRINT, &[7; 8]));
     session.plugin("target.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::TARGET, b"pdp11-dec-rsx"));
     session.plugin("abort.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::PANIC, b"abort"));
     session.plugin("all.so", &MARK, |bytes| {
-        set_plugin(bytes, plugin_tag::BOUNDARY, &[0, 0, 9, 0]);
+        set_plugin(bytes, plugin_tag::BOUNDARY, &[9, 0, 0, 0, 0, 0]);
         set_plugin(bytes, plugin_tag::TARGET, b"pdp11-dec-rsx");
         set_plugin(bytes, plugin_tag::PANIC, b"abort");
         set_plugin(bytes, plugin_tag::FINGERPRINT, &[7; 8]);
@@ -271,8 +285,10 @@ fn what_is_no_plugin_or_does_not_fit_is_refused() {
         let at = records(bytes, record_kind::PASS)[0];
         bytes[at + 8] = FORMAT as u8 + 1;
     });
-    let files =
-        ["gone", ".", "text", "empty", "cut", "older", "newer", "target", "abort", "all", "entry", "damaged", "format"];
+    let files = [
+        "gone", ".", "text", "empty", "cut", "older", "newer", "grown", "layout", "target", "abort", "all", "entry",
+        "damaged", "format",
+    ];
     for file in files {
         let file = if file == "." { file.to_owned() } else { format!("{file}.so") };
         let command = format!("plugin check --allow-writable-plugins {file}");
@@ -370,10 +386,47 @@ fn names_that_others_provide_are_said_with_their_files() {
     session.plugin("rival.so", &RIVAL, |_| {});
     session.plugin("copy.so", &RIVAL, |_| {});
     let check = "plugin check --allow-writable-plugins";
-    assert_eq!(session.output(&format!("{check} rules.so")).status.code(), Some(0));
+    // It asks for more than there is, on purpose.
+    let alone = session.output(&format!("{check} rules.so"));
+    assert!(!String::from_utf8_lossy(&alone.stdout).contains(", too\n"));
     assert_eq!(session.output(&format!("{check} rival.so copy.so")).status.code(), Some(0));
     assert_eq!(session.output(&format!("{check} rules.so rival.so")).status.code(), Some(1));
     assert_eq!(session.run(&format!("{check} rival.so --plugin rules.so")), Some(1));
+    session.check();
+}
+
+#[test]
+fn what_passes_ask_for_and_nobody_provides_is_said() {
+    let mut session = Session::new("check_requirements");
+    session.plugin("good.so", &SAMPLE, |_| {});
+    session.plugin("typo.so", &SAMPLE, |bytes| {
+        let asks = |&at: &usize| {
+            let len = Header::read(&bytes[at..]).unwrap().len;
+            Fields::new(&bytes[at + HEADER..][..len]).flatten().any(|field| field.tag == pass_tag::REQUIRED)
+        };
+        let at = records(bytes, record_kind::PASS).into_iter().find(asks).unwrap();
+        set_field(bytes, at, pass_tag::REQUIRED, b"sample.ReluReul");
+    });
+    session.plugin("rules.so", &RULES, |_| {});
+    let check = "plugin check --allow-writable-plugins";
+    assert_eq!(session.output(&format!("{check} good.so")).status.code(), Some(0));
+    assert_eq!(session.run(&format!("{check} typo.so")), Some(1));
+    let said = |command: String| {
+        let output = session.output(&command);
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let objections = said[0]["objections"].as_array().unwrap().clone();
+        objections.into_iter().map(|it| it["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let missing = |pass: &str, required: &str| {
+        format!("pass `{pass}` asks for pass `{required}`, which no plugin that is found provides")
+    };
+    let alone = said(format!("{check} --json rules.so"));
+    assert!(alone.contains(&missing("acme.NeedsUnicorn", "acme.Unicorn")), "{alone:?}");
+    assert!(!alone.iter().any(|message| message.contains("`acme.EditGlobals`")), "{alone:?}");
+    // It is installed all the same: what it asks for may come later.
+    let output = session.output("plugin install --allow-writable-plugins typo.so");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.contains("`sample.ReluReul`, which no plugin"), "{stderr}");
     session.check();
 }
 
@@ -466,8 +519,16 @@ fn a_folder_that_cannot_be_written_is_said() {
 
 #[test]
 fn every_session_is_one_that_is_tried() {
-    let names: Vec<&str> =
-        vec!["check_accepted", "check_overlap", "check_refused", "help", "install", "new", "new_wrong"];
+    let names: Vec<&str> = vec![
+        "check_accepted",
+        "check_overlap",
+        "check_refused",
+        "check_requirements",
+        "help",
+        "install",
+        "new",
+        "new_wrong",
+    ];
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/life")).unwrap().flatten();
     let mut found: Vec<String> =
         entries.map(|entry| entry.path().file_stem().unwrap().to_string_lossy().into_owned()).collect();

@@ -14,59 +14,7 @@ use relais::{
     plugin::Refusal,
     registry::{CreateError, Registry},
 };
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::{Mutex, PoisonError},
-};
-
-/// Copies the files below a folder, build folders apart.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let name = entry.file_name();
-        match entry.file_type().unwrap().is_dir() {
-            true if name == "target" || name == "tests" => {}
-            true => copy(&entry.path(), &to.join(name)),
-            false => _ = fs::copy(entry.path(), to.join(name)).unwrap(),
-        }
-    }
-}
-
-static BUILDING: Mutex<()> = Mutex::new(());
-
-/// Builds the plugin `mark` against this workspace's `relais-plugin-api` with a change to one of its files.
-fn plugin_of_another_api(name: &str, file: &str, from: &str, to: &str) -> PathBuf {
-    // All are built to one place, where the next one replaces it; cargo asks whether sources are newer than that.
-    let _alone = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let dir = folder(&format!("api-{name}"));
-    copy(&root.join("plugin-api"), &dir.join("plugin-api"));
-    copy(&root.join("tests/plugins/mark"), &dir.join("mark"));
-    let replace = |path: PathBuf, from: &str, to: &str| {
-        let text = fs::read_to_string(&path).unwrap();
-        assert_eq!(text.matches(from).count(), 1, "`{from}` in {}", path.display());
-        fs::write(path, text.replace(from, to)).unwrap();
-    };
-    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-    let members = workspace.lines().find(|line| line.starts_with("members = ")).unwrap();
-    let own = "members = [\"plugin-api\", \"plugin-api/macros\", \"mark\"]";
-    fs::write(dir.join("Cargo.toml"), workspace.replace(members, own)).unwrap();
-    fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
-    replace(dir.join("mark/Cargo.toml"), "[workspace]\n", "");
-    replace(dir.join("mark/Cargo.toml"), "../../../plugin-api", "../plugin-api");
-    replace(dir.join("plugin-api/src").join(file), from, to);
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins-of-another-api");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "-p", "mark", "--manifest-path"]).arg(dir.join("Cargo.toml"));
-    assert!(cargo.arg("--target-dir").arg(&target).status().unwrap().success(), "{name} builds");
-    let library = format!("{}mark{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let plugin = dir.join("plugin").with_extension(std::env::consts::DLL_EXTENSION);
-    fs::copy(target.join("debug").join(library), &plugin).unwrap();
-    plugin
-}
+use std::{fs, path::Path, process::Command};
 
 /// Why a plugin is refused when its pass is made, though its record is in order; the other plugin is not touched by it.
 fn refused(plugin: &Path) -> (Refusal, String) {
@@ -77,6 +25,24 @@ fn refused(plugin: &Path) -> (Refusal, String) {
     assert!(text.contains("`mark 0.1.0`"), "{text}");
     let CreateError::Open { refusal, .. } = error else { panic!("{text}") };
     assert!(run(&registry, "sample.Nothing", &table(&[]), &chain(&[])).is_ok());
+    // The program says the same, writes nothing, and runs the passes of others.
+    let (model, out) = (plugin.with_file_name("model.relay"), plugin.with_file_name("out.relay"));
+    fs::write(&model, "def @main(%x: Tensor[(2,), float32]) { %y = Relu(%x); %y }\n").unwrap();
+    for (pass, status) in [("mark.Nothing", 1), ("sample.Nothing", 0)] {
+        let mut relais = Command::new(env!("CARGO_BIN_EXE_relais"));
+        relais.arg("run").arg(&model).arg("-o").arg(&out).args(["--passes", pass, "--allow-writable-plugins"]);
+        relais
+            .arg("--plugin")
+            .arg(plugin)
+            .arg("--plugin")
+            .arg(&*SAMPLE)
+            .env("RELAIS_HOME", plugin.with_file_name("home"));
+        let output = relais.env_remove("RELAIS_PLUGIN_PATH").output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), out.exists()), (Some(status), status == 0), "{pass}: {stderr}");
+        let first = refusal.to_string().lines().next().unwrap_or_default().to_owned();
+        assert!(status == 0 || stderr.contains(&first), "{stderr}");
+    }
     (refusal, text)
 }
 
@@ -85,7 +51,7 @@ const INIT: &str = "logger::install(host, P::NAME, log_level);\n        Ok(())";
 #[test]
 fn an_initialiser_that_fails_is_a_refusal() {
     let failing = "logger::install(host, P::NAME, log_level);\n        Err(PassError::new(\"the licence has expired\").help(\"renew it\"))";
-    let plugin = plugin_of_another_api("init-error", "boundary/entry.rs", INIT, failing);
+    let plugin = plugin_of_another_api("init-error", &[("plugin-api/src/boundary/entry.rs", INIT, failing)], &[]);
     let (refusal, text) = refused(&plugin);
     assert!(matches!(refusal, Refusal::Init(_)), "{text}");
     assert!(text.contains("its initialiser failed: the licence has expired") && text.contains("renew it"), "{text}");
@@ -94,7 +60,7 @@ fn an_initialiser_that_fails_is_a_refusal() {
 #[test]
 fn an_initialiser_that_panics_is_a_refusal() {
     let panicking = "logger::install(host, P::NAME, log_level);\n        panic!(\"not on a {}\", \"Sunday\")";
-    let plugin = plugin_of_another_api("init-panic", "boundary/entry.rs", INIT, panicking);
+    let plugin = plugin_of_another_api("init-panic", &[("plugin-api/src/boundary/entry.rs", INIT, panicking)], &[]);
     let (refusal, text) = refused(&plugin);
     assert!(matches!(refusal, Refusal::Init(_)), "{text}");
     assert!(text.contains("its initialiser failed: ") && text.contains("not on a Sunday"), "{text}");
@@ -105,7 +71,7 @@ fn an_initialiser_that_panics_is_a_refusal() {
 fn a_plugin_that_knows_more_than_the_host_is_refused() {
     let grown = "pub log: for<'a, 'b> extern \"C\" fn(&'b LogRec<'a>),\n    /// Of a later version.\n    pub later: extern \"C\" fn(),";
     let log = "pub log: for<'a, 'b> extern \"C\" fn(&'b LogRec<'a>),";
-    let plugin = plugin_of_another_api("grown", "boundary/abi.rs", log, grown);
+    let plugin = plugin_of_another_api("grown", &[("plugin-api/src/boundary/abi.rs", log, grown)], &[]);
     let (refusal, text) = refused(&plugin);
     assert!(matches!(refusal, Refusal::Layout { .. }), "{text}");
     assert!(text.contains("boundary differ: `HostSetup` has too many fields (expected 2, found 1)\n"), "{text}");

@@ -24,9 +24,17 @@ impl Effects {
     /// Nothing is known: carried through, never folded, duplicated, merged or dropped.
     pub const OPAQUE: Self = Self(8);
 
-    /// Whether all bits of `other` are set.
+    /// The bits that this version knows.
+    const KNOWN: u32 = 15;
+
+    /// The bits to decide by: an effect of a later version may be any.
+    const fn cautious(self) -> u32 {
+        if self.0 & !Self::KNOWN == 0 { self.0 } else { self.0 | Self::KNOWN }
+    }
+
+    /// Whether all bits of `other` are set; one that this version does not know stands for all that it knows.
     pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+        self.cautious() & other.0 == other.0
     }
 
     /// The union.
@@ -36,12 +44,12 @@ impl Effects {
 
     /// Whether two calls with equal arguments give equal results, so that one may stand for both.
     pub const fn is_mergeable(self) -> bool {
-        self.0 & (Self::STATEFUL.0 | Self::RANDOM.0 | Self::OPAQUE.0) == 0
+        self.cautious() & (Self::STATEFUL.0 | Self::RANDOM.0 | Self::OPAQUE.0) == 0
     }
 
     /// Whether a call whose results nobody uses may go.
     pub const fn is_removable(self) -> bool {
-        self.0 & (Self::STATEFUL.0 | Self::OPAQUE.0) == 0
+        self.cautious() & (Self::STATEFUL.0 | Self::OPAQUE.0) == 0
     }
 }
 

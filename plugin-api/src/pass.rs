@@ -313,7 +313,12 @@ impl OpFacts {
                     op_tag::OUTPUTS => facts.outputs = field.u32().map_or(facts.outputs, pair),
                     op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
                     op_tag::PATTERN => facts.pattern = field.u8().map_or(Pattern::OPAQUE, Pattern),
-                    _ => {}
+                    _ if field.skip().is_ok() => {}
+                    // Of a later version: nothing else that it says can be relied on.
+                    _ => {
+                        let unknown = ResolvedOp { is_known: 0, infer: None.into(), eval: None.into(), ..resolved };
+                        return Self::new(unknown, version);
+                    }
                 }
             }
         }

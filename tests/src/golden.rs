@@ -142,13 +142,25 @@ impl Workshop {
     /// # Panics
     /// When it does.
     pub fn fails(&self, arguments: &[&str]) -> Said {
+        self.fails_with(&[], arguments)
+    }
+
+    /// The same in an environment with these variables.
+    ///
+    /// # Panics
+    /// As [`fails`](Self::fails).
+    pub fn fails_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
+        let run = || {
+            let mut program = self.program(arguments);
+            self.said(program.envs(variables.iter().copied()).output().expect("the program can be started"))
+        };
         let before = self.files();
-        let said = self.run(arguments);
+        let said = run();
         assert_ne!(said.status, "status 0", "{arguments:?}: {}", said.golden());
         assert_ne!(said.status, "status 101", "{arguments:?}: {}", said.golden());
         assert_eq!(self.files(), before, "{arguments:?} changed files");
         self.write("out.onnx", PRECIOUS);
-        let again = self.run(arguments);
+        let again = run();
         assert_eq!(fs::read(self.path("out.onnx")).expect("it was written"), PRECIOUS, "{arguments:?}");
         assert_eq!(again.status, said.status, "{arguments:?} with an output that is there");
         fs::remove_file(self.path("out.onnx")).expect("it was written");

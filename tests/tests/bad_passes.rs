@@ -46,9 +46,19 @@ fn portable(said: &Said) -> String {
 fn a_failing_pass_is_named() {
     let here = workshop();
     let mut golden = Golden::new("passes");
-    for fault in
-        ["error", "say_error", "panic", "panic_on_thread", "panic_with_number", "exit", "exit_on_thread", "call_itself"]
-    {
+    for fault in [
+        "error",
+        "say_error",
+        "panic",
+        "panic_formatted",
+        "panic_on_thread",
+        "panic_with_number",
+        "panic_with_bomb",
+        "panic_in_drop",
+        "exit",
+        "exit_on_thread",
+        "call_itself",
+    ] {
         let said = run(&here, fault, "off");
         assert!(said.stderr.contains("`bad.Fault`"), "{fault}: {}", said.stderr);
         assert!(said.stderr.contains("bad-passes"), "{fault}: {}", said.stderr);
@@ -183,7 +193,7 @@ fn a_module_without_an_entry_is_not_written() {
 #[test]
 fn what_does_no_harm_does_no_harm() {
     let here = workshop();
-    for fault in ["none", "print", "say", "change_folder", "leave_thread"] {
+    for fault in ["none", "print", "say", "log", "ask_from_thread", "change_folder", "leave_thread"] {
         let set = format!("bad.Fault.fault=\"{fault}\"");
         let said = here.run(&[
             "run",

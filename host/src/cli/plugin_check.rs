@@ -6,7 +6,10 @@ use super::{
     catalogue, plugin_report,
     terminal::{self, CliError},
 };
-use relais::plugin::{Discovery, FoundPlugin, Inspection, Origin, SearchDir, inspect};
+use relais::{
+    plugin::{Discovery, FoundPlugin, Inspection, Origin, SearchDir, inspect},
+    registry::{Choices, Linked, Registry},
+};
 use serde_json::Value;
 use std::{
     env::consts::DLL_EXTENSION,
@@ -61,6 +64,11 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs) -> Vec<Checked> {
             |other: &&FoundPlugin| !found.plugins.iter().any(|plugin| is_same_path(&plugin.path, &other.path));
         found.plugins.iter().chain(given.iter().filter(is_found)).for_each(|other| inspection.compare(other));
     }
+    let others =
+        given.iter().filter(|other| !found.plugins.iter().any(|plugin| is_same_path(&plugin.path, &other.path)));
+    let plugins = found.plugins.iter().chain(others).cloned().collect();
+    let registry = Registry::new(Discovery { plugins, ..Discovery::default() }, Linked::Exclude, &Choices::new());
+    inspections.iter_mut().for_each(|inspection| inspection.require(&registry));
     let check = |inspection: Inspection| {
         let place = place(&inspection, &dirs, &found);
         Checked { inspection, place }

@@ -148,14 +148,14 @@ fn installed(folder: &Path) -> Result<Vec<Inspection>, CliError> {
     Ok(files.iter().map(|file| inspect(file, Policy::default())).collect())
 }
 
-/// That others provide the same names is for the pipelines to settle that use them.
+/// What others provide is for the pipelines to settle that use them.
 fn is_refused(inspection: &Inspection) -> bool {
-    inspection.objections.iter().any(|objection| !matches!(objection, Objection::Overlap { .. }))
+    inspection.objections.iter().any(|objection| !objection.is_about_others())
 }
 
 fn refusal(inspection: &Inspection) -> CliError {
     let error = CliError::new(format!("`{}` is not installed", inspection.path.display()));
-    let objections = inspection.objections.iter().filter(|it| !matches!(it, Objection::Overlap { .. }));
+    let objections = inspection.objections.iter().filter(|it| !it.is_about_others());
     let help = objections.clone().find_map(Objection::help);
     let error = objections.fold(error, CliError::line);
     help.into_iter().fold(error, CliError::help)

@@ -27,7 +27,8 @@ pub(crate) fn text(Checked { inspection, place }: &Checked) -> String {
     line("format", inspection.format.clone().unwrap_or_default());
     if let Some(plugin) = plugin {
         line("licence", plugin.licence.clone());
-        line("boundary", format!("{}.{}", plugin.boundary.0, plugin.boundary.1));
+        line("boundary", plugin.boundary.to_string());
+        line("api", plugin.api.clone());
         line("compiler", plugin.rustc.clone());
         line("target", plugin.target.clone());
         line("panic", plugin.panic.clone());
@@ -224,7 +225,8 @@ fn plugin_json(plugin: &PluginRecord) -> Value {
         "description": plugin.description,
         "entry": plugin.entry,
         "crate": plugin.crate_name,
-        "boundary": [plugin.boundary.0, plugin.boundary.1],
+        "boundary": plugin.boundary.to_string(),
+        "api": plugin.api,
         "fingerprint": format!("{:016x}", plugin.fingerprint),
         "rustc": plugin.rustc,
         "target": plugin.target,

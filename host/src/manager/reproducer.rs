@@ -287,13 +287,17 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
     let is_budget = fault.error.rec().code == OVER_BUDGET;
     let instruments = pipeline.run.instruments.iter().filter(|(name, _)| is_budget && name == "budget");
     // A plugin that was mended has another version: what was there stands in the facts.
-    let chosen = pipeline.run.plugins.iter().filter(|demand| demand.name == instance.facts.plugin);
-    let plugins = chosen.filter(|demand| !demand.passes.is_empty()).map(|demand| Demand {
-        name: demand.name.clone(),
-        version: VersionReq::STAR,
-        passes: vec![name.clone()],
-        pipelines: Vec::new(),
+    let plugins = pipeline.run.plugins.iter().map(|demand| {
+        let is_chosen = demand.name == instance.facts.plugin && !demand.passes.is_empty();
+        Demand {
+            name: demand.name.clone(),
+            version: VersionReq::STAR,
+            passes: is_chosen.then(|| name.clone()).into_iter().collect(),
+            pipelines: Vec::new(),
+            operators: demand.operators.clone(),
+        }
     });
+    let plugins = plugins.filter(|demand| !demand.passes.is_empty() || !demand.operators.is_empty());
     Pipeline {
         name: "reproducer".into(),
         run: RunSettings {

@@ -1,6 +1,6 @@
 //! What resolving a pipeline needs to know about passes, options and plugins: the registry, seen from here.
 
-use super::fault::nearest;
+use super::{fault::nearest, resolved::OperatorName};
 use crate::{manager::Instrument, options::OptionSchema, pass::Remarks};
 use relais_plugin_api::{
     boundary::record::Level,
@@ -151,6 +151,11 @@ pub trait Catalogue: Sync {
 
     /// Every plugin, ordered by name.
     fn plugins(&self) -> Vec<PluginFacts>;
+
+    /// The operators that a plugin describes or evaluates, with their domains; `None` where that is not known.
+    fn operators_of(&self, _plugin: &str) -> Option<Vec<OperatorName>> {
+        None
+    }
 
     /// Makes a pass.
     ///

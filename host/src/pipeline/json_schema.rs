@@ -64,6 +64,7 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
                     "version": version(),
                     "passes": chosen("passes"),
                     "pipelines": chosen("pipelines"),
+                    "operators": chosen("operators"),
                 }),
                 &[],
             )] },

@@ -17,6 +17,7 @@ mod requirements;
 mod resolve;
 mod resolved;
 mod schema;
+mod settings;
 pub mod spec;
 mod watchers;
 

@@ -10,7 +10,7 @@ use semver::VersionReq;
 use toml::de::DeValue;
 
 const INSTRUMENT_KEYS: &[&str] = &["instrument", "options"];
-const DEMAND_KEYS: &[&str] = &["version", "passes", "pipelines"];
+const DEMAND_KEYS: &[&str] = &["version", "passes", "operators", "pipelines"];
 
 impl FileParser<'_> {
     pub(super) fn instruments(&mut self, node: &Node<'_>) {
@@ -51,14 +51,13 @@ impl FileParser<'_> {
         for (key, value) in pairs {
             let name = Written::at(self.place(key), key.get_ref().to_string());
             let place = self.place(value);
-            let (version, passes, pipelines) = match value.get_ref() {
-                DeValue::String(_) => (Some(value), Vec::new(), Vec::new()),
+            let (version, [passes, operators, pipelines]) = match value.get_ref() {
+                DeValue::String(_) => (Some(value), [const { Vec::new() }; 3]),
                 DeValue::Table(table) => {
                     let pairs = self.pairs(table, "a plugin's demands", DEMAND_KEYS);
                     let get = |name: &str| pairs.iter().find(|(key, _)| key.get_ref() == name).map(|&(_, value)| value);
-                    let mut names = |key| get(key).map_or_else(Vec::new, |value| self.names(value, key));
-                    let (passes, pipelines) = (names("passes"), names("pipelines"));
-                    (get("version"), passes, pipelines)
+                    let names = |key| get(key).map_or_else(Vec::new, |value| self.names(value, key));
+                    (get("version"), ["passes", "operators", "pipelines"].map(names))
                 }
                 other => {
                     self.wrong_type(
@@ -77,7 +76,7 @@ impl FileParser<'_> {
                     None => continue,
                 },
             };
-            self.out.run.plugins.push(PluginDemand { name, version, passes, pipelines });
+            self.out.run.plugins.push(PluginDemand { name, version, passes, operators, pipelines });
         }
     }
 

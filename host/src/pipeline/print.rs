@@ -53,13 +53,13 @@ impl Pipeline {
             out.push_str("\n[plugins]\n");
             for demand in &self.run.plugins {
                 let version = quote(&demand.version.to_string());
-                let chosen = |key: &str, names: &[String]| match names {
-                    [] => String::new(),
-                    names => {
-                        format!(", {key} = {}", toml(&Value::List(names.iter().cloned().map(Value::Str).collect())))
-                    }
-                };
-                let chosen = chosen("passes", &demand.passes) + &chosen("pipelines", &demand.pipelines);
+                let choices =
+                    [("passes", &demand.passes), ("operators", &demand.operators), ("pipelines", &demand.pipelines)];
+                let chosen = choices.into_iter().filter(|(_, names)| !names.is_empty()).map(|(key, names)| {
+                    let names = names.iter().cloned().map(Value::Str).collect();
+                    format!(", {key} = {}", toml(&Value::List(names)))
+                });
+                let chosen: String = chosen.collect();
                 let demanded = if chosen.is_empty() { version } else { format!("{{ version = {version}{chosen} }}") };
                 line(&mut out, &quote(&demand.name), &demanded);
             }

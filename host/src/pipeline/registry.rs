@@ -4,6 +4,7 @@ use super::{
     catalogue::*,
     extend,
     load::{Disk, Files, NamedPipeline},
+    resolved::OperatorName,
     spec::{PipelineSpec, PluginDemand},
 };
 use crate::{
@@ -66,7 +67,7 @@ fn stands_for_none(error: ResolveError) -> NoPass {
 
 impl PipelineSpec {
     /// The registry of what was found, as the table `[plugins]` demands: where several versions of a plugin were found,
-    /// those that will do; where several plugins provide a pass, the one that is chosen.
+    /// those that will do; where several plugins provide a pass or an operator, the one that is chosen.
     pub fn registry(&self, found: Discovery, linked: Linked) -> Registry {
         self.choose(&Registry::new(found, linked, &Choices::new()))
     }
@@ -95,6 +96,10 @@ fn demanded(all: &Registry, demands: &[PluginDemand]) -> Registry {
     let mut registry = all.choose(&choices);
     for demand in demands {
         demand.passes.iter().for_each(|pass| registry.prefer(&pass.value, &demand.name.value));
+        for op in &demand.operators {
+            let OperatorName { domain, name } = OperatorName::parse(&op.value);
+            registry.prefer_operator(&domain, &name, &demand.name.value);
+        }
         demand.pipelines.iter().for_each(|pipeline| registry.prefer_pipeline(&pipeline.value, &demand.name.value));
     }
     registry
@@ -132,6 +137,15 @@ impl Catalogue for Registry {
         let provider =
             self.plugins().find(|provider| provider.records().passes.iter().any(|other| std::ptr::eq(other, record)));
         provider.map(|provider| facts(record, provider)).ok_or_else(|| NoPass::Unknown(Vec::new()))
+    }
+
+    fn operators_of(&self, plugin: &str) -> Option<Vec<OperatorName>> {
+        let records = self.plugins().map(Provider::records).filter(|records| records.plugin.name == plugin);
+        let names = records.flat_map(|records| {
+            let operators = records.operators.iter().map(|op| (&*op.domain, &*op.name));
+            operators.chain(records.evaluators.iter().map(|eval| (&*eval.domain, &*eval.name)))
+        });
+        Some(names.map(|(domain, name)| OperatorName { domain: domain.into(), name: name.into() }).collect())
     }
 
     fn extension_points(&self) -> BTreeSet<String> {

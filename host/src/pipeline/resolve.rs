@@ -6,11 +6,12 @@ use super::{
     fault::{Code, Fault, Faults, Place, nearest, or_list},
     requirements,
     resolved::*,
-    schema::{check_options, check_value, mandatory, shorten},
+    schema::{check_options, mandatory, shorten},
+    settings::overlay,
     spec::*,
     watchers,
 };
-use relais_plugin_api::{boundary::record::Level, options::Value};
+use relais_plugin_api::boundary::record::Level;
 use semver::Version;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -98,16 +99,16 @@ pub(super) struct Resolver<'a> {
     pub spec: &'a PipelineSpec,
     pub catalogue: &'a dyn Catalogue,
     pub faults: Vec<Fault>,
-    config: Vec<ConfigFacts>,
+    pub config: Vec<ConfigFacts>,
     /// The names of the pipeline's own sequences.
     sequences: BTreeSet<&'a str>,
     found: BTreeMap<String, Result<Arc<PassFacts>, NoPass>>,
     /// Options set from outside, by full name of the pass.
-    settings: BTreeMap<String, Vec<Entry>>,
+    pub settings: BTreeMap<String, Vec<Entry>>,
     pub passes: Vec<PassInstance>,
     /// Where each pass was first named.
     pub places: Vec<Option<Place>>,
-    by_options: BTreeMap<(String, String, String), usize>,
+    pub by_options: BTreeMap<(String, String, String), usize>,
     pub nodes: Vec<Step>,
     /// Every context, the outermost first, with the places of its disabled names.
     pub scopes: Vec<Scope>,
@@ -117,7 +118,7 @@ pub(super) struct Resolver<'a> {
     /// Those that are on.
     pub added: Vec<Addition>,
     pub origins: BTreeMap<usize, String>,
-    warnings: Vec<String>,
+    pub warnings: Vec<String>,
     makes: Makes,
 }
 
@@ -216,8 +217,29 @@ impl<'a> Resolver<'a> {
                 name: name.clone(),
                 version: demand.version.value.clone(),
                 passes: demand.passes.iter().map(|pass| pass.value.clone()).collect(),
+                operators: demand.operators.iter().map(|op| op.value.clone()).collect(),
                 pipelines: demand.pipelines.iter().map(|pipeline| pipeline.value.clone()).collect(),
             });
+            if same_name.is_empty() {
+                continue;
+            }
+            let Some(described) = self.catalogue.operators_of(name) else { continue };
+            for op in &demand.operators {
+                let full = OperatorName::parse(&op.value);
+                if !described.contains(&full) {
+                    let message = format!("plugin `{name}` neither describes nor evaluates operator `{full}`");
+                    let known: Vec<String> = described.iter().map(OperatorName::to_string).collect();
+                    let near = nearest(&op.value, known.iter().map(String::as_str));
+                    self.faults.push(Fault::new(Code::Plugin, op.place, message).nearest(&near));
+                }
+                let first = demands.iter().find(|demand: &&Demand| {
+                    demand.name != *name && demand.operators.iter().any(|other| OperatorName::parse(other) == full)
+                });
+                if let Some(first) = first {
+                    let message = format!("operator `{full}` is taken from `{}` already", first.name);
+                    self.faults.push(Fault::new(Code::Plugin, op.place, message).help("name it for one plugin"));
+                }
+            }
         }
         for demand in &self.spec.run.plugins {
             for pass in &demand.passes {
@@ -300,103 +322,25 @@ impl<'a> Resolver<'a> {
             NoPass::Ambiguous(names) => Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"))
                 .help(format!("write {}", or_list(names))),
             NoPass::Conflict(providers) => {
-                let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide `{name}`"));
+                let message = match &providers[..] {
+                    [one, others @ ..] if others.iter().all(|other| other == one) => {
+                        return Fault::new(Code::Ambiguous, place, format!("one plugin provides `{name}` twice"))
+                            .note(format!("plugin {one}"))
+                            .help("each of its passes needs a name of its own: tell its author");
+                    }
+                    _ => format!("several plugins provide `{name}`"),
+                };
+                let fault = Fault::new(Code::Ambiguous, place, message);
                 let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
-                fault.help(format!("choose one in the table `[plugins]`: `NAME = {{ passes = [\"{name}\"] }}`"))
+                let choice = match one_of_versions(providers) {
+                    Some((plugin, version)) => format!("{plugin} = \"={version}\""),
+                    None => format!("NAME = {{ passes = [\"{name}\"] }}"),
+                };
+                fault.help(format!("choose one in the table `[plugins]`: `{choice}`"))
             }
             NoPass::Refused { plugin, reason } => {
                 Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
                     .note(reason.clone())
-            }
-        }
-    }
-
-    /// Splits nested tables into keys that are registered.
-    fn config_values(&mut self, entries: &[Entry]) -> BTreeMap<String, Value> {
-        let mut out = BTreeMap::new();
-        let mut todo: Vec<(String, &Entry)> =
-            entries.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
-        while let Some((key, entry)) = todo.pop() {
-            if let Some(facts) = self.config.iter().find(|facts| facts.schema.name == key).cloned() {
-                if let Some(value) = self.config_value(&facts, entry) {
-                    out.insert(key, value);
-                }
-                continue;
-            }
-            let prefix = format!("{key}.");
-            match &entry.value.value {
-                Literal::Table(inner) if self.config.iter().any(|facts| facts.schema.name.starts_with(&prefix)) => {
-                    todo.extend(inner.iter().rev().map(|entry| (format!("{prefix}{}", entry.key.value), entry)));
-                }
-                _ => {
-                    let fault = self.unknown_config(&key, entry.key.place);
-                    self.faults.push(fault);
-                }
-            }
-        }
-        out
-    }
-
-    fn unknown_config(&self, key: &str, place: Option<Place>) -> Fault {
-        let known = self.config.iter().map(|facts| facts.schema.name.as_str());
-        Fault::new(Code::UnknownKey, place, format!("no option `{}` is registered", shorten(key)))
-            .note("`relais list options` shows the ones that are")
-            .nearest(&nearest(key, known))
-    }
-
-    fn config_value(&mut self, facts: &ConfigFacts, entry: &Entry) -> Option<Value> {
-        let key = &facts.schema.name;
-        if let [_, _, ..] = facts.plugins.as_slice() {
-            let fault =
-                Fault::new(Code::Ambiguous, entry.key.place, format!("several plugins register option `{key}`"));
-            let plugins = facts.plugins.iter().map(|plugin| format!("plugin `{plugin}`"));
-            let fault = plugins.fold(fault, Fault::note);
-            self.faults.push(fault.help("remove one of the plugins, or do not set the option"));
-            return None;
-        }
-        check_value(&facts.schema.kind, &entry.value, &format!("option `{key}`"), &mut self.faults)
-    }
-
-    /// What is set from outside. Returns the options of the context, and keeps those of passes.
-    fn settings(&mut self) -> BTreeMap<String, Value> {
-        let mut entries = Vec::new();
-        for setting in &self.spec.settings {
-            let key = setting.key.value.as_str();
-            let is_config = |key: &str| self.config.iter().any(|facts| facts.schema.name == key);
-            if prefixes(key).any(|(prefix, _)| is_config(prefix)) {
-                entries.push(nest(setting, |prefix| is_config(prefix)));
-                continue;
-            }
-            let pass = prefixes(key).skip(1).find_map(|(prefix, rest)| Some((self.find(prefix).ok()?, rest)));
-            match pass {
-                Some((facts, rest)) => {
-                    let mut option = nest(
-                        &Entry {
-                            key: Written { value: rest.to_owned(), place: setting.key.place },
-                            value: setting.value.clone(),
-                        },
-                        |prefix| facts.options.iter().any(|option| option.name == prefix),
-                    );
-                    option.key.place = setting.key.place;
-                    self.settings.entry(facts.name.clone()).or_default().push(option);
-                }
-                None => {
-                    let mut fault = self.unknown_config(key, setting.key.place);
-                    fault.notes.push("an option of a pass is set as `Pass.option=value`".into());
-                    self.faults.push(fault);
-                }
-            }
-        }
-        let n_faults = self.faults.len();
-        let values = self.config_values(&entries);
-        debug_assert!(values.len() <= entries.len() || self.faults.len() > n_faults);
-        values
-    }
-
-    fn unused_settings(&mut self) {
-        for pass in self.settings.keys() {
-            if !self.by_options.keys().any(|(name, ..)| name == pass) {
-                self.warnings.push(format!("options of `{pass}` are set, which the pipeline does not run"));
             }
         }
     }
@@ -598,34 +542,12 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// A key's prefixes that end before a dot, the whole key first, each with what follows the dot.
-fn prefixes(key: &str) -> impl Iterator<Item = (&str, &str)> {
-    std::iter::once((key, "")).chain(key.rmatch_indices('.').map(move |(at, _)| (&key[..at], &key[at + 1..])))
-}
-
-/// `a.b.c = 1` as `a.b = { c = 1 }`, where `a.b` is the longest known prefix.
-fn nest(entry: &Entry, is_known: impl Fn(&str) -> bool) -> Entry {
-    let key = entry.key.value.as_str();
-    let Some((prefix, rest)) = prefixes(key).find(|(prefix, _)| is_known(prefix)) else { return entry.clone() };
-    let place = entry.key.place;
-    let mut value = entry.value.clone();
-    for part in rest.split('.').rev().filter(|part| !part.is_empty()) {
-        let inner = Entry { key: Written { value: part.to_owned(), place }, value };
-        value = Written { value: Literal::Table(vec![inner]), place };
-    }
-    Entry { key: Written { value: prefix.to_owned(), place }, value }
-}
-
-/// Sets one option over others; a table is set key by key.
-fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
-    let old = entries.iter_mut().find(|entry| entry.key.value == setting.key.value);
-    match (old, &setting.value.value) {
-        (Some(Entry { value: Written { value: Literal::Table(old), .. }, .. }), Literal::Table(new)) => {
-            // As deep as the setting's key has parts.
-            *old = new.iter().fold(std::mem::take(old), overlay);
-        }
-        (Some(old), _) => old.value = setting.value.clone(),
-        (None, _) => entries.push(setting.clone()),
-    }
-    entries
+/// The name and a version of the plugin that several descriptions of the form `NAME VERSION` are of.
+fn one_of_versions(plugins: &[String]) -> Option<(&str, &str)> {
+    let mut described = plugins
+        .iter()
+        .map(|plugin| plugin.strip_prefix('`')?.split_once('`')?.0.split_once(' '))
+        .collect::<Option<Vec<_>>>()?;
+    let (name, version) = described.pop()?;
+    described.iter().all(|(other, _)| *other == name).then_some((name, version))
 }

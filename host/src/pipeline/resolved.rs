@@ -72,6 +72,8 @@ pub struct Demand {
     pub version: VersionReq,
     /// The passes that are taken from it.
     pub passes: Vec<String>,
+    /// The operators whose description and evaluator are taken from it.
+    pub operators: Vec<String>,
     /// The pipelines that are taken from it.
     pub pipelines: Vec<String>,
 }

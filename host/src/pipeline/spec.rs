@@ -220,6 +220,9 @@ pub struct PluginDemand {
     pub version: Written<semver::VersionReq>,
     /// The passes that are taken from this plugin though others provide them, too.
     pub passes: Vec<Written<String>>,
+    /// The operators whose description and evaluator are taken from this plugin though others have them, too: `Clip`,
+    /// `com.acme::Fused`.
+    pub operators: Vec<Written<String>>,
     /// The pipelines that are taken from this plugin though others provide them, too.
     pub pipelines: Vec<Written<String>>,
 }

@@ -109,7 +109,8 @@ impl SearchDir {
 /// are passed over), then takes the files that were named.
 pub fn discover(dirs: &[SearchDir], files: &[PathBuf], policy: Policy) -> Discovery {
     let writers = (policy.writable == WritableFiles::Refuse).then(Writers::default);
-    let mut search = Search { found: Discovery::default(), seen: BTreeMap::new(), writers };
+    let mut search =
+        Search { found: Discovery::default(), seen: BTreeMap::new(), same_section: BTreeMap::new(), writers };
     dirs.iter().for_each(|dir| search.dir(dir));
     files.iter().for_each(|file| search.file(file, Wanted::ByName));
     search.found
@@ -128,6 +129,8 @@ struct Search {
     found: Discovery,
     /// Files that were looked at, by their real path.
     seen: BTreeMap<PathBuf, PathBuf>,
+    /// The plugins whose records have these bytes: one of many is not compared with all others.
+    same_section: BTreeMap<Arc<[u8]>, Vec<usize>>,
     /// Who may change files, where somebody asks.
     writers: Option<Writers>,
 }
@@ -179,11 +182,13 @@ impl Search {
         if let Err(refusal) = judge(&records.plugin) {
             return self.refuse(path, Some(records), refusal);
         }
-        let is_copy = |earlier: &&FoundPlugin| earlier.section == section && is_same_file(&earlier.path, path);
-        if let Some(earlier) = self.found.plugins.iter().find(is_copy) {
-            self.found.duplicates.push((path.to_owned(), earlier.path.clone()));
+        let same = self.same_section.entry(section.clone()).or_default();
+        let is_copy = |&&earlier: &&usize| is_same_file(&self.found.plugins[earlier].path, path);
+        if let Some(&earlier) = same.iter().find(is_copy) {
+            self.found.duplicates.push((path.to_owned(), self.found.plugins[earlier].path.clone()));
             return;
         }
+        same.push(self.found.plugins.len());
         self.found.plugins.push(FoundPlugin { path: path.to_owned(), records, section });
     }
 }

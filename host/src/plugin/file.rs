@@ -1,12 +1,18 @@
 //! The section of records in a library's file.
 
 use super::verdict::Refusal;
-use object::{Architecture, Object, ObjectSection, ReadCache, ReadRef};
+use object::{
+    Architecture, FileKind, Object, ObjectSection, ReadCache, ReadRef,
+    read::macho::{FatArch, MachOFatFile32, MachOFatFile64},
+};
 use relais_plugin_api::boundary::record::{SECTION, SECTION_MACHO};
 use std::{fs::File, io, path::Path, sync::Arc};
 
 /// The most bytes of records that are read from one file.
 const MAX_SECTION: u64 = 64 << 20;
+
+/// The most slices of a universal file. Files of another kind begin in the same way, with a larger number.
+const MAX_SLICES: usize = 32;
 
 /// The bytes of a file's records: those parts of the file are read that say where they are, and nothing is run.
 ///
@@ -33,12 +39,59 @@ pub(super) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
 /// # Errors
 /// When it is no library, or has no records.
 pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
+    match slices(data)? {
+        None => section_of_one(data),
+        Some(slices) => section_of_one(own_slice(&slices)?),
+    }
+}
+
+fn section_of_one<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
     let file = object::File::parse(data).map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
     // Without this, the record alone would say for which machine it is, and the system that it does not open it.
     if let Some(why) = foreign(&file) {
         return Err(Refusal::NotALibrary { why });
     }
     records_of(&file)
+}
+
+/// A library for one kind of machine within a universal file.
+pub(super) type Slice<'a> = (Architecture, &'a [u8]);
+
+/// The libraries in a universal file of macOS; `None` when it is none.
+///
+/// # Errors
+/// When what it says of them does not hold.
+pub(super) fn slices<'a, R: ReadRef<'a>>(data: R) -> Result<Option<Vec<Slice<'a>>>, Refusal> {
+    fn read<'a, R: ReadRef<'a>, A: FatArch>(data: R, arches: &[A]) -> Option<Vec<Slice<'a>>> {
+        let len = data.len().ok()?;
+        let one = |arch: &A| {
+            let (offset, size): (u64, u64) = (arch.offset().into(), arch.size().into());
+            let bytes =
+                if offset.checked_add(size)? <= len { data.read_bytes_at(offset, size).ok()? } else { return None };
+            Some((arch.architecture(), bytes))
+        };
+        if arches.len() > MAX_SLICES { None } else { arches.iter().map(one).collect() }
+    }
+    let read = match FileKind::parse(data) {
+        Ok(FileKind::MachOFat32) => MachOFatFile32::parse(data).ok().and_then(|file| read(data, file.arches())),
+        Ok(FileKind::MachOFat64) => MachOFatFile64::parse(data).ok().and_then(|file| read(data, file.arches())),
+        _ => return Ok(None),
+    };
+    let slices = read.filter(|slices| !slices.is_empty());
+    slices.map(Some).ok_or_else(|| Refusal::NotALibrary { why: "it begins as a universal file and is none".into() })
+}
+
+/// The library that this machine opens.
+pub(super) fn own_slice<'a>(slices: &[Slice<'a>]) -> Result<&'a [u8], Refusal> {
+    let own = own_architecture();
+    let found = slices.iter().find(|(other, _)| Some(*other) == own);
+    found.map(|(_, bytes)| *bytes).ok_or_else(|| {
+        let names: Vec<String> = slices.iter().map(|(other, _)| format!("{other:?}")).collect();
+        let machine = own.map_or_else(|| std::env::consts::ARCH.to_owned(), |own| format!("{own:?}"));
+        Refusal::NotALibrary {
+            why: format!("it is a universal file for {}, and this machine is {machine}", names.join(" and ")),
+        }
+    })
 }
 
 /// The bytes of the records of a library, whatever system it is for.
@@ -58,7 +111,15 @@ pub(super) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<
     if bits != usize::BITS {
         return Some(format!("it is for a {bits}-bit system, and this one has {} bits", usize::BITS));
     }
-    let own = match std::env::consts::ARCH {
+    // Where it is not known, opening it will tell.
+    let own = own_architecture()?;
+    let other = file.architecture();
+    (other != own).then(|| format!("it is for {other:?}, and this machine is {own:?}"))
+}
+
+/// The architecture of this machine, as it stands in files.
+fn own_architecture() -> Option<Architecture> {
+    Some(match std::env::consts::ARCH {
         "x86_64" => Architecture::X86_64,
         "x86" => Architecture::I386,
         "aarch64" => Architecture::Aarch64,
@@ -67,11 +128,8 @@ pub(super) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<
         "powerpc64" => Architecture::PowerPc64,
         "s390x" => Architecture::S390x,
         "loongarch64" => Architecture::LoongArch64,
-        // Opening it will tell.
         _ => return None,
-    };
-    let other = file.architecture();
-    (other != own).then(|| format!("it is for {other:?}, and this machine is {own:?}"))
+    })
 }
 
 pub(super) fn unreadable(error: &io::Error) -> Refusal {

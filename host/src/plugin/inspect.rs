@@ -2,7 +2,7 @@
 
 use super::{
     discovery::{FoundPlugin, Policy, is_same_file, writable},
-    file::{foreign, open, records_of},
+    file::{foreign, open, own_slice, records_of, slices},
     needs::{Needed, Needs, needs},
     record::{AttrRecord, PipelineRecord, Records, read_records},
     verdict::{Mover, Refusal, reasons},
@@ -11,7 +11,8 @@ use crate::pipeline::{
     EXTENSION_POINTS, PipelineSpec, extension_points,
     fault::{and_list, nearest},
 };
-use object::{BinaryFormat, Object};
+use crate::registry::{Registry, ResolveError};
+use object::{BinaryFormat, Object, ReadRef};
 use relais_plugin_api::{
     boundary::record::{Level, TARGET},
     ir::attr_kind,
@@ -103,6 +104,15 @@ pub enum Objection {
         /// The level's number.
         level: u8,
     },
+    /// A pass requires one, or has one as a member, that no plugin provides.
+    Requirement {
+        /// The pass.
+        pass: String,
+        /// What it asks for.
+        required: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
     /// Another plugin provides some of its names.
     Overlap {
         /// What has the names.
@@ -125,6 +135,11 @@ impl Objection {
         )
     }
 
+    /// Whether it is about which other plugins there are, and not about the file.
+    pub fn is_about_others(&self) -> bool {
+        matches!(self, Self::Requirement { .. } | Self::Overlap { .. })
+    }
+
     /// A word for it, for programs.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -137,6 +152,7 @@ impl Objection {
             Self::Pipeline { .. } => "malformed-pipeline",
             Self::Extends { .. } => "unknown-extension-point",
             Self::Level { .. } => "unknown-level",
+            Self::Requirement { .. } => "missing-requirement",
             Self::Overlap { .. } => "overlap",
         }
     }
@@ -145,7 +161,11 @@ impl Objection {
     pub fn mover(&self) -> Mover {
         match self {
             Self::Refused(refusal) => refusal.mover(),
-            Self::MissingLibrary { .. } | Self::MissingVersion { .. } | Self::Overlap { .. } => Mover::File,
+            Self::Requirement { nearest: Some(_), .. } => Mover::Plugin,
+            Self::MissingLibrary { .. }
+            | Self::MissingVersion { .. }
+            | Self::Requirement { .. }
+            | Self::Overlap { .. } => Mover::File,
             Self::Undefined { .. } | Self::Attribute { .. } | Self::Twice { .. } => Mover::Plugin,
             Self::Pipeline { .. } | Self::Extends { .. } => Mover::Plugin,
             Self::Level { .. } => Mover::Host,
@@ -175,6 +195,10 @@ impl Objection {
             Self::Extends { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Extends { .. } => format!("the shipped pipelines have {}", and_list(EXTENSION_POINTS)),
             Self::Level { .. } => "update the host: `cargo install relais`".into(),
+            Self::Requirement { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::Requirement { .. } => {
+                "install the plugin that provides it, or name its file: `relais plugin check --plugin FILE …`".into()
+            }
             Self::Overlap { .. } => {
                 "rename them, take one of the files away, or choose a version in a pipeline's table `[plugins]`".into()
             }
@@ -203,6 +227,9 @@ impl fmt::Display for Objection {
             }
             Self::Level { pass, level } => {
                 write!(f, "pass `{pass}` is of level {level}, which this host does not know")
+            }
+            Self::Requirement { pass, required, .. } => {
+                write!(f, "pass `{pass}` asks for pass `{required}`, which no plugin that is found provides")
             }
             Self::Overlap { what, names, plugin, file } => {
                 write!(f, "`{plugin}` (`{}`) provides {what} {}, too", file.display(), quoted(names))
@@ -273,6 +300,18 @@ impl Inspection {
         }
     }
 
+    /// Adds what its passes ask for and nobody provides: `registry` has this plugin and all others.
+    pub fn require(&mut self, registry: &Registry) {
+        let Some(records) = &self.records else { return };
+        for pass in &records.passes {
+            for required in pass.required.iter().chain(&pass.members) {
+                let Err(ResolveError::Unknown { nearest, .. }) = registry.pass(required) else { continue };
+                let (pass, required) = (pass.name.clone(), required.clone());
+                self.objections.push(Objection::Requirement { pass, required, nearest });
+            }
+        }
+    }
+
     fn object(&mut self, refusal: Refusal) {
         self.objections.push(Objection::Refused(refusal));
     }
@@ -280,9 +319,26 @@ impl Inspection {
     /// Goes as far as the file lets it.
     fn look(&mut self, policy: Policy) -> Result<(), Refusal> {
         let cache = open(&self.path)?;
-        let parsed = object::File::parse(&cache);
+        let Some(slices) = slices(&cache)? else {
+            return self.look_at(&cache, "", policy);
+        };
+        match own_slice(&slices) {
+            Ok(bytes) => self.look_at(bytes, " in a universal file", policy),
+            Err(refusal) => {
+                // What is in it reads all the same.
+                let (_, bytes) = slices[0];
+                let looked = self.look_at(bytes, " in a universal file", policy);
+                self.objections
+                    .retain(|objection| !matches!(objection, Objection::Refused(Refusal::NotALibrary { .. })));
+                looked.and(Err(refusal))
+            }
+        }
+    }
+
+    fn look_at<'a, R: ReadRef<'a>>(&mut self, data: R, place: &str, policy: Policy) -> Result<(), Refusal> {
+        let parsed = object::File::parse(data);
         let file = parsed.map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
-        self.format = Some(format!("{:?}, {:?}", file.format(), file.architecture()));
+        self.format = Some(format!("{:?}, {:?}{place}", file.format(), file.architecture()));
         let foreign = foreign(&file).or_else(|| other_system(file.format()));
         let section = match records_of(&file) {
             Err(Refusal::NoRecords) => {

@@ -4,8 +4,8 @@ use crate::options::OptionSchema;
 use relais_plugin_api::{
     boundary::{
         record::{
-            FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag, op_tag, option_tag,
-            pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, statistic_tag,
+            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag,
+            op_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
@@ -49,10 +49,12 @@ pub struct PluginRecord {
     pub entry: String,
     /// Crate name.
     pub crate_name: String,
-    /// Boundary version, major and minor.
-    pub boundary: (u16, u16),
+    /// Boundary version.
+    pub boundary: BoundaryVersion,
     /// Layout fingerprint.
     pub fingerprint: u64,
+    /// Version of `relais-plugin-api`; empty in records that do not say it.
+    pub api: String,
     /// Compiler.
     pub rustc: String,
     /// Target.
@@ -261,6 +263,11 @@ pub enum RecordError {
         /// The format.
         format: u32,
     },
+    /// A record of this kind is of a later version, and says that it must not be passed over.
+    Critical {
+        /// The kind.
+        kind: u32,
+    },
     /// No record describes the plugin.
     NoPlugin,
     /// Two records describe plugins.
@@ -298,6 +305,10 @@ impl fmt::Display for RecordError {
             Self::NewerFormat { format } => {
                 write!(f, "its records are in format {format}, and this host reads formats up to {FORMAT}")
             }
+            Self::Critical { kind } => write!(
+                f,
+                "its record of kind {kind:#010x} is of a later version, and nothing can be understood without it"
+            ),
             Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} does not read: {cause}"),
@@ -308,6 +319,16 @@ impl fmt::Display for RecordError {
 }
 
 impl std::error::Error for RecordError {}
+
+impl RecordError {
+    /// Whether a later host would read the records.
+    pub fn is_of_later_version(&self) -> bool {
+        let Self::Malformed { cause, .. } = self else {
+            return matches!(self, Self::NewerFormat { .. } | Self::Critical { .. });
+        };
+        matches!(cause, Malformed::Critical(_))
+    }
+}
 
 /// Reads all records of a section, which may come in any order and with zeros between them.
 ///
@@ -350,14 +371,15 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             record_kind::OPTION => {
                 for field in Fields::new(fields) {
                     let field = field.map_err(malformed)?;
-                    if field.tag == option_tag::OPTION {
-                        let option = OptionSchema::read(field.bytes).map_err(malformed)?;
-                        options.push(option);
+                    match field.tag {
+                        option_tag::OPTION => options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
+                        _ => field.skip().map_err(malformed)?,
                     }
                 }
             }
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
             record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
+            kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
             // Something that a later version has: what else is in the file is still good.
             _ => {}
         }
@@ -391,8 +413,9 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
         description: String::new(),
         entry: String::new(),
         crate_name: String::new(),
-        boundary: (0, 0),
+        boundary: BoundaryVersion::default(),
         fingerprint: 0,
+        api: String::new(),
         rustc: String::new(),
         target: String::new(),
         panic: String::new(),
@@ -411,15 +434,15 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
             plugin_tag::ENTRY => plugin.entry = text()?,
             plugin_tag::CRATE => plugin.crate_name = text()?,
             plugin_tag::BOUNDARY => {
-                let boundary = field.u32().map_err(malformed)?;
-                plugin.boundary = ((boundary >> 16) as u16, boundary as u16);
+                plugin.boundary = BoundaryVersion::decode(field.array().map_err(malformed)?);
             }
+            plugin_tag::API => plugin.api = text()?,
             plugin_tag::FINGERPRINT => plugin.fingerprint = field.u64().map_err(malformed)?,
             plugin_tag::RUSTC => plugin.rustc = text()?,
             plugin_tag::TARGET => plugin.target = text()?,
             plugin_tag::PANIC => plugin.panic = text()?,
             plugin_tag::DEBUG => plugin.debug = field.u8().map_err(malformed)? != 0,
-            _ => {}
+            _ => field.skip().map_err(malformed)?,
         }
     }
     if !is_package_name(&plugin.name) {
@@ -476,7 +499,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::EXTENDS => pass.extends = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
-            _ => {}
+            _ => field.skip().map_err(malformed)?,
         }
     }
     Ok(pass)
@@ -489,7 +512,7 @@ fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {
         match field.tag {
             statistic_tag::NAME => statistic.name = field.text()?.to_owned(),
             statistic_tag::DOC => statistic.doc = field.text()?.to_owned(),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if statistic.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(statistic) }
@@ -502,7 +525,7 @@ fn read_pipeline(fields: &[u8]) -> Result<PipelineRecord, Malformed> {
         match field.tag {
             pipeline_tag::NAME => name = field.text()?.to_owned(),
             pipeline_tag::TOML => toml = Some(field.text()?.to_owned()),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(PipelineRecord { name, toml: toml.ok_or(Malformed::Missing("pipeline in TOML"))? })
@@ -553,7 +576,7 @@ fn read_operator(fields: &[u8], start: usize) -> Result<Operator<'_>, Malformed>
             op_tag::EFFECTS => op.effects = field.u32()?,
             op_tag::PATTERN => op.pattern = field.u8()?,
             op_tag::FLAGS => op.flags = field.u32()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if op.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(op) }
@@ -568,7 +591,7 @@ fn read_attr(fields: &[u8]) -> Result<AttrRecord<'_>, Malformed> {
             attr_tag::KIND => attr.kind = field.u8()?,
             attr_tag::REQUIRED => attr.required = field.u8()? != 0,
             attr_tag::DEFAULT => attr.default = field.text()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(attr)
@@ -589,7 +612,7 @@ fn read_evaluator(fields: &[u8]) -> Result<Evaluator<'_>, Malformed> {
             op_tag::DOMAIN => eval.domain = normal_domain(field.text()?),
             op_tag::NAME => eval.name = field.text()?,
             op_tag::SINCE => eval.since_version = field.u32()?,
-            _ => {}
+            _ => field.skip()?,
         }
     }
     if eval.name.is_empty() { Err(Malformed::Missing("name")) } else { Ok(eval) }
@@ -603,7 +626,7 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
             instrument_tag::NAME => instrument.name = field.text()?.to_owned(),
             instrument_tag::DOC => instrument.doc = field.text()?.to_owned(),
             instrument_tag::OPTION => instrument.options.push(OptionSchema::read(field.bytes)?),
-            _ => {}
+            _ => field.skip()?,
         }
     }
     Ok(instrument)

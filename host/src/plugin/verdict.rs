@@ -7,7 +7,7 @@ use super::{
 use relais_plugin_api::{
     boundary::{
         fingerprint::FINGERPRINT,
-        record::{BOUNDARY, RUSTC, TARGET},
+        record::{API, BOUNDARY, BoundaryVersion, RUSTC, TARGET},
     },
     diagnostics::PassError,
 };
@@ -45,7 +45,7 @@ pub enum Refusal {
     /// It was built for another version of the boundary.
     Boundary {
         /// The version.
-        plugin: (u16, u16),
+        plugin: BoundaryVersion,
     },
     /// It was built for another machine or system.
     Target {
@@ -59,6 +59,8 @@ pub enum Refusal {
     },
     /// The types that cross the boundary are laid out differently.
     Fingerprint {
+        /// The version of `relais-plugin-api` it was built with; may be empty.
+        api: String,
         /// The compiler it was built with.
         rustc: String,
     },
@@ -111,7 +113,7 @@ impl Refusal {
     pub fn mover(&self) -> Mover {
         match self {
             Self::Boundary { plugin } if *plugin > BOUNDARY => Mover::Host,
-            Self::Record(RecordError::NewerFormat { .. }) => Mover::Host,
+            Self::Record(error) if error.is_of_later_version() => Mover::Host,
             Self::Record(RecordError::Foreign { .. } | RecordError::Length { .. } | RecordError::Checksum { .. }) => {
                 Mover::File
             }
@@ -128,7 +130,14 @@ impl Refusal {
 
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
-        let rebuild = "rebuild the plugin with this host's `relais-plugin-api`: `cargo update -p relais-plugin-api && cargo build --release`";
+        let rebuild = |command: &str| {
+            format!(
+                "rebuild the plugin with this host's `relais-plugin-api`: `{command}{API} && cargo build --release`"
+            )
+        };
+        // What a manifest asks for may have to change for another version of the boundary, but not for the same one.
+        let change = || rebuild("cargo add relais-plugin-api@");
+        let update = || rebuild("cargo update -p relais-plugin-api --precise ");
         Some(match self {
             Self::Writable { path, by: Writer::Everybody } => {
                 format!("`chmod o-w {}`, or allow it with `--allow-writable-plugins`", path.display())
@@ -140,21 +149,21 @@ impl Refusal {
                 "copy it to make it your own, or allow it with `--allow-writable-plugins`".into()
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
-            Self::Record(RecordError::NewerFormat { .. }) => "update the host: `cargo install relais`".into(),
+            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais`".into(),
             Self::Record(RecordError::NoPlugin) => "put `plugin! { description = \"…\" }` into its `lib.rs`".into(),
             Self::Record(RecordError::TwoPlugins { .. }) => {
                 "a plugin must not depend on another one: move what both use into a third crate".into()
             }
             Self::Record(_) => "build or copy it again".into(),
             Self::Boundary { plugin } if *plugin > BOUNDARY => "update the host: `cargo install relais`".into(),
-            Self::Boundary { .. } | Self::Fingerprint { .. } | Self::Layout { .. } => rebuild.into(),
+            Self::Boundary { .. } => change(),
+            Self::Fingerprint { .. } | Self::Layout { .. } | Self::Entry { .. } => update(),
             Self::Target { .. } => format!("build it for this system: `cargo build --release --target {TARGET}`"),
             Self::Panic { .. } => {
                 "remove `panic = \"abort\"` from the profile in its `Cargo.toml` and rebuild it".into()
             }
             Self::Replaced => "run again".into(),
-            Self::Entry { .. } => rebuild.into(),
-            Self::Open { .. } => "`ldd` on the file shows the libraries that it needs and lacks".into(),
+            Self::Open { .. } => "`relais plugin check` shows the libraries and symbols that it needs and lacks".into(),
             Self::Missing | Self::Unreadable { .. } => "check the path and the permissions".into(),
             Self::NotAFile => "name the library's file; `--plugin-dir` takes a folder".into(),
             Self::NotALibrary { .. } => format!("build or copy it again, for `{TARGET}`"),
@@ -179,19 +188,19 @@ impl fmt::Display for Refusal {
             Self::Writable { path, by: Writer::User(uid) } => {
                 write!(f, "`{}` belongs to user {uid}, who may change it", path.display())
             }
-            Self::Boundary { plugin: (major, minor) } => {
-                let (own_major, own_minor) = BOUNDARY;
-                write!(
-                    f,
-                    "it was built for version {major}.{minor} of the plugin boundary, and this host has {own_major}.{own_minor}"
-                )
+            Self::Boundary { plugin } => {
+                write!(f, "it was built for version {plugin} of the plugin boundary, and this host takes ")?;
+                let first = BOUNDARY.first_compatible();
+                if first == BOUNDARY { write!(f, "{BOUNDARY}") } else { write!(f, "{first} to {BOUNDARY}") }
             }
             Self::Target { plugin } => write!(f, "it was built for `{plugin}`, and this host is `{TARGET}`"),
             Self::Panic { strategy } => {
                 write!(f, "it was built with `panic = \"{strategy}\"`: its first panic would end the process")
             }
-            Self::Fingerprint { rustc } => {
-                write!(f, "its types are laid out differently (built by `{rustc}`, this host by `{RUSTC}`)")
+            Self::Fingerprint { api, rustc } => {
+                f.write_str("its types are laid out differently, though its version of the plugin boundary fits ")?;
+                let api = if api.is_empty() { "?" } else { api };
+                write!(f, "(built by `{rustc}` with `relais-plugin-api` {api}, this host by `{RUSTC}` with {API})")
             }
             Self::Replaced => f.write_str("it was replaced after it had been looked at"),
             Self::Open { why } => write!(f, "the system does not open it: {why}"),
@@ -214,12 +223,12 @@ pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
 
 /// Everything in its record that is against opening a plugin, the gravest first.
 pub(super) fn reasons(plugin: &PluginRecord) -> impl Iterator<Item = Refusal> {
-    let (major, minor) = plugin.boundary;
-    let is_other_boundary = major != BOUNDARY.0 || minor > BOUNDARY.1;
-    let boundary = is_other_boundary.then_some(Refusal::Boundary { plugin: plugin.boundary });
+    let boundary = (!BOUNDARY.takes(plugin.boundary)).then_some(Refusal::Boundary { plugin: plugin.boundary });
     let target = (plugin.target != TARGET).then(|| Refusal::Target { plugin: plugin.target.clone() });
     let panic = (plugin.panic != "unwind").then(|| Refusal::Panic { strategy: plugin.panic.clone() });
-    let is_other_layout = plugin.fingerprint != FINGERPRINT;
-    let fingerprint = is_other_layout.then(|| Refusal::Fingerprint { rustc: plugin.rustc.clone() });
+    // Another version or machine lays types out differently, and is the better reason.
+    let is_other_layout = plugin.fingerprint != FINGERPRINT && boundary.is_none() && target.is_none();
+    let fingerprint =
+        is_other_layout.then(|| Refusal::Fingerprint { api: plugin.api.clone(), rustc: plugin.rustc.clone() });
     [boundary, target, panic, fingerprint].into_iter().flatten()
 }

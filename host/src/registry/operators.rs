@@ -75,6 +75,20 @@ impl Operators {
         Some((id as u32, &providers[entry.plugin].records.operators[entry.index]))
     }
 
+    /// Takes what is known of an operator from some plugins alone, where they have it.
+    pub fn prefer(&mut self, domain: &str, name: &str, is_preferred: impl Fn(usize) -> bool) {
+        let Self { operators, evaluators, operator_index, evaluator_index } = self;
+        fn retain(index: &mut Index, (domain, name): (&str, &str), is_preferred: impl Fn(&usize) -> bool) {
+            let ids = index.get_mut(domain).and_then(|names| names.get_mut(name));
+            if let Some(ids) = ids.filter(|ids| ids.iter().any(&is_preferred)) {
+                ids.retain(is_preferred);
+            }
+        }
+        let domain = normal_domain(domain);
+        retain(operator_index, (domain, name), |&id| is_preferred(operators[id].plugin));
+        retain(evaluator_index, (domain, name), |&id| is_preferred(evaluators[id].plugin));
+    }
+
     /// The plugins that describe an operator in the same version, where they are several: none of them is believed.
     pub fn rivals(&self, domain: &str, name: &str, version: u32) -> Vec<usize> {
         let ids = self.operator_index.get(normal_domain(domain)).and_then(|names| names.get(name));

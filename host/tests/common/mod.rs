@@ -16,9 +16,10 @@ use relais_plugin_api::{
     options::Value,
 };
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{LazyLock, Mutex},
+    sync::{LazyLock, Mutex, PoisonError},
 };
 
 /// Trusts folders that everybody may write: the system's temporary one may be such.
@@ -32,6 +33,55 @@ fn build(name: &str, library: &str) -> PathBuf {
     cargo.args(["build", "--quiet", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(&target);
     assert!(cargo.status().unwrap().success(), "the plugin `{name}` builds");
     target.join("debug").join(format!("{}{library}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
+}
+
+/// Copies the files below a folder, build folders and tests apart.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name();
+        match entry.file_type().unwrap().is_dir() {
+            true if name == "target" || name == "tests" => {}
+            true => copy(&entry.path(), &to.join(name)),
+            false => _ = fs::copy(entry.path(), to.join(name)).unwrap(),
+        }
+    }
+}
+
+static BUILDING: Mutex<()> = Mutex::new(());
+
+/// Builds the plugin `mark` against a copy of this workspace's `relais-plugin-api`, both with changes (the file, what
+/// stands there once, what stands there then), with these arguments of cargo.
+pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], arguments: &[&str]) -> PathBuf {
+    // All are built to one place, where the next one replaces it; cargo asks whether sources are newer than that.
+    let _alone = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let dir = folder(&format!("api-{name}"));
+    copy(&root.join("plugin-api"), &dir.join("plugin-api"));
+    copy(&root.join("tests/plugins/mark"), &dir.join("mark"));
+    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let members = workspace.lines().find(|line| line.starts_with("members = ")).unwrap();
+    let own = "members = [\"plugin-api\", \"plugin-api/macros\", \"mark\"]";
+    fs::write(dir.join("Cargo.toml"), workspace.replace(members, own)).unwrap();
+    fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
+    let of_workspace =
+        [("mark/Cargo.toml", "[workspace]\n", ""), ("mark/Cargo.toml", "../../../plugin-api", "../plugin-api")];
+    for (file, from, to) in of_workspace.iter().chain(changes) {
+        let path = dir.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches(from).count(), 1, "`{from}` in {}", path.display());
+        fs::write(path, text.replace(from, to)).unwrap();
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins-of-another-api");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "-p", "mark", "--manifest-path"]).arg(dir.join("Cargo.toml")).args(arguments);
+    assert!(cargo.arg("--target-dir").arg(&target).status().unwrap().success(), "{name} builds");
+    let library = format!("{}mark{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let profile = if arguments.contains(&"--release") { "release" } else { "debug" };
+    let plugin = dir.join("plugin").with_extension(std::env::consts::DLL_EXTENSION);
+    fs::copy(target.join(profile).join(library), &plugin).unwrap();
+    plugin
 }
 
 pub static SAMPLE: LazyLock<PathBuf> = LazyLock::new(|| build("sample", "sample_passes"));

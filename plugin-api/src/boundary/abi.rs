@@ -247,11 +247,11 @@ pub struct HostApi {
     /// Runs a pass that `get_pass` made.
     pub run_pass: for<'a, 'b> extern "C" fn(HostData<'a>, u32, &'b IRModule) -> Outcome<IRModule>,
     /// An option of the context: nothing when nobody registered or set it, else an encoded value.
-    #[sabi(last_prefix_field)]
     pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
-    /// The context that the pass runs in, encoded. Since version 1.1.
+    /// The context that the pass runs in, encoded.
     pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
-    /// Adds to something that the pass's record says it counts. Since version 1.1.
+    /// Adds to something that the pass's record says it counts.
+    #[sabi(last_prefix_field)]
     pub count: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, u64),
 }
 
@@ -358,10 +358,9 @@ pub struct Plugin {
     /// The type relation of an operator: domain, name, first version.
     pub infer: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<InferEntry>,
     /// The evaluator of an operator: domain, name, first version.
-    #[sabi(last_prefix_field)]
     pub eval: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<EvalEntry>,
-    /// Makes an instrument: full name, options as an encoded table. Since version 1.1.
-    #[sabi(missing_field(option))]
+    /// Makes an instrument: full name, options as an encoded table.
+    #[sabi(last_prefix_field)]
     pub create_instrument: for<'a> extern "C" fn(RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,
 }
 

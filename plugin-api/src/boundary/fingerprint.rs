@@ -1,8 +1,12 @@
 //! A number that differs when two builds lay out the types that cross the boundary differently.
 
 use super::{
-    abi::{CallCx, DiagnosticRec, EvalEntry, InferEntry, LogRec, PassErrorRec, PassObject, ResolvedOp, StepRec},
+    abi::{
+        CallCx, DiagnosticRec, EvalEntry, HostApi, HostSetup, InferEntry, LogRec, PassErrorRec, PassObject, PassVTable,
+        Plugin, ResolvedOp, StepRec,
+    },
     bytes::Blob,
+    instrument::{HookApi, HookCall, InstrumentObject, InstrumentVTable, PassInfoRec},
     wire::mix,
 };
 use crate::{ir::*, op};
@@ -14,6 +18,16 @@ macro_rules! __layout_hash {
     ($ty:ty { $($field:tt),* $(,)? }) => {{
         let hash = $crate::boundary::fingerprint::layout(stringify!($ty), size_of::<$ty>(), align_of::<$ty>());
         $(let hash = $crate::boundary::fingerprint::field(hash, stringify!($field), core::mem::offset_of!($ty, $field));)*
+        hash
+    }};
+}
+
+/// Hashes the name and offset of each entry of a table of functions that was there when the boundary's version became
+/// what it is. Entries that are added at its end later are not named: they leave the hash as it is.
+macro_rules! table_hash {
+    ($ty:ident { $($field:ident),* $(,)? }) => {{
+        let hash = layout(stringify!($ty), 0, align_of::<$ty>());
+        $(let hash = field(hash, stringify!($field), core::mem::offset_of!($ty, $field));)*
         hash
     }};
 }
@@ -76,4 +90,28 @@ pub const FINGERPRINT: u64 = all(&[
     __layout_hash!(ResolvedOp<'static> { is_known, facts, infer, eval }),
     __layout_hash!(StepRec { pass, options }),
     __layout_hash!(LogRec<'static> { level, target, message, module, file, line }),
+    __layout_hash!(HookCall<'static> { host, data, log_level }),
+    __layout_hash!(PassInfoRec<'static> { name, plugin, level, opt_level, required }),
+    InstrumentObject::LAYOUT_HASH,
+    table_hash!(Plugin { init, create_pass, infer, eval, create_instrument }),
+    table_hash!(PassVTable { drop, function, module, prim_func, steps }),
+    table_hash!(InstrumentVTable { drop, enter, exit, should_run, before, after, skipped, failed }),
+    table_hash!(HostSetup { log }),
+    table_hash!(HostApi {
+        module,
+        diagnostic,
+        wants_remarks,
+        is_cancelled,
+        progress,
+        parallel_for,
+        resolve_op,
+        infer_entry,
+        eval_entry,
+        get_pass,
+        run_pass,
+        config,
+        context,
+        count
+    }),
+    table_hash!(HookApi { context }),
 ]);

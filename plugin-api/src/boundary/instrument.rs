@@ -110,6 +110,9 @@ pub struct InstrumentVTable {
 }
 
 impl InstrumentObject {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(InstrumentObject { state, vtable });
+
     /// Its context is about to be entered.
     pub fn enter(&self, call: &HookCall<'_>) -> HookResult {
         (self.vtable.enter())(self.state, call)

@@ -10,7 +10,7 @@ pub use instrument::{LocalInstrument, instrument, instrument_info};
 use super::{
     abi::*,
     entry::{Item, eval_entry, infer_entry, registrations},
-    guard::{self, entered},
+    guard::entered,
     record::{HEADER, Header, Level, PassSpec},
 };
 use crate::{

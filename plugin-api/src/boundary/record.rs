@@ -5,6 +5,7 @@ use crate::{
     op::{AttrSchema, Evaluator, Operator, Required},
     options::{OptionKind, OptionSpec, is_equal, write_options},
 };
+use std::fmt;
 
 /// What a record begins with.
 pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
@@ -20,15 +21,20 @@ pub const SECTION: &str = ".passrec";
 /// The name of the section that records stand in (Mach-O), within segment `__DATA`.
 pub const SECTION_MACHO: &str = "__passrec";
 
-/// The version of the boundary. A host takes plugins of its own major version up to its own minor one.
-pub const BOUNDARY: (u16, u16) = (1, 1);
+/// The version of the boundary.
+pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 1, patch: 0 };
+/// The version of this crate.
+pub const API: &str = env!("CARGO_PKG_VERSION");
 /// The compiler of this build.
 pub const RUSTC: &str = env!("RELAIS_RUSTC");
 /// The target of this build.
 pub const TARGET: &str = env!("RELAIS_TARGET");
 
-/// The kinds of record. Append-only; a reader skips the ones it does not know.
+/// The kinds of record. Append-only; a reader skips the ones it does not know, unless they have the bit
+/// [`CRITICAL`](record_kind::CRITICAL).
 pub mod record_kind {
+    /// The bit of a kind without whose record the others cannot be understood.
+    pub const CRITICAL: u32 = 1 << 31;
     /// The plugin; exactly one in a file.
     pub const PLUGIN: u32 = 1;
     /// A pass.
@@ -57,7 +63,7 @@ pub mod plugin_tag {
     pub const DESCRIPTION: u16 = 4;
     /// The symbol of the entry.
     pub const ENTRY: u16 = 5;
-    /// Boundary version: major in the high half.
+    /// Boundary version: major, minor and patch part, two bytes each.
     pub const BOUNDARY: u16 = 6;
     /// Layout fingerprint.
     pub const FINGERPRINT: u16 = 7;
@@ -71,6 +77,8 @@ pub mod plugin_tag {
     pub const CRATE: u16 = 11;
     /// Whether debug assertions are on.
     pub const DEBUG: u16 = 12;
+    /// The version of `relais-plugin-api`.
+    pub const API: u16 = 13;
 }
 
 /// The tags of a pass's record.
@@ -183,6 +191,54 @@ pub mod pipeline_tag {
     pub const NAME: u16 = 1;
     /// The pipeline, as its file would say it in TOML.
     pub const TOML: u16 = 2;
+}
+
+/// A version of the boundary. Versions are compatible as far as they agree up to their first part that is not 0: what
+/// comes after it counts how often the boundary grew.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct BoundaryVersion {
+    /// First part.
+    pub major: u16,
+    /// Second part.
+    pub minor: u16,
+    /// Third part.
+    pub patch: u16,
+}
+
+impl BoundaryVersion {
+    /// The first version that this one is compatible with.
+    pub const fn first_compatible(self) -> Self {
+        match self {
+            Self { major: 0, minor: 0, .. } => self,
+            Self { major: 0, minor, .. } => Self { major: 0, minor, patch: 0 },
+            Self { major, .. } => Self { major, minor: 0, patch: 0 },
+        }
+    }
+
+    /// Whether a host of this version takes plugins of another: compatible ones that expect nothing that it lacks.
+    pub fn takes(self, plugin: Self) -> bool {
+        (self.first_compatible()..=self).contains(&plugin)
+    }
+
+    /// The parts, two bytes each.
+    pub const fn encode(self) -> [u8; 6] {
+        let [a, b] = self.major.to_le_bytes();
+        let [c, d] = self.minor.to_le_bytes();
+        let [e, f] = self.patch.to_le_bytes();
+        [a, b, c, d, e, f]
+    }
+
+    /// The version of an encoding.
+    pub const fn decode([a, b, c, d, e, f]: [u8; 6]) -> Self {
+        Self { major: u16::from_le_bytes([a, b]), minor: u16::from_le_bytes([c, d]), patch: u16::from_le_bytes([e, f]) }
+    }
+}
+
+impl fmt::Display for BoundaryVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { major, minor, patch } = self;
+        write!(f, "{major}.{minor}.{patch}")
+    }
 }
 
 /// What a pass is given. Append-only.
@@ -412,12 +468,13 @@ const fn plugin(w: &mut Writer<'_>, spec: &PluginSpec, fingerprint: u64) {
     w.text(plugin_tag::DESCRIPTION, spec.description);
     w.text(plugin_tag::ENTRY, spec.entry);
     w.text(plugin_tag::CRATE, spec.crate_name);
-    w.field(plugin_tag::BOUNDARY, &((BOUNDARY.0 as u32) << 16 | BOUNDARY.1 as u32).to_le_bytes());
+    w.field(plugin_tag::BOUNDARY, &BOUNDARY.encode());
     w.field(plugin_tag::FINGERPRINT, &fingerprint.to_le_bytes());
     w.text(plugin_tag::RUSTC, RUSTC);
     w.text(plugin_tag::TARGET, TARGET);
     w.text(plugin_tag::PANIC, spec.panic);
     w.field(plugin_tag::DEBUG, &[spec.debug]);
+    w.text(plugin_tag::API, API);
 }
 
 const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
@@ -576,6 +633,36 @@ mod tests {
         for name in ["", ".", "a.", ".a", "a..b", "1a", "a b", "a.-b", "ä", "a/b", &"x".repeat(129)] {
             assert!(!is_name(name), "{name}");
         }
+    }
+
+    #[test]
+    fn versions_are_compatible_up_to_their_first_part_that_counts() {
+        let version = |[major, minor, patch]: [u16; 3]| BoundaryVersion { major, minor, patch };
+        let takes = |host, plugin| version(host).takes(version(plugin));
+        for (host, plugin) in [
+            ([0, 1, 0], [0, 1, 0]),
+            ([0, 1, 3], [0, 1, 2]),
+            ([0, 0, 4], [0, 0, 4]),
+            ([2, 3, 0], [2, 0, 7]),
+            ([2, 3, 1], [2, 3, 1]),
+        ] {
+            assert!(takes(host, plugin), "{host:?} takes {plugin:?}");
+        }
+        for (host, plugin) in [
+            ([0, 1, 2], [0, 1, 3]),
+            ([0, 2, 0], [0, 1, 0]),
+            ([0, 1, 9], [0, 2, 0]),
+            ([0, 0, 4], [0, 0, 3]),
+            ([1, 0, 0], [0, 9, 0]),
+            ([1, 1, 0], [1, 2, 0]),
+            ([1, 1, 0], [1, 1, 1]),
+            ([2, 0, 0], [1, 0, 0]),
+        ] {
+            assert!(!takes(host, plugin), "{host:?} does not take {plugin:?}");
+        }
+        let version = version([0x102, 3, 0xfffe]);
+        assert_eq!(BoundaryVersion::decode(version.encode()), version);
+        assert_eq!(version.to_string(), "258.3.65534");
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The encoding of everything that describes itself: records and option values.
 //!
 //! A value is a list of fields, each a tag (two bytes), a length (four bytes) and that many bytes, little-endian. A
-//! field whose tag a reader does not know is skipped; a tag never changes its meaning.
+//! field whose tag a reader does not know is skipped, unless its tag has the bit [`CRITICAL`]; a tag never changes its
+//! meaning.
 
 use std::fmt;
 
 /// Bytes of a field before its contents.
 pub const FIELD_HEADER: usize = 6;
+
+/// The bit of a tag without whose field the others cannot be understood: a reader that does not know it gives up.
+pub const CRITICAL: u16 = 1 << 15;
 
 /// Writes fields in const evaluation: once to count, once to fill an array of exactly that length.
 pub struct Writer<'a> {
@@ -134,6 +138,8 @@ pub enum Malformed {
     Missing(&'static str),
     /// Fields are nested deeper than anything needs.
     Depth,
+    /// A field of this tag is of a later version, and says that it must not be skipped.
+    Critical(u16),
 }
 
 impl fmt::Display for Malformed {
@@ -144,6 +150,9 @@ impl fmt::Display for Malformed {
             Self::Number => f.write_str("a number has the wrong width"),
             Self::Missing(what) => write!(f, "the {what} is missing"),
             Self::Depth => f.write_str("fields are nested too deep"),
+            Self::Critical(tag) => {
+                write!(f, "its field {tag:#06x} is of a later version, and nothing can be understood without it")
+            }
         }
     }
 }
@@ -160,6 +169,14 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
+    /// Passes over a field that the reader does not know.
+    ///
+    /// # Errors
+    /// When its tag says that it is critical.
+    pub const fn skip(self) -> Result<(), Malformed> {
+        if self.tag & CRITICAL == 0 { Ok(()) } else { Err(Malformed::Critical(self.tag)) }
+    }
+
     /// Its contents as text.
     ///
     /// # Errors
@@ -303,6 +320,13 @@ mod tests {
             let result: Result<Vec<_>, _> = Fields::new(&BYTES[..len]).collect();
             assert_eq!(result.is_ok(), len == 0 || len == 8, "{len}");
         }
+    }
+
+    #[test]
+    fn what_is_not_known_is_skipped_unless_it_is_critical() {
+        let field = |tag| Field { tag, bytes: &[] };
+        assert_eq!(field(CRITICAL - 1).skip(), Ok(()));
+        assert_eq!(field(CRITICAL | 3).skip(), Err(Malformed::Critical(0x8003)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! What is compared is measured in turns within one run, and the median counts. Goals stand in brackets.
 
 mod boundary;
+mod discovery;
 mod end_to_end;
 mod manager;
 mod models;
@@ -18,9 +19,10 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 5] = [
+const PARTS: [(&str, fn()); 6] = [
     ("boundary", boundary::calls),
     ("records", boundary::records),
+    ("discovery", discovery::run),
     ("end-to-end", end_to_end::run),
     ("manager", manager::run),
     ("passes", passes::run),
@@ -57,10 +59,15 @@ fn shipped() -> PathBuf {
 
 /// A plugin that is built as an author outside the workspace builds it.
 fn sample() -> PathBuf {
+    author_plugin("sample", "sample_passes")
+}
+
+/// The plugin of a crate in `tests/plugins`, and the name of its library.
+fn author_plugin(name: &str, library_name: &str) -> PathBuf {
     let target = concat!(env!("CARGO_TARGET_TMPDIR"), "/plugins");
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/plugins/sample/Cargo.toml");
-    cargo_build(&["--manifest-path", manifest, "--target-dir", target]);
-    Path::new(target).join("release").join(library("sample_passes"))
+    let manifest = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/plugins/{}/Cargo.toml"), name);
+    cargo_build(&["--manifest-path", &manifest, "--target-dir", target]);
+    Path::new(target).join("release").join(library(library_name))
 }
 
 fn loaded(files: &[PathBuf]) -> Registry {

@@ -18,8 +18,8 @@ pub struct LocalInstrument {
 /// When nothing of that name is linked, the options are not its own, or it cannot be made.
 pub fn instrument(name: &str, options: &Value, config: &[(String, Value)]) -> Result<LocalInstrument, PassError> {
     let (_, create) = find(name).ok_or_else(|| PassError::new(format_args!("no instrument `{name}` is linked")))?;
-    let made = guard::caught(|| create(options))?;
-    let object = made.ok_or_else(|| PassError::new(format_args!("`{name}` has other options")))??;
+    let other_options = || PassError::new(format_args!("`{name}` has other options"));
+    let object = entered(|| create(options).ok_or_else(other_options)?)?;
     let local = Local { config: with_defaults(config), ..Local::new(IRModule::new()) };
     Ok(LocalInstrument { object, local })
 }

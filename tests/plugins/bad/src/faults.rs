@@ -13,6 +13,12 @@ enum Fault {
     SayError,
     /// Panic.
     Panic,
+    /// Panic with a text that is made then.
+    PanicFormatted,
+    /// Panic with something that panics when it is dropped.
+    PanicWithBomb,
+    /// Panic while something is dropped.
+    PanicInDrop,
     /// Panic on a thread that is waited for.
     PanicOnThread,
     /// Panic with something that cannot be shown.
@@ -53,6 +59,10 @@ enum Fault {
     Print,
     /// Say something of every severity that is no error.
     Say,
+    /// Log at every level.
+    Log,
+    /// Ask the host for things from another thread.
+    AskFromThread,
     /// Change the working directory.
     ChangeFolder,
     /// Leave a thread running.
@@ -69,6 +79,22 @@ struct Options {
     fault: Fault,
 }
 
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        std::panic::panic_any(Self);
+    }
+}
+
+struct Careless;
+
+impl Drop for Careless {
+    fn drop(&mut self) {
+        panic!("dropped carelessly");
+    }
+}
+
 /// Does something wrong.
 #[module_pass(name = "bad.Fault")]
 fn fault(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
@@ -79,6 +105,9 @@ fn fault(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<()
         }
         Fault::SayError => cx.diagnostic(Diagnostic::error("`x` has no shape").help("declare its shape")),
         Fault::Panic => panic!("the pass of a careless author"),
+        Fault::PanicFormatted => panic!("the pass of {} careless authors", 3),
+        Fault::PanicWithBomb => std::panic::panic_any(Bomb),
+        Fault::PanicInDrop => drop(Careless),
         Fault::PanicOnThread => {
             std::thread::spawn(|| panic!("on another thread")).join().expect("the thread ends well");
         }
@@ -95,6 +124,20 @@ fn fault(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<()
             for severity in [Severity::WARNING, Severity::NOTE, Severity::REMARK] {
                 cx.diagnostic(Diagnostic::new(severity, "said"));
             }
+        }
+        Fault::Log => {
+            for level in [log::Level::Error, log::Level::Warn, log::Level::Info, log::Level::Debug, log::Level::Trace] {
+                log::log!(level, "logged");
+            }
+        }
+        Fault::AskFromThread => {
+            let ask = || {
+                cx.diagnostic(Diagnostic::new(Severity::NOTE, "said on another thread"));
+                cx.parallel_for(10, &|_| {});
+                cx.get_pass("bad.Fault").and_then(|pass| pass.run(module))
+            };
+            let made = std::thread::scope(|scope| scope.spawn(ask).join().expect("the thread ends well"))?;
+            *module = made;
         }
         Fault::ChangeFolder => std::env::set_current_dir("/").map_err(PassError::new)?,
         Fault::LeaveThread => {

@@ -176,6 +176,29 @@ fn collapse_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+/// How many calls the longest chain of a function has.
+struct Depth(usize);
+
+impl Analysis for Depth {
+    const NAME: &'static str = "acme.depth";
+
+    fn compute(f: &Function) -> Self {
+        let mut depths = vec![0; f.n_nodes()];
+        for id in f.all_bindings() {
+            let deepest = f.operands(id).iter().map(|operand| depths[operand.index()]).max().unwrap_or(0);
+            depths[id.index()] = deepest + usize::from(f.call(id).is_some());
+        }
+        Self(depths.into_iter().max().unwrap_or(0))
+    }
+}
+
+/// Counts how deep functions are.
+#[function_pass(name = "acme.CountDepth", statistics(depth = "calls in the longest chains"))]
+fn count_depth(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    cx.count("depth", edit.analysis::<Depth>().0);
+    Ok(())
+}
+
 /// Options of [`Gate`].
 #[derive(PassOptions)]
 struct GateOptions {

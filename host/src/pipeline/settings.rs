@@ -1,0 +1,135 @@
+//! Options that are set: of contexts, and from outside of passes.
+
+use super::{
+    catalogue::ConfigFacts,
+    fault::{Code, Fault, Place, nearest},
+    resolve::Resolver,
+    schema::{check_value, shorten},
+    spec::*,
+};
+use relais_plugin_api::options::Value;
+use std::collections::BTreeMap;
+
+impl Resolver<'_> {
+    /// Splits nested tables into keys that are registered.
+    pub fn config_values(&mut self, entries: &[Entry]) -> BTreeMap<String, Value> {
+        let mut out = BTreeMap::new();
+        let mut todo: Vec<(String, &Entry)> =
+            entries.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
+        while let Some((key, entry)) = todo.pop() {
+            if let Some(facts) = self.config.iter().find(|facts| facts.schema.name == key).cloned() {
+                if let Some(value) = self.config_value(&facts, entry) {
+                    out.insert(key, value);
+                }
+                continue;
+            }
+            let prefix = format!("{key}.");
+            match &entry.value.value {
+                Literal::Table(inner) if self.config.iter().any(|facts| facts.schema.name.starts_with(&prefix)) => {
+                    todo.extend(inner.iter().rev().map(|entry| (format!("{prefix}{}", entry.key.value), entry)));
+                }
+                _ => {
+                    let fault = self.unknown_config(&key, entry.key.place);
+                    self.faults.push(fault);
+                }
+            }
+        }
+        out
+    }
+
+    fn unknown_config(&self, key: &str, place: Option<Place>) -> Fault {
+        let known = self.config.iter().map(|facts| facts.schema.name.as_str());
+        Fault::new(Code::UnknownKey, place, format!("no option `{}` is registered", shorten(key)))
+            .note("`relais list options` shows the ones that are")
+            .nearest(&nearest(key, known))
+    }
+
+    fn config_value(&mut self, facts: &ConfigFacts, entry: &Entry) -> Option<Value> {
+        let key = &facts.schema.name;
+        if let [_, _, ..] = facts.plugins.as_slice() {
+            let fault =
+                Fault::new(Code::Ambiguous, entry.key.place, format!("several plugins register option `{key}`"));
+            let plugins = facts.plugins.iter().map(|plugin| format!("plugin `{plugin}`"));
+            let fault = plugins.fold(fault, Fault::note);
+            self.faults.push(fault.help("remove one of the plugins, or do not set the option"));
+            return None;
+        }
+        check_value(&facts.schema.kind, &entry.value, &format!("option `{key}`"), &mut self.faults)
+    }
+
+    /// What is set from outside. Returns the options of the context, and keeps those of passes.
+    pub fn settings(&mut self) -> BTreeMap<String, Value> {
+        let mut entries = Vec::new();
+        for setting in &self.spec.settings {
+            let key = setting.key.value.as_str();
+            let is_config = |key: &str| self.config.iter().any(|facts| facts.schema.name == key);
+            if prefixes(key).any(|(prefix, _)| is_config(prefix)) {
+                entries.push(nest(setting, |prefix| is_config(prefix)));
+                continue;
+            }
+            let pass = prefixes(key).skip(1).find_map(|(prefix, rest)| Some((self.find(prefix).ok()?, rest)));
+            match pass {
+                Some((facts, rest)) => {
+                    let mut option = nest(
+                        &Entry {
+                            key: Written { value: rest.to_owned(), place: setting.key.place },
+                            value: setting.value.clone(),
+                        },
+                        |prefix| facts.options.iter().any(|option| option.name == prefix),
+                    );
+                    option.key.place = setting.key.place;
+                    self.settings.entry(facts.name.clone()).or_default().push(option);
+                }
+                None => {
+                    let mut fault = self.unknown_config(key, setting.key.place);
+                    fault.notes.push("an option of a pass is set as `Pass.option=value`".into());
+                    self.faults.push(fault);
+                }
+            }
+        }
+        let n_faults = self.faults.len();
+        let values = self.config_values(&entries);
+        debug_assert!(values.len() <= entries.len() || self.faults.len() > n_faults);
+        values
+    }
+
+    pub fn unused_settings(&mut self) {
+        for pass in self.settings.keys() {
+            if !self.by_options.keys().any(|(name, ..)| name == pass) {
+                self.warnings.push(format!("options of `{pass}` are set, which the pipeline does not run"));
+            }
+        }
+    }
+}
+
+/// A key's prefixes that end before a dot, the whole key first, each with what follows the dot.
+fn prefixes(key: &str) -> impl Iterator<Item = (&str, &str)> {
+    std::iter::once((key, "")).chain(key.rmatch_indices('.').map(move |(at, _)| (&key[..at], &key[at + 1..])))
+}
+
+/// `a.b.c = 1` as `a.b = { c = 1 }`, where `a.b` is the longest known prefix.
+fn nest(entry: &Entry, is_known: impl Fn(&str) -> bool) -> Entry {
+    let key = entry.key.value.as_str();
+    let Some((prefix, rest)) = prefixes(key).find(|(prefix, _)| is_known(prefix)) else { return entry.clone() };
+    let place = entry.key.place;
+    let mut value = entry.value.clone();
+    for part in rest.split('.').rev().filter(|part| !part.is_empty()) {
+        let inner = Entry { key: Written { value: part.to_owned(), place }, value };
+        value = Written { value: Literal::Table(vec![inner]), place };
+    }
+    Entry { key: Written { value: prefix.to_owned(), place }, value }
+}
+
+/// Sets one option over others; a table is set key by key.
+pub(super) fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
+    let old = entries.iter_mut().find(|entry| entry.key.value == setting.key.value);
+    match (old, &setting.value.value) {
+        (Some(Entry { value: Written { value: Literal::Table(old), .. }, .. }), Literal::Table(new)) => {
+            // As deep as the setting's key has parts.
+            *old = new.iter().fold(std::mem::take(old), overlay);
+        }
+        (Some(old), _) => old.value = setting.value.clone(),
+        (None, _) => entries.push(setting.clone()),
+    }
+    entries
+}
