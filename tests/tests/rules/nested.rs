@@ -4,7 +4,9 @@ use super::*;
 use relais::manager::{FailureKind, Fate};
 use relais_tests::cli::folder;
 
-fn watched(scribe: Scribe, text: &str) -> (Vec<String>, Result<(IRModule, Report), Box<Failure>>) {
+type Ran = Result<(IRModule, Report), Box<Failure>>;
+
+fn watched(scribe: Scribe, text: &str) -> (Vec<String>, Ran) {
     let events = scribe.events.clone();
     let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));
     let pipeline = spec.resolve(&*REGISTRY).unwrap_or_else(|faults| panic!("{faults}"));
