@@ -61,13 +61,6 @@ fn version(version: BoundaryVersion) -> [String; 2] {
 }
 
 #[test]
-fn an_earlier_boundary() {
-    let [from, to] = version(BoundaryVersion { major: 0, minor: 0, patch: 9 });
-    let plugin = plugin_of_another_api("earlier", &[(VERSION, &from, &to)], &[]);
-    refused(&plugin, "built for version 0.0.9 of the plugin boundary", "plugin", "cargo add relais-plugin-api@");
-}
-
-#[test]
 fn a_later_boundary() {
     let [from, to] = version(BoundaryVersion { major: 0, minor: BOUNDARY.minor + 1, patch: 0 });
     let plugin = plugin_of_another_api("later", &[(VERSION, &from, &to)], &[]);
@@ -96,11 +89,9 @@ fn an_abort_at_the_first_panic() {
 }
 
 #[test]
-fn every_optimisation_level() {
+fn another_optimisation_level() {
     let release = plugin_of_another_api("release", &[], &["--release"]);
     assert_eq!(accepted(&release)["plugin"]["build"], "release");
-    let plain = plugin_of_another_api("plain", &[], &[]);
-    assert_eq!(accepted(&plain)["plugin"]["build"], "debug");
 }
 
 /// Features of what the boundary is made of, and of the crate itself, change nothing in it.
@@ -123,5 +114,6 @@ fn another_feature_set() {
             "default-features = false, features = [\"rust_1_64\"] }\nhalf",
         ),
     ];
-    accepted(&plugin_of_another_api("features", &changes, &[]));
+    let plain = accepted(&plugin_of_another_api("features", &changes, &[]));
+    assert_eq!(plain["plugin"]["build"], "debug");
 }

@@ -47,7 +47,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
         said.push_str(&format!(
             "it takes version {} of `relais-plugin-api` from crates.io; where cargo does not find that, name a copy of \
              Relais's sources with `--api-path FOLDER` or `--api-git URL`\n",
-            api.table(None)
+            api.value
         ));
     }
     terminal::print(&said)

@@ -75,6 +75,8 @@ pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], argumen
     }
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins-of-another-api");
     let mut cargo = Command::new(env!("CARGO"));
+    // Nobody debugs it.
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
     cargo.args(["build", "--quiet", "-p", "mark", "--manifest-path"]).arg(dir.join("Cargo.toml")).args(arguments);
     assert!(cargo.arg("--target-dir").arg(&target).status().unwrap().success(), "{name} builds");
     let library = format!("{}mark{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
