@@ -108,6 +108,7 @@ fn later_version(dir: &Path) {
         .insert("WithMetadata::new(InstrumentVTable {", VALUE)
         .save();
     api("boundary/local.rs").insert("WithMetadata::new(HostApi {", VALUE).save();
+    api("boundary/local/instrument.rs").insert("WithMetadata::new(HookApi {", VALUE).save();
     Source::open(dir.join("host/src/services.rs"))
         .insert("WithMetadata::new(HostApi {", VALUE)
         .insert("WithMetadata::new(HookApi {", VALUE)

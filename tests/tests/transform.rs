@@ -274,6 +274,20 @@ fn an_option_of_a_plugins_pass_is_checked_when_it_is_asked_for() {
     assert!(context.map(|_| ()).unwrap_err().to_string().contains("no.such.key"));
 }
 
+#[test]
+fn no_pass_removes_every_function() {
+    let registry = registry();
+    let library = PassLibrary::new(&registry);
+    let remove = |names: &[&str]| {
+        let names = names.iter().map(|name| Value::Str((*name).to_owned())).collect();
+        let pass = library.get_pass_with("RemoveUnusedFunctions", vec![("entry_functions".into(), Value::List(names))]);
+        pass.unwrap_or_else(|faults| panic!("{faults}")).run(&library, &module())
+    };
+    let error = remove(&[]).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("`entry_functions` is empty") && error.contains("help: name functions"), "{error}");
+    assert_eq!(print(&remove(&["main"]).unwrap()), print(&module()));
+}
+
 /// `main` calls `middle`, which calls `leaf`, which returns its parameter or one of another shape.
 const CALLS: &str = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %0 = @middle(%x);\n  %1 = Relu(%0);\n  %1\n}\n\
     def @middle(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n  %0 = @leaf(%x);\n  %0\n}\n\
