@@ -37,15 +37,20 @@ pub(crate) fn test(args: &TestArgs) -> Result<(), CliError> {
     terminal::print(&text)?;
     match report.findings.as_slice() {
         [] => Ok(()),
-        [one] => Err(failed(plugin, "1 finding", one, report.seed)),
-        [first, ..] => Err(failed(plugin, &format!("{} findings", report.findings.len()), first, report.seed)),
+        [one] => Err(failed(plugin, "1 finding", one, args)),
+        [first, ..] => Err(failed(plugin, &format!("{} findings", report.findings.len()), first, args)),
     }
 }
 
-fn failed(plugin: &PluginRecord, n: &str, first: &Finding, seed: u64) -> CliError {
+fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> CliError {
     let name = first.subject.split_once(' ').map_or("", |(_, name)| name);
+    let TestArgs { seed, modules, tolerance, .. } = args;
+    let mut again = format!("--only {name} --seed {seed} --modules {modules} --tolerance {tolerance}");
+    for module in &args.module {
+        again.push_str(&format!(" --module {}", module.display()));
+    }
     CliError::new(format!("{n} in plugin `{} {}`", plugin.name, plugin.version))
-        .help(format!("`--only {name} --seed {seed}` gives the first again"))
+        .help(format!("`{again}` gives the first again"))
 }
 
 /// The registry of the plugin and all others, those apart that are the plugin in another build.

@@ -53,7 +53,7 @@ kinds! {
     /// The parameters or results of `@main` are not what they were.
     Interface = "interface", "leave names, types and order of inputs and outputs alone";
     /// The module computes something else than before.
-    Numbers = "numbers", "compare the results of the module below by hand; rounding is covered by the tolerance";
+    Numbers = "numbers", "compare the results of the module by hand; rounding is covered by the tolerance";
     /// With infinities, NaN or negative zeros among its inputs, the module computes something else than before.
     SpecialNumbers = "special-numbers", "leave values alone for which it does not hold, or say so in its documentation and allow it";
     /// A second run changes what the first one made.
