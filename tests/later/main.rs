@@ -110,7 +110,7 @@ fn main() {
     assert_eq!(found.plugins.len(), files.len());
     for plugin in &found.plugins {
         assert!(plugin.records.plugin.boundary < relais_plugin_api::boundary::record::BOUNDARY);
-        let open = OpenPlugin::open(&plugin.path, &plugin.records.plugin, &plugin.section).expect("it opens");
+        let open = OpenPlugin::open(&plugin.path, &plugin.records.plugin, &plugin.section, None).expect("it opens");
         assert!(open.root.later().is_none(), "an older plugin's table ends before the new entry");
     }
     let registry = Registry::new(found, Linked::Exclude, &Choices::new());
