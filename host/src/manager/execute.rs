@@ -67,6 +67,7 @@ impl<'a> Machine<'a> {
         let result = self.call(watch, pass, &heard, deadline.as_ref());
         let duration = began.elapsed();
         watch.took(info, duration);
+        self.pass_on(watch, facts, info, heard);
         let result = match result {
             Ok(result) => result,
             Err(fault) => {
@@ -74,7 +75,6 @@ impl<'a> Machine<'a> {
                 return Err(Stop::Hook(fault));
             }
         };
-        self.pass_on(watch, facts, info, heard);
         let n_nodes = self.state.n_nodes();
         let taken = result.and_then(|new| match new {
             None => Ok(None),

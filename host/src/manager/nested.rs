@@ -30,8 +30,8 @@ pub(crate) fn run_nested(pass: &PassHandle, module: &IRModule, cx: &RunCx<'_>) -
         pass.failure(error)
     };
     // What the context requires is not asked about (rule R17).
-    let may_run = context.settings().required.contains(&record.name);
-    if !may_run && !watch.should_run(module, &info).map_err(broken)? {
+    let is_required = context.settings().required.contains(&record.name);
+    if !is_required && !watch.should_run(module, &info).map_err(broken)? {
         watch.skipped(module, &info, &SkipReason::Vetoed);
         return Ok(Outcome::default());
     }

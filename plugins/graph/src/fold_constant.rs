@@ -181,8 +181,8 @@ impl ConstantFolder<'_> {
             .map(|&arg| if arg.is_absent() { Some(None) } else { f.constant(arg).cloned().map(Some) })
             .collect();
         let budget = self.freed(f, call.args()).saturating_add(self.max_growth);
-        // What evaluators refuse for other reasons they would refuse again.
-        if size_of(f, call.id).is_some_and(|size| size > budget) {
+        // Without a type nothing says why an evaluator refused. What is small enough it would refuse again.
+        if size_of(f, call.id).is_none_or(|size| size > budget) {
             self.is_too_large.set(true);
         }
         let values = self.ops.evaluate(op, f, call.id, &inputs?, budget)?.ok()?;
