@@ -4,7 +4,8 @@ use crate::{
     infer::{Inference, TypeRelations},
     ir::*,
 };
-use std::{borrow::Cow, convert::Infallible};
+use smallvec::{SmallVec, smallvec};
+use std::{borrow::Cow, convert::Infallible, mem};
 
 /// What a rewrite decides about a call.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,9 +38,12 @@ pub struct RewriteCx<'a> {
     staged: Vec<Staged>,
 }
 
+/// As many nodes as most calls have operands.
+type Nodes = SmallVec<[NodeId; 6]>;
+
 enum Staged {
     Constant(Tensor),
-    Call { callee: Callee, args: Vec<NodeId>, attrs: StagedAttrs, n_results: Option<u16> },
+    Call { callee: Callee, args: Nodes, attrs: StagedAttrs, n_results: Option<u16> },
     Projection { tuple: NodeId, index: u16 },
 }
 
@@ -134,7 +138,12 @@ impl<'a> RewriteCx<'a> {
         attrs: Vec<Attr>,
     ) -> NodeId {
         let callee = Callee::Op { domain: domain.into(), name: name.into() };
-        self.stage(Staged::Call { callee, args: args.to_vec(), attrs: StagedAttrs::New(attrs), n_results: None })
+        self.stage(Staged::Call {
+            callee,
+            args: Nodes::from_slice(args),
+            attrs: StagedAttrs::New(attrs),
+            n_results: None,
+        })
     }
 
     /// A new call with several results; returns each of them.
@@ -147,7 +156,8 @@ impl<'a> RewriteCx<'a> {
     ) -> Vec<NodeId> {
         let callee = Callee::Op { domain: "".into(), name: name.into() };
         let attrs = StagedAttrs::New(attrs);
-        let tuple = self.stage(Staged::Call { callee, args: args.to_vec(), attrs, n_results: Some(n_results) });
+        let tuple =
+            self.stage(Staged::Call { callee, args: Nodes::from_slice(args), attrs, n_results: Some(n_results) });
         (0..n_results).map(|index| self.stage(Staged::Projection { tuple, index })).collect()
     }
 
@@ -156,7 +166,7 @@ impl<'a> RewriteCx<'a> {
     pub fn call_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
         let callee = Callee::Same(call.callee());
         let attrs = StagedAttrs::Like(call.id, attrs);
-        self.stage(Staged::Call { callee, args: args.to_vec(), attrs, n_results: None })
+        self.stage(Staged::Call { callee, args: Nodes::from_slice(args), attrs, n_results: None })
     }
 }
 
@@ -209,13 +219,15 @@ pub fn drive_with(
         rule,
         ops,
         stats: &mut stats,
+        staged: Vec::new(),
     };
     while driver.stats.n_rounds < options.max_rounds {
         if !driver.any_wanted(editor.function()) {
             driver.stats.settled = true;
             break;
         }
-        driver.home = vec![NOWHERE; editor.function().n_nodes()];
+        driver.home.clear();
+        driver.home.resize(editor.function().n_nodes(), NOWHERE);
         driver.uses = editor.function().use_counts();
         driver.stats.declined.clear();
         let before = driver.stats.n_rewrites;
@@ -245,6 +257,8 @@ struct Driver<'d, 'r> {
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
     stats: &'d mut DriveStats,
+    /// What the rule makes for a call; empty between calls.
+    staged: Vec<Staged>,
 }
 
 impl Driver<'_, '_> {
@@ -268,16 +282,17 @@ impl Driver<'_, '_> {
         self.home[id.index()] = self.open.last().copied().unwrap_or(NOWHERE);
     }
 
-    fn commit(&mut self, cx: &mut RebuildCx<'_>, staged: Vec<Staged>, old: NodeId) -> Vec<NodeId> {
-        let mut ids: Vec<NodeId> = Vec::with_capacity(staged.len());
-        for new in staged {
+    /// Makes what is staged real, in place of a call.
+    fn commit(&mut self, cx: &mut RebuildCx<'_>, staged: &mut Vec<Staged>, old: NodeId) -> Nodes {
+        let mut ids = Nodes::new();
+        for new in staged.drain(..) {
             let real = |id: NodeId| if id.0 & STAGED != 0 { ids[(id.0 & !STAGED) as usize] } else { id };
             let f = cx.function_mut();
             let id = match new {
                 Staged::Constant(tensor) => f.add_constant(tensor, ConstForm::ANY),
                 Staged::Projection { tuple, index } => f.add_tuple_get_item(real(tuple), index),
                 Staged::Call { callee, args, attrs, n_results } => {
-                    let args: Vec<NodeId> = args.into_iter().map(real).collect();
+                    let args: Nodes = args.into_iter().map(real).collect();
                     let callee = match callee {
                         Callee::Same(callee) => callee,
                         Callee::Op { domain, name } => {
@@ -318,8 +333,8 @@ fn bump(uses: &mut Vec<u32>, id: NodeId, by: i64) {
     *count = (i64::from(*count) + by).max(0) as u32;
 }
 
-fn merged_attrs(f: &mut Function, other: NodeId, attrs: &[Attr]) -> Vec<AttrRec> {
-    let mut recs = f.attr_recs(other).to_vec();
+fn merged_attrs(f: &mut Function, other: NodeId, attrs: &[Attr]) -> SmallVec<[AttrRec; 8]> {
+    let mut recs: SmallVec<[AttrRec; 8]> = SmallVec::from_slice(f.attr_recs(other));
     for attr in attrs {
         let new = f.encode_attr(attr);
         let meta = |rec: &AttrRec| rec.flags & attr_flag::META;
@@ -361,34 +376,44 @@ impl Rebuild for Driver<'_, '_> {
             uses: &self.uses,
             home: &self.home,
             block: self.open.last().copied().unwrap_or(NOWHERE),
-            staged: Vec::new(),
+            staged: mem::take(&mut self.staged),
         };
         let rewrite = (self.rule)(call, &mut rewrite_cx);
-        let staged = rewrite_cx.staged;
-        let results = match rewrite {
-            Rewrite::Keep => return Ok(Action::Keep),
+        let mut staged = rewrite_cx.staged;
+        let action = self.act(cx, id, rewrite, &mut staged);
+        staged.clear();
+        self.staged = staged;
+        Ok(action)
+    }
+}
+
+impl Driver<'_, '_> {
+    /// Does what a rule decided about a call.
+    fn act(&mut self, cx: &mut RebuildCx<'_>, id: NodeId, rewrite: Rewrite, staged: &mut Vec<Staged>) -> Action {
+        let results: Nodes = match rewrite {
+            Rewrite::Keep => return Action::Keep,
             Rewrite::Decline(reason) => {
                 self.stats.declined.push((id, reason));
-                return Ok(Action::Keep);
+                return Action::Keep;
             }
-            Rewrite::Replace(by) if by == id => return Ok(Action::Keep),
-            Rewrite::Replace(by) => vec![by],
-            Rewrite::ReplaceResults(by) => by,
+            Rewrite::Replace(by) if by == id => return Action::Keep,
+            Rewrite::Replace(by) => smallvec![by],
+            Rewrite::ReplaceResults(by) => by.into(),
         };
-        let n_results = f.n_results(id);
+        let n_results = cx.function().n_results(id);
         if n_results.unwrap_or(1) != results.len() {
             let reason = format!("the rewrite gave {} results for {}", results.len(), n_results.unwrap_or(1));
             self.stats.declined.push((id, reason.into()));
-            return Ok(Action::Keep);
+            return Action::Keep;
         }
         let ids = self.commit(cx, staged, id);
         let real = |id: NodeId| if id.0 & STAGED != 0 { ids[(id.0 & !STAGED) as usize] } else { id };
-        let results: Vec<NodeId> = results.into_iter().map(real).collect();
+        let results: Nodes = results.into_iter().map(real).collect();
         self.stats.n_rewrites += 1;
         if n_results.is_some() {
             // Uses of the projections are counted anew next round.
-            cx.replace_results(id, results);
-            return Ok(Action::Drop);
+            cx.replace_results(id, results.into_vec());
+            return Action::Drop;
         }
         let new = results[0];
         let n_uses = self.uses[id.index()];
@@ -403,7 +428,7 @@ impl Rebuild for Driver<'_, '_> {
                 f.set_type(new, f.type_id(id));
             }
         }
-        Ok(Action::Replace(new))
+        Action::Replace(new)
     }
 }
 

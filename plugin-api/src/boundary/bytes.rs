@@ -47,33 +47,40 @@ impl ByteSource for RVec<u8> {
     }
 }
 
-/// A slice of reference-counted immutable bytes. Cloning and slicing copy nothing.
+/// The most bytes that stand in a blob itself: a shape of four dimensions, a scalar, a few channels. Most constants of a
+/// model are no larger, and finding one in memory takes longer than comparing or copying it.
+const INLINE: usize = 32;
+
+/// A slice of reference-counted immutable bytes. Cloning and slicing copy nothing but the few that stand in it.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Blob {
     source: ROption<RArc<ByteSource_TO<RBox<()>>>>,
     start: u64,
     len: u64,
+    /// The bytes, when there is no source.
+    inline: [u8; INLINE],
 }
 
 impl Blob {
     /// A hash of the layout, for the boundary's fingerprint.
-    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(Blob { source, start, len });
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(Blob { source, start, len, inline });
 
     /// All bytes of a source.
     pub fn from_source(source: impl ByteSource) -> Self {
         let source = ByteSource_TO::from_value(source, sabi_trait::TD_Opaque);
         let len = source.bytes().len() as u64;
-        Self { source: ROption::RSome(RArc::new(source)), start: 0, len }
+        Self { source: ROption::RSome(RArc::new(source)), start: 0, len, inline: [0; INLINE] }
     }
 
     /// The bytes `start..start + len` of this blob, which stay shared; `None` when they are not within it.
     pub fn slice(&self, start: u64, len: u64) -> Option<Self> {
-        (start.checked_add(len)? <= self.len).then(|| Self {
-            source: self.source.clone(),
-            start: self.start + start,
-            len,
-        })
+        let end = start.checked_add(len).filter(|&end| end <= self.len)?;
+        let mut inline = [0; INLINE];
+        if self.source.is_rnone() {
+            inline[..len as usize].copy_from_slice(&self[start as usize..end as usize]);
+        }
+        Some(Self { source: self.source.clone(), start: self.start + start, len, inline })
     }
 
     /// The file these bytes are a mapping of, and where in it they start.
@@ -91,7 +98,7 @@ impl Blob {
 
 impl Default for Blob {
     fn default() -> Self {
-        Self { source: ROption::RNone, start: 0, len: 0 }
+        Self { source: ROption::RNone, start: 0, len: 0, inline: [0; INLINE] }
     }
 }
 
@@ -101,22 +108,62 @@ impl Deref for Blob {
     fn deref(&self) -> &[u8] {
         match &self.source {
             ROption::RSome(source) => &source.bytes().as_slice()[self.start as usize..(self.start + self.len) as usize],
-            ROption::RNone => &[],
+            ROption::RNone => &self.inline[..self.len as usize],
         }
     }
 }
 
 impl From<Vec<u8>> for Blob {
     fn from(bytes: Vec<u8>) -> Self {
-        if bytes.is_empty() {
-            return Self::default();
+        match bytes.len() {
+            0..=INLINE => Self::from(bytes.as_slice()),
+            _ => Self::from_source(RVec::from(bytes)),
         }
-        Self::from_source(RVec::from(bytes))
+    }
+}
+
+impl From<&[u8]> for Blob {
+    fn from(bytes: &[u8]) -> Self {
+        if bytes.len() > INLINE {
+            return Self::from_source(RVec::from(bytes));
+        }
+        let mut inline = [0; INLINE];
+        inline[..bytes.len()].copy_from_slice(bytes);
+        Self { source: ROption::RNone, start: 0, len: bytes.len() as u64, inline }
     }
 }
 
 impl fmt::Debug for Blob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Blob({} bytes)", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_and_slices_are_the_same_whether_they_stand_inline() {
+        for len in [0, 1, INLINE - 1, INLINE, INLINE + 1, 3 * INLINE] {
+            let bytes: Vec<u8> = (0..len as u8).collect();
+            for blob in [Blob::from(bytes.clone()), Blob::from(bytes.as_slice())] {
+                assert_eq!(*blob, *bytes);
+                assert!(blob.file().is_none());
+                assert_eq!(blob.source.is_rnone(), len <= INLINE);
+                for start in 0..=len {
+                    for end in start..=len {
+                        let slice = blob.slice(start as u64, (end - start) as u64).unwrap();
+                        assert_eq!((&*slice, slice.start()), (&bytes[start..end], start as u64));
+                        if end > start {
+                            let rest = slice.slice(1, (end - start - 1) as u64).unwrap();
+                            assert_eq!((&*rest, rest.start()), (&bytes[start + 1..end], start as u64 + 1));
+                        }
+                    }
+                }
+                assert!(blob.slice(0, len as u64 + 1).is_none());
+                assert!(blob.slice(u64::MAX, 2).is_none());
+            }
+        }
     }
 }

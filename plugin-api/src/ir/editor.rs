@@ -84,6 +84,7 @@ impl Editor {
     pub fn rebuild<R: Rebuild + ?Sized>(&mut self, rewriter: &mut R) -> Result<(), R::Error> {
         let mut subst = Subst::default();
         let mut open: Vec<Open> = Vec::new();
+        let mut before: Vec<NodeId> = Vec::new();
         let mut pending = vec![Pending::Enter(self.function().body())];
         while let Some(next) = pending.pop() {
             match next {
@@ -115,14 +116,14 @@ impl Editor {
                     let id = self.function().bindings(list)[at];
                     self.map_binding(id, &mut subst);
                     let frame = open.last_mut().expect("a binding stands in an open block");
-                    let (action, before) = match subst.projection(self.function(), id) {
+                    let action = match subst.projection(self.function(), id) {
                         Some(field) => {
                             self.name_after(field, id);
-                            (Action::Replace(field), Vec::new())
+                            Action::Replace(field)
                         }
                         None => {
-                            let mut cx = RebuildCx { editor: self, subst: &mut subst, before: Vec::new() };
-                            (rewriter.binding(&mut cx, id)?, cx.before)
+                            let mut cx = RebuildCx { editor: self, subst: &mut subst, before: &mut before };
+                            rewriter.binding(&mut cx, id)?
                         }
                     };
                     // The list is copied only from the first change on.
@@ -130,7 +131,7 @@ impl Editor {
                         frame.changed = true;
                         frame.emitted = self.function().bindings(frame.block)[..at].to_vec();
                     }
-                    frame.emitted.extend(before);
+                    frame.emitted.append(&mut before);
                     match action {
                         Action::Keep => {
                             if frame.changed {
@@ -232,7 +233,7 @@ pub trait Rebuild {
 pub struct RebuildCx<'a> {
     editor: &'a mut Editor,
     subst: &'a mut Subst,
-    before: Vec<NodeId>,
+    before: &'a mut Vec<NodeId>,
 }
 
 impl RebuildCx<'_> {

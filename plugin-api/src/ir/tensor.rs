@@ -33,10 +33,39 @@ pub struct Tensor {
 struct TensorInner {
     elem: ElemType,
     storage: u8,
-    dims: RVec<u64>,
+    dims: Shape,
     data: Blob,
     /// The `TensorProto` this tensor was read from; empty when it was made here.
     encoded: Blob,
+}
+
+/// The most dimensions that need no memory of their own.
+const INLINE: usize = 4;
+
+/// Dimensions: those of nearly all tensors where the tensor is.
+#[repr(C)]
+#[derive(StableAbi, Clone)]
+struct Shape {
+    rank: u64,
+    inline: [u64; INLINE],
+    /// All dimensions, when there are more than `INLINE`.
+    long: RVec<u64>,
+}
+
+impl Shape {
+    fn new(dims: &[u64]) -> Self {
+        let (mut inline, mut long) = ([0; INLINE], RVec::new());
+        match inline.get_mut(..dims.len()) {
+            Some(inline) => inline.copy_from_slice(dims),
+            None => long = dims.into(),
+        }
+        Self { rank: dims.len() as u64, inline, long }
+    }
+
+    #[inline]
+    fn dims(&self) -> &[u64] {
+        self.inline.get(..self.rank as usize).unwrap_or(&self.long)
+    }
 }
 
 /// Why a tensor could not be made.
@@ -84,7 +113,8 @@ pub fn element_count(dims: &[u64]) -> Option<u64> {
 impl Tensor {
     /// A hash of the layout, for the boundary's fingerprint.
     pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(Tensor { inner })
-        ^ crate::__layout_hash!(TensorInner { elem, storage, dims, data, encoded });
+        ^ crate::__layout_hash!(TensorInner { elem, storage, dims, data, encoded })
+        ^ crate::__layout_hash!(Shape { rank, inline, long });
 
     /// A tensor of packed little-endian bytes.
     ///
@@ -125,7 +155,7 @@ impl Tensor {
         if expected != Some(found) || element_count(dims).is_none() {
             return Err(TensorError::Size { expected, found });
         }
-        Ok(Self::new(elem, storage::SPLAT, dims, element.to_vec().into()))
+        Ok(Self::new(elem, storage::SPLAT, dims, element.into()))
     }
 
     /// A tensor of 64-bit integers.
@@ -161,7 +191,7 @@ impl Tensor {
     }
 
     fn new(elem: ElemType, storage: u8, dims: &[u64], data: Blob) -> Self {
-        let dims = dims.to_vec().into();
+        let dims = Shape::new(dims);
         Self { inner: RArc::new(TensorInner { elem, storage, dims, data, encoded: Blob::default() }) }
     }
 
@@ -199,7 +229,7 @@ impl Tensor {
 
     /// Dimensions; empty for a scalar.
     pub fn dims(&self) -> &[u64] {
-        &self.inner.dims
+        self.inner.dims.dims()
     }
 
     /// Number of elements.
@@ -374,6 +404,16 @@ mod tests {
             let splat = Tensor::splat(ElemType::FLOAT, &[n], &1.5f32.to_le_bytes()).unwrap();
             let dense = Tensor::from_f32(&[n], &vec![1.5; n as usize]);
             assert_eq!((&splat, splat.bucket_hash()), (&dense, dense.bucket_hash()), "{n}");
+        }
+    }
+
+    #[test]
+    fn dimensions_are_kept_at_every_rank() {
+        for rank in 0..=2 * INLINE as u64 {
+            let dims: Vec<u64> = (0..rank).map(|axis| axis % 3 + 1).collect();
+            let splat = Tensor::splat(ElemType::INT8, &dims, &[7]).unwrap();
+            assert_eq!((splat.dims(), splat.len()), (&*dims, dims.iter().product()));
+            assert_eq!(splat.with_encoded(Blob::default()).dims(), dims);
         }
     }
 

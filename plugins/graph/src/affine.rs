@@ -3,7 +3,32 @@
 
 use half::{bf16, f16};
 use relais_plugin_api::prelude::*;
-use std::ops::Deref;
+
+/// Evaluates an expression with `$Float` as the type of the elements; `None` when they are no floating-point numbers.
+/// The type is chosen once, not for each element.
+macro_rules! for_float {
+    ($elem:expr, $Float:ident => $result:expr) => {
+        match $elem {
+            ElemType::FLOAT => {
+                type $Float = f32;
+                Some($result)
+            }
+            ElemType::DOUBLE => {
+                type $Float = f64;
+                Some($result)
+            }
+            ElemType::FLOAT16 => {
+                type $Float = f16;
+                Some($result)
+            }
+            ElemType::BFLOAT16 => {
+                type $Float = bf16;
+                Some($result)
+            }
+            _ => None,
+        }
+    };
+}
 
 /// One number for each channel, or one for all.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,11 +69,10 @@ impl PerChannel {
             return None;
         }
         if let Some(element) = tensor.as_splat() {
-            return read(tensor.elem(), element).map(Self::Uniform);
+            return for_float!(tensor.elem(), F => Self::Uniform(F::read(element)));
         }
-        let width = width(tensor.elem())?;
-        let values: Vec<f64> =
-            tensor.to_bytes().chunks_exact(width).map(|e| read(tensor.elem(), e)).collect::<Option<_>>()?;
+        let bytes = tensor.to_bytes();
+        let values: Vec<f64> = for_float!(tensor.elem(), F => bytes.chunks_exact(F::WIDTH).map(F::read).collect())?;
         Some(Self::Each(values).normal())
     }
 
@@ -101,16 +125,19 @@ impl PerChannel {
         })
     }
 
-    /// A vector of `n` elements; a splat when all are equal.
-    pub fn to_tensor(&self, elem: ElemType, n: u64) -> Option<Tensor> {
+    /// A tensor of as many elements; a splat when all are equal.
+    pub fn to_tensor(&self, elem: ElemType, dims: &[u64]) -> Option<Tensor> {
         match self {
-            Self::Uniform(value) => Tensor::splat(elem, &[n], &write(elem, *value)?).ok(),
+            Self::Uniform(value) => splat(elem, dims, *value),
             Self::Each(values) => {
-                let mut bytes = Vec::new();
-                for &value in values {
-                    bytes.extend_from_slice(&write(elem, value)?);
-                }
-                Tensor::dense(elem, &[n], bytes).ok()
+                let bytes = for_float!(elem, F => {
+                    let mut bytes = vec![0; values.len() * F::WIDTH];
+                    for (&value, element) in values.iter().zip(bytes.chunks_exact_mut(F::WIDTH)) {
+                        F::write(value, element);
+                    }
+                    bytes
+                });
+                Tensor::dense(elem, dims, bytes?).ok()
             }
         }
     }
@@ -145,16 +172,16 @@ impl BatchNorm {
             return Err("the batch normalisation has more than one result");
         }
         let [input, params @ ..] = call.args() else { return Err("inputs are missing") };
-        let [scale, ..] = params else { return Err("inputs are missing") };
-        let scale = cx.tensor(*scale).ok_or("the parameters are not constant")?;
+        let params: [NodeId; 4] = params.try_into().map_err(|_| "the number of inputs is wrong")?;
+        let [Some(scale), Some(bias), Some(mean), Some(variance)] = params.map(|param| cx.tensor(param)) else {
+            return Err("the parameters are not constant");
+        };
         let (elem, n_channels) = (scale.elem(), scale.len());
-        let vectors: Option<Vec<PerChannel>> =
-            params.iter().map(|&param| PerChannel::of_vector(cx.tensor(param)?)).collect();
-        let params: [PerChannel; 4] = vectors
-            .ok_or("the parameters are not constant")?
-            .try_into()
-            .map_err(|_| "the number of inputs is wrong")?;
-        if !call.args()[1..].iter().all(|&param| cx.tensor(param).is_some_and(|param| *param.dims() == [n_channels])) {
+        let tensors = [scale, bias, mean, variance];
+        let [Some(scale), Some(bias), Some(mean), Some(variance)] = tensors.map(PerChannel::of_vector) else {
+            return Err("the parameters are not floating-point numbers");
+        };
+        if tensors.iter().any(|param| *param.dims() != [n_channels]) {
             return Err("the parameters have different numbers of channels");
         }
         let channels = cx.type_of(*input).shape().and_then(|dims| Dim::from(*dims.get(1)?).known());
@@ -163,7 +190,7 @@ impl BatchNorm {
             return Err("the parameters do not go with the input");
         }
         let epsilon = f64::from(attrs.float("epsilon").unwrap_or(1e-5));
-        Ok(Self { params, epsilon, n_channels, elem })
+        Ok(Self { params: [scale, bias, mean, variance], epsilon, n_channels, elem })
     }
 
     /// As scale and shift.
@@ -206,60 +233,67 @@ pub fn arithmetic(call: CallView<'_>, rank: impl Fn(NodeId) -> Option<usize>, cx
 /// `run` elements. A splat stays one when the factor is the same for all.
 pub fn scaled(tensor: &Tensor, run: u64, factor: &PerChannel, channel: impl Fn(u64) -> usize) -> Option<Tensor> {
     let elem = tensor.elem();
-    if let (Some(element), PerChannel::Uniform(factor)) = (tensor.as_splat(), factor) {
-        return Tensor::splat(elem, tensor.dims(), &write(elem, read(elem, element)? * factor)?).ok();
+    if let (Some(element), &PerChannel::Uniform(factor)) = (tensor.as_splat(), factor) {
+        return splat(elem, tensor.dims(), for_float!(elem, F => F::read(element))? * factor);
     }
-    let width = width(elem)?;
     let bytes = tensor.to_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    for (at, chunk) in bytes.chunks_exact(width * usize::try_from(run).ok()?.max(1)).enumerate() {
-        let factor = factor.at(channel(at as u64));
-        for element in chunk.chunks_exact(width) {
-            out.extend_from_slice(&write(elem, read(elem, element)? * factor)?);
+    let run = usize::try_from(run).ok()?.max(1);
+    let out = for_float!(elem, F => {
+        let mut out = vec![0; bytes.len()];
+        let runs = bytes.chunks_exact(F::WIDTH * run).zip(out.chunks_exact_mut(F::WIDTH * run));
+        for (at, (from, to)) in runs.enumerate() {
+            let factor = factor.at(channel(at as u64));
+            for (from, to) in from.chunks_exact(F::WIDTH).zip(to.chunks_exact_mut(F::WIDTH)) {
+                F::write(F::read(from) * factor, to);
+            }
         }
-    }
-    Tensor::dense(elem, tensor.dims(), out).ok()
+        out
+    });
+    Tensor::dense(elem, tensor.dims(), out?).ok()
 }
 
-fn width(elem: ElemType) -> Option<usize> {
-    match elem {
-        ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16 => Some(elem.bits() as usize / 8),
-        _ => None,
-    }
+/// A tensor of one value repeated.
+fn splat(elem: ElemType, dims: &[u64], value: f64) -> Option<Tensor> {
+    for_float!(elem, F => {
+        let mut element = [0; 8];
+        F::write(value, &mut element[..F::WIDTH]);
+        Tensor::splat(elem, dims, &element[..F::WIDTH]).ok()
+    })?
 }
 
-fn read(elem: ElemType, bytes: &[u8]) -> Option<f64> {
-    Some(match (elem, bytes) {
-        (ElemType::FLOAT, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
-        (ElemType::DOUBLE, bytes) => f64::from_le_bytes(bytes.try_into().ok()?),
-        (ElemType::FLOAT16, &[a, b]) => f16::from_le_bytes([a, b]).into(),
-        (ElemType::BFLOAT16, &[a, b]) => bf16::from_le_bytes([a, b]).into(),
-        _ => return None,
-    })
+/// A type of floating-point elements, as they stand in a tensor.
+trait Float {
+    /// Bytes of an element.
+    const WIDTH: usize;
+
+    /// The number of these bytes, `WIDTH` of them.
+    fn read(bytes: &[u8]) -> f64;
+
+    /// The nearest number, to `WIDTH` bytes.
+    fn write(value: f64, bytes: &mut [u8]);
 }
 
-/// An element in at most eight bytes.
-struct Element {
-    bytes: [u8; 8],
-    len: usize,
+macro_rules! float {
+    ($type:ty, $from:expr) => {
+        impl Float for $type {
+            const WIDTH: usize = size_of::<Self>();
+
+            #[inline]
+            fn read(bytes: &[u8]) -> f64 {
+                let mut element = [0; Self::WIDTH];
+                element.copy_from_slice(bytes);
+                Self::from_le_bytes(element).into()
+            }
+
+            #[inline]
+            fn write(value: f64, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&$from(value).to_le_bytes());
+            }
+        }
+    };
 }
 
-impl Deref for Element {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-}
-
-fn write(elem: ElemType, value: f64) -> Option<Element> {
-    let mut element = Element { bytes: [0; 8], len: width(elem)? };
-    let bytes = &mut element.bytes;
-    match elem {
-        ElemType::FLOAT => bytes[..4].copy_from_slice(&(value as f32).to_le_bytes()),
-        ElemType::DOUBLE => bytes.copy_from_slice(&value.to_le_bytes()),
-        ElemType::FLOAT16 => bytes[..2].copy_from_slice(&f16::from_f64(value).to_le_bytes()),
-        _ => bytes[..2].copy_from_slice(&bf16::from_f64(value).to_le_bytes()),
-    }
-    Some(element)
-}
+float!(f32, |value| value as f32);
+float!(f64, |value| value);
+float!(f16, Self::from_f64);
+float!(bf16, Self::from_f64);

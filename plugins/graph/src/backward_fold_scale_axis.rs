@@ -94,7 +94,7 @@ fn rank(value: NodeId, cx: &RewriteCx<'_>) -> Option<usize> {
 }
 
 fn into_conv<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
-    let weights = weights(conv, cx)?;
+    let weights = weights(conv)?;
     let &[n_channels, ..] = weights.dims() else { return Err("the weights are a scalar") };
     let run = run(weights.len(), n_channels);
     let new = scale_weights(conv, weights, outer, n_channels, run, |channel| channel as usize, cx)?;
@@ -102,7 +102,7 @@ fn into_conv<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> 
 }
 
 fn into_conv_transpose<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
-    let weights = weights(conv, cx)?;
+    let weights = weights(conv)?;
     let &[n_inputs, per_group, ..] = weights.dims() else { return Err("the weights have too few dimensions") };
     let n_groups = u64::try_from(conv.attrs().int("group").unwrap_or(1)).ok().filter(|&n| n > 0 && n_inputs % n == 0);
     let n_groups = n_groups.ok_or("the number of groups does not divide the channels")?;
@@ -118,7 +118,7 @@ fn into_conv_transpose<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteC
 }
 
 fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
-    let weights = weights(gemm, cx)?;
+    let weights = weights(gemm)?;
     let &[rows, columns] = weights.dims() else { return Err("the weights are no matrix") };
     let attrs = gemm.attrs();
     let is_transposed = attrs.int("transB").unwrap_or(0) != 0;
@@ -144,7 +144,7 @@ fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> 
     let shift = shift.ok_or("the numbers of channels differ")?;
     let mut args = vec![gemm.args()[0], new];
     if bias.is_some() || !shift.is(0.0) {
-        let shift = shift.to_tensor(elem, n_channels).ok_or("the element type is not supported")?;
+        let shift = shift.to_tensor(elem, &[n_channels]).ok_or("the element type is not supported")?;
         args.push(cx.constant(shift));
     }
     Ok(cx.call_like(gemm, &args, vec![Attr::new("beta", 1f32)].into_iter().filter(|_| beta != 1.0).collect()))
@@ -159,7 +159,7 @@ fn into_batch_norm<'a>(inner: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'
     let mut args = inner.args().to_vec();
     for (at, value) in [(1, new_scale), (2, new_bias)] {
         let value = value.filter(|value| value.fits(norm.n_channels)).ok_or("the numbers of channels differ")?;
-        let tensor = value.to_tensor(norm.elem, norm.n_channels).ok_or("the element type is not supported")?;
+        let tensor = value.to_tensor(norm.elem, &[norm.n_channels]).ok_or("the element type is not supported")?;
         args[at] = cx.constant(tensor);
     }
     Ok(cx.call_like(inner, &args, Vec::new()))
@@ -183,11 +183,11 @@ fn into_arithmetic<'a>(inner: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'
     };
     let combined = combined.ok_or("the numbers of channels differ")?;
     let constant = match &combined {
-        PerChannel::Uniform(_) => combined.to_tensor(elem, 1).and_then(|one| one.reshaped(&[]).ok()),
+        PerChannel::Uniform(_) => combined.to_tensor(elem, &[]),
         PerChannel::Each(values) => {
             let mut dims = vec![1; rank - 1];
             dims[0] = values.len() as u64;
-            combined.to_tensor(elem, values.len() as u64).and_then(|all| all.reshaped(&dims).ok())
+            combined.to_tensor(elem, &dims)
         }
     };
     let constant = cx.constant(constant.ok_or("the element type is not supported")?);
@@ -211,16 +211,15 @@ fn absorb(norm_call: CallView<'_>, inner: CallView<'_>, cx: &mut RewriteCx<'_>) 
     for (at, value) in new.into_iter().enumerate() {
         let tensor = value
             .filter(|value| value.fits(norm.n_channels))
-            .and_then(|value| value.to_tensor(norm.elem, norm.n_channels));
+            .and_then(|value| value.to_tensor(norm.elem, &[norm.n_channels]));
         let Some(tensor) = tensor else { return Rewrite::decline("the numbers of channels differ") };
         args[at + 1] = cx.constant(tensor);
     }
     Rewrite::Replace(cx.call_like(norm_call, &args, Vec::new()))
 }
 
-fn weights(call: CallView<'_>, cx: &RewriteCx<'_>) -> Result<Tensor, &'static str> {
-    let weights = call.arg(1).and_then(|weights| cx.tensor(weights)).ok_or("the weights are not constant")?;
-    Ok(weights.clone())
+fn weights(call: CallView<'_>) -> Result<&Tensor, &'static str> {
+    call.arg(1).and_then(|weights| call.owner().constant(weights)).ok_or("the weights are not constant")
 }
 
 fn run(n_elements: u64, n_runs: u64) -> u64 {
@@ -230,7 +229,7 @@ fn run(n_elements: u64, n_runs: u64) -> u64 {
 /// The weights, each multiplied by the factor of the channel of its run.
 fn scale_weights<'a>(
     call: CallView<'a>,
-    weights: Tensor,
+    weights: &Tensor,
     outer: &Affine,
     n_channels: u64,
     run: u64,
@@ -249,7 +248,7 @@ fn scale_weights<'a>(
     if weights.byte_len() > SMALL && !stays_splat && (is_shared || is_splat) {
         return Err("the scaled weights would take more room");
     }
-    let new = scaled(&weights, run, &outer.scale, channel).ok_or("the element type is not supported")?;
+    let new = scaled(weights, run, &outer.scale, channel).ok_or("the element type is not supported")?;
     Ok(cx.constant(new))
 }
 
@@ -275,7 +274,7 @@ fn with_bias<'a>(
     let new = new.ok_or("the numbers of channels differ")?;
     let mut args = vec![conv.args()[0], weights];
     if conv.arg(2).is_some() || !new.is(0.0) {
-        args.push(cx.constant(new.to_tensor(elem, n_channels).ok_or("the element type is not supported")?));
+        args.push(cx.constant(new.to_tensor(elem, &[n_channels]).ok_or("the element type is not supported")?));
     }
     Ok(cx.call_like(conv, &args, Vec::new()))
 }

@@ -37,7 +37,7 @@ pub fn simplify_inference(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite
     };
     let mut dims = vec![1; rank - 1];
     dims[0] = norm.n_channels;
-    let constant = |value: &PerChannel| value.to_tensor(norm.elem, norm.n_channels)?.reshaped(&dims).ok();
+    let constant = |value: &PerChannel| value.to_tensor(norm.elem, &dims);
     let (Some(factor), Some(shift)) = (constant(&affine.scale), constant(&affine.shift)) else {
         return Rewrite::decline("the element type is not supported");
     };
