@@ -49,6 +49,10 @@ def parser() -> argparse.ArgumentParser:
 
     add_twins(commands)
 
+    schema = add(commands, "schema", "whether a JSON Schema takes pipelines", run_schema)
+    schema.add_argument("schema", type=Path)
+    schema.add_argument("pipelines", type=Path, nargs="+")
+
     exported = add(commands, "exported", "export models with torch", run_exported)
     exported.add_argument("out", type=Path)
 
@@ -158,6 +162,12 @@ def run_twins_check(options: argparse.Namespace) -> int:
     from judge import twins
 
     return twins.check(relais_of(options), options.models, options.twins, options.name)
+
+
+def run_schema(options: argparse.Namespace) -> int:
+    from judge import schema
+
+    return schema.command(options.schema, options.pipelines)
 
 
 def run_exported(options: argparse.Namespace) -> int:

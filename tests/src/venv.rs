@@ -82,6 +82,15 @@ pub fn with_pass(pass: &str, crate_name: &str) -> String {
     format!("--args=--passes {pass} --plugin '{}' --allow-writable-plugins", plugin(crate_name).display())
 }
 
+/// A program of the judge's environment.
+///
+/// # Panics
+/// When the environment cannot be made, with the reason.
+pub fn program(name: &str) -> PathBuf {
+    let python = PYTHON.as_ref().unwrap_or_else(|why| panic!("{why}"));
+    python.with_file_name(name).with_extension(std::env::consts::EXE_EXTENSION)
+}
+
 fn collect(args: &[&str]) -> Result<Models, String> {
     let folder = workspace().scratch.join("judge-models");
     let output =
