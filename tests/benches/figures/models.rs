@@ -33,8 +33,10 @@ pub fn blocks(n: usize) -> Function {
     let mut block = 0;
     while f.bindings(f.body()).len() < n {
         let start = last;
-        let values = |len: usize, from: f32| -> Vec<u8> {
-            (0..len).flat_map(|i| (from + i as f32 / 64.0 + block as f32 / 1024.0).to_le_bytes()).collect()
+        // No two tensors are equal, however many blocks there are: their share must not grow with the size.
+        let values = |len: usize, tensor: usize| -> Vec<u8> {
+            let first = (tensor << 17 | block) * CHANNELS * CHANNELS;
+            (0..len).flat_map(|i| ((first + i) as f32 / 1024.0).to_le_bytes()).collect()
         };
         let dims = CHANNELS as u64;
         let mut constant = |elem: ElemType, dims: &[u64], bytes: Vec<u8>| {
@@ -43,9 +45,8 @@ pub fn blocks(n: usize) -> Function {
             f.append(f.body(), id);
             id
         };
-        let weight = constant(ElemType::FLOAT, &[dims, dims, 1, 1], values(CHANNELS * CHANNELS, 0.5));
-        let params: Vec<NodeId> =
-            (1..5).map(|i| constant(ElemType::FLOAT, &[dims], values(CHANNELS, i as f32))).collect();
+        let weight = constant(ElemType::FLOAT, &[dims, dims, 1, 1], values(CHANNELS * CHANNELS, 0));
+        let params: Vec<NodeId> = (1..5).map(|i| constant(ElemType::FLOAT, &[dims], values(CHANNELS, i))).collect();
         let shape: [i64; 4] = if block % 2 == 0 { [1, 4, 64, 1] } else { [1, 4, 8, 8] };
         let shape = constant(ElemType::INT64, &[4], shape.iter().flat_map(|dim| dim.to_le_bytes()).collect());
         let mut call = |op: OpId, args: &[NodeId]| {
