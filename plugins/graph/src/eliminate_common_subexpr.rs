@@ -17,11 +17,7 @@
 
 use crate::counted::Counted;
 use relais_plugin_api::{infer::Operators, prelude::*};
-use std::{
-    collections::HashMap,
-    convert::Infallible,
-    hash::{BuildHasherDefault, Hasher},
-};
+use std::convert::Infallible;
 
 /// Merges equal calls, projections, tuples and constants.
 #[function_pass(
@@ -44,7 +40,7 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
         ops,
         latest: vec![NodeId::ABSENT; n_nodes],
         earlier: vec![NodeId::ABSENT; n_nodes],
-        crowd: HashMap::with_capacity_and_hasher(edit.function().n_constants(), BuildHasherDefault::default()),
+        crowd: Crowd::new(n_nodes, edit.function().n_constants()),
         log: Vec::new(),
         marks: Vec::new(),
     };
@@ -62,8 +58,8 @@ struct Merge<'a> {
     latest: Vec<NodeId>,
     /// By binding that is in a list, of users or of a hash: the one before it.
     earlier: Vec<NodeId>,
-    /// By hash: the latest of the bindings without operands, and of the users beyond the first few of a node.
-    crowd: HashMap<u64, NodeId, BuildHasherDefault<Hashed>>,
+    /// The bindings without operands, and the users beyond the first few of a node.
+    crowd: Crowd,
     /// What was added, in order, so that a block's part can be taken back when it ends.
     log: Vec<Added>,
     /// Where each open block's part of the log begins.
@@ -72,7 +68,30 @@ struct Merge<'a> {
 
 enum Added {
     Listed { operand: NodeId },
-    Crowd { hash: u64 },
+    Crowd { id: NodeId },
+}
+
+/// Bindings by hash. The lists of its slots run through [`Merge::earlier`], so that a slot takes four bytes: at this size
+/// the places of a large table cost less to reach than the bindings in it.
+struct Crowd {
+    /// By the last bits of the hash: the latest binding.
+    slots: Vec<NodeId>,
+    /// By node: its hash, if it is here.
+    hashes: Vec<u32>,
+    /// How many are here.
+    n: usize,
+}
+
+impl Crowd {
+    fn new(n_nodes: usize, n_expected: usize) -> Self {
+        let n_slots = n_expected.next_power_of_two();
+        Self { slots: vec![NodeId::ABSENT; n_slots], hashes: vec![0; n_nodes], n: 0 }
+    }
+
+    fn slot(&mut self, hash: u32) -> &mut NodeId {
+        let mask = self.slots.len() - 1;
+        &mut self.slots[hash as usize & mask]
+    }
 }
 
 /// How many users of a node are kept in a list.
@@ -88,15 +107,19 @@ impl Rebuild for Merge<'_> {
 
     fn exit(&mut self, _: &mut Editor, _: BlockId) -> Result<(), Infallible> {
         let mark = self.marks.pop().unwrap_or(0);
+        // After the outermost block nothing is looked for.
+        if self.marks.is_empty() {
+            return Ok(());
+        }
         for added in self.log.drain(mark..).rev() {
             match added {
                 Added::Listed { operand } => {
                     let latest = &mut self.latest[operand.index()];
                     *latest = self.earlier[latest.index()];
                 }
-                Added::Crowd { hash } => {
-                    let latest = self.crowd.entry(hash).or_insert(NodeId::ABSENT);
-                    *latest = self.earlier[latest.index()];
+                Added::Crowd { id } => {
+                    *self.crowd.slot(self.crowd.hashes[id.index()]) = self.earlier[id.index()];
+                    self.crowd.n -= 1;
                 }
             }
         }
@@ -134,36 +157,35 @@ impl Merge<'_> {
                 return None;
             }
         }
-        let hash = hash(f, id);
-        let latest = self.crowd.entry(hash).or_insert(NodeId::ABSENT);
-        let mut other = *latest;
+        let hash = hash(f, id) as u32;
+        let mut other = *self.crowd.slot(hash);
         while !other.is_absent() {
-            if is_same(f, id, other) {
+            if self.crowd.hashes[other.index()] == hash && is_same(f, id, other) {
                 return Some(other);
             }
             other = self.earlier[other.index()];
         }
-        self.earlier[id.index()] = std::mem::replace(latest, id);
-        self.log.push(Added::Crowd { hash });
+        if self.crowd.n >= self.crowd.slots.len() {
+            self.widen();
+        }
+        self.crowd.hashes[id.index()] = hash;
+        self.earlier[id.index()] = std::mem::replace(self.crowd.slot(hash), id);
+        self.crowd.n += 1;
+        self.log.push(Added::Crowd { id });
         None
     }
-}
 
-/// Takes a key that is a hash already as it is.
-#[derive(Default)]
-struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = Hash64::new().bytes(bytes).finish();
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+    /// Doubles the slots of the crowd.
+    fn widen(&mut self) {
+        let Crowd { slots, hashes, .. } = &mut self.crowd;
+        let n_slots = slots.len() * 2;
+        *slots = vec![NodeId::ABSENT; n_slots];
+        for added in &self.log {
+            if let &Added::Crowd { id } = added {
+                let slot = &mut slots[hashes[id.index()] as usize & (n_slots - 1)];
+                self.earlier[id.index()] = std::mem::replace(slot, id);
+            }
+        }
     }
 }
 
