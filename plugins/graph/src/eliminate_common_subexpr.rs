@@ -36,11 +36,14 @@ pub fn eliminate_common_subexpr(edit: &mut Editor, cx: &PassCx<'_>) -> Result<()
 /// Merges equal bindings of a function, and returns how many went; linear in its size.
 pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
     let n_nodes = edit.function().n_nodes();
+    let twins = Twins::of(edit.function());
     let merge = Merge {
         ops,
         latest: vec![NodeId::ABSENT; n_nodes],
-        earlier: vec![NodeId::ABSENT; n_nodes],
-        crowd: Crowd::new(n_nodes, edit.function().n_constants()),
+        links: vec![Link { earlier: NodeId::ABSENT, hash: 0 }; n_nodes],
+        slots: vec![NodeId::ABSENT; slots_for(twins.n)],
+        twins,
+        n_in_slots: 0,
         log: Vec::new(),
         marks: Vec::new(),
     };
@@ -56,42 +59,64 @@ struct Merge<'a> {
     ops: &'a dyn Operators,
     /// By node: the latest of its users that are kept in a list.
     latest: Vec<NodeId>,
-    /// By binding that is in a list, of users or of a hash: the one before it.
-    earlier: Vec<NodeId>,
-    /// The bindings without operands, and the users beyond the first few of a node.
-    crowd: Crowd,
+    /// By binding that is in a list, of users or of a slot.
+    links: Vec<Link>,
+    /// By the last bits of the hash: the latest of the bindings without operands, and of the users beyond the first few
+    /// of a node.
+    slots: Vec<NodeId>,
+    /// How many bindings are in the lists of the slots.
+    n_in_slots: usize,
+    /// The constants that are worth looking for.
+    twins: Twins,
     /// What was added, in order, so that a block's part can be taken back when it ends.
     log: Vec<Added>,
     /// Where each open block's part of the log begins.
     marks: Vec<usize>,
 }
 
-enum Added {
-    Listed { operand: NodeId },
-    Crowd { id: NodeId },
+#[derive(Clone, Copy)]
+struct Link {
+    /// The binding before it in its list.
+    earlier: NodeId,
+    /// Its hash, in the list of a slot.
+    hash: u32,
 }
 
-/// Bindings by hash. The lists of its slots run through [`Merge::earlier`], so that a slot takes four bytes: at this size
-/// the places of a large table cost less to reach than the bindings in it.
-struct Crowd {
-    /// By the last bits of the hash: the latest binding.
-    slots: Vec<NodeId>,
-    /// By node: its hash, if it is here.
-    hashes: Vec<u32>,
-    /// How many are here.
+/// The constants that have the hash of another one. Most constants of a model are weights that have no equal: sorting
+/// the hashes of all costs less than to look for each in a table of all.
+struct Twins {
+    /// By node.
+    is_twin: Vec<bool>,
     n: usize,
 }
 
-impl Crowd {
-    fn new(n_nodes: usize, n_expected: usize) -> Self {
-        let n_slots = n_expected.next_power_of_two();
-        Self { slots: vec![NodeId::ABSENT; n_slots], hashes: vec![0; n_nodes], n: 0 }
+impl Twins {
+    fn of(f: &Function) -> Self {
+        let constants = (0..f.n_nodes() as u32).map(NodeId).filter(|&id| f.kind(id) == kind::CONSTANT);
+        let mut hashes: Vec<(u32, NodeId)> = constants.map(|id| (hash(f, id), id)).collect();
+        hashes.sort_unstable();
+        let mut is_twin = vec![false; f.n_nodes()];
+        let mut n = 0;
+        for same in hashes.chunk_by(|(a, _), (b, _)| a == b).filter(|same| same.len() > 1) {
+            same.iter().for_each(|(_, id)| is_twin[id.index()] = true);
+            n += same.len();
+        }
+        Self { is_twin, n }
     }
+}
 
-    fn slot(&mut self, hash: u32) -> &mut NodeId {
-        let mask = self.slots.len() - 1;
-        &mut self.slots[hash as usize & mask]
-    }
+enum Added {
+    Listed { operand: NodeId },
+    InSlot { id: NodeId },
+}
+
+fn slots_for(n: usize) -> usize {
+    (2 * n).next_power_of_two()
+}
+
+fn slot(slots: &mut [NodeId], hash: u32) -> &mut NodeId {
+    let mask = slots.len() - 1;
+    &mut slots[hash as usize & mask]
 }
 
 /// How many users of a node are kept in a list.
@@ -115,11 +140,12 @@ impl Rebuild for Merge<'_> {
             match added {
                 Added::Listed { operand } => {
                     let latest = &mut self.latest[operand.index()];
-                    *latest = self.earlier[latest.index()];
+                    *latest = self.links[latest.index()].earlier;
                 }
-                Added::Crowd { id } => {
-                    *self.crowd.slot(self.crowd.hashes[id.index()]) = self.earlier[id.index()];
-                    self.crowd.n -= 1;
+                Added::InSlot { id } => {
+                    let Link { earlier, hash } = self.links[id.index()];
+                    *slot(&mut self.slots, hash) = earlier;
+                    self.n_in_slots -= 1;
                 }
             }
         }
@@ -149,41 +175,40 @@ impl Merge<'_> {
                     return Some(other);
                 }
                 n_listed += 1;
-                other = self.earlier[other.index()];
+                other = self.links[other.index()].earlier;
             }
             if n_listed < LISTED {
-                self.earlier[id.index()] = std::mem::replace(&mut self.latest[operand.index()], id);
+                self.links[id.index()].earlier = std::mem::replace(&mut self.latest[operand.index()], id);
                 self.log.push(Added::Listed { operand });
                 return None;
             }
         }
-        let hash = hash(f, id) as u32;
-        let mut other = *self.crowd.slot(hash);
+        let hash = hash(f, id);
+        let mut other = *slot(&mut self.slots, hash);
         while !other.is_absent() {
-            if self.crowd.hashes[other.index()] == hash && is_same(f, id, other) {
+            let link = self.links[other.index()];
+            if link.hash == hash && is_same(f, id, other) {
                 return Some(other);
             }
-            other = self.earlier[other.index()];
+            other = link.earlier;
         }
-        if self.crowd.n >= self.crowd.slots.len() {
+        self.n_in_slots += 1;
+        if slots_for(self.n_in_slots) > self.slots.len() {
             self.widen();
         }
-        self.crowd.hashes[id.index()] = hash;
-        self.earlier[id.index()] = std::mem::replace(self.crowd.slot(hash), id);
-        self.crowd.n += 1;
-        self.log.push(Added::Crowd { id });
+        let earlier = std::mem::replace(slot(&mut self.slots, hash), id);
+        self.links[id.index()] = Link { earlier, hash };
+        self.log.push(Added::InSlot { id });
         None
     }
 
-    /// Doubles the slots of the crowd.
+    /// Makes room for as many again.
     fn widen(&mut self) {
-        let Crowd { slots, hashes, .. } = &mut self.crowd;
-        let n_slots = slots.len() * 2;
-        *slots = vec![NodeId::ABSENT; n_slots];
+        self.slots = vec![NodeId::ABSENT; slots_for(self.n_in_slots)];
         for added in &self.log {
-            if let &Added::Crowd { id } = added {
-                let slot = &mut slots[hashes[id.index()] as usize & (n_slots - 1)];
-                self.earlier[id.index()] = std::mem::replace(slot, id);
+            if let &Added::InSlot { id } = added {
+                let link = &mut self.links[id.index()];
+                link.earlier = std::mem::replace(slot(&mut self.slots, link.hash), id);
             }
         }
     }
@@ -196,7 +221,7 @@ impl Merge<'_> {
                 call.regions().is_empty() && call.op().is_some_and(|op| self.ops.effects(op).is_mergeable())
             }
             // An initializer that is also an input belongs to the interface.
-            Expr::Constant(_) => f.node(id).flags & flag::LISTED_INPUT == 0,
+            Expr::Constant(_) => self.twins.is_twin[id.index()] && f.node(id).flags & flag::LISTED_INPUT == 0,
             Expr::Tuple(_) | Expr::TupleGetItem { .. } => true,
             _ => false,
         }
@@ -207,11 +232,11 @@ fn operator_attrs(f: &Function, id: NodeId) -> impl Iterator<Item = &AttrRec> {
     f.attr_recs(id).iter().filter(|rec| rec.flags & attr_flag::META == 0)
 }
 
-fn hash(f: &Function, id: NodeId) -> u64 {
+fn hash(f: &Function, id: NodeId) -> u32 {
     let rec = f.node(id);
     let mut hash = Hash64::new().word(u64::from(rec.kind) << 16);
     if let Some(tensor) = f.constant(id) {
-        return hash.word(tensor.bucket_hash()).finish();
+        return hash.word(tensor.bucket_hash()).finish() as u32;
     }
     hash = hash.word(rec.aux.into());
     for operand in f.operands(id) {
@@ -224,7 +249,7 @@ fn hash(f: &Function, id: NodeId) -> u64 {
             hash = hash.word(u64::from(attr.a) | u64::from(attr.b) << 32);
         }
     }
-    hash.finish()
+    hash.finish() as u32
 }
 
 fn is_same(f: &Function, a: NodeId, b: NodeId) -> bool {
