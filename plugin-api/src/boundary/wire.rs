@@ -105,17 +105,28 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A checksum against damage, not against intent.
+/// A checksum against damage, not against intent: two sums, each of every other word, that a processor computes side by
+/// side.
 pub const fn checksum(mut bytes: &[u8]) -> u64 {
-    let mut hash = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
-    while let Some((word, rest)) = bytes.split_first_chunk::<8>() {
-        hash = mix(hash, u64::from_le_bytes(*word));
+    let mut even = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
+    let mut odd = 0;
+    while let Some((pair, rest)) = bytes.split_first_chunk::<16>() {
+        let pair = u128::from_le_bytes(*pair);
+        even = mix(even, pair as u64);
+        odd = mix(odd, (pair >> 64) as u64);
         bytes = rest;
     }
-    while let [byte, rest @ ..] = bytes {
-        hash = mix(hash, *byte as u64);
-        bytes = rest;
+    if !bytes.is_empty() {
+        let mut pair = 0;
+        let mut at = 0;
+        while at < bytes.len() {
+            pair |= (bytes[at] as u128) << (8 * at);
+            at += 1;
+        }
+        even = mix(even, pair as u64);
+        odd = mix(odd, (pair >> 64) as u64);
     }
+    let hash = mix(even, odd);
     hash ^ (hash >> 29)
 }
 
@@ -337,11 +348,23 @@ mod tests {
 
     #[test]
     fn a_checksum_sees_every_bit() {
-        let sum = checksum(&BYTES);
-        for bit in 0..LEN * 8 {
-            let mut bytes = BYTES;
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_ne!(checksum(&bytes), sum);
+        for len in 0..40 {
+            let whole = [0x5a; 40];
+            let sum = checksum(&whole[..len]);
+            for bit in 0..len * 8 {
+                let mut bytes = whole;
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert_ne!(checksum(&bytes[..len]), sum, "bit {bit} of {len} bytes");
+            }
         }
+    }
+
+    #[test]
+    fn a_checksum_sees_zeros_and_the_order_of_words() {
+        let sums: std::collections::BTreeSet<u64> = (0..40).map(|len| checksum(&[0; 40][..len])).collect();
+        assert_eq!(sums.len(), 40);
+        let words = |order: [u8; 4]| checksum(order.map(|byte| [byte; 8]).as_flattened());
+        let orders = [[1, 2, 3, 4], [2, 1, 3, 4], [3, 2, 1, 4], [1, 4, 3, 2], [1, 2, 4, 3], [3, 4, 1, 2]];
+        assert_eq!(orders.map(words).into_iter().collect::<std::collections::BTreeSet<_>>().len(), orders.len());
     }
 }

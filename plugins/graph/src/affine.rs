@@ -1,34 +1,7 @@
 //! Scale and shift for each channel, `y = x * scale + shift` along axis 1: what a batch normalisation in inference, and
 //! arithmetic with a constant for each channel, have in common.
 
-use half::{bf16, f16};
 use relais_plugin_api::prelude::*;
-
-/// Evaluates an expression with `$Float` as the type of the elements; `None` when they are no floating-point numbers.
-/// The type is chosen once, not for each element.
-macro_rules! for_float {
-    ($elem:expr, $Float:ident => $result:expr) => {
-        match $elem {
-            ElemType::FLOAT => {
-                type $Float = f32;
-                Some($result)
-            }
-            ElemType::DOUBLE => {
-                type $Float = f64;
-                Some($result)
-            }
-            ElemType::FLOAT16 => {
-                type $Float = f16;
-                Some($result)
-            }
-            ElemType::BFLOAT16 => {
-                type $Float = bf16;
-                Some($result)
-            }
-            _ => None,
-        }
-    };
-}
 
 /// One number for each channel, or one for all.
 #[derive(Clone, PartialEq, Debug)]
@@ -65,15 +38,11 @@ impl PerChannel {
 
     /// The elements of a vector; one for all where they are equal.
     pub fn of_vector(tensor: &Tensor) -> Option<Self> {
-        if tensor.is_empty() {
-            return None;
+        match tensor.to_f64() {
+            Some(value) => Some(Self::Uniform(value)),
+            None if tensor.is_empty() => None,
+            None => Some(Self::Each(tensor.to_f64s()?).normal()),
         }
-        if let Some(element) = tensor.as_splat() {
-            return for_float!(tensor.elem(), F => Self::Uniform(F::read(element)));
-        }
-        let bytes = tensor.to_bytes();
-        let values: Vec<f64> = for_float!(tensor.elem(), F => bytes.chunks_exact(F::WIDTH).map(F::read).collect())?;
-        Some(Self::Each(values).normal())
     }
 
     fn normal(self) -> Self {
@@ -128,17 +97,8 @@ impl PerChannel {
     /// A tensor of as many elements; a splat when all are equal.
     pub fn to_tensor(&self, elem: ElemType, dims: &[u64]) -> Option<Tensor> {
         match self {
-            Self::Uniform(value) => splat(elem, dims, *value),
-            Self::Each(values) => {
-                let bytes = for_float!(elem, F => {
-                    let mut bytes = vec![0; values.len() * F::WIDTH];
-                    for (&value, element) in values.iter().zip(bytes.chunks_exact_mut(F::WIDTH)) {
-                        F::write(value, element);
-                    }
-                    bytes
-                });
-                Tensor::dense(elem, dims, bytes?).ok()
-            }
+            Self::Uniform(value) => Tensor::full(elem, dims, *value),
+            Self::Each(values) => Tensor::from_f64s(elem, dims, values),
         }
     }
 }
@@ -232,68 +192,11 @@ pub fn arithmetic(call: CallView<'_>, rank: impl Fn(NodeId) -> Option<usize>, cx
 /// Multiplies each element of a tensor by the factor of its channel, which `channel` gives for the index of a run of
 /// `run` elements. A splat stays one when the factor is the same for all.
 pub fn scaled(tensor: &Tensor, run: u64, factor: &PerChannel, channel: impl Fn(u64) -> usize) -> Option<Tensor> {
-    let elem = tensor.elem();
-    if let (Some(element), &PerChannel::Uniform(factor)) = (tensor.as_splat(), factor) {
-        return splat(elem, tensor.dims(), for_float!(elem, F => F::read(element))? * factor);
-    }
-    let bytes = tensor.to_bytes();
-    let run = usize::try_from(run).ok()?.max(1);
-    let out = for_float!(elem, F => {
-        let mut out = vec![0; bytes.len()];
-        let runs = bytes.chunks_exact(F::WIDTH * run).zip(out.chunks_exact_mut(F::WIDTH * run));
-        for (at, (from, to)) in runs.enumerate() {
+    match factor {
+        &PerChannel::Uniform(factor) => tensor.map_f64s(|x| x * factor),
+        PerChannel::Each(_) => tensor.map_f64_runs(usize::try_from(run).ok()?, |at| {
             let factor = factor.at(channel(at as u64));
-            for (from, to) in from.chunks_exact(F::WIDTH).zip(to.chunks_exact_mut(F::WIDTH)) {
-                F::write(F::read(from) * factor, to);
-            }
-        }
-        out
-    });
-    Tensor::dense(elem, tensor.dims(), out?).ok()
+            move |x| x * factor
+        }),
+    }
 }
-
-/// A tensor of one value repeated.
-fn splat(elem: ElemType, dims: &[u64], value: f64) -> Option<Tensor> {
-    for_float!(elem, F => {
-        let mut element = [0; 8];
-        F::write(value, &mut element[..F::WIDTH]);
-        Tensor::splat(elem, dims, &element[..F::WIDTH]).ok()
-    })?
-}
-
-/// A type of floating-point elements, as they stand in a tensor.
-trait Float {
-    /// Bytes of an element.
-    const WIDTH: usize;
-
-    /// The number of these bytes, `WIDTH` of them.
-    fn read(bytes: &[u8]) -> f64;
-
-    /// The nearest number, to `WIDTH` bytes.
-    fn write(value: f64, bytes: &mut [u8]);
-}
-
-macro_rules! float {
-    ($type:ty, $from:expr) => {
-        impl Float for $type {
-            const WIDTH: usize = size_of::<Self>();
-
-            #[inline]
-            fn read(bytes: &[u8]) -> f64 {
-                let mut element = [0; Self::WIDTH];
-                element.copy_from_slice(bytes);
-                Self::from_le_bytes(element).into()
-            }
-
-            #[inline]
-            fn write(value: f64, bytes: &mut [u8]) {
-                bytes.copy_from_slice(&$from(value).to_le_bytes());
-            }
-        }
-    };
-}
-
-float!(f32, |value| value as f32);
-float!(f64, |value| value);
-float!(f16, Self::from_f64);
-float!(bf16, Self::from_f64);

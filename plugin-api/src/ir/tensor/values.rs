@@ -1,7 +1,33 @@
-//! Values of float tensors, whatever their element type.
+//! Values of tensors as numbers, whatever their element type.
 
 use super::*;
 use half::{bf16, f16};
+
+/// Evaluates an expression with `$Float` as the type of the elements; `None` where they are no floating-point numbers.
+/// The type is chosen once, not for each element.
+macro_rules! for_float {
+    ($elem:expr, $Float:ident => $result:expr) => {
+        match $elem {
+            ElemType::FLOAT => {
+                type $Float = f32;
+                Some($result)
+            }
+            ElemType::DOUBLE => {
+                type $Float = f64;
+                Some($result)
+            }
+            ElemType::FLOAT16 => {
+                type $Float = f16;
+                Some($result)
+            }
+            ElemType::BFLOAT16 => {
+                type $Float = bf16;
+                Some($result)
+            }
+            _ => None,
+        }
+    };
+}
 
 impl Tensor {
     /// A tensor of numbers, each rounded to the nearest of `elem`; `None` where `elem` is not `float32`, `float64`,
@@ -13,24 +39,61 @@ impl Tensor {
     /// assert_eq!((half.byte_len(), half.to_f64s()), (2, Some(vec![0.5])));
     /// ```
     pub fn from_f64s(elem: ElemType, dims: &[u64], values: &[f64]) -> Option<Self> {
-        let mut bytes = Vec::with_capacity(values.len() * elem.bits() as usize / 8);
-        for &value in values {
-            match elem {
-                ElemType::FLOAT => bytes.extend_from_slice(&(value as f32).to_le_bytes()),
-                ElemType::DOUBLE => bytes.extend_from_slice(&value.to_le_bytes()),
-                ElemType::FLOAT16 => bytes.extend_from_slice(&f16::from_f64(value).to_le_bytes()),
-                ElemType::BFLOAT16 => bytes.extend_from_slice(&bf16::from_f64(value).to_le_bytes()),
-                _ => return None,
+        let bytes = for_float!(elem, F => {
+            let mut bytes = vec![0; values.len() * F::WIDTH];
+            for (&value, element) in values.iter().zip(bytes.chunks_exact_mut(F::WIDTH)) {
+                F::write(value, element);
             }
-        }
-        // Without values no element type was refused above.
-        is_float(elem).then(|| Self::dense(elem, dims, bytes).ok())?
+            bytes
+        });
+        Self::dense(elem, dims, bytes?).ok()
+    }
+
+    /// One number repeated, rounded to the nearest of `elem` and held once, however many elements there are; `None`
+    /// where `elem` is not `float32`, `float64`, `float16` or `bfloat16`, or they are more than 2^64.
+    pub fn full(elem: ElemType, dims: &[u64], value: f64) -> Option<Self> {
+        for_float!(elem, F => {
+            let mut element = [0; 8];
+            F::write(value, &mut element[..F::WIDTH]);
+            Self::splat(elem, dims, &element[..F::WIDTH]).ok()
+        })?
     }
 
     /// The values as 64-bit floats, which is exact, for element types `float32`, `float64`, `float16` and `bfloat16`. One
     /// value repeated is written out: look at [`len`](Self::len) before, where it may be of any size.
     pub fn to_f64s(&self) -> Option<Vec<f64>> {
-        is_float(self.elem()).then(|| f64s(self.elem(), &self.to_bytes()))
+        for_float!(self.elem(), F => self.to_bytes().chunks_exact(F::WIDTH).map(F::read).collect())
+    }
+
+    /// The value of a tensor that has just one, in one element or repeated, where [`to_f64s`](Self::to_f64s) has
+    /// values; `None` for others.
+    ///
+    /// ```
+    /// use relais_plugin_api::prelude::*;
+    /// let limit = Tensor::from_f32(&[1], &[6.0]);
+    /// assert_eq!((limit.to_f64(), limit.to_i64()), (Some(6.0), None));
+    /// ```
+    pub fn to_f64(&self) -> Option<f64> {
+        let element = self.one_element()?;
+        for_float!(self.elem(), F => F::read(element))
+    }
+
+    /// The value of a tensor of `int64` or `int32` that has just one, in one element or repeated; `None` for others.
+    pub fn to_i64(&self) -> Option<i64> {
+        let element = self.one_element()?;
+        match self.elem() {
+            ElemType::INT64 => Some(i64::from_le_bytes(array(element))),
+            ElemType::INT32 => Some(i32::from_le_bytes(array(element)).into()),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the one element, or of the one that is repeated.
+    fn one_element(&self) -> Option<&[u8]> {
+        match self.as_splat() {
+            Some(element) => (!self.is_empty()).then_some(element),
+            None => (self.len() == 1).then_some(&self.inner.data),
+        }
     }
 
     /// The same shape with each value put through `f`, and rounded to the element type; `None` where
@@ -38,35 +101,78 @@ impl Tensor {
     ///
     /// ```
     /// use relais_plugin_api::prelude::*;
-    /// let large = Tensor::splat(ElemType::FLOAT, &[1 << 40], &2.0f32.to_le_bytes()).unwrap();
-    /// assert_eq!(large.map_f64s(|x| -x).unwrap().as_splat(), Some(&(-2.0f32).to_le_bytes()[..]));
+    /// let large = Tensor::full(ElemType::FLOAT, &[1 << 40], 2.0).unwrap();
+    /// assert_eq!(large.map_f64s(|x| -x).unwrap().to_f64(), Some(-2.0));
     /// ```
     pub fn map_f64s(&self, f: impl Fn(f64) -> f64) -> Option<Self> {
-        if !is_float(self.elem()) {
-            return None;
+        match self.as_splat() {
+            Some(element) => Self::full(self.elem(), self.dims(), f(for_float!(self.elem(), F => F::read(element))?)),
+            None => self.map_f64_runs(usize::MAX, |_| &f),
         }
-        let Some(element) = self.as_splat() else {
-            let values: Vec<f64> = self.to_f64s()?.into_iter().map(f).collect();
-            return Self::from_f64s(self.elem(), self.dims(), &values);
-        };
-        let one = Self::from_f64s(self.elem(), &[], &[f(f64s(self.elem(), element)[0])])?;
-        Self::splat(self.elem(), self.dims(), &one.to_bytes()).ok()
+    }
+
+    /// The same shape with the values of each run of `len` elements, the last of which may be shorter, put through what
+    /// `of_run` gives for its index, and rounded to the element type; `None` where [`to_f64s`](Self::to_f64s) has none.
+    /// One value repeated is written out.
+    ///
+    /// ```
+    /// use relais_plugin_api::prelude::*;
+    /// let rows = Tensor::from_f32(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+    /// let factors = [1.0, 10.0];
+    /// let scaled = rows.map_f64_runs(2, |row| move |x| x * factors[row]);
+    /// assert_eq!(scaled.unwrap().to_f32s(), Some(vec![1.0, 2.0, 30.0, 40.0]));
+    /// ```
+    pub fn map_f64_runs<F: Fn(f64) -> f64>(&self, len: usize, of_run: impl Fn(usize) -> F) -> Option<Self> {
+        let bytes = for_float!(self.elem(), E => {
+            let from = self.to_bytes();
+            let mut to = vec![0; from.len()];
+            let run = E::WIDTH.saturating_mul(len.max(1));
+            for (at, (from, to)) in from.chunks(run).zip(to.chunks_mut(run)).enumerate() {
+                let f = of_run(at);
+                for (from, to) in from.chunks_exact(E::WIDTH).zip(to.chunks_exact_mut(E::WIDTH)) {
+                    E::write(f(E::read(from)), to);
+                }
+            }
+            to
+        });
+        Self::dense(self.elem(), self.dims(), bytes?).ok()
     }
 }
 
-fn is_float(elem: ElemType) -> bool {
-    [ElemType::FLOAT, ElemType::DOUBLE, ElemType::FLOAT16, ElemType::BFLOAT16].contains(&elem)
+/// A type of floating-point elements, as they stand in a tensor.
+trait Float {
+    /// Bytes of an element.
+    const WIDTH: usize;
+
+    /// The number of so many bytes.
+    fn read(bytes: &[u8]) -> f64;
+
+    /// The nearest number, to so many bytes.
+    fn write(value: f64, bytes: &mut [u8]);
 }
 
-/// Packed values of a float type.
-fn f64s(elem: ElemType, bytes: &[u8]) -> Vec<f64> {
-    match elem {
-        ElemType::FLOAT => bytes.chunks_exact(4).map(|b| f32::from_le_bytes(array(b)).into()).collect(),
-        ElemType::DOUBLE => bytes.chunks_exact(8).map(|b| f64::from_le_bytes(array(b))).collect(),
-        ElemType::FLOAT16 => bytes.chunks_exact(2).map(|b| f16::from_le_bytes(array(b)).into()).collect(),
-        _ => bytes.chunks_exact(2).map(|b| bf16::from_le_bytes(array(b)).into()).collect(),
-    }
+macro_rules! float {
+    ($type:ty, $nearest:expr) => {
+        impl Float for $type {
+            const WIDTH: usize = size_of::<Self>();
+
+            #[inline]
+            fn read(bytes: &[u8]) -> f64 {
+                Self::from_le_bytes(array(bytes)).into()
+            }
+
+            #[inline]
+            fn write(value: f64, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&$nearest(value).to_le_bytes());
+            }
+        }
+    };
 }
+
+float!(f32, |value| value as f32);
+float!(f64, |value| value);
+float!(f16, Self::from_f64);
+float!(bf16, Self::from_f64);
 
 #[cfg(test)]
 mod tests {
@@ -101,6 +207,7 @@ mod tests {
     fn large_tensors_of_other_types_are_not_written_out() {
         let large = Tensor::splat(ElemType::INT64, &[1 << 45], &[0; 8]).unwrap();
         assert_eq!((large.to_f64s(), large.map_f64s(|x| x)), (None, None));
+        assert_eq!(large.map_f64_runs(1, |_| |x| x), None);
     }
 
     #[test]
@@ -120,5 +227,38 @@ mod tests {
     fn a_splat_is_written_out() {
         let splat = Tensor::splat(ElemType::FLOAT, &[3], &0.25f32.to_le_bytes()).unwrap();
         assert_eq!(splat.to_f64s(), Some(vec![0.25; 3]));
+    }
+
+    #[test]
+    fn a_tensor_of_one_value_has_it() {
+        for elem in FLOATS {
+            for dims in [&[][..], &[1], &[1, 1]] {
+                assert_eq!(Tensor::from_f64s(elem, dims, &[-1.5]).unwrap().to_f64(), Some(-1.5));
+            }
+            assert_eq!(Tensor::full(elem, &[1 << 50], 0.25).unwrap().to_f64(), Some(0.25));
+            assert_eq!(Tensor::full(elem, &[0], 0.25).unwrap().to_f64(), None);
+            assert_eq!(Tensor::from_f64s(elem, &[2], &[1.0, 1.0]).unwrap().to_f64(), None);
+        }
+        assert_eq!(Tensor::from_i64(&[1], &[-7]).to_i64(), Some(-7));
+        assert_eq!(Tensor::splat(ElemType::INT32, &[9], &(-7i32).to_le_bytes()).unwrap().to_i64(), Some(-7));
+        assert_eq!((Tensor::from_i64(&[0], &[]).to_i64(), Tensor::from_i64(&[2], &[1, 1]).to_i64()), (None, None));
+        assert_eq!((Tensor::from_i64(&[], &[1]).to_f64(), Tensor::from_f32(&[], &[1.0]).to_i64()), (None, None));
+        assert_eq!(Tensor::full(ElemType::INT64, &[], 1.0), None);
+    }
+
+    #[test]
+    fn runs_are_mapped_each_by_its_own() {
+        for elem in FLOATS {
+            let values: Vec<f64> = (0..7).map(f64::from).collect();
+            let tensor = Tensor::from_f64s(elem, &[7], &values).unwrap();
+            for len in [1, 2, 3, 7, 9, usize::MAX] {
+                let mapped = tensor.map_f64_runs(len, |run| move |x| x + 10.0 * run as f64).unwrap();
+                let expected: Vec<f64> = (0..7).map(|at| at as f64 + 10.0 * (at / len) as f64).collect();
+                assert_eq!(mapped.to_f64s(), Some(expected), "{elem}, runs of {len}");
+            }
+            let splat = Tensor::full(elem, &[4], 2.0).unwrap();
+            let mapped = splat.map_f64_runs(2, |run| move |x| x * run as f64).unwrap();
+            assert_eq!(mapped.to_f64s(), Some(vec![0.0, 0.0, 2.0, 2.0]));
+        }
     }
 }
