@@ -14,7 +14,8 @@ pub enum Rewrite {
     Keep,
     /// The call's one result is this node from now on: an operand, or one made through [`RewriteCx`].
     Replace(NodeId),
-    /// Each of the call's results is the node at its position.
+    /// Each of the call's results is the node at its position. Declined where something uses the call other than through
+    /// projections.
     ReplaceResults(Vec<NodeId>),
     /// The call looked right and stays for this reason, which becomes a remark.
     Decline(Cow<'static, str>),
@@ -211,6 +212,7 @@ pub fn drive_with(
     let mut stats = DriveStats::default();
     let mut driver = Driver {
         uses: Vec::new(),
+        whole: None,
         home: Vec::new(),
         open: Vec::new(),
         wanted: Vec::new(),
@@ -229,6 +231,7 @@ pub fn drive_with(
         driver.home.clear();
         driver.home.resize(editor.function().n_nodes(), NOWHERE);
         driver.uses = editor.function().use_counts();
+        driver.whole = None;
         driver.stats.declined.clear();
         let before = driver.stats.n_rewrites;
         match editor.rebuild(&mut driver) {
@@ -248,6 +251,9 @@ const NOWHERE: BlockId = BlockId(u32::MAX);
 
 struct Driver<'d, 'r> {
     uses: Vec<u32>,
+    /// By node with several results: whether something uses it other than through a projection; computed when a round
+    /// first needs it.
+    whole: Option<Vec<bool>>,
     home: Vec<BlockId>,
     open: Vec<BlockId>,
     /// By operator: whether the rule wants to see its calls.
@@ -282,6 +288,18 @@ impl Driver<'_, '_> {
         self.home[id.index()] = self.open.last().copied().unwrap_or(NOWHERE);
     }
 
+    /// Notes that something uses a node other than through a projection.
+    fn use_whole(&mut self, id: NodeId) {
+        if let Some(is_used) = self.whole.as_mut().and_then(|whole| whole.get_mut(id.index())) {
+            *is_used = true;
+        }
+    }
+
+    /// Whether something uses a node with several results other than through a projection.
+    fn is_used_whole(&mut self, f: &Function, id: NodeId) -> bool {
+        self.whole.get_or_insert_with(|| f.used_whole()).get(id.index()) != Some(&false)
+    }
+
     /// Makes what is staged real, in place of a call.
     fn commit(&mut self, cx: &mut RebuildCx<'_>, staged: &mut Vec<Staged>, old: NodeId) -> Nodes {
         let mut ids = Nodes::new();
@@ -311,8 +329,12 @@ impl Driver<'_, '_> {
             };
             // A call that its operator refuses keeps an unknown type; the verifier that runs with types says so.
             let _ = self.inference.node(f, self.relations, id);
+            let is_projection = f.kind(id) == kind::TUPLE_GET_ITEM;
             for &operand in f.operands(id) {
                 bump(&mut self.uses, operand, 1);
+                if !is_projection {
+                    self.use_whole(operand);
+                }
             }
             cx.insert(id);
             self.settle(id);
@@ -406,6 +428,10 @@ impl Driver<'_, '_> {
             self.stats.declined.push((id, reason.into()));
             return Action::Keep;
         }
+        if n_results.is_some() && self.is_used_whole(cx.function(), id) {
+            self.stats.declined.push((id, "something uses the results as one value".into()));
+            return Action::Keep;
+        }
         let ids = self.commit(cx, staged, id);
         let real = |id: NodeId| if id.0 & STAGED != 0 { ids[(id.0 & !STAGED) as usize] } else { id };
         let results: Nodes = results.into_iter().map(real).collect();
@@ -419,13 +445,18 @@ impl Driver<'_, '_> {
         let n_uses = self.uses[id.index()];
         bump(&mut self.uses, new, n_uses.into());
         self.uses[id.index()] = 0;
-        if ids.contains(&new) {
+        self.use_whole(new);
+        let is_new = ids.contains(&new);
+        let (f, old_type) = (cx.function(), cx.function().type_id(id));
+        // The type of a parameter belongs to the interface.
+        let takes_type = f.type_id(new) == TypeId::UNKNOWN && old_type != TypeId::UNKNOWN && f.kind(new) != kind::VAR;
+        if is_new || takes_type {
             let f = cx.function_mut();
-            if f.name_id(new) == StrId::EMPTY {
+            if is_new && f.name_id(new) == StrId::EMPTY {
                 f.inherit_value(new, id);
             }
-            if f.type_id(new) == TypeId::UNKNOWN {
-                f.set_type(new, f.type_id(id));
+            if takes_type {
+                f.set_type(new, old_type);
             }
         }
         Action::Replace(new)

@@ -253,13 +253,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Up to three values, those that nobody uses first.
+    /// Values that nobody uses: the last one, some, or all of them, so that little and much is computed for nothing.
     fn results(&mut self, tape: &mut Tape<'_>, block: BlockId) -> Vec<NodeId> {
         let counts = self.f.use_counts();
         let is_unused = |id: &NodeId| counts.get(id.index()).is_none_or(|&count| count == 0);
         let bindings = self.f.bindings(block).iter().rev().copied();
         let fits = |id: &NodeId| !matches!(self.f.type_of(*id), Type::Tuple(_) | Type::Func { .. });
-        let mut results: Vec<NodeId> = bindings.filter(is_unused).filter(fits).take(1 + tape.below(3)).collect();
+        let mut results: Vec<NodeId> =
+            bindings.filter(is_unused).filter(fits).take([1, 2, 4, usize::MAX][tape.below(4)]).collect();
         if results.is_empty() {
             results.push(self.visible[tape.below(self.visible.len())]);
         }

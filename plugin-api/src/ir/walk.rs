@@ -115,6 +115,23 @@ impl Function {
         })
     }
 
+    /// Which nodes are used other than through a projection of theirs, by id.
+    pub(crate) fn used_whole(&self) -> Vec<bool> {
+        let mut whole = vec![false; self.n_nodes()];
+        let mut walk = Walk::new(self);
+        while let Some(step) = walk.next(self) {
+            let used = match step {
+                WalkStep::Binding(id) if !matches!(self.kind(id), kind::FUNCTION | kind::TUPLE_GET_ITEM) => {
+                    self.operands(id)
+                }
+                WalkStep::Exit(block) => self.results(block),
+                _ => &[],
+            };
+            used.iter().for_each(|id| whole[id.index()] = true);
+        }
+        whole
+    }
+
     /// How often each node is used, by id: as an operand of a binding or of a floating tuple that is a block's
     /// result, or as a block's result.
     pub fn use_counts(&self) -> Vec<u32> {

@@ -1,5 +1,5 @@
-//! Folds scales along an axis into convolutions, and the constants that this makes: `BackwardFoldScaleAxis`, then
-//! `FoldConstant`.
+//! Folds scales along an axis into convolutions: `FoldConstant`, so that a scale that is computed from constants is one,
+//! then `BackwardFoldScaleAxis`, which leaves nothing to be computed.
 //!
 //! ```text
 //! %0 = Conv(%x, %w);
@@ -11,7 +11,8 @@
 //! ```
 //! where `%w1` is a constant, as `%w` and `%scale` are.
 //!
-//! TVM's pass of this name also folds forward, into a convolution that follows the scale; that is not done yet.
+//! TVM's pass of this name folds constants at its end, because its folds leave products of them, and it also folds forward,
+//! into a convolution that follows the scale; that is not done yet.
 
 use relais_plugin_api::prelude::*;
 
@@ -19,6 +20,6 @@ use relais_plugin_api::prelude::*;
 #[sequential_pass(
     name = "relay._transform.FoldScaleAxis",
     opt_level = 0,
-    passes = ["relay._transform.BackwardFoldScaleAxis", "relay._transform.FoldConstant"],
+    passes = ["relay._transform.FoldConstant", "relay._transform.BackwardFoldScaleAxis"],
 )]
 pub fn fold_scale_axis() {}
