@@ -95,7 +95,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             seed: 1,
-            n_modules: 64,
+            n_modules: 256,
             time_per_node: Duration::from_millis(2),
             deadline: Duration::from_secs(20),
             tolerance: 1e-4,
