@@ -1,7 +1,7 @@
 //! The rewrite driver: authors match one call and decide; the driver mutates.
 
 use crate::{
-    infer::{Inference, TypeRelations},
+    infer::{Inference, TypeRelations, merge},
     ir::*,
 };
 use smallvec::{SmallVec, smallvec};
@@ -446,17 +446,18 @@ impl Driver<'_, '_> {
         bump(&mut self.uses, new, n_uses.into());
         self.uses[id.index()] = 0;
         self.use_whole(new);
-        let is_new = ids.contains(&new);
-        let (f, old_type) = (cx.function(), cx.function().type_id(id));
-        // The type of a parameter belongs to the interface.
-        let takes_type = f.type_id(new) == TypeId::UNKNOWN && old_type != TypeId::UNKNOWN && f.kind(new) != kind::VAR;
-        if is_new || takes_type {
+        let f = cx.function();
+        let (is_new, ty, old_type) = (ids.contains(&new), f.type_id(new), f.type_id(id));
+        // It is the same value. But the type of a parameter belongs to the interface.
+        let may_know_more = ty != old_type && old_type != TypeId::UNKNOWN && f.kind(new) != kind::VAR;
+        if is_new || may_know_more {
             let f = cx.function_mut();
             if is_new && f.name_id(new) == StrId::EMPTY {
                 f.inherit_value(new, id);
             }
-            if takes_type {
-                f.set_type(new, old_type);
+            let merged = merge(f, old_type, ty);
+            if may_know_more && merged != ty {
+                f.set_type(new, merged);
             }
         }
         Action::Replace(new)

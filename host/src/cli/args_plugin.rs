@@ -93,7 +93,7 @@ pub(crate) struct TestArgs {
     pub seed: u64,
 
     /// How many random modules each pass is given.
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 256)]
     pub modules: u16,
 
     /// Try this model, too; ONNX, or the text form.
