@@ -122,10 +122,12 @@ fn a_finding_comes_again() {
     let report: Value = serde_json::from_str(&json.stdout).unwrap();
     let module = report["findings"][0]["module"].as_str().unwrap();
     assert!(module.lines().count() < 5, "{module}");
-    let file = folder("conformance").join("module.relay");
+    let file = folder("conformance").join("a module.relay");
     fs::write(&file, module).unwrap();
     let given = ["--only", "Renames", "--modules", "0", "--module", file.to_str().unwrap(), "--json"];
-    let found = found(&test(&liar, &given));
+    let run = test(&liar, &given);
+    assert!(run.stderr.contains(&format!(" --module '{}'`", file.display())), "{}", run.stderr);
+    let found = found(&run);
     assert_eq!(found, [("pass liar.Renames".to_owned(), "interface".to_owned())]);
 }
 

@@ -47,7 +47,7 @@ fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> C
     let TestArgs { seed, modules, tolerance, .. } = args;
     let mut again = format!("--only {name} --seed {seed} --modules {modules} --tolerance {tolerance}");
     for module in &args.module {
-        again.push_str(&format!(" --module {}", module.display()));
+        again.push_str(&format!(" --module {}", terminal::shell_word(module)));
     }
     CliError::new(format!("{n} in plugin `{} {}`", plugin.name, plugin.version))
         .help(format!("`{again}` gives the first again"))

@@ -86,23 +86,16 @@ pub(crate) fn note(reproducers: &[PathBuf], plugins: &PluginArgs) {
 
 /// The command that replays a reproducer with the same plugins.
 fn command(reproducer: &Path, plugins: &PluginArgs) -> String {
-    let mut command = format!("relais replay {}", shell(reproducer));
-    plugins.plugin.iter().for_each(|path| command.push_str(&format!(" --plugin {}", shell(path))));
-    plugins.plugin_dir.iter().for_each(|path| command.push_str(&format!(" --plugin-dir {}", shell(path))));
+    let mut command = format!("relais replay {}", terminal::shell_word(reproducer));
+    plugins.plugin.iter().for_each(|path| command.push_str(&format!(" --plugin {}", terminal::shell_word(path))));
+    plugins
+        .plugin_dir
+        .iter()
+        .for_each(|path| command.push_str(&format!(" --plugin-dir {}", terminal::shell_word(path))));
     if plugins.allow_writable_plugins {
         command.push_str(" --allow-writable-plugins");
     }
     command
-}
-
-/// A path as shells take it.
-fn shell(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./+:=@,".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
 }
 
 /// Runs a failing pass again.

@@ -11,6 +11,7 @@ use relais_plugin_api::diagnostics::Severity;
 use std::{
     fmt,
     io::{self, Write},
+    path::Path,
 };
 
 /// Why a command failed.
@@ -93,6 +94,16 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
             Err(CliError::new(format!("standard output cannot be written: {error}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// A path as shells take it.
+pub(crate) fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./+:=@,".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

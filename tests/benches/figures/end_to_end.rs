@@ -85,14 +85,15 @@ fn processes(shipped: &Path, model: &Path, output: &Path) {
         command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     };
     let python = std::env::var_os("RELAIS_BENCH_PYTHON");
-    let peer = |code: &str| {
+    // Each writes a file of its own: to replace a large one that another wrote takes longer than a run.
+    let peer = |name: &str, code: &str| {
         let mut command = Command::new(python.as_ref()?);
-        command.args(["-c", code]).args([model, output]);
+        command.args(["-c", code]).arg(model).arg(output.with_extension(format!("{name}.onnx")));
         Some(command)
     };
     let mut relais = Command::new(shipped.join("relais"));
     relais.arg("run").arg(model).arg("-o").arg(output).args(["-q", "--allow-writable-plugins"]);
-    let peers = PEERS.iter().filter_map(|(name, code)| Some((*name, peer(code)?)));
+    let peers = PEERS.iter().filter_map(|(name, code)| Some((*name, peer(name, code)?)));
     let mut commands: Vec<(&str, Command)> = [("relais run", relais)].into_iter().chain(peers).collect();
     commands.retain_mut(|(name, command)| {
         let runs = quiet(command);
