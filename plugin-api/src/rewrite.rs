@@ -448,8 +448,10 @@ impl Driver<'_, '_> {
         self.use_whole(new);
         let f = cx.function();
         let (is_new, ty, old_type) = (ids.contains(&new), f.type_id(new), f.type_id(id));
-        // It is the same value. But the type of a parameter belongs to the interface.
-        let may_know_more = ty != old_type && old_type != TypeId::UNKNOWN && f.kind(new) != kind::VAR;
+        // It is the same value wherever both are computed, and its type there is what is known of either. But the type of
+        // a parameter belongs to the interface.
+        let is_beside = self.home.get(new.index()) == self.home.get(id.index());
+        let may_know_more = ty != old_type && old_type != TypeId::UNKNOWN && is_beside && f.kind(new) != kind::VAR;
         if is_new || may_know_more {
             let f = cx.function_mut();
             if is_new && f.name_id(new) == StrId::EMPTY {
