@@ -202,6 +202,9 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 
 /// Offers every live call of the operators `ops` (all calls when empty; `domain::Name` outside the default domain) to
 /// `rule` until nothing changes. New nodes are typed as they are inserted.
+///
+/// # Panics
+/// When `rule` replaces a call by a node that is neither in the function nor made through its [`RewriteCx`].
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
@@ -422,6 +425,14 @@ impl Driver<'_, '_> {
             Rewrite::Replace(by) => smallvec![by],
             Rewrite::ReplaceResults(by) => by.into(),
         };
+        let is_there = |by: NodeId| match by.0 & STAGED {
+            0 => by.index() < cx.function().n_nodes(),
+            _ => ((by.0 & !STAGED) as usize) < staged.len(),
+        };
+        assert!(
+            results.iter().copied().all(is_there),
+            "a rewrite gave a node that it did not make and that is not there"
+        );
         let n_results = cx.function().n_results(id);
         if n_results.unwrap_or(1) != results.len() {
             let reason = format!("the rewrite gave {} results for {}", results.len(), n_results.unwrap_or(1));
@@ -446,23 +457,31 @@ impl Driver<'_, '_> {
         bump(&mut self.uses, new, n_uses.into());
         self.uses[id.index()] = 0;
         self.use_whole(new);
+        self.inherit(cx, id, new, ids.contains(&new));
+        Action::Replace(new)
+    }
+
+    /// Tells what takes the place of a value what is known of the value.
+    fn inherit(&self, cx: &mut RebuildCx<'_>, old: NodeId, new: NodeId, is_new: bool) {
         let f = cx.function();
-        let (is_new, ty, old_type) = (ids.contains(&new), f.type_id(new), f.type_id(id));
+        let (ty, old_type) = (f.type_id(new), f.type_id(old));
         // It is the same value wherever both are computed, and its type there is what is known of either. But the type of
         // a parameter belongs to the interface.
-        let is_beside = self.home.get(new.index()) == self.home.get(id.index());
+        let is_beside = self.home.get(new.index()) == self.home.get(old.index());
         let may_know_more = ty != old_type && old_type != TypeId::UNKNOWN && is_beside && f.kind(new) != kind::VAR;
-        if is_new || may_know_more {
-            let f = cx.function_mut();
-            if is_new && f.name_id(new) == StrId::EMPTY {
-                f.inherit_value(new, id);
-            }
+        if !is_new && !may_know_more {
+            return;
+        }
+        let f = cx.function_mut();
+        if is_new && f.name_id(new) == StrId::EMPTY {
+            f.inherit_value(new, old);
+        }
+        if may_know_more {
             let merged = merge(f, old_type, ty);
-            if may_know_more && merged != ty {
+            if merged != ty {
                 f.set_type(new, merged);
             }
         }
-        Action::Replace(new)
     }
 }
 
@@ -548,6 +567,14 @@ mod tests {
         let stats = drive_with(&mut editor, &mut NoTypes, &mut rule, &[], DriveOptions { max_rounds: 5 });
         assert!(!stats.settled);
         assert_eq!(stats.n_rounds, 5);
+    }
+
+    #[test]
+    #[should_panic(expected = "a node that it did not make")]
+    fn a_node_that_is_not_there_is_told_at_once() {
+        let mut editor = Editor::new(chain(&["Relu"]).into());
+        let mut rule = |_: CallView<'_>, _: &mut RewriteCx<'_>| Rewrite::Replace(NodeId(999));
+        drive_with(&mut editor, &mut NoTypes, &mut rule, &["Relu"], DriveOptions::default());
     }
 
     #[test]
