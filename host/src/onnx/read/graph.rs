@@ -231,6 +231,9 @@ impl<'a> Builder<'a, '_> {
         for &part in &parts.inputs {
             let name = std::str::from_utf8(part.of(self.cx.bytes));
             let name = name.map_err(|_| OnnxError::at(part.at, Fault::NotUtf8))?;
+            if name.is_empty() {
+                return Err(OnnxError::at(part.at, Fault::Missing("input name")));
+            }
             let var = self.f.add_var(name, TypeId::UNKNOWN);
             params.push(var);
             self.define(name, var).map_err(|error| error.or_at(part.at))?;
