@@ -80,7 +80,10 @@ pub fn toml(data: &[u8]) {
     };
     let printed = pipeline.print();
     let again = resolve(&printed).unwrap_or_else(|faults| panic!("{}\nin\n{printed}", faults.render(Style::Plain)));
-    assert_eq!(printed, again.print());
+    // Comments say where steps come from: now all come from the printed file.
+    let steps =
+        |text: &str| text.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n");
+    assert_eq!(steps(&printed), steps(&again.print()));
 }
 
 /// Bytes as a section of records, once as they are and once with checksums that fit; and as a library with such a
