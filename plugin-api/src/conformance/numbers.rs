@@ -169,16 +169,15 @@ fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
             Some(&special) => special,
             None => (next() % 2001) as f64 / 500.0 - 2.0,
         };
-        if let Some(floats) = Tensor::from_f64s(elem, &dims, &(0..count).map(|_| float()).collect::<Vec<f64>>()) {
-            return Some(floats);
-        }
+        let width = elem.bits() as usize / 8;
         let bytes: Vec<u8> = match elem {
+            ElemType::FLOAT | ElemType::DOUBLE | ElemType::FLOAT16 | ElemType::BFLOAT16 => {
+                return Tensor::from_f64s(elem, &dims, &(0..count).map(|_| float()).collect::<Vec<f64>>());
+            }
             ElemType::INT64 | ElemType::INT32 | ElemType::INT16 | ElemType::INT8 => {
-                let width = elem.bits() as usize / 8;
                 (0..count).flat_map(|_| ((next() % 17) as i64 - 8).to_le_bytes().into_iter().take(width)).collect()
             }
             ElemType::UINT64 | ElemType::UINT32 | ElemType::UINT16 | ElemType::UINT8 => {
-                let width = elem.bits() as usize / 8;
                 (0..count).flat_map(|_| (next() % 17).to_le_bytes().into_iter().take(width)).collect()
             }
             ElemType::BOOL => (0..count).map(|_| (next() % 2) as u8).collect(),
