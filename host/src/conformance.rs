@@ -10,7 +10,7 @@ use crate::{
 };
 use relais_plugin_api::{
     boundary::{
-        abi::{EvalEntry, InferEntry},
+        abi::{EvalEntry, InferEntry, RequestCx},
         record::Level,
     },
     conformance::{
@@ -20,7 +20,7 @@ use relais_plugin_api::{
     diagnostics::PassError,
     infer::{Operators, TypeRelations},
     ir::{Function, IRModule, NodeId, OpId, Tensor, is_same_domain},
-    op::{Effects, EvalRequest, InferRequest, OpError},
+    op::{Effects, Evaluation, InferRequest, OpError},
     options::Value,
 };
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl Known<'_> {
 }
 
 fn unavailable(error: &PassError) -> OpError {
-    OpError { kind: 2, message: error.to_string().into() }
+    OpError::broken(error)
 }
 
 impl TypeRelations for Known<'_> {
@@ -198,10 +198,9 @@ impl TypeRelations for Known<'_> {
     }
 
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        self.extend(request.function);
         let entry = self.ops.get(op.index())?.infer.as_ref()?;
         Some(match entry {
-            Ok(entry) => (entry.call)(entry.key, request).into_result(),
+            Ok(entry) => entry.call(RequestCx::NONE, request).into_result(),
             Err(error) => Err(unavailable(error)),
         })
     }
@@ -226,12 +225,14 @@ impl Operators for Known<'_> {
     ) -> Option<Result<Vec<Tensor>, OpError>> {
         self.extend(function);
         let known = self.ops.get(op.index())?;
-        let entry = match known.eval.as_ref()? {
-            Ok(entry) => entry,
+        let evaluator = match known.eval.as_ref()? {
+            Ok(entry) => *entry,
             Err(error) => return Some(Err(unavailable(error))),
         };
-        let mut request = EvalRequest::of_call(function, call, known.version, inputs, max_bytes);
-        let result = (entry.call)(entry.key, &mut request).into_result();
-        Some(result.map(|()| request.outputs.into_vec()))
+        let evaluation = Evaluation { function, call, version: known.version, inputs, max_bytes };
+        evaluation.run(
+            |request| TypeRelations::infer(self, op, request),
+            |request| Some(evaluator.call(RequestCx::NONE, request).into_result()),
+        )
     }
 }

@@ -1,6 +1,7 @@
 //! Relais, the pass host.
 
 pub mod conformance;
+pub mod files;
 pub mod instruments;
 pub mod lock;
 pub mod manager;

@@ -1,4 +1,4 @@
-//! Files as immutable bytes, mapped into memory.
+//! Files as immutable bytes: small ones are read, large ones mapped into memory.
 #![expect(unsafe_code, reason = "mapping a file is unsafe: another process may change it")]
 
 use abi_stable::std_types::{ROption, RSlice, RStr, RString};
@@ -8,22 +8,29 @@ use relais_plugin_api::{
     ir::{Blob, Hash64},
 };
 use std::{
-    fs::{File, Metadata},
-    io,
+    fs::{File, Metadata, OpenOptions},
+    io::{self, Read},
+    ops::Deref,
     path::Path,
     time::UNIX_EPOCH,
 };
 
-/// A mapped file.
-struct MappedFile {
-    map: Mmap,
+/// Files below this many bytes are read: what other processes do to them afterwards is of no importance.
+const LARGE: u64 = 16 << 20;
+
+/// The most that is read from a pipe: a model cannot be larger, as protobuf has it.
+const MAX_STREAM: u64 = i32::MAX as u64;
+
+/// The bytes of a file, and which file that was.
+struct FileBytes<B> {
+    bytes: B,
     path: Option<RString>,
     stamp: u64,
 }
 
-impl ByteSource for MappedFile {
+impl<B: Deref<Target = [u8]> + Send + Sync + 'static> ByteSource for FileBytes<B> {
     fn bytes(&self) -> RSlice<'_, u8> {
-        RSlice::from_slice(&self.map)
+        RSlice::from_slice(&self.bytes)
     }
 
     fn path(&self) -> ROption<RStr<'_>> {
@@ -35,26 +42,100 @@ impl ByteSource for MappedFile {
     }
 }
 
-/// Maps a file. Slices of the bytes keep the mapping alive and know the file.
+/// The bytes of a regular file, read or mapped. Slices of them know the file.
 ///
 /// # Errors
-/// When the file cannot be opened or mapped.
+/// When it cannot be opened or read, or is something else than a regular file.
 pub fn map_file(path: &Path) -> io::Result<Blob> {
-    let file = File::open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    // A pipe that nobody writes would let this wait for ever.
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let mut file = options.open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
     if metadata.len() == 0 {
         return Ok(Blob::default());
     }
+    // A path that is not text cannot be handed on; writers then copy from memory instead.
+    let path = std::path::absolute(path)?.to_str().map(RString::from);
+    let stamp = file_stamp(&metadata);
+    if metadata.len() < LARGE {
+        let mut bytes = Vec::with_capacity(metadata.len() as usize);
+        file.read_to_end(&mut bytes)?;
+        if file_stamp(&file.metadata()?) != stamp || bytes.len() as u64 != metadata.len() {
+            return Err(io::Error::other("it was changed while it was read"));
+        }
+        return Ok(Blob::from_source(FileBytes { bytes, path, stamp }));
+    }
     // SAFETY: the bytes are read only. What cannot be ruled out is that somebody shortens or overwrites the file while
     // it is mapped, which no reader of mapped files can; this host itself only ever renames new files into place.
-    let map = unsafe { Mmap::map(&file)? };
-    // A path that is not text cannot be handed on; writers then copy from the mapping instead.
-    let path = std::path::absolute(path)?.to_str().map(RString::from);
-    Ok(Blob::from_source(MappedFile { map, path, stamp: file_stamp(&metadata) }))
+    let bytes = unsafe { Mmap::map(&file)? };
+    Ok(Blob::from_source(FileBytes { bytes, path, stamp }))
 }
+
+/// The bytes of a file that a user names: a regular one, or a pipe, which is read to its end.
+///
+/// # Errors
+/// When it cannot be opened or read, or is a device or a folder.
+pub fn read_input(path: &Path) -> io::Result<Blob> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = path.metadata()?.file_type();
+        if kind.is_fifo() {
+            return read_stream(File::open(path)?);
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return Err(io::Error::other("it is a device"));
+        }
+    }
+    map_file(path)
+}
+
+/// Everything that comes from a stream.
+///
+/// # Errors
+/// When it cannot be read, or does not come to an end.
+pub fn read_stream(stream: impl Read) -> io::Result<Blob> {
+    let mut bytes = Vec::new();
+    stream.take(MAX_STREAM + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_STREAM {
+        return Err(io::Error::other("it has more than 2 GiB"));
+    }
+    Ok(bytes.into())
+}
+
+/// From now on, a mapped file that another process shortens ends this process with an error that says so, and not with
+/// a mere signal. What was not whole goes with the next run.
+#[cfg(target_os = "linux")]
+pub fn explain_shortened_files() {
+    extern "C" fn explain(_: libc::c_int) {
+        const MESSAGE: &[u8] = b"error: a file was shortened by another process while it was in use\n  \
+            help: run again, and leave the model and its data alone meanwhile\n";
+        // SAFETY: both may be called when a signal comes, and the message lives for ever.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+            libc::_exit(1);
+        }
+    }
+    // SAFETY: an empty action is valid, and the handler calls nothing but what handlers may call.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = explain as extern "C" fn(libc::c_int) as usize;
+        libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+    }
+}
+
+/// Other systems report stack overflows by the same signal.
+#[cfg(not(target_os = "linux"))]
+pub fn explain_shortened_files() {}
 
 /// What tells this state of a file from other files and other states; never 0.
 pub fn file_stamp(metadata: &Metadata) -> u64 {

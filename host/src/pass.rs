@@ -2,16 +2,17 @@
 
 use crate::{
     ir::{AttrValue, Function, Global, IRModule, PrimFunc},
-    manager::{PassContext, run_nested},
-    plugin::{PassRecord, PluginRecord, Running},
+    manager::{Nest, PassContext, run_nested},
+    pipeline::{self, Callee, Faults, Pipeline, Scope},
+    plugin::{Made, PassRecord, PluginRecord, Running, cut_error},
     registry::{Provider, Registry},
-    services::{CallState, HOST},
+    services::CallState,
 };
 use abi_stable::std_types::{RArc, ROption};
 use rayon::prelude::*;
 use relais_plugin_api::{
     boundary::{
-        abi::{CallCx, HostData, PassObject},
+        abi::{CallCx, PassObject, StepRec, error_kind},
         record::Level,
     },
     diagnostics::{Diagnostic, PassError, Severity},
@@ -71,18 +72,12 @@ pub struct RunCx<'a> {
     pub pool: Option<&'a rayon::ThreadPool>,
     /// Whether passes say why they did not do something.
     pub remarks: Remarks,
-    /// How many passes that run passes are around this one.
-    depth: u8,
-    /// Whether instruments see the passes that a pass runs: not where functions are shared out among threads, since
-    /// nothing would say in which order they are told.
-    is_watched: bool,
+    /// The run that it is a part of, for the passes that it calls.
+    pub(crate) nest: Nest<'a>,
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
-
-/// How deep passes may run passes.
-const MAX_DEPTH: u8 = 16;
 
 impl<'a> RunCx<'a> {
     /// A context without options that says nothing and is never cancelled.
@@ -94,8 +89,7 @@ impl<'a> RunCx<'a> {
             cancel: &NEVER,
             pool: None,
             remarks: Remarks::default(),
-            depth: 0,
-            is_watched: true,
+            nest: Nest::alone(registry),
         }
     }
 
@@ -128,14 +122,15 @@ impl<'a> RunCx<'a> {
         self.remarks == Remarks::Show
     }
 
-    pub(crate) fn is_watched(&self) -> bool {
-        self.is_watched
-    }
-
-    /// The context of a pass that a pass runs, `n_loops` parallel loops being under way in that one.
-    pub(crate) fn deeper(&self, n_loops: usize) -> Option<Self> {
-        let is_watched = self.is_watched && n_loops == 0;
-        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, is_watched, ..*self })
+    /// What passes are given that a pass runs.
+    pub(crate) fn for_passes<'b>(
+        &'b self,
+        diagnostics: &'b (dyn Fn(Diagnostic) + Sync),
+        progress: &'b (dyn Fn(u64, u64) + Sync),
+        count: &'b (dyn Fn(&str, u64) + Sync),
+    ) -> pipeline::RunCx<'b> {
+        let Self { config, cancel, remarks, nest, .. } = *self;
+        pipeline::RunCx { diagnostics, progress, count, remarks, cancel, config, nest }
     }
 
     pub(crate) fn install<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
@@ -187,10 +182,7 @@ pub struct PassHandle {
     provider: Arc<Provider>,
     index: usize,
     options: Value,
-    object: PassObject,
-    steps: Vec<PassHandle>,
-    /// For the guard against plugins that end the process.
-    what: Arc<str>,
+    object: Made<PassObject>,
 }
 
 /// What a pass did.
@@ -226,16 +218,8 @@ impl fmt::Display for PassFailure {
 impl std::error::Error for PassFailure {}
 
 impl PassHandle {
-    pub(crate) fn new(
-        provider: Arc<Provider>,
-        index: usize,
-        options: Value,
-        object: PassObject,
-        steps: Vec<PassHandle>,
-    ) -> Self {
-        let (plugin, pass) = (&provider.records().plugin, &provider.records().passes[index]);
-        let what = format!("plugin `{} {}`, in pass `{}`,", plugin.name, plugin.version, pass.name).into();
-        Self { provider, index, options, object, steps, what }
+    pub(crate) fn new(provider: Arc<Provider>, index: usize, options: Value, object: Made<PassObject>) -> Self {
+        Self { provider, index, options, object }
     }
 
     /// What the pass's record says.
@@ -253,9 +237,18 @@ impl PassHandle {
         &self.options
     }
 
-    /// The members of a sequential pass.
-    pub fn steps(&self) -> &[PassHandle] {
-        &self.steps
+    /// The members of a sequential pass: names and options, as its author says them.
+    ///
+    /// # Errors
+    /// When it cannot say.
+    pub fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
+        if self.record().level != Level::SEQUENTIAL {
+            return Ok(Vec::new());
+        }
+        let _running = Running::new(self.object.what());
+        let steps = self.object.steps().into_result()?.into_iter();
+        let member = |step: StepRec| Ok((step.pass.into(), Value::decode(&step.options).map_err(PassError::new)?));
+        steps.map(member).collect()
     }
 
     /// Runs the pass, whatever its level. Rules about levels and lists are the caller's (rule R3).
@@ -263,18 +256,18 @@ impl PassHandle {
     /// # Errors
     /// When it returns an error, panics, or says something of severity error.
     pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
-        let _running = Running::new(&self.what);
+        let _running = Running::new(self.object.what());
         let is_shared_out = self.record().parallel && !matches!(self.record().level, Level::MODULE | Level::SEQUENTIAL);
-        let cx = &RunCx { is_watched: cx.is_watched && !is_shared_out, ..*cx };
+        let nest = if is_shared_out { cx.nest.shared_out() } else { cx.nest };
+        let cx = &RunCx { nest, ..*cx };
         let run = &Run::new(cx, self.record());
         let outcome = match self.record().level {
             Level::MODULE => self.run_module(module, run),
-            Level::FUNCTION | Level::REWRITE => self.run_globals(module, run, shown_function, |call, function| {
-                self.object.run_function(call, function).into_result()
-            }),
-            Level::PRIM_FUNC => self.run_globals(module, run, Global::prim_func, |call, prim_func| {
-                self.object.run_prim_func(call, prim_func).into_result()
-            }),
+            Level::FUNCTION | Level::REWRITE => {
+                self.run_globals(module, run, |call, function| self.object.run_function(call, function).into_result())
+            }
+            Level::PRIM_FUNC => self
+                .run_globals(module, run, |call, prim_func| self.object.run_prim_func(call, prim_func).into_result()),
             Level::SEQUENTIAL => self.run_steps(module, cx),
             level => {
                 let message = format!("passes of level {} are of a later version: update the host", level.0);
@@ -299,7 +292,7 @@ impl PassHandle {
     pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
         let run = Run::new(cx, self.record());
         let state = CallState::new(&run, self, module, "");
-        body(CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 })
+        body(state.call())
     }
 
     pub(crate) fn failure(&self, error: PassError) -> PassFailure {
@@ -315,11 +308,19 @@ impl PassHandle {
         f: impl FnOnce(&CallCx<'_>) -> Result<ROption<T>, PassError>,
     ) -> Call<T> {
         let state = CallState::new(run, self, module, global);
-        let call = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
-        let result = f(&call).map(ROption::into_option);
+        let call = state.call();
+        let result = f(&call).map(ROption::into_option).map_err(cut_error);
+        // What the plugin made of a call that the host failed in is not to be used.
+        let result = state.fault().map_or(result, Err);
         let result = match global {
             "" => result,
             global => result.map_err(|error| error.in_function(global)),
+        };
+        // Whatever the pass made of it, the operator's plugin has failed.
+        let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let result = match broken {
+            None => result,
+            Some(error) => Err(error.in_function(global)),
         };
         Call { result, said: state.said.into_inner().unwrap_or_else(PoisonError::into_inner) }
     }
@@ -342,19 +343,18 @@ impl PassHandle {
         })
     }
 
-    /// Runs on each global that `show` gives; the results come out in module order.
+    /// Runs on each global that such a pass is shown; the results come out in module order.
     fn run_globals<T: Send + Sync + IntoGlobal>(
         &self,
         module: &IRModule,
         run: &Run<'_>,
-        show: impl Fn(&Global) -> Option<&RArc<T>>,
         enter: impl Fn(&CallCx<'_>, &RArc<T>) -> Result<ROption<RArc<T>>, PassError> + Sync,
     ) -> Result<Outcome, PassFailure>
     where
         RArc<T>: Send + Sync,
     {
         let shown: Vec<(&str, &RArc<T>)> =
-            module.globals().iter().filter_map(|global| Some((global.name.as_str(), show(global)?))).collect();
+            module.globals().iter().filter_map(|global| Some((global.name.as_str(), T::shown(global)?))).collect();
         let one = |&(name, old): &(&str, &RArc<T>)| {
             // After a cancellation, what has not begun does not begin.
             if run.cx.cancel.load(Ordering::Relaxed) {
@@ -382,24 +382,40 @@ impl PassHandle {
         Ok(outcome)
     }
 
-    /// Runs the members that are on (rule R11).
+    /// Runs the members that are on (rule R11), with what they require.
     fn run_steps(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
-        let mut outcome = Outcome::default();
-        let context = PassContext::current();
-        for step in &self.steps {
-            let PassRecord { name, opt_level, .. } = step.record();
-            if !context.settings().enables(name, *opt_level) {
-                continue;
-            }
-            let now = outcome.module.as_ref().unwrap_or(module);
-            let next = run_nested(step, now, cx)?;
-            let is_new = |name: &String| !outcome.changed.contains(name);
-            let new: Vec<String> = next.changed.into_iter().filter(is_new).collect();
-            outcome.changed.extend(new);
-            outcome.module = next.module.or(outcome.module);
-        }
-        Ok(outcome)
+        let made = || {
+            let callee = Callee::Named(&self.record().name, self.options.clone());
+            let scope = scope_of(&PassContext::current(), cx.config);
+            Pipeline::of_call(callee, &scope, Some(cx.nest.dependencies), cx.nest.catalogue).map_err(host_error)
+        };
+        let new = made().and_then(|pipeline| {
+            let diagnostics = |diagnostic: Diagnostic| cx.sink.diagnostic(self.record(), &diagnostic);
+            let progress = |done, total| cx.sink.progress(self.record(), done, total);
+            let inner = cx.for_passes(&diagnostics, &progress, &|_, _| {});
+            run_nested(&pipeline, module, &inner)
+        });
+        let new = new.map_err(|error| self.failure(error))?;
+        let changed = new.as_ref().map(|new| changed_globals(module, new)).unwrap_or_default();
+        Ok(Outcome { module: new, changed })
     }
+}
+
+/// What holds in a context, with options of it that were set besides.
+pub(crate) fn scope_of(context: &PassContext, config: &BTreeMap<String, Value>) -> Scope {
+    let mut scope = context.settings().clone();
+    scope.config.extend(config.iter().map(|(key, value)| (key.clone(), value.clone())));
+    scope
+}
+
+/// What is wrong with a pass that is asked for, as its caller is told.
+pub(crate) fn host_error(faults: Faults) -> PassError {
+    let mut list = faults.list.into_iter();
+    let Some(first) = list.next() else { return PassError::with_kind(error_kind::HOST, "it cannot be made") };
+    let more = list.map(|fault| fault.message).collect::<Vec<_>>();
+    let message = std::iter::once(first.message).chain(more).collect::<Vec<_>>().join("; ");
+    let error = PassError::with_kind(error_kind::HOST, message);
+    first.notes.iter().map(String::as_str).chain(first.help.as_deref()).fold(error, PassError::help)
 }
 
 /// What a call gave.
@@ -416,35 +432,42 @@ pub(crate) fn first_error(said: &[Diagnostic]) -> Option<PassError> {
 }
 
 pub(crate) fn cancelled() -> PassError {
-    PassError::with_kind(relais_plugin_api::boundary::abi::error_kind::CANCELLED, "cancelled")
+    PassError::with_kind(error_kind::CANCELLED, "cancelled")
 }
 
 /// What a module holds under a name.
 pub(crate) trait IntoGlobal: Sized {
+    /// What a pass is shown of a global.
+    fn shown(global: &Global) -> Option<&RArc<Self>>;
+
     fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>);
 }
 
 impl IntoGlobal for Function {
+    /// The function, unless it asks to be left alone (rule R13).
+    fn shown(global: &Global) -> Option<&RArc<Self>> {
+        let function = global.function()?;
+        let attrs = function.attrs(function.root());
+        let skips = |name: &str| match attrs.meta(name) {
+            None | Some(AttrValue::Int(0)) => false,
+            Some(_) => true,
+        };
+        (!skips("SkipOptimization") && !skips("Compiler")).then_some(function)
+    }
+
     fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
         module.set_functions(new);
     }
 }
 
 impl IntoGlobal for PrimFunc {
+    fn shown(global: &Global) -> Option<&RArc<Self>> {
+        global.prim_func()
+    }
+
     fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
         new.into_iter().for_each(|(name, new)| module.set_prim_func(name, new));
     }
-}
-
-/// The function, unless it asks to be left alone (rule R13).
-pub(crate) fn shown_function(global: &Global) -> Option<&RArc<Function>> {
-    let function = global.function()?;
-    let attrs = function.attrs(function.root());
-    let skips = |name: &str| match attrs.meta(name) {
-        None | Some(AttrValue::Int(0)) => false,
-        Some(_) => true,
-    };
-    (!skips("SkipOptimization") && !skips("Compiler")).then_some(function)
 }
 
 fn changed_globals(old: &IRModule, new: &IRModule) -> Vec<String> {

@@ -5,16 +5,17 @@ mod names;
 mod operators;
 
 pub use instruments::PluginInstrument;
-pub use names::{Conflict, Named, ResolveError};
+pub use names::{Candidate, Conflict, Named, ResolveError};
 
 use crate::{
     ir::{IRModule, OpId, normal_domain},
     options::{OptionError, OptionSchema, complete},
     pass::PassHandle,
     plugin::{
-        Discovery, FoundPlugin, InstrumentRecord, OpenPlugin, OperatorRecord, PassRecord, PipelineRecord, PluginRecord,
-        Records, Refusal, RefusedPlugin,
+        Discovery, FoundPlugin, InstrumentRecord, Made, OpenPlugin, OperatorRecord, PassRecord, PipelineRecord,
+        PluginRecord, Records, Refusal, RefusedPlugin, Running,
     },
+    services::SETUP,
 };
 use names::Names;
 use operators::Operators;
@@ -22,7 +23,6 @@ use relais_plugin_api::{
     boundary::{
         abi::{EvalEntry, InferEntry, PluginRef},
         entry::{Item, registrations},
-        record::Level,
     },
     diagnostics::PassError,
     options::Value,
@@ -42,6 +42,8 @@ pub struct Registry(Arc<Inner>);
 
 struct Inner {
     providers: Vec<Arc<Provider>>,
+    /// Plugins that others take the place of: builds of the same that are linked, or older files of what is.
+    set_aside: Vec<Arc<Provider>>,
     refused: Vec<RefusedPlugin>,
     duplicates: Vec<(PathBuf, PathBuf)>,
     names: Names,
@@ -115,6 +117,12 @@ impl Provider {
         }
     }
 
+    /// Itself in `what`, for the guard against plugins that end the process.
+    pub(crate) fn guarded(&self, what: &str) -> Arc<str> {
+        let PluginRecord { name, version, .. } = &self.records.plugin;
+        format!("plugin `{name} {version}`, in {what},").into()
+    }
+
     /// Name, version and file, for messages.
     pub(crate) fn describe(&self) -> String {
         let PluginRecord { name, version, .. } = &self.records.plugin;
@@ -156,11 +164,6 @@ pub enum CreateError {
         /// Why.
         error: PassError,
     },
-    /// A sequential pass is a member of itself.
-    Cycle {
-        /// Each a member of the one before.
-        chain: Vec<String>,
-    },
 }
 
 impl From<ResolveError> for CreateError {
@@ -179,7 +182,6 @@ impl fmt::Display for CreateError {
                 refusal.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
             }
             Self::Make { what, plugin, error } => write!(f, "plugin {plugin} did not make {what}: {error}"),
-            Self::Cycle { chain } => write!(f, "a sequential pass is a member of itself: {}", chain.join(" -> ")),
         }
     }
 }
@@ -223,7 +225,8 @@ impl Registry {
         Self::of(providers.into_iter().map(provider).collect(), refused, duplicates)
     }
 
-    fn of(providers: Vec<Arc<Provider>>, refused: Vec<RefusedPlugin>, duplicates: Vec<(PathBuf, PathBuf)>) -> Self {
+    fn of(all: Vec<Arc<Provider>>, refused: Vec<RefusedPlugin>, duplicates: Vec<(PathBuf, PathBuf)>) -> Self {
+        let (providers, set_aside) = arranged(all);
         let mut options: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
         for (plugin, provider) in providers.iter().enumerate() {
             for (index, option) in provider.records.options.iter().enumerate() {
@@ -234,16 +237,38 @@ impl Registry {
         let instruments = Names::new(Named::Instrument, &providers);
         let pipelines = Names::new(Named::Pipeline, &providers);
         let operators = Operators::new(&providers);
-        Self(Arc::new(Inner { providers, refused, duplicates, names, instruments, pipelines, operators, options }))
+        Self(Arc::new(Inner {
+            providers,
+            set_aside,
+            refused,
+            duplicates,
+            names,
+            instruments,
+            pipelines,
+            operators,
+            options,
+        }))
     }
 
     /// The same with other choices: of plugins that `choices` names, only versions that match count. What was opened
     /// stays open in both.
     pub fn choose(&self, choices: &Choices) -> Self {
-        self.only(|_, provider| {
+        let Inner { providers, set_aside, refused, duplicates, .. } = &*self.0;
+        let is_chosen = |provider: &&Arc<Provider>| {
             let plugin = &provider.records.plugin;
             choices.get(&plugin.name).is_none_or(|wanted| wanted.matches(&plugin.version))
-        })
+        };
+        // What was set aside may be what is chosen. Linked plugins come first.
+        let (mut linked, mut files): (Vec<_>, Vec<_>) =
+            set_aside.iter().chain(providers).filter(is_chosen).cloned().partition(|it| it.path().is_none());
+        linked.append(&mut files);
+        Self::of(linked, refused.clone(), duplicates.clone())
+    }
+
+    /// Plugins that are not used, since others of the same name take their place: those that are linked into this
+    /// program where a file is not older, files that are older than what is linked.
+    pub fn set_aside(&self) -> impl Iterator<Item = &Provider> {
+        self.0.set_aside.iter().map(|provider| &**provider)
     }
 
     /// The same of some plugins, told by their places in [`plugins`](Self::plugins).
@@ -314,6 +339,13 @@ impl Registry {
         self.0.names.conflicts(&self.0.providers)
     }
 
+    /// The short names of passes of a plugin that mean something else, too, as long as nobody chooses.
+    pub fn ambiguous_passes(&self, plugin: &str) -> Vec<(String, Vec<Candidate>)> {
+        let plugins = self.0.providers.iter().enumerate();
+        let of_plugin = plugins.filter(|(_, provider)| provider.records.plugin.name == plugin);
+        of_plugin.flat_map(|(at, _)| self.0.names.ambiguous(at, &self.0.providers)).collect()
+    }
+
     /// A pass's record, by full name, alias or short name (rule R4).
     ///
     /// # Errors
@@ -332,20 +364,10 @@ impl Registry {
     /// # Errors
     /// When it has no such options, or its plugin cannot be opened.
     pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
-        self.create_nested(name, options, &mut Vec::new())
-    }
-
-    /// As deep as sequential passes are nested, each once.
-    fn create_nested(&self, name: &str, options: &Value, chain: &mut Vec<String>) -> Result<PassHandle, CreateError> {
         let (plugin, index) = self.find(name)?;
         let provider = &self.0.providers[plugin];
         let record = &provider.records.passes[index];
         let pass = record.name.clone();
-        let is_repeated = chain.contains(&pass);
-        chain.push(pass.clone());
-        if is_repeated {
-            return Err(CreateError::Cycle { chain: std::mem::take(chain) });
-        }
         let what = || format!("pass `{pass}`");
         let options =
             complete(&record.options, options).map_err(|error| CreateError::Options { what: what(), error })?;
@@ -353,18 +375,12 @@ impl Registry {
         let open =
             provider.open().map_err(|refusal| CreateError::Open { what: what(), plugin: describe(), refusal })?;
         let make_error = |error| CreateError::Make { what: what(), plugin: describe(), error };
+        let guarded = provider.guarded(&what());
+        let _running = Running::new(&guarded);
         let create = open.root.create_pass();
-        let object = create(pass.as_str().into(), options.encode().as_slice().into()).into_result();
-        let object = object.map_err(make_error)?;
-        let mut steps = Vec::new();
-        if record.level == Level::SEQUENTIAL {
-            for step in object.steps().into_result().map_err(make_error)? {
-                let decoded = Value::decode(&step.options).map_err(|error| make_error(PassError::new(error)))?;
-                steps.push(self.create_nested(&step.pass, &decoded, chain)?);
-            }
-        }
-        chain.pop();
-        Ok(PassHandle::new(provider.clone(), index, options, object, steps))
+        let object = create(SETUP, pass.as_str().into(), options.encode().as_slice().into()).into_result();
+        let object = Made::new(object.map_err(make_error)?, guarded);
+        Ok(PassHandle::new(provider.clone(), index, options, object))
     }
 
     /// All instruments, by full name, with their plugins.
@@ -487,6 +503,13 @@ impl Registry {
         self.0.operators.operator(domain, name, version, &self.0.providers)
     }
 
+    /// Whether a plugin describes the whole of a domain in a version of its operator set.
+    pub fn is_closed(&self, domain: &str, version: u32) -> bool {
+        let domain = crate::ir::normal_domain(domain);
+        let closed = self.0.providers.iter().flat_map(|provider| &provider.records().plugin.closed_domains);
+        closed.into_iter().any(|(whole, last)| whole == domain && (1..=*last).contains(&version))
+    }
+
     /// All operators, by domain, name and version, with their plugins.
     pub fn operators(&self) -> impl Iterator<Item = (&OperatorRecord, &Provider)> {
         self.0.operators.all(&self.0.providers)
@@ -503,6 +526,12 @@ impl Registry {
     /// When the library cannot be opened or lacks it.
     pub fn infer_entry(&self, id: u32) -> Result<InferEntry, PassError> {
         self.0.operators.infer_entry(id, &self.0.providers)
+    }
+
+    /// What the plugin of an operator failed with, when its type relation or evaluator of this number (see
+    /// [`operator_part`](relais_plugin_api::boundary::abi::operator_part)) panicked or lied.
+    pub fn operator_fault(&self, part: u8, id: u32, message: &str) -> PassError {
+        self.0.operators.fault(part, id, message, &self.0.providers)
     }
 
     /// An evaluator; opens its library.
@@ -552,6 +581,28 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+/// The plugins that count, and those that are set aside: where a plugin is linked and there are files of it, too, it is
+/// the files that count, so that a plugin that was built anew is used, but for those that are older.
+fn arranged(all: Vec<Arc<Provider>>) -> (Vec<Arc<Provider>>, Vec<Arc<Provider>>) {
+    let id = |provider: &Provider| (provider.records.plugin.name.clone(), provider.records.plugin.version.clone());
+    let (linked, files): (Vec<_>, Vec<_>) =
+        all.iter().map(|it| (&**it, id(it))).partition(|(it, _)| it.path().is_none());
+    let is_set_aside = |provider: &Provider| {
+        let (name, version) = id(provider);
+        let rivals = |others: &[(&Provider, (String, semver::Version))]| {
+            others.iter().filter(|(_, other)| other.0 == name).map(|(_, other)| other.1.clone()).max()
+        };
+        match provider.path() {
+            None => rivals(&files).is_some_and(|file| file.cmp_precedence(&version).is_ge()),
+            Some(_) => rivals(&linked).is_some_and(|linked| linked.cmp_precedence(&version).is_gt()),
+        }
+    };
+    let set_aside: Vec<bool> = all.iter().map(|provider| is_set_aside(provider)).collect();
+    let (aside, used): (Vec<_>, Vec<_>) = all.into_iter().zip(set_aside).partition(|(_, aside)| *aside);
+    let only = |list: Vec<(Arc<Provider>, bool)>| list.into_iter().map(|(provider, _)| provider).collect();
+    (only(used), only(aside))
+}
 
 /// The records of each crate that is linked into this program and registers something.
 fn linked_records() -> BTreeMap<&'static str, Vec<u8>> {

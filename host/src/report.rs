@@ -1,6 +1,7 @@
 //! What a model consists of, and how two models compare.
 
 use crate::{
+    files::{Destination, FileError},
     ir::{ConstForm, Function, IRModule, Tensor, kind},
     manager::{Fate, Report, Statistic},
 };
@@ -9,8 +10,6 @@ use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    fs, io,
-    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -236,28 +235,12 @@ pub fn report_json(report: &Report) -> Value {
     })
 }
 
-/// Writes JSON into a file, whole or not at all.
+/// Writes JSON.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_json(path: &Path, value: &Value) -> io::Result<()> {
-    write_text(path, &format!("{value:#}\n"))
-}
-
-/// Writes a text, whole or not at all.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // What is left of a file that could not be written is of no use.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+pub fn write_json(destination: &Destination, value: &Value) -> Result<(), FileError> {
+    destination.write(|out| writeln!(out, "{value:#}"))
 }
 
 /// The names of the inputs of a function, with their types, for messages.

@@ -3,7 +3,9 @@
 
 use crate::{
     manager::{PassContext, run_nested},
-    pass::{PassHandle, Run},
+    pass::{PassHandle, Run, host_error, scope_of},
+    pipeline::{Callee, Catalogue, Pipeline},
+    plugin::{cut, cut_diagnostic, escaped},
     registry::PluginInstrument,
 };
 use abi_stable::{
@@ -15,22 +17,22 @@ use relais_plugin_api::{
     self as plugin_api,
     boundary::{
         abi::{
-            DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, HostSetup, HostSetupRef, InferEntry, LogRec,
-            Outcome, ParallelBody, ResolvedOp, error_kind,
+            CallCx, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, HostSetup, HostSetupRef, InferEntry,
+            LogRec, Outcome, ParallelBody, ResolvedOp, error_kind, wanted,
         },
         guard::caught,
         instrument::{HookApi, HookApiRef, HookCall},
         logger,
     },
     diagnostics::{Diagnostic, PassError, Severity},
-    ir::IRModule,
+    ir::{IRModule, NodeId},
     options::Value,
 };
 use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -45,10 +47,16 @@ pub(crate) struct CallState<'a> {
     pub global: &'a str,
     /// What was said, to come out in module order.
     pub said: Mutex<Vec<Diagnostic>>,
+    /// How many rewrites were about to be committed.
+    n_rewrites: AtomicU64,
+    /// The first operator whose type relation or evaluator panicked or lied, as what its plugin failed with.
+    pub broken: Mutex<Option<PassError>>,
     /// The passes that `get_pass` made.
-    passes: Mutex<Vec<Arc<PassHandle>>>,
+    passes: Mutex<Vec<Arc<Pipeline>>>,
     /// How many parallel loops are under way.
     n_loops: AtomicUsize,
+    /// The first panic of the host itself, which no plugin sees: the pass has failed, whatever it returns.
+    fault: Mutex<Option<PassError>>,
 }
 
 impl<'a> CallState<'a> {
@@ -59,16 +67,32 @@ impl<'a> CallState<'a> {
             module,
             global,
             said: Mutex::default(),
+            broken: Mutex::default(),
+            n_rewrites: AtomicU64::new(0),
             passes: Mutex::default(),
             n_loops: AtomicUsize::new(0),
+            fault: Mutex::default(),
         }
+    }
+
+    /// What the host failed with while it worked for the pass.
+    pub fn fault(&self) -> Option<PassError> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Runs the host's part of a call. A panic in it stays here, and the plugin gets `T`'s default.
+    fn guarded<T: Default>(&self, f: impl FnOnce() -> T) -> T {
+        caught(f).unwrap_or_else(|panic| {
+            self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+            T::default()
+        })
     }
 }
 
 const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     module,
     diagnostic,
-    wants_remarks,
+    wants,
     is_cancelled,
     progress,
     parallel_for,
@@ -80,17 +104,28 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     config,
     context,
     count,
+    may_rewrite,
+    operator_failed,
 });
 
 /// The functions.
-pub(crate) const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
+const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 
 const HOOK_TABLE: &WithMetadata<HookApi> = &WithMetadata::new(HookApi { context: hook_context });
 const HOOK: HookApiRef = HookApiRef(HOOK_TABLE.static_as_prefix());
 
 /// What a hook of a plugin's instrument is called with.
 pub(crate) fn hook_call(instrument: &PluginInstrument) -> HookCall<'_> {
-    HookCall { host: HOOK, data: HostData::new(instrument), log_level: log::max_level() as u8 }
+    // SAFETY: `HOOK` takes the data for a `PluginInstrument`.
+    unsafe { HookCall::new(HOOK, HostData::new(instrument), log::max_level() as u8) }
+}
+
+impl CallState<'_> {
+    /// What a pass is called with.
+    pub fn call(&self) -> CallCx<'_> {
+        // SAFETY: `HOST` takes the data for a `CallState`.
+        unsafe { CallCx::new(HOST, HostData::new(self), log::max_level() as u8) }
+    }
 }
 
 const SETUP_TABLE: &WithMetadata<HostSetup> = &WithMetadata::new(HostSetup { log });
@@ -99,7 +134,7 @@ const SETUP_TABLE: &WithMetadata<HostSetup> = &WithMetadata::new(HostSetup { log
 pub(crate) const SETUP: HostSetupRef = HostSetupRef(SETUP_TABLE.static_as_prefix());
 
 fn state<'a>(data: HostData<'a>) -> &'a CallState<'a> {
-    // SAFETY: `PassHandle` makes the data of these functions, from a `CallState` alone.
+    // SAFETY: `CallState::call` makes the data of these functions, from a `CallState` alone.
     unsafe { data.get() }
 }
 
@@ -109,16 +144,19 @@ extern "C" fn module(data: HostData<'_>) -> &IRModule {
 
 extern "C" fn diagnostic(data: HostData<'_>, mut rec: DiagnosticRec) {
     let state = state(data);
-    if rec.function.is_empty() {
-        rec.function = state.global.into();
-    }
-    if rec.severity != Severity::REMARK || state.run.cx.wants_remarks() {
-        state.said.lock().unwrap_or_else(PoisonError::into_inner).push(rec.into());
-    }
+    state.guarded(|| {
+        cut_diagnostic(&mut rec);
+        if rec.function.is_empty() {
+            rec.function = state.global.into();
+        }
+        if rec.severity != Severity::REMARK || state.run.cx.wants_remarks() {
+            state.said.lock().unwrap_or_else(PoisonError::into_inner).push(rec.into());
+        }
+    });
 }
 
-extern "C" fn wants_remarks(data: HostData<'_>) -> u8 {
-    state(data).run.cx.wants_remarks().into()
+extern "C" fn wants(data: HostData<'_>, bits: u32) -> u32 {
+    if state(data).run.cx.wants_remarks() { bits & wanted::REMARKS } else { 0 }
 }
 
 extern "C" fn is_cancelled(data: HostData<'_>) -> u8 {
@@ -127,41 +165,49 @@ extern "C" fn is_cancelled(data: HostData<'_>) -> u8 {
 
 extern "C" fn progress(data: HostData<'_>, done: u64, total: u64) {
     let state = state(data);
-    // A fault of whoever draws the progress is not the pass's.
+    // A fault of whoever draws the progress is nobody else's.
     let _ = caught(|| state.run.cx.sink.progress(state.pass.record(), done, total));
 }
 
-extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), body: ParallelBody) {
+unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), body: ParallelBody) {
     struct Shared(*const ());
     // SAFETY: the plugin's side gives a pointer to what its threads may share.
     unsafe impl Sync for Shared {}
     let shared = Shared(body_state);
     let shared = &shared;
-    let CallState { run, n_loops, .. } = state(data);
+    let state = state(data);
+    let CallState { run, n_loops, .. } = state;
     let entered = || run.context.push_quietly();
-    let turn = |_: &mut _, index| (body.call)(shared.0, index);
+    // SAFETY: the caller gives the state with the body, and waits for this function.
+    let turn = |_: &mut _, index| unsafe { body.turn(shared.0, index) };
     n_loops.fetch_add(1, Ordering::Relaxed);
-    run.cx.install(|| (0..n).into_par_iter().for_each_init(entered, turn));
+    state.guarded(|| run.cx.install(|| (0..n).into_par_iter().for_each_init(entered, turn)));
     n_loops.fetch_sub(1, Ordering::Relaxed);
 }
 
 extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {
-    let registry = state(data).run.cx.registry;
-    let op = registry.operator(&domain, &name, version);
+    let state = state(data);
+    let registry = state.run.cx.registry;
+    let (op, eval) =
+        state.guarded(|| (registry.operator(&domain, &name, version), registry.evaluator(&domain, &name, version)));
     ResolvedOp {
         is_known: op.is_some().into(),
+        is_closed: registry.is_closed(&domain, version).into(),
         facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
         infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
-        eval: registry.evaluator(&domain, &name, version).into(),
+        eval: eval.into(),
+        more: RSlice::EMPTY,
     }
 }
 
 extern "C" fn infer_entry(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {
-    state(data).run.cx.registry.infer_entry(id).into()
+    let entry = caught(|| state(data).run.cx.registry.infer_entry(id));
+    entry.and_then(|entry| entry).into()
 }
 
 extern "C" fn eval_entry(data: HostData<'_>, id: u32) -> RResult<EvalEntry, PassError> {
-    state(data).run.cx.registry.eval_entry(id).into()
+    let entry = caught(|| state(data).run.cx.registry.eval_entry(id));
+    entry.and_then(|entry| entry).into()
 }
 
 extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u8>) -> RResult<u32, PassError> {
@@ -169,7 +215,11 @@ extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u
     let host = |error: &dyn std::fmt::Display| PassError::with_kind(error_kind::HOST, error);
     let made = caught(|| {
         let options = Value::decode(options.as_slice()).map_err(|error| host(&error))?;
-        let pass = state.run.cx.registry.create(&name, &options).map_err(|error| host(&error))?;
+        let Run { cx, context, .. } = state.run;
+        let scope = scope_of(context, cx.config);
+        let callee = Callee::Named(&name, options);
+        let pass = Pipeline::of_call(callee, &scope, Some(cx.nest.dependencies), cx.nest.catalogue);
+        let pass = pass.map_err(host_error)?;
         let mut passes = state.passes.lock().unwrap_or_else(PoisonError::into_inner);
         passes.push(Arc::new(pass));
         Ok((passes.len() - 1) as u32)
@@ -184,39 +234,67 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
         return RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass was not made for this call"));
     };
     let ran = caught(|| {
-        let cx = state.run.cx.deeper(state.n_loops.load(Ordering::Relaxed)).ok_or_else(|| {
-            let message = format!("`{}` is run by passes that it runs itself", pass.record().name);
-            PassError::with_kind(error_kind::HOST, message)
-        })?;
-        let outcome = run_nested(&pass, module, &cx).map_err(|failure| failure.error)?;
-        Ok(ROption::from(outcome.module))
+        let cx = state.run.cx;
+        let diagnostics = |diagnostic: Diagnostic| cx.sink.diagnostic(state.pass.record(), &diagnostic);
+        let progress = |done, total| cx.sink.progress(state.pass.record(), done, total);
+        let count = |statistic: &str, n| cx.sink.count(state.pass.record(), statistic, n);
+        let mut inner = cx.for_passes(&diagnostics, &progress, &count);
+        if state.n_loops.load(Ordering::Relaxed) > 0 {
+            inner.nest = inner.nest.shared_out();
+        }
+        run_nested(&pass, module, &inner).map(ROption::from)
     });
     ran.and_then(|ran| ran).into()
 }
 
 extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
-    let CallState { run: Run { cx, context, .. }, pass, .. } = state(data);
-    let set = cx.config.get(key.as_str()).or_else(|| context.settings().config.get(key.as_str()));
-    let value = set.cloned().or_else(|| cx.registry.config_default(&key, pass.plugin()));
-    value.map(|value| value.encode().into()).into()
+    let state = state(data);
+    let CallState { run: Run { cx, context, .. }, pass, .. } = state;
+    let encoded = state.guarded(|| {
+        let set = cx.config.get(key.as_str()).or_else(|| context.settings().config.get(key.as_str()));
+        let value = set.cloned().or_else(|| cx.registry.config_default(&key, pass.plugin()));
+        value.map(|value| value.encode().into())
+    });
+    encoded.into()
 }
 
 extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
-    let CallState { run, pass, .. } = state(data);
-    let encode = || encode_context(&run.context, run.cx.registry.config_defaults(pass.plugin()), run.cx.config);
-    let encoded = caught(|| run.encoded.get_or_init(encode).as_slice().into());
-    encoded.unwrap_or_default()
+    let state = state(data);
+    let CallState { run, pass, .. } = state;
+    let encode = || {
+        let defaults = run.cx.registry.config_defaults(pass.plugin());
+        encode_context(&run.context, run.cx.nest.catalogue, defaults, run.cx.config)
+    };
+    state.guarded(|| run.encoded.get_or_init(encode).as_slice().into())
 }
 
 extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
-    let CallState { run, pass, .. } = state(data);
-    run.count(pass.record(), &statistic, n);
+    let state = state(data);
+    state.guarded(|| state.run.count(state.pass.record(), &statistic, n));
+}
+
+extern "C" fn may_rewrite(data: HostData<'_>, _: NodeId) -> u8 {
+    // Nobody asks yet to hold one back; the number is what a search for a harmful one will go by.
+    state(data).n_rewrites.fetch_add(1, Ordering::Relaxed);
+    1
+}
+
+extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RStr<'_>) {
+    let CallState { run, broken, .. } = state(data);
+    // A number that the registry never gave names no operator, and nobody to blame but the pass itself.
+    let _ = caught(|| {
+        let error = run.cx.registry.operator_fault(part, id, &message);
+        broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    });
 }
 
 extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {
     // SAFETY: `hook_call` makes the data of this function, from a `PluginInstrument`.
     let instrument: &PluginInstrument = unsafe { data.get() };
-    let encode = || encode_context(&PassContext::current(), instrument.config_defaults(), &BTreeMap::new());
+    let encode = || {
+        let context = PassContext::current();
+        encode_context(&context, instrument.registry(), instrument.config_defaults(), &BTreeMap::new())
+    };
     caught(encode).map(RVec::from).unwrap_or_default()
 }
 
@@ -224,6 +302,7 @@ extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {
 /// in `config` counts before what the context says.
 fn encode_context(
     context: &PassContext,
+    catalogue: &dyn Catalogue,
     defaults: BTreeMap<String, Value>,
     config: &BTreeMap<String, Value>,
 ) -> Vec<u8> {
@@ -231,7 +310,8 @@ fn encode_context(
     let mut all = defaults;
     all.extend(scope.config.iter().chain(config).map(|(key, value)| (key.clone(), value.clone())));
     let all = Value::Struct(all.into_iter().collect());
-    plugin_api::context::PassContext::encode(scope.opt_level, &scope.required, &scope.disabled, &all)
+    let aliases = |name: &str| catalogue.pass(name).map(|facts| facts.aliases.clone()).unwrap_or_default();
+    plugin_api::context::PassContext::encode(scope.opt_level, &scope.required, &scope.disabled, aliases, &all)
 }
 
 extern "C" fn log(message: &LogRec<'_>) {
@@ -244,7 +324,7 @@ extern "C" fn log(message: &LogRec<'_>) {
                 .module_path(Some(message.module.as_str()))
                 .file(Some(message.file.as_str()))
                 .line(Some(message.line))
-                .args(format_args!("{}", message.message))
+                .args(format_args!("{}", escaped(&cut(&message.message))))
                 .build(),
         );
     });

@@ -19,51 +19,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod own;
+
 use crate::{
-    ir::{Function, Global, IRModule, PrimFunc},
-    manager::{self, Failure, Instrument, PassContext, Report, RunOptions},
-    pass::{IntoGlobal, cancelled, first_error, shown_function},
+    instruments::{self, Output, StandardError},
+    ir::{CallView, Function, IRModule, PrimFunc},
+    manager::{self, Failure, Instrument, PassContext, Report, RunOptions, run_nested},
+    options::OptionSchema,
+    pass::{host_error, scope_of},
     pipeline::{
-        Catalogue, Code, ConfigFacts, Fault, Faults, InstrumentFacts, NoPass, OperatorName, PassFacts, PassInstance,
-        Pipeline, PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope,
-        fault::{Sources, nearest},
-        spec::{Dependencies, ScopeSpec, StepSpec, Written, entries_of},
+        Callee, Catalogue, Code, ConfigFacts, Fault, Faults, HeldPass, InstrumentFacts, NoPass, OperatorName, Origin,
+        PassFacts, PassInstance, Pipeline, PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope, defaults,
+        fault::nearest,
+        mandatory,
+        spec::{Dependencies, InstrumentUse, RunSpec, ScopeSpec, Written, entries_of},
     },
+    registry::Candidate,
 };
 use abi_stable::std_types::RArc;
-use rayon::prelude::*;
+use own::{OwnGlobals, OwnModule, OwnSequence, Serial, Unmade};
 use relais_plugin_api::{
-    boundary::{guard::caught, record::Level},
-    diagnostics::{Diagnostic, PassError},
+    boundary::record::{Level, Phase},
+    diagnostics::PassError,
     infer::TypeRelations,
     options::Value,
+    rewrite::{Rewrite, RewriteCx},
 };
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
-};
-
-/// What a program's own module pass does: a new module, or nothing when it changed nothing.
-type ModuleFn = dyn Fn(&IRModule, &RunCx<'_>) -> Result<Option<IRModule>, PassError> + Send + Sync;
-
-/// What a program's own pass does with one function or loop program of a module: a new one, or nothing.
-type GlobalFn<T> = dyn Fn(&RArc<T>, &IRModule, &RunCx<'_>) -> Result<Option<T>, PassError> + Send + Sync;
+use std::{fmt, sync::Arc};
 
 /// A pass that can be called, or put into sequences. Cloning it gives the same pass.
 #[derive(Clone)]
 pub struct Pass {
-    facts: Arc<PassFacts>,
-    options: Value,
-    /// `None` where a plugin provides it.
-    body: Option<Arc<Body>>,
+    held: HeldPass,
+    /// Makes it with other options; of the program's own passes that have some.
+    make: Option<Arc<MakePass>>,
 }
 
-enum Body {
-    Module(Box<ModuleFn>),
-    Function(Box<GlobalFn<Function>>),
-    PrimFunc(Box<GlobalFn<PrimFunc>>),
-    Sequence(Vec<Pass>),
-}
+/// Makes a pass with options that were checked.
+type MakePass = dyn Fn(&Value) -> Result<Pass, PassError> + Send + Sync;
 
 /// Why a pass did not run to its end.
 #[derive(Debug)]
@@ -93,7 +86,7 @@ impl Pass {
         opt_level: u8,
         run: impl Fn(&IRModule, &RunCx<'_>) -> Result<Option<IRModule>, PassError> + Send + Sync + 'static,
     ) -> Self {
-        Self::own(name, opt_level, Level::MODULE, Body::Module(Box::new(run)))
+        Self::own(name, opt_level, Level::MODULE, OwnModule(run))
     }
 
     /// A function pass of the program's own (rule R13): it gets each function with the module as it was before the
@@ -103,7 +96,7 @@ impl Pass {
         opt_level: u8,
         run: impl Fn(&RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + 'static,
     ) -> Self {
-        Self::own(name, opt_level, Level::FUNCTION, Body::Function(Box::new(run)))
+        Self::own(name, opt_level, Level::FUNCTION, OwnGlobals::<Function, _>::new(run))
     }
 
     /// The same over loop programs (rule R14).
@@ -112,33 +105,114 @@ impl Pass {
         opt_level: u8,
         run: impl Fn(&RArc<PrimFunc>, &IRModule, &RunCx<'_>) -> Result<Option<PrimFunc>, PassError> + Send + Sync + 'static,
     ) -> Self {
-        Self::own(name, opt_level, Level::PRIM_FUNC, Body::PrimFunc(Box::new(run)))
+        Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals::<PrimFunc, _>::new(run))
+    }
+
+    /// A rewrite of the program's own: `rule` is offered every call of the operators `ops`, of all when there are none,
+    /// until nothing changes. New nodes are typed as they are inserted, and `rewritten` is counted.
+    pub fn rewrite(
+        name: &str,
+        opt_level: u8,
+        ops: &[&str],
+        rule: impl for<'a> Fn(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + Send + Sync + 'static,
+    ) -> Self {
+        let ops: Vec<String> = ops.iter().map(|&op| op.to_owned()).collect();
+        let run = move |function: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| {
+            let ops: Vec<&str> = ops.iter().map(String::as_str).collect();
+            own::rewrite(function, cx, &ops, &mut |call, cx| rule(call, cx))
+        };
+        Self::own(name, opt_level, Level::REWRITE, OwnGlobals::<Function, _>::new(run))
     }
 
     /// Passes that run one after the other, those that are off left out. Its level is 0, as in TVM (rule R11).
     pub fn sequence(name: &str, passes: impl IntoIterator<Item = Pass>) -> Self {
-        Self::own(name, 0, Level::SEQUENTIAL, Body::Sequence(passes.into_iter().collect()))
+        Self::own(name, 0, Level::SEQUENTIAL, OwnSequence(passes.into_iter().map(|pass| pass.held).collect()))
     }
 
     /// The same at another level.
     pub fn at_level(self, opt_level: u8) -> Self {
-        Self { facts: Arc::new(PassFacts { opt_level, ..(*self.facts).clone() }), ..self }
+        self.with(|facts| facts.opt_level = opt_level)
     }
 
     /// The same that requires others, by name. A sequence's requirements count when it is a member of another.
     pub fn requiring(self, required: &[&str]) -> Self {
-        let required = required.iter().map(|&name| name.to_owned()).collect();
-        Self { facts: Arc::new(PassFacts { required, ..(*self.facts).clone() }), ..self }
+        self.with(|facts| facts.required = required.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    /// The same under other names, too.
+    pub fn with_aliases(self, aliases: &[&str]) -> Self {
+        self.with(|facts| facts.aliases = aliases.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    /// The same with documentation.
+    pub fn documented(self, doc: &str) -> Self {
+        self.with(|facts| doc.clone_into(&mut facts.doc))
+    }
+
+    /// The same in a phase of all passes of a level (rule R2).
+    pub fn in_phase(self, phase: Phase) -> Self {
+        self.with(|facts| facts.phase = phase)
+    }
+
+    /// The same, added at an extension point of pipelines that are resolved against a library where it is registered.
+    pub fn extending(self, point: &str) -> Self {
+        self.with(|facts| facts.extends = Some(point.to_owned()))
+    }
+
+    /// The same as a pass of somebody whom messages name instead of the program, and who is left alone when it fails and
+    /// the policy is quarantine.
+    ///
+    /// # Errors
+    /// When the version is not a semantic one.
+    pub fn provided_by(self, provider: &str, version: &str) -> Result<Self, semver::Error> {
+        let version = version.parse()?;
+        Ok(self.with(|facts| (facts.plugin, facts.plugin_version) = (provider.to_owned(), version)))
+    }
+
+    /// The same with functions given to it one after the other, on the thread that runs it. Instruments see the passes
+    /// that it runs.
+    pub fn serial(self) -> Self {
+        let pass = Arc::new(Serial(self.held.pass));
+        let make = self.make.map(|make| -> Arc<MakePass> { Arc::new(move |options| Ok(make(options)?.serial())) });
+        Self { held: HeldPass { pass, ..self.held }, make }
+    }
+
+    /// The same with options: they are checked and listed as those of plugins are, and `make` gives the pass that they
+    /// describe, of which nothing counts but what it does.
+    ///
+    /// # Errors
+    /// When `make` fails for the defaults.
+    pub fn with_options(
+        self,
+        options: Vec<OptionSchema>,
+        make: impl Fn(&Value) -> Result<Self, PassError> + Send + Sync + 'static,
+    ) -> Result<Self, PassError> {
+        let (pass, given) = match defaults(&options) {
+            Some(defaults) => (make(&defaults)?.held.pass, defaults),
+            None => {
+                let needed: Vec<String> = mandatory(&options).iter().map(|name| format!("`{name}`")).collect();
+                let error = PassError::new(format_args!("it must be given {}", needed.join(", ")));
+                (Arc::new(Unmade(error)) as Arc<dyn RunnablePass>, Value::Struct(Vec::new()))
+            }
+        };
+        let named = self.with(|facts| facts.options = options);
+        Ok(Self { held: HeldPass { pass, options: given, ..named.held }, make: Some(Arc::new(make)) })
+    }
+
+    fn with(self, change: impl FnOnce(&mut PassFacts)) -> Self {
+        let mut facts = (*self.held.facts).clone();
+        change(&mut facts);
+        Self { held: HeldPass { facts: Arc::new(facts), ..self.held }, ..self }
     }
 
     /// What is known about it: name, level, requirements.
     pub fn info(&self) -> &PassFacts {
-        &self.facts
+        &self.held.facts
     }
 
     /// Its options, defaults included; none of a program's own.
     pub fn options(&self) -> &Value {
-        &self.options
+        &self.held.options
     }
 
     /// Runs the pass in the current context. A pass that is no sequence runs whatever its level and the lists say, and
@@ -162,32 +236,27 @@ impl Pass {
         options: &RunOptions<'_>,
     ) -> Result<(IRModule, Report), RunError> {
         let context = PassContext::current();
-        let mut library = PassLibrary::new(catalogue);
-        library.adopt(self);
-        let options = RunOptions { context: Some(context.clone()), ..options.clone() };
-        let made = || -> Result<Arc<dyn RunnablePass>, RunError> {
-            library.create(&self.facts, &self.options).map_err(|error| RunError::Resolve(not_made(&self.facts, &error)))
-        };
-        let ran = if self.facts.level == Level::SEQUENTIAL {
-            let members = made()?.members().map_err(|error| RunError::Resolve(not_made(&self.facts, &error)))?;
-            let mut spec = PipelineSpec { name: self.facts.name.clone(), ..PipelineSpec::default() };
-            spec.run.dependencies = options.dependencies;
-            spec.scope = context.settings().to_spec();
-            for (name, options) in members {
-                spec.nodes.push(Written::made(step(&name, options)));
-            }
-            spec.steps = (0..spec.nodes.len()).collect();
-            let pipeline = spec.resolve(&library).map_err(RunError::Resolve)?;
-            manager::run(&pipeline, module, &library, &options)
-        } else {
-            let pass = PassInstance::new(self.facts.clone(), self.options.clone(), made()?);
-            let pipeline = Pipeline::of_one(pass, context.settings().clone());
-            manager::run_directly(&pipeline, module, &library, &options)
-        };
+        let callee = Callee::Held(&self.held);
+        let pipeline = Pipeline::of_call(callee, context.settings(), options.dependencies, catalogue);
+        let options = RunOptions { context: Some(context), ..options.clone() };
+        let ran = manager::run_directly(&pipeline.map_err(RunError::Resolve)?, module, catalogue, &options);
         ran.map_err(RunError::Failed)
     }
 
-    fn own(name: &str, opt_level: u8, level: Level, body: Body) -> Self {
+    /// Runs the pass for another one of the program, which was given `cx`: it is a part of the same run, so that the
+    /// run's policy, its cancellation and what is in quarantine hold for it, and what it says is said by the pass that
+    /// runs it. `None` when it changed nothing.
+    ///
+    /// # Errors
+    /// When a name stands for nothing, or the pass or an instrument fails.
+    pub fn run_within(&self, cx: &RunCx<'_>, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        let scope = scope_of(&PassContext::current(), cx.config);
+        let callee = Callee::Held(&self.held);
+        let pipeline = Pipeline::of_call(callee, &scope, Some(cx.nest.dependencies), cx.nest.catalogue);
+        run_nested(&pipeline.map_err(host_error)?, module, cx)
+    }
+
+    fn own(name: &str, opt_level: u8, level: Level, pass: impl RunnablePass + 'static) -> Self {
         let facts = PassFacts {
             name: name.to_owned(),
             plugin: String::new(),
@@ -198,38 +267,55 @@ impl Pass {
             required: Vec::new(),
             establishes_types: false,
             extends: None,
+            phase: Phase::REWRITES,
+            origin: Origin::Program,
+            changes_interface: None,
             options: Vec::new(),
             doc: String::new(),
         };
-        Self { facts: Arc::new(facts), options: Value::Struct(Vec::new()), body: Some(Arc::new(body)) }
+        let held = HeldPass { facts: Arc::new(facts), options: Value::Struct(Vec::new()), pass: Arc::new(pass) };
+        Self { held, make: None }
     }
-}
-
-fn step(name: &str, options: Value) -> StepSpec {
-    StepSpec::Pass { name: Written::made(name.to_owned()), options: entries_of(options) }
-}
-
-fn not_made(facts: &PassFacts, error: &PassError) -> Faults {
-    let fault = Fault::new(Code::Create, None, format!("`{}` could not be made: {error}", facts.name));
-    Faults { list: vec![fault], sources: Sources::default() }
 }
 
 /// Passes of the program's own beside those of a registry: where names are looked up.
 pub struct PassLibrary<'a> {
-    base: &'a dyn Catalogue,
+    base: Base<'a>,
     own: Vec<Pass>,
+}
+
+/// Where passes come from that are not the program's own.
+enum Base<'a> {
+    Borrowed(&'a dyn Catalogue),
+    Shared(Arc<dyn Catalogue + Send + 'a>),
+}
+
+impl Base<'_> {
+    fn get(&self) -> &dyn Catalogue {
+        match self {
+            Self::Borrowed(base) => *base,
+            Self::Shared(base) => &**base,
+        }
+    }
 }
 
 impl<'a> PassLibrary<'a> {
     /// The passes of a registry, or of any other catalogue.
     pub fn new(base: &'a dyn Catalogue) -> Self {
-        Self { base, own: Vec::new() }
+        Self { base: Base::Borrowed(base), own: Vec::new() }
+    }
+
+    /// The same of a catalogue that is shared: nothing is borrowed.
+    pub fn shared(base: Arc<dyn Catalogue + Send + 'a>) -> Self {
+        Self { base: Base::Shared(base), own: Vec::new() }
     }
 
     /// Adds a pass of the program's own, to be found by name: as a requirement, in pipelines, by
     /// [`get_pass`](Self::get_pass). A name that something else has, too, is a conflict of those who use it (rule R4).
     pub fn register(&mut self, pass: &Pass) {
-        self.adopt(pass);
+        if !self.own.iter().any(|known| Arc::ptr_eq(&known.held.facts, &pass.held.facts)) {
+            self.own.push(pass.clone());
+        }
     }
 
     /// The pass of a name, full or short, with its default options.
@@ -245,16 +331,13 @@ impl<'a> PassLibrary<'a> {
     /// # Errors
     /// When the name stands for none, or it has no such options.
     pub fn get_pass_with(&self, name: &str, options: Vec<(String, Value)>) -> Result<Pass, Faults> {
-        let mut spec =
-            PipelineSpec { nodes: vec![Written::made(step(name, Value::Struct(options)))], ..Default::default() };
-        spec.steps.push(0);
+        let callee = Callee::Named(name, Value::Struct(options));
         // What it requires is looked up, and made, when it runs as part of a sequence.
-        spec.run.dependencies = Some(Dependencies::Assumed);
-        let pipeline = spec.resolve(self)?;
-        let instance = &pipeline.passes[0];
-        let own = self.own.iter().find(|pass| Arc::ptr_eq(&pass.facts, &instance.facts));
-        let body = own.and_then(|pass| pass.body.clone());
-        Ok(Pass { facts: instance.facts.clone(), options: instance.options.clone(), body })
+        let pipeline = Pipeline::of_call(callee, &Scope::default(), Some(Dependencies::Assumed), self)?;
+        let PassInstance { facts, options, .. } = &pipeline.passes[0];
+        let pass = pipeline.passes[0].pass().clone();
+        let make = self.own_pass(facts).and_then(|own| own.make.clone());
+        Ok(Pass { held: HeldPass { facts: facts.clone(), options: options.clone(), pass }, make })
     }
 
     /// A context that starts from defaults (rule R9).
@@ -268,103 +351,100 @@ impl<'a> PassLibrary<'a> {
     }
 
     fn context_from(&self, scope: &Scope) -> ContextBuilder<'_> {
-        ContextBuilder { library: self, scope: scope.to_spec(), instruments: Vec::new() }
-    }
-
-    /// Adds a pass, and what it consists of.
-    fn adopt(&mut self, pass: &Pass) {
-        let mut todo = vec![pass.clone()];
-        while let Some(pass) = todo.pop() {
-            let Some(body) = &pass.body else { continue };
-            if self.own.iter().any(|known| Arc::ptr_eq(&known.facts, &pass.facts)) {
-                continue;
-            }
-            if let Body::Sequence(members) = &**body {
-                todo.extend(members.iter().cloned());
-            }
-            self.own.push(pass);
-        }
+        ContextBuilder { library: self, scope: scope.to_spec(), instruments: Vec::new(), named: Vec::new() }
     }
 
     fn own_pass(&self, facts: &PassFacts) -> Option<&Pass> {
-        self.own.iter().find(|pass| std::ptr::eq(&*pass.facts, facts))
+        self.own.iter().find(|pass| std::ptr::eq(&*pass.held.facts, facts))
     }
 }
 
 impl Catalogue for PassLibrary<'_> {
     fn passes(&self) -> Vec<Arc<PassFacts>> {
-        let mut passes = self.base.passes();
-        passes.extend(self.own.iter().map(|pass| pass.facts.clone()));
+        let mut passes = self.base.get().passes();
+        passes.extend(self.own.iter().map(|pass| pass.held.facts.clone()));
         passes.sort_by(|a, b| a.name.cmp(&b.name));
         passes
     }
 
     fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
         let is_short_for = |full: &str| full.rsplit_once('.').is_some_and(|(_, short)| short == name);
-        let exact: Vec<&Pass> = self.own.iter().filter(|pass| pass.facts.name == name).collect();
-        let short: Vec<&Pass> = self.own.iter().filter(|pass| is_short_for(&pass.facts.name)).collect();
+        let names = |pass: &Pass| -> Vec<String> {
+            let PassFacts { name, aliases, .. } = &*pass.held.facts;
+            std::iter::once(name).chain(aliases).cloned().collect()
+        };
+        let exact: Vec<&Pass> = self.own.iter().filter(|pass| names(pass).iter().any(|own| own == name)).collect();
+        let short: Vec<&Pass> =
+            self.own.iter().filter(|pass| names(pass).iter().any(|own| is_short_for(own))).collect();
         let provider = |facts: &PassFacts| match facts.plugin.as_str() {
             "" => "this program".to_owned(),
             plugin => plugin.to_owned(),
         };
-        let found = self.base.pass(name);
+        let found = self.base.get().pass(name);
         match (exact.as_slice(), short.as_slice(), found) {
             ([one], _, Ok(other)) if other.name == name => {
-                Err(NoPass::Conflict(vec![provider(&one.facts), provider(&other)]))
+                Err(NoPass::Conflict(vec![provider(&one.held.facts), provider(&other)]))
             }
-            ([one], ..) => Ok(one.facts.clone()),
-            ([_, _, ..], ..) => Err(NoPass::Conflict(exact.iter().map(|pass| provider(&pass.facts)).collect())),
+            ([one], ..) => Ok(one.held.facts.clone()),
+            ([_, _, ..], ..) => Err(NoPass::Conflict(exact.iter().map(|pass| provider(&pass.held.facts)).collect())),
             ([], [], Err(NoPass::Unknown(mut near))) => {
-                near.extend(nearest(name, self.own.iter().map(|pass| pass.facts.name.as_str())));
+                near.extend(nearest(name, self.own.iter().map(|pass| pass.held.facts.name.as_str())));
                 Err(NoPass::Unknown(near))
             }
             ([], [], found) => found,
-            ([], [one], Err(NoPass::Unknown(_))) => Ok(one.facts.clone()),
+            ([], [one], Err(NoPass::Unknown(_))) => Ok(one.held.facts.clone()),
             ([], [_, ..], found) => {
-                let others = found.map(|other| other.name.clone());
-                let names = short.iter().map(|pass| pass.facts.name.clone()).chain(others);
-                Err(NoPass::Ambiguous(names.collect()))
+                let candidate =
+                    |facts: &PassFacts| Candidate { name: facts.name.clone(), plugin: facts.plugin.clone() };
+                let mut several: Vec<Candidate> = short.iter().map(|pass| candidate(&pass.held.facts)).collect();
+                match found {
+                    Ok(other) => several.push(candidate(&other)),
+                    Err(NoPass::Ambiguous(others)) => several.extend(others),
+                    Err(_) => {}
+                }
+                Err(NoPass::Ambiguous(several))
             }
         }
     }
 
     fn extension_points(&self) -> std::collections::BTreeSet<String> {
-        self.base.extension_points()
+        self.base.get().extension_points()
     }
 
     fn config_options(&self) -> Vec<ConfigFacts> {
-        self.base.config_options()
+        self.base.get().config_options()
     }
 
     fn plugins(&self) -> Vec<PluginFacts> {
-        self.base.plugins()
+        self.base.get().plugins()
     }
 
     fn operators_of(&self, plugin: &str) -> Option<Vec<OperatorName>> {
-        self.base.operators_of(plugin)
+        self.base.get().operators_of(plugin)
     }
 
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
-        match self.own_pass(pass).and_then(|pass| pass.body.clone()) {
-            Some(body) => Ok(Arc::new(Own(body))),
-            None => self.base.create(pass, options),
+        match self.own_pass(pass) {
+            Some(Pass { make: Some(make), .. }) => Ok(make(options)?.held.pass),
+            Some(own) => Ok(own.held.pass.clone()),
+            None => self.base.get().create(pass, options),
         }
     }
 
     fn instruments(&self) -> Vec<InstrumentFacts> {
-        self.base.instruments()
+        self.base.get().instruments()
     }
 
     fn instrument(&self, name: &str) -> Result<InstrumentFacts, NoPass> {
-        self.base.instrument(name)
+        self.base.get().instrument(name)
     }
 
     fn create_instrument(&self, name: &str, options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
-        self.base.create_instrument(name, options)
+        self.base.get().create_instrument(name, options)
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
-        self.base.relations()
+        self.base.get().relations()
     }
 }
 
@@ -372,7 +452,9 @@ impl Catalogue for PassLibrary<'_> {
 pub struct ContextBuilder<'a> {
     library: &'a PassLibrary<'a>,
     scope: ScopeSpec,
-    instruments: Vec<Arc<dyn Instrument>>,
+    /// Nothing stands for the next one of those that are named.
+    instruments: Vec<Option<Arc<dyn Instrument>>>,
+    named: Vec<InstrumentUse>,
 }
 
 impl ContextBuilder<'_> {
@@ -402,99 +484,46 @@ impl ContextBuilder<'_> {
 
     /// Something that watches the passes; what is added first is asked first.
     pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> Self {
-        self.instruments.push(instrument);
+        self.instruments.push(Some(instrument));
+        self
+    }
+
+    /// An instrument by name, of the host or of a plugin, with options. What it prints goes to standard error.
+    pub fn instrument_by_name(mut self, name: &str, options: Vec<(String, Value)>) -> Self {
+        self.instruments.push(None);
+        let (name, options) = (Written::made(name.to_owned()), entries_of(Value::Struct(options)));
+        self.named.push(InstrumentUse { name, options });
         self
     }
 
     /// The context, not entered yet.
     ///
     /// # Errors
-    /// When a name stands for nothing, or an option does not take its value.
+    /// When a name stands for nothing, an option does not take its value, or an instrument cannot be made.
     pub fn build(self) -> Result<PassContext, Faults> {
-        let spec = PipelineSpec { scope: self.scope, ..PipelineSpec::default() };
+        let run = RunSpec { instruments: self.named, ..RunSpec::default() };
+        let spec = PipelineSpec { scope: self.scope, run, ..PipelineSpec::default() };
         let pipeline = spec.resolve(self.library)?;
-        Ok(PassContext::new(pipeline.scope).with_instruments(self.instruments))
-    }
-}
-
-/// A pass of the program's own, to be run by the manager.
-struct Own(Arc<Body>);
-
-impl RunnablePass for Own {
-    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        match &*self.0 {
-            Body::Module(run) => {
-                let (result, said) = heard("", cx, |cx| run(module, cx));
-                said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
-                result
+        let output: Arc<dyn Output> = Arc::new(StandardError);
+        let mut named = pipeline.run.instruments.iter();
+        let mut instruments = Vec::with_capacity(self.instruments.len());
+        for given in self.instruments {
+            let made = match given {
+                Some(given) => Some(Ok(given)),
+                None => named.next().map(|(name, options)| {
+                    let made = instruments::make(name, options, self.library, &output);
+                    made.map_err(|error| format!("instrument `{name}` could not be made: {error}"))
+                }),
+            };
+            match made {
+                Some(Ok(made)) => instruments.push(made),
+                Some(Err(message)) => {
+                    let list = vec![Fault::new(Code::Create, None, message)];
+                    return Err(Faults { list, sources: spec.sources });
+                }
+                None => {}
             }
-            Body::Function(run) => over_globals(module, cx, shown_function, run),
-            Body::PrimFunc(run) => over_globals(module, cx, Global::prim_func, run),
-            Body::Sequence(_) => Ok(None),
         }
+        Ok(PassContext::new(pipeline.scope).with_instruments(instruments))
     }
-
-    fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
-        let Body::Sequence(members) = &*self.0 else { return Ok(Vec::new()) };
-        Ok(members.iter().map(|member| (member.facts.name.clone(), member.options.clone())).collect())
-    }
-}
-
-/// Runs a pass, on a global or (without a name) on the module, and keeps what it says; an error among it is the pass's,
-/// unless it failed otherwise (rule R26).
-fn heard<T>(
-    global: &str,
-    cx: &RunCx<'_>,
-    run: impl FnOnce(&RunCx<'_>) -> Result<T, PassError>,
-) -> (Result<T, PassError>, Vec<Diagnostic>) {
-    let said: Mutex<Vec<Diagnostic>> = Mutex::default();
-    let diagnostics = |diagnostic: Diagnostic| {
-        let is_placed = global.is_empty() || !diagnostic.rec().function.is_empty();
-        let diagnostic = if is_placed { diagnostic } else { diagnostic.in_function(global) };
-        said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
-    };
-    let result = caught(|| run(&RunCx { diagnostics: &diagnostics, ..*cx })).and_then(|result| result);
-    let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let result = result.and_then(|new| first_error(&said).map_or(Ok(new), Err));
-    (result, said)
-}
-
-/// Runs on each global that `show` gives, on all threads; what is said and what fails first come in module order.
-fn over_globals<T: Send + Sync + IntoGlobal>(
-    module: &IRModule,
-    cx: &RunCx<'_>,
-    show: impl Fn(&Global) -> Option<&RArc<T>>,
-    run: &GlobalFn<T>,
-) -> Result<Option<IRModule>, PassError>
-where
-    RArc<T>: Sync,
-{
-    let shown: Vec<(&str, &RArc<T>)> =
-        module.globals().iter().filter_map(|global| Some((global.name.as_str(), show(global)?))).collect();
-    let context = PassContext::current();
-    let one = |&(name, function): &(&str, &RArc<T>)| {
-        // After a cancellation, what has not begun does not begin.
-        if cx.cancel.load(Ordering::Relaxed) {
-            return (Err(cancelled()), Vec::new());
-        }
-        let _current = context.push_quietly();
-        let (result, said) = heard(name, cx, |cx| run(function, module, cx));
-        (result.map_err(|error| error.in_function(name)), said)
-    };
-    let results: Vec<_> = match shown.len() {
-        0 | 1 => shown.iter().map(one).collect(),
-        _ => shown.par_iter().map(one).collect(),
-    };
-    let mut changed = Vec::new();
-    for ((name, _), (result, said)) in shown.iter().zip(results) {
-        said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
-        if let Some(new) = result? {
-            changed.push((*name, RArc::new(new)));
-        }
-    }
-    Ok((!changed.is_empty()).then(|| {
-        let mut out = module.clone();
-        T::set_all(&mut out, changed);
-        out
-    }))
 }

@@ -14,6 +14,10 @@ mod tag {
     pub const REQUIRED: u16 = 2;
     pub const DISABLED: u16 = 3;
     pub const CONFIG: u16 = 4;
+    /// Another name of something that is required.
+    pub const REQUIRED_ALIAS: u16 = 5;
+    /// Another name of something that is disabled.
+    pub const DISABLED_ALIAS: u16 = 6;
 }
 
 /// What holds for the passes of a context, as it is when somebody asks: a copy, which may be taken to another thread.
@@ -22,13 +26,23 @@ pub struct PassContext {
     opt_level: u8,
     required: Vec<String>,
     disabled: Vec<String>,
+    /// The other names of what is required and disabled.
+    required_aliases: Vec<String>,
+    disabled_aliases: Vec<String>,
     config: Value,
 }
 
 /// The context of a thread that entered none.
 impl Default for PassContext {
     fn default() -> Self {
-        Self { opt_level: 2, required: Vec::new(), disabled: Vec::new(), config: Value::Struct(Vec::new()) }
+        Self {
+            opt_level: 2,
+            required: Vec::new(),
+            disabled: Vec::new(),
+            required_aliases: Vec::new(),
+            disabled_aliases: Vec::new(),
+            config: Value::Struct(Vec::new()),
+        }
     }
 }
 
@@ -56,14 +70,14 @@ impl PassContext {
         self.disabled.iter().map(String::as_str)
     }
 
-    /// Whether a pass, by full or short name, is on at any level.
+    /// Whether a pass, by any of its names, is on at any level.
     pub fn is_required(&self, pass: &str) -> bool {
-        self.required().any(|name| is_named(name, pass))
+        self.required.iter().chain(&self.required_aliases).any(|name| is_named(name, pass))
     }
 
-    /// Whether a pass, by full or short name, is off.
+    /// Whether a pass, by any of its names, is off.
     pub fn is_disabled(&self, pass: &str) -> bool {
-        self.disabled().any(|name| is_named(name, pass))
+        self.disabled.iter().chain(&self.disabled_aliases).any(|name| is_named(name, pass))
     }
 
     /// An option: what is set, else its default; `None` when nobody registered it or it has another type.
@@ -71,18 +85,24 @@ impl PassContext {
         T::from_value(self.config.get(key)?)
     }
 
-    /// The encoding that crosses the boundary. `config` is a table of options, defaults included.
+    /// The encoding that crosses the boundary. `aliases` gives the other names of a pass; `config` is a table of options,
+    /// defaults included.
     #[doc(hidden)]
     pub fn encode<'a>(
         opt_level: u8,
         required: impl IntoIterator<Item = &'a String>,
         disabled: impl IntoIterator<Item = &'a String>,
+        aliases: impl Fn(&str) -> Vec<String>,
         config: &Value,
     ) -> Vec<u8> {
         let mut out = Vec::new();
         push_field(&mut out, tag::OPT_LEVEL, &[opt_level]);
-        required.into_iter().for_each(|name| push_field(&mut out, tag::REQUIRED, name.as_bytes()));
-        disabled.into_iter().for_each(|name| push_field(&mut out, tag::DISABLED, name.as_bytes()));
+        let mut push = |full, other, name: &String| {
+            push_field(&mut out, full, name.as_bytes());
+            aliases(name).iter().for_each(|alias| push_field(&mut out, other, alias.as_bytes()));
+        };
+        required.into_iter().for_each(|name| push(tag::REQUIRED, tag::REQUIRED_ALIAS, name));
+        disabled.into_iter().for_each(|name| push(tag::DISABLED, tag::DISABLED_ALIAS, name));
         push_field(&mut out, tag::CONFIG, &config.encode());
         out
     }
@@ -100,6 +120,8 @@ impl PassContext {
                 tag::OPT_LEVEL => context.opt_level = field.u8()?,
                 tag::REQUIRED => context.required.push(field.text()?.to_owned()),
                 tag::DISABLED => context.disabled.push(field.text()?.to_owned()),
+                tag::REQUIRED_ALIAS => context.required_aliases.push(field.text()?.to_owned()),
+                tag::DISABLED_ALIAS => context.disabled_aliases.push(field.text()?.to_owned()),
                 tag::CONFIG => context.config = Value::decode(field.bytes)?,
                 // A later host says more.
                 _ => {}
@@ -120,7 +142,8 @@ mod tests {
 
     fn encoded() -> Vec<u8> {
         let config = Value::Struct(vec![("acme.depth".into(), Value::Int(4))]);
-        PassContext::encode(3, &["a.On".to_owned()], &["a.Off".to_owned()], &config)
+        let aliases = |name: &str| vec![format!("old.{name}Alias")];
+        PassContext::encode(3, &["a.On".to_owned()], &["a.Off".to_owned()], aliases, &config)
     }
 
     #[test]
@@ -129,6 +152,10 @@ mod tests {
         assert_eq!(context.opt_level(), 3);
         assert!(context.is_required("On") && context.is_required("a.On") && !context.is_required("b.On"));
         assert!(context.is_disabled("Off") && !context.is_disabled("On"));
+        assert!(
+            context.is_disabled("old.a.OffAlias") && context.is_disabled("OffAlias") && context.is_required("OnAlias")
+        );
+        assert!(!context.is_disabled("old.a.OnAlias") && context.disabled().eq(["a.Off"]));
         assert_eq!(context.config("acme.depth"), Some(4));
         assert_eq!(context.config::<bool>("acme.depth"), None);
         assert_eq!(context.config::<i64>("acme.deep"), None);

@@ -131,7 +131,7 @@ impl From<DiagnosticRec> for Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DiagnosticRec { severity, code, function, node, message, notes, help } = &self.rec;
+        let DiagnosticRec { severity, code, function, node, message, notes, help, .. } = &self.rec;
         f.write_str(severity.name())?;
         if !code.is_empty() {
             write!(f, "[{code}]")?;
@@ -203,6 +203,12 @@ impl PassError {
         self
     }
 
+    /// The same, another plugin than the pass's being at fault.
+    pub fn of_plugin(mut self, plugin: &str) -> Self {
+        self.0.plugin = plugin.into();
+        self
+    }
+
     /// What it consists of.
     pub fn rec(&self) -> &PassErrorRec {
         &self.0
@@ -213,7 +219,8 @@ impl PassError {
         self.0.kind == error_kind::PANIC
     }
 
-    pub(crate) fn from_rec(rec: PassErrorRec) -> Self {
+    /// An error that consists of `rec`.
+    pub fn from_rec(rec: PassErrorRec) -> Self {
         Self(RBox::new(rec))
     }
 }

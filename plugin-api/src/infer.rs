@@ -1,23 +1,74 @@
 //! Type inference over a whole function: one pass in program order, each call typed by its operator's relation.
 
 use crate::{
+    diagnostics::PassError,
     ir::*,
-    op::{Effects, InferRequest, OpError, VALUES_TABLE},
+    op::{CallParts, Effects, Given, InferRequest, OpError, OpSchema, VALUES_TABLE, op_error_kind, set_known_value},
 };
-use abi_stable::std_types::RVec;
 
 /// Where type relations come from.
 pub trait TypeRelations {
     /// The operator-set version that a call of `op` is written for.
     fn version(&mut self, function: &Function, op: OpId) -> i64;
 
-    /// Applies the type relation of `op` to a call of it; `None` when it has none.
+    /// Applies the type relation of `op` to a call of it; `None` when it has none. [`version`](Self::version) was asked
+    /// for it before.
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
+
+    /// A number for an operator that the function does not have yet, or calls in another way, to be used in place of its
+    /// own; in the version that the function imports, or else in the newest. `None` when nothing describes it.
+    fn other(&mut self, _function: &Function, _domain: &str, _name: &str) -> Option<OpId> {
+        None
+    }
+
+    /// What calls of an operator are held against; `None` when nothing describes it. [`version`](Self::version) was asked
+    /// for it before.
+    fn schema(&self, _op: OpId) -> Option<&OpSchema> {
+        None
+    }
+
+    /// Whether the domain of an operator is described whole in the version of the call: what nothing describes does not
+    /// exist there.
+    fn is_closed(&self, _op: OpId) -> bool {
+        false
+    }
+
+    /// The newest version of a domain's operator set in which an operator is described.
+    fn newest_version(&mut self, _domain: &str, _name: &str) -> Option<i64> {
+        None
+    }
+
+    /// Whether the rewrite of a node that is about to be committed may be: a host that looks for the rewrite that does harm
+    /// holds some back.
+    fn may_rewrite(&mut self, _node: NodeId) -> bool {
+        true
+    }
+
+    /// Hears that the operator's plugin is at fault: its type relation panicked, lied or cannot be opened.
+    fn broken(&mut self, _op: OpId, _error: &OpError) {}
+
+    /// What the operator's plugin failed with, for an error of its type relation; names the plugin where it is known.
+    fn fault(&self, _op: OpId, error: &OpError) -> PassError {
+        PassError::new(&error.message)
+    }
 
     /// The type of a call of the global function `name`; unknown where the module is not at hand. See [`result_of`].
     fn result_of_global(&mut self, _caller: &mut Function, _name: &str) -> TypeId {
         TypeId::UNKNOWN
     }
+}
+
+/// Marks the numbers of operators that are not a function's own; see [`TypeRelations::other`].
+const OTHER: u32 = 1 << 31;
+
+/// The number of operator `index` among those that are not the function's own.
+pub fn other_op(index: usize) -> OpId {
+    OpId(OTHER | index as u32)
+}
+
+/// The index of an operator among those that are not the function's own; `None` for the function's.
+pub fn other_index(op: OpId) -> Option<usize> {
+    (op.0 & OTHER != 0).then_some((op.0 & !OTHER) as usize)
 }
 
 /// The type of what a function returns, as a type of one that calls it: what holds whatever the arguments are. Names of
@@ -110,20 +161,87 @@ pub fn infer_node(function: &mut Function, relations: &mut dyn TypeRelations, id
     Inference::default().node(function, relations, id)
 }
 
+/// The types of a call's results as its operator's relation infers them, whatever is declared.
+pub(crate) struct InferredResults(Given);
+
+impl InferredResults {
+    /// The type of a result.
+    pub fn ty<'a>(&'a self, function: &'a Function, index: usize) -> Type<'a> {
+        self.0.outputs.get(index).map_or(Type::Unknown, |&ty| self.0.types.ty(function, ty))
+    }
+}
+
+/// Infers the types of the results of a call of an operator, and changes nothing; `None` when nothing infers them.
+pub(crate) fn infer_results(
+    f: &Function,
+    relations: &mut dyn TypeRelations,
+    call: NodeId,
+) -> Option<Result<InferredResults, OpError>> {
+    let op = f.call(call)?.op()?;
+    let version = relations.version(f, op);
+    let mut given = Given::default();
+    given.reset(f, f.n_results(call).unwrap_or(1));
+    let parts = CallParts::new(f, call);
+    let result = given.ask(parts.value(op, version), |request| relations.infer(op, request))?;
+    Some(result.map(|()| InferredResults(given)))
+}
+
+/// Why a value cannot have both types; sizes and element types that are not known agree with all.
+pub fn contradiction(a: Type<'_>, b: Type<'_>) -> Option<String> {
+    let kind_of = |ty: Type<'_>| match ty {
+        Type::Tensor { .. } => Some("a tensor"),
+        Type::SparseTensor { .. } => Some("a sparse tensor"),
+        Type::Tuple(_) => Some("a tuple"),
+        Type::Func { .. } => Some("a function"),
+        Type::Sequence(_) => Some("a sequence"),
+        Type::Optional(_) => Some("an optional"),
+        Type::Map { .. } => Some("a map"),
+        _ => None,
+    };
+    let (kind_a, kind_b) = (kind_of(a)?, kind_of(b)?);
+    if kind_a != kind_b {
+        return Some(format!("{kind_b} is not {kind_a}"));
+    }
+    match (a, b) {
+        (Type::Tensor { elem, shape }, Type::Tensor { elem: other, shape: other_shape })
+        | (Type::SparseTensor { elem, shape }, Type::SparseTensor { elem: other, shape: other_shape }) => {
+            if elem != other && elem != ElemType::UNKNOWN && other != ElemType::UNKNOWN {
+                return Some(format!("elements of type `{other}` are not of type `{elem}`"));
+            }
+            let (shape, other) = (shape?, other_shape?);
+            if shape.len() != other.len() {
+                return Some(format!("rank {} is not rank {}", other.len(), shape.len()));
+            }
+            let sizes = shape.iter().zip(other).map(|(&a, &b)| (Dim::from(a).known(), Dim::from(b).known()));
+            for (axis, sizes) in sizes.enumerate() {
+                if let (Some(a), Some(b)) = sizes
+                    && a != b
+                {
+                    return Some(format!("axis {axis} has size {b}, not {a}"));
+                }
+            }
+            None
+        }
+        (Type::Tuple(a), Type::Tuple(b)) if a.len() != b.len() => {
+            Some(format!("{} fields are not {}", b.len(), a.len()))
+        }
+        _ => None,
+    }
+}
+
 /// What inference keeps from call to call, so that no call allocates.
 pub(crate) struct Inference {
     scope: Scope,
     /// Whether this run changed a node's type; empty when nobody asks.
     changed: Vec<bool>,
     report: Inferred,
-    outputs: RVec<TypeId>,
-    values: RVec<TypeId>,
+    given: Given,
 }
 
 impl Default for Inference {
     fn default() -> Self {
         let (scope, changed, report) = (Scope::Everything, Vec::new(), Inferred::default());
-        Self { scope, changed, report, outputs: RVec::new(), values: RVec::new() }
+        Self { scope, changed, report, given: Given::default() }
     }
 }
 
@@ -197,44 +315,44 @@ impl Inference {
 
     fn call(&mut self, f: &mut Function, relations: &mut dyn TypeRelations, id: NodeId, op: OpId) -> TypeId {
         let n_results = f.n_results(id);
-        self.outputs.clear();
-        self.values.clear();
-        for _ in 0..n_results.unwrap_or(1) {
-            self.outputs.push(TypeId::UNKNOWN);
-            self.values.push(TypeId::UNKNOWN);
-        }
-        let mut request = InferRequest {
-            version: relations.version(f, op),
-            function: f,
-            node: id,
-            outputs: std::mem::take(&mut self.outputs),
-            values: std::mem::take(&mut self.values),
+        let version = relations.version(f, op);
+        self.given.reset(f, n_results.unwrap_or(1));
+        let result = {
+            let parts = CallParts::new(f, id);
+            self.given.ask(parts.value(op, version), |request| relations.infer(op, request))
         };
-        let result = relations.infer(op, &mut request);
-        let InferRequest { outputs, values, .. } = request;
-        (self.outputs, self.values) = (outputs, values);
         match result {
             None => return TypeId::UNKNOWN,
             Some(Ok(())) => {}
             Some(Err(error)) => {
-                // "Not supported" is no fault: nothing is known, that is all.
-                if error.kind != 1 {
+                if error.is_broken() {
+                    relations.broken(op, &error);
+                }
+                // "Not supported" is not a fault: nothing is known, that is all.
+                if error.kind != op_error_kind::UNSUPPORTED {
                     self.report.faults.push(TypeFault { node: id, error });
                 }
                 return TypeId::UNKNOWN;
             }
         }
+        let Given { outputs, values, types } = &mut self.given;
+        if !types.is_empty() {
+            let ids = types.add_to(f);
+            for id in outputs.iter_mut().chain(values.iter_mut()) {
+                *id = types.resolve(&ids, *id);
+            }
+        }
         match n_results {
             None => {
-                set_value(f, id, self.values[0]);
-                self.outputs[0]
+                set_known_value(f, id, values[0]);
+                outputs[0]
             }
             Some(_) => {
-                if self.values.iter().any(|&value| value != TypeId::UNKNOWN) {
-                    let values = f.add_type(Type::Tuple(self.values.as_slice()));
-                    set_value(f, id, values);
+                if values.iter().any(|&value| value != TypeId::UNKNOWN) {
+                    let values = f.add_type(Type::Tuple(values.as_slice()));
+                    set_known_value(f, id, values);
                 }
-                f.add_type(Type::Tuple(self.outputs.as_slice()))
+                f.add_type(Type::Tuple(outputs.as_slice()))
             }
         }
     }
@@ -244,7 +362,7 @@ impl Inference {
         let Some(values) = crate::op::known_value(f, tuple) else { return };
         if let Type::Tuple(values) = f.ty(values) {
             let value = values.get(index).copied().unwrap_or(TypeId::UNKNOWN);
-            set_value(f, id, value);
+            set_known_value(f, id, value);
         }
     }
 }
@@ -261,12 +379,6 @@ fn fitting(f: &mut Function, call: NodeId, ty: TypeId) -> TypeId {
         (Some(1), Type::Tensor { .. }) => f.add_type(Type::Tuple(&[ty])),
         (Some(_), _) => TypeId::UNKNOWN,
         (None, _) => ty,
-    }
-}
-
-fn set_value(f: &mut Function, id: NodeId, value: TypeId) {
-    if value != TypeId::UNKNOWN || crate::op::known_value(f, id).is_some() {
-        f.table_mut(VALUES_TABLE, 4, table_policy::DERIVED).get_mut(id).copy_from_slice(&value.0.to_le_bytes());
     }
 }
 

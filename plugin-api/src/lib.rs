@@ -54,6 +54,7 @@
 //! [`boundary`] is how plugins and programs meet. The macros write what is needed of it; no author names it.
 
 pub mod boundary;
+pub mod build;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod context;
@@ -82,7 +83,9 @@ pub mod __private {
             entry::{Item, PassImpl, PluginImpl, Registration, create, lib_header, root},
             fingerprint::FINGERPRINT,
             instrument::{InstrumentImpl, create as create_instrument},
-            record::{InstrumentSpec, Level, PassSpec, PipelineSpec, PluginSpec, Spec, StatisticSpec, pass_flag},
+            record::{
+                InstrumentSpec, Level, PassSpec, Phase, PipelineSpec, PluginSpec, Spec, StatisticSpec, pass_flag,
+            },
         },
         op::{Evaluator, Operator},
         options::{ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, field},

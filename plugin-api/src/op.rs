@@ -1,10 +1,17 @@
-//! What plugins say about operators: schema, type relation, effects, pattern kind, evaluator.
+//! What plugins say about operators: schema, type relation, effects, fusion kind, evaluator.
 
-use crate::{diagnostics::PassError, ir::*};
-use abi_stable::{
-    StableAbi,
-    std_types::{RString, RVec},
-};
+mod evaluation;
+mod relation;
+mod schema;
+
+pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
+pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
+pub(crate) use relation::{CallParts, Given, set_known_value};
+
+pub use schema::{AttrFacts, CallFault, CallRule, OpSchema};
+
+use crate::diagnostics::PassError;
+use abi_stable::{StableAbi, std_types::RString};
 use std::fmt;
 
 /// What calling an operator may do besides computing its results from its arguments. A bit set; no bit is pure.
@@ -56,9 +63,9 @@ impl Effects {
 /// How an operator maps input elements to output elements: TVM's `TOpPattern`, with its numbers.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Pattern(pub u8);
+pub struct FusionKind(pub u8);
 
-impl Pattern {
+impl FusionKind {
     /// Element by element, all shapes equal.
     pub const ELEMWISE: Self = Self(0);
     /// Element by element, with broadcasting.
@@ -80,7 +87,7 @@ impl Pattern {
 pub struct AttrSchema {
     /// Name.
     pub name: &'static str,
-    /// One of [`attr_kind`].
+    /// One of [`attr_kind`](crate::ir::attr_kind).
     pub kind: u8,
     /// Whether a call without it is invalid.
     pub required: Required,
@@ -97,17 +104,11 @@ pub enum Required {
     No,
 }
 
-/// A type relation: sets the types of a call's results from the types of its arguments.
-pub type InferFn = fn(&mut InferCx<'_>) -> Result<(), OpError>;
-
-/// An evaluator: computes a call's results from constant arguments.
-pub type EvalFn = fn(&mut EvalCx<'_>) -> Result<(), OpError>;
-
 /// An operator, as its plugin describes it: one entry for each version that changed it. Built in const context:
 ///
 /// ```
 /// use relais_plugin_api::op::*;
-/// const RELU: Operator = Operator::new("", "Relu", 14).inputs(1, 1).pattern(Pattern::ELEMWISE);
+/// const RELU: Operator = Operator::new("", "Relu", 14).inputs(1, 1).fusion(FusionKind::ELEMWISE);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Operator {
@@ -125,8 +126,8 @@ pub struct Operator {
     pub attrs: &'static [AttrSchema],
     /// Effects.
     pub effects: Effects,
-    /// Pattern kind.
-    pub pattern: Pattern,
+    /// The fusion kind.
+    pub fusion: FusionKind,
     /// Type relation.
     pub infer: Option<InferFn>,
     /// Evaluator; it may also come from another plugin, as an [`Evaluator`].
@@ -136,7 +137,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// An opaque pattern, pure, with one argument and one result, to be refined.
+    /// Not fusible, pure, with one argument and one result, to be refined.
     pub const fn new(domain: &'static str, name: &'static str, since_version: u32) -> Self {
         Self {
             domain,
@@ -146,7 +147,7 @@ impl Operator {
             outputs: (1, 1),
             attrs: &[],
             effects: Effects::PURE,
-            pattern: Pattern::OPAQUE,
+            fusion: FusionKind::OPAQUE,
             infer: None,
             eval: None,
             doc: "",
@@ -183,9 +184,9 @@ impl Operator {
         self
     }
 
-    /// Sets the pattern kind.
-    pub const fn pattern(mut self, pattern: Pattern) -> Self {
-        self.pattern = pattern;
+    /// Sets the fusion kind.
+    pub const fn fusion(mut self, fusion: FusionKind) -> Self {
+        self.fusion = fusion;
         self
     }
 
@@ -225,32 +226,64 @@ pub struct Evaluator {
 #[repr(C)]
 #[derive(StableAbi, Clone, PartialEq, Eq, Debug)]
 pub struct OpError {
-    /// 0: the call is invalid. 1: not supported (not an error: nothing is inferred or folded). 2: the type relation or
-    /// evaluator panicked, or could not be had. Append-only.
+    /// One of [`op_error_kind`].
     pub kind: u8,
     /// What is wrong, as it continues "`Conv`: …".
     pub message: RString,
 }
 
+/// Why a type relation or an evaluator failed: the kinds. Append-only.
+pub mod op_error_kind {
+    /// The call is invalid.
+    pub const INVALID: u8 = 0;
+    /// The case is not covered, which is not an error: nothing is inferred or folded.
+    pub const UNSUPPORTED: u8 = 1;
+    /// The type relation or evaluator panicked, or its library cannot be opened: its plugin is at fault, whoever asked.
+    pub const BROKEN: u8 = 2;
+    /// The type relation or evaluator gave what cannot be: its plugin is at fault, whoever asked.
+    pub const LIED: u8 = 3;
+}
+
 impl OpError {
     /// The call is invalid, whatever the values.
     pub fn invalid(message: impl fmt::Display) -> Self {
-        Self { kind: 0, message: message.to_string().into() }
+        Self { kind: op_error_kind::INVALID, message: message.to_string().into() }
     }
 
     /// This type relation or evaluator does not cover the case.
     pub fn unsupported(message: impl fmt::Display) -> Self {
-        Self { kind: 1, message: message.to_string().into() }
+        Self { kind: op_error_kind::UNSUPPORTED, message: message.to_string().into() }
+    }
+
+    /// The type relation or evaluator gave what cannot be.
+    pub(crate) fn lied(message: impl fmt::Display) -> Self {
+        Self { kind: op_error_kind::LIED, message: message.to_string().into() }
+    }
+
+    /// The plugin of the type relation or evaluator is at fault.
+    pub fn broken(message: impl fmt::Display) -> Self {
+        Self { kind: op_error_kind::BROKEN, message: message.to_string().into() }
+    }
+
+    /// Whether the case is merely not covered.
+    pub fn is_unsupported(&self) -> bool {
+        self.kind == op_error_kind::UNSUPPORTED
+    }
+
+    /// Whether the operator's plugin is at fault, not the call.
+    pub fn is_broken(&self) -> bool {
+        // A kind of a later version is nothing that the call could be blamed for.
+        self.kind > op_error_kind::UNSUPPORTED
     }
 
     /// The type relation or evaluator panicked.
     pub(crate) fn panicked(panic: &PassError) -> Self {
-        Self { kind: 2, message: panic.to_string().into() }
+        Self::broken(panic)
     }
 
-    /// The library of the type relation or evaluator could not be opened.
+    /// The library of the type relation or evaluator cannot be opened.
     pub(crate) fn unavailable(error: &PassError) -> Self {
-        Self { kind: 2, message: error.to_string().into() }
+        Self::broken(error)
     }
 }
 
@@ -261,285 +294,3 @@ impl fmt::Display for OpError {
 }
 
 impl std::error::Error for OpError {}
-
-/// The side table of known integer contents: for a node that is a scalar or vector of integers, the type id of an
-/// `int64` tensor type whose dimensions are those integers (so a dimension of a shape that is itself symbolic can be
-/// said). Derived, like types.
-pub const VALUES_TABLE: &str = "values";
-
-/// What a type relation sees and sets. Crosses the boundary.
-#[repr(C)]
-#[derive(StableAbi)]
-pub struct InferRequest<'a> {
-    /// The function; only its type table and the derived tables of `node` and its projections may change.
-    pub function: &'a mut Function,
-    /// The call.
-    pub node: NodeId,
-    /// The operator-set version the call is written for.
-    pub version: i64,
-    /// One type for each result, all unknown at first.
-    pub outputs: RVec<TypeId>,
-    /// One entry of [`VALUES_TABLE`] for each result.
-    pub values: RVec<TypeId>,
-}
-
-/// What a type relation sees and sets.
-pub struct InferCx<'a> {
-    function: &'a mut Function,
-    node: NodeId,
-    version: i64,
-    outputs: &'a mut [TypeId],
-    values: &'a mut [TypeId],
-}
-
-impl<'a> InferCx<'a> {
-    /// Wraps a request, which holds the results afterwards.
-    pub fn new(request: &'a mut InferRequest<'_>) -> Self {
-        Self {
-            function: &mut *request.function,
-            node: request.node,
-            version: request.version,
-            outputs: request.outputs.as_mut_slice(),
-            values: request.values.as_mut_slice(),
-        }
-    }
-
-    /// The function that owns the call.
-    pub fn function(&self) -> &Function {
-        self.function
-    }
-
-    /// The function, for adding types.
-    pub fn function_mut(&mut self) -> &mut Function {
-        self.function
-    }
-
-    /// The call or `If`.
-    pub fn node(&self) -> NodeId {
-        self.node
-    }
-
-    /// The operator-set version the call is written for.
-    pub fn version(&self) -> i64 {
-        self.version
-    }
-
-    /// The attributes.
-    pub fn attrs(&self) -> Attrs<'_> {
-        self.function().attrs(self.node())
-    }
-
-    /// The arguments (of an `If`, the condition).
-    pub fn args(&self) -> &[NodeId] {
-        let operands = self.function().operands(self.node());
-        let first = usize::from(self.function().kind(self.node()) == kind::CALL);
-        &operands[first..operands.len() - self.function().n_regions(self.node())]
-    }
-
-    /// The functions of graph-valued attributes, or the branches.
-    pub fn regions(&self) -> &[NodeId] {
-        self.function().regions(self.node())
-    }
-
-    /// Argument `index`, unless it is absent or left off.
-    pub fn arg(&self, index: usize) -> Option<NodeId> {
-        self.args().get(index).copied().filter(|arg| !arg.is_absent())
-    }
-
-    /// The type of argument `index`; unknown when it is absent.
-    pub fn input(&self, index: usize) -> Type<'_> {
-        self.arg(index).map_or(Type::Unknown, |arg| self.function().type_of(arg))
-    }
-
-    /// The type id of argument `index`; unknown when it is absent.
-    pub fn input_id(&self, index: usize) -> TypeId {
-        self.arg(index).map_or(TypeId::UNKNOWN, |arg| self.function().type_id(arg))
-    }
-
-    /// The element type of argument `index`; unknown when it is not known.
-    pub fn elem(&self, index: usize) -> ElemType {
-        self.input(index).elem().unwrap_or(ElemType::UNKNOWN)
-    }
-
-    /// The dimensions of argument `index`, when its rank is known.
-    pub fn dims(&self, index: usize) -> Option<Dims> {
-        Some(self.input(index).shape()?.iter().map(|&dim| dim.into()).collect())
-    }
-
-    /// The tensor of argument `index`, when it is a constant.
-    pub fn constant(&self, index: usize) -> Option<&Tensor> {
-        self.function().constant(self.arg(index)?)
-    }
-
-    /// The integers that argument `index` (a constant, or computed from shapes) holds, as far as they are known.
-    /// Negative ones appear only in [`constant`](Self::constant)s; here they make the answer `None`.
-    pub fn value(&self, index: usize) -> Option<Dims> {
-        let arg = self.arg(index)?;
-        if let Some(tensor) = self.function().constant(arg) {
-            let values = (tensor.len() <= 1024).then(|| tensor.to_i64s())??;
-            return values.iter().map(|&value| Some(Dim::Static(u64::try_from(value).ok()?))).collect();
-        }
-        let ty = known_value(self.function(), arg);
-        Some(self.function().ty(ty?).shape()?.iter().map(|&dim| dim.into()).collect())
-    }
-
-    /// The number of results.
-    pub fn n_outputs(&self) -> usize {
-        self.outputs.len()
-    }
-
-    /// Sets the type of result `index`; a result that the call leaves off is ignored.
-    pub fn set_output(&mut self, index: usize, ty: TypeId) {
-        if let Some(output) = self.outputs.get_mut(index) {
-            *output = ty;
-        }
-    }
-
-    /// Sets result `index` to a dense tensor.
-    pub fn set_tensor(&mut self, index: usize, elem: ElemType, shape: &[Dim]) {
-        let ty = self.function.tensor_type(elem, shape);
-        self.set_output(index, ty);
-    }
-
-    /// Sets result `index` to a dense tensor of unknown rank.
-    pub fn set_any_rank(&mut self, index: usize, elem: ElemType) {
-        let ty = self.function.add_type(Type::Tensor { elem, shape: None });
-        self.set_output(index, ty);
-    }
-
-    /// Says which integers result `index` holds.
-    pub fn set_value(&mut self, index: usize, values: &[Dim]) {
-        if index < self.values.len() {
-            let ty = self.function.tensor_type(ElemType::INT64, values);
-            self.values[index] = ty;
-        }
-    }
-}
-
-/// The entry of [`VALUES_TABLE`] for a node.
-pub fn known_value(function: &Function, node: NodeId) -> Option<TypeId> {
-    let entry = function.table(VALUES_TABLE)?.get(node)?.first_chunk::<4>()?;
-    let id = TypeId(u32::from_le_bytes(*entry));
-    (id != TypeId::UNKNOWN).then_some(id)
-}
-
-/// What an evaluator sees and gives. Crosses the boundary.
-#[repr(C)]
-#[derive(StableAbi)]
-pub struct EvalRequest<'a> {
-    /// The function that owns the call.
-    pub function: &'a Function,
-    /// The call.
-    pub node: NodeId,
-    /// The operator-set version the call is written for.
-    pub version: i64,
-    /// The arguments; an absent one has an element type of 0 and is no tensor (see `present`).
-    pub inputs: RVec<Tensor>,
-    /// For each argument, 1 when it is present.
-    pub present: RVec<u8>,
-    /// The number of results asked for.
-    pub n_outputs: u32,
-    /// The most bytes that one result may take, written out.
-    pub max_bytes: u64,
-    /// The results.
-    pub outputs: RVec<Tensor>,
-}
-
-impl<'a> EvalRequest<'a> {
-    /// The request to evaluate a call for these arguments (`None` is absent).
-    pub fn of_call(
-        function: &'a Function,
-        node: NodeId,
-        version: i64,
-        inputs: &[Option<Tensor>],
-        max_bytes: u64,
-    ) -> Self {
-        let absent = Tensor::from_i64(&[0], &[]);
-        Self {
-            function,
-            node,
-            version,
-            inputs: inputs.iter().map(|input| input.as_ref().unwrap_or(&absent).clone()).collect(),
-            present: inputs.iter().map(|input| u8::from(input.is_some())).collect(),
-            n_outputs: function.n_results(node).unwrap_or(1) as u32,
-            max_bytes,
-            outputs: RVec::new(),
-        }
-    }
-}
-
-/// What an evaluator sees and gives.
-pub struct EvalCx<'a> {
-    function: &'a Function,
-    node: NodeId,
-    version: i64,
-    inputs: &'a [Tensor],
-    present: &'a [u8],
-    n_outputs: u32,
-    max_bytes: u64,
-    outputs: &'a mut RVec<Tensor>,
-}
-
-impl<'a> EvalCx<'a> {
-    /// Wraps a request, which holds the results afterwards.
-    pub fn new(request: &'a mut EvalRequest<'_>) -> Self {
-        Self {
-            function: request.function,
-            node: request.node,
-            version: request.version,
-            inputs: request.inputs.as_slice(),
-            present: request.present.as_slice(),
-            n_outputs: request.n_outputs,
-            max_bytes: request.max_bytes,
-            outputs: &mut request.outputs,
-        }
-    }
-
-    /// The operator-set version the call is written for.
-    pub fn version(&self) -> i64 {
-        self.version
-    }
-
-    /// The name of the operator.
-    pub fn op_name(&self) -> &str {
-        self.function.call(self.node).map_or("", |call| call.op_name())
-    }
-
-    /// The attributes.
-    pub fn attrs(&self) -> Attrs<'_> {
-        self.function.attrs(self.node)
-    }
-
-    /// The number of arguments, absent ones included.
-    pub fn n_inputs(&self) -> usize {
-        self.inputs.len()
-    }
-
-    /// Argument `index`, unless it is absent or left off.
-    pub fn input(&self, index: usize) -> Option<&Tensor> {
-        (*self.present.get(index)? != 0).then(|| &self.inputs[index])
-    }
-
-    /// Argument `index`.
-    ///
-    /// # Errors
-    /// When it is absent.
-    pub fn require(&self, index: usize) -> Result<&Tensor, OpError> {
-        self.input(index).ok_or_else(|| OpError::invalid(format_args!("input {index} is missing")))
-    }
-
-    /// The number of results asked for.
-    pub fn n_outputs(&self) -> usize {
-        self.n_outputs as usize
-    }
-
-    /// The most bytes that one result may take, written out; splats take none.
-    pub fn max_bytes(&self) -> u64 {
-        self.max_bytes
-    }
-
-    /// Adds the next result.
-    pub fn output(&mut self, tensor: Tensor) {
-        self.outputs.push(tensor);
-    }
-}

@@ -2,19 +2,23 @@
 
 use crate::{
     boundary::{
-        abi::{CallCx, EvalEntry, InferEntry, PassErrorRec, ResolvedOp, StepRec, error_kind},
+        abi::{
+            CallCx, EvalEntry, InferEntry, PassErrorRec, RequestCx, ResolvedOp, StepRec, error_kind, operator_part,
+            wanted,
+        },
         parallel,
         record::{PassSpec, StatisticSpec, op_tag},
         wire::Fields,
     },
     context::PassContext,
     diagnostics::{Diagnostic, PassError, Severity},
-    infer::{Inferred, Operators, Scope, TypeRelations, infer_function, result_of},
+    infer::{Inferred, Operators, Scope, TypeRelations, infer_function, other_index, other_op, result_of},
     ir::*,
-    op::{Effects, EvalRequest, InferRequest, OpError, Pattern},
+    op::{Effects, EvalRequest, Evaluation, FusionKind, InferRequest, OpError, OpSchema},
     options::{OptionType, Value},
     rewrite::{DriveOptions, DriveStats, Rule, drive_with},
 };
+use abi_stable::std_types::RVec;
 use std::{fmt, sync::OnceLock};
 
 /// What the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
@@ -50,6 +54,11 @@ impl<'a> PassCx<'a> {
         OpFactsTable::new(self.call, function)
     }
 
+    /// What is known about operators, looked up as they are met.
+    pub(crate) fn relations(&self) -> OpFactsTable<'a> {
+        OpFactsTable::empty(self.call)
+    }
+
     /// Says something about the program. One error makes the pass fail after it returns.
     pub fn diagnostic(&self, diagnostic: Diagnostic) {
         (self.call.host.diagnostic())(self.call.data, diagnostic.into_rec());
@@ -71,7 +80,7 @@ impl<'a> PassCx<'a> {
 
     /// Whether remarks are shown.
     pub fn wants_remarks(&self) -> bool {
-        (self.call.host.wants_remarks())(self.call.data) != 0
+        (self.call.host.wants())(self.call.data, wanted::REMARKS) != 0
     }
 
     /// Whether the pass should stop: a time budget ran out, or the user pressed a key.
@@ -176,7 +185,7 @@ impl<'a> PassCx<'a> {
 }
 
 /// The name that is most like another one, if at most a third of its letters have to change.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let near = known.map(|other| (distance(name, other), other)).filter(|(n, other)| 3 * n <= other.len());
     near.min_by_key(|(n, _)| *n).map(|(_, other)| other)
 }
@@ -233,13 +242,17 @@ impl Step {
     }
 
     pub(crate) fn into_rec(self) -> StepRec {
-        StepRec { pass: self.pass.into(), options: Value::Struct(self.options).encode().into() }
+        StepRec { pass: self.pass.into(), options: Value::Struct(self.options).encode().into(), more: RVec::new() }
     }
 }
 
 /// What is known about an operator.
-pub struct OpFacts {
+pub struct OpFacts<'a> {
     known: bool,
+    fields: &'a [u8],
+    schema: OnceLock<OpSchema>,
+    /// Whether its domain is described whole, in the version that calls are written for.
+    is_closed: bool,
     /// The operator-set version that calls are written for; 0 when nobody says.
     pub version: i64,
     /// The version from which on the description holds.
@@ -250,8 +263,8 @@ pub struct OpFacts {
     pub outputs: (u16, u16),
     /// Effects; opaque when nobody describes the operator.
     pub effects: Effects,
-    /// Pattern kind.
-    pub pattern: Pattern,
+    /// The fusion kind.
+    pub fusion: FusionKind,
     infer: Entry<InferEntry>,
     eval: Entry<EvalEntry>,
 }
@@ -274,10 +287,15 @@ impl<F: Copy> Entry<F> {
     }
 }
 
-impl OpFacts {
+impl<'a> OpFacts<'a> {
     /// Whether a plugin describes the operator. One that nobody describes is opaque.
     pub fn is_known(&self) -> bool {
         self.known
+    }
+
+    /// What calls are held against; `None` when nobody describes the operator.
+    pub fn schema(&self) -> Option<&OpSchema> {
+        self.known.then(|| self.schema.get_or_init(|| OpSchema::read(self.fields)))
     }
 
     /// Whether it has a type relation.
@@ -290,15 +308,18 @@ impl OpFacts {
         self.eval.id.is_some()
     }
 
-    fn new(resolved: ResolvedOp<'_>, version: i64) -> Self {
+    fn new(resolved: ResolvedOp<'a>, version: i64) -> Self {
         let mut facts = Self {
             known: resolved.is_known != 0,
+            fields: resolved.facts.as_slice(),
+            schema: OnceLock::new(),
+            is_closed: resolved.is_closed != 0,
             version,
             since_version: 0,
             inputs: (0, u16::MAX),
             outputs: (0, u16::MAX),
             effects: Effects::OPAQUE,
-            pattern: Pattern::OPAQUE,
+            fusion: FusionKind::OPAQUE,
             infer: Entry::new(resolved.infer.into_option()),
             eval: Entry::new(resolved.eval.into_option()),
         };
@@ -312,7 +333,7 @@ impl OpFacts {
                     op_tag::INPUTS => facts.inputs = field.u32().map_or(facts.inputs, pair),
                     op_tag::OUTPUTS => facts.outputs = field.u32().map_or(facts.outputs, pair),
                     op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
-                    op_tag::PATTERN => facts.pattern = field.u8().map_or(Pattern::OPAQUE, Pattern),
+                    op_tag::FUSION => facts.fusion = field.u8().map_or(FusionKind::OPAQUE, FusionKind),
                     _ if field.skip().is_ok() => {}
                     // Of a later version: nothing else that it says can be relied on.
                     _ => {
@@ -329,12 +350,18 @@ impl OpFacts {
 /// What is known about each operator that a function uses: each was looked up once, by name, and is read by id.
 pub struct OpFactsTable<'a> {
     call: CallCx<'a>,
-    facts: Vec<OpFacts>,
+    facts: Vec<OpFacts<'a>>,
+    /// What is known of operators that the function does not have: domain, name, facts.
+    others: Vec<(String, String, OpFacts<'a>)>,
 }
 
 impl<'a> OpFactsTable<'a> {
+    fn empty(call: CallCx<'a>) -> Self {
+        Self { call, facts: Vec::new(), others: Vec::new() }
+    }
+
     pub(crate) fn new(call: CallCx<'a>, function: &Function) -> Self {
-        let mut table = Self { call, facts: Vec::new() };
+        let mut table = Self::empty(call);
         table.extend(function);
         table
     }
@@ -344,13 +371,13 @@ impl<'a> OpFactsTable<'a> {
     /// # Panics
     /// When the operator was added to the function since; see [`extend`](Self::extend).
     #[inline]
-    pub fn get(&self, op: OpId) -> &OpFacts {
+    pub fn get(&self, op: OpId) -> &OpFacts<'a> {
         &self.facts[op.index()]
     }
 
     /// What is known about the operator that is called; `None` when the callee is none.
     #[inline]
-    pub fn of(&self, call: CallView<'_>) -> Option<&OpFacts> {
+    pub fn of(&self, call: CallView<'_>) -> Option<&OpFacts<'a>> {
         self.facts.get(call.op()?.index())
     }
 
@@ -365,30 +392,47 @@ impl<'a> OpFactsTable<'a> {
         for index in self.facts.len()..function.n_ops() {
             let rec = function.op(OpId(index as u32));
             let version = function.op_version(OpId(index as u32));
-            let resolve = self.call.host.resolve_op();
             let (domain, name) = (function.str(rec.domain), function.str(rec.name));
-            let wanted = u32::try_from(version).unwrap_or(0);
-            let resolved = resolve(self.call.data, domain.into(), name.into(), wanted);
+            let resolved = self.resolve(domain, name, u32::try_from(version).unwrap_or(0));
             self.facts.push(OpFacts::new(resolved, version));
         }
     }
 
+    /// What is known of an operator of the function, or of another one that was asked for.
+    fn find(&self, op: OpId) -> Option<&OpFacts<'a>> {
+        match other_index(op) {
+            None => self.facts.get(op.index()),
+            Some(index) => self.others.get(index).map(|(_, _, facts)| facts),
+        }
+    }
+
+    fn resolve(&self, domain: &str, name: &str, version: u32) -> ResolvedOp<'a> {
+        (self.call.host.resolve_op())(self.call.data, domain.into(), name.into(), version)
+    }
+
     /// Applies an operator's type relation to a call of it; `None` when it has none.
     pub fn infer(&self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        let entry = self.facts.get(op.index())?.infer.get(|id| {
+        let entry = self.find(op)?.infer.get(|id| {
             let ask = self.call.host.infer_entry();
             ask(self.call.data, id).into_result()
         })?;
-        Some(entry.and_then(|entry| (entry.call)(entry.key, request).into_result()))
+        Some(entry.and_then(|entry| entry.call(RequestCx::of_pass(&self.call), request).into_result()))
     }
 
     /// Evaluates a call of an operator; `None` when it has no evaluator.
     pub fn eval(&self, op: OpId, request: &mut EvalRequest<'_>) -> Option<Result<(), OpError>> {
-        let entry = self.facts.get(op.index())?.eval.get(|id| {
+        let entry = self.find(op)?.eval.get(|id| {
             let ask = self.call.host.eval_entry();
             ask(self.call.data, id).into_result()
         })?;
-        Some(entry.and_then(|entry| (entry.call)(entry.key, request).into_result()))
+        Some(entry.and_then(|entry| entry.call(RequestCx::of_pass(&self.call), request).into_result()))
+    }
+
+    /// Tells the host that an operator's plugin is at fault.
+    fn tell_broken(&self, part: u8, id: u32, error: &OpError) {
+        if error.is_broken() {
+            (self.call.host.operator_failed())(self.call.data, part, id, error.message.as_str().into());
+        }
     }
 
     /// Infers the types of a function's bindings.
@@ -400,12 +444,49 @@ impl<'a> OpFactsTable<'a> {
 impl TypeRelations for OpFactsTable<'_> {
     fn version(&mut self, function: &Function, op: OpId) -> i64 {
         self.extend(function);
-        self.get(op).version
+        self.find(op).map_or(0, |facts| facts.version)
+    }
+
+    fn other(&mut self, function: &Function, domain: &str, name: &str) -> Option<OpId> {
+        let number = self.others.iter().position(|(d, n, _)| n == name && is_same_domain(d, domain));
+        let number = number.unwrap_or_else(|| {
+            let imported = function.opset_version(domain);
+            let wanted = imported.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
+            let mut facts = OpFacts::new(self.resolve(domain, name, wanted), imported.unwrap_or(0));
+            if imported.is_none() {
+                facts.version = facts.since_version.into();
+            }
+            self.others.push((domain.to_owned(), name.to_owned(), facts));
+            self.others.len() - 1
+        });
+        Some(other_op(number))
+    }
+
+    fn schema(&self, op: OpId) -> Option<&OpSchema> {
+        self.find(op)?.schema()
+    }
+
+    fn is_closed(&self, op: OpId) -> bool {
+        self.find(op).is_some_and(|facts| facts.is_closed)
+    }
+
+    fn newest_version(&mut self, domain: &str, name: &str) -> Option<i64> {
+        let facts = OpFacts::new(self.resolve(domain, name, u32::MAX), 0);
+        facts.is_known().then_some(facts.since_version.into())
     }
 
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        self.extend(request.function);
         OpFactsTable::infer(self, op, request)
+    }
+
+    fn may_rewrite(&mut self, node: NodeId) -> bool {
+        (self.call.host.may_rewrite())(self.call.data, node) != 0
+    }
+
+    fn broken(&mut self, op: OpId, error: &OpError) {
+        if let Some(id) = self.find(op).and_then(|facts| facts.infer.id) {
+            self.tell_broken(operator_part::RELATION, id, error);
+        }
     }
 
     fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
@@ -435,8 +516,13 @@ impl Operators for OpFactsTable<'_> {
         if !self.get(op).has_eval() {
             return None;
         }
-        let mut request = EvalRequest::of_call(function, call, self.get(op).version, inputs, max_bytes);
-        Some(self.eval(op, &mut request)?.map(|()| request.outputs.into_vec()))
+        let evaluation = Evaluation { function, call, version: self.get(op).version, inputs, max_bytes };
+        let result =
+            evaluation.run(|request| OpFactsTable::infer(self, op, request), |request| self.eval(op, request))?;
+        if let (Err(error), Some(id)) = (&result, self.get(op).eval.id) {
+            self.tell_broken(operator_part::EVALUATOR, id, error);
+        }
+        Some(result)
     }
 }
 
@@ -452,8 +538,8 @@ pub fn drive(
     ops: &[&str],
     options: DriveOptions,
 ) -> Result<DriveStats, PassError> {
-    let mut relations = OpFactsTable { call: cx.call, facts: Vec::new() };
-    let stats = drive_with(editor, &mut relations, rule, ops, options);
+    let mut relations = cx.relations();
+    let stats = drive_with(editor, &mut relations, rule, ops, options)?;
     if cx.declares(REWRITES.name) {
         cx.count(REWRITES.name, stats.n_rewrites);
     }

@@ -7,7 +7,7 @@ pub use crate::{
     instrument::{Instrument, InstrumentCx, PassView, SkipKind, Skipped},
     ir::*,
     op::{
-        AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, InferCx, InferRequest, OpError, Operator, Pattern,
+        AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, FusionKind, InferCx, InferRequest, OpError, Operator,
         Required,
     },
     options::Value,

@@ -1,11 +1,23 @@
 //! The rewrite driver: authors match one call and decide; the driver mutates.
+//!
+//! Nothing that a rewrite gives is believed: nodes that it names must be its own or visible at the call, calls that it
+//! makes must fit their operators' records, and what takes a value's place must not contradict what is inferred of the
+//! value. What does not hold fails the pass, and names the call.
+
+mod cx;
+
+pub use cx::RewriteCx;
 
 use crate::{
-    infer::{Inference, TypeRelations, merge},
+    build::{NewNode, Nodes, check_made, place, refused},
+    diagnostics::PassError,
+    infer::{TypeRelations, contradiction, infer_results, merge},
     ir::*,
+    op::{CallFault, CallRule, set_known_value},
 };
-use smallvec::{SmallVec, smallvec};
-use std::{borrow::Cow, convert::Infallible, mem};
+use cx::{Stage, Staged};
+use smallvec::smallvec;
+use std::{borrow::Cow, collections::BTreeSet};
 
 /// What a rewrite decides about a call.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,149 +37,6 @@ impl Rewrite {
     /// Declines with a reason.
     pub fn decline(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Decline(reason.into())
-    }
-}
-
-/// What a rewrite sees around its call, and how it makes new nodes. Nodes that it makes stand before the call if the
-/// rewrite replaces it, and vanish if not.
-pub struct RewriteCx<'a> {
-    function: &'a Function,
-    uses: &'a [u32],
-    /// By node: the block it stands in, as far as the driver has come.
-    home: &'a [BlockId],
-    block: BlockId,
-    staged: Vec<Staged>,
-}
-
-/// As many nodes as most calls have operands.
-type Nodes = SmallVec<[NodeId; 6]>;
-
-enum Staged {
-    Constant(Tensor),
-    Call { callee: Callee, args: Nodes, attrs: StagedAttrs, n_results: Option<u16> },
-    Projection { tuple: NodeId, index: u16 },
-}
-
-enum Callee {
-    Op { domain: Cow<'static, str>, name: Cow<'static, str> },
-    Same(NodeId),
-}
-
-enum StagedAttrs {
-    New(Vec<Attr>),
-    /// The attributes of that node, with those of the same name replaced, and the rest added.
-    Like(NodeId, Vec<Attr>),
-}
-
-/// Marks ids of nodes that are not in the arena yet.
-const STAGED: u32 = 1 << 31;
-
-impl<'a> RewriteCx<'a> {
-    /// The function that owns the call.
-    pub fn function(&self) -> &'a Function {
-        self.function
-    }
-
-    /// The call that defines a node.
-    pub fn call_of(&self, id: NodeId) -> Option<CallView<'a>> {
-        if id.0 & STAGED != 0 { None } else { self.function.call(id) }
-    }
-
-    /// The call that defines a node, if it is of this operator, named as [`CallView::is_op`] takes it.
-    pub fn call_of_op(&self, id: NodeId, name: &str) -> Option<CallView<'a>> {
-        self.call_of(id).filter(|call| call.is_op(name))
-    }
-
-    /// The tensor of a constant.
-    pub fn tensor(&self, id: NodeId) -> Option<&Tensor> {
-        if id.0 & STAGED == 0 {
-            return self.function.constant(id);
-        }
-        match self.staged.get((id.0 & !STAGED) as usize) {
-            Some(Staged::Constant(tensor)) => Some(tensor),
-            _ => None,
-        }
-    }
-
-    /// The type of a node's value.
-    pub fn type_of(&self, id: NodeId) -> Type<'a> {
-        if id.0 & STAGED != 0 { Type::Unknown } else { self.function.type_of(id) }
-    }
-
-    /// How often a node is used.
-    pub fn n_uses(&self, id: NodeId) -> u32 {
-        self.uses.get(id.index()).copied().unwrap_or(0)
-    }
-
-    /// Whether a binding stands in the same block as the call, so that computing it again here instead of there is
-    /// neither inside a loop nor under a condition that it was not.
-    pub fn is_in_same_block(&self, id: NodeId) -> bool {
-        self.home.get(id.index()) == Some(&self.block)
-    }
-
-    /// The operator-set version of the default domain that calls here are written for.
-    pub fn opset(&self) -> i64 {
-        self.function.opset_version("").unwrap_or(0)
-    }
-
-    fn stage(&mut self, staged: Staged) -> NodeId {
-        self.staged.push(staged);
-        NodeId(STAGED | (self.staged.len() - 1) as u32)
-    }
-
-    /// A new constant.
-    pub fn constant(&mut self, tensor: Tensor) -> NodeId {
-        self.stage(Staged::Constant(tensor))
-    }
-
-    /// A new call of an operator of the default domain, in the version that the function imports.
-    pub fn call(&mut self, name: impl Into<Cow<'static, str>>, args: &[NodeId]) -> NodeId {
-        self.call_with(name, args, Vec::new())
-    }
-
-    /// A new call with attributes.
-    pub fn call_with(&mut self, name: impl Into<Cow<'static, str>>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
-        self.call_in("", name, args, attrs)
-    }
-
-    /// A new call of an operator of any domain.
-    pub fn call_in(
-        &mut self,
-        domain: impl Into<Cow<'static, str>>,
-        name: impl Into<Cow<'static, str>>,
-        args: &[NodeId],
-        attrs: Vec<Attr>,
-    ) -> NodeId {
-        let callee = Callee::Op { domain: domain.into(), name: name.into() };
-        self.stage(Staged::Call {
-            callee,
-            args: Nodes::from_slice(args),
-            attrs: StagedAttrs::New(attrs),
-            n_results: None,
-        })
-    }
-
-    /// A new call with several results; returns each of them.
-    pub fn call_results(
-        &mut self,
-        name: impl Into<Cow<'static, str>>,
-        args: &[NodeId],
-        attrs: Vec<Attr>,
-        n_results: u16,
-    ) -> Vec<NodeId> {
-        let callee = Callee::Op { domain: "".into(), name: name.into() };
-        let attrs = StagedAttrs::New(attrs);
-        let tuple =
-            self.stage(Staged::Call { callee, args: Nodes::from_slice(args), attrs, n_results: Some(n_results) });
-        (0..n_results).map(|index| self.stage(Staged::Projection { tuple, index })).collect()
-    }
-
-    /// A new call like another one, with one result, its attributes and metadata included, of other arguments; `attrs`
-    /// replace those of the same name.
-    pub fn call_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
-        let callee = Callee::Same(call.callee());
-        let attrs = StagedAttrs::Like(call.id, attrs);
-        self.stage(Staged::Call { callee, args: Nodes::from_slice(args), attrs, n_results: None })
     }
 }
 
@@ -201,30 +70,34 @@ pub struct DriveStats {
 pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + 'r;
 
 /// Offers every live call of the operators `ops` (all calls when empty; `domain::Name` outside the default domain) to
-/// `rule` until nothing changes. New nodes are typed as they are inserted.
+/// `rule` until nothing changes. New nodes are typed as they are made.
 ///
-/// # Panics
-/// When `rule` replaces a call by a node that is neither in the function nor made through its [`RewriteCx`].
+/// # Errors
+/// When `rule` gives a node that is neither visible at the call nor made through its [`RewriteCx`], makes a call that its
+/// operator does not take, or puts a value of another type in the place of a result; and when a type relation panics or
+/// lies. The error names the call; the function is half rewritten then and to be thrown away.
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
     rule: &mut Rule<'_>,
     ops: &[&str],
     options: DriveOptions,
-) -> DriveStats {
+) -> Result<DriveStats, PassError> {
     let mut stats = DriveStats::default();
     let mut driver = Driver {
+        n_before: editor.function().n_nodes(),
         uses: Vec::new(),
         whole: None,
         home: Vec::new(),
         open: Vec::new(),
+        is_open: Vec::new(),
         wanted: Vec::new(),
+        known_faults: BTreeSet::new(),
         relations,
-        inference: Inference::default(),
         rule,
         ops,
         stats: &mut stats,
-        staged: Vec::new(),
+        stage: Stage::new(),
     };
     while driver.stats.n_rounds < options.max_rounds {
         if !driver.any_wanted(editor.function()) {
@@ -233,41 +106,47 @@ pub fn drive_with(
         }
         driver.home.clear();
         driver.home.resize(editor.function().n_nodes(), NOWHERE);
+        driver.is_open.clear();
+        driver.is_open.resize(editor.function().n_blocks(), false);
+        driver.open.clear();
         driver.uses = editor.function().use_counts();
         driver.whole = None;
         driver.stats.declined.clear();
         let before = driver.stats.n_rewrites;
-        match editor.rebuild(&mut driver) {
-            Ok(()) => {}
-        }
+        editor.rebuild(&mut driver)?;
         driver.stats.n_rounds += 1;
         if driver.stats.n_rewrites == before {
             driver.stats.settled = true;
             break;
         }
     }
-    stats
+    Ok(stats)
 }
 
 /// No block: where the driver has not been.
 const NOWHERE: BlockId = BlockId(u32::MAX);
 
 struct Driver<'d, 'r> {
+    /// The number of nodes before the first rewrite.
+    n_before: usize,
     uses: Vec<u32>,
     /// By node with several results: whether something uses it other than through a projection; computed when a round
     /// first needs it.
     whole: Option<Vec<bool>>,
     home: Vec<BlockId>,
     open: Vec<BlockId>,
+    /// By block: whether the driver is in it.
+    is_open: Vec<bool>,
     /// By operator: whether the rule wants to see its calls.
     wanted: Vec<bool>,
+    /// Faults of calls of an operator that the function had before, which are not the rule's.
+    known_faults: BTreeSet<(OpId, CallRule)>,
     relations: &'d mut dyn TypeRelations,
-    inference: Inference,
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
     stats: &'d mut DriveStats,
     /// What the rule makes for a call; empty between calls.
-    staged: Vec<Staged>,
+    stage: Stage,
 }
 
 impl Driver<'_, '_> {
@@ -291,6 +170,12 @@ impl Driver<'_, '_> {
         self.home[id.index()] = self.open.last().copied().unwrap_or(NOWHERE);
     }
 
+    /// Whether a value can be used where the driver is: it stands before, in a block that is open.
+    fn is_visible(&self, id: NodeId) -> bool {
+        let home = self.home.get(id.index()).copied().unwrap_or(NOWHERE);
+        home != NOWHERE && self.is_open.get(home.index()) == Some(&true)
+    }
+
     /// Notes that something uses a node other than through a projection.
     fn use_whole(&mut self, id: NodeId) {
         if let Some(is_used) = self.whole.as_mut().and_then(|whole| whole.get_mut(id.index())) {
@@ -303,35 +188,48 @@ impl Driver<'_, '_> {
         self.whole.get_or_insert_with(|| f.used_whole()).get(id.index()) != Some(&false)
     }
 
-    /// Makes what is staged real, in place of a call.
-    fn commit(&mut self, cx: &mut RebuildCx<'_>, staged: &mut Vec<Staged>, old: NodeId) -> Nodes {
+    /// Makes what is staged real, in place of a call; returns the ids of the new nodes, by position.
+    fn commit(&mut self, cx: &mut RebuildCx<'_>, old: NodeId) -> Result<(u32, Nodes), PassError> {
+        let first = self.stage.first();
+        let (staged, types) = self.stage.take();
         let mut ids = Nodes::new();
-        for new in staged.drain(..) {
-            let real = |id: NodeId| if id.0 & STAGED != 0 { ids[(id.0 & !STAGED) as usize] } else { id };
-            let f = cx.function_mut();
-            let id = match new {
-                Staged::Constant(tensor) => f.add_constant(tensor, ConstForm::ANY),
-                Staged::Projection { tuple, index } => f.add_tuple_get_item(real(tuple), index),
-                Staged::Call { callee, args, attrs, n_results } => {
-                    let args: Nodes = args.into_iter().map(real).collect();
-                    let callee = match callee {
-                        Callee::Same(callee) => callee,
-                        Callee::Op { domain, name } => {
-                            let op = f.add_op(&domain, &name, "", 0);
-                            f.op(op).node
-                        }
-                    };
-                    let id = f.add_call_with(callee, &args, &[], n_results);
-                    let recs = match attrs {
-                        StagedAttrs::New(attrs) => attrs.iter().map(|attr| f.encode_attr(attr)).collect(),
-                        StagedAttrs::Like(other, attrs) => merged_attrs(f, other, &attrs),
-                    };
-                    f.set_attr_recs(id, &recs);
-                    id
+        if staged.is_empty() {
+            self.release(cx.function(), old);
+            return Ok((first, ids));
+        }
+        let type_ids = types.add_to(cx.function_mut());
+        let known = |id: TypeId| types.resolve(&type_ids, id);
+        for Staged { mut node, ty, value, results, fault } in staged {
+            let real = |id: NodeId| if Stage::is_staged(id) { ids[Stage::position(first, id)] } else { id };
+            match &mut node {
+                NewNode::Constant(_) => {}
+                NewNode::Projection { tuple, .. } => *tuple = real(*tuple),
+                NewNode::Tuple(operands) | NewNode::Call { args: operands, .. } => {
+                    operands.iter_mut().for_each(|operand| *operand = real(*operand));
                 }
-            };
-            // A call that its operator refuses keeps an unknown type; the verifier that runs with types says so.
-            let _ = self.inference.node(f, self.relations, id);
+            }
+            let f = cx.function_mut();
+            let id = place(f, self.relations, node);
+            match results.as_slice() {
+                [] => {
+                    f.set_type(id, known(ty));
+                    set_known_value(f, id, known(value));
+                }
+                results => {
+                    let fields: Vec<TypeId> = results.iter().map(|&(ty, _)| known(ty)).collect();
+                    let ty = f.add_type(Type::Tuple(&fields));
+                    f.set_type(id, ty);
+                    if results.iter().any(|&(_, value)| value != TypeId::UNKNOWN) {
+                        let values: Vec<TypeId> = results.iter().map(|&(_, value)| known(value)).collect();
+                        let values = f.add_type(Type::Tuple(&values));
+                        set_known_value(f, id, values);
+                    }
+                }
+            }
+            if let Some(op) = f.call(id).and_then(CallView::op) {
+                self.check(cx.function(), id, op, fault)?;
+            }
+            let f = cx.function();
             let is_projection = f.kind(id) == kind::TUPLE_GET_ITEM;
             for &operand in f.operands(id) {
                 bump(&mut self.uses, operand, 1);
@@ -343,10 +241,55 @@ impl Driver<'_, '_> {
             self.settle(id);
             ids.push(id);
         }
-        for &operand in cx.function().operands(old) {
+        self.release(cx.function(), old);
+        Ok((first, ids))
+    }
+
+    /// Uncounts the uses that a call which goes makes.
+    fn release(&mut self, f: &Function, old: NodeId) {
+        for &operand in f.operands(old) {
             bump(&mut self.uses, operand, -1);
         }
-        ids
+    }
+
+    /// Holds a call that the rule made against what is known of its operator.
+    fn check(
+        &mut self,
+        f: &Function,
+        id: NodeId,
+        op: OpId,
+        fault: Option<(OpId, crate::op::OpError)>,
+    ) -> Result<(), PassError> {
+        let fault = match (check_made(f, self.relations, id, op), fault) {
+            (Err(fault), _) => fault,
+            (Ok(()), None) => return Ok(()),
+            (Ok(()), Some((asked, error))) if error.is_broken() => {
+                self.relations.broken(asked, &error);
+                return Err(self.relations.fault(asked, &error));
+            }
+            // Nothing is known of such a call, that is all.
+            (Ok(()), Some((_, error))) if error.is_unsupported() => return Ok(()),
+            (Ok(()), Some((_, error))) => CallFault::new(CallRule::Types, error),
+        };
+        if self.known_faults.contains(&(op, fault.rule)) {
+            return Ok(());
+        }
+        if self.was_there(f, op, fault.rule) {
+            self.known_faults.insert((op, fault.rule));
+            return Ok(());
+        }
+        Err(refused(f, op, &fault))
+    }
+
+    /// Whether a call of the operator broke the same rule before the first rewrite.
+    fn was_there(&mut self, f: &Function, op: OpId, rule: CallRule) -> bool {
+        let calls =
+            (0..self.n_before).map(NodeId::from_index).filter(|&id| f.call(id).and_then(CallView::op) == Some(op));
+        let calls: Vec<NodeId> = calls.collect();
+        calls.into_iter().any(|id| match rule {
+            CallRule::Types => infer_results(f, self.relations, id).is_some_and(|result| result.is_err()),
+            _ => check_made(f, self.relations, id, op).is_err_and(|fault| fault.rule == rule),
+        })
     }
 }
 
@@ -358,33 +301,26 @@ fn bump(uses: &mut Vec<u32>, id: NodeId, by: i64) {
     *count = (i64::from(*count) + by).max(0) as u32;
 }
 
-fn merged_attrs(f: &mut Function, other: NodeId, attrs: &[Attr]) -> SmallVec<[AttrRec; 8]> {
-    let mut recs: SmallVec<[AttrRec; 8]> = SmallVec::from_slice(f.attr_recs(other));
-    for attr in attrs {
-        let new = f.encode_attr(attr);
-        let meta = |rec: &AttrRec| rec.flags & attr_flag::META;
-        match recs.iter_mut().find(|rec| f.bytes(rec.name) == attr.name.as_bytes() && meta(rec) == meta(&new)) {
-            Some(rec) => *rec = new,
-            None => recs.push(new),
-        }
-    }
-    recs
-}
-
 impl Rebuild for Driver<'_, '_> {
-    type Error = Infallible;
+    type Error = PassError;
 
-    fn enter(&mut self, _: &mut Editor, block: BlockId) -> Result<(), Infallible> {
+    fn enter(&mut self, editor: &mut Editor, block: BlockId) -> Result<(), PassError> {
         self.open.push(block);
+        self.is_open[block.index()] = true;
+        let f = editor.function();
+        for &param in f.operands(f.block(block).owner) {
+            self.settle(param);
+        }
         Ok(())
     }
 
-    fn exit(&mut self, _: &mut Editor, _: BlockId) -> Result<(), Infallible> {
+    fn exit(&mut self, _: &mut Editor, block: BlockId) -> Result<(), PassError> {
         self.open.pop();
+        self.is_open[block.index()] = false;
         Ok(())
     }
 
-    fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, Infallible> {
+    fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, PassError> {
         self.settle(id);
         let f = cx.function();
         let Some(call) = f.call(id) else { return Ok(Action::Keep) };
@@ -396,61 +332,73 @@ impl Rebuild for Driver<'_, '_> {
         if !is_wanted || self.uses.get(id.index()).is_none_or(|&n| n == 0) {
             return Ok(Action::Keep);
         }
+        self.stage.clear(f);
         let mut rewrite_cx = RewriteCx {
             function: f,
             uses: &self.uses,
             home: &self.home,
             block: self.open.last().copied().unwrap_or(NOWHERE),
-            staged: mem::take(&mut self.staged),
+            stage: &mut self.stage,
+            relations: self.relations,
         };
         let rewrite = (self.rule)(call, &mut rewrite_cx);
-        let mut staged = rewrite_cx.staged;
-        let action = self.act(cx, id, rewrite, &mut staged);
-        staged.clear();
-        self.staged = staged;
-        Ok(action)
+        self.act(cx, id, rewrite).map_err(|error| name_call(error, cx.function(), id))
     }
+}
+
+/// Says at which call a rewrite went wrong.
+fn name_call(error: PassError, f: &Function, call: NodeId) -> PassError {
+    let op = f.call(call).map_or("", CallView::op_name);
+    let name = match f.name(call) {
+        "" => String::new(),
+        name => format!(" (`{name}`)"),
+    };
+    error.at(call).with_note(format_args!("the rewrite was offered {call}, a call of `{op}`{name}"))
 }
 
 impl Driver<'_, '_> {
     /// Does what a rule decided about a call.
-    fn act(&mut self, cx: &mut RebuildCx<'_>, id: NodeId, rewrite: Rewrite, staged: &mut Vec<Staged>) -> Action {
+    fn act(&mut self, cx: &mut RebuildCx<'_>, id: NodeId, rewrite: Rewrite) -> Result<Action, PassError> {
         let results: Nodes = match rewrite {
-            Rewrite::Keep => return Action::Keep,
+            Rewrite::Keep => return Ok(Action::Keep),
             Rewrite::Decline(reason) => {
                 self.stats.declined.push((id, reason));
-                return Action::Keep;
+                return Ok(Action::Keep);
             }
-            Rewrite::Replace(by) if by == id => return Action::Keep,
+            Rewrite::Replace(by) if by == id => return Ok(Action::Keep),
             Rewrite::Replace(by) => smallvec![by],
             Rewrite::ReplaceResults(by) => by.into(),
         };
-        let is_there = |by: NodeId| match by.0 & STAGED {
-            0 => by.index() < cx.function().n_nodes(),
-            _ => ((by.0 & !STAGED) as usize) < staged.len(),
-        };
-        assert!(
-            results.iter().copied().all(is_there),
-            "a rewrite gave a node that it did not make and that is not there"
-        );
-        let n_results = cx.function().n_results(id);
+        let f = cx.function();
+        if let Some(&by) = results.iter().find(|&&by| !self.is_known(by)) {
+            return Err(stray(f, by, "gave"));
+        }
+        if let Some(by) = self.stage.operands().find(|&by| !by.is_absent() && !self.is_known(by)) {
+            return Err(stray(f, by, "used"));
+        }
+        let n_results = f.n_results(id);
         if n_results.unwrap_or(1) != results.len() {
-            let reason = format!("the rewrite gave {} results for {}", results.len(), n_results.unwrap_or(1));
-            self.stats.declined.push((id, reason.into()));
-            return Action::Keep;
+            let (given, wanted) = (results.len(), n_results.unwrap_or(1));
+            return Err(PassError::new(format_args!("the rewrite gave {given} results for {wanted}")).code("R003"));
         }
-        if n_results.is_some() && self.is_used_whole(cx.function(), id) {
+        if n_results.is_some() && self.is_used_whole(f, id) {
             self.stats.declined.push((id, "something uses the results as one value".into()));
-            return Action::Keep;
+            return Ok(Action::Keep);
         }
-        let ids = self.commit(cx, staged, id);
-        let real = |id: NodeId| if id.0 & STAGED != 0 { ids[(id.0 & !STAGED) as usize] } else { id };
+        if !self.relations.may_rewrite(id) {
+            self.stats.declined.push((id, "the host holds this rewrite back".into()));
+            return Ok(Action::Keep);
+        }
+        let (first, ids) = self.commit(cx, id)?;
+        let real = |id: NodeId| if Stage::is_staged(id) { ids[Stage::position(first, id)] } else { id };
         let results: Nodes = results.into_iter().map(real).collect();
+        check_replacement(cx.function(), self.relations, id, &results)?;
         self.stats.n_rewrites += 1;
+        self.home[id.index()] = NOWHERE;
         if n_results.is_some() {
             // Uses of the projections are counted anew next round.
             cx.replace_results(id, results.into_vec());
-            return Action::Drop;
+            return Ok(Action::Drop);
         }
         let new = results[0];
         let n_uses = self.uses[id.index()];
@@ -458,16 +406,21 @@ impl Driver<'_, '_> {
         self.uses[id.index()] = 0;
         self.use_whole(new);
         self.inherit(cx, id, new, ids.contains(&new));
-        Action::Replace(new)
+        Ok(Action::Replace(new))
     }
 
-    /// Tells what takes the place of a value what is known of the value.
+    /// Whether the rule may name a node: one that it made for this call, or a value that is visible there.
+    fn is_known(&self, id: NodeId) -> bool {
+        if Stage::is_staged(id) { self.stage.index(id).is_some() } else { self.is_visible(id) }
+    }
+
+    /// Gives what takes the place of a value what is known of the value.
     fn inherit(&self, cx: &mut RebuildCx<'_>, old: NodeId, new: NodeId, is_new: bool) {
         let f = cx.function();
         let (ty, old_type) = (f.type_id(new), f.type_id(old));
         // It is the same value wherever both are computed, and its type there is what is known of either. But the type of
         // a parameter belongs to the interface.
-        let is_beside = self.home.get(new.index()) == self.home.get(old.index());
+        let is_beside = is_new || self.home.get(new.index()) == self.open.last();
         let may_know_more = ty != old_type && old_type != TypeId::UNKNOWN && is_beside && f.kind(new) != kind::VAR;
         if !is_new && !may_know_more {
             return;
@@ -477,7 +430,11 @@ impl Driver<'_, '_> {
             f.inherit_value(new, old);
         }
         if may_know_more {
-            let merged = merge(f, old_type, ty);
+            // Where a declared type contradicts, the new value's own is right; of two names of a size the old one stays.
+            let merged = match contradiction(f.ty(old_type), f.ty(ty)) {
+                Some(_) => merge(f, old_type, ty),
+                None => merge(f, ty, old_type),
+            };
             if merged != ty {
                 f.set_type(new, merged);
             }
@@ -485,10 +442,74 @@ impl Driver<'_, '_> {
     }
 }
 
+fn stray(f: &Function, id: NodeId, verb: &str) -> PassError {
+    let message = if Stage::is_staged(id) {
+        "a node that it made for another call".to_owned()
+    } else if id.is_absent() {
+        "the absent operand".to_owned()
+    } else if id.index() >= f.n_nodes() {
+        format!("{id}, which does not exist")
+    } else {
+        format!("{id}, which is not visible at the call")
+    };
+    PassError::new(format_args!("the rewrite {verb} {message}"))
+        .code("R001")
+        .help("use operands of the call, what they are computed from in the same block, and nodes made for this call")
+}
+
+/// Holds the replacements that an editor made against what type relations infer of what was replaced.
+///
+/// # Errors
+/// The first one that contradicts it. A contradiction with a type that was merely declared is none.
+pub fn check_replacements(editor: &mut Editor, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
+    let suspects = editor.take_suspects();
+    suspects.iter().try_for_each(|(old, new)| check_replacement(editor.function(), relations, *old, new))
+}
+
+/// Holds what takes the place of a call's results against what the call's own type relation infers of them.
+///
+/// # Errors
+/// When they contradict each other. A contradiction with a type that was merely declared is none.
+fn check_replacement(
+    f: &Function,
+    relations: &mut dyn TypeRelations,
+    old: NodeId,
+    new: &[NodeId],
+) -> Result<(), PassError> {
+    let declared = |index: usize| match (f.n_results(old), f.type_of(old)) {
+        (None, ty) => ty,
+        (Some(_), Type::Tuple(fields)) => fields.get(index).map_or(Type::Unknown, |&field| f.ty(field)),
+        (Some(_), _) => Type::Unknown,
+    };
+    let is_suspect = |(index, &new): (usize, &NodeId)| contradiction(declared(index), f.type_of(new)).is_some();
+    if !new.iter().enumerate().any(is_suspect) {
+        return Ok(());
+    }
+    let Some(Ok(inferred)) = infer_results(f, relations, old) else { return Ok(()) };
+    for (index, &new) in new.iter().enumerate() {
+        if let Some(why) = contradiction(inferred.ty(f, index), f.type_of(new)) {
+            let op = f.call(old).map_or("", CallView::op_name);
+            let message =
+                format_args!("{new} cannot take the place of result {index} of {old}, a call of `{op}`: {why}");
+            return Err(PassError::new(message).code("R002").at(old));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::op::{InferRequest, OpError};
+
+    fn drive(
+        editor: &mut Editor,
+        rule: &mut Rule<'_>,
+        ops: &[&str],
+        options: DriveOptions,
+    ) -> Result<DriveStats, PassError> {
+        drive_with(editor, &mut NoTypes, rule, ops, options)
+    }
 
     struct NoTypes;
 
@@ -531,7 +552,7 @@ mod tests {
     #[test]
     fn a_chain_collapses_in_one_round_and_settles_in_the_next() {
         let mut editor = Editor::new(chain(&["Relu", "Relu", "Relu", "Neg", "Relu"]).into());
-        let stats = drive_with(&mut editor, &mut NoTypes, &mut relu_relu, &["Relu"], DriveOptions::default());
+        let stats = drive(&mut editor, &mut relu_relu, &["Relu"], DriveOptions::default()).unwrap();
         assert_eq!(names(editor.function()), ["Relu", "Neg", "Relu"]);
         assert_eq!((stats.n_rewrites, stats.n_rounds, stats.settled), (2, 2, true));
     }
@@ -539,7 +560,7 @@ mod tests {
     #[test]
     fn a_function_without_a_match_is_not_written() {
         let mut editor = Editor::new(chain(&["Relu", "Neg"]).into());
-        drive_with(&mut editor, &mut NoTypes, &mut relu_relu, &["Relu"], DriveOptions::default());
+        drive(&mut editor, &mut relu_relu, &["Relu"], DriveOptions::default()).unwrap();
         assert!(!editor.is_changed());
     }
 
@@ -553,7 +574,7 @@ mod tests {
             let minus = cx.constant(Tensor::from_f32(&[], &[-1.0]));
             Rewrite::Replace(cx.call("Mul", &[call.args()[0], minus]))
         };
-        let stats = drive_with(&mut editor, &mut NoTypes, &mut rule, &["Neg"], DriveOptions::default());
+        let stats = drive(&mut editor, &mut rule, &["Neg"], DriveOptions::default()).unwrap();
         let f = editor.function();
         assert_eq!(names(f), ["Mul", "Relu"]);
         assert_eq!(f.name(f.bindings(f.body())[1]), "n");
@@ -564,24 +585,68 @@ mod tests {
     fn a_rule_that_runs_in_circles_is_stopped() {
         let mut editor = Editor::new(chain(&["Neg"]).into());
         let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| Rewrite::Replace(cx.call("Neg", &[call.args()[0]]));
-        let stats = drive_with(&mut editor, &mut NoTypes, &mut rule, &[], DriveOptions { max_rounds: 5 });
+        let stats = drive(&mut editor, &mut rule, &[], DriveOptions { max_rounds: 5 }).unwrap();
         assert!(!stats.settled);
         assert_eq!(stats.n_rounds, 5);
     }
 
+    /// What a rule that gives `node` for the second of two calls fails with.
+    fn refusal(node: impl Fn(&Function, &mut RewriteCx<'_>) -> NodeId) -> String {
+        let mut editor = Editor::new(chain(&["Neg", "Relu", "Exp"]).into());
+        let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| {
+            let f = cx.function();
+            let by = node(f, cx);
+            if call.is_op("Relu") { Rewrite::Replace(by) } else { Rewrite::Keep }
+        };
+        drive(&mut editor, &mut rule, &[], DriveOptions::default()).unwrap_err().to_string()
+    }
+
     #[test]
-    #[should_panic(expected = "a node that it did not make")]
-    fn a_node_that_is_not_there_is_told_at_once() {
-        let mut editor = Editor::new(chain(&["Relu"]).into());
-        let mut rule = |_: CallView<'_>, _: &mut RewriteCx<'_>| Rewrite::Replace(NodeId(999));
-        drive_with(&mut editor, &mut NoTypes, &mut rule, &["Relu"], DriveOptions::default());
+    fn c03_a_node_that_does_not_exist_is_refused() {
+        let error = refusal(|_, _| NodeId(999));
+        assert!(error.contains("the rewrite gave %999, which does not exist"), "{error}");
+        assert!(error.contains("the rewrite was offered %6, a call of `Relu`"), "{error}");
+    }
+
+    #[test]
+    fn c03_a_node_that_comes_later_is_refused() {
+        let error = refusal(|f, _| *f.bindings(f.body()).last().unwrap());
+        assert!(error.contains("which is not visible at the call"), "{error}");
+    }
+
+    #[test]
+    fn c03_the_absent_operand_is_not_a_value() {
+        let error = refusal(|_, _| NodeId::ABSENT);
+        assert!(error.contains("the rewrite gave the absent operand"), "{error}");
+    }
+
+    #[test]
+    fn c03_a_node_made_for_another_call_is_refused() {
+        let kept = std::cell::Cell::new(None);
+        let error = refusal(|f, cx| match kept.get() {
+            Some(kept) => {
+                cx.call("Abs", &[f.params()[0]]);
+                kept
+            }
+            None => {
+                kept.set(Some(cx.call("Sqrt", &[f.params()[0]])));
+                NodeId::ABSENT
+            }
+        });
+        assert!(error.contains("the rewrite gave a node that it made for another call"), "{error}");
+    }
+
+    #[test]
+    fn c03_arguments_of_new_calls_are_checked_too() {
+        let error = refusal(|_, cx| cx.call("Neg", &[NodeId(0x7fff_ffff)]));
+        assert!(error.contains("the rewrite used %2147483647, which does not exist"), "{error}");
     }
 
     #[test]
     fn a_declined_match_says_why() {
         let mut editor = Editor::new(chain(&["Relu"]).into());
         let mut rule = |_: CallView<'_>, _: &mut RewriteCx<'_>| Rewrite::decline("the value has a second user");
-        let stats = drive_with(&mut editor, &mut NoTypes, &mut rule, &["Relu"], DriveOptions::default());
+        let stats = drive(&mut editor, &mut rule, &["Relu"], DriveOptions::default()).unwrap();
         assert_eq!(stats.declined.len(), 1);
         assert!(!editor.is_changed());
     }

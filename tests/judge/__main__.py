@@ -53,6 +53,12 @@ def parser() -> argparse.ArgumentParser:
     schema.add_argument("schema", type=Path)
     schema.add_argument("pipelines", type=Path, nargs="+")
 
+    spelled = add(commands, "spelled", "write the node cases of the onnx package as text", run_spelled)
+    spelled.add_argument("out", type=Path)
+
+    written = add(commands, "written", "models made of text pass the checker and load", run_written)
+    written.add_argument("folder", type=Path)
+
     exported = add(commands, "exported", "export models with torch", run_exported)
     exported.add_argument("out", type=Path)
 
@@ -164,10 +170,22 @@ def run_twins_check(options: argparse.Namespace) -> int:
     return twins.check(relais_of(options), options.models, options.twins, options.name)
 
 
+def run_written(options: argparse.Namespace) -> int:
+    from judge import written
+
+    return written.command(options.folder)
+
+
 def run_schema(options: argparse.Namespace) -> int:
     from judge import schema
 
     return schema.command(options.schema, options.pipelines)
+
+
+def run_spelled(options: argparse.Namespace) -> int:
+    from judge import spelled
+
+    return spelled.command(options.out)
 
 
 def run_exported(options: argparse.Namespace) -> int:

@@ -31,14 +31,16 @@ def run(runtime: str, model: Path, feeds: Mapping[str, Value]) -> Sequence[Value
         raise CannotRun(f"{type(error).__name__}: {error}") from error
 
 
-def session(model: Path | bytes, n_threads: int = 1) -> onnxruntime.InferenceSession:
-    """A session that runs the model as it is written."""
+def session(model: Path | bytes, n_threads: int = 1, written: Path | None = None) -> onnxruntime.InferenceSession:
+    """A session that runs the model as it is written; `written` is for what it makes of it even so."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = n_threads
     options.inter_op_num_threads = 1
     options.log_severity_level = QUIET
     options.use_deterministic_compute = True
+    if written is not None:
+        options.optimized_model_filepath = str(written)
     source = model if isinstance(model, bytes) else str(model)
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 

@@ -47,9 +47,8 @@ pub fn library(folder: &Path) -> PathBuf {
     if let Some(path) = built.get(folder) {
         return path.clone();
     }
-    let artifacts = cargo_build(|cargo| {
-        cargo.arg("--manifest-path").arg(folder.join("Cargo.toml")).arg("--target-dir").arg(plugin_target())
-    });
+    let mut cargo = author_cargo();
+    let artifacts = artifacts_of(cargo.args(BUILD).arg("--manifest-path").arg(folder.join("Cargo.toml")));
     let library = artifacts.libraries.into_iter().next();
     let library = library.unwrap_or_else(|| panic!("`{}` has no target of the type `cdylib`", folder.display()));
     built.insert(folder.to_owned(), library.clone());
@@ -61,13 +60,21 @@ pub fn library(folder: &Path) -> PathBuf {
 /// # Panics
 /// When one fails.
 pub fn test_crate(folder: &Path) -> String {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = author_cargo();
     cargo.args(["test", "--quiet", "--manifest-path"]).arg(folder.join("Cargo.toml"));
-    cargo.arg("--target-dir").arg(plugin_target());
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
     Run::of(&mut cargo).expect_success().stdout
+}
+
+/// Cargo, for crates outside this workspace: it builds them in the profile `dev`, which loads as well and is made sooner,
+/// without what a debugger reads, and all into one folder, so that what they share is built once.
+pub fn author_cargo() -> Command {
+    let mut cargo = cargo();
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_TARGET_DIR", plugin_target());
+    cargo
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Cargo's target folder for crates outside this workspace.
@@ -89,8 +96,13 @@ fn scratch() -> PathBuf {
 
 fn build_workspace() -> Workspace {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the workspace");
-    let Artifacts { executables, libraries } =
-        cargo_build(|cargo| cargo.current_dir(root).args(["--workspace", "--exclude", env!("CARGO_PKG_NAME")]));
+    // All of it, and so with the features that cargo has built everything with for the tests.
+    let mut cargo = cargo();
+    cargo.current_dir(root).args(BUILD).arg("--workspace");
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    let Artifacts { executables, libraries } = artifacts_of(&mut cargo);
     let is_relais = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == "relais");
     let relais = executables.into_iter().find(is_relais).expect("the workspace has a binary `relais`");
     let target = relais.parent().and_then(Path::parent).expect("cargo builds into a folder for each profile");
@@ -103,13 +115,10 @@ struct Artifacts {
     libraries: Vec<PathBuf>,
 }
 
-fn cargo_build(with: impl FnOnce(&mut Command) -> &mut Command) -> Artifacts {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--message-format=json-render-diagnostics"]);
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    with(&mut cargo);
+const BUILD: [&str; 3] = ["build", "--quiet", "--message-format=json-render-diagnostics"];
+
+/// What a build makes.
+fn artifacts_of(cargo: &mut Command) -> Artifacts {
     let output = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
     assert!(output.status.success(), "failed: {cargo:?}");
     let mut artifacts = Artifacts::default();

@@ -6,7 +6,7 @@ pub mod filetest;
 pub mod golden;
 pub mod many;
 pub mod page;
-mod reference;
+pub mod reference;
 pub mod venv;
 
 // Linked, so that their passes, operators and evaluators are registered in the test programs.

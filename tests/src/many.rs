@@ -1,6 +1,6 @@
 //! Many plugins, made of one.
 
-use relais::plugin::read_section;
+use relais::plugin::{read_section, section_of};
 use relais_plugin_api::boundary::{
     record::{HEADER, Header, SECTION, pass_tag, plugin_tag, record_kind},
     wire::{Fields, checksum, push_field},
@@ -53,23 +53,44 @@ pub fn renamed_text(name: &str, number: usize) -> String {
     format!("p{number:03}{}", &name[4..])
 }
 
+/// A plugin in another version, whose text is as long.
+///
+/// # Panics
+/// When the bytes are not those of a plugin.
+pub fn with_version(file: &[u8], version: &str) -> Vec<u8> {
+    let section = section_of(file).expect("a plugin has records");
+    let at = file.windows(section.len()).position(|bytes| bytes == &*section).expect("the records stand in the file");
+    let is_version = |kind: u32, tag: u16| kind == record_kind::PLUGIN && tag == plugin_tag::VERSION;
+    let new = changed(&section, |kind, tag, _| is_version(kind, tag).then(|| version.to_owned()));
+    let mut file = file.to_vec();
+    file[at..][..new.len()].copy_from_slice(&new);
+    file
+}
+
 fn renamed(section: &[u8], number: usize) -> Vec<u8> {
+    changed(section, |kind, tag, text| {
+        let names: &[u16] = match kind {
+            record_kind::PLUGIN => &[plugin_tag::NAME],
+            record_kind::PASS => &[pass_tag::NAME, pass_tag::ALIAS],
+            _ => &[],
+        };
+        names.contains(&tag).then(|| renamed_text(text, number))
+    })
+}
+
+/// Records with other texts of the same length.
+fn changed(section: &[u8], change: impl Fn(u32, u16, &str) -> Option<String>) -> Vec<u8> {
     let mut section = section.to_vec();
     let mut at = 0;
     while let Some(skip) = section[at..].iter().position(|&byte| byte != 0) {
         at += skip;
         let header = Header::read(&section[at..]).expect("it is a record");
-        let names: &[u16] = match header.kind {
-            record_kind::PLUGIN => &[plugin_tag::NAME],
-            record_kind::PASS => &[pass_tag::NAME, pass_tag::ALIAS],
-            _ => &[],
-        };
         let mut fields = Vec::new();
         for field in Fields::new(&section[at + HEADER..][..header.len]).map(|field| field.expect("it reads")) {
-            let new = names.contains(&field.tag).then(|| renamed_text(field.text().expect("a name is text"), number));
+            let new = field.text().ok().and_then(|text| change(header.kind, field.tag, text));
             push_field(&mut fields, field.tag, new.as_deref().map_or(field.bytes, str::as_bytes));
         }
-        assert_eq!(fields.len(), header.len, "the names are as long as before");
+        assert_eq!(fields.len(), header.len, "the texts are as long as before");
         section[at + HEADER..][..fields.len()].copy_from_slice(&fields);
         section[at + 24..at + 32].copy_from_slice(&checksum(&fields).to_le_bytes());
         at += HEADER + header.len;

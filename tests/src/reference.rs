@@ -15,20 +15,21 @@ impl Compute for Judge {
     }
 }
 
-/// The value of a call of `Conv`, `ConvTranspose`, `Gemm` or `BatchNormalization` on 32-bit floats, or of an inference
-/// `Dropout`; `None` for any other call, and for attributes that no filetest needs.
+/// The value of a call of `Conv`, `ConvTranspose`, `Gemm` or `BatchNormalization` on floats, or of an inference `Dropout`; `None` for any other call, and for attributes that no filetest needs.
 fn evaluate(call: CallView<'_>, inputs: &[Option<Tensor>]) -> Option<Tensor> {
     if call.op_name() == "Dropout" && call.n_results().is_none() && inputs.len() < 3 {
         return inputs.first()?.clone();
     }
+    let elem = inputs.first()?.as_ref()?.elem();
     let inputs: Vec<Option<Array>> = inputs.iter().map(|input| Array::of(input.as_ref()?)).collect();
-    match call.op_name() {
+    let result = match call.op_name() {
         "Conv" => conv(call, &inputs),
         "ConvTranspose" => conv_transpose(call, &inputs),
         "Gemm" => gemm(call, &inputs),
         "BatchNormalization" => batch_norm(call, &inputs),
         _ => None,
-    }
+    };
+    result?.into_tensor(elem)
 }
 
 struct Array {
@@ -39,12 +40,12 @@ struct Array {
 impl Array {
     fn of(tensor: &Tensor) -> Option<Self> {
         let dims = tensor.dims().iter().map(|&dim| dim as usize).collect();
-        Some(Self { dims, data: tensor.to_f32s()?.into_iter().map(f64::from).collect() })
+        Some(Self { dims, data: tensor.to_f64s()? })
     }
 
-    fn into_tensor(self) -> Tensor {
+    fn into_tensor(self, elem: ElemType) -> Option<Tensor> {
         let dims: Vec<u64> = self.dims.iter().map(|&dim| dim as u64).collect();
-        Tensor::from_f32(&dims, &self.data.iter().map(|&value| value as f32).collect::<Vec<_>>())
+        Tensor::from_f64s(elem, &dims, &self.data)
     }
 }
 
@@ -53,7 +54,7 @@ fn input(inputs: &[Option<Array>], index: usize) -> Option<&Array> {
 }
 
 /// Two spatial dimensions, stride 1, no padding.
-fn conv(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor> {
+fn conv(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Array> {
     let (x, w) = (input(inputs, 0)?, input(inputs, 1)?);
     let (&[n, c, h, v], &[m, cg, kh, kv]) = (x.dims.as_slice(), w.dims.as_slice()) else { return None };
     if ["strides", "pads", "dilations"].iter().any(|name| call.attrs().get(name).is_some()) {
@@ -81,11 +82,11 @@ fn conv(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor> {
             }
         }
     }
-    Some(Array { dims: vec![n, m, oh, ov], data }.into_tensor())
+    Some(Array { dims: vec![n, m, oh, ov], data })
 }
 
 /// Kernels of one element, stride 1.
-fn conv_transpose(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor> {
+fn conv_transpose(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Array> {
     let (x, w) = (input(inputs, 0)?, input(inputs, 1)?);
     let (&[n, c, h, v], &[_, mg, 1, 1]) = (x.dims.as_slice(), w.dims.as_slice()) else { return None };
     if ["strides", "pads", "dilations", "output_padding"].iter().any(|name| call.attrs().get(name).is_some()) {
@@ -106,10 +107,10 @@ fn conv_transpose(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor
             }
         }
     }
-    Some(Array { dims: vec![n, m, h, v], data }.into_tensor())
+    Some(Array { dims: vec![n, m, h, v], data })
 }
 
-fn gemm(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor> {
+fn gemm(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Array> {
     let (a, b) = (input(inputs, 0)?, input(inputs, 1)?);
     let (&[m, k], &[r, c]) = (a.dims.as_slice(), b.dims.as_slice()) else { return None };
     let attrs = call.attrs();
@@ -133,10 +134,10 @@ fn gemm(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor> {
             data.push(f64::from(alpha) * sum + f64::from(beta) * bias);
         }
     }
-    Some(Array { dims: vec![m, n], data }.into_tensor())
+    Some(Array { dims: vec![m, n], data })
 }
 
-fn batch_norm(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor> {
+fn batch_norm(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Array> {
     let [x, scale, bias, mean, variance] = [0, 1, 2, 3, 4].map(|at| input(inputs, at));
     let (x, scale, bias, mean, variance) = (x?, scale?, bias?, mean?, variance?);
     if call.attrs().int("training_mode").unwrap_or(0) != 0 {
@@ -149,5 +150,5 @@ fn batch_norm(call: CallView<'_>, inputs: &[Option<Array>]) -> Option<Tensor> {
         let c = at / inner % n_channels;
         (x - mean.data[c]) / (variance.data[c] + epsilon).sqrt() * scale.data[c] + bias.data[c]
     };
-    Some(Array { dims: x.dims.clone(), data: x.data.iter().enumerate().map(value).collect() }.into_tensor())
+    Some(Array { dims: x.dims.clone(), data: x.data.iter().enumerate().map(value).collect() })
 }

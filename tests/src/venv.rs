@@ -59,9 +59,24 @@ pub fn add_large_models() {
 /// When the judge is not satisfied, with what it said.
 #[track_caller]
 pub fn judge<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> String {
-    let mut judge = command().unwrap_or_else(|why| panic!("{why}"));
-    let run = Run::of(judge.args(args));
-    assert!(run.status == Some(0), "{judge:?} is not satisfied:\n{}{}", run.stdout, run.stderr);
+    satisfied("judge", args)
+}
+
+/// Runs `python -m random_graphs ARGS` with the binary, and gives what it said.
+///
+/// # Panics
+/// When a result differs, with what it said.
+#[track_caller]
+pub fn random_graphs(args: &[&str]) -> String {
+    let relais = [OsStr::new("--relais"), workspace().relais.as_ref()];
+    satisfied("random_graphs", relais.into_iter().chain(args.iter().map(OsStr::new)))
+}
+
+#[track_caller]
+fn satisfied<I: IntoIterator<Item: AsRef<OsStr>>>(module: &str, args: I) -> String {
+    let mut python = command(module).unwrap_or_else(|why| panic!("{why}"));
+    let run = Run::of(python.args(args));
+    assert!(run.status == Some(0), "{python:?} is not satisfied:\n{}{}", run.stdout, run.stderr);
     run.stdout
 }
 
@@ -94,7 +109,7 @@ pub fn program(name: &str) -> PathBuf {
 fn collect(args: &[&str]) -> Result<Models, String> {
     let folder = workspace().scratch.join("judge-models");
     let output =
-        alone(&folder.with_extension("lock"), || Ok(command()?.arg("models").arg(&folder).args(args).output()))?;
+        alone(&folder.with_extension("lock"), || Ok(command("judge")?.arg("models").arg(&folder).args(args).output()))?;
     let output = output.map_err(|error| format!("the judge does not start: {error}"))?;
     if !output.status.success() {
         return Err(format!("the models were not written:\n{}", String::from_utf8_lossy(&output.stderr)));
@@ -111,10 +126,10 @@ fn alone<T>(lock: &Path, work: impl FnOnce() -> Result<T, String>) -> Result<T, 
     work()
 }
 
-fn command() -> Result<Command, String> {
+fn command(module: &str) -> Result<Command, String> {
     let python = PYTHON.as_ref().map_err(Clone::clone)?;
     let mut command = Command::new(python);
-    command.args(["-m", "judge"]).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RELAIS_PLUGIN_PATH");
+    command.args(["-m", module]).current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("RELAIS_PLUGIN_PATH");
     command.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("judge-bytecode"));
     Ok(command)
 }

@@ -179,10 +179,10 @@ pub(crate) struct PipelineFileArgs {
 #[derive(Args, Debug)]
 pub(crate) struct PipelineArgs {
     /// The pipeline's file, or the name of one that is built in or a plugin's.
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["opt_level", "passes"])]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "passes")]
     pub pipeline: Option<String>,
 
-    /// The built-in pipeline of a level: -O0 to -O3.
+    /// The built-in pipeline of a level, -O0 to -O3; with `--pipeline`, the level of that one's context.
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3), conflicts_with = "passes")]
     pub opt_level: Option<u8>,
 
@@ -200,12 +200,12 @@ pub(crate) struct AdjustArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Leave a pass out.
-    #[arg(long, value_name = "PASS")]
+    /// Leave passes out.
+    #[arg(long, value_name = "PASS,PASS", value_delimiter = ',')]
     pub disable: Vec<String>,
 
-    /// Turn a pass on, whatever its level.
-    #[arg(long, value_name = "PASS")]
+    /// Turn passes on, whatever their levels.
+    #[arg(long, value_name = "PASS,PASS", value_delimiter = ',')]
     pub require: Vec<String>,
 
     /// Add no passes of plugins at the pipeline's extension points.

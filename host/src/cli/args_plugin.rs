@@ -75,6 +75,14 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Look at the files alone: nothing of them is run.
+    #[arg(long)]
+    pub no_open: bool,
+
+    /// Open the plugin in this process, and say what comes of it.
+    #[arg(long, hide = true)]
+    pub open_here: bool,
+
     #[command(flatten)]
     pub plugins: PluginArgs,
 }

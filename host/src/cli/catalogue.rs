@@ -1,6 +1,9 @@
 //! Finding plugins, and the registry of what they provide.
 
-use super::{args::PluginArgs, terminal};
+use super::{
+    args::PluginArgs,
+    terminal::{self, CliError},
+};
 use etcetera::BaseStrategy;
 use relais::{
     pipeline::PipelineSpec,
@@ -34,22 +37,36 @@ pub(crate) fn policy(args: &PluginArgs) -> Policy {
 }
 
 /// Looks for plugins.
-pub(crate) fn find(args: &PluginArgs) -> Discovery {
+///
+/// # Errors
+/// When one that an argument names cannot be used.
+pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
     if args.no_plugins {
-        return Discovery::default();
+        return Ok(Discovery::default());
     }
-    discover(&search_dirs(args), &args.plugin, policy(args))
+    let found = discover(&search_dirs(args), &args.plugin, policy(args));
+    let is_named = |path: &PathBuf| args.plugin.contains(path) || args.plugin_dir.contains(path);
+    match found.refused.iter().find(|refused| is_named(&refused.path)) {
+        None => Ok(found),
+        Some(refused) => {
+            let error = format!("plugin `{}` is not used: {}", refused.path.display(), refused.refusal);
+            Err(refused.refusal.help().into_iter().fold(CliError::new(error), CliError::help))
+        }
+    }
 }
 
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
-pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Registry {
-    choose(&registry(args), spec, args)
+///
+/// # Errors
+/// When a plugin that an argument names cannot be used.
+pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Result<Registry, CliError> {
+    Ok(choose(&registry(args)?, spec, args))
 }
 
 /// The same, of everything that was found.
 pub(crate) fn choose(all: &Registry, spec: &PipelineSpec, args: &PluginArgs) -> Registry {
     let registry = spec.choose(all);
-    report_refused(&registry, args);
+    report_refused(&registry);
     let is_empty = registry.plugins().next().is_none() && !spec.steps.is_empty();
     if is_empty && args.no_plugins {
         log::warn!(
@@ -66,17 +83,17 @@ pub(crate) fn choose(all: &Registry, spec: &PipelineSpec, args: &PluginArgs) -> 
 }
 
 /// The registry of everything that was found.
-pub(crate) fn registry(args: &PluginArgs) -> Registry {
-    Registry::new(find(args), Linked::Include, &Choices::new())
+///
+/// # Errors
+/// When a plugin that an argument names cannot be used.
+pub(crate) fn registry(args: &PluginArgs) -> Result<Registry, CliError> {
+    Ok(Registry::new(find(args)?, Linked::Include, &Choices::new()))
 }
 
-/// Says what is not used: what was named in any case, other files unless nobody wants to hear warnings.
-fn report_refused(registry: &Registry, args: &PluginArgs) {
-    for refused in registry.refused() {
-        let is_named = args.plugin.contains(&refused.path) || args.plugin_dir.contains(&refused.path);
-        if is_named || log::log_enabled!(log::Level::Warn) {
-            let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
-            terminal::warn(format_args!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
-        }
+/// Says what is not used of what nobody named, unless nobody wants to hear warnings.
+fn report_refused(registry: &Registry) {
+    for refused in registry.refused().iter().filter(|_| log::log_enabled!(log::Level::Warn)) {
+        let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+        terminal::warn(format_args!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
     }
 }

@@ -21,17 +21,22 @@ const BUILT_IN_PLUGIN: &str = "(built in)";
 
 /// Lists what there is.
 pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
-    let registry = catalogue::registry(&args.plugins);
+    let registry = catalogue::registry(&args.plugins)?;
     if args.json {
         return terminal::print(&format!("{:#}\n", list_json(&registry, args.what)));
     }
     let (header, rows) = match args.what {
         What::Passes => {
-            let rows = registry.passes().map(|(pass, provider)| {
-                let level = pass.opt_level.to_string();
-                vec![pass.name.clone(), level, pass.level.name().into(), plugin_of(provider), first_line(&pass.doc)]
+            let mut passes: Vec<_> = registry
+                .passes()
+                .map(|(pass, provider)| (pass.phase, shown_name(&registry, pass), pass, provider))
+                .collect();
+            passes.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+            let rows = passes.into_iter().map(|(phase, name, pass, provider)| {
+                let (level, kind) = (pass.opt_level.to_string(), pass.level.name().to_owned());
+                vec![name, level, kind, phase.name().into(), plugin_of(provider), first_line(&pass.doc)]
             });
-            (vec!["pass", "level", "kind", "plugin", ""], rows.collect::<Vec<_>>())
+            (vec!["pass", "level", "kind", "phase", "plugin", ""], rows.collect::<Vec<_>>())
         }
         What::Plugins => (vec!["plugin", "version", "file", ""], plugin_rows(&registry)),
         What::Operators => {
@@ -59,9 +64,16 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
     terminal::print(&columns(&header, &rows))
 }
 
+/// The short name of a pass, where nothing else has it.
+fn shown_name(registry: &Registry, pass: &PassRecord) -> String {
+    let short = pass.name.rsplit('.').next().unwrap_or(&pass.name);
+    let is_own = registry.pass(short).is_ok_and(|meant| std::ptr::eq(meant, pass));
+    if is_own { short.to_owned() } else { pass.name.clone() }
+}
+
 /// Describes what has a name.
 pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
-    let registry = catalogue::registry(&args.plugins);
+    let registry = catalogue::registry(&args.plugins)?;
     let name = args.name.as_str();
     let mut found = Vec::new();
     let pass = registry.pass(name);
@@ -137,6 +149,7 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     line("aliases", pass.aliases.join(", "));
     line("level", pass.opt_level.to_string());
     line("kind", pass.level.name().to_owned());
+    line("phase", pass.phase.name().to_owned());
     line("required", pass.required.join(", "));
     line("extends", pass.extends.clone().unwrap_or_default());
     line("members", pass.members.join(", "));
@@ -305,8 +318,16 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
         };
         vec![name, version, refused.path.display().to_string(), format!("refused: {}", refused.refusal)]
     });
-    used.chain(refused).collect()
+    let aside = registry.set_aside().map(|provider| {
+        let plugin = &provider.records().plugin;
+        let file = provider.path().map_or_else(|| "linked".into(), |path| path.display().to_string());
+        vec![plugin.name.clone(), plugin.version.to_string(), file, NOT_USED.to_owned()]
+    });
+    used.chain(aside).chain(refused).collect()
 }
+
+/// What is said of a plugin that another one takes the place of.
+const NOT_USED: &str = "not used: the other one of that name takes its place";
 
 /// The options of contexts, then those of passes.
 fn option_rows(registry: &Registry) -> Vec<Vec<String>> {
@@ -356,7 +377,15 @@ fn list_json(registry: &Registry, what: What) -> Value {
                     "refused": refused.refusal.to_string(),
                 })
             });
-            used.chain(refused).collect()
+            let aside = registry.set_aside().map(|provider| {
+                json!({
+                    "name": provider.records().plugin.name,
+                    "version": provider.records().plugin.version.to_string(),
+                    "file": provider.path().map(|path| path.display().to_string()),
+                    "refused": NOT_USED,
+                })
+            });
+            used.chain(aside).chain(refused).collect()
         }
         What::Operators => {
             registry.operators().map(|(op, provider)| with(operator_json(op), "plugin", provider)).collect()
@@ -411,6 +440,7 @@ pub(super) fn pass_json(pass: &PassRecord) -> Value {
         "aliases": pass.aliases,
         "opt_level": pass.opt_level,
         "kind": pass.level.name(),
+        "phase": pass.phase.name(),
         "required": pass.required,
         "extends": pass.extends,
         "doc": pass.doc,

@@ -2,21 +2,22 @@
 
 use super::{
     args::{LockArgs, Verbosity},
-    catalogue, model, spec,
+    catalogue, model, outputs, spec,
     terminal::{self, CliError},
 };
 use relais::{
+    files::{Destination, Existing},
     lock::{Lock, LockError},
     pipeline::PipelineSpec,
     registry::Registry,
-    report::write_text,
 };
 use std::path::Path;
 
 /// Writes what a pipeline is made of.
 pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError> {
-    model::check_output(&args.output)?;
-    let all = catalogue::registry(&args.plugins);
+    let failed = |error| outputs::failed("lock file", &error);
+    let destination = Destination::of_argument(&args.output, Existing::Replace).map_err(failed)?;
+    let all = catalogue::registry(&args.plugins)?;
     let spec = spec::spec(&args.pipeline, &all)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);
     let lock = Lock::of(&spec, &registry, &args.also).map_err(|error| match error {
@@ -25,9 +26,8 @@ pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError
         error => CliError::new(format!("nothing is locked: {error}")),
     })?;
     let shown = args.output.display();
-    write_text(&args.output, &lock.to_toml())
-        .map_err(|error| CliError::new(format!("lock file `{shown}` cannot be written: {error}")))?;
-    if verbosity == Verbosity::Quiet {
+    destination.write(|out| out.write_all(lock.to_toml().as_bytes())).map_err(failed)?;
+    if verbosity == Verbosity::Quiet || model::is_stream(&args.output) {
         return Ok(());
     }
     let plugins: String = lock.plugins.iter().map(|plugin| format!("  {} {}\n", plugin.name, plugin.version)).collect();

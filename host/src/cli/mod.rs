@@ -8,6 +8,7 @@ mod list;
 mod lock;
 mod markdown;
 mod model;
+mod outputs;
 mod pipeline;
 mod plugin;
 mod plugin_check;
@@ -21,6 +22,7 @@ mod reproduce;
 mod run;
 mod shape;
 mod show;
+mod signals;
 mod spec;
 mod terminal;
 mod watch;
@@ -46,6 +48,7 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     terminal::start_log(cli.verbosity());
+    signals::watch();
     let result = match &cli.command {
         Command::Run(args) => run::run(args, cli.verbosity()),
         Command::Lock(args) => lock::lock(args, cli.verbosity()),

@@ -1,17 +1,14 @@
 //! Models: ONNX files, and text files where a name or the content says so.
 
-use super::{args, terminal::CliError};
+use super::{args, outputs, terminal::CliError};
 use relais::{
-    ir::{IRModule, verify},
-    mapped::map_file,
+    files::{Destination, write_text_form},
+    ir::{Blob, IRModule, verify},
+    mapped::{map_file, read_input, read_stream},
     onnx::{self, ReadOptions, WriteOptions, WriteReport},
 };
-use relais_plugin_api::text::{self, FileError, PrintOptions};
-use std::{
-    fs,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use relais_plugin_api::text::{self, PrintOptions, SideFile, TextError};
+use std::{fs, io, path::Path};
 
 /// How a model is written down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,15 +26,11 @@ impl Format {
         }
     }
 
-    /// The format of a file that is there. An ONNX file begins with the tag of a field, which is no printable character.
-    fn of_file(path: &Path) -> Self {
-        let mut start = Vec::new();
-        let read = fs::File::open(path).and_then(|file| file.take(256).read_to_end(&mut start));
+    /// The format of some content. ONNX begins with the tag of a field, which is not a printable character.
+    fn of_bytes(bytes: &[u8]) -> Self {
+        let start = &bytes[..bytes.len().min(256)];
         let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..);
-        match read {
-            Ok(n) if n > 0 && start.iter().all(is_text) => Self::Text,
-            _ => Self::Onnx,
-        }
+        if !start.is_empty() && start.iter().all(is_text) { Self::Text } else { Self::Onnx }
     }
 }
 
@@ -45,25 +38,37 @@ impl Format {
 pub(crate) struct Model {
     pub module: IRModule,
     pub format: Format,
-    /// Bytes of its file.
+    /// Its bytes.
     pub bytes: Option<u64>,
     /// Its file, from the root.
     pub file: String,
 }
 
-/// Reads a model.
+/// Whether an argument means standard input or output.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Reads a model; `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<Model, CliError> {
     let shown = path.display();
-    let metadata = fs::metadata(path).map_err(|error| {
+    let failed = |error: io::Error| {
         CliError::new(format!("model `{shown}` cannot be read: {error}")).help("check the path and the permissions")
-    })?;
-    if metadata.is_dir() {
-        return Err(CliError::new(format!("model `{shown}` is a folder")).help("name the model's file"));
-    }
-    let format = Format::of_name(path).unwrap_or_else(|| Format::of_file(path));
+    };
+    let bytes = match is_stream(path) {
+        true => read_stream(io::stdin().lock()).map_err(failed)?,
+        false if path.is_dir() => {
+            return Err(CliError::new(format!("model `{shown}` is a folder")).help("name the model's file"));
+        }
+        false => read_input(path).map_err(failed)?,
+    };
+    let n_bytes = bytes.len() as u64;
+    let format = Format::of_name(path).unwrap_or_else(|| Format::of_bytes(&bytes));
     let module = match format {
         Format::Onnx => {
-            let model = onnx::read_model(path, &ReadOptions::default())
+            let mut options = ReadOptions::default();
+            options.data_folder = path.parent().filter(|_| !is_stream(path)).map(Path::to_owned);
+            let model = onnx::read_bytes(&path.to_string_lossy(), bytes, &options)
                 .map_err(|error| CliError::new(format!("model {error}")).help(error.help()))?;
             for warning in model.warnings {
                 log::warn!("model `{shown}`: {warning}");
@@ -71,11 +76,7 @@ pub(crate) fn read(path: &Path) -> Result<Model, CliError> {
             model.module
         }
         Format::Text => {
-            let module = text::read_files(path, map_file).map_err(|error| text_error(path, &error))?;
-            if module.globals().is_empty() {
-                let error = CliError::new(format!("model `{shown}` has no function"));
-                return Err(error.help("a model is `def @main(…) { … }`; `relais show` prints one in the text form"));
-            }
+            let module = read_text(path, &bytes)?;
             let faults = verify(&module);
             if let Some(first) = faults.first() {
                 let n_more = faults.len() - 1;
@@ -86,21 +87,28 @@ pub(crate) fn read(path: &Path) -> Result<Model, CliError> {
         }
     };
     let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
-    Ok(Model { module, format, bytes: Some(metadata.len()), file })
+    Ok(Model { module, format, bytes: Some(n_bytes), file })
 }
 
-fn text_error(path: &Path, error: &FileError) -> CliError {
-    match error {
-        FileError::Text(faults) => {
-            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            CliError::new(format!("model `{}` does not read:\n{}", path.display(), faults.join("\n")))
-        }
-        FileError::Io { path: file, error } if file == path => {
-            let error = CliError::new(format!("model `{}` cannot be read: {error}", path.display()));
-            error.help("the text form is UTF-8; the name of an ONNX model ends in `.onnx`")
-        }
-        error => CliError::new(format!("model `{}`: {error}", path.display())),
-    }
+fn read_text(path: &Path, bytes: &Blob) -> Result<IRModule, CliError> {
+    let shown = path.display();
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let error = CliError::new(format!("model `{shown}` cannot be read: it is not UTF-8: {error}"));
+        error.help("the text form is UTF-8; the name of an ONNX model ends in `.onnx`")
+    })?;
+    let side = text::side_path(path);
+    let side_file = if !is_stream(path) && side.exists() {
+        let failed =
+            |error: &dyn std::fmt::Display| CliError::new(format!("model `{shown}`: `{}`: {error}", side.display()));
+        let bytes = map_file(&side).map_err(|error| failed(&error))?;
+        SideFile::open(&bytes).map_err(|error| failed(&error))?
+    } else {
+        SideFile::default()
+    };
+    text::parse(&path.to_string_lossy(), text, &side_file).map_err(|faults: Vec<TextError>| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        CliError::new(format!("model `{shown}` does not read:\n{}", faults.join("\n")))
+    })
 }
 
 /// The format of an output: its name's, else the input's.
@@ -108,27 +116,10 @@ pub(crate) fn output_format(path: &Path, input: Format) -> Format {
     Format::of_name(path).unwrap_or(input)
 }
 
-/// Whether an output can be written there, as far as that can be told before.
-pub(crate) fn check_output(path: &Path) -> Result<(), CliError> {
-    let shown = path.display();
-    if path.is_dir() {
-        return Err(CliError::new(format!("output `{shown}` is a folder")).help("name a file in it"));
-    }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    if !folder.is_dir() {
-        let error = CliError::new(format!("the folder of output `{shown}` does not exist"));
-        return Err(error.help(format!("create `{}` first", folder.display())));
-    }
-    Ok(())
-}
-
-/// Writes a model: whole or not at all.
+/// Writes a model: whole or not at all, but into pipes and devices.
 pub(crate) fn write(
     module: &IRModule,
-    path: &Path,
+    destination: &Destination,
     format: Format,
     external_data: args::ExternalData,
 ) -> Result<WriteReport, CliError> {
@@ -140,18 +131,15 @@ pub(crate) fn write(
                 args::ExternalData::Never => onnx::ExternalData::Inline,
             };
             let options = WriteOptions::default().with_external_data(external_data);
-            onnx::write(module, path, &options)
+            onnx::write_destination(module, destination, &options)
                 .map_err(|error| CliError::new(format!("output {error}")).help(error.help()))
         }
         Format::Text => {
-            text::write_files(module, path, &PrintOptions::default())
-                .map_err(|error| CliError::new(format!("output `{}`: {error}", path.display())))?;
+            let side = write_text_form(module, destination, &PrintOptions::default())
+                .map_err(|error| outputs::failed("output", &error))?;
             let mut report = WriteReport::default();
-            report.model_bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
-            let side = text::side_path(path);
-            if let Ok(metadata) = fs::metadata(&side) {
-                report.data_files.push((side, metadata.len()));
-            }
+            report.model_bytes = destination.file().and_then(|path| Some(fs::metadata(path).ok()?.len())).unwrap_or(0);
+            report.data_files.extend(side.and_then(|side| Some((side.clone(), fs::metadata(&side).ok()?.len()))));
             Ok(report)
         }
     }

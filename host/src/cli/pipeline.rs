@@ -18,13 +18,13 @@ pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
         }
         PipelineCommand::Print(args) => terminal::print(&resolve(args)?.print()),
         PipelineCommand::Schema { plugins } => {
-            terminal::print(&format!("{:#}\n", json_schema(&catalogue::registry(plugins))))
+            terminal::print(&format!("{:#}\n", json_schema(&catalogue::registry(plugins)?)))
         }
     }
 }
 
 fn resolve(args: &PipelineFileArgs) -> Result<Pipeline, CliError> {
-    let all = catalogue::registry(&args.plugins);
+    let all = catalogue::registry(&args.plugins)?;
     let (mut spec, faults) = spec::named_in_part(&args.pipeline, &all)?;
     spec::adjust(&mut spec, &args.adjust)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);

@@ -1,4 +1,4 @@
-//! `relais plugin check`: judges plugins from their files alone.
+//! `relais plugin check`: judges plugins from their files, then opens them in processes of their own.
 
 use super::{
     args::PluginArgs,
@@ -7,14 +7,18 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    plugin::{Discovery, FoundPlugin, Inspection, Origin, SearchDir, inspect},
+    plugin::{Discovery, FoundPlugin, Inspection, Objection, OpenPlugin, Origin, SearchDir, discover, inspect},
     registry::{Choices, Linked, Registry},
 };
 use serde_json::Value;
 use std::{
-    env::consts::DLL_EXTENSION,
+    env::{self, consts::DLL_EXTENSION},
+    io::{self, Read},
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 
 /// A file, and what is known of it.
@@ -35,9 +39,77 @@ pub(crate) enum Place {
     Nowhere,
 }
 
+/// Whether plugins are opened, in a process of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    Try,
+    Leave,
+}
+
+/// What opening a plugin may take.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Opens a plugin as a run does.
+fn open(file: &Path, args: &PluginArgs) -> Result<(), CliError> {
+    let found = discover(&[], &[file.to_owned()], catalogue::policy(args));
+    if let Some(refused) = found.refused.first() {
+        return Err(CliError::new(&refused.refusal));
+    }
+    let plugins = found.plugins.iter();
+    plugins.map(|found| OpenPlugin::open(&found.path, &found.records.plugin, &found.section, None)).try_for_each(
+        |opened| match opened {
+            Ok(_) => Ok(()),
+            Err(refusal) => Err(CliError::new(&refusal)),
+        },
+    )
+}
+
+/// Why a plugin does not open: it is tried in another process, which it may take along.
+fn why_not(file: &Path, args: &PluginArgs) -> io::Result<Option<String>> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args(["plugin", "check", "--open-here", "--quiet"]);
+    if args.allow_writable_plugins {
+        command.arg("--allow-writable-plugins");
+    }
+    command.arg("--").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let stderr = child.stderr.take();
+    let said = thread::spawn(move || {
+        let mut said = Vec::new();
+        // What does not end comes from a plugin that goes on writing.
+        let _ = stderr.map(|stderr| stderr.take(1 << 16).read_to_end(&mut said));
+        said
+    });
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if began.elapsed() > DEADLINE => {
+                child.kill()?;
+                child.wait()?;
+                return Ok(Some(format!("did not end within {} s", DEADLINE.as_secs())));
+            }
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    if status.success() {
+        return Ok(None);
+    }
+    let said = String::from_utf8_lossy(&said.join().unwrap_or_default()).into_owned();
+    let first = said.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or_default();
+    Ok(Some(match first {
+        "" => format!("ended that process ({status})"),
+        why => format!("was refused: {why}"),
+    }))
+}
+
 /// Checks plugins.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
-    let all = check_all(&args.files, &args.plugins);
+    if args.open_here {
+        return args.files.iter().try_for_each(|file| open(file, &args.plugins));
+    }
+    let opening = if args.no_open { Opening::Leave } else { Opening::Try };
+    let all = check_all(&args.files, &args.plugins, opening)?;
     if args.json {
         let json: Value = all.iter().map(plugin_report::json).collect();
         terminal::print(&format!("{json:#}\n"))?;
@@ -54,10 +126,19 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
 }
 
 /// Looks at files: each for itself, beside each other, and beside the plugins that runs find.
-pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs) -> Vec<Checked> {
+pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) -> Result<Vec<Checked>, CliError> {
     let dirs = catalogue::search_dirs(args);
-    let found = catalogue::find(args);
+    let found = catalogue::find(args)?;
     let mut inspections: Vec<Inspection> = files.iter().map(|file| inspect(file, catalogue::policy(args))).collect();
+    for inspection in inspections.iter_mut().filter(|it| it.is_accepted() && opening == Opening::Try) {
+        let file = inspection.path.clone();
+        let why = why_not(&file, args).map_err(|error| {
+            let error =
+                CliError::new(format!("`{}` cannot be opened in a process of its own: {error}", file.display()));
+            error.help("`--no-open` looks at files alone")
+        })?;
+        inspection.objections.extend(why.map(|why| Objection::Opening { why }));
+    }
     let given: Vec<FoundPlugin> = inspections.iter().filter_map(as_found).collect();
     for inspection in &mut inspections {
         let is_found =
@@ -67,16 +148,16 @@ pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs) -> Vec<Checked> {
     let others =
         given.iter().filter(|other| !found.plugins.iter().any(|plugin| is_same_path(&plugin.path, &other.path)));
     let plugins = found.plugins.iter().chain(others).cloned().collect();
-    let registry = Registry::new(Discovery { plugins, ..Discovery::default() }, Linked::Exclude, &Choices::new());
+    let registry = Registry::new(Discovery { plugins, ..Discovery::default() }, Linked::Include, &Choices::new());
     inspections.iter_mut().for_each(|inspection| inspection.require(&registry));
     let check = |inspection: Inspection| {
         let place = place(&inspection, &dirs, &found);
         Checked { inspection, place }
     };
-    inspections.into_iter().map(check).collect()
+    Ok(inspections.into_iter().map(check).collect())
 }
 
-fn as_found(inspection: &Inspection) -> Option<FoundPlugin> {
+pub(crate) fn as_found(inspection: &Inspection) -> Option<FoundPlugin> {
     let records = inspection.records.clone().filter(|_| inspection.is_accepted())?;
     Some(FoundPlugin { path: inspection.path.clone(), records, section: Arc::default() })
 }

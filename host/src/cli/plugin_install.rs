@@ -4,26 +4,28 @@ use super::{
     args_plugin::{InstallArgs, InstalledArgs, RemoveArgs},
     catalogue,
     list::columns,
-    plugin_check::check_all,
+    plugin_check::{Opening, as_found, check_all},
     terminal::{self, CliError},
 };
 use relais::{
+    files::{Destination, Existing, FileError, FileSet},
     pipeline::fault::{nearest, or_list},
     plugin::{Inspection, Objection, PluginRecord, Policy, inspect},
+    registry::{Candidate, Choices, Linked, Registry},
 };
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     env::consts::{DLL_EXTENSION, DLL_PREFIX, DLL_SUFFIX},
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
-    process,
 };
 
 /// Installs plugins: all of them, or none when one is refused.
 pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
     let folder = user_dir()?;
-    let all = check_all(&args.files, &args.plugins);
+    let all = check_all(&args.files, &args.plugins, Opening::Try)?;
     let mut wanted: Vec<(&Inspection, &PluginRecord, PathBuf)> = Vec::new();
     for checked in &all {
         let inspection = &checked.inspection;
@@ -39,6 +41,8 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
         wanted.push((inspection, &records.plugin, target));
     }
     make_folder(&folder)?;
+    let mut others = catalogue::find(&args.plugins)?;
+    let names: Vec<String> = wanted.iter().map(|(_, plugin, _)| plugin.name.clone()).collect();
     for (inspection, plugin, target) in wanted {
         let is_old = |objection: &&Objection| match objection {
             Objection::Overlap { file, .. } => *file != target,
@@ -52,8 +56,20 @@ pub(crate) fn install(args: &InstallArgs) -> Result<(), CliError> {
             None => "in the place of a file that did not read".into(),
         });
         let old = old.map(|old| format!(", {old}")).unwrap_or_default();
+        others.plugins.retain(|other| other.path != target);
+        others.plugins.extend(as_found(inspection));
         terminal::print(&format!("installed {} {} as `{}`{old}\n", plugin.name, plugin.version, target.display()))?;
     }
+    let registry = Registry::new(others, Linked::Include, &Choices::new());
+    let ambiguous: BTreeMap<_, _> = names.iter().flat_map(|name| registry.ambiguous_passes(name)).collect();
+    ambiguous.into_iter().for_each(|(short, several)| {
+        let meant: Vec<String> = several.iter().map(Candidate::to_string).collect();
+        terminal::warn(format_args!(
+            "`{short}` can mean several passes now: {}\n  help: {}",
+            meant.join(" and "),
+            Candidate::help(&several, &short, "passes")
+        ));
+    });
     Ok(())
 }
 
@@ -172,24 +188,16 @@ fn make_folder(folder: &Path) -> Result<(), CliError> {
 
 /// Copies under another name first: no run meets half a plugin, and one that has the old file open keeps it.
 fn copy(from: &Path, target: &Path) -> Result<(), CliError> {
-    let name = target.file_name().expect("a plugin's file has a name").to_string_lossy();
-    let temporary = target.with_file_name(format!(".{name}.{}.tmp", process::id()));
-    let copied = copy_to(from, &temporary).and_then(|()| fs::rename(&temporary, target));
-    copied.map_err(|error| {
-        // Nothing more can be done about a file that does not go.
-        drop(fs::remove_file(&temporary));
-        failed("written", target, &error)
-    })
-}
-
-fn copy_to(from: &Path, temporary: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    let unwritten = |error: FileError| CliError::new(&error).help(error.help());
+    let destination = Destination::new(target, Existing::Replace).map_err(unwritten)?;
+    let mut set = FileSet::new();
+    let file = set.add(&destination).map_err(unwritten)?;
+    let copied = File::open(from).and_then(|mut from| io::copy(&mut from, file));
+    // Whatever the user's mask is: a plugin that others may write is refused.
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
-    let mut file = options.open(temporary)?;
-    io::copy(&mut File::open(from)?, &mut file)?;
-    file.sync_all()
+    let copied = copied.and_then(|_| file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
+    copied.map_err(|error| failed("written", target, &error))?;
+    set.commit().map_err(unwritten)
 }
 
 fn failed(done: &str, path: &Path, error: &io::Error) -> CliError {

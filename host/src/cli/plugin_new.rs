@@ -5,12 +5,12 @@ use super::{
     plugin_names::{Item, PassKind, items},
     terminal::{self, CliError},
 };
+use relais::files::{self, Existing};
 use semver::VersionReq;
 use std::{
     collections::BTreeMap,
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
-    fs::{self, File},
-    io::{self, Write as _},
+    fs, io,
     path::{self, Path, PathBuf},
 };
 
@@ -29,9 +29,8 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
         return Err(CliError::new(format!("`{}` is there already", folder.display()))
             .help("take another name, or another folder with `--output`"));
     }
-    let files = files(&args.name, &api, &items);
     let mut written = Vec::new();
-    for (name, text) in &files {
+    for (name, text) in &sources(&args.name, &api, &items) {
         if let Err((path, error)) = write(&folder.join(name), text, &mut written) {
             // What cannot be taken back stays; nothing of it was there before.
             written.iter().for_each(|path| drop(fs::remove_file(path)));
@@ -54,7 +53,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
 }
 
 /// Every file of the crate, by its path.
-fn files(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<PathBuf, String> {
+fn sources(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<PathBuf, String> {
     let library = format!("target/release/{DLL_PREFIX}{}{DLL_SUFFIX}", name.replace('-', "_"));
     let mods: String = items.iter().map(|(module, item)| mod_line(module, item)).collect();
     let values = [
@@ -201,9 +200,9 @@ fn write(path: &Path, text: &str, written: &mut Vec<PathBuf>) -> Result<(), (Pat
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(at)?;
     }
-    let mut file = File::create_new(path).map_err(at)?;
+    files::write(path, Existing::Keep, text.as_bytes()).map_err(|error| at(io::Error::other(error)))?;
     written.push(path.to_owned());
-    file.write_all(text.as_bytes()).map_err(at)
+    Ok(())
 }
 
 fn failed(path: &Path, error: &io::Error) -> CliError {

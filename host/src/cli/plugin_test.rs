@@ -65,9 +65,9 @@ fn registry(args: &TestArgs) -> Result<(Registry, Records), CliError> {
         return Err(CliError::new(format!("`{file}` is no plugin")).help("see `relais plugin check`"));
     };
     let records = plugin.records.clone();
-    let others = catalogue::find(&args.plugins).plugins.into_iter();
+    let others = catalogue::find(&args.plugins)?.plugins.into_iter();
     found.plugins.extend(others.filter(|other| other.records.plugin.name != records.plugin.name));
-    Ok((Registry::new(found, Linked::Exclude, &Choices::new()), records))
+    Ok((Registry::new(found, Linked::Include, &Choices::new()), records))
 }
 
 fn settings(args: &TestArgs, bench: &PluginBench<'_>) -> Result<Settings, CliError> {

@@ -110,7 +110,7 @@ pub(crate) fn replay(args: &ReplayArgs, verbosity: Verbosity) -> Result<(), CliE
     })?;
     let Reproducer { module, pipeline: mut spec, facts } = reproducer;
     watch::add(&args.watch, &mut spec)?;
-    let registry = catalogue::registry_for(&args.plugins, &spec);
+    let registry = catalogue::registry_for(&args.plugins, &spec)?;
     let plugins = PluginState::all(&registry);
     for difference in facts.differences(&plugins) {
         terminal::warn(format_args!("not as it was when the pass failed: {difference}"));

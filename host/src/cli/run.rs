@@ -1,19 +1,23 @@
 //! `relais run`.
 
 use super::{
-    args::{RunArgs, Verbosity},
+    args::{ExternalData, RunArgs, Verbosity},
     catalogue, lock,
     model::{self, Model},
+    outputs::{self, Outputs},
     progress::Progress,
     reproduce, shape, spec,
     terminal::{self, CliError},
     watch,
 };
 use relais::{
+    files::{Destination, Existing},
+    ir::IRModule,
     manager::{self, Fate, Report, RunOptions, Said},
-    onnx::WriteReport,
+    onnx::{WriteReport, data_files},
     pass::Remarks,
     pipeline::{Addition, spec::Verify},
+    plugin::take_faults,
     report::{Summary, report_json, table, write_json},
 };
 use relais_plugin_api::diagnostics::{PRINTED, Severity};
@@ -27,11 +31,17 @@ use std::{
 /// Runs a pipeline over a model.
 pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let began = Instant::now();
-    model::check_output(&args.output)?;
-    if let Some(report) = &args.report {
-        model::check_output(report)?;
+    let mut outputs = Outputs::default();
+    let output = outputs.add("output", &args.output, Existing::Replace)?;
+    let report_file = args.report.as_deref().map(|path| outputs.add("report", path, Existing::Keep)).transpose()?;
+    outputs.spare("the pipeline", args.pipeline.pipeline.as_ref().map(PathBuf::from).iter())?;
+    outputs.spare("the lock file", &args.locked)?;
+    outputs.spare("plugin", &args.plugins.plugin)?;
+    if output.file().is_none() && args.external_data == ExternalData::Always {
+        let error = CliError::new(format!("beside output `{}` there is no place for weights", args.output.display()));
+        return Err(error.help("name a file, or let the weights stand in the model: `--external-data never`"));
     }
-    let all = catalogue::registry(&args.plugins);
+    let all = catalogue::registry(&args.plugins)?;
     let mut spec = spec::spec(&args.pipeline, &all)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);
     let registry = match &args.locked {
@@ -39,6 +49,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         None => registry,
     };
     watch::add(&args.watch, &mut spec)?;
+    outputs.add_instruments(&spec.run)?;
     let pipeline = spec.resolve(&registry)?;
     if verbosity > Verbosity::Quiet {
         pipeline.warnings.iter().for_each(terminal::warn);
@@ -47,6 +58,8 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
     let Model { mut module, format, bytes, file } = model::read(&args.model)?;
+    outputs
+        .spare("weights of the model, in", &data_files(&module).into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
     shape::set_input_shapes(&mut module, &args.input_shape, &registry)?;
     if verbosity > Verbosity::Quiet {
         watch::check_functions(&args.watch, &module);
@@ -79,7 +92,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         true => Vec::new(),
         false => reproduce::write(args.reproducer_dir.as_deref(), &args.output, &pipeline, report, &registry),
     };
-    let additions = &pipeline.additions;
+    let additions = &pipeline.additions.clone();
     let seen = Seen { args, pipeline: pipeline.print(), additions, before: &before, reproducers: &reproducers };
     let (module, report) = match outcome {
         Ok(done) => done,
@@ -88,7 +101,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
             say(&failure.report, verbosity);
             findings(&failure.report);
             let error = failure.to_string();
-            if let Some(path) = &args.report {
+            if let Some(path) = &report_file {
                 let mut json = seen.report(&failure.report, None, began.elapsed());
                 json["error"] = error.as_str().into();
                 write_report(path, &json)?;
@@ -97,9 +110,12 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
             return Err(reproduce::explain(error, &reproducers, &args.plugins));
         }
     };
+    // What the passes made goes before the model is written: their plugins may fail at that, too.
+    drop(pipeline);
+    dropped()?;
     progress.says("writing the model");
     let format = model::output_format(&args.output, format);
-    let written = model::write(&module, &args.output, format, args.external_data)?;
+    let written = model::write(&module, &output, format, args.external_data)?;
     drop(progress);
     let elapsed = began.elapsed();
     say(&report, verbosity);
@@ -108,17 +124,32 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     }
     // What was written is counted as the next reader will see it: some constants are nodes in the file.
     let after = match verbosity > Verbosity::Quiet || args.report.is_some() {
-        true => summary_of(&args.output, &written)?,
+        true => summary_of(&module, &output, &written)?,
         false => Summary::default(),
     };
     if verbosity > Verbosity::Quiet {
-        terminal::print(&table(&before, &after, elapsed))?;
+        let table = table(&before, &after, elapsed);
+        match outputs.take_standard_output() {
+            true => terminal::findings(&table),
+            false => terminal::print(&table)?,
+        }
         stopped(args, &report);
     }
     findings(&report);
-    match &args.report {
+    match &report_file {
         Some(path) => write_report(path, &seen.report(&report, Some(&after), elapsed)),
         None => Ok(()),
+    }
+}
+
+/// What plugins failed with while what they had made was dropped.
+pub(crate) fn dropped() -> Result<(), CliError> {
+    match take_faults().split_first() {
+        None => Ok(()),
+        Some((first, others)) => {
+            let error = CliError::new(format!("while it was dropped, {first}"));
+            Err(others.iter().fold(error, CliError::line).line("nothing was written"))
+        }
     }
 }
 
@@ -156,8 +187,11 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn summary_of(output: &Path, written: &WriteReport) -> Result<Summary, CliError> {
-    let Model { module, bytes, file, .. } = model::read(output)?;
+fn summary_of(module: &IRModule, output: &Destination, written: &WriteReport) -> Result<Summary, CliError> {
+    let Some(path) = output.file() else {
+        return Ok(Summary::of(module, Some(written.model_bytes), ""));
+    };
+    let Model { module, bytes, file, .. } = model::read(path)?;
     let mut summary = Summary::of(&module, bytes, &file);
     summary.external_bytes = summary.external_bytes.max(external_bytes(written));
     Ok(summary)
@@ -169,23 +203,21 @@ fn external_bytes(written: &WriteReport) -> u64 {
     own + shared.map(|metadata| metadata.len()).sum::<u64>()
 }
 
-fn write_report(path: &Path, report: &serde_json::Value) -> Result<(), CliError> {
-    let written = write_json(path, report);
-    written.map_err(|error| CliError::new(format!("report `{}` cannot be written: {error}", path.display())))
+fn write_report(file: &Destination, report: &serde_json::Value) -> Result<(), CliError> {
+    write_json(file, report).map_err(|error| outputs::failed("report", &error))
 }
 
 /// Says what passes and the driver said, as far as somebody wants to hear it.
 pub(crate) fn say(report: &Report, verbosity: Verbosity) {
     let least = match verbosity {
-        Verbosity::Quiet => None,
-        Verbosity::Normal => Some(Severity::WARNING),
-        Verbosity::Verbose => Some(Severity::NOTE),
-        Verbosity::Debug => Some(Severity::REMARK),
+        Verbosity::Quiet => Severity::ERROR,
+        Verbosity::Normal => Severity::WARNING,
+        Verbosity::Verbose => Severity::NOTE,
+        Verbosity::Debug => Severity::REMARK,
     };
-    let is_wanted =
-        |said: &&Said| said.diagnostic.rec().code == PRINTED || least.is_some_and(|least| said.severity() >= least);
+    let is_wanted = |said: &&Said| said.diagnostic.rec().code == PRINTED || said.severity() >= least;
     report.said.iter().filter(is_wanted).for_each(terminal::said);
-    if least.is_some() {
+    if verbosity > Verbosity::Quiet {
         report.warnings.iter().for_each(terminal::warn);
     }
 }

@@ -2,16 +2,17 @@
 
 use super::{
     args::{self, ShowArgs},
-    model,
+    model, outputs,
     terminal::{self, CliError},
 };
+use relais::files::{Destination, Existing, write_text_form};
 use relais_plugin_api::text::{self, Large, PrintOptions, Types};
 
 /// Prints a model in the text form.
 pub(crate) fn show(args: &ShowArgs) -> Result<(), CliError> {
-    if let Some(output) = &args.output {
-        model::check_output(output)?;
-    }
+    let failed = |error| outputs::failed("output", &error);
+    let output = args.output.as_deref().map(|path| Destination::of_argument(path, Existing::Replace));
+    let output = output.transpose().map_err(failed)?;
     let module = model::read(&args.model)?.module;
     let types = match args.types {
         args::Types::All => Types::All,
@@ -20,9 +21,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), CliError> {
     let large = if args.no_large { Large::Elide } else { Large::Hex };
     let mut options = PrintOptions::default();
     (options.types, options.large) = (types, large);
-    match &args.output {
+    match output {
         None => terminal::print(&text::print(&module, &options)),
-        Some(output) => text::write_files(&module, output, &options)
-            .map_err(|error| CliError::new(format!("output `{}`: {error}", output.display()))),
+        Some(output) => write_text_form(&module, &output, &options).map(drop).map_err(failed),
     }
 }

@@ -16,7 +16,11 @@ use std::path::Path;
 /// The pipeline that the arguments ask for; `registry` has the pipelines of plugins.
 pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineSpec, CliError> {
     let mut spec = match (&args.pipeline, args.opt_level, &args.passes) {
-        (Some(name), _, _) => named(name, registry)?,
+        (Some(name), level, _) => {
+            let mut spec = named(name, registry)?;
+            spec.scope.opt_level = level.or(spec.scope.opt_level);
+            spec
+        }
         (None, Some(level), _) => PipelineSpec::read(Path::new(&format!("builtin:O{level}")), &Disk)?,
         (None, None, Some(passes)) => of_passes(passes)?,
         (None, None, None) => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,

@@ -6,6 +6,7 @@ use anstyle::AnsiColor;
 use relais::{
     manager::Said,
     pipeline::{Faults, Style},
+    plugin::escaped,
 };
 use relais_plugin_api::diagnostics::Severity;
 use std::{
@@ -155,9 +156,10 @@ fn with_code(label: &str, code: &str) -> String {
 
 fn say(label: &str, colour: AnsiColor, message: &str, help: Option<&str>) {
     let style = colour.on_default().bold();
-    let mut text = format!("{style}{label}{style:#}: {message}");
+    let shown = |text: &str| escaped(text).into_owned();
+    let mut text = format!("{style}{}{style:#}: {}", shown(label), shown(message));
     if let Some(help) = help {
-        text.push_str(&format!("\n  help: {help}"));
+        text.push_str(&format!("\n  help: {}", shown(help)));
     }
     eprint_line(&text);
 }

@@ -2,6 +2,7 @@
 
 use super::{BuiltIn, PASSES, Selection, choice, option, select::is_same, texts};
 use crate::{
+    files::{self, Destination, Existing, FileSet},
     manager::{Findings, Instrument, PassInfo},
     options::OptionType,
 };
@@ -14,7 +15,8 @@ use relais_plugin_api::{
 };
 use serde_json::json;
 use std::{
-    fmt, fs,
+    fmt,
+    fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf, absolute},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -40,20 +42,14 @@ inventory::submit! {
             place: absolute(given.text("dir")).unwrap_or_else(|_| given.text("dir").into()),
             selection: Selection::new(given.texts(PASSES), []),
             weights: if given.text("weights") == "elide" { Large::Elide } else { Large::SideFile },
-            existing: if given.is_on("overwrite") { Existing::Overwrite } else { Existing::Refuse },
+            existing: if given.is_on("overwrite") { Existing::Replace } else { Existing::Keep },
             state: Mutex::default(),
+            log: Mutex::default(),
         })),
     }
 }
 
 const INDEX: &str = "index.jsonl";
-
-/// What becomes of files that are there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Existing {
-    Refuse,
-    Overwrite,
-}
 
 /// Writes the program into a folder after each pass.
 pub struct Dump {
@@ -65,6 +61,8 @@ pub struct Dump {
     weights: Large,
     existing: Existing,
     state: Mutex<State>,
+    /// What each pass did, line by line.
+    log: Mutex<Option<File>>,
 }
 
 #[derive(Default)]
@@ -117,9 +115,13 @@ impl Dump {
     fn write(&self, state: &mut State, name: &str, module: &IRModule) -> io::Result<()> {
         let path = self.place.join(name);
         let options = PrintOptions { large: self.weights, ..PrintOptions::default() };
-        let mut file = io::BufWriter::new(fs::File::create(&path)?);
-        let tensors = text::print_io(module, &options, &mut file)?;
-        file.flush()?;
+        let mut tensors = Vec::new();
+        let destination = Destination::new(&path, Existing::Replace).map_err(io::Error::other)?;
+        let written = destination.write(|mut out| {
+            tensors = text::print_io(module, &options, &mut out)?;
+            Ok(())
+        });
+        written.map_err(io::Error::other)?;
         if !tensors.is_empty() {
             let side = side_path(&path);
             // Left over from another run.
@@ -131,7 +133,7 @@ impl Dump {
                 .filter(|(_, old)| old.len() == tensors.len() && old.iter().zip(&tensors).all(is_same));
             // Where there are no links, there are copies.
             if shared.is_none_or(|(old, _)| fs::hard_link(old, &side).is_err()) {
-                SideFile::write(&tensors, &side).map_err(io::Error::other)?;
+                write_side_file(&tensors, &side)?;
             }
             state.side = Some((side, tensors));
         }
@@ -144,8 +146,9 @@ impl Dump {
     }
 
     fn index(&self, entry: &serde_json::Value) -> io::Result<()> {
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(self.place.join(INDEX))?;
-        writeln!(file, "{entry}")
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = log.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        writeln!(log, "{entry}")
     }
 
     fn entry(number: &Number, pass: &PassInfo<'_>, fate: &str, file: &str) -> serde_json::Value {
@@ -166,20 +169,26 @@ impl Instrument for Dump {
 
     fn enter(&self) -> Result<(), PassError> {
         fs::create_dir_all(&self.place).map_err(|error| self.error(&error))?;
+        files::sweep(&self.place);
         let mut entries = fs::read_dir(&self.place).map_err(|error| self.error(&error))?;
-        if self.existing == Existing::Refuse && entries.next().is_some() {
+        if self.existing == Existing::Keep && entries.next().is_some() {
             let error = PassError::new(format!("the folder `{}` has files in it", self.dir.display()));
             return Err(error.help("name a new folder, or set the option `overwrite` of `dump`"));
         }
-        match fs::remove_file(self.place.join(INDEX)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.error(&error)),
-            _ => Ok(()),
+        let index = self.place.join(INDEX);
+        match fs::remove_file(&index) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(self.error(&error)),
+            _ => {}
         }
+        let log = files::new_log(&index).map_err(|error| self.error(&error))?;
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = Some(log);
+        Ok(())
     }
 
     fn exit(&self) -> Result<(), PassError> {
         // Nobody needs the tensors any more.
         self.lock().side = None;
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
     }
 
@@ -235,6 +244,15 @@ impl Instrument for Dump {
         let text = format!("{n_files} dumps are in `{dir}`; `{}` says what each pass did\n", index_path(&self.dir));
         Some(Findings { text, data: json!({ "dir": dir, "n_files": n_files }) })
     }
+}
+
+fn write_side_file(tensors: &[(String, Tensor)], path: &Path) -> io::Result<()> {
+    let mut files = FileSet::new();
+    files.add(&Destination::new(path, Existing::Replace).map_err(io::Error::other)?).map_err(io::Error::other)?;
+    if let Some(draft) = files.path() {
+        SideFile::write(tensors, draft).map_err(io::Error::other)?;
+    }
+    files.commit().map_err(io::Error::other)
 }
 
 fn index_path(dir: &Path) -> String {

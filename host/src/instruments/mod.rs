@@ -34,6 +34,7 @@ pub use verifier::Verifier;
 use crate::{
     manager::Instrument,
     options::{OptionSchema, OptionType, complete},
+    pipeline::Catalogue,
 };
 use relais_plugin_api::{diagnostics::PassError, options::Value};
 use std::{fmt, sync::Arc};
@@ -69,6 +70,19 @@ pub fn built_in() -> Vec<&'static BuiltIn> {
 /// The built-in instrument of a name.
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     inventory::iter::<BuiltIn>().find(|built_in| built_in.name == name)
+}
+
+/// Makes the instrument of a name, the host's own or a plugin's, from options that were checked.
+pub(crate) fn make(
+    name: &str,
+    options: &Value,
+    catalogue: &dyn Catalogue,
+    output: &Arc<dyn Output>,
+) -> Result<Arc<dyn Instrument>, PassError> {
+    match find(name) {
+        Some(built_in) => built_in.create(options, output),
+        None => catalogue.create_instrument(name, options),
+    }
 }
 
 impl BuiltIn {

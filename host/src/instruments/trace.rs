@@ -2,6 +2,7 @@
 
 use super::{BuiltIn, option};
 use crate::{
+    files::{Destination, Existing, FileError},
     manager::{Findings, Instrument, PassInfo, SkipReason},
     options::OptionType,
     report::write_json,
@@ -48,7 +49,8 @@ impl Trace {
     /// A trace that goes into that file.
     pub fn new(file: impl AsRef<Path>) -> Self {
         let file = file.as_ref().to_owned();
-        let place = absolute(&file).unwrap_or_else(|_| file.clone());
+        let is_output = file.as_os_str() == "-";
+        let place = absolute(&file).ok().filter(|_| !is_output).unwrap_or_else(|| file.clone());
         Self { file, place, began: Instant::now(), state: Mutex::default() }
     }
 
@@ -58,6 +60,15 @@ impl Trace {
         let mut events = vec![name("process_name", "relais"), name("thread_name", "passes")];
         events.extend(self.lock().events.iter().cloned());
         json!({ "traceEvents": events, "displayTimeUnit": "ms" })
+    }
+
+    fn destination(&self) -> Result<Destination, PassError> {
+        Destination::of_argument(&self.place, Existing::Keep).map_err(|error| self.error(error))
+    }
+
+    fn error(&self, mut error: FileError) -> PassError {
+        error.path.clone_from(&self.file);
+        PassError::new(error.of("the trace")).help(error.help())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -89,25 +100,12 @@ impl Instrument for Trace {
     }
 
     fn enter(&self) -> Result<(), PassError> {
-        let shown = self.file.display();
-        if self.place.is_dir() {
-            return Err(PassError::new(format!("the trace `{shown}` is a folder")).help("name a file in it"));
-        }
         // Better now than after an hour's work.
-        match self.place.parent() {
-            Some(folder) if !folder.is_dir() => {
-                let error = PassError::new(format!("the folder of the trace `{shown}` does not exist"));
-                let folder = self.file.parent().unwrap_or(folder);
-                Err(error.help(format!("create `{}` first", folder.display())))
-            }
-            _ => Ok(()),
-        }
+        self.destination().map(drop)
     }
 
     fn exit(&self) -> Result<(), PassError> {
-        let written = write_json(&self.place, &self.to_json());
-        written
-            .map_err(|error| PassError::new(format!("the trace `{}` cannot be written: {error}", self.file.display())))
+        write_json(&self.destination()?, &self.to_json()).map_err(|error| self.error(error))
     }
 
     fn before(&self, _module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {

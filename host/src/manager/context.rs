@@ -2,6 +2,7 @@
 
 use super::instrument::{Hook, HookFault, Instrument};
 use crate::pipeline::Scope;
+use relais_plugin_api::boundary::guard::caught;
 use std::{
     cell::RefCell,
     fmt,
@@ -13,7 +14,8 @@ use std::{
 #[derive(Default)]
 pub struct PassContext {
     scope: Scope,
-    instruments: Mutex<Vec<Arc<dyn Instrument>>>,
+    /// Shared by the contexts of a run's scopes.
+    instruments: Arc<Mutex<Vec<Arc<dyn Instrument>>>>,
     /// The first hook that failed for a pass that a pass ran.
     fault: Mutex<Option<HookFault>>,
 }
@@ -45,6 +47,28 @@ impl From<HookFault> for ContextError {
     }
 }
 
+/// What went wrong with a context that something was run in.
+pub struct ScopeError<T> {
+    /// What went wrong.
+    pub error: ContextError,
+    /// What was run gave this; nothing where the context was not entered, so that nothing was run.
+    pub result: Option<T>,
+}
+
+impl<T> fmt::Debug for ScopeError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T> fmt::Display for ScopeError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T> std::error::Error for ScopeError<T> {}
+
 struct Entered {
     context: Arc<PassContext>,
     id: u64,
@@ -71,7 +95,17 @@ impl PassContext {
 
     /// The same with instruments.
     pub fn with_instruments(self, instruments: Vec<Arc<dyn Instrument>>) -> Self {
-        Self { instruments: Mutex::new(instruments), ..self }
+        Self { instruments: Arc::new(Mutex::new(instruments)), ..self }
+    }
+
+    /// A context with other settings and the very instruments of this one.
+    pub(super) fn with_settings(&self, scope: Scope) -> Self {
+        Self { scope, instruments: self.instruments.clone(), ..Self::default() }
+    }
+
+    /// Whether both have the very same instruments, whatever becomes of these.
+    pub(super) fn shares_instruments(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.instruments, &other.instruments)
     }
 
     /// The innermost context of this thread; its default when none was entered.
@@ -115,12 +149,14 @@ impl PassContext {
     /// Runs `f` in it. It is left on every path, panics included.
     ///
     /// # Errors
-    /// When a hook fails.
-    pub fn scope<T>(self: &Arc<Self>, f: impl FnOnce(&Arc<Self>) -> T) -> Result<T, ContextError> {
-        let guard = self.enter()?;
+    /// When a hook fails. What `f` gave is not lost.
+    pub fn scope<T>(self: &Arc<Self>, f: impl FnOnce(&Arc<Self>) -> T) -> Result<T, ScopeError<T>> {
+        let guard = self.enter().map_err(|fault| ScopeError { error: fault.into(), result: None })?;
         let result = f(self);
-        guard.leave()?;
-        Ok(result)
+        match guard.leave() {
+            Ok(()) => Ok(result),
+            Err(error) => Err(ScopeError { error, result: Some(result) }),
+        }
     }
 
     /// Replaces its instruments: the old ones exit, the new ones enter.
@@ -155,13 +191,13 @@ impl PassContext {
         self.instruments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter_instruments(&self) -> Result<(), HookFault> {
+    pub(super) fn enter_instruments(&self) -> Result<(), HookFault> {
         let instruments = self.instruments();
         for (i, instrument) in instruments.iter().enumerate() {
-            let Err(error) = instrument.enter() else { continue };
+            let Err(error) = caught(|| instrument.enter()).and_then(|done| done) else { continue };
             let mut fault = HookFault::new(&**instrument, Hook::Enter, error);
             for entered in instruments[..i].iter().rev() {
-                if let Err(error) = entered.exit() {
+                if let Err(error) = caught(|| entered.exit()).and_then(|done| done) {
                     fault.also.push(HookFault::new(&**entered, Hook::Exit, error));
                 }
             }
@@ -171,9 +207,9 @@ impl PassContext {
         Ok(())
     }
 
-    fn exit_instruments(&self) -> Result<(), HookFault> {
+    pub(super) fn exit_instruments(&self) -> Result<(), HookFault> {
         for instrument in self.instruments() {
-            if let Err(error) = instrument.exit() {
+            if let Err(error) = caught(|| instrument.exit()).and_then(|done| done) {
                 self.lock().clear();
                 return Err(HookFault::new(&*instrument, Hook::Exit, error));
             }

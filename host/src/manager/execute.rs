@@ -1,11 +1,13 @@
 //! One execution of a pass: what it is given, what is taken over, what its failing leads to (rules R15, R25).
 
 use super::{
+    checks::Interface,
     context::PassContext,
     deadline::{self, Late},
     instrument::{Deadline, HookFault, PassInfo},
     machine::{Machine, Stop, Turn, blamed},
     module_state::Taken,
+    nested::Nest,
     report::{FailureKind, Fate, MAX_FAULTS, PassFault, Said},
     verifier,
     watch::Watch,
@@ -13,13 +15,14 @@ use super::{
 use crate::{
     pass::{Remarks, cancelled},
     pipeline::{
-        PassFacts, RunCx,
+        PassFacts, PassInstance, RunCx,
         spec::{OnFailure, Verify},
     },
 };
 use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError},
-    ir::IRModule,
+    ir::{Global, IRModule},
+    options::Value,
 };
 use std::{
     collections::BTreeMap,
@@ -29,6 +32,26 @@ use std::{
     },
     time::{Duration, Instant},
 };
+
+/// Whether two modules have the very same content, as a copy has that nobody changed.
+fn is_same(a: &IRModule, b: &IRModule) -> bool {
+    let is_same = |(a, b): (&Global, &Global)| a.name == b.name && a.is_same(b);
+    a.globals().len() == b.globals().len()
+        && a.globals().iter().zip(b.globals()).all(is_same)
+        && a.attrs == b.attrs
+        && a.sources.len() == b.sources.len()
+}
+
+/// Whether a pass may change the interface of the entry function: its record names the option that asks for it.
+fn interface(pass: &PassInstance) -> Interface {
+    let asked = pass.facts.changes_interface.as_deref().and_then(|option| pass.options.get(option));
+    match asked {
+        None | Some(Value::Bool(false)) => Interface::Kept,
+        Some(Value::List(list)) if list.is_empty() => Interface::Kept,
+        Some(Value::Str(text)) if text.is_empty() => Interface::Kept,
+        Some(_) => Interface::Open,
+    }
+}
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -67,6 +90,9 @@ impl<'a> Machine<'a> {
         let result = self.call(watch, pass, &heard, deadline.as_ref());
         let duration = began.elapsed();
         watch.took(info, duration);
+        if let Some(progress) = self.options.progress {
+            progress.took(&facts.name, duration);
+        }
         self.pass_on(watch, facts, info, heard);
         let result = match result {
             Ok(result) => result,
@@ -78,9 +104,11 @@ impl<'a> Machine<'a> {
         let n_nodes = self.state.n_nodes();
         let taken = result.and_then(|new| match new {
             None => Ok(None),
+            Some(new) if is_same(&new, self.state.module()) => Ok(None),
             Some(new) => {
                 let accept = |module: &IRModule| watch.accept(module, info);
-                self.state.take(new, self.catalogue, self.verify, &accept).map(Some)
+                let interface = interface(instance);
+                self.state.take(new, self.catalogue, self.verify, interface, &accept).map(Some)
             }
         });
         match taken {
@@ -91,15 +119,30 @@ impl<'a> Machine<'a> {
 
     /// Tells those that watch what a pass said and counted.
     fn pass_on(&mut self, watch: &Watch, facts: &PassFacts, info: &PassInfo<'_>, heard: Heard) {
+        if let Some(outer) = self.outer {
+            // It is told as what the pass says that runs this one.
+            let said = heard.said.into_inner().unwrap_or_else(PoisonError::into_inner);
+            said.into_iter().for_each(|diagnostic| (outer.diagnostics)(diagnostic));
+            for (statistic, n) in heard.counts.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                (outer.count)(&format!("{}: {statistic}", facts.name), n);
+            }
+            return;
+        }
         let before = self.state.module();
         let said = heard.said.into_inner().unwrap_or_else(PoisonError::into_inner);
         for diagnostic in said {
             let said = Said::new(&facts.name, diagnostic, before);
             watch.said(info, &said);
+            if let Some(progress) = self.options.progress {
+                progress.said(&said);
+            }
             self.report.said.push(said);
         }
         for (statistic, n) in heard.counts.into_inner().unwrap_or_else(PoisonError::into_inner) {
             watch.counted(info, &statistic, n);
+            if let Some(progress) = self.options.progress {
+                progress.counted(&facts.name, &statistic, n);
+            }
             let count = self.counts.entry((facts.name.clone(), statistic)).or_default();
             *count = count.saturating_add(n);
         }
@@ -119,26 +162,28 @@ impl<'a> Machine<'a> {
             return Ok(Err(cancelled()));
         }
         let diagnostics = |diagnostic| heard.said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
+        let outer = self.outer.map(|outer| outer.progress);
         let remarks = if watch.wants_remarks() { Remarks::Show } else { self.options.remarks };
         let progress = self.options.progress;
         // A nested scope is the current context of its passes (rule R10); its hooks are the run's.
         let nested = (self.scopes.len() > 1).then(|| {
-            let context = PassContext::new(self.scope().clone());
-            Arc::new(context.with_instruments(watch.list().to_vec()))
+            let around = watch.contexts().first().cloned().unwrap_or_default();
+            Arc::new(around.with_settings(self.scope().clone()))
         });
         let _guard = nested.as_ref().map(|context| context.push_quietly());
         let run = |cancel: &AtomicBool| {
             let cx = RunCx {
                 diagnostics: &diagnostics,
-                progress: &|done, total| {
-                    if let Some(progress) = progress {
-                        progress.is_at(done, total);
-                    }
+                progress: &|done, total| match (progress, outer) {
+                    (Some(progress), _) => progress.is_at(done, total),
+                    (None, Some(outer)) => outer(done, total),
+                    (None, None) => {}
                 },
                 count: &|statistic, n| heard.count(statistic, n),
                 remarks,
                 cancel,
                 config: &self.scope().config,
+                nest: self.nest(watch),
             };
             self.pipeline.passes[pass].pass().run(self.state.module(), &cx)
         };
@@ -147,6 +192,14 @@ impl<'a> Machine<'a> {
             Some(deadline) => deadline::keep(deadline, cancel, run).unwrap_or_else(|Late(error)| Err(error)),
         };
         PassContext::current().take_fault().map_or(Ok(result), Err)
+    }
+
+    /// What holds for the passes that a pass runs.
+    fn nest<'b>(&'b self, watch: &'b Watch) -> Nest<'b> {
+        let run = &self.pipeline.run;
+        let around = self.outer.map(|outer| outer.nest);
+        let around = around.unwrap_or_else(|| Nest::alone(self.catalogue).under(run.on_failure));
+        around.within(run, self.verify, self.quarantine(), watch)
     }
 
     /// Keeps what a reproducer of a failing pass needs.
@@ -204,6 +257,8 @@ impl<'a> Machine<'a> {
         let facts: &'a PassFacts = &pipeline.passes[pass].facts;
         self.keep_fault(pass, &error);
         watch.failed(info, &error);
+        // An operator's, say.
+        let at_fault = error.rec().plugin.to_string();
         let is_suspicious = error.is_panic() && self.verify == Verify::Off;
         let kind = match is_suspicious.then(|| verifier::check(self.state.module())) {
             // A pass that trips over what others left is not to blame.
@@ -214,6 +269,10 @@ impl<'a> Machine<'a> {
         let fate = Fate::Failed(kind.to_string());
         self.record(facts, duration, Duration::ZERO, self.state.n_nodes(), fate);
         self.last = Turn::Lost;
+        let on_failure = self.outer.map_or(pipeline.run.on_failure, |outer| outer.nest.on_failure);
+        if on_failure == OnFailure::Quarantine {
+            self.quarantine().insert(if at_fault.is_empty() { blamed(facts) } else { &at_fault });
+        }
         // A run that was cancelled does not go on, whatever the policy.
         let is_cancelled = self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
         match self.pipeline.run.on_failure {
@@ -221,9 +280,12 @@ impl<'a> Machine<'a> {
             OnFailure::Fail => return Err(Stop::Pass(kind)),
             OnFailure::Skip => self.report.warnings.push(format!("{kind}\n  the run goes on without it")),
             OnFailure::Quarantine => {
-                self.quarantined.insert(blamed(facts));
-                let what = if facts.plugin.is_empty() { "pass" } else { "plugin" };
-                self.report.warnings.push(format!("{kind}\n  the run goes on without {what} `{}`", blamed(facts)));
+                let (what, guilty) = match at_fault.as_str() {
+                    "" if facts.plugin.is_empty() => ("pass", blamed(facts)),
+                    "" => ("plugin", blamed(facts)),
+                    other => ("plugin", other),
+                };
+                self.report.warnings.push(format!("{kind}\n  the run goes on without {what} `{guilty}`"));
             }
         }
         Ok(())

@@ -2,7 +2,11 @@
 
 use super::report::Said;
 use crate::pipeline::PassFacts;
-use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
+use relais_plugin_api::{
+    boundary::{guard::caught, record::Level},
+    diagnostics::PassError,
+    ir::IRModule,
+};
 use std::{
     fmt,
     time::{Duration, Instant},
@@ -179,6 +183,18 @@ pub enum Hook {
     Before,
     /// See [`Instrument::after`].
     After,
+    /// See [`Instrument::skipped`]. It cannot fail but by a panic, as those below.
+    Skipped,
+    /// See [`Instrument::failed`].
+    Failed,
+    /// See [`Instrument::counted`].
+    Counted,
+    /// See [`Instrument::said`].
+    Said,
+    /// See [`Instrument::took`].
+    Took,
+    /// See [`Instrument::findings`].
+    Findings,
 }
 
 impl Hook {
@@ -191,6 +207,12 @@ impl Hook {
             Self::ShouldRun => "should_run",
             Self::Before => "before",
             Self::After => "after",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+            Self::Counted => "counted",
+            Self::Said => "said",
+            Self::Took => "took",
+            Self::Findings => "findings",
         }
     }
 }
@@ -210,7 +232,8 @@ pub struct HookFault {
 
 impl HookFault {
     pub(super) fn new(instrument: &dyn Instrument, hook: Hook, error: PassError) -> Self {
-        Self { instrument: instrument.name().to_owned(), hook, error, also: Vec::new() }
+        let name = caught(|| instrument.name().to_owned()).unwrap_or_else(|_| "?".into());
+        Self { instrument: name, hook, error, also: Vec::new() }
     }
 }
 

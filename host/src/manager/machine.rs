@@ -5,6 +5,7 @@ use super::{
     context::{ContextError, PassContext},
     instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason},
     module_state::ModuleState,
+    nested::Quarantine,
     report::{Execution, Failure, FailureKind, Fate, Report, Statistic},
     verifier,
     watch::Watch,
@@ -12,11 +13,15 @@ use super::{
 use crate::{
     instruments::{self, StandardError},
     pipeline::{
-        Catalogue, PassFacts, Pipeline, Scope, Step,
+        Catalogue, PassFacts, Pipeline, RunCx, Scope, Step,
         spec::{Dependencies, Verify},
     },
 };
-use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
+use relais_plugin_api::{
+    boundary::{guard::caught, record::Level},
+    diagnostics::{Diagnostic, PassError},
+    ir::IRModule,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -40,13 +45,17 @@ pub(super) struct Machine<'a> {
     pub(super) settled: BTreeMap<usize, u64>,
     /// Whether types hold, as after the pass that infers them.
     pub(super) types_hold: bool,
-    pub(super) quarantined: BTreeSet<&'a str>,
+    quarantine: Quarantine,
+    /// What the pass was given that runs this one.
+    pub(super) outer: Option<&'a RunCx<'a>>,
     /// What became of the requirement that ran last; read by the pass that requires it.
     pub(super) last: Turn,
     /// What passes counted: a pass's full name, a statistic's name.
     pub(super) counts: BTreeMap<(String, String), u64>,
     /// How many passes were executed.
     pub(super) n_executions: u64,
+    /// What failed while cleaning up.
+    also: Vec<HookFault>,
     pub(super) report: Report,
 }
 
@@ -122,10 +131,12 @@ impl<'a> Machine<'a> {
             left: BTreeMap::new(),
             settled: BTreeMap::new(),
             types_hold: false,
-            quarantined: BTreeSet::new(),
+            quarantine: Quarantine::default(),
+            outer: None,
             last: Turn::Done,
             counts: BTreeMap::new(),
             n_executions: 0,
+            also: Vec::new(),
             report: Report::default(),
         }
     }
@@ -136,19 +147,48 @@ impl<'a> Machine<'a> {
 
     /// Runs the one pass that there is (rule R3).
     pub fn run_directly(self) -> Result<(IRModule, Report), Box<Failure>> {
-        self.within_context(|machine, watch| {
-            let pipeline = machine.pipeline;
-            machine.scopes.push(&pipeline.scope);
-            let facts = &pipeline.passes[0].facts;
-            let info = PassInfo::from(&**facts);
-            match machine.may_run(watch, &info)? {
-                true => machine.execute(watch, 0, &info),
-                false => {
-                    machine.skip(watch, facts, &info, SkipReason::Vetoed);
-                    Ok(())
-                }
+        self.within_context(Self::direct)
+    }
+
+    /// The same for a pass that runs it: what holds for the run holds here. `None` when it changed nothing.
+    pub fn run_within(mut self, watch: &Watch, outer: &'a RunCx<'a>) -> Result<Option<IRModule>, Stop> {
+        self.outer = Some(outer);
+        self.direct(watch)?;
+        watch.take_fault().map_or(Ok(()), |fault| Err(Stop::Hook(fault)))?;
+        for warning in std::mem::take(&mut self.report.warnings) {
+            (outer.diagnostics)(Diagnostic::warning(warning));
+        }
+        Ok((self.state.version() > 0).then(|| self.state.into_module()))
+    }
+
+    /// The one pass that there is. The members of a sequence are subject to levels and lists (rule R11).
+    fn direct(&mut self, watch: &Watch) -> Result<(), Stop> {
+        let pipeline = self.pipeline;
+        self.scopes.push(&pipeline.scope);
+        let instance = &pipeline.passes[0];
+        let facts = &instance.facts;
+        let info = PassInfo::from(&**facts);
+        let reason = match self.quarantine().contains(blamed(facts)) {
+            true => Some(SkipReason::Quarantined),
+            false => (!self.may_run(watch, &info)?).then_some(SkipReason::Vetoed),
+        };
+        match (reason, &instance.members) {
+            (Some(reason), _) => {
+                self.skip(watch, facts, &info, reason);
+                Ok(())
             }
-        })
+            (None, Some(members)) => {
+                watch.before(self.state.module(), &info)?;
+                self.frames.push(Frame::Group { steps: members, next: 0, end: End::Hooks(info) });
+                self.drain(watch)
+            }
+            (None, None) => self.execute(watch, 0, &info),
+        }
+    }
+
+    /// Who is left alone for the rest of the run.
+    pub(super) fn quarantine(&self) -> &Quarantine {
+        self.outer.and_then(|outer| outer.nest.quarantine).unwrap_or(&self.quarantine)
     }
 
     /// Runs `body` in the context that was entered for it, or in one of the pipeline's own.
@@ -157,9 +197,15 @@ impl<'a> Machine<'a> {
         body: impl FnOnce(&mut Self, &Watch) -> Result<(), Stop>,
     ) -> Result<(IRModule, Report), Box<Failure>> {
         if let Some(context) = &self.options.context {
-            let watch = Watch::new(context.instruments());
-            let result = body(&mut self, &watch).and_then(|()| self.check_result());
-            return self.finish(result, Ok(()));
+            let more = Arc::new(PassContext::default().with_instruments(self.options.instruments.clone()));
+            if let Err(fault) = more.enter_instruments() {
+                return Err(self.failure(Stop::Hook(fault), Vec::new()));
+            }
+            let watch = Watch::of(context.clone()).and(more.clone());
+            let result = self.watched(&watch, body);
+            let left = more.exit_instruments().map_err(ContextError::Hook);
+            let instruments = &self.options.instruments;
+            return self.finish(result, left, instruments);
         }
         let instruments = match self.instruments() {
             Ok(instruments) => instruments,
@@ -170,19 +216,40 @@ impl<'a> Machine<'a> {
             Ok(guard) => guard,
             Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
         };
-        let watch = Watch::new(context.instruments());
-        let result = body(&mut self, &watch).and_then(|()| self.check_result());
+        let watch = Watch::of(context);
+        let result = self.watched(&watch, body);
         let left = guard.leave();
-        let findings = instruments.iter().filter_map(|it| Some((it.name().to_owned(), it.findings()?)));
-        self.report.findings = findings.collect();
-        self.finish(result, left)
+        self.finish(result, left, &instruments)
+    }
+
+    fn watched(&mut self, watch: &Watch, body: impl FnOnce(&mut Self, &Watch) -> Result<(), Stop>) -> Result<(), Stop> {
+        let result = body(self, watch).and_then(|()| self.check_result());
+        match watch.take_fault() {
+            Some(fault) if result.is_ok() => Err(Stop::Hook(fault)),
+            Some(fault) => {
+                self.also.push(fault);
+                result
+            }
+            None => result,
+        }
     }
 
     fn finish(
         mut self,
         result: Result<(), Stop>,
         left: Result<(), ContextError>,
+        instruments: &[Arc<dyn Instrument>],
     ) -> Result<(IRModule, Report), Box<Failure>> {
+        let mut left = left;
+        for instrument in instruments {
+            match caught(|| Some((instrument.name().to_owned(), instrument.findings()?))) {
+                Ok(findings) => self.report.findings.extend(findings),
+                Err(error) if left.is_ok() => {
+                    left = Err(ContextError::Hook(HookFault::new(&**instrument, Hook::Findings, error)));
+                }
+                Err(error) => self.also.push(HookFault::new(&**instrument, Hook::Findings, error)),
+            }
+        }
         let counts = std::mem::take(&mut self.counts).into_iter();
         self.report.statistics = counts.map(|((pass, name), count)| Statistic { pass, name, count }).collect();
         match (result, left) {
@@ -199,10 +266,7 @@ impl<'a> Machine<'a> {
         let output = self.options.output.clone().unwrap_or_else(|| Arc::new(StandardError));
         let mut list = Vec::new();
         for (name, options) in &self.pipeline.run.instruments {
-            let made = match instruments::find(name) {
-                Some(built_in) => built_in.create(options, &output),
-                None => self.catalogue.create_instrument(name, options),
-            };
+            let made = instruments::make(name, options, self.catalogue, &output);
             let fault = |error| HookFault { instrument: name.clone(), hook: Hook::Make, error, also: Vec::new() };
             list.push(made.map_err(fault)?);
         }
@@ -210,9 +274,9 @@ impl<'a> Machine<'a> {
         Ok(list)
     }
 
-    /// Checks what comes out of a run whose passes were not checked one by one.
+    /// Checks the whole of what comes out of a run, however its passes were checked.
     fn check_result(&self) -> Result<(), Stop> {
-        if self.verify != Verify::Off || self.state.version() == 0 {
+        if self.state.version() == 0 {
             return Ok(());
         }
         verifier::check(self.state.module()).map_err(|error| Stop::Pass(Box::new(self.broken(error))))
@@ -226,18 +290,24 @@ impl<'a> Machine<'a> {
         FailureKind::Program { passes: passes.into_iter().collect(), error }
     }
 
-    fn failure(self, stop: Stop, also: Vec<HookFault>) -> Box<Failure> {
+    fn failure(mut self, stop: Stop, mut also: Vec<HookFault>) -> Box<Failure> {
+        also.append(&mut self.also);
         let kind = match stop {
             Stop::Pass(kind) => *kind,
             Stop::Hook(fault) => FailureKind::Instrument(fault),
         };
-        Box::new(Failure { kind, also, report: self.report })
+        Box::new(Failure { kind, execution: self.n_executions, also, report: self.report })
     }
 
     fn steps(&mut self, watch: &Watch) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         self.scopes.push(&pipeline.scope);
         self.sequence(watch, sequence_info(&pipeline.name, 0), &pipeline.steps)?;
+        self.drain(watch)
+    }
+
+    /// Goes on until nothing is under way.
+    fn drain(&mut self, watch: &Watch) -> Result<(), Stop> {
         while let Some(frame) = self.frames.pop() {
             let result = match frame {
                 Frame::Group { steps, next, end } => match steps.get(next) {
@@ -400,7 +470,7 @@ impl<'a> Machine<'a> {
                 self.report.warnings.push(message);
                 Some(SkipReason::RequirementLost(name.to_owned()))
             }
-            None if self.quarantined.contains(blamed(facts)) => Some(SkipReason::Quarantined),
+            None if self.quarantine().contains(blamed(facts)) => Some(SkipReason::Quarantined),
             None if role == Role::Step && self.is_settled(pass) => Some(SkipReason::Settled),
             None => {
                 let was_asked = is_transitive && role == Role::Requirement;

@@ -1,5 +1,6 @@
 //! Runs resolved pipelines: contexts, requirements, instruments, roll-back (rules R1 to R20, R25, R26).
 
+mod checks;
 mod context;
 mod deadline;
 mod execute;
@@ -12,12 +13,15 @@ mod reproducer;
 mod verifier;
 mod watch;
 
-pub use context::{ContextError, ContextGuard, PassContext};
+pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
 pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, SkipReason};
 pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, Report, Said, Statistic};
 pub use reproducer::{PluginState, Reproducer, ReproducerError, ReproducerFacts, free_folder};
 
-pub(crate) use {nested::run_nested, verifier::check as check_module};
+pub(crate) use {
+    nested::{Nest, run_nested},
+    verifier::check as check_module,
+};
 
 use crate::{
     instruments::Output,
@@ -29,7 +33,10 @@ use crate::{
 };
 use machine::Machine;
 use relais_plugin_api::ir::IRModule;
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 /// How a pipeline is run, beyond what it says itself.
 #[derive(Clone, Default)]
@@ -39,7 +46,7 @@ pub struct RunOptions<'a> {
     pub verify: Option<Verify>,
     /// Whether passes say why they did not do something.
     pub remarks: Remarks,
-    /// What watches the passes, after the instruments that the pipeline names.
+    /// What watches the passes, after the instruments that the pipeline names, or those of the context.
     pub instruments: Vec<Arc<dyn Instrument>>,
     /// Where the instruments that the pipeline names print; standard error when nobody says.
     pub output: Option<Arc<dyn Output>>,
@@ -49,10 +56,12 @@ pub struct RunOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Hears of what runs.
     pub progress: Option<&'a dyn Progress>,
+    /// The threads that functions are shared out among, and that passes run on; those of the caller when nobody says.
+    pub pool: Option<&'a rayon::ThreadPool>,
     /// How requirements are followed, where the pipeline does not say.
     pub dependencies: Option<Dependencies>,
-    /// The context that was entered for the run: its instruments watch, and no others; none is entered for the
-    /// pipeline's, and [`instruments`](Self::instruments) are not asked.
+    /// The context that was entered for the run: its instruments watch, and [`instruments`](Self::instruments); none is
+    /// entered for the pipeline's.
     pub context: Option<Arc<PassContext>>,
 }
 
@@ -63,6 +72,15 @@ pub trait Progress: Sync {
 
     /// A pass is so far, of a total.
     fn is_at(&self, done: u64, total: u64);
+
+    /// A pass said something.
+    fn said(&self, _said: &Said) {}
+
+    /// A pass counted something.
+    fn counted(&self, _pass: &str, _statistic: &str, _n: u64) {}
+
+    /// A pass is done, well or not, after so long.
+    fn took(&self, _pass: &str, _duration: Duration) {}
 }
 
 /// Runs a pipeline. The module that is given stays as it is (rule R15).
@@ -75,7 +93,7 @@ pub fn run(
     catalogue: &dyn Catalogue,
     options: &RunOptions<'_>,
 ) -> Result<(IRModule, Report), Box<Failure>> {
-    Machine::new(pipeline, module.clone(), catalogue, options).run()
+    on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run())
 }
 
 /// Runs the one pass of a pipeline, whatever its level and the lists say, and without what it requires (rule R3).
@@ -88,7 +106,17 @@ pub(crate) fn run_directly(
     catalogue: &dyn Catalogue,
     options: &RunOptions<'_>,
 ) -> Result<(IRModule, Report), Box<Failure>> {
-    Machine::new(pipeline, module.clone(), catalogue, options).run_directly()
+    on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run_directly())
+}
+
+/// Runs `f` on the pool that is asked for, in the context of this thread.
+fn on_pool<T: Send>(options: &RunOptions<'_>, f: impl FnOnce() -> T + Send) -> T {
+    let Some(pool) = options.pool else { return f() };
+    let context = PassContext::current();
+    pool.install(|| {
+        let _current = context.push_quietly();
+        f()
+    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! The module between passes: what is kept true about it.
 
-use super::verifier;
+use super::{
+    checks::{self, Interface},
+    verifier,
+};
 use crate::pipeline::{Catalogue, OperatorName, spec::Verify};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
-    infer::{Scope, TypeRelations, infer_function, result_of},
-    ir::{Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
-    op::{InferRequest, OpError},
+    infer::{Scope, TypeFault, TypeRelations, infer_function, result_of},
+    ir::{CallView, Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
+    op::{InferRequest, OpError, OpSchema},
 };
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -68,20 +71,28 @@ impl ModuleState {
         mut new: IRModule,
         catalogue: &dyn Catalogue,
         verify: Verify,
+        interface: Interface,
         accept: &dyn Fn(&IRModule) -> Result<(), PassError>,
     ) -> Result<Taken, PassError> {
-        if verify == Verify::Each {
-            verifier::check(&new)?;
-        }
         let changed = self.changed(&new)?;
-        accept(&new)?;
         let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let began = Instant::now();
         let before = index(&self.module);
-        let n_new: u64 =
-            functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue, &before)).sum();
-        self.retype_callers(&mut new, &changed.now, catalogue);
+        let settled: Vec<_> =
+            functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue, &before)).collect();
+        // The first fault in module order.
+        let n_new: u64 = settled.into_iter().sum::<Result<_, _>>()?;
+        self.retype_callers(&mut new, &changed.now, catalogue)?;
+        checks::callees(&self.module, &new, |name| changed.now.contains(name))?;
+        if interface == Interface::Kept {
+            checks::interface(&self.module, &new, &mut *catalogue.relations())?;
+        }
         let types = began.elapsed();
+        // What typing left is verified, too: a type relation is a plugin's.
+        if verify == Verify::Each {
+            verifier::check(&new)?;
+        }
+        accept(&new)?;
         self.n_nodes = (self.n_nodes + n_new).saturating_sub(total_calls(&changed.before));
         self.module = new;
         self.version += 1;
@@ -91,13 +102,18 @@ impl ModuleState {
     }
 
     /// Types the callers of those functions whose results have another type than before, and their callers in turn.
-    fn retype_callers(&self, new: &mut IRModule, changed: &HashSet<String>, catalogue: &dyn Catalogue) {
+    fn retype_callers(
+        &self,
+        new: &mut IRModule,
+        changed: &HashSet<String>,
+        catalogue: &dyn Catalogue,
+    ) -> Result<(), PassError> {
         let mut before = self.module.clone();
         let mut other: HashSet<String> = changed.clone();
         for _ in 0..MAX_CALL_DEPTH {
             retain_other_results(&mut other, &before, new);
             if other.is_empty() {
-                return;
+                return Ok(());
             }
             before = new.clone();
             let index = index(&before);
@@ -105,11 +121,14 @@ impl ModuleState {
             let callers = functions.into_par_iter().filter(|(_, function)| calls_one_of(function, &other));
             let retype = |(name, function): (&str, &mut RArc<Function>)| {
                 let mut relations = WithFunctions { relations: catalogue.relations(), functions: &index };
-                infer_function(RArc::make_mut(function), &mut relations, Scope::Everything);
-                name.to_owned()
+                let function = RArc::make_mut(function);
+                let faults = infer_function(function, &mut relations, Scope::Everything).faults;
+                operator_fault(name, function, &relations, &faults).map(|()| name.to_owned())
             };
-            other = callers.map(retype).collect();
+            let retyped: Vec<_> = callers.map(retype).collect();
+            other = retyped.into_iter().collect::<Result<_, _>>()?;
         }
+        Ok(())
     }
 
     /// # Errors
@@ -175,14 +194,42 @@ fn total_calls(globals: &[Global]) -> u64 {
 }
 
 /// Compacts a function that a pass made, and types what has no type; returns how many calls there are.
-fn settle(name: &str, function: &mut RArc<Function>, catalogue: &dyn Catalogue, before: &Functions<'_>) -> u64 {
+///
+/// # Errors
+/// When a type relation panics or lies.
+fn settle(
+    name: &str,
+    function: &mut RArc<Function>,
+    catalogue: &dyn Catalogue,
+    before: &Functions<'_>,
+) -> Result<u64, PassError> {
     let function = RArc::make_mut(function);
     compact(function);
     let mut relations = WithFunctions { relations: catalogue.relations(), functions: before };
-    for fault in infer_function(function, &mut relations, Scope::Missing).faults {
+    let faults = infer_function(function, &mut relations, Scope::Missing).faults;
+    operator_fault(name, function, &relations, &faults)?;
+    let old = before.get(name).map(|old| &***old);
+    checks::made_calls(old, function, &mut relations, &faults).map_err(|error| error.in_function(name))?;
+    for fault in faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
     }
-    n_calls(function)
+    Ok(n_calls(function))
+}
+
+/// # Errors
+/// What the plugin of the first type relation that panicked or lied failed with.
+fn operator_fault(
+    name: &str,
+    function: &Function,
+    relations: &dyn TypeRelations,
+    faults: &[TypeFault],
+) -> Result<(), PassError> {
+    let Some(fault) = faults.iter().find(|fault| fault.error.is_broken()) else { return Ok(()) };
+    let error = match function.call(fault.node).and_then(CallView::op) {
+        Some(op) => relations.fault(op, &fault.error),
+        None => PassError::new(&fault.error.message),
+    };
+    Err(error.at(fault.node).in_function(name))
 }
 
 /// The type relations of operators, and the functions that are called.
@@ -205,6 +252,18 @@ impl TypeRelations for WithFunctions<'_> {
 
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
         self.relations.infer(op, request)
+    }
+
+    fn schema(&self, op: OpId) -> Option<&OpSchema> {
+        self.relations.schema(op)
+    }
+
+    fn is_closed(&self, op: OpId) -> bool {
+        self.relations.is_closed(op)
+    }
+
+    fn fault(&self, op: OpId, error: &OpError) -> PassError {
+        self.relations.fault(op, error)
     }
 
     fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {

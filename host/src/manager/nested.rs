@@ -1,52 +1,142 @@
-//! Passes that a pass runs: instruments see them as they see a step (rule R3).
+//! Passes that a pass runs: instruments see them as they see a step (rule R3), and what holds for the run holds for them.
 
 use super::{
+    RunOptions,
     context::PassContext,
-    instrument::{HookFault, PassInfo, SkipReason},
+    machine::{Machine, Stop},
+    report::FailureKind,
     watch::Watch,
 };
-use crate::pass::{Outcome, PassFailure, PassHandle, RunCx};
+use crate::pipeline::{
+    Catalogue, Pipeline, RunCx, RunSettings,
+    spec::{Dependencies, OnFailure, Verify},
+};
 use relais_plugin_api::{boundary::abi::error_kind, diagnostics::PassError, ir::IRModule};
-use std::time::Instant;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-/// Runs a pass for another one. The fault of a hook is the run's as well (rule R18), whatever the outer pass makes of it.
-pub(crate) fn run_nested(pass: &PassHandle, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
-    let context = PassContext::current();
-    let watch = Watch::new(context.instruments());
-    if !cx.is_watched() || watch.is_empty() {
-        return pass.run(module, cx);
+/// Who is left alone for the rest of a run: plugins, and passes of the program's own (rule R25).
+#[derive(Default)]
+pub(crate) struct Quarantine(Mutex<BTreeSet<String>>);
+
+impl Quarantine {
+    pub fn contains(&self, who: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(who)
     }
-    let record = pass.record();
-    let info = PassInfo {
-        name: &record.name,
-        plugin: &pass.plugin().name,
-        level: record.level,
-        opt_level: record.opt_level,
-        required: &record.required,
-    };
-    let broken = |fault: HookFault| {
-        let error = PassError::with_kind(error_kind::HOST, &fault);
-        context.keep_fault(fault);
-        pass.failure(error)
-    };
-    // What the context requires is not asked about (rule R17).
-    let is_required = context.settings().required.contains(&record.name);
-    if !is_required && !watch.should_run(module, &info).map_err(broken)? {
-        watch.skipped(module, &info, &SkipReason::Vetoed);
-        return Ok(Outcome::default());
+
+    pub fn insert(&self, who: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(who.to_owned());
     }
-    watch.before(module, &info).map_err(broken)?;
-    let began = Instant::now();
-    let result = pass.run(module, cx);
-    watch.took(&info, began.elapsed());
-    match result {
-        Ok(outcome) => {
-            watch.after(outcome.module.as_ref().unwrap_or(module), &info).map_err(broken)?;
-            Ok(outcome)
+}
+
+/// How deep passes may run passes.
+const MAX_DEPTH: u8 = 16;
+
+/// What a run has in common with those of the passes that its passes call.
+#[derive(Clone, Copy)]
+pub(crate) struct Nest<'a> {
+    pub catalogue: &'a dyn Catalogue,
+    pub dependencies: Dependencies,
+    pub verify: Verify,
+    pub on_failure: OnFailure,
+    pub quarantine: Option<&'a Quarantine>,
+    /// Those that watch the run, as long as no pass enters a context of its own.
+    pub watch: Option<&'a Watch>,
+    /// Whether instruments see the passes that a pass runs: not where functions are shared out among threads, since
+    /// nothing would say in which order they are told.
+    pub is_watched: bool,
+    /// Whether functions are given to the pass one after the other.
+    is_serial: bool,
+    /// How many passes that run passes are around this one.
+    depth: u8,
+}
+
+impl<'a> Nest<'a> {
+    /// For a pass that nobody's run is around.
+    pub fn alone(catalogue: &'a dyn Catalogue) -> Self {
+        Self {
+            catalogue,
+            dependencies: Dependencies::default(),
+            verify: Verify::Off,
+            on_failure: OnFailure::default(),
+            quarantine: None,
+            watch: None,
+            is_watched: true,
+            is_serial: false,
+            depth: 0,
         }
-        Err(failure) => {
-            watch.failed(&info, &failure.error);
-            Err(failure)
+    }
+
+    /// What holds for the passes that a pass of this run runs.
+    pub fn within(self, run: &RunSettings, verify: Verify, quarantine: &'a Quarantine, watch: &'a Watch) -> Self {
+        Self { dependencies: run.dependencies, verify, quarantine: Some(quarantine), watch: Some(watch), ..self }
+    }
+
+    /// The same under a policy.
+    pub fn under(self, on_failure: OnFailure) -> Self {
+        Self { on_failure, ..self }
+    }
+
+    /// The same for a pass whose functions are given to it one after the other.
+    pub fn one_by_one(self) -> Self {
+        Self { is_serial: true, ..self }
+    }
+
+    /// What holds for what a pass does with each of its functions, and whether it is given them one after the other.
+    pub fn for_globals(self) -> (Self, bool) {
+        let nest = Self { is_serial: false, is_watched: self.is_watched && self.is_serial, ..self };
+        (nest, self.is_serial)
+    }
+
+    /// The same for the passes that a pass runs; `None` where they would be nested without end.
+    fn deeper(self) -> Option<Self> {
+        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..self })
+    }
+
+    /// The same where several threads work for a pass.
+    pub fn shared_out(self) -> Self {
+        Self { is_watched: false, ..self }
+    }
+}
+
+/// Runs a pass for another one; `None` when it changed nothing. The fault of a hook is the run's as well (rule R18),
+/// whatever the outer pass makes of it.
+pub(crate) fn run_nested(
+    pipeline: &Pipeline,
+    module: &IRModule,
+    cx: &RunCx<'_>,
+) -> Result<Option<IRModule>, PassError> {
+    let host = |message: &dyn std::fmt::Display| PassError::with_kind(error_kind::HOST, message);
+    let nest = cx.nest.deeper().ok_or_else(|| {
+        let message = format!("`{}` is run by passes that it runs itself", pipeline.name);
+        host(&message)
+    })?;
+    let current = PassContext::current();
+    let watch = match (nest.is_watched, nest.watch) {
+        (false, _) => Watch::default(),
+        (true, Some(outer)) if outer.is_of(&current) => outer.again(),
+        (true, _) => Watch::of(current.clone()),
+    };
+    // Where nobody is told of them, nobody is told of what they run, either.
+    let _guard = (!nest.is_watched).then(|| {
+        let unwatched = Arc::new(PassContext::new(current.settings().clone()));
+        unwatched.push_quietly()
+    });
+    let options =
+        RunOptions { verify: Some(nest.verify), remarks: cx.remarks, cancel: Some(cx.cancel), ..RunOptions::default() };
+    let inner = RunCx { nest, ..*cx };
+    match Machine::new(pipeline, module.clone(), nest.catalogue, &options).run_within(&watch, &inner) {
+        Ok(module) => Ok(module),
+        Err(Stop::Hook(fault)) => {
+            let error = host(&fault);
+            current.keep_fault(fault);
+            Err(error)
         }
+        Err(Stop::Pass(kind)) => Err(match *kind {
+            FailureKind::Pass { error, .. } | FailureKind::Program { error, .. } => error,
+            FailureKind::Instrument(fault) => host(&fault),
+        }),
     }
 }

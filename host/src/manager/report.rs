@@ -145,6 +145,8 @@ impl fmt::Display for Said {
 pub struct Failure {
     /// What failed.
     pub kind: FailureKind,
+    /// How many passes had been executed, the one that failed included.
+    pub execution: u64,
     /// What failed while cleaning up.
     pub also: Vec<HookFault>,
     /// What had been done.

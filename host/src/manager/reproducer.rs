@@ -2,6 +2,7 @@
 
 use super::report::PassFault;
 use crate::{
+    files::{self, Destination, Existing, NewFolder, write_text_form},
     instruments::OVER_BUDGET,
     ir::{IRModule, verify},
     mapped::map_file,
@@ -10,7 +11,6 @@ use crate::{
         spec::{Dependencies, OnFailure},
     },
     plugin::sha256_of,
-    report::write_json,
 };
 use relais_plugin_api::{
     diagnostics::PassError,
@@ -78,7 +78,9 @@ pub struct PluginState {
 pub enum ReproducerError {
     /// A file cannot be read or written.
     Io(PathBuf, io::Error),
-    /// The module does not read or cannot be written.
+    /// A file cannot be written.
+    File(files::FileError),
+    /// The module does not read.
     Module(FileError),
     /// The facts do not read.
     Facts(PathBuf, String),
@@ -92,6 +94,7 @@ impl fmt::Display for ReproducerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(path, error) => write!(f, "`{}`: {error}", path.display()),
+            Self::File(error) => error.fmt(f),
             Self::Module(error) => error.fmt(f),
             Self::Facts(path, error) => write!(f, "`{}` is no reproducer's: {error}", path.display()),
             Self::Pipeline(faults) => faults.fmt(f),
@@ -211,13 +214,10 @@ impl Reproducer {
         if !verify(&fault.module).is_empty() {
             return Err(ReproducerError::Broken);
         }
-        fs::create_dir(folder).map_err(|error| ReproducerError::Io(folder.to_owned(), error))?;
-        let written = write_files(folder, pipeline, fault, catalogue);
-        if written.is_err() {
-            // It was made just now, and what is in it is not whole.
-            let _ = fs::remove_dir_all(folder);
-        }
-        written
+        let io = |error| ReproducerError::Io(folder.to_owned(), error);
+        let new = NewFolder::new(folder).map_err(io)?;
+        write_files(new.path(), pipeline, fault, catalogue).map_err(ReproducerError::File)?;
+        new.commit().map_err(io)
     }
 
     /// Reads a reproducer: its folder, or the file `reproducer.json` in it.
@@ -255,17 +255,16 @@ fn write_files(
     pipeline: &Pipeline,
     fault: &PassFault,
     catalogue: &dyn Catalogue,
-) -> Result<(), ReproducerError> {
+) -> Result<(), files::FileError> {
     let instance = &pipeline.passes[fault.pass];
-    text::write_files(&fault.module, &folder.join(MODULE), &PrintOptions::default())
-        .map_err(ReproducerError::Module)?;
+    let module = Destination::new(&folder.join(MODULE), Existing::Keep)?;
+    write_text_form(&fault.module, &module, &PrintOptions::default())?;
     let toml = format!(
         "# Runs `{}` alone, as it ran when it failed. `relais replay` runs it on `{MODULE}`.\n\n{}",
         instance.facts.name,
         alone(pipeline, fault).print()
     );
-    let path = folder.join(PIPELINE);
-    fs::write(&path, toml).map_err(|error| ReproducerError::Io(path, error))?;
+    files::write(&folder.join(PIPELINE), Existing::Keep, toml.as_bytes())?;
     let rec = fault.error.rec();
     let facts = ReproducerFacts {
         host: env!("CARGO_PKG_VERSION").into(),
@@ -275,8 +274,7 @@ fn write_files(
         message: rec.message.to_string(),
         plugins: PluginState::all(catalogue),
     };
-    let path = folder.join(FACTS);
-    write_json(&path, &facts.to_json(fault)).map_err(|error| ReproducerError::Io(path, error))
+    files::write(&folder.join(FACTS), Existing::Keep, format!("{:#}\n", facts.to_json(fault)).as_bytes())
 }
 
 /// The pipeline that runs the pass and nothing else, in the context that it ran in.

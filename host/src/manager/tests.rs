@@ -58,6 +58,35 @@ fn r02_all_passes_of_some_levels_run_in_the_order_of_their_names() {
 }
 
 #[test]
+fn r02_all_passes_of_some_levels_run_phase_by_phase_with_requirements_first() {
+    use relais_plugin_api::boundary::record::Phase;
+    let fakes = Fakes::default()
+        .pass("A.Cleans", 0, &[], Does::Nothing)
+        .in_phase(Phase::CLEAN_UP)
+        .pass("B.Needs", 0, &["Z.Late"], Does::Nothing)
+        .in_phase(Phase::FOLDING)
+        .pass("C.Rewrites", 0, &[], Does::Nothing)
+        .pass("D.Prints", 0, &[], Does::Nothing)
+        .in_phase(Phase::NONE)
+        .pass("E.Types", 0, &[], Does::Nothing)
+        .in_phase(Phase::TYPES)
+        .pass("Z.Late", 0, &[], Does::Nothing)
+        .in_phase(Phase::CLEAN_UP);
+    let order = "E.Types Z.Late B.Needs C.Rewrites A.Cleans";
+    assert_eq!(ran("dependencies = \"assumed\"\nsteps = [{ passes = \"level<=0\" }]", &fakes), order);
+}
+
+#[test]
+fn r11_an_anonymous_sequence_is_switched_by_the_name_that_is_printed() {
+    let fakes = fakes();
+    let text = "disabled = [\"sequential\"]\nsteps = [{ sequence = [\"A\"] }, { passes = \"level==3\" }, \"N\"]";
+    assert_eq!(ran(text, &fakes), "N");
+    assert!(resolve(text, &fakes).print().contains("name = \"sequential\""));
+    let spec = PipelineSpec::parse("p.toml", "disabled = [\"sequential\"]\nsteps = [\"N\"]", &Disk).unwrap();
+    assert!(spec.resolve(&fakes).is_err(), "there is none");
+}
+
+#[test]
 fn r05_requirements_run_first_and_transitively() {
     let fakes = fakes();
     assert_eq!(ran("steps = [\"C\"]", &fakes), "A B C");
@@ -212,8 +241,8 @@ fn r16_types_hold_after_the_pass_that_says_so() {
         let fakes = fakes.pass("A", 0, &[], Does::Change).pass("B", 0, &["InferType"], Does::Change);
         ran("steps = [\"InferType\", \"A\", \"B\", \"B\"]", &fakes)
     };
-    let fakes = || Fakes::default().pass("relay._transform.InferType", 0, &[], Does::Nothing);
-    let name = "relay._transform.InferType";
+    let fakes = || Fakes::default().pass("relais.InferType", 0, &[], Does::Nothing);
+    let name = "relais.InferType";
     assert_eq!(run(fakes().establishing_types()), format!("{name} A B B"));
     assert_eq!(run(fakes()), format!("{name} A {name} B {name} B"));
 }

@@ -1,55 +1,115 @@
 //! The instruments of a run, asked in order.
 
 use super::{
+    context::PassContext,
     instrument::{Deadline, Hook, HookFault, Instrument, PassInfo, SkipReason},
     report::Said,
 };
-use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
-use std::{sync::Arc, time::Duration};
+use relais_plugin_api::{boundary::guard::caught, diagnostics::PassError, ir::IRModule};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-/// The instruments of the run's context.
-pub(super) struct Watch {
-    list: Vec<Arc<dyn Instrument>>,
+type List = Vec<Arc<dyn Instrument>>;
+
+/// The instruments that watch a run: those that its contexts have at the moment. A panic of one is its fault.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// The contexts whose instruments watch.
+    contexts: Vec<Arc<PassContext>>,
+    /// For each pass that is under way, those that heard that it begins: nobody else hears how it ends (rule R17).
+    begun: Mutex<Vec<List>>,
+    /// The first fault of a hook that has no way to fail.
+    fault: Mutex<Option<HookFault>>,
 }
 
 impl Watch {
-    pub fn new(list: Vec<Arc<dyn Instrument>>) -> Self {
-        Self { list }
+    /// The instruments of a context.
+    pub fn of(context: Arc<PassContext>) -> Self {
+        Self { contexts: vec![context], ..Self::default() }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+    /// The same, and those of another context.
+    pub fn and(mut self, context: Arc<PassContext>) -> Self {
+        self.contexts.push(context);
+        self
     }
 
-    pub fn list(&self) -> &[Arc<dyn Instrument>] {
-        &self.list
+    /// The same for a run within this one.
+    pub fn again(&self) -> Self {
+        Self { contexts: self.contexts.clone(), ..Self::default() }
+    }
+
+    /// Whether that context's instruments watch.
+    pub fn is_of(&self, context: &PassContext) -> bool {
+        self.contexts.iter().any(|own| own.shares_instruments(context))
+    }
+
+    /// The contexts whose instruments watch.
+    pub fn contexts(&self) -> &[Arc<PassContext>] {
+        &self.contexts
+    }
+
+    fn list(&self) -> List {
+        match &self.contexts[..] {
+            [] => Vec::new(),
+            [one] => one.instruments(),
+            several => several.iter().flat_map(|context| context.instruments()).collect(),
+        }
+    }
+
+    /// The first fault of a hook that has no way to fail.
+    pub fn take_fault(&self) -> Option<HookFault> {
+        lock(&self.fault).take()
+    }
+
+    /// Tells every one of a list something that they have no answer to.
+    fn tell(&self, list: &[Arc<dyn Instrument>], hook: Hook, tell: impl Fn(&dyn Instrument)) {
+        for instrument in list {
+            if let Err(error) = caught(|| tell(&**instrument)) {
+                lock(&self.fault).get_or_insert_with(|| fault(instrument, hook, error));
+            }
+        }
     }
 
     /// Asks every one; one no is enough.
     pub fn should_run(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<bool, HookFault> {
         let mut all = true;
-        for instrument in &self.list {
-            all &= instrument.should_run(module, pass).map_err(|error| fault(instrument, Hook::ShouldRun, error))?;
+        for instrument in self.list() {
+            let answer = caught(|| instrument.should_run(module, pass)).and_then(|answer| answer);
+            all &= answer.map_err(|error| fault(&instrument, Hook::ShouldRun, error))?;
         }
         Ok(all)
     }
 
     /// Those that had `before` hear `failed` when a later one fails.
     pub fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), HookFault> {
-        for (i, instrument) in self.list.iter().enumerate() {
-            if let Err(error) = instrument.before(module, pass) {
-                self.list[..i].iter().for_each(|instrument| instrument.failed(pass, &error));
+        let list = self.list();
+        for (i, instrument) in list.iter().enumerate() {
+            if let Err(error) = caught(|| instrument.before(module, pass)).and_then(|done| done) {
+                self.tell(&list[..i], Hook::Failed, |instrument| instrument.failed(pass, &error));
                 return Err(fault(instrument, Hook::Before, error));
             }
         }
+        lock(&self.begun).push(list);
         Ok(())
+    }
+
+    /// Those that heard that a pass begins and still watch; the pass ends.
+    fn ended(&self) -> List {
+        let mut begun = lock(&self.begun).pop().unwrap_or_default();
+        let now = self.list();
+        begun.retain(|instrument| now.iter().any(|other| Arc::ptr_eq(other, instrument)));
+        begun
     }
 
     /// Those whose `after` did not run hear `failed` when one fails.
     pub fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), HookFault> {
-        for (i, instrument) in self.list.iter().enumerate() {
-            if let Err(error) = instrument.after(module, pass) {
-                self.list[i..].iter().for_each(|instrument| instrument.failed(pass, &error));
+        let list = self.ended();
+        for (i, instrument) in list.iter().enumerate() {
+            if let Err(error) = caught(|| instrument.after(module, pass)).and_then(|done| done) {
+                self.tell(&list[i..], Hook::Failed, |instrument| instrument.failed(pass, &error));
                 return Err(fault(instrument, Hook::After, error));
             }
         }
@@ -57,41 +117,47 @@ impl Watch {
     }
 
     pub fn skipped(&self, module: &IRModule, pass: &PassInfo<'_>, reason: &SkipReason) {
-        self.list.iter().for_each(|instrument| instrument.skipped(module, pass, reason));
+        self.tell(&self.list(), Hook::Skipped, |instrument| instrument.skipped(module, pass, reason));
     }
 
     pub fn failed(&self, pass: &PassInfo<'_>, error: &PassError) {
-        self.list.iter().for_each(|instrument| instrument.failed(pass, error));
+        self.tell(&self.ended(), Hook::Failed, |instrument| instrument.failed(pass, error));
     }
 
     pub fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64) {
-        self.list.iter().for_each(|instrument| instrument.counted(pass, statistic, n));
+        self.tell(&self.list(), Hook::Counted, |instrument| instrument.counted(pass, statistic, n));
     }
 
     pub fn said(&self, pass: &PassInfo<'_>, said: &Said) {
-        self.list.iter().for_each(|instrument| instrument.said(pass, said));
+        self.tell(&self.list(), Hook::Said, |instrument| instrument.said(pass, said));
+    }
+
+    pub fn took(&self, pass: &PassInfo<'_>, duration: Duration) {
+        self.tell(&self.list(), Hook::Took, |instrument| instrument.took(pass, duration));
+    }
+
+    pub fn types_took(&self, duration: Duration) {
+        self.tell(&self.list(), Hook::Took, |instrument| instrument.types_took(duration));
     }
 
     pub fn wants_remarks(&self) -> bool {
-        self.list.iter().any(|instrument| instrument.wants_remarks())
+        self.list().iter().any(|instrument| caught(|| instrument.wants_remarks()).unwrap_or(false))
     }
 
     /// The first one.
     pub fn deadline(&self, pass: &PassInfo<'_>) -> Option<Deadline> {
-        self.list.iter().filter_map(|instrument| instrument.deadline(pass)).min()
+        self.list().iter().filter_map(|instrument| caught(|| instrument.deadline(pass)).ok().flatten()).min()
     }
 
     pub fn accept(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
-        self.list.iter().try_for_each(|instrument| instrument.accept(module, pass))
+        self.list()
+            .iter()
+            .try_for_each(|instrument| caught(|| instrument.accept(module, pass)).and_then(|answer| answer))
     }
+}
 
-    pub fn took(&self, pass: &PassInfo<'_>, duration: Duration) {
-        self.list.iter().for_each(|instrument| instrument.took(pass, duration));
-    }
-
-    pub fn types_took(&self, duration: Duration) {
-        self.list.iter().for_each(|instrument| instrument.types_took(duration));
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn fault(instrument: &Arc<dyn Instrument>, hook: Hook, error: PassError) -> HookFault {

@@ -1,6 +1,6 @@
 //! What can go wrong between a file and the IR: each with a place, a cause and a help.
 
-use crate::ir::TensorError;
+use crate::{files::FileError, ir::TensorError};
 use std::{fmt, io, path::PathBuf};
 
 pub(super) type Result<T, E = OnnxError> = std::result::Result<T, E>;
@@ -85,6 +85,10 @@ pub enum Fault {
         /// The cause.
         cause: io::Error,
     },
+    /// A file cannot be written.
+    File(FileError),
+    /// The model would replace one of the files that its own weights are in.
+    OwnData(String),
     /// The file has no bytes.
     Empty,
     /// The bytes are no ONNX model at all.
@@ -240,6 +244,8 @@ impl Fault {
     fn help(&self) -> &'static str {
         match self {
             Self::Io { .. } => "check the path, the permissions and the space left",
+            Self::File(_) => "check the path, the permissions and the space left",
+            Self::OwnData(_) => "name another file",
             Self::Empty => "the export or download may have failed; make the file again",
             Self::NotOnnx => "give a file that an exporter wrote as ONNX (a protobuf `ModelProto`)",
             Self::Wire(_) | Self::Packed { .. } => "the file is damaged or cut off; copy or export it again",
@@ -337,6 +343,8 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, cause } => write!(f, "`{}`: {cause}", path.display()),
+            Self::File(error) => error.fmt(f),
+            Self::OwnData(path) => write!(f, "the model's own weights are in `{path}`"),
             Self::Empty => f.write_str("the file is empty"),
             Self::NotOnnx => f.write_str("this does not look like an ONNX model"),
             Self::Wire(fault) => fault.fmt(f),

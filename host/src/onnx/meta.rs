@@ -47,8 +47,7 @@ pub const INITIALIZER_LIST: &str = "initializer_list";
 
 /// Of a function: the graph's name.
 pub const GRAPH_NAME: &str = "graph_name";
-/// Of a function: names of the outputs, by position.
-pub const OUTPUT_NAMES: &str = "output_names";
+pub use relais_plugin_api::ir::OUTPUT_NAMES;
 /// Of a function: declared types of the outputs, by position.
 pub const OUTPUT_TYPES: &str = "output_types";
 /// Of a function: the encoded `ValueInfoProto` of each output, empty where name and type say all.

@@ -3,6 +3,7 @@
 mod error;
 mod external;
 pub mod meta;
+mod names;
 mod read;
 mod schema;
 mod types;
@@ -11,7 +12,7 @@ mod write;
 
 pub use error::{ExternalFault, Fault, OnnxError, Warning, WireFault};
 pub use read::{ReadModel, ReadOptions, read, read_bytes, read_model};
-pub use write::{ExternalData, WriteOptions, WriteReport, write, write_to};
+pub use write::{ExternalData, WriteOptions, WriteReport, data_files, write, write_destination, write_to};
 
 /// Replaces calls of a model's own functions by their bodies.
 pub use relais_plugin_api::ir::inline_functions;

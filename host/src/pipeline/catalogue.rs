@@ -1,9 +1,14 @@
 //! What resolving a pipeline needs to know about passes, options and plugins: the registry, seen from here.
 
 use super::{fault::nearest, resolved::OperatorName};
-use crate::{manager::Instrument, options::OptionSchema, pass::Remarks};
+use crate::{
+    manager::{Instrument, Nest},
+    options::OptionSchema,
+    pass::Remarks,
+    registry::Candidate,
+};
 use relais_plugin_api::{
-    boundary::record::Level,
+    boundary::record::{Level, Phase},
     diagnostics::{Diagnostic, PassError},
     infer::TypeRelations,
     ir::IRModule,
@@ -14,6 +19,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, atomic::AtomicBool},
 };
+
+/// Whose a pass is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// A plugin's: its name says which pass it is.
+    Plugin,
+    /// The program's own: several may have one name.
+    Program,
+}
 
 /// What is known about a pass before it is made.
 #[derive(Clone, Debug)]
@@ -26,6 +40,8 @@ pub struct PassFacts {
     pub plugin: String,
     /// That plugin's version.
     pub plugin_version: Version,
+    /// Whose it is.
+    pub origin: Origin,
     /// What it is given.
     pub level: Level,
     /// Its optimisation level.
@@ -36,10 +52,27 @@ pub struct PassFacts {
     pub establishes_types: bool,
     /// The extension point that it is added at, in pipelines that have it.
     pub extends: Option<String>,
+    /// When it runs among all passes of a level.
+    pub phase: Phase,
+    /// The option that asks it to change the interface of the entry function; without one it never does.
+    pub changes_interface: Option<String>,
     /// Its options.
     pub options: Vec<OptionSchema>,
     /// Its documentation.
     pub doc: String,
+}
+
+impl PassFacts {
+    /// Whether both are about one pass at one level with the same requirements. Two passes of a program may have one
+    /// name.
+    pub(super) fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        let is_of_plugin = self.origin == Origin::Plugin && other.origin == Origin::Plugin;
+        let is_of_plugin = is_of_plugin && self.plugin == other.plugin && self.name == other.name;
+        let is_alike = self.plugin_version == other.plugin_version
+            && self.opt_level == other.opt_level
+            && self.required == other.required;
+        Arc::ptr_eq(self, other) || is_of_plugin && is_alike
+    }
 }
 
 /// What is known about an option of the context.
@@ -84,8 +117,8 @@ pub struct InstrumentFacts {
 pub enum NoPass {
     /// Nothing provides it; the names most like it.
     Unknown(Vec<String>),
-    /// Several passes have this short name; their full names.
-    Ambiguous(Vec<String>),
+    /// Several passes have this short name.
+    Ambiguous(Vec<Candidate>),
     /// Several plugins provide it; each described with its file.
     Conflict(Vec<String>),
     /// The only plugin that provides it was refused.
@@ -111,6 +144,47 @@ pub struct RunCx<'a> {
     pub cancel: &'a AtomicBool,
     /// The options of the context.
     pub config: &'a BTreeMap<String, Value>,
+    /// The run that it is a part of, for the passes that it calls.
+    pub(crate) nest: Nest<'a>,
+}
+
+impl<'a> RunCx<'a> {
+    /// What a pass is given that is run by itself: what it says is not heard, and nothing stops it.
+    pub fn alone(catalogue: &'a dyn Catalogue) -> Self {
+        Self {
+            diagnostics: &|_| {},
+            progress: &|_, _| {},
+            count: &|_, _| {},
+            remarks: Remarks::default(),
+            cancel: &NEVER,
+            config: &NO_CONFIG,
+            nest: Nest::alone(catalogue),
+        }
+    }
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
+
+/// A pass as a sequence holds it: not its name, but the pass.
+#[derive(Clone)]
+pub struct HeldPass {
+    /// What is known about it.
+    pub facts: Arc<PassFacts>,
+    /// Its options, defaults filled in.
+    pub options: Value,
+    /// The pass itself.
+    pub pass: Arc<dyn RunnablePass>,
+}
+
+/// A member of a sequential pass.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Member {
+    /// One that is looked up by its name, with its options.
+    Named(String, Value),
+    /// One that is held.
+    Held(HeldPass),
 }
 
 /// A pass that was made, its options set.
@@ -121,11 +195,11 @@ pub trait RunnablePass: Send + Sync {
     /// When it fails.
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError>;
 
-    /// The members of a sequential pass, each with its options.
+    /// The members of a sequential pass.
     ///
     /// # Errors
     /// When it cannot say.
-    fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
+    fn members(&self) -> Result<Vec<Member>, PassError> {
         Ok(Vec::new())
     }
 }
@@ -187,7 +261,11 @@ pub trait Catalogue: Sync {
                 let provider = |facts: &&InstrumentFacts| format!("`{} {}`", facts.plugin, facts.plugin_version);
                 Err(NoPass::Conflict(several.iter().map(provider).collect()))
             }
-            several => Err(NoPass::Ambiguous(several.iter().map(|facts| facts.name.clone()).collect())),
+            several => {
+                let candidate =
+                    |facts: &&InstrumentFacts| Candidate { name: facts.name.clone(), plugin: facts.plugin.clone() };
+                Err(NoPass::Ambiguous(several.iter().map(candidate).collect()))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use super::{
     fault::{Code, Fault, Sources, nearest},
     load::MAX_STEPS,
     parse::{Extend, Parser},
-    resolve::Resolver,
+    resolve::{ANONYMOUS, Resolver},
     resolved::{Addition, Step},
     schema::mandatory,
     spec::{Extensions, StepSpec, Written},
@@ -199,7 +199,8 @@ impl Resolver<'_> {
     pub fn is_there(&self, name: &str) -> bool {
         let mut nodes = self.spec.nodes.iter().enumerate();
         nodes.any(|(at, node)| match &node.value {
-            StepSpec::Sequence { name: own, .. } => own.as_ref().is_some_and(|own| own.value == name),
+            StepSpec::Sequence { name: own, .. } => own.as_ref().map_or(ANONYMOUS, |own| &own.value) == name,
+            StepSpec::Levels(_) => name == ANONYMOUS,
             StepSpec::Extension { point, .. } => point.value == name && !self.is_nothing(at),
             _ => false,
         })

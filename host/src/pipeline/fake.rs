@@ -5,9 +5,10 @@ use crate::{
     ir::{Function, IRModule, MAIN, OpId},
     manager::{Findings, Instrument},
     options::{OptionSchema, OptionType},
+    registry::Candidate,
 };
 use relais_plugin_api::{
-    boundary::record::Level,
+    boundary::record::{Level, Phase},
     diagnostics::{Diagnostic, PassError, Severity},
     infer::TypeRelations,
     op::{InferRequest, OpError},
@@ -63,6 +64,9 @@ impl Fakes {
             required: required.iter().map(|name| (*name).into()).collect(),
             establishes_types: false,
             extends: None,
+            phase: Phase::REWRITES,
+            origin: Origin::Plugin,
+            changes_interface: None,
             options: Vec::new(),
             doc: String::new(),
         };
@@ -78,6 +82,13 @@ impl Fakes {
     }
 
     /// Adds the last pass at an extension point.
+    /// When the last one runs among all passes of a level.
+    pub fn in_phase(mut self, phase: Phase) -> Self {
+        let (facts, _) = self.passes.last_mut().unwrap();
+        Arc::make_mut(facts).phase = phase;
+        self
+    }
+
     pub fn extends(mut self, point: &str) -> Self {
         let (facts, _) = self.passes.last_mut().unwrap();
         Arc::get_mut(facts).unwrap().extends = Some(point.to_owned());
@@ -202,9 +213,9 @@ impl RunnablePass for Made {
         Ok(Some(new))
     }
 
-    fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
+    fn members(&self) -> Result<Vec<Member>, PassError> {
         let Does::Consist(members) = &self.does else { return Ok(Vec::new()) };
-        Ok(members.iter().map(|name| ((*name).to_owned(), Value::Struct(Vec::new()))).collect())
+        Ok(members.iter().map(|name| Member::Named((*name).to_owned(), Value::Struct(Vec::new()))).collect())
     }
 }
 
@@ -230,7 +241,13 @@ impl Catalogue for Fakes {
             several if several.iter().all(|(facts, _)| facts.name == several[0].0.name) => {
                 Err(NoPass::Conflict(several.iter().map(|(facts, _)| format!("`{}`", facts.plugin)).collect()))
             }
-            several => Err(NoPass::Ambiguous(several.iter().map(|(facts, _)| facts.name.clone()).collect())),
+            several => {
+                let candidate = |(facts, _): &&(Arc<PassFacts>, Does)| Candidate {
+                    name: facts.name.clone(),
+                    plugin: facts.plugin.clone(),
+                };
+                Err(NoPass::Ambiguous(several.iter().map(candidate).collect()))
+            }
         }
     }
 

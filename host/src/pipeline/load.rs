@@ -3,10 +3,11 @@
 use super::{
     catalogue::NoPass,
     extend,
-    fault::{Code, Fault, Faults, Place, Sources, or_list},
+    fault::{Code, Fault, Faults, Place, Sources},
     parse::{Include, MAX_BYTES, ParsedFile, Parser, include_path},
     spec::*,
 };
+use crate::registry::Candidate;
 use relais_plugin_api::boundary::record::is_name;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,6 +42,14 @@ pub trait Files {
     /// When it cannot be read as text.
     fn read(&self, path: &Path) -> io::Result<String>;
 
+    /// The text of a file that another file includes.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read), and when the file cannot be a pipeline: nobody but its author chose it.
+    fn read_included(&self, path: &Path) -> io::Result<String> {
+        self.read(path)
+    }
+
     /// A name that is the same for two paths of one file.
     fn identity(&self, path: &Path) -> PathBuf {
         path.to_owned()
@@ -73,6 +82,18 @@ impl Files for Disk {
         let mut text = String::new();
         fs::File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_string(&mut text)?;
         Ok(text)
+    }
+
+    fn read_included(&self, path: &Path) -> io::Result<String> {
+        let is_built_in = path.to_str().is_some_and(|path| path.starts_with(super::built_in::PREFIX));
+        if !is_built_in {
+            // What a link is called says nothing of the file behind it.
+            let file = path.canonicalize()?;
+            if !file.is_file() || file.extension().is_none_or(|extension| extension != "toml") {
+                return Err(io::Error::other("it is not a file whose name ends in `.toml`"));
+            }
+        }
+        self.read(path)
     }
 
     fn identity(&self, path: &Path) -> PathBuf {
@@ -251,10 +272,18 @@ impl Loader<'_> {
         for (key, place) in &file.run_keys {
             parser.faults.push(whole_run(key, *place, include.path.place));
         }
+        let n_own = parser.faults.len() - n_faults;
         if self.read.contains(&identity) {
             parser.faults.truncate(n_faults);
         } else {
             self.read.push(identity.clone());
+            // Faults quote what they are about. A file elsewhere may be anything, and may be somebody's secret.
+            if n_own > 0 && !self.is_near(&identity) {
+                parser.faults.truncate(n_faults);
+                let message = format!("`{shown}` is not a pipeline that can be included");
+                let fault = Fault::new(Code::Include, include.path.place, message);
+                parser.faults.push(fault.help(format!("`relais pipeline check {shown}` says what is wrong with it")));
+            }
         }
         parser.nodes[include.node].value = StepSpec::Scope { scope: file.scope, steps: file.steps };
         self.plugins.extend(file.run.plugins);
@@ -264,6 +293,12 @@ impl Loader<'_> {
         self.chain.push(extend::File { parent: Some(parent), shown, extends: file.extends });
         self.points.extend(file.points.into_iter().map(|node| (node, link)));
         self.push(file.includes, link);
+    }
+
+    /// Whether a file stands in the folder of the outermost file, or below it. What has no path is nobody's file.
+    fn is_near(&self, identity: &Path) -> bool {
+        let folder = self.identities.first().and_then(Option::as_deref).and_then(Path::parent);
+        !identity.is_absolute() || folder.is_some_and(|folder| identity.starts_with(folder))
     }
 
     /// The file, or the pipeline of a plugin, that an include means. A plugin's pipeline knows of no files.
@@ -278,7 +313,7 @@ impl Loader<'_> {
             return self.named(wanted, include.place);
         }
         let path = include_path(from, wanted);
-        let error = match self.files.read(&path) {
+        let error = match self.files.read_included(&path) {
             Ok(text) => {
                 let shown = path.display().to_string();
                 let origin = format!("from `{}`", shown.escape_debug());
@@ -332,8 +367,11 @@ fn no_pipeline(name: &str, place: Option<Place>, why: &NoPass) -> Fault {
                 .note("`relais list pipelines` shows the ones that were found")
                 .nearest(near)
         }
-        NoPass::Ambiguous(names) => Fault::new(Code::Ambiguous, place, format!("`{short}` can mean several pipelines"))
-            .help(format!("write {}", or_list(names))),
+        NoPass::Ambiguous(several) => {
+            let fault = Fault::new(Code::Ambiguous, place, format!("`{short}` can mean several pipelines"));
+            let fault = several.iter().fold(fault, |fault, candidate| fault.note(candidate.to_string()));
+            fault.help(Candidate::help(several, &short, "pipelines"))
+        }
         NoPass::Conflict(providers) => {
             let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide pipeline `{short}`"));
             let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));

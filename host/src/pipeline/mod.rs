@@ -1,6 +1,7 @@
 //! Pipelines: what a TOML file says, what its names stand for, and TOML again.
 
 mod built_in;
+mod called;
 mod catalogue;
 mod extend;
 #[cfg(test)]
@@ -22,17 +23,20 @@ pub mod spec;
 mod watchers;
 
 pub use built_in::{BUILT_IN, EXTENSION_POINTS, built_in};
-pub use catalogue::{Catalogue, ConfigFacts, InstrumentFacts, NoPass, PassFacts, PluginFacts, RunCx, RunnablePass};
+pub use catalogue::{
+    Catalogue, ConfigFacts, HeldPass, InstrumentFacts, Member, NoPass, Origin, PassFacts, PluginFacts, RunCx,
+    RunnablePass,
+};
 pub(crate) use extend::points_of as extension_points;
 pub use fault::{Code, Fault, Faults, Style};
 pub use json_schema::json_schema;
 pub use load::{Disk, Files, NamedPipeline};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
-pub(crate) use resolve::Outline;
 pub use resolved::{Addition, Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
 pub use schema::{check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
+pub(crate) use {called::Callee, resolve::Outline};
 
 #[cfg(test)]
 mod tests;

@@ -8,20 +8,21 @@ use super::{
     spec::{PipelineSpec, PluginDemand},
 };
 use crate::{
-    ir::{Function, IRModule, OpId},
+    ir::{Function, IRModule, OpId, is_same_domain},
     manager::Instrument,
     pass::{self, PassHandle, Sink},
-    plugin::{Discovery, InstrumentRecord, PassRecord},
+    plugin::{Discovery, InstrumentRecord, OperatorRecord, PassRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
 };
 use relais_plugin_api::{
-    boundary::abi::InferEntry,
+    boundary::abi::{InferEntry, RequestCx, operator_part},
     diagnostics::{Diagnostic, PassError},
-    infer::TypeRelations,
-    op::{InferRequest, OpError},
+    infer::{TypeRelations, other_index, other_op},
+    op::{InferRequest, OpError, OpSchema},
     options::Value,
 };
 use std::{
+    cell::OnceCell,
     collections::BTreeSet,
     io,
     path::{Path, PathBuf},
@@ -40,6 +41,9 @@ fn facts(record: &PassRecord, provider: &Provider) -> Arc<PassFacts> {
         required: record.required.clone(),
         establishes_types: record.establishes_types,
         extends: record.extends.clone(),
+        phase: record.phase,
+        origin: Origin::Plugin,
+        changes_interface: record.changes_interface.clone(),
         options: record.options.clone(),
         doc: record.doc.clone(),
     })
@@ -212,7 +216,7 @@ impl Catalogue for Registry {
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
-        Box::new(Relations { registry: self, ops: Vec::new() })
+        Box::new(Relations::new(self))
     }
 }
 
@@ -233,23 +237,22 @@ struct Made {
 
 impl RunnablePass for Made {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        let sink = Forward { cx, pass: self.handle.record() };
+        let sink = Forward { cx };
         let mut inner = pass::RunCx::new(&self.registry).with_sink(&sink);
         inner.config = cx.config;
         inner.cancel = cx.cancel;
         inner.remarks = cx.remarks;
+        inner.nest = cx.nest;
         self.handle.run(module, &inner).map(|outcome| outcome.module).map_err(|failure| failure.error)
     }
 
-    fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
-        let steps = self.handle.steps().iter();
-        Ok(steps.map(|step| (step.record().name.clone(), step.options().clone())).collect())
+    fn members(&self) -> Result<Vec<Member>, PassError> {
+        Ok(self.handle.members()?.into_iter().map(|(name, options)| Member::Named(name, options)).collect())
     }
 }
 
 struct Forward<'a> {
     cx: &'a RunCx<'a>,
-    pass: &'a PassRecord,
 }
 
 impl Sink for Forward<'_> {
@@ -261,19 +264,27 @@ impl Sink for Forward<'_> {
         (self.cx.progress)(done, total);
     }
 
-    fn count(&self, pass: &PassRecord, statistic: &str, n: u64) {
-        match std::ptr::eq(pass, self.pass) {
-            true => (self.cx.count)(statistic, n),
-            // It is a pass that this one runs.
-            false => (self.cx.count)(&format!("{}: {statistic}", pass.name), n),
-        }
+    fn count(&self, _: &PassRecord, statistic: &str, n: u64) {
+        (self.cx.count)(statistic, n);
     }
 }
 
 /// The type relations of the operators that a function uses, by their ids in it.
 struct Relations<'a> {
     registry: &'a Registry,
-    ops: Vec<(i64, Relation)>,
+    ops: Vec<KnownOp<'a>>,
+    /// Operators that the function does not have, by domain and name.
+    others: Vec<(String, String, KnownOp<'a>)>,
+}
+
+struct KnownOp<'a> {
+    version: i64,
+    relation: Relation,
+    /// Its record, when a plugin describes it.
+    record: Option<&'a OperatorRecord>,
+    schema: OnceCell<OpSchema>,
+    /// Whether its domain is described whole.
+    is_closed: bool,
 }
 
 /// Asked for when it is first needed: that may open a library.
@@ -281,30 +292,95 @@ struct Relations<'a> {
 enum Relation {
     None,
     Unopened(u32),
-    Open(InferEntry),
+    Open(u32, InferEntry),
+}
+
+impl<'a> Relations<'a> {
+    fn new(registry: &'a Registry) -> Self {
+        Self { registry, ops: Vec::new(), others: Vec::new() }
+    }
+
+    /// What is known of an operator in a version of its domain's operator set; in the newest for `None`.
+    fn look_up(&self, domain: &str, name: &str, version: Option<i64>) -> KnownOp<'a> {
+        let wanted = version.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
+        let known = self.registry.operator(domain, name, wanted);
+        let newest = known.map_or(0, |(_, record)| record.since_version.into());
+        KnownOp {
+            version: version.unwrap_or(newest),
+            relation: known
+                .filter(|(_, record)| record.has_infer)
+                .map_or(Relation::None, |(id, _)| Relation::Unopened(id)),
+            record: known.map(|(_, record)| record),
+            schema: OnceCell::new(),
+            is_closed: self.registry.is_closed(domain, wanted),
+        }
+    }
+
+    fn known(&self, op: OpId) -> Option<&KnownOp<'a>> {
+        match other_index(op) {
+            None => self.ops.get(op.index()),
+            Some(index) => self.others.get(index).map(|(_, _, known)| known),
+        }
+    }
 }
 
 impl TypeRelations for Relations<'_> {
     fn version(&mut self, function: &Function, op: OpId) -> i64 {
         for index in self.ops.len()..function.n_ops() {
             let op = OpId::from_index(index);
-            let (rec, version) = (function.op(op), function.op_version(op));
-            let wanted = u32::try_from(version).unwrap_or(0);
-            let known = self.registry.operator(function.str(rec.domain), function.str(rec.name), wanted);
-            self.ops.push((version, known.map_or(Relation::None, |(id, _)| Relation::Unopened(id))));
+            let rec = function.op(op);
+            let known = self.look_up(function.str(rec.domain), function.str(rec.name), Some(function.op_version(op)));
+            self.ops.push(known);
         }
-        self.ops[op.index()].0
+        self.known(op).map_or(0, |known| known.version)
+    }
+
+    fn other(&mut self, function: &Function, domain: &str, name: &str) -> Option<OpId> {
+        let found = self.others.iter().position(|(d, n, _)| n == name && is_same_domain(d, domain));
+        let index = found.unwrap_or_else(|| {
+            let known = self.look_up(domain, name, function.opset_version(domain));
+            self.others.push((domain.to_owned(), name.to_owned(), known));
+            self.others.len() - 1
+        });
+        Some(other_op(index))
+    }
+
+    fn newest_version(&mut self, domain: &str, name: &str) -> Option<i64> {
+        self.look_up(domain, name, None).record.map(|record| record.since_version.into())
     }
 
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        let (_, relation) = self.ops.get_mut(op.index())?;
-        if let Relation::Unopened(id) = *relation {
-            // Without its relation an operator's types are not known, which is no fault of the model.
-            *relation = self.registry.infer_entry(id).map_or(Relation::None, Relation::Open);
+        let known = match other_index(op) {
+            None => self.ops.get_mut(op.index())?,
+            Some(index) => &mut self.others.get_mut(index)?.2,
+        };
+        if let Relation::Unopened(id) = known.relation {
+            known.relation = match self.registry.infer_entry(id) {
+                Ok(entry) => Relation::Open(id, entry),
+                Err(error) => return Some(Err(OpError::broken(error))),
+            };
         }
-        match relation {
-            Relation::Open(entry) => Some((entry.call)(entry.key, request).into_result()),
+        match known.relation {
+            Relation::Open(_, entry) => Some(entry.call(RequestCx::NONE, request).into_result()),
             _ => None,
+        }
+    }
+
+    fn schema(&self, op: OpId) -> Option<&OpSchema> {
+        let KnownOp { record, schema, .. } = self.known(op)?;
+        record.map(|record| schema.get_or_init(|| OpSchema::read(record.fields())))
+    }
+
+    fn is_closed(&self, op: OpId) -> bool {
+        self.known(op).is_some_and(|known| known.is_closed)
+    }
+
+    fn fault(&self, op: OpId, error: &OpError) -> PassError {
+        match self.known(op).map(|known| known.relation) {
+            Some(Relation::Open(id, _) | Relation::Unopened(id)) => {
+                self.registry.operator_fault(operator_part::RELATION, id, &error.message)
+            }
+            _ => PassError::new(&error.message),
         }
     }
 }

@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Finds the passes that a pass requires. What cannot be found is reported by [`check`], which knows the chains.
 pub(super) fn of(resolver: &mut Resolver<'_>, pass: usize) {
+    if resolver.is_called && pass == 0 {
+        return;
+    }
     let facts = resolver.passes[pass].facts.clone();
     let place = resolver.places[pass];
     let mut required = Vec::with_capacity(facts.required.len());
@@ -140,6 +143,9 @@ impl Check {
     }
 
     fn missing(&mut self, resolver: &mut Resolver<'_>, pass: usize, chain: &[usize]) {
+        if resolver.is_called && pass == 0 {
+            return;
+        }
         let names = resolver.passes[pass].facts.required.clone();
         for name in names {
             let Err(Some(mut why)) = resolver.find(&name) else { continue };

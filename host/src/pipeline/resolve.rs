@@ -1,9 +1,9 @@
 //! Finds what every name of a pipeline stands for, and everything that is wrong with it, before anything runs.
 
 use super::{
-    catalogue::{Catalogue, ConfigFacts, NoPass, PassFacts},
+    catalogue::{Catalogue, ConfigFacts, HeldPass, Member, NoPass, PassFacts, RunnablePass},
     extend,
-    fault::{Code, Fault, Faults, Place, nearest, or_list},
+    fault::{Code, Fault, Faults, Place, nearest},
     requirements,
     resolved::*,
     schema::{check_options, mandatory, shorten},
@@ -11,7 +11,11 @@ use super::{
     spec::*,
     watchers,
 };
-use relais_plugin_api::boundary::record::Level;
+use crate::registry::Candidate;
+use relais_plugin_api::{
+    boundary::record::{Level, Phase},
+    options::Value,
+};
 use semver::Version;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -88,6 +92,9 @@ pub(crate) struct Outline {
     pub named: BTreeSet<String>,
 }
 
+/// The name of a sequence that has none, to be switched by.
+pub(super) const ANONYMOUS: &str = "sequential";
+
 /// Whether passes are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Makes {
@@ -108,7 +115,8 @@ pub(super) struct Resolver<'a> {
     pub passes: Vec<PassInstance>,
     /// Where each pass was first named.
     pub places: Vec<Option<Place>>,
-    pub by_options: BTreeMap<(String, String, String), usize>,
+    /// The passes of a name, a plugin and options: several, where a sequence holds such that differ.
+    pub by_options: BTreeMap<(String, String, String), Vec<usize>>,
     pub nodes: Vec<Step>,
     /// Every context, the outermost first, with the places of its disabled names.
     pub scopes: Vec<Scope>,
@@ -119,13 +127,16 @@ pub(super) struct Resolver<'a> {
     pub added: Vec<Addition>,
     pub origins: BTreeMap<usize, String>,
     pub warnings: Vec<String>,
+    /// Whether the first pass is called by itself: what it requires does not count (rule R3).
+    pub is_called: bool,
     makes: Makes,
 }
 
 impl<'a> Resolver<'a> {
-    fn new(spec: &'a PipelineSpec, catalogue: &'a dyn Catalogue) -> Self {
+    pub fn new(spec: &'a PipelineSpec, catalogue: &'a dyn Catalogue) -> Self {
         let sequence = |node: &'a Written<StepSpec>| match &node.value {
-            StepSpec::Sequence { name, .. } => name.as_ref().map(|name| name.value.as_str()),
+            StepSpec::Sequence { name, .. } => Some(name.as_ref().map_or(ANONYMOUS, |name| &name.value)),
+            StepSpec::Levels(_) => Some(ANONYMOUS),
             StepSpec::Extension { point, .. } => Some(point.value.as_str()),
             _ => None,
         };
@@ -147,6 +158,7 @@ impl<'a> Resolver<'a> {
             added: Vec::new(),
             origins: spec.origins.clone(),
             warnings: Vec::new(),
+            is_called: false,
             makes: Makes::Passes,
         }
     }
@@ -155,9 +167,9 @@ impl<'a> Resolver<'a> {
         let spec = self.spec;
         (self.additions, self.warnings) = extend::additions(self);
         let plugins = self.plugins();
-        let mut scope = self.scope(&spec.scope, &Scope::default());
         let set = self.settings();
-        scope.config.extend(set);
+        let config = [spec.scope.config.clone(), set].concat();
+        let scope = self.scope(&ScopeSpec { config, ..spec.scope.clone() }, &Scope::default());
         self.scopes.push(scope);
         let steps_of = self.steps();
         self.expand();
@@ -243,7 +255,13 @@ impl<'a> Resolver<'a> {
         }
         for demand in &self.spec.run.plugins {
             for pass in &demand.passes {
-                self.named(&pass.value, pass.place);
+                let Some(facts) = self.named(&pass.value, pass.place) else { continue };
+                if facts.plugin != demand.name.value && known.iter().any(|plugin| plugin.name == demand.name.value) {
+                    let message = format!("plugin `{}` does not provide pass `{}`", demand.name.value, pass.value);
+                    let fault = Fault::new(Code::Plugin, pass.place, message);
+                    let note = format!("`{}` is provided by plugin `{}`", facts.name, facts.plugin);
+                    self.faults.push(fault.note(note).help("name a pass that the plugin provides"));
+                }
             }
         }
         demands
@@ -262,8 +280,8 @@ impl<'a> Resolver<'a> {
                 scope.disabled.insert(full);
             }
         }
-        let config = self.config_values(&spec.config);
-        scope.config.extend(config);
+        let around = Value::Struct(std::mem::take(&mut scope.config).into_iter().collect());
+        scope.config = self.config_values(&[entries_of(around), spec.config.clone()].concat());
         scope
     }
 
@@ -319,8 +337,11 @@ impl<'a> Resolver<'a> {
                     .note("`relais list passes` shows the ones that were found")
                     .nearest(&near)
             }
-            NoPass::Ambiguous(names) => Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"))
-                .help(format!("write {}", or_list(names))),
+            NoPass::Ambiguous(several) => {
+                let fault = Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"));
+                let fault = several.iter().fold(fault, |fault, candidate| fault.note(candidate.to_string()));
+                fault.help(Candidate::help(several, name.strip_suffix('?').unwrap_or(name), "passes"))
+            }
             NoPass::Conflict(providers) => {
                 let message = match &providers[..] {
                     [one, others @ ..] if others.iter().all(|other| other == one) => {
@@ -366,6 +387,7 @@ impl<'a> Resolver<'a> {
                 }
                 StepSpec::Levels(set) => {
                     let steps = self.levels(*set, scope, written.place);
+                    let is_on = is_on && self.scopes[scope].enables(ANONYMOUS, 0);
                     for &step in &steps {
                         if let (true, Step::Pass(pass)) = (is_on, &self.nodes[step]) {
                             let pass = *pass;
@@ -374,11 +396,11 @@ impl<'a> Resolver<'a> {
                             }
                         }
                     }
-                    self.nodes[node] = Step::Sequence { name: "sequential".into(), opt_level: 0, steps };
+                    self.nodes[node] = Step::Sequence { name: ANONYMOUS.into(), opt_level: 0, steps };
                     continue;
                 }
                 StepSpec::Sequence { name, opt_level, steps } => {
-                    let name = name.as_ref().map_or("sequential", |name| &name.value).to_owned();
+                    let name = name.as_ref().map_or(ANONYMOUS, |name| &name.value).to_owned();
                     let is_on = is_on && self.scopes[scope].enables(&name, *opt_level);
                     let present = self.present(steps);
                     (Step::Sequence { name, opt_level: *opt_level, steps: present }, steps, scope, is_on)
@@ -431,18 +453,52 @@ impl<'a> Resolver<'a> {
     fn levels(&mut self, set: LevelSet, scope: usize, place: Option<Place>) -> Vec<usize> {
         let mut steps = Vec::new();
         let mut names = BTreeSet::new();
+        let mut wanted = Vec::new();
         for facts in self.catalogue.passes() {
             let is_wanted = set.contains(facts.opt_level) && !self.scopes[scope].disabled.contains(&facts.name);
-            if !is_wanted || !mandatory(&facts.options).is_empty() || !names.insert(facts.name.clone()) {
+            let is_left_out = facts.phase == Phase::NONE || !mandatory(&facts.options).is_empty();
+            if !is_wanted || is_left_out || !names.insert(facts.name.clone()) {
                 continue;
             }
             // The same name from two plugins is a conflict here as anywhere.
-            let Some(facts) = self.named(&facts.name.clone(), place) else { continue };
+            wanted.extend(self.named(&facts.name.clone(), place));
+        }
+        wanted.sort_by(|a, b| (a.phase, &a.name).cmp(&(b.phase, &b.name)));
+        for facts in self.requirements_first(wanted) {
             let pass = self.instance(facts, &[], place);
             self.nodes.push(Step::Pass(pass));
             steps.push(self.nodes.len() - 1);
         }
         steps
+    }
+
+    /// The same passes, each after those of them that it requires. Passes that require each other stay as they are: that
+    /// is told when requirements are followed.
+    fn requirements_first(&mut self, passes: Vec<Arc<PassFacts>>) -> Vec<Arc<PassFacts>> {
+        let at: BTreeMap<String, usize> =
+            passes.iter().enumerate().map(|(at, facts)| (facts.name.clone(), at)).collect();
+        let required: Vec<Vec<usize>> = passes
+            .iter()
+            .map(|facts| {
+                let found = facts.required.iter().filter_map(|name| self.find(name).ok());
+                found.filter_map(|facts| at.get(&facts.name).copied()).collect()
+            })
+            .collect();
+        let mut is_met = vec![false; passes.len()];
+        let mut order = Vec::with_capacity(passes.len());
+        for start in 0..passes.len() {
+            let mut todo = vec![(start, 0)];
+            while let Some((pass, next)) = todo.pop() {
+                if next == 0 && std::mem::replace(&mut is_met[pass], true) {
+                    continue;
+                }
+                match required[pass].get(next) {
+                    Some(&requirement) => todo.extend([(pass, next + 1), (requirement, 0)]),
+                    None => order.push(passes[pass].clone()),
+                }
+            }
+        }
+        order
     }
 
     /// The pass with those options: the same one for the same options.
@@ -453,18 +509,34 @@ impl<'a> Resolver<'a> {
             settings => settings.iter().fold(options.to_vec(), overlay),
         };
         let options = check_options(&facts.options, &entries, &facts.name, place, &mut self.faults);
+        self.add_instance(facts, options, OnceLock::new(), place)
+    }
+
+    /// A pass that a sequence holds: the same one as any other that is the same pass with the same options.
+    pub fn hold(&mut self, held: &HeldPass, place: Option<Place>) -> usize {
+        self.add_instance(held.facts.clone(), held.options.clone(), OnceLock::from(held.pass.clone()), place)
+    }
+
+    fn add_instance(
+        &mut self,
+        facts: Arc<PassFacts>,
+        options: Value,
+        made: OnceLock<Arc<dyn RunnablePass>>,
+        place: Option<Place>,
+    ) -> usize {
         let key = (facts.name.clone(), facts.plugin.clone(), options.to_string());
-        if let Some(&known) = self.by_options.get(&key) {
+        let same = self.by_options.entry(key).or_default();
+        if let Some(&known) = same.iter().find(|&&known| self.passes[known].facts.is_same(&facts)) {
             return known;
         }
-        self.passes.push(PassInstance { facts, options, required: Vec::new(), members: None, made: OnceLock::new() });
+        same.push(self.passes.len());
+        self.passes.push(PassInstance { facts, options, required: Vec::new(), members: None, made });
         self.places.push(place);
-        self.by_options.insert(key, self.passes.len() - 1);
         self.passes.len() - 1
     }
 
     /// Finds what passes require and what sequential passes consist of, until nothing new is found.
-    fn expand(&mut self) {
+    pub fn expand(&mut self) {
         let mut at = 0;
         while at < self.passes.len() {
             if self.passes.len() > MAX_PASSES {
@@ -495,7 +567,16 @@ impl<'a> Resolver<'a> {
             }
         };
         let mut steps = Vec::with_capacity(members.len());
-        for (name, options) in members {
+        for member in members {
+            let (name, options) = match member {
+                Member::Named(name, options) => (name, options),
+                Member::Held(held) => {
+                    let pass = self.hold(&held, place);
+                    self.nodes.push(Step::Pass(pass));
+                    steps.push(self.nodes.len() - 1);
+                    continue;
+                }
+            };
             let facts = match self.find(&name) {
                 Ok(facts) => facts,
                 Err(None) => continue,
@@ -513,13 +594,13 @@ impl<'a> Resolver<'a> {
         self.passes[at].members = Some(steps);
     }
 
-    fn make(&mut self) {
+    pub fn make(&mut self) {
         for at in 0..self.passes.len() {
             self.make_one(at);
         }
     }
 
-    fn make_one(&mut self, at: usize) -> Option<Arc<dyn super::catalogue::RunnablePass>> {
+    fn make_one(&mut self, at: usize) -> Option<Arc<dyn RunnablePass>> {
         let instance = &self.passes[at];
         if let Some(made) = instance.made.get() {
             return Some(made.clone());

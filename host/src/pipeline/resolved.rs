@@ -203,11 +203,6 @@ pub struct PassInstance {
 }
 
 impl Pipeline {
-    /// One pass, to be run directly.
-    pub(crate) fn of_one(pass: PassInstance, scope: Scope) -> Self {
-        Self { name: pass.facts.name.clone(), scope, passes: vec![pass], ..Self::default() }
-    }
-
     /// How many steps it has, those within others counted.
     pub fn n_steps(&self) -> usize {
         let mut n = 0;
@@ -227,11 +222,6 @@ impl Pipeline {
 }
 
 impl PassInstance {
-    /// A pass that was made.
-    pub(crate) fn new(facts: Arc<PassFacts>, options: Value, pass: Arc<dyn RunnablePass>) -> Self {
-        Self { facts, options, required: Vec::new(), members: None, made: OnceLock::from(pass) }
-    }
-
     /// The pass itself.
     pub fn pass(&self) -> &Arc<dyn RunnablePass> {
         self.made.get().expect("a resolved pipeline has made its passes")

@@ -11,15 +11,16 @@ use relais_plugin_api::options::Value;
 use std::collections::BTreeMap;
 
 impl Resolver<'_> {
-    /// Splits nested tables into keys that are registered.
+    /// Splits nested tables into keys that are registered. What comes later is set over what came before, field by field.
     pub fn config_values(&mut self, entries: &[Entry]) -> BTreeMap<String, Value> {
-        let mut out = BTreeMap::new();
+        let mut set: Vec<(ConfigFacts, Entry)> = Vec::new();
         let mut todo: Vec<(String, &Entry)> =
             entries.iter().rev().map(|entry| (entry.key.value.clone(), entry)).collect();
         while let Some((key, entry)) = todo.pop() {
             if let Some(facts) = self.config.iter().find(|facts| facts.schema.name == key).cloned() {
-                if let Some(value) = self.config_value(&facts, entry) {
-                    out.insert(key, value);
+                match set.iter_mut().find(|(known, _)| known.schema.name == key) {
+                    Some((_, before)) => *before = overlaid(before, entry),
+                    None => set.push((facts, entry.clone())),
                 }
                 continue;
             }
@@ -34,7 +35,9 @@ impl Resolver<'_> {
                 }
             }
         }
-        out
+        let values =
+            set.iter().filter_map(|(facts, entry)| Some((facts.schema.name.clone(), self.config_value(facts, entry)?)));
+        values.collect()
     }
 
     fn unknown_config(&self, key: &str, place: Option<Place>) -> Fault {
@@ -58,7 +61,7 @@ impl Resolver<'_> {
     }
 
     /// What is set from outside. Returns the options of the context, and keeps those of passes.
-    pub fn settings(&mut self) -> BTreeMap<String, Value> {
+    pub fn settings(&mut self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for setting in &self.spec.settings {
             let key = setting.key.value.as_str();
@@ -87,10 +90,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        let n_faults = self.faults.len();
-        let values = self.config_values(&entries);
-        debug_assert!(values.len() <= entries.len() || self.faults.len() > n_faults);
-        values
+        entries
     }
 
     pub fn unused_settings(&mut self) {
@@ -118,6 +118,12 @@ fn nest(entry: &Entry, is_known: impl Fn(&str) -> bool) -> Entry {
         value = Written { value: Literal::Table(vec![inner]), place };
     }
     Entry { key: Written { value: prefix.to_owned(), place }, value }
+}
+
+/// One setting of an option over another.
+fn overlaid(before: &Entry, setting: &Entry) -> Entry {
+    let renamed = Entry { key: Written { value: before.key.value.clone(), ..setting.key }, ..setting.clone() };
+    overlay(vec![before.clone()], &renamed).pop().unwrap_or(renamed)
 }
 
 /// Sets one option over others; a table is set key by key.

@@ -345,9 +345,9 @@ steps = [
 [config]
 "acme.P.limit" = 1099511627776
 [plugins]
-acme = { version = ">=1, <3", passes = ["acme.P"] }
+fakes = { version = ">=1, <3", passes = ["acme.P"] }
 "#;
-    let fakes = with_options().plugin("acme", "2.0.0");
+    let fakes = with_options().plugin("fakes", "2.0.0");
     let first = parse(text).unwrap().resolve(&fakes).unwrap().print();
     let second = parse(&first).unwrap_or_else(|faults| panic!("{first}\n{faults}")).resolve(&fakes).unwrap().print();
     assert_eq!(first, second);

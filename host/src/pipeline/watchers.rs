@@ -2,7 +2,7 @@
 
 use super::{
     catalogue::NoPass,
-    fault::{Code, Fault, and_list, nearest, or_list},
+    fault::{Code, Fault, and_list, nearest},
     resolve::Resolver,
     schema::{check_options, shorten},
     spec::{InstrumentUse, Literal, Written},
@@ -10,6 +10,7 @@ use super::{
 use crate::{
     instruments::{self, PASSES},
     options::OptionSchema,
+    registry::Candidate,
 };
 use relais_plugin_api::options::Value;
 
@@ -48,9 +49,10 @@ fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
             let fault = Fault::new(Code::UnknownName, place, format!("no instrument `{}`", shorten(name)));
             fault.note(format!("instruments: {}", and_list(&known))).nearest(&near)
         }
-        NoPass::Ambiguous(names) => {
-            Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several instruments"))
-                .help(format!("write {}", or_list(&names)))
+        NoPass::Ambiguous(several) => {
+            let fault = Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several instruments"));
+            let fault = several.iter().fold(fault, |fault, candidate| fault.note(candidate.to_string()));
+            fault.help(Candidate::help(&several, name, ""))
         }
         NoPass::Conflict(plugins) => {
             let fault = Fault::new(Code::Ambiguous, place, format!("several plugins provide instrument `{name}`"));

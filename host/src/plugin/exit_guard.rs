@@ -1,9 +1,18 @@
-//! A plugin that ends the process must not make a run look as if it had succeeded.
-#![expect(unsafe_code, reason = "the C library's exit functions")]
+//! A plugin that ends the process must not make a run look as if it had succeeded, and one that panics where nothing
+//! can be returned must not go unnoticed.
+#![expect(unsafe_code, reason = "the C library's exit functions, and the stack of the thread that calls them")]
 
+use crate::files;
+use relais_plugin_api::{
+    boundary::{abi::PassObject, instrument::InstrumentObject},
+    diagnostics::PassError,
+};
 use std::{
     collections::BTreeMap,
+    ffi::c_void,
     io::Write,
+    mem::ManuallyDrop,
+    ops::Deref,
     sync::{
         Arc, Mutex, Once, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -12,6 +21,10 @@ use std::{
 
 /// What runs now, in the order in which it began. The one thing that hosts of one process share: a process ends once.
 static RUNNING: Mutex<BTreeMap<u64, Arc<str>>> = Mutex::new(BTreeMap::new());
+/// Where the libraries of plugins begin in memory, and which plugins they are.
+static LOADED: Mutex<BTreeMap<usize, Arc<str>>> = Mutex::new(BTreeMap::new());
+/// What went wrong where nothing could be returned.
+static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static REGISTER: Once = Once::new();
 
@@ -40,18 +53,142 @@ impl Drop for Running {
     }
 }
 
-extern "C" fn at_exit() {
-    // The lock is held for moments only; who ended the process does not hold it.
-    let Ok(running) = RUNNING.lock() else { return };
-    let names: Vec<String> = running.values().map(ToString::to_string).collect();
-    if names.is_empty() {
-        return;
+/// Something that a plugin made, and that its code drops.
+pub(crate) struct Made<T: Close> {
+    value: ManuallyDrop<T>,
+    what: Arc<str>,
+}
+
+/// What a plugin's code drops.
+pub(crate) trait Close {
+    /// Drops it.
+    ///
+    /// # Errors
+    /// When the plugin's code panics.
+    fn close(self) -> Result<(), PassError>;
+}
+
+impl<T: Close> Made<T> {
+    /// `what` completes "… ended the process".
+    pub(crate) fn new(value: T, what: Arc<str>) -> Self {
+        Self { value: ManuallyDrop::new(value), what }
     }
-    let who = names.join(", or ");
+
+    /// For the guard: what the plugin's code works on.
+    pub(crate) fn what(&self) -> &Arc<str> {
+        &self.what
+    }
+}
+
+impl<T: Close> Deref for Made<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Close> Drop for Made<T> {
+    fn drop(&mut self) {
+        let _running = Running::new(&self.what);
+        // SAFETY: it is taken once: nothing comes after this.
+        let value = unsafe { ManuallyDrop::take(&mut self.value) };
+        if let Err(error) = value.close() {
+            FAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{} {error}", self.what));
+        }
+    }
+}
+
+impl Close for PassObject {
+    fn close(self) -> Result<(), PassError> {
+        self.close()
+    }
+}
+
+impl Close for InstrumentObject {
+    fn close(self) -> Result<(), PassError> {
+        self.close()
+    }
+}
+
+/// What went wrong since the last call where nothing could be returned: plugins that panicked while what they had made
+/// was dropped.
+pub fn take_faults() -> Vec<String> {
+    std::mem::take(&mut *FAULTS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Remembers where a library is in memory, by an address in it.
+pub(super) fn loaded(address: *const c_void, plugin: &str) {
+    if let Some(base) = library_of(address) {
+        LOADED.lock().unwrap_or_else(PoisonError::into_inner).insert(base, plugin.into());
+    }
+}
+
+extern "C" fn at_exit() {
+    // The locks are held for moments only; who ended the process does not hold them.
+    let (Ok(running), Ok(loaded)) = (RUNNING.lock(), LOADED.lock()) else { return };
+    let culprit = stack().into_iter().find_map(|base| loaded.get(&base));
+    let who = match culprit {
+        None if running.is_empty() => return,
+        None => running.values().map(ToString::to_string).collect::<Vec<_>>().join(", or "),
+        // What it was doing, where the host had asked it to.
+        Some(plugin) => {
+            let asked = running.values().rev().find(|what| what.starts_with(&**plugin));
+            asked.map_or_else(|| plugin.to_string(), ToString::to_string)
+        }
+    };
+    let callers = running.values().filter(|what| culprit.is_some_and(|plugin| !what.starts_with(&**plugin)));
+    let notes: String = callers.map(|what| format!("  note: {what} called it\n")).collect();
+    files::abandon();
     let mut stderr = std::io::stderr().lock();
     // There is nobody left to tell that standard error is closed.
-    let _ = writeln!(stderr, "error: {who} ended the process\n  help: a plugin returns an error instead");
+    let _ = write!(stderr, "error: {who} ended the process\n{notes}  help: a plugin returns an error instead\n");
     let _ = stderr.flush();
     // SAFETY: ends the process at once, without further exit functions.
     unsafe { libc::_exit(STATUS) };
+}
+
+/// Where the library begins that an address is in.
+#[cfg(unix)]
+fn library_of(address: *const c_void) -> Option<usize> {
+    let mut info = libc::Dl_info {
+        dli_fname: std::ptr::null(),
+        dli_fbase: std::ptr::null_mut(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    };
+    // SAFETY: it takes any address, and fills in what is given.
+    let is_known = unsafe { libc::dladdr(address, &raw mut info) } != 0;
+    is_known.then_some(info.dli_fbase as usize)
+}
+
+#[cfg(not(unix))]
+fn library_of(_: *const c_void) -> Option<usize> {
+    None
+}
+
+/// The libraries whose functions are on this thread's stack, the innermost first.
+#[cfg(unix)]
+fn stack() -> Vec<usize> {
+    type Callback = extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int;
+    // What unwinds panics; the standard library is linked with it.
+    unsafe extern "C" {
+        fn _Unwind_Backtrace(callback: Callback, argument: *mut c_void) -> libc::c_int;
+        fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+    }
+    extern "C" fn add(frame: *mut c_void, found: *mut c_void) -> libc::c_int {
+        // SAFETY: `stack` passes its list, and the unwinder a frame.
+        let (found, address) = unsafe { (&mut *found.cast::<Vec<usize>>(), _Unwind_GetIP(frame)) };
+        found.extend(library_of(address as *const c_void));
+        0
+    }
+    let mut found: Vec<usize> = Vec::new();
+    // SAFETY: the callback is called while the list is there, and does not unwind.
+    unsafe { _Unwind_Backtrace(add, (&raw mut found).cast()) };
+    found
+}
+
+#[cfg(not(unix))]
+fn stack() -> Vec<usize> {
+    Vec::new()
 }

@@ -44,6 +44,11 @@ pub struct Inspection {
 pub enum Objection {
     /// It is not used.
     Refused(Refusal),
+    /// It does not open.
+    Opening {
+        /// Why.
+        why: String,
+    },
     /// A library that it needs is not there.
     MissingLibrary {
         /// Its name.
@@ -131,7 +136,11 @@ impl Objection {
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
-            Self::Refused(_) | Self::MissingLibrary { .. } | Self::MissingVersion { .. } | Self::Undefined { .. }
+            Self::Refused(_)
+                | Self::Opening { .. }
+                | Self::MissingLibrary { .. }
+                | Self::MissingVersion { .. }
+                | Self::Undefined { .. }
         )
     }
 
@@ -144,6 +153,7 @@ impl Objection {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Refused(_) => "refused",
+            Self::Opening { .. } => "does-not-open",
             Self::MissingLibrary { .. } => "missing-library",
             Self::MissingVersion { .. } => "missing-version",
             Self::Undefined { .. } => "undefined-symbols",
@@ -161,6 +171,7 @@ impl Objection {
     pub fn mover(&self) -> Mover {
         match self {
             Self::Refused(refusal) => refusal.mover(),
+            Self::Opening { .. } => Mover::File,
             Self::Requirement { nearest: Some(_), .. } => Mover::Plugin,
             Self::MissingLibrary { .. }
             | Self::MissingVersion { .. }
@@ -176,6 +187,7 @@ impl Objection {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Refused(refusal) => return refusal.help(),
+            Self::Opening { .. } => "build or copy it again".into(),
             Self::MissingLibrary { own_folder: true, .. } => "a plugin is opened from a copy in memory, so that \
                  `$ORIGIN` does not lead to its folder: link the library statically, or name its folder in \
                  `LD_LIBRARY_PATH`"
@@ -210,6 +222,7 @@ impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),
+            Self::Opening { why } => write!(f, "it was opened in a process of its own, and {why}"),
             Self::MissingLibrary { library, .. } => write!(f, "it needs the library `{library}`, which is not found"),
             Self::MissingVersion { library, version } => {
                 write!(f, "it needs `{version}` of `{library}`, which this system's does not have")

@@ -1,7 +1,13 @@
 //! Opening a library: the one place where a plugin's code begins to run.
 #![expect(unsafe_code, reason = "opening a library")]
 
-use super::{exit_guard::Running, file::section_of, hash::sha256_of_bytes, record::PluginRecord, verdict::Refusal};
+use super::{
+    exit_guard::{Running, loaded},
+    file::section_of,
+    hash::sha256_of_bytes,
+    record::PluginRecord,
+    verdict::Refusal,
+};
 use crate::services;
 use abi_stable::{
     StableAbi,
@@ -9,7 +15,7 @@ use abi_stable::{
     library::{AbiHeaderRef, LibHeader},
 };
 use libloading::Library;
-use relais_plugin_api::boundary::abi::PluginRef;
+use relais_plugin_api::boundary::{abi::PluginRef, guard::caught};
 use std::{ffi::OsString, fs, path::Path, sync::Arc};
 
 /// A plugin whose code may be called. It is never closed: threads, thread-locals and values of its may outlive every
@@ -35,7 +41,7 @@ impl OpenPlugin {
         if is_other || section_of(&*bytes).ok().as_deref() != Some(section) {
             return Err(Refusal::Replaced);
         }
-        let path = sealed_copy(&bytes, file).unwrap_or_else(|| file.as_os_str().to_owned());
+        let path = sealed_copy(&bytes, file, Path::new(DESCRIPTORS)).unwrap_or_else(|| file.as_os_str().to_owned());
         drop(bytes);
         let library = open_library(&path).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
         let library: &'static Library = Box::leak(Box::new(library));
@@ -44,15 +50,23 @@ impl OpenPlugin {
         // `AbiHeaderRef` points at; the fingerprint says that the record was written by this version's macros.
         let header = unsafe { library.get::<AbiHeaderRef>(plugin.entry.as_bytes()) };
         let header: AbiHeaderRef = *header.map_err(|error| entry(error.to_string()))?;
-        let header: &'static LibHeader = header.upgrade().map_err(|error| entry(error.to_string()))?;
-        let layout = header.layout().ok_or_else(|| entry("it does not describe its types".into()))?;
-        // The plugin is the interface and the host the implementation: a host may have more than a plugin knows.
-        check_layout_compatibility(layout, <PluginRef as StableAbi>::LAYOUT)
-            .map_err(|errors| Refusal::Layout { why: first_difference(&errors.to_string()) })?;
-        // SAFETY: the layout was checked.
-        let root = unsafe { header.init_root_module_with_unchecked_layout::<PluginRef>() };
-        let root = root.map_err(|error| entry(error.to_string()))?;
-        Self::init(root)
+        loaded((&raw const *header).cast(), &format!("plugin `{} {}`", plugin.name, plugin.version));
+        // A damaged description of types makes whoever reads it panic.
+        let opened = caught(|| {
+            let header: &'static LibHeader = header.upgrade().map_err(|error| entry(error.to_string()))?;
+            let layout = header.layout().ok_or_else(|| entry("it does not describe its types".into()))?;
+            // The plugin is the interface and the host the implementation: a host may have more than a plugin knows.
+            check_layout_compatibility(layout, <PluginRef as StableAbi>::LAYOUT)
+                .map_err(|errors| Refusal::Layout { why: first_difference(&errors.to_string()) })?;
+            // SAFETY: the layout was checked.
+            let root = unsafe { header.init_root_module_with_unchecked_layout::<PluginRef>() };
+            let root = root.map_err(|error| entry(error.to_string()))?;
+            Self::init(root)
+        });
+        opened.unwrap_or_else(|panic| {
+            let why = format!("its description of its types is damaged: {}", panic.rec().message);
+            Err(entry(why))
+        })
     }
 
     /// A plugin that is linked into this program. It shares the program's logger, so there is nothing to set up.
@@ -80,10 +94,13 @@ fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
     unsafe { Library::new(path) }
 }
 
+/// Where the open files of this process have names.
+const DESCRIPTORS: &str = "/proc/self/fd";
+
 /// A copy of the bytes in memory that nobody can change any more, so that what is opened is what was judged. `None`
-/// where the system has no such thing or does not allow to run it.
+/// where the system has no such thing or does not let it be named: then the file itself is opened.
 #[cfg(target_os = "linux")]
-fn sealed_copy(bytes: &[u8], path: &Path) -> Option<OsString> {
+fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString> {
     use std::{
         ffi::CString,
         io::Write,
@@ -103,13 +120,17 @@ fn sealed_copy(bytes: &[u8], path: &Path) -> Option<OsString> {
     if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
         return None;
     }
+    let copy = descriptors.join(file.as_raw_fd().to_string());
+    if copy.metadata().ok()?.len() != bytes.len() as u64 {
+        return None;
+    }
     // It stays open, for whoever reads the library's symbols for a backtrace.
-    let fd = file.into_raw_fd();
-    Some(format!("/proc/self/fd/{fd}").into())
+    let _ = file.into_raw_fd();
+    Some(copy.into())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sealed_copy(_: &[u8], _: &Path) -> Option<OsString> {
+fn sealed_copy(_: &[u8], _: &Path, _: &Path) -> Option<OsString> {
     None
 }
 
@@ -140,6 +161,14 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_copy_in_memory_needs_a_name() {
+        let copy = |descriptors: &str| sealed_copy(b"bytes", Path::new("lib.so"), Path::new(descriptors));
+        assert_eq!(fs::read(copy(DESCRIPTORS).unwrap()).unwrap(), b"bytes");
+        assert_eq!(copy("/nowhere"), None);
+    }
 
     #[test]
     fn the_first_difference_of_a_report_is_shown() {

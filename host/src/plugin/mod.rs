@@ -8,6 +8,7 @@ mod inspect;
 mod loader;
 mod needs;
 mod record;
+mod texts;
 mod verdict;
 mod writers;
 
@@ -21,7 +22,10 @@ pub use record::{
     AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord, PluginRecord,
     RecordError, Records, StatisticRecord, read_records,
 };
+pub use texts::{cut, escaped};
 pub use verdict::{Mover, Refusal, judge};
 pub use writers::Writer;
 
-pub(crate) use exit_guard::Running;
+pub use exit_guard::take_faults;
+pub(crate) use exit_guard::{Made, Running};
+pub(crate) use texts::{cut_diagnostic, cut_error};

@@ -1,19 +1,25 @@
 //! Reading the records of a plugin's file. Whoever wrote the file is not trusted.
 
+use super::texts::{cut, escaped};
 use crate::options::OptionSchema;
 use relais_plugin_api::{
     boundary::{
         record::{
-            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, attr_tag, instrument_tag, is_name, op_flag,
+            BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, Phase, attr_tag, instrument_tag, is_name, op_flag,
             op_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
     ir::normal_domain,
-    op::{Effects, Pattern},
+    op::{Effects, FusionKind},
 };
 use semver::Version;
 use std::{cmp::Ordering, fmt, ops::Range, sync::Arc};
+
+/// What the names of the passes begin with that the shipped pipelines use: no other plugin can take one over.
+const OWN_NAMESPACE: &str = "relais.";
+/// What the plugins are called that have them.
+const OWN_PLUGINS: &str = "relais-";
 
 /// All records of one file.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,6 +69,8 @@ pub struct PluginRecord {
     pub panic: String,
     /// Whether debug assertions are on.
     pub debug: bool,
+    /// The domains that it describes whole, each up to a version of its operator set.
+    pub closed_domains: Vec<(String, u32)>,
 }
 
 /// What a pass's record says.
@@ -90,6 +98,10 @@ pub struct PassRecord {
     pub establishes_types: bool,
     /// The extension point of pipelines that it is added at.
     pub extends: Option<String>,
+    /// When it runs among all passes of a level.
+    pub phase: Phase,
+    /// The option that asks it to change the interface of the entry function.
+    pub changes_interface: Option<String>,
     /// What it counts.
     pub statistics: Vec<StatisticRecord>,
     /// Options.
@@ -120,8 +132,8 @@ pub struct OperatorRecord {
     pub outputs: (u16, u16),
     /// Effects.
     pub effects: Effects,
-    /// Pattern kind.
-    pub pattern: Pattern,
+    /// The fusion kind.
+    pub fusion: FusionKind,
     /// Whether it has a type relation.
     pub has_infer: bool,
     /// Whether it has an evaluator.
@@ -140,7 +152,7 @@ impl OperatorRecord {
             inputs: pair(op.inputs),
             outputs: pair(op.outputs),
             effects: Effects(op.effects),
-            pattern: Pattern(op.pattern),
+            fusion: FusionKind(op.fusion),
             has_infer: op.flags & op_flag::INFER != 0,
             has_eval: op.flags & op_flag::EVAL != 0,
             fields: Slice { section: section.clone(), range: op.start..op.start + op.len },
@@ -287,6 +299,11 @@ pub enum RecordError {
         /// The name.
         name: String,
     },
+    /// A name is in the namespace of Relais's own plugins, and the plugin is none of them.
+    Reserved {
+        /// The name.
+        name: String,
+    },
     /// The plugin's version is no semantic version.
     Version {
         /// What it is.
@@ -313,6 +330,10 @@ impl fmt::Display for RecordError {
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} does not read: {cause}"),
             Self::Name { name } => write!(f, "{name:?} is no name of a pass, option, instrument or pipeline"),
+            Self::Reserved { name } => write!(
+                f,
+                "`{name}` is a name in `{OWN_NAMESPACE}`, which only plugins called `{OWN_PLUGINS}…` may have"
+            ),
             Self::Version { version } => write!(f, "its version {version:?} is no semantic version"),
         }
     }
@@ -393,6 +414,12 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     if let Some(name) = names.find(|name| !is_name(name)) {
         return Err(RecordError::Name { name: name.clone() });
     }
+    let plugin = plugin.ok_or(RecordError::NoPlugin)?;
+    let mut names = passes.iter().flat_map(|pass| std::iter::once(&pass.name).chain(&pass.aliases));
+    let reserved = names.find(|name| name.starts_with(OWN_NAMESPACE) && !plugin.name.starts_with(OWN_PLUGINS));
+    if let Some(name) = reserved {
+        return Err(RecordError::Reserved { name: name.clone() });
+    }
     passes.sort_by(|a, b| a.name.cmp(&b.name));
     let operators = by_operator(operators, |op| (op.domain, op.name, op.since_version));
     let operators = operators.into_iter().map(|op| OperatorRecord::new(op, section)).collect();
@@ -401,7 +428,6 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     options.sort_by(|a, b| a.name.cmp(&b.name));
     instruments.sort_by(|a, b| a.name.cmp(&b.name));
     pipelines.sort_by(|a, b| a.name.cmp(&b.name));
-    let plugin = plugin.ok_or(RecordError::NoPlugin)?;
     Ok(Records { plugin, passes, operators, evaluators, options, instruments, pipelines })
 }
 
@@ -420,12 +446,13 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
         target: String::new(),
         panic: String::new(),
         debug: false,
+        closed_domains: Vec::new(),
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
     let mut version = String::new();
     for field in Fields::new(fields) {
         let field = field.map_err(malformed)?;
-        let text = || field.text().map(str::to_owned).map_err(malformed);
+        let text = || field.text().map(shown).map_err(malformed);
         match field.tag {
             plugin_tag::NAME => plugin.name = text()?,
             plugin_tag::VERSION => version = text()?,
@@ -441,6 +468,12 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
             plugin_tag::RUSTC => plugin.rustc = text()?,
             plugin_tag::TARGET => plugin.target = text()?,
             plugin_tag::PANIC => plugin.panic = text()?,
+            plugin_tag::CLOSED_DOMAIN => {
+                let wrong = || malformed(Malformed::Missing("closed domain"));
+                let (version, domain) = field.bytes.split_first_chunk::<4>().ok_or_else(wrong)?;
+                let domain = std::str::from_utf8(domain).map_err(|_| wrong())?;
+                plugin.closed_domains.push((normal_domain(domain).to_owned(), u32::from_le_bytes(*version)));
+            }
             plugin_tag::DEBUG => plugin.debug = field.u8().map_err(malformed)? != 0,
             _ => field.skip().map_err(malformed)?,
         }
@@ -456,6 +489,11 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
 }
 
 /// What cargo takes for a package's name.
+/// A text as it may be shown.
+fn shown(text: &str) -> String {
+    escaped(&cut(text)).into_owned()
+}
+
 fn is_package_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 128
@@ -475,13 +513,15 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         parallel: true,
         establishes_types: false,
         extends: None,
+        phase: Phase::REWRITES,
+        changes_interface: None,
         statistics: Vec::new(),
         options: Vec::new(),
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
     for field in Fields::new(fields) {
         let field = field.map_err(malformed)?;
-        let text = || field.text().map(str::to_owned).map_err(malformed);
+        let text = || field.text().map(shown).map_err(malformed);
         match field.tag {
             pass_tag::NAME => pass.name = text()?,
             pass_tag::ALIAS => pass.aliases.push(text()?),
@@ -496,7 +536,9 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
                 pass.parallel = flags & pass_flag::SERIAL == 0;
                 pass.establishes_types = flags & pass_flag::TYPES != 0;
             }
+            pass_tag::PHASE => pass.phase = Phase(field.u8().map_err(malformed)?),
             pass_tag::EXTENDS => pass.extends = Some(text()?),
+            pass_tag::CHANGES_INTERFACE => pass.changes_interface = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
             _ => field.skip().map_err(malformed)?,
@@ -510,8 +552,8 @@ fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {
     for field in Fields::new(fields) {
         let field = field?;
         match field.tag {
-            statistic_tag::NAME => statistic.name = field.text()?.to_owned(),
-            statistic_tag::DOC => statistic.doc = field.text()?.to_owned(),
+            statistic_tag::NAME => statistic.name = shown(field.text()?),
+            statistic_tag::DOC => statistic.doc = shown(field.text()?),
             _ => field.skip()?,
         }
     }
@@ -546,7 +588,7 @@ struct Operator<'a> {
     inputs: u32,
     outputs: u32,
     effects: u32,
-    pattern: u8,
+    fusion: u8,
     flags: u32,
     start: usize,
     len: usize,
@@ -560,7 +602,7 @@ fn read_operator(fields: &[u8], start: usize) -> Result<Operator<'_>, Malformed>
         inputs: u32::from(u16::MAX) << 16,
         outputs: u32::from(u16::MAX) << 16,
         effects: Effects::OPAQUE.0,
-        pattern: Pattern::OPAQUE.0,
+        fusion: FusionKind::OPAQUE.0,
         flags: 0,
         start,
         len: fields.len(),
@@ -574,7 +616,7 @@ fn read_operator(fields: &[u8], start: usize) -> Result<Operator<'_>, Malformed>
             op_tag::INPUTS => op.inputs = field.u32()?,
             op_tag::OUTPUTS => op.outputs = field.u32()?,
             op_tag::EFFECTS => op.effects = field.u32()?,
-            op_tag::PATTERN => op.pattern = field.u8()?,
+            op_tag::FUSION => op.fusion = field.u8()?,
             op_tag::FLAGS => op.flags = field.u32()?,
             _ => field.skip()?,
         }
@@ -623,8 +665,8 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
     for field in Fields::new(fields) {
         let field = field?;
         match field.tag {
-            instrument_tag::NAME => instrument.name = field.text()?.to_owned(),
-            instrument_tag::DOC => instrument.doc = field.text()?.to_owned(),
+            instrument_tag::NAME => instrument.name = shown(field.text()?),
+            instrument_tag::DOC => instrument.doc = shown(field.text()?),
             instrument_tag::OPTION => instrument.options.push(OptionSchema::read(field.bytes)?),
             _ => field.skip()?,
         }

@@ -154,6 +154,9 @@ impl Refusal {
             Self::Record(RecordError::TwoPlugins { .. }) => {
                 "a plugin must not depend on another one: move what both use into a third crate".into()
             }
+            Self::Record(RecordError::Reserved { .. }) => {
+                "give the pass a name in a namespace of your own, such as `acme.FuseMyThing`".into()
+            }
             Self::Record(_) => "build or copy it again".into(),
             Self::Boundary { plugin } if *plugin > BOUNDARY => "update the host: `cargo install relais`".into(),
             Self::Boundary { .. } => change(),

@@ -4,8 +4,8 @@ use super::{CreateError, Provider, Registry};
 use crate::{
     manager::{Instrument, PassInfo, SkipReason},
     options::complete,
-    plugin::{InstrumentRecord, Running},
-    services::hook_call,
+    plugin::{InstrumentRecord, Made, Running, cut_error},
+    services::{SETUP, hook_call},
 };
 use abi_stable::std_types::{RSlice, RStr};
 use relais_plugin_api::{
@@ -25,9 +25,7 @@ pub struct PluginInstrument {
     registry: Registry,
     provider: Arc<Provider>,
     index: usize,
-    object: InstrumentObject,
-    /// For the guard against plugins that end the process.
-    what: Arc<str>,
+    object: Made<InstrumentObject>,
     /// The first panic of a hook that has no way to fail; told when the context is left.
     fault: Mutex<Option<PassError>>,
 }
@@ -47,20 +45,24 @@ impl PluginInstrument {
         let open =
             provider.open().map_err(|refusal| CreateError::Open { what: what(), plugin: describe(), refusal })?;
         let make_error = |error| CreateError::Make { what: what(), plugin: describe(), error };
-        let plugin = &provider.records.plugin;
-        let guarded: Arc<str> = format!("plugin `{} {}`, in {},", plugin.name, plugin.version, what()).into();
+        let guarded = provider.guarded(&what());
         let running = Running::new(&guarded);
         let create = open.root.create_instrument();
-        let object = create(record.name.as_str().into(), options.encode().as_slice().into()).into_result();
-        let object = object.map_err(make_error)?;
+        let object = create(SETUP, record.name.as_str().into(), options.encode().as_slice().into()).into_result();
+        let object = Made::new(object.map_err(make_error)?, guarded);
         drop(running);
         let (registry, provider) = (registry.clone(), provider.clone());
-        Ok(Self { registry, provider, index, object, what: guarded, fault: Mutex::default() })
+        Ok(Self { registry, provider, index, object, fault: Mutex::default() })
     }
 
     /// What its record says.
     pub fn record(&self) -> &InstrumentRecord {
         &self.provider.records.instruments[self.index]
+    }
+
+    /// Where it is from.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// The defaults of the options of contexts, as its plugin has them.
@@ -69,8 +71,8 @@ impl PluginInstrument {
     }
 
     fn hook<T>(&self, call: impl FnOnce(&HookCall<'_>, &InstrumentObject) -> HookResult<T>) -> Result<T, PassError> {
-        let _running = Running::new(&self.what);
-        call(&hook_call(self), &self.object).into_result()
+        let _running = Running::new(self.object.what());
+        call(&hook_call(self), &self.object).into_result().map_err(cut_error)
     }
 
     fn keep(&self, result: Result<(), PassError>) {

@@ -3,6 +3,7 @@
 use super::Provider;
 use crate::{
     options::{list, nearest},
+    pipeline::fault::or_list,
     plugin::{Records, RefusedPlugin},
 };
 use std::{
@@ -78,6 +79,39 @@ pub struct Conflict {
     pub plugins: Vec<String>,
 }
 
+/// One of several things that a short name may mean.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Candidate {
+    /// Its full name.
+    pub name: String,
+    /// The plugin that provides it; empty for one of the program's own.
+    pub plugin: String,
+}
+
+impl Candidate {
+    /// What to write for one of several instead of their short name, and how to choose once and for all.
+    pub fn help(several: &[Self], short: &str, table: &str) -> String {
+        let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
+        let help = format!("write {}", or_list(&names));
+        match several.iter().find(|it| !it.plugin.is_empty()) {
+            Some(it) if !table.is_empty() => {
+                let choice = format!("{} = {{ {table} = [\"{short}\"] }}", it.plugin);
+                format!("{help}, or choose one in the table `[plugins]` of a pipeline: `{choice}`")
+            }
+            _ => help,
+        }
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.plugin.as_str() {
+            "" => write!(f, "`{}` of this program", self.name),
+            plugin => write!(f, "`{}` of plugin `{plugin}`", self.name),
+        }
+    }
+}
+
 /// Why a name names nothing.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -110,8 +144,8 @@ pub enum ResolveError {
     Ambiguous {
         /// The name.
         name: String,
-        /// Their full names.
-        candidates: Vec<String>,
+        /// What it may mean.
+        candidates: Vec<Candidate>,
     },
 }
 
@@ -136,7 +170,8 @@ impl fmt::Display for ResolveError {
                 plugins.join(" and ")
             ),
             Self::Ambiguous { name, candidates } => {
-                write!(f, "`{name}` may be {}\n  help: write the full name", list(candidates))
+                let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
+                write!(f, "`{name}` may be {}\n  help: write the full name", list(&names))
             }
         }
     }
@@ -168,6 +203,9 @@ impl Names {
         let meant = self.full.iter().filter(|(full, _)| *full == name || short_of(full) == name);
         let chosen: BTreeSet<Id> =
             meant.flat_map(|(_, ids)| ids).copied().filter(|&(plugin, _)| is_preferred(plugin)).collect();
+        if let Some(meant) = self.short.get_mut(name).filter(|_| !chosen.is_empty()) {
+            meant.retain(|full| self.full[full].iter().any(|id| chosen.contains(id)));
+        }
         for ids in self.full.values_mut().filter(|ids| ids.iter().any(|id| chosen.contains(id))) {
             ids.retain(|id| chosen.contains(id));
         }
@@ -193,17 +231,34 @@ impl Names {
             if let [id] = ids[..] {
                 return Ok(id);
             }
-            let full_name = |&(plugin, index): &Id| self.named.of(&providers[plugin].records)[index][0].clone();
-            let candidates: BTreeSet<String> = ids.iter().map(full_name).collect();
-            if candidates.len() == 1 {
-                return Err(ResolveError::Conflict(self.conflict(name, &ids, providers)));
-            }
-            return Err(ResolveError::Ambiguous {
-                name: name.to_owned(),
-                candidates: candidates.into_iter().collect(),
+            let candidates = self.candidates(&ids, providers);
+            let is_one_name = candidates.iter().all(|it| it.name == candidates[0].name);
+            return Err(match is_one_name {
+                true => ResolveError::Conflict(self.conflict(name, &ids, providers)),
+                false => ResolveError::Ambiguous { name: name.to_owned(), candidates },
             });
         }
         Err(self.in_refused(name, refused).unwrap_or_else(|| self.unknown(name)))
+    }
+
+    /// The short names that mean something of that plugin and something else, too.
+    pub fn ambiguous(&self, plugin: usize, providers: &[Arc<Provider>]) -> Vec<(String, Vec<Candidate>)> {
+        let meant = self.short.iter().map(|(short, names)| {
+            let ids: BTreeSet<Id> = names.iter().flat_map(|name| &self.full[name]).copied().collect();
+            (short, ids.into_iter().collect::<Vec<Id>>())
+        });
+        let of_plugin = meant.filter(|(short, ids)| {
+            !self.full.contains_key(*short) && ids.len() > 1 && ids.iter().any(|(provider, _)| *provider == plugin)
+        });
+        of_plugin.map(|(short, ids)| (short.clone(), self.candidates(&ids, providers))).collect()
+    }
+
+    fn candidates(&self, ids: &[Id], providers: &[Arc<Provider>]) -> Vec<Candidate> {
+        let candidate = |&(plugin, index): &Id| {
+            let records = &providers[plugin].records;
+            Candidate { name: self.named.of(records)[index][0].clone(), plugin: records.plugin.name.clone() }
+        };
+        ids.iter().map(candidate).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn unknown(&self, name: &str) -> ResolveError {

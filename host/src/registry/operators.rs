@@ -1,15 +1,21 @@
 //! Operators and evaluators, by name and version.
 
 use super::Provider;
-use crate::{ir::normal_domain, plugin::OperatorRecord};
+use crate::{
+    ir::normal_domain,
+    plugin::{OperatorRecord, Running},
+};
 use relais_plugin_api::{
-    boundary::abi::{EvalEntry, InferEntry, error_kind},
+    boundary::abi::{EvalEntry, InferEntry, error_kind, operator_part},
     diagnostics::PassError,
 };
 use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock},
 };
+
+/// The code of failures of an operator's plugin.
+const OPERATOR_FAULT: &str = "operator-fault";
 
 /// By domain, then by name: indices, by version.
 type Index = BTreeMap<String, BTreeMap<String, Vec<usize>>>;
@@ -120,6 +126,7 @@ impl Operators {
         let op = &provider.records.operators[entry.index];
         let ask = || {
             let open = provider.open().map_err(|refusal| refused(provider, &refusal))?;
+            let _running = Running::new(&provider.guarded(&format!("the type relation of `{}`", op.name)));
             let infer = open.root.infer();
             let found = infer(op.domain.as_str().into(), op.name.as_str().into(), op.since_version).into_option();
             found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
@@ -127,17 +134,43 @@ impl Operators {
         entry.infer.get_or_init(ask).clone()
     }
 
+    pub fn fault(&self, part: u8, id: u32, message: &str, providers: &[Arc<Provider>]) -> PassError {
+        let named = if part == operator_part::RELATION {
+            self.operators.get(id as usize).map(|entry| {
+                let provider = &providers[entry.plugin];
+                let op = &provider.records.operators[entry.index];
+                (provider, "type relation", qualified(&op.domain, &op.name))
+            })
+        } else {
+            let evaluator = self.evaluators.get(id as usize);
+            evaluator.map(|entry| (&providers[entry.plugin], "evaluator", qualified(&entry.domain, &entry.name)))
+        };
+        let Some((provider, part, op)) = named else {
+            return PassError::new(format_args!("an operator that does not exist is said to be at fault: {message}"));
+        };
+        let plugin = &provider.records.plugin;
+        let (name, version) = (&plugin.name, &plugin.version);
+        let error = format_args!("the {part} of `{op}`, of plugin `{name} {version}`, is at fault: {message}");
+        PassError::new(error).code(OPERATOR_FAULT).of_plugin(name)
+    }
+
     pub fn eval_entry(&self, id: u32, providers: &[Arc<Provider>]) -> Result<EvalEntry, PassError> {
         let entry = self.evaluators.get(id as usize).ok_or_else(|| host("there is no such evaluator"))?;
         let provider = &providers[entry.plugin];
         let ask = || {
             let open = provider.open().map_err(|refusal| refused(provider, &refusal))?;
+            let _running = Running::new(&provider.guarded(&format!("the evaluator of `{}`", entry.name)));
             let eval = open.root.eval();
             let found = eval(entry.domain.as_str().into(), entry.name.as_str().into(), entry.since).into_option();
             found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
         };
         entry.eval.get_or_init(ask).clone()
     }
+}
+
+/// How messages name an operator.
+fn qualified(domain: &str, name: &str) -> String {
+    if domain.is_empty() { name.to_owned() } else { format!("{domain}::{name}") }
 }
 
 fn host(message: impl std::fmt::Display) -> PassError {

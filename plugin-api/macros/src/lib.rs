@@ -41,10 +41,11 @@ pub fn pipeline(input: TokenStream) -> TokenStream {
 
 /// Makes a pass of `fn(CallView<'_>, &mut RewriteCx<'_>) -> Rewrite`; a third parameter `&Options` takes options.
 ///
-/// `#[rewrite_pass(name = "acme.ReluRelu", opt_level = 1, required = ["InferType"], ops = ["Relu"])]`
+/// `#[rewrite_pass(name = "acme.ReluRelu", opt_level = 1, required = ["relais.InferType"], ops = ["Relu"])]`
 ///
 /// `extends = "after-simplify"`, in this attribute and the other four, adds the pass at the extension point of that name
-/// in every pipeline that has it.
+/// in every pipeline that has it. `phase` says when it runs among all passes of a level (`passes = "level<=3"`): in
+/// `"types"`, `"folding"`, `"rewrites"` (when nothing is said) or `"clean-up"`, or with `"none"` never.
 #[proc_macro_attribute]
 pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Rewrite, args.into(), item.into()))

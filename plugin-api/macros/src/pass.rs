@@ -37,6 +37,10 @@ impl Level {
     }
 }
 
+/// The phases, and what they are called in `Phase`.
+const PHASES: [(&str, &str); 5] =
+    [("types", "TYPES"), ("folding", "FOLDING"), ("rewrites", "REWRITES"), ("clean-up", "CLEAN_UP"), ("none", "NONE")];
+
 struct Args {
     name: LitStr,
     aliases: Vec<LitStr>,
@@ -49,6 +53,10 @@ struct Args {
     /// Whether it says that it establishes types.
     types: bool,
     extends: Option<LitStr>,
+    /// The name of a constant of `Phase`.
+    phase: &'static str,
+    /// The option that asks it to change the program's interface.
+    changes_interface: Option<LitStr>,
     statistics: Vec<(LitStr, LitStr)>,
 }
 
@@ -67,6 +75,8 @@ impl Args {
             parallel: true,
             types: false,
             extends: None,
+            phase: "REWRITES",
+            changes_interface: None,
             statistics: Vec::new(),
         };
         let mut seen: Vec<Ident> = Vec::new();
@@ -95,6 +105,18 @@ impl Args {
                     }
                     parsed.extends = Some(point);
                 }
+                "phase" => {
+                    let phase = text(&value)?;
+                    let known = PHASES.iter().find(|(name, _)| *name == phase.value());
+                    let Some((_, constant)) = known else {
+                        let names: Vec<String> = PHASES.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
+                        return Err(syn::Error::new(phase.span(), format!("a phase is one of {}", names.join(", "))));
+                    };
+                    parsed.phase = constant;
+                }
+                "changes_interface" if level == Level::Module || level == Level::Function => {
+                    parsed.changes_interface = Some(text(&value)?);
+                }
                 "ops" if level == Level::Rewrite => parsed.ops = texts(&value)?,
                 "max_rounds" if level == Level::Rewrite => parsed.max_rounds = Some(int(&value)?),
                 "passes" if level == Level::Sequential => parsed.passes = Some(texts(&value)?),
@@ -111,12 +133,12 @@ impl Args {
                 _ => {
                     let more = match level {
                         Level::Rewrite => ", `ops`, `max_rounds`, `parallel`",
-                        Level::Function => ", `parallel`, `establishes`, `statistics(…)`",
+                        Level::Function => ", `parallel`, `establishes`, `changes_interface`, `statistics(…)`",
                         Level::PrimFunc => ", `parallel`, `statistics(…)`",
                         Level::Sequential => ", `passes`",
-                        Level::Module => ", `establishes`, `statistics(…)`",
+                        Level::Module => ", `establishes`, `changes_interface`, `statistics(…)`",
                     };
-                    let known = format!("`name`, `aliases`, `opt_level`, `required`, `extends`{more}");
+                    let known = format!("`name`, `aliases`, `opt_level`, `required`, `extends`, `phase`{more}");
                     return Err(syn::Error::new(
                         key.span(),
                         format!("unknown key `{key}`: this attribute takes {known}"),
@@ -322,8 +344,11 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Span::call_site(),
     );
     let doc = doc(&function.attrs);
-    let Args { name, aliases, required, ops, passes, opt_level, parallel, types, extends, statistics, .. } = args;
+    let Args { name, aliases, required, ops, passes, opt_level, parallel, types, statistics, .. } = args;
+    let (extends, changes_interface) = (args.extends, args.changes_interface);
+    let phase = Ident::new(args.phase, Span::call_site());
     let extends = extends.map_or_else(String::new, |point| point.value());
+    let changes_interface = changes_interface.map_or_else(String::new, |option| option.value());
     let statistics = statistics.iter().map(|(name, doc)| quote!(rt::StatisticSpec { name: #name, doc: #doc }));
     let statistics = statistics.chain(rewrites);
     let members = passes.unwrap_or_default();
@@ -352,6 +377,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 doc: #doc,
                 flags: 0 #serial #types,
                 extends: #extends,
+                phase: rt::Phase::#phase,
+                changes_interface: #changes_interface,
                 statistics: &[#(#statistics),*],
                 options: #fields,
             };

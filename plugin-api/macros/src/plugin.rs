@@ -10,6 +10,8 @@ use syn::{
 
 struct Plugin {
     description: LitStr,
+    /// A list of domain and version.
+    closed_domains: Option<Expr>,
 }
 
 impl Parse for Plugin {
@@ -25,12 +27,23 @@ impl Parse for Plugin {
         if description.value().trim().is_empty() {
             return Err(syn::Error::new(description.span(), "say in one line what the plugin has"));
         }
-        Ok(Self { description })
+        if input.is_empty() {
+            return Ok(Self { description, closed_domains: None });
+        }
+        let key: Ident = input.parse()?;
+        if key != "closed_domains" {
+            return Err(syn::Error::new(key.span(), "expected `closed_domains = &[(\"my.domain\", 1)]`"));
+        }
+        input.parse::<Token![=]>()?;
+        let closed_domains = Some(input.parse()?);
+        input.parse::<Option<Token![,]>>()?;
+        Ok(Self { description, closed_domains })
     }
 }
 
 pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
-    let Plugin { description } = syn::parse2(input)?;
+    let Plugin { description, closed_domains } = syn::parse2(input)?;
+    let closed_domains = closed_domains.map_or_else(|| quote!(&[]), |domains| quote!(#domains));
     let crate_name = std::env::var("CARGO_CRATE_NAME")
         .map_err(|_| syn::Error::new(Span::call_site(), "a plugin is built by cargo, which sets CARGO_CRATE_NAME"))?;
     let entry = format_ident!("relais_plugin_v1_{crate_name}");
@@ -57,6 +70,7 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
                 crate_name: env!("CARGO_CRATE_NAME"),
                 panic: if cfg!(panic = "unwind") { "unwind" } else { "abort" },
                 debug: cfg!(debug_assertions) as u8,
+                closed_domains: #closed_domains,
             };
 
             #[allow(non_upper_case_globals)]

@@ -4,6 +4,8 @@
 //! else here is frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 
+pub use super::request::RequestCx;
+
 use super::instrument::InstrumentObject;
 use crate::{
     diagnostics::{PassError, Severity},
@@ -16,7 +18,7 @@ use abi_stable::{
     sabi_types::VersionStrings,
     std_types::{RArc, ROption, RResult, RSlice, RStr, RString, RVec},
 };
-use std::marker::PhantomData;
+use std::{marker::PhantomData, mem::ManuallyDrop};
 
 /// Why a pass failed: the kinds. Append-only.
 pub mod error_kind {
@@ -48,6 +50,8 @@ pub struct DiagnosticRec {
     pub notes: RVec<RString>,
     /// What to do; may be empty.
     pub help: RString,
+    /// Tagged fields of later versions (see `docs/abi.md`); empty.
+    pub more: RVec<u8>,
 }
 
 impl Default for DiagnosticRec {
@@ -60,6 +64,7 @@ impl Default for DiagnosticRec {
             message: RString::new(),
             notes: RVec::new(),
             help: RString::new(),
+            more: RVec::new(),
         }
     }
 }
@@ -86,6 +91,10 @@ pub struct PassErrorRec {
     pub place: RString,
     /// The backtrace, for a panic.
     pub backtrace: RString,
+    /// The plugin that is at fault, where it is not the pass's: that of an operator, say; may be empty.
+    pub plugin: RString,
+    /// Tagged fields of later versions (see `docs/abi.md`); empty.
+    pub more: RVec<u8>,
 }
 
 impl Default for PassErrorRec {
@@ -100,6 +109,8 @@ impl Default for PassErrorRec {
             notes: RVec::new(),
             place: RString::new(),
             backtrace: RString::new(),
+            plugin: RString::new(),
+            more: RVec::new(),
         }
     }
 }
@@ -112,11 +123,21 @@ pub type Outcome<T> = RResult<ROption<T>, PassError>;
 #[derive(StableAbi, Clone, Copy)]
 pub struct CallCx<'a> {
     /// The host's functions.
-    pub host: HostApiRef,
+    pub(crate) host: HostApiRef,
     /// What they work on.
-    pub data: HostData<'a>,
+    pub(crate) data: HostData<'a>,
     /// The most talkative level that the host logs: 0 is off, 5 is trace.
-    pub log_level: u8,
+    pub(crate) log_level: u8,
+}
+
+impl<'a> CallCx<'a> {
+    /// A call's context.
+    ///
+    /// # Safety
+    /// The data are those that these functions work on.
+    pub unsafe fn new(host: HostApiRef, data: HostData<'a>, log_level: u8) -> Self {
+        Self { host, data, log_level }
+    }
 }
 
 /// What the host's functions work on; only the host looks inside.
@@ -132,9 +153,17 @@ unsafe impl Send for HostData<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for HostData<'_> {}
 
+impl HostData<'static> {
+    /// Nothing, for functions that look at nothing.
+    pub(crate) const NOTHING: Self = Self { pointer: std::ptr::null(), _lifetime: PhantomData };
+}
+
 impl<'a> HostData<'a> {
     /// Hides a reference.
-    pub fn new<T: Sync>(data: &'a T) -> Self {
+    ///
+    /// # Safety
+    /// It goes to functions alone that take it for a `T`.
+    pub unsafe fn new<T: Sync>(data: &'a T) -> Self {
         Self { pointer: std::ptr::from_ref(data).cast(), _lifetime: PhantomData }
     }
 
@@ -161,9 +190,19 @@ impl<'a> HostData<'a> {
 #[derive(StableAbi, Clone, Copy)]
 pub struct InferEntry {
     /// The function; catches its own panics.
-    pub call: for<'a, 'b> extern "C" fn(OpKey, &'a mut InferRequest<'b>) -> RResult<(), OpError>,
-    /// Which operator, as its own library knows it.
-    pub key: OpKey,
+    pub(super) call:
+        for<'a, 'b> unsafe extern "C" fn(InferKey, RequestCx<'a>, &'a mut InferRequest<'b>) -> RResult<(), OpError>,
+    /// Which one.
+    pub(super) key: InferKey,
+}
+
+impl InferEntry {
+    /// Calls it.
+    pub fn call(self, cx: RequestCx<'_>, request: &mut InferRequest<'_>) -> RResult<(), OpError> {
+        // SAFETY: the fields are private to the boundary, which makes an entry of a function and a key that belong
+        // together; libraries are never closed.
+        unsafe { (self.call)(self.key, cx, request) }
+    }
 }
 
 /// An evaluator, called straight from one library in another.
@@ -171,27 +210,71 @@ pub struct InferEntry {
 #[derive(StableAbi, Clone, Copy)]
 pub struct EvalEntry {
     /// The function; catches its own panics.
-    pub call: for<'a, 'b> extern "C" fn(OpKey, &'a mut EvalRequest<'b>) -> RResult<(), OpError>,
-    /// Which operator, as its own library knows it.
-    pub key: OpKey,
+    pub(super) call:
+        for<'a, 'b> unsafe extern "C" fn(EvalKey, RequestCx<'a>, &'a mut EvalRequest<'b>) -> RResult<(), OpError>,
+    /// Which one.
+    pub(super) key: EvalKey,
 }
 
-/// An operator, as its own library knows it.
+impl EvalEntry {
+    /// Calls it.
+    pub fn call(self, cx: RequestCx<'_>, request: &mut EvalRequest<'_>) -> RResult<(), OpError> {
+        // SAFETY: the fields are private to the boundary, which makes an entry of a function and a key that belong
+        // together; libraries are never closed.
+        unsafe { (self.call)(self.key, cx, request) }
+    }
+}
+
+/// A type relation, as its own library knows it.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug)]
-pub struct OpKey(pub(crate) *const ());
+pub struct InferKey(pub(super) *const ());
+
+/// An evaluator, as its own library knows it.
+#[repr(transparent)]
+#[derive(StableAbi, Clone, Copy, Debug)]
+pub struct EvalKey(pub(super) *const ());
 
 // SAFETY: the pointer is to a static description, followed by its own library alone.
-unsafe impl Send for OpKey {}
+unsafe impl Send for InferKey {}
 // SAFETY: as above.
-unsafe impl Sync for OpKey {}
+unsafe impl Sync for InferKey {}
+// SAFETY: as above.
+unsafe impl Send for EvalKey {}
+// SAFETY: as above.
+unsafe impl Sync for EvalKey {}
 
 /// One turn of a parallel loop.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct ParallelBody {
     /// The function; catches its own panics. Takes what was given to `parallel_for`, and a number.
-    pub call: extern "C" fn(*const (), usize),
+    pub(crate) call: unsafe extern "C" fn(*const (), usize),
+}
+
+impl ParallelBody {
+    /// Takes one turn.
+    ///
+    /// # Safety
+    /// `state` is what was given to `parallel_for` with this body, which has not returned.
+    pub unsafe fn turn(self, state: *const (), index: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.call)(state, index) }
+    }
+}
+
+/// What a pass may leave unsaid when nobody asked for it: bits. Append-only.
+pub mod wanted {
+    /// Remarks: what was done, and why something was not.
+    pub const REMARKS: u32 = 1;
+}
+
+/// What belongs to an operator and is called. Append-only.
+pub mod operator_part {
+    /// Its type relation.
+    pub const RELATION: u8 = 0;
+    /// Its evaluator.
+    pub const EVALUATOR: u8 = 1;
 }
 
 /// What the registry knows about an operator.
@@ -200,12 +283,16 @@ pub struct ParallelBody {
 pub struct ResolvedOp<'a> {
     /// Whether a plugin describes it: 1 when it does.
     pub is_known: u8,
+    /// Whether a plugin describes the whole of its domain in the version that was asked for: 1 when one does.
+    pub is_closed: u8,
     /// The fields of its record.
     pub facts: RSlice<'a, u8>,
     /// To ask for its type relation with.
     pub infer: ROption<u32>,
     /// To ask for its evaluator with.
     pub eval: ROption<u32>,
+    /// Tagged fields of later versions, for what else an operator may have (see `docs/abi.md`); empty.
+    pub more: RSlice<'a, u8>,
 }
 
 /// A step of a sequential pass.
@@ -216,6 +303,8 @@ pub struct StepRec {
     pub pass: RString,
     /// Its options, as an encoded table.
     pub options: RVec<u8>,
+    /// Tagged fields of later versions (see `docs/abi.md`); empty.
+    pub more: RVec<u8>,
 }
 
 /// What the host does for a pass. Every function may be called from any thread while the call lasts.
@@ -228,14 +317,14 @@ pub struct HostApi {
     pub module: for<'a> extern "C" fn(HostData<'a>) -> &'a IRModule,
     /// Takes a diagnostic.
     pub diagnostic: for<'a> extern "C" fn(HostData<'a>, DiagnosticRec),
-    /// 1 when remarks are wanted.
-    pub wants_remarks: for<'a> extern "C" fn(HostData<'a>) -> u8,
+    /// Those of some bits of [`wanted`] that somebody asked for.
+    pub wants: for<'a> extern "C" fn(HostData<'a>, u32) -> u32,
     /// 1 when the pass should stop.
     pub is_cancelled: for<'a> extern "C" fn(HostData<'a>) -> u8,
     /// How far the pass is.
     pub progress: for<'a> extern "C" fn(HostData<'a>, u64, u64),
     /// Calls the body for each number below a limit, on several threads, and returns when all returned.
-    pub parallel_for: for<'a> extern "C" fn(HostData<'a>, usize, *const (), ParallelBody),
+    pub parallel_for: for<'a> unsafe extern "C" fn(HostData<'a>, usize, *const (), ParallelBody),
     /// Looks an operator up: domain, name, version.
     pub resolve_op: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RStr<'b>, u32) -> ResolvedOp<'a>,
     /// The type relation of a resolved operator.
@@ -251,8 +340,14 @@ pub struct HostApi {
     /// The context that the pass runs in, encoded.
     pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
     /// Adds to something that the pass's record says it counts.
-    #[sabi(last_prefix_field)]
     pub count: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, u64),
+    /// Whether a rewrite of a node may be committed: 1 when it may. The host counts the calls in each function, so that one
+    /// rewrite of a run can be named by its number.
+    pub may_rewrite: for<'a> extern "C" fn(HostData<'a>, NodeId) -> u8,
+    /// Tells that the type relation (see [`operator_part`]) or evaluator of this number panicked or lied: the plugin that
+    /// it belongs to has failed, whatever the pass makes of it.
+    #[sabi(last_prefix_field)]
+    pub operator_failed: for<'a, 'b> extern "C" fn(HostData<'a>, u8, u32, RStr<'b>),
 }
 
 /// A pass that was made, its options set.
@@ -270,7 +365,8 @@ unsafe impl Sync for PassObject {}
 
 impl Drop for PassObject {
     fn drop(&mut self) {
-        (self.vtable.drop())(self.state);
+        // SAFETY: the state is this object's, and nothing comes after this. Who wants to hear of a panic closes it.
+        let _ = unsafe { (self.vtable.drop())(self.state) };
     }
 }
 
@@ -281,37 +377,51 @@ impl Drop for PassObject {
 #[sabi(missing_field(panic))]
 pub struct PassVTable {
     /// Drops the state; catches its panics.
-    pub drop: extern "C" fn(*mut ()),
+    pub drop: unsafe extern "C" fn(*mut ()) -> RResult<(), PassError>,
     /// Runs a function pass or a rewrite.
-    pub function: for<'a> extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> Outcome<RArc<Function>>,
+    pub function: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> Outcome<RArc<Function>>,
     /// Runs a module pass.
-    pub module: for<'a> extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> Outcome<IRModule>,
+    pub module: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> Outcome<IRModule>,
     /// Runs a prim-func pass.
-    pub prim_func: for<'a> extern "C" fn(*const (), &CallCx<'a>, &RArc<PrimFunc>) -> Outcome<RArc<PrimFunc>>,
+    pub prim_func: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<PrimFunc>) -> Outcome<RArc<PrimFunc>>,
     /// The members of a sequential pass.
     #[sabi(last_prefix_field)]
-    pub steps: extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
+    pub steps: unsafe extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
 }
 
 impl PassObject {
     /// Runs a function pass or a rewrite.
     pub fn run_function(&self, cx: &CallCx<'_>, function: &RArc<Function>) -> Outcome<RArc<Function>> {
-        (self.vtable.function())(self.state, cx, function)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.function())(self.state, cx, function) }
     }
 
     /// Runs a module pass.
     pub fn run_module(&self, cx: &CallCx<'_>, module: &IRModule) -> Outcome<IRModule> {
-        (self.vtable.module())(self.state, cx, module)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.module())(self.state, cx, module) }
     }
 
     /// Runs a prim-func pass.
     pub fn run_prim_func(&self, cx: &CallCx<'_>, prim_func: &RArc<PrimFunc>) -> Outcome<RArc<PrimFunc>> {
-        (self.vtable.prim_func())(self.state, cx, prim_func)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.prim_func())(self.state, cx, prim_func) }
     }
 
     /// The members of a sequential pass.
     pub fn steps(&self) -> RResult<RVec<StepRec>, PassError> {
-        (self.vtable.steps())(self.state)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.steps())(self.state) }
+    }
+
+    /// Drops it.
+    ///
+    /// # Errors
+    /// When the pass's options panic while they are dropped.
+    pub fn close(self) -> Result<(), PassError> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the state is this object's, which nobody drops after this.
+        unsafe { (this.vtable.drop())(this.state) }.into_result()
     }
 }
 
@@ -331,6 +441,8 @@ pub struct LogRec<'a> {
     pub file: RStr<'a>,
     /// The line in it.
     pub line: u32,
+    /// Tagged fields of later versions (see `docs/abi.md`); empty.
+    pub more: RSlice<'a, u8>,
 }
 
 /// What a plugin is given when it is opened. These functions need no context: they serve threads that a pass starts,
@@ -353,15 +465,16 @@ pub struct HostSetup {
 pub struct Plugin {
     /// Called once, before anything else: log level and what the host gives.
     pub init: extern "C" fn(HostSetupRef, u8) -> RResult<(), PassError>,
-    /// Makes a pass: full name, options as an encoded table.
-    pub create_pass: for<'a> extern "C" fn(RStr<'a>, RSlice<'a, u8>) -> RResult<PassObject, PassError>,
+    /// Makes a pass: what the host gives, full name, options as an encoded table.
+    pub create_pass: for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<PassObject, PassError>,
     /// The type relation of an operator: domain, name, first version.
     pub infer: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<InferEntry>,
     /// The evaluator of an operator: domain, name, first version.
     pub eval: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<EvalEntry>,
-    /// Makes an instrument: full name, options as an encoded table.
+    /// Makes an instrument: what the host gives, full name, options as an encoded table.
     #[sabi(last_prefix_field)]
-    pub create_instrument: for<'a> extern "C" fn(RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,
+    pub create_instrument:
+        for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,
 }
 
 impl RootModule for PluginRef {

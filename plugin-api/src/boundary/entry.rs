@@ -5,7 +5,7 @@
 use super::{
     abi::*,
     current,
-    guard::{caught, discard, entered},
+    guard::{caught, entered},
     instrument::InstrumentObject,
     logger,
     record::{InstrumentSpec, PassSpec},
@@ -16,16 +16,14 @@ use crate::{
     op::{EvalCx, EvalFn, EvalRequest, Evaluator, InferCx, InferFn, InferRequest, OpError, Operator},
     options::{OptionSpec, PassOptions, Value},
     pass::{PassCx, Step},
+    rewrite::check_replacements,
 };
 use abi_stable::{
     library::{CheckTypeLayout, LibHeader, RootModuleResult},
     prefix_type::WithMetadata,
     std_types::{RArc, ROption, RResult, RSlice, RStr, RVec},
 };
-use std::{
-    marker::PhantomData,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::marker::PhantomData;
 
 /// Something that a crate registers.
 pub struct Registration {
@@ -119,14 +117,15 @@ impl<P: PassImpl> VTableOf<P> {
 }
 
 /// Drops the state of an object that was made with `Box::<T>::into_raw`.
-pub(super) extern "C" fn drop_box<T>(state: *mut ()) {
-    let drop_state = AssertUnwindSafe(|| {
-        // SAFETY: this function stands only in the tables of objects with such a state, and an object is dropped once.
+///
+/// # Safety
+/// Such an object holds the state, and is dropped by this.
+pub(super) unsafe extern "C" fn drop_box<T>(state: *mut ()) -> RResult<(), PassError> {
+    caught(|| {
+        // SAFETY: the caller's promise.
         drop(unsafe { Box::from_raw(state.cast::<T>()) });
-    });
-    if let Err(payload) = catch_unwind(drop_state) {
-        discard(payload);
-    }
+    })
+    .into()
 }
 
 /// The options behind a state.
@@ -147,7 +146,7 @@ fn run<'a, P: PassImpl, T>(
     current::within(call.host.context(), call.data, body).map(ROption::from).into()
 }
 
-extern "C" fn run_function<P: PassImpl>(
+unsafe extern "C" fn run_function<P: PassImpl>(
     state: *const (),
     call: &CallCx<'_>,
     function: &RArc<Function>,
@@ -157,11 +156,17 @@ extern "C" fn run_function<P: PassImpl>(
     run::<P, _>(call, |cx| {
         let mut editor = Editor::new(function.clone());
         P::function(options, cx, &mut editor)?;
+        let mut relations = cx.relations();
+        check_replacements(&mut editor, &mut relations)?;
         Ok(editor.is_changed().then(|| editor.into_function()))
     })
 }
 
-extern "C" fn run_module<P: PassImpl>(state: *const (), call: &CallCx<'_>, module: &IRModule) -> Outcome<IRModule> {
+unsafe extern "C" fn run_module<P: PassImpl>(
+    state: *const (),
+    call: &CallCx<'_>,
+    module: &IRModule,
+) -> Outcome<IRModule> {
     // SAFETY: the object that calls this holds the state.
     let options = unsafe { options::<P>(state) };
     run::<P, _>(call, |cx| {
@@ -171,7 +176,7 @@ extern "C" fn run_module<P: PassImpl>(state: *const (), call: &CallCx<'_>, modul
     })
 }
 
-extern "C" fn run_prim_func<P: PassImpl>(
+unsafe extern "C" fn run_prim_func<P: PassImpl>(
     state: *const (),
     call: &CallCx<'_>,
     prim_func: &RArc<PrimFunc>,
@@ -185,7 +190,7 @@ extern "C" fn run_prim_func<P: PassImpl>(
     })
 }
 
-extern "C" fn run_steps<P: PassImpl>(state: *const ()) -> RResult<RVec<StepRec>, PassError> {
+unsafe extern "C" fn run_steps<P: PassImpl>(state: *const ()) -> RResult<RVec<StepRec>, PassError> {
     // SAFETY: the object that calls this holds the state.
     let options = unsafe { options::<P>(state) };
     entered(|| Ok(P::steps(options)?.into_iter().map(Step::into_rec).collect())).into()
@@ -229,28 +234,31 @@ fn find_eval(crate_name: &str, matches: impl Fn(&str, &str, u32) -> bool) -> Opt
 }
 
 pub(super) fn infer_entry(infer: &'static InferFn) -> InferEntry {
-    InferEntry { call: call_infer, key: OpKey(std::ptr::from_ref(infer).cast()) }
+    InferEntry { call: call_infer, key: InferKey(std::ptr::from_ref(infer).cast()) }
 }
 
 pub(super) fn eval_entry(eval: &'static EvalFn) -> EvalEntry {
-    EvalEntry { call: call_eval, key: OpKey(std::ptr::from_ref(eval).cast()) }
+    EvalEntry { call: call_eval, key: EvalKey(std::ptr::from_ref(eval).cast()) }
 }
 
-extern "C" fn call_infer(key: OpKey, request: &mut InferRequest<'_>) -> RResult<(), OpError> {
-    // SAFETY: `infer_entry` made the key from such a reference.
+/// # Safety
+/// The key is one that `infer_entry` made in this library.
+unsafe extern "C" fn call_infer(
+    key: InferKey,
+    cx: RequestCx<'_>,
+    request: &mut InferRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from such a reference.
     let infer = unsafe { *key.0.cast::<InferFn>() };
-    // SAFETY: only the lifetimes differ. A type relation takes a request of any lifetime, so it can neither keep
-    // what it finds in it nor put anything shorter-lived into it.
-    let request = unsafe { &mut *std::ptr::from_mut(request).cast() };
-    flatten(caught(|| infer(&mut InferCx::new(request))))
+    flatten(caught(|| infer(&mut InferCx::new(request, cx))))
 }
 
-extern "C" fn call_eval(key: OpKey, request: &mut EvalRequest<'_>) -> RResult<(), OpError> {
-    // SAFETY: `eval_entry` made the key from such a reference.
+/// # Safety
+/// The key is one that `eval_entry` made in this library.
+unsafe extern "C" fn call_eval(key: EvalKey, cx: RequestCx<'_>, request: &mut EvalRequest<'_>) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from such a reference.
     let eval = unsafe { *key.0.cast::<EvalFn>() };
-    // SAFETY: as in `call_infer`.
-    let request = unsafe { &mut *std::ptr::from_mut(request).cast() };
-    flatten(caught(|| eval(&mut EvalCx::new(request))))
+    flatten(caught(|| eval(&mut EvalCx::new(request, cx))))
 }
 
 fn flatten(result: Result<Result<(), OpError>, PassError>) -> RResult<(), OpError> {
@@ -303,7 +311,11 @@ extern "C" fn init<P: PluginImpl>(host: HostSetupRef, log_level: u8) -> RResult<
     .into()
 }
 
-extern "C" fn create_pass<P: PluginImpl>(name: RStr<'_>, options: RSlice<'_, u8>) -> RResult<PassObject, PassError> {
+extern "C" fn create_pass<P: PluginImpl>(
+    _: HostSetupRef,
+    name: RStr<'_>,
+    options: RSlice<'_, u8>,
+) -> RResult<PassObject, PassError> {
     entered(|| {
         let failed = |message: String| PassError::with_kind(error_kind::HOST, message);
         let options = Value::decode(options.as_slice())
@@ -319,6 +331,7 @@ extern "C" fn create_pass<P: PluginImpl>(name: RStr<'_>, options: RSlice<'_, u8>
 }
 
 extern "C" fn create_instrument<P: PluginImpl>(
+    _: HostSetupRef,
     name: RStr<'_>,
     options: RSlice<'_, u8>,
 ) -> RResult<InstrumentObject, PassError> {

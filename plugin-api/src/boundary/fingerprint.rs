@@ -3,7 +3,7 @@
 use super::{
     abi::{
         CallCx, DiagnosticRec, EvalEntry, HostApi, HostSetup, InferEntry, LogRec, PassErrorRec, PassObject, PassVTable,
-        Plugin, ResolvedOp, StepRec,
+        Plugin, RequestCx, ResolvedOp, StepRec,
     },
     bytes::Blob,
     instrument::{HookApi, HookCall, InstrumentObject, InstrumentVTable, PassInfoRec},
@@ -76,21 +76,20 @@ pub const FINGERPRINT: u64 = all(&[
     Tensor::LAYOUT_HASH,
     IRModule::LAYOUT_HASH,
     Blob::LAYOUT_HASH,
-    __layout_hash!(op::InferRequest<'static> { function, node, version, outputs, values }),
-    __layout_hash!(op::EvalRequest<'static> {
-        function, node, version, inputs, present, n_outputs, max_bytes, outputs
-    }),
+    op::InferRequest::<'static>::LAYOUT_HASH,
+    op::EvalRequest::<'static>::LAYOUT_HASH,
+    __layout_hash!(RequestCx<'static> { host, data }),
     __layout_hash!(op::OpError { kind, message }),
     __layout_hash!(CallCx<'static> { host, data, log_level }),
-    __layout_hash!(DiagnosticRec { severity, code, function, node, message, notes, help }),
-    __layout_hash!(PassErrorRec { kind, code, message, function, node, help, notes, place, backtrace }),
+    __layout_hash!(DiagnosticRec { severity, code, function, node, message, notes, help, more }),
+    __layout_hash!(PassErrorRec { kind, code, message, function, node, help, notes, place, backtrace, plugin, more }),
     __layout_hash!(PassObject { state, vtable }),
     __layout_hash!(InferEntry { call, key }),
     __layout_hash!(EvalEntry { call, key }),
-    __layout_hash!(ResolvedOp<'static> { is_known, facts, infer, eval }),
-    __layout_hash!(StepRec { pass, options }),
-    __layout_hash!(LogRec<'static> { level, target, message, module, file, line }),
-    __layout_hash!(HookCall<'static> { host, data, log_level }),
+    __layout_hash!(ResolvedOp<'static> { is_known, is_closed, facts, infer, eval, more }),
+    __layout_hash!(StepRec { pass, options, more }),
+    __layout_hash!(LogRec<'static> { level, target, message, module, file, line, more }),
+    HookCall::LAYOUT_HASH,
     __layout_hash!(PassInfoRec<'static> { name, plugin, level, opt_level, required }),
     InstrumentObject::LAYOUT_HASH,
     table_hash!(Plugin { init, create_pass, infer, eval, create_instrument }),
@@ -100,7 +99,7 @@ pub const FINGERPRINT: u64 = all(&[
     table_hash!(HostApi {
         module,
         diagnostic,
-        wants_remarks,
+        wants,
         is_cancelled,
         progress,
         parallel_for,
@@ -111,7 +110,9 @@ pub const FINGERPRINT: u64 = all(&[
         run_pass,
         config,
         context,
-        count
+        count,
+        may_rewrite,
+        operator_failed
     }),
     table_hash!(HookApi { context }),
 ]);

@@ -20,7 +20,7 @@ use abi_stable::{
     prefix_type::WithMetadata,
     std_types::{RResult, RSlice, RStr, RVec},
 };
-use std::marker::PhantomData;
+use std::{marker::PhantomData, mem::ManuallyDrop};
 
 /// What the host does for an instrument while one of its hooks runs.
 #[repr(C)]
@@ -38,11 +38,24 @@ pub struct HookApi {
 #[derive(StableAbi, Clone, Copy)]
 pub struct HookCall<'a> {
     /// The host's functions.
-    pub host: HookApiRef,
+    host: HookApiRef,
     /// What they work on.
-    pub data: HostData<'a>,
+    data: HostData<'a>,
     /// The most talkative level that the host logs: 0 is off, 5 is trace.
-    pub log_level: u8,
+    log_level: u8,
+}
+
+impl<'a> HookCall<'a> {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(HookCall<'static> { host, data, log_level });
+
+    /// A call of a hook.
+    ///
+    /// # Safety
+    /// The data are those that these functions work on.
+    pub unsafe fn new(host: HookApiRef, data: HostData<'a>, log_level: u8) -> Self {
+        Self { host, data, log_level }
+    }
 }
 
 /// What a hook is told about a pass. More of it, in a later version, is asked of [`HookApi`].
@@ -79,7 +92,8 @@ unsafe impl Sync for InstrumentObject {}
 
 impl Drop for InstrumentObject {
     fn drop(&mut self) {
-        (self.vtable.drop())(self.state);
+        // SAFETY: the state is this object's, and nothing comes after this. Who wants to hear of a panic closes it.
+        let _ = unsafe { (self.vtable.drop())(self.state) };
     }
 }
 
@@ -90,52 +104,68 @@ impl Drop for InstrumentObject {
 #[sabi(missing_field(panic))]
 pub struct InstrumentVTable {
     /// Drops the state.
-    pub drop: extern "C" fn(*mut ()),
+    pub drop: unsafe extern "C" fn(*mut ()) -> HookResult,
     /// Its context is about to be entered.
-    pub enter: for<'a> extern "C" fn(*const (), &HookCall<'a>) -> HookResult,
+    pub enter: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>) -> HookResult,
     /// Its context was left.
-    pub exit: for<'a> extern "C" fn(*const (), &HookCall<'a>) -> HookResult,
+    pub exit: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>) -> HookResult,
     /// 1 when the pass may run.
-    pub should_run: for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult<u8>,
+    pub should_run:
+        for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult<u8>,
     /// A pass is about to run.
-    pub before: for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
+    pub before: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
     /// A pass ran.
-    pub after: for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
+    pub after: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
     /// A pass did not run: why, as one of [`SkipKind`] and as text.
     pub skipped:
-        for<'a> extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>, u8, RStr<'a>) -> HookResult,
+        for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>, u8, RStr<'a>) -> HookResult,
     /// A pass failed.
     #[sabi(last_prefix_field)]
-    pub failed: for<'a> extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>, &PassError) -> HookResult,
+    pub failed: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>, &PassError) -> HookResult,
 }
 
 impl InstrumentObject {
     /// A hash of the layout, for the boundary's fingerprint.
     pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(InstrumentObject { state, vtable });
 
+    /// Drops it.
+    ///
+    /// # Errors
+    /// When the instrument panics while it is dropped.
+    pub fn close(self) -> Result<(), PassError> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the state is this object's, which nobody drops after this.
+        unsafe { (this.vtable.drop())(this.state) }.into_result()
+    }
+
     /// Its context is about to be entered.
     pub fn enter(&self, call: &HookCall<'_>) -> HookResult {
-        (self.vtable.enter())(self.state, call)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.enter())(self.state, call) }
     }
 
     /// Its context was left.
     pub fn exit(&self, call: &HookCall<'_>) -> HookResult {
-        (self.vtable.exit())(self.state, call)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.exit())(self.state, call) }
     }
 
     /// Whether a pass may run: 1 when it may.
     pub fn should_run<'a>(&self, call: &HookCall<'a>, module: &IRModule, pass: &PassInfoRec<'a>) -> HookResult<u8> {
-        (self.vtable.should_run())(self.state, call, module, pass)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.should_run())(self.state, call, module, pass) }
     }
 
     /// A pass is about to run.
     pub fn before<'a>(&self, call: &HookCall<'a>, module: &IRModule, pass: &PassInfoRec<'a>) -> HookResult {
-        (self.vtable.before())(self.state, call, module, pass)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.before())(self.state, call, module, pass) }
     }
 
     /// A pass ran.
     pub fn after<'a>(&self, call: &HookCall<'a>, module: &IRModule, pass: &PassInfoRec<'a>) -> HookResult {
-        (self.vtable.after())(self.state, call, module, pass)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.after())(self.state, call, module, pass) }
     }
 
     /// A pass did not run.
@@ -147,12 +177,14 @@ impl InstrumentObject {
         kind: SkipKind,
         reason: &'a str,
     ) -> HookResult {
-        (self.vtable.skipped())(self.state, call, module, pass, kind.0, reason.into())
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.skipped())(self.state, call, module, pass, kind.0, reason.into()) }
     }
 
     /// A pass failed.
     pub fn failed<'a>(&self, call: &HookCall<'a>, pass: &PassInfoRec<'a>, error: &PassError) -> HookResult {
-        (self.vtable.failed())(self.state, call, pass, error)
+        // SAFETY: the state is this object's.
+        unsafe { (self.vtable.failed())(self.state, call, pass, error) }
     }
 }
 
@@ -216,15 +248,15 @@ fn view<T>(pass: &PassInfoRec<'_>, body: impl FnOnce(&PassView<'_>) -> T) -> T {
     })
 }
 
-extern "C" fn enter<I: InstrumentImpl>(state: *const (), call: &HookCall<'_>) -> HookResult {
+unsafe extern "C" fn enter<I: InstrumentImpl>(state: *const (), call: &HookCall<'_>) -> HookResult {
     hook::<I, _>(state, call, |instrument, cx| instrument.enter(cx))
 }
 
-extern "C" fn exit<I: InstrumentImpl>(state: *const (), call: &HookCall<'_>) -> HookResult {
+unsafe extern "C" fn exit<I: InstrumentImpl>(state: *const (), call: &HookCall<'_>) -> HookResult {
     hook::<I, _>(state, call, |instrument, cx| instrument.exit(cx))
 }
 
-extern "C" fn should_run<I: InstrumentImpl>(
+unsafe extern "C" fn should_run<I: InstrumentImpl>(
     state: *const (),
     call: &HookCall<'_>,
     module: &IRModule,
@@ -233,7 +265,7 @@ extern "C" fn should_run<I: InstrumentImpl>(
     hook::<I, _>(state, call, |instrument, cx| view(pass, |pass| instrument.should_run(module, pass, cx)).map(u8::from))
 }
 
-extern "C" fn before<I: InstrumentImpl>(
+unsafe extern "C" fn before<I: InstrumentImpl>(
     state: *const (),
     call: &HookCall<'_>,
     module: &IRModule,
@@ -242,7 +274,7 @@ extern "C" fn before<I: InstrumentImpl>(
     hook::<I, _>(state, call, |instrument, cx| view(pass, |pass| instrument.before(module, pass, cx)))
 }
 
-extern "C" fn after<I: InstrumentImpl>(
+unsafe extern "C" fn after<I: InstrumentImpl>(
     state: *const (),
     call: &HookCall<'_>,
     module: &IRModule,
@@ -251,7 +283,7 @@ extern "C" fn after<I: InstrumentImpl>(
     hook::<I, _>(state, call, |instrument, cx| view(pass, |pass| instrument.after(module, pass, cx)))
 }
 
-extern "C" fn skipped<I: InstrumentImpl>(
+unsafe extern "C" fn skipped<I: InstrumentImpl>(
     state: *const (),
     call: &HookCall<'_>,
     module: &IRModule,
@@ -266,7 +298,7 @@ extern "C" fn skipped<I: InstrumentImpl>(
     })
 }
 
-extern "C" fn failed<I: InstrumentImpl>(
+unsafe extern "C" fn failed<I: InstrumentImpl>(
     state: *const (),
     call: &HookCall<'_>,
     pass: &PassInfoRec<'_>,

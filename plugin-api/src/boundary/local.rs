@@ -64,7 +64,11 @@ pub fn run_in(
 ) -> Result<LocalRun, PassError> {
     let local = Local { config: with_defaults(config), ..Local::new(module.clone()) };
     let pass = local.create(name, options)?;
-    let new = local.run(&pass, module, 0)?;
+    let new = local.run(&pass, module, 0);
+    if let Some(error) = local.broken.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let new = new?;
     let diagnostics = local.diagnostics.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = diagnostics.iter().find(|said| said.rec().severity >= Severity::ERROR) {
         return Err(PassError::new(&error.rec().message).at(error.rec().node).in_function(&error.rec().function));
@@ -94,7 +98,8 @@ pub fn with_ops<R>(function: &Function, body: impl FnOnce(&mut dyn Operators) ->
     let local = Local::new(IRModule::new());
     let module = IRModule::new();
     let state = LocalCall { local: &local, module: &module, depth: 0 };
-    let cx = CallCx { host: HOST, data: HostData::new(&state), log_level: 0 };
+    // SAFETY: `HOST` takes the data for a `LocalCall`.
+    let cx = unsafe { CallCx::new(HOST, HostData::new(&state), 0) };
     body(&mut OpFactsTable::new(cx, function))
 }
 
@@ -158,6 +163,8 @@ struct Local {
     passes: Mutex<Vec<Arc<LocalPass>>>,
     diagnostics: Mutex<Vec<Diagnostic>>,
     counts: Mutex<BTreeMap<String, u64>>,
+    /// The first operator whose type relation or evaluator panicked or lied, with what it did.
+    broken: Mutex<Option<PassError>>,
     /// A table of the context's options.
     config: Value,
 }
@@ -171,6 +178,7 @@ impl Local {
             passes: Mutex::new(Vec::new()),
             diagnostics: Mutex::new(Vec::new()),
             counts: Mutex::default(),
+            broken: Mutex::default(),
             config: Value::Struct(Vec::new()),
         };
         for entry in registrations() {
@@ -212,7 +220,8 @@ impl Local {
             return Err(PassError::new(format_args!("`{}` runs itself without an end", pass.spec.name)));
         }
         let state = LocalCall { local: self, module, depth };
-        let cx = CallCx { host: HOST, data: HostData::new(&state), log_level: log::max_level() as u8 };
+        // SAFETY: `HOST` takes the data for a `LocalCall`.
+        let cx = unsafe { CallCx::new(HOST, HostData::new(&state), log::max_level() as u8) };
         match pass.spec.level {
             Level::MODULE => Ok(pass.object.run_module(&cx, module).into_result()?.into_option()),
             Level::SEQUENTIAL => {
@@ -267,7 +276,7 @@ struct LocalCall<'a> {
 const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     module,
     diagnostic,
-    wants_remarks,
+    wants,
     is_cancelled,
     progress,
     parallel_for,
@@ -279,6 +288,8 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     config,
     context,
     count,
+    may_rewrite,
+    operator_failed,
 });
 const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 
@@ -296,7 +307,11 @@ extern "C" fn diagnostic(data: HostData<'_>, rec: DiagnosticRec) {
     state(data).local.diagnostics.lock().unwrap_or_else(PoisonError::into_inner).push(rec.into());
 }
 
-extern "C" fn wants_remarks(_: HostData<'_>) -> u8 {
+extern "C" fn wants(_: HostData<'_>, bits: u32) -> u32 {
+    bits & wanted::REMARKS
+}
+
+extern "C" fn may_rewrite(_: HostData<'_>, _: NodeId) -> u8 {
     1
 }
 
@@ -306,8 +321,9 @@ extern "C" fn is_cancelled(_: HostData<'_>) -> u8 {
 
 extern "C" fn progress(_: HostData<'_>, _: u64, _: u64) {}
 
-extern "C" fn parallel_for(_: HostData<'_>, n: usize, state: *const (), body: ParallelBody) {
-    (0..n).for_each(|index| (body.call)(state, index));
+unsafe extern "C" fn parallel_for(_: HostData<'_>, n: usize, state: *const (), body: ParallelBody) {
+    // SAFETY: the caller gives the state with the body.
+    (0..n).for_each(|index| unsafe { body.turn(state, index) });
 }
 
 /// The one with the greatest first version that is not above `version`.
@@ -326,9 +342,11 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
     let id = |index: usize| index as u32;
     ResolvedOp {
         is_known: u8::from(op.is_some()),
+        is_closed: 0,
         facts: op.map_or(&[][..], |op| op.facts).into(),
         infer: found.filter(|&index| local.ops[index].infer.is_some()).map(id).into(),
         eval: own_eval.or(eval).map(id).into(),
+        more: RSlice::EMPTY,
     }
 }
 
@@ -368,7 +386,16 @@ extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
 
 /// A run without a host has the default context, with the options that it was given.
 extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
-    PassContext::encode(PassContext::default().opt_level(), &[], &[], &state(data).local.config).into()
+    let level = PassContext::default().opt_level();
+    PassContext::encode(level, &[], &[], |_| Vec::new(), &state(data).local.config).into()
+}
+
+extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RStr<'_>) {
+    let Local { ops, evals, broken, .. } = state(data).local;
+    let name = ops.iter().chain(evals).nth(id as usize).map_or("?", |op| op.name);
+    let what = if part == operator_part::RELATION { "type relation" } else { "evaluator" };
+    let error = PassError::new(format_args!("the {what} of `{name}` is at fault: {message}"));
+    broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
 }
 
 extern "C" fn count(data: HostData<'_>, name: RStr<'_>, n: u64) {

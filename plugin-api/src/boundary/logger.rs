@@ -28,6 +28,7 @@ impl Log for Forwarder {
             module: record.module_path().unwrap_or_default().into(),
             file: record.file().unwrap_or_default().into(),
             line: record.line().unwrap_or_default(),
+            more: abi_stable::std_types::RSlice::EMPTY,
         });
     }
 

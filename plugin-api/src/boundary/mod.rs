@@ -12,4 +12,5 @@ pub mod local;
 pub mod logger;
 pub(crate) mod parallel;
 pub mod record;
+pub(crate) mod request;
 pub mod wire;

@@ -18,14 +18,17 @@ struct Loop<'a> {
 /// Calls `body` for each number below `n`; returns when all calls have.
 pub(crate) fn run(call: CallCx<'_>, n: usize, body: &(dyn Fn(usize) + Sync)) {
     let state = Loop { call, body, panic: Mutex::new(None) };
-    (call.host.parallel_for())(call.data, n, std::ptr::from_ref(&state).cast(), ParallelBody { call: turn });
+    // SAFETY: `turn` takes the pointer for a `Loop`, which is there until this returns.
+    unsafe {
+        (call.host.parallel_for())(call.data, n, std::ptr::from_ref(&state).cast(), ParallelBody { call: turn });
+    }
     let panic = state.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, rec)) = panic {
         rethrow(rec);
     }
 }
 
-extern "C" fn turn(state: *const (), index: usize) {
+unsafe extern "C" fn turn(state: *const (), index: usize) {
     // SAFETY: `run` passes it a `Loop` that lives until all turns have returned; a `Loop` is `Sync`.
     let state = unsafe { &*state.cast::<Loop<'_>>() };
     let body = || caught_rec(|| (state.body)(index));

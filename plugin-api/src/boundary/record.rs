@@ -1,5 +1,9 @@
 //! The records in a plugin's file that say what is in it: written in const evaluation, read without running anything.
 
+mod kinds;
+
+pub use kinds::{Level, Phase};
+
 use super::wire::{Writer, checksum};
 use crate::{
     op::{AttrSchema, Evaluator, Operator, Required},
@@ -22,7 +26,7 @@ pub const SECTION: &str = ".passrec";
 pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
-pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 1, patch: 0 };
+pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 0 };
 /// The version of this crate.
 pub const API: &str = env!("CARGO_PKG_VERSION");
 /// The compiler of this build.
@@ -79,6 +83,8 @@ pub mod plugin_tag {
     pub const DEBUG: u16 = 12;
     /// The version of `relais-plugin-api`.
     pub const API: u16 = 13;
+    /// A domain that it describes whole: the last version of its operator set, four bytes, then its name.
+    pub const CLOSED_DOMAIN: u16 = 14;
 }
 
 /// The tags of a pass's record.
@@ -107,6 +113,10 @@ pub mod pass_tag {
     pub const STATISTIC: u16 = 11;
     /// The extension point of pipelines that it is added at.
     pub const EXTENDS: u16 = 12;
+    /// One of [`Phase`](super::Phase).
+    pub const PHASE: u16 = 13;
+    /// The option that asks it to change the interface of the entry function.
+    pub const CHANGES_INTERFACE: u16 = 14;
 }
 
 /// The tags of something that a pass counts.
@@ -139,8 +149,8 @@ pub mod op_tag {
     pub const OUTPUTS: u16 = 5;
     /// Effects.
     pub const EFFECTS: u16 = 6;
-    /// Pattern kind.
-    pub const PATTERN: u16 = 7;
+    /// The fusion kind.
+    pub const FUSION: u16 = 7;
     /// An attribute: fields of [`attr_tag`](super::attr_tag).
     pub const ATTR: u16 = 8;
     /// Bits of [`op_flag`](super::op_flag).
@@ -241,35 +251,6 @@ impl fmt::Display for BoundaryVersion {
     }
 }
 
-/// What a pass is given. Append-only.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Level(pub u8);
-
-impl Level {
-    /// The module.
-    pub const MODULE: Self = Self(0);
-    /// One function.
-    pub const FUNCTION: Self = Self(1);
-    /// One loop program.
-    pub const PRIM_FUNC: Self = Self(2);
-    /// One call at a time.
-    pub const REWRITE: Self = Self(3);
-    /// Nothing: it names other passes.
-    pub const SEQUENTIAL: Self = Self(4);
-
-    /// The name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MODULE => "module",
-            Self::FUNCTION => "function",
-            Self::PRIM_FUNC => "prim func",
-            Self::REWRITE => "rewrite",
-            Self::SEQUENTIAL => "sequential",
-            _ => "unknown",
-        }
-    }
-}
-
 /// What a plugin's record says, beyond what every record of this build says.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginSpec {
@@ -289,6 +270,8 @@ pub struct PluginSpec {
     pub panic: &'static str,
     /// 1 when debug assertions are on.
     pub debug: u8,
+    /// The domains that it describes whole, each up to a version of its operator set.
+    pub closed_domains: &'static [(&'static str, u32)],
 }
 
 /// What a pass's record says.
@@ -314,6 +297,10 @@ pub struct PassSpec {
     pub flags: u32,
     /// The extension point of pipelines that it is added at; none when empty.
     pub extends: &'static str,
+    /// When it runs among all passes of a level.
+    pub phase: Phase,
+    /// The option that asks the pass to change the interface of the entry function; empty when it never does.
+    pub changes_interface: &'static str,
     /// What it counts.
     pub statistics: &'static [StatisticSpec],
     /// Options.
@@ -475,6 +462,15 @@ const fn plugin(w: &mut Writer<'_>, spec: &PluginSpec, fingerprint: u64) {
     w.text(plugin_tag::PANIC, spec.panic);
     w.field(plugin_tag::DEBUG, &[spec.debug]);
     w.text(plugin_tag::API, API);
+    let mut i = 0;
+    while i < spec.closed_domains.len() {
+        let (domain, version) = spec.closed_domains[i];
+        let start = w.begin(plugin_tag::CLOSED_DOMAIN);
+        w.raw(&version.to_le_bytes());
+        w.raw(domain.as_bytes());
+        w.end(start);
+        i += 1;
+    }
 }
 
 const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
@@ -493,6 +489,15 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     w.texts(pass_tag::MEMBER, spec.members);
     w.text(pass_tag::DOC, spec.doc);
     w.field(pass_tag::FLAGS, &spec.flags.to_le_bytes());
+    w.field(pass_tag::PHASE, &[spec.phase.0]);
+    if !spec.changes_interface.is_empty() {
+        let mut i = 0;
+        while i < spec.options.len() && !is_equal(spec.options[i].name, spec.changes_interface) {
+            i += 1;
+        }
+        assert!(i < spec.options.len(), "`changes_interface` names an option of the pass");
+        w.text(pass_tag::CHANGES_INTERFACE, spec.changes_interface);
+    }
     if !spec.extends.is_empty() {
         check_name(spec.extends);
         check_defaults(spec.options);
@@ -531,7 +536,7 @@ const fn operator(w: &mut Writer<'_>, op: &Operator) {
     w.field(op_tag::INPUTS, &(op.inputs.0 as u32 | (op.inputs.1 as u32) << 16).to_le_bytes());
     w.field(op_tag::OUTPUTS, &(op.outputs.0 as u32 | (op.outputs.1 as u32) << 16).to_le_bytes());
     w.field(op_tag::EFFECTS, &op.effects.0.to_le_bytes());
-    w.field(op_tag::PATTERN, &[op.pattern.0]);
+    w.field(op_tag::FUSION, &[op.fusion.0]);
     let mut flags = 0;
     if op.infer.is_some() {
         flags |= op_flag::INFER;

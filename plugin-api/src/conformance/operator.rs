@@ -11,7 +11,7 @@ use super::{
 use crate::{
     infer::{Operators, infer_node},
     ir::*,
-    op::{OpError, known_value},
+    op::{OpError, known_value, op_error_kind},
     random::{self, Tape},
 };
 use std::{
@@ -24,9 +24,6 @@ const CALLS: usize = 4;
 
 /// The most bytes that an evaluator may make.
 const MAX_BYTES: u64 = 1 << 16;
-
-/// What a type relation or an evaluator that panicked gives.
-const PANICKED: u8 = 2;
 
 /// The most that one call may take.
 const MAX_TIME: Duration = Duration::from_secs(1);
@@ -85,10 +82,13 @@ impl Trial<'_> {
     fn check(&mut self, f: &Function, ops: &mut dyn Operators) -> Vec<(Kind, String)> {
         let mut typed = f.clone();
         let node = node_of(f);
-        let panicked = |error: &OpError, what: &str| (Kind::Panic, format!("{what} panics: {error}"));
+        let at_fault = |error: &OpError, what: &str| match error.kind {
+            op_error_kind::LIED => (Kind::Types, format!("of {what}: {error}")),
+            _ => (Kind::Panic, format!("{what} panics: {error}")),
+        };
         if self.op.judges_infer {
             match infer_node(&mut typed, ops, node) {
-                Err(error) if error.kind == PANICKED => return vec![panicked(&error, "the type relation")],
+                Err(error) if error.is_broken() => return vec![at_fault(&error, "the type relation")],
                 Err(_) => {}
                 Ok(()) => self.judged.n_changed += 1,
             }
@@ -112,7 +112,7 @@ impl Trial<'_> {
         let mut evaluate = || ops.evaluate(op, f, node, &inputs, MAX_BYTES);
         let results = match evaluate() {
             None => return Vec::new(),
-            Some(Err(error)) if error.kind == PANICKED => return vec![panicked(&error, "the evaluator")],
+            Some(Err(error)) if error.is_broken() => return vec![at_fault(&error, "the evaluator")],
             Some(Err(_)) => return Vec::new(),
             Some(Ok(results)) => results,
         };
@@ -122,36 +122,6 @@ impl Trial<'_> {
         if !is_random && again.as_ref().and_then(|again| again.as_ref().ok()).is_none_or(|again| !same(again, &results))
         {
             return vec![(Kind::NotDeterministic, "the evaluator gives other results again".into())];
-        }
-        let n_results = f.n_results(node).unwrap_or(1);
-        if results.len() < n_results {
-            return vec![(Kind::Types, format!("the evaluator gives {} of {n_results} results", results.len()))];
-        }
-        if let Some(large) = results.iter().find(|result| result.as_splat().is_none() && result.byte_len() > MAX_BYTES)
-        {
-            let message = format!("the evaluator gives {} bytes and may give {MAX_BYTES}", large.byte_len());
-            return vec![(Kind::Growth, message)];
-        }
-        self.contradictions(&typed, node, &results)
-    }
-
-    /// Where the types that were inferred are not those of the results.
-    fn contradictions(&self, typed: &Function, node: NodeId, results: &[Tensor]) -> Vec<(Kind, String)> {
-        let types = match typed.type_of(node) {
-            Type::Tuple(types) => types.to_vec(),
-            _ => vec![typed.type_id(node)],
-        };
-        for (at, (&ty, result)) in types.iter().zip(results).enumerate() {
-            let Type::Tensor { elem, shape } = typed.ty(ty) else { continue };
-            let same_elem = elem == ElemType::UNKNOWN || elem == result.elem();
-            let fits = |(&dim, &is): (&DimRec, &u64)| Dim::from(dim).known().is_none_or(|known| known == is);
-            let same_shape = shape
-                .is_none_or(|shape| shape.len() == result.dims().len() && shape.iter().zip(result.dims()).all(fits));
-            if !same_elem || !same_shape {
-                let ty = crate::text::display_type(typed, ty);
-                let is = format!("{} {:?}", result.elem().name().unwrap_or("?"), result.dims());
-                return vec![(Kind::Types, format!("result {at} is inferred as `{ty}` and evaluated to {is}"))];
-            }
         }
         Vec::new()
     }

@@ -51,6 +51,30 @@ pub enum AttrValue<'a> {
     Other(u8),
 }
 
+impl AttrValue<'_> {
+    /// The value, to be given to a node of the same function; `None` for functions, which belong to their node, and for
+    /// kinds that this version does not know.
+    pub fn to_data(self) -> Option<AttrData> {
+        Some(match self {
+            Self::Float(value) => AttrData::Float(value),
+            Self::Int(value) => AttrData::Int(value),
+            Self::String(value) => AttrData::String(value.to_vec()),
+            Self::Tensor(value) => AttrData::Tensor(value.clone()),
+            Self::Floats(values) => AttrData::Floats(values.floats().collect()),
+            Self::Ints(values) => AttrData::Ints(values.ints().collect()),
+            Self::Strings(values) => AttrData::Strings(values.strings().map(<[u8]>::to_vec).collect()),
+            Self::Tensors(values) => AttrData::Tensors(values.tensors().cloned().collect()),
+            Self::SparseTensor(value) => AttrData::SparseTensor(value.to_vec()),
+            Self::SparseTensors(values) => AttrData::SparseTensors(values.strings().map(<[u8]>::to_vec).collect()),
+            Self::Type(value) => AttrData::Type(value),
+            Self::Types(values) => AttrData::Types(values.types().collect()),
+            Self::Ref { name, kind } => AttrData::Ref { name: name.to_owned(), kind },
+            Self::Raw(value) => AttrData::Raw(value.to_vec()),
+            Self::Graph(_) | Self::Graphs(_) | Self::Other(_) => return None,
+        })
+    }
+}
+
 /// The values of a list-valued attribute, in the function's pools.
 #[derive(Clone, Copy)]
 pub struct Words<'a> {
@@ -113,6 +137,11 @@ pub struct Attrs<'a> {
 impl<'a> Attrs<'a> {
     pub(super) fn new(function: &'a Function, node: NodeId) -> Self {
         Self { function, node, recs: function.attr_recs(node) }
+    }
+
+    /// Records in the pools of a function, of no node: those of graph-valued attributes name nothing.
+    pub(crate) fn of_recs(function: &'a Function, recs: &'a [AttrRec]) -> Self {
+        Self { function, node: NodeId::ABSENT, recs }
     }
 
     /// The records, metadata included.

@@ -1,7 +1,9 @@
 //! Changing a function that others may hold: copied on the first write.
 
 use super::*;
+use crate::infer::contradiction;
 use abi_stable::std_types::RArc;
+use smallvec::SmallVec;
 use std::{collections::BTreeMap, rc::Rc};
 
 /// A function being edited. Whoever else holds it keeps seeing it as it was: the first write copies it (a handful of
@@ -10,12 +12,14 @@ pub struct Editor {
     shared: RArc<Function>,
     owned: Option<Box<Function>>,
     analyses: analysis::Cache,
+    /// Replacements whose types contradict each other: what was replaced, by what. Who knows the operators judges them.
+    suspects: Vec<(NodeId, Vec<NodeId>)>,
 }
 
 impl Editor {
     /// Edits a function.
     pub fn new(function: RArc<Function>) -> Self {
-        Self { shared: function, owned: None, analyses: analysis::Cache::default() }
+        Self { shared: function, owned: None, analyses: analysis::Cache::default(), suspects: Vec::new() }
     }
 
     /// The function as it stands.
@@ -46,7 +50,32 @@ impl Editor {
     /// Gives up all changes.
     pub fn revert(&mut self) {
         self.analyses.clear();
+        self.suspects.clear();
         self.owned = None;
+    }
+
+    /// The replacements so far whose types contradict each other.
+    pub(crate) fn take_suspects(&mut self) -> Vec<(NodeId, Vec<NodeId>)> {
+        std::mem::take(&mut self.suspects)
+    }
+
+    /// Notes a replacement, if the types contradict each other.
+    fn suspect(&mut self, old: NodeId, new: &[NodeId]) {
+        let f = self.function();
+        let declared = match f.n_results(old) {
+            None => std::slice::from_ref(&old).iter().map(|&old| f.type_id(old)).collect(),
+            Some(_) => match f.type_of(old) {
+                Type::Tuple(fields) => SmallVec::<[TypeId; 4]>::from_slice(fields),
+                _ => return,
+            },
+        };
+        let is_contradicted = |(&old, &new): (&TypeId, &NodeId)| {
+            let ty = f.type_id(new);
+            ty != old && contradiction(f.ty(old), f.ty(ty)).is_some()
+        };
+        if declared.iter().zip(new).any(is_contradicted) {
+            self.suspects.push((old, new.to_vec()));
+        }
     }
 
     /// Whether the function was written.
@@ -140,7 +169,10 @@ impl Editor {
                             push_nested(self.function(), id, &mut pending);
                         }
                         Action::Drop => {}
-                        Action::Replace(by) => subst.set(id, by),
+                        Action::Replace(by) => {
+                            self.suspect(id, &[by]);
+                            subst.set(id, by);
+                        }
                         Action::Inline(block) => {
                             let len = self.function().block(block).len as usize;
                             pending.push(Pending::List { list: block, at: 0, len, inlined_for: Some(id) });
@@ -256,11 +288,13 @@ impl RebuildCx<'_> {
 
     /// Makes every later use of `old` a use of `new`, beyond what the action on the visited binding does.
     pub fn replace(&mut self, old: NodeId, new: NodeId) {
+        self.editor.suspect(old, &[new]);
         self.subst.set(old, new);
     }
 
     /// Makes every later projection of `old` the corresponding one of `results`. Nothing else may use `old`.
     pub fn replace_results(&mut self, old: NodeId, results: Vec<NodeId>) {
+        self.editor.suspect(old, &results);
         self.subst.set_results(old, results);
     }
 

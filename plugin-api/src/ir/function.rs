@@ -10,7 +10,7 @@ mod operators;
 mod raw;
 mod strings;
 mod tables;
-mod types;
+pub(in crate::ir) mod types;
 
 pub(super) use raw::Parts;
 

@@ -44,14 +44,15 @@ impl InternTable {
     /// Whether look-ups end and give ids for which `is_id` holds only.
     pub(super) fn is_sound(&self, is_id: impl Fn(u32) -> bool) -> bool {
         let slots = self.slots.as_slice();
-        let (mut n_free, mut n_bad) = (0, 0);
-        for &slot in slots {
-            match slot {
-                0 => n_free += 1,
-                id => n_bad += usize::from(!is_id(id - 1)),
-            }
+        let (mut n_used, mut n_bad) = (0, 0);
+        for &slot in slots.iter().filter(|&&slot| slot != 0) {
+            n_used += 1;
+            n_bad += usize::from(!is_id(slot - 1));
         }
-        slots.is_empty() || (slots.len().is_power_of_two() && n_free > 0 && n_bad == 0)
+        // A table that says it has fewer entries would be filled up before it grows.
+        let is_counted = self.len as usize == n_used;
+        let has_room = n_used * 4 <= slots.len() * 3;
+        n_bad == 0 && is_counted && has_room && (slots.is_empty() || slots.len().is_power_of_two())
     }
 
     fn place(&mut self, hash: u64, slot: u32) {
@@ -114,7 +115,28 @@ impl Default for Hash64 {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::ir::{Dim, ElemType, Function, Type};
+
+    fn table(slots: &[u32], len: u32) -> InternTable {
+        InternTable { slots: slots.to_vec().into(), len }
+    }
+
+    #[test]
+    fn a_table_that_would_fill_up_is_not_sound() {
+        let mut grown = InternTable::default();
+        assert!(grown.is_sound(|_| true));
+        for id in 0..100 {
+            grown.insert(u64::from(id) * 7, id, |id| u64::from(id) * 7);
+            assert!(grown.is_sound(|known| known <= id) && !grown.is_sound(|known| known < id));
+        }
+        assert!(table(&[1, 2, 3, 0], 3).is_sound(|_| true));
+        // No free slot, a wrong number, and a number of slots that is not a power of two.
+        for (slots, len) in [(&[1, 2, 3, 4][..], 4), (&[1, 2, 3, 0], 0), (&[1, 2, 3, 0], 4), (&[1, 0, 0], 1), (&[], 1)]
+        {
+            assert!(!table(slots, len).is_sound(|_| true), "{slots:?} {len}");
+        }
+    }
 
     /// Plugins look strings, types and operators up in tables that a host of another version made, and the reverse.
     #[test]

@@ -9,6 +9,7 @@ mod ids;
 mod inline;
 mod intern;
 mod module;
+mod new_types;
 mod node;
 mod opset;
 pub mod packed;
@@ -29,10 +30,12 @@ pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use inline::{Declined, InlineError, Inlined, inline_functions};
 pub use intern::{Hash64, InternTable};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind};
+pub(crate) use new_types::TypeLie;
+pub use new_types::{MOST_NEW_PARTS, MOST_NEW_TYPES, NewTypes};
 pub use node::{
     AttrRec, BlockRec, ConstForm, NodeRec, OpRec, SideTable, Span, attr_flag, attr_kind, flag, kind, table_policy,
 };
-pub use opset::{is_same_domain, normal_domain};
+pub use opset::{OUTPUT_NAMES, is_same_domain, normal_domain};
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, Dims, ElemType, MOST_TYPE_PARTS, Type, TypeRec, type_kind};
 pub use verify::{Fault, FaultCode, SHADOWS, Verifier, verify, verify_arena, verify_function};

@@ -2,6 +2,9 @@
 
 use super::{node::attr_flag, *};
 
+/// Metadata of a root function node: the names of its outputs, by position.
+pub const OUTPUT_NAMES: &str = "output_names";
+
 /// Metadata of a root function node: the imported domains.
 const DOMAINS: &str = "opset_domains";
 /// Metadata of a root function node: their versions.

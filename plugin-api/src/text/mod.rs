@@ -24,7 +24,7 @@ mod print_type;
 mod side_file;
 
 pub use error::{TextCode, TextError};
-pub use files::{FileError, read_files, side_path, write_files};
+pub use files::{FileError, read_files, side_path};
 pub use print::{Large, PrintOptions, Types};
 pub use side_file::{SideFile, SideFileError};
 

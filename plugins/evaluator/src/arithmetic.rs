@@ -4,8 +4,9 @@
 
 use crate::{
     cx::{Eval, flag, table},
+    doubt::{Doubt, are_both_zeros},
     elementwise::{any, operands, operands_of_any_elem, zip},
-    scalar::{Integer, Number, dispatch},
+    scalar::{Integer, Number, Scalar, dispatch},
 };
 use relais_plugin_api::{
     ir::Tensor,
@@ -20,8 +21,8 @@ table! {
     "Mod" @ 10 => modulo,
     "Pow" @ 1 => pow,
     "PRelu" @ 1 => prelu,
-    "Max" @ 1 => |cx| variadic!(cx, numbers, T::greater_of),
-    "Min" @ 1 => |cx| variadic!(cx, numbers, T::lesser_of),
+    "Max" @ 1 => |cx| extreme!(cx, T::greater_of),
+    "Min" @ 1 => |cx| extreme!(cx, T::lesser_of),
     "Sum" @ 1 => |cx| variadic!(cx, floats, T::add),
     "Mean" @ 1 => mean,
 }
@@ -44,7 +45,19 @@ macro_rules! variadic {
     }};
 }
 
-use {binary, variadic};
+/// Runtimes differ where one of the numbers is NaN, and in which of two zeros is the greater one.
+macro_rules! extreme {
+    ($cx:expr, $f:expr) => {{
+        let doubt = Doubt::default();
+        let extreme = variadic!($cx, numbers, |a: T, b: T| {
+            doubt.note(a.is_nan() || b.is_nan() || are_both_zeros(a.to_f64(), b.to_f64()));
+            $f(a, b)
+        });
+        doubt.settle(extreme, "NaN or zeros of both signs are compared")
+    }};
+}
+
+use {binary, extreme, variadic};
 
 /// Argument `index` of a variadic operator; before version 8 they do not broadcast.
 fn term<'a>(cx: &'a EvalCx<'_>, a: &Tensor, index: usize) -> Eval<&'a Tensor> {
@@ -56,26 +69,32 @@ fn term<'a>(cx: &'a EvalCx<'_>, a: &Tensor, index: usize) -> Eval<&'a Tensor> {
     Ok(b)
 }
 
-fn no_zero(b: &Tensor) -> Eval<()> {
-    let has_zero = match b.elem().is_integer() {
-        true => dispatch!(b.elem(), T in integers => Ok(any::<T>(b, |divisor| divisor == T::ZERO)))?,
-        false => false,
-    };
-    if has_zero {
-        return Err(OpError::unsupported("an integer is divided by zero"));
+/// Refuses what stops a program: an integer divided by zero, or the least one by -1.
+fn no_trap(a: &Tensor, b: &Tensor) -> Eval<()> {
+    if !b.elem().is_integer() {
+        return Ok(());
     }
-    Ok(())
+    dispatch!(b.elem(), T in integers => {
+        if any::<T>(b, |divisor| divisor == T::ZERO) {
+            return Err(OpError::unsupported("an integer is divided by zero"));
+        }
+        let is_least = |dividend: T| dividend.to_i128() < 0 && dividend == T::LEAST;
+        if any::<T>(b, |divisor| divisor.to_i128() == -1) && any::<T>(a, is_least) {
+            return Err(OpError::unsupported("the quotient of two integers is out of range"));
+        }
+        Ok(())
+    })
 }
 
 fn div(cx: &EvalCx<'_>) -> Eval {
     let (a, b) = operands(cx)?;
-    no_zero(&b)?;
+    no_trap(&a, &b)?;
     dispatch!(a.elem(), T in numbers => zip::<T, T, T>(cx, &a, &b, T::div))
 }
 
 fn modulo(cx: &EvalCx<'_>) -> Eval {
     let (a, b) = operands(cx)?;
-    no_zero(&b)?;
+    no_trap(&a, &b)?;
     if flag(cx, "fmod", 0)? {
         return dispatch!(a.elem(), T in numbers => zip::<T, T, T>(cx, &a, &b, T::rem));
     }
@@ -128,7 +147,8 @@ fn int_pow<A: Integer, B: Integer>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> E
             (base, Ok(exponent)) => base.checked_pow(exponent),
             _ => None,
         };
-        let power = power.and_then(A::from_i128);
+        // Doubles, through which some runtimes go, hold every integer up to this size.
+        let power = power.filter(|power| power.unsigned_abs() <= 1 << 53).and_then(A::from_i128);
         exact.set(exact.get() && power.is_some());
         power.unwrap_or(A::ZERO)
     })?;
@@ -159,7 +179,16 @@ fn prelu(cx: &EvalCx<'_>) -> Eval {
             x.dims()
         )));
     }
-    dispatch!(x.elem(), T in numbers => {
-        zip::<T, T, T>(cx, x, &slope, |x, slope| if x.below_zero() { slope.mul(x) } else { x })
-    })
+    let doubt = Doubt::default();
+    let result = dispatch!(x.elem(), T in numbers => {
+        zip::<T, T, T>(cx, x, &slope, |x, slope| {
+            if !x.below_zero() {
+                return x;
+            }
+            let product = slope.mul(x);
+            doubt.note(T::ELEM.is_float() && product == T::ZERO);
+            product
+        })
+    });
+    doubt.settle(result, "a negative number comes to zero, whose sign runtimes choose")
 }

@@ -5,6 +5,7 @@
 
 use crate::{
     cx::{Eval, flag, string, table, tensor_error, unsupported_elem},
+    doubt::Doubt,
     elems::{Elems, encode_strings},
     minifloat::{self, Format, Overflow},
     scalar::{Number, Scalar, dispatch, to_odd_f32, to_odd_f64},
@@ -166,10 +167,12 @@ fn encode(wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eva
         ElemType::FLOAT => put(wide, out, |x| x as f32, |x| x as f32, |x| x as f32),
         ElemType::DOUBLE => put(wide, out, |x| x, |x| x as f64, |x| x as f64),
         ElemType::FLOAT16 => {
-            put(wide, out, |x| f16::from_f32(to_odd_f32(x)), |x| half_of(x.into()), |x| half_of(x.into()));
+            rounded_once(wide, |x| half_of_real(x).to_bits(), |x| f16::from_f32(x).to_bits())?;
+            put(wide, out, half_of_real, |x| half_of(x.into()), |x| half_of(x.into()));
         }
         ElemType::BFLOAT16 => {
             let round = |x: f64| bf16::from_f32(to_odd_f32(x));
+            rounded_once(wide, |x| round(x).to_bits(), |x| bf16::from_f32(x).to_bits())?;
             put(wide, out, round, |x| round(to_odd_f64(x.into())), |x| round(to_odd_f64(x.into())));
         }
         ElemType::BOOL => match wide {
@@ -200,6 +203,22 @@ fn encode(wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eva
         },
     }
     Ok(())
+}
+
+fn half_of_real(x: f64) -> f16 {
+    f16::from_f32(to_odd_f32(x))
+}
+
+/// Refuses numbers that come out otherwise where a runtime rounds to 32 bits first, as many do.
+fn rounded_once(wide: &Wide, at_once: impl Fn(f64) -> u16, from_f32: impl Fn(f32) -> u16) -> Eval<()> {
+    let doubt = Doubt::default();
+    let note = |x: f64, near: f32| doubt.note(!x.is_nan() && at_once(x) != from_f32(near));
+    match wide {
+        Wide::Real(values) => values.iter().for_each(|&x| note(x, x as f32)),
+        Wide::Int(values) => values.iter().for_each(|&x| note(to_odd_f64(x.into()), x as f32)),
+        Wide::Unsigned(values) => values.iter().for_each(|&x| note(to_odd_f64(x.into()), x as f32)),
+    }
+    doubt.settle(Ok(()), "a number comes out otherwise where it is rounded to `float32` first")
 }
 
 /// An integer as a half: beyond the greatest half all are infinite, and doubles hold the others.

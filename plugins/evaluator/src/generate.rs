@@ -2,6 +2,7 @@
 
 use crate::{
     cx::{Eval, float, int, int_list, ints, same_elem, string, table, tensor, tensor_error},
+    doubt::Doubt,
     elementwise::uniform_value,
     elems::{Elems, encode_strings},
     scalar::{Integer, Number, Scalar, dispatch},
@@ -22,6 +23,9 @@ table! {
 }
 
 fn constant(cx: &EvalCx<'_>) -> Eval {
+    if cx.attrs().iter().filter(|(name, _)| name.contains("value")).count() > 1 {
+        return Err(OpError::invalid("more than one attribute says the value"));
+    }
     if let Some(value) = tensor(cx, "value")? {
         return Ok(value.clone());
     }
@@ -111,7 +115,16 @@ fn real_range<T: Number, R: Scalar>(
     let len = ((limit.to_f64() - start.to_f64()) / delta.to_f64()).ceil();
     let len = range_len(cx, R::ELEM, len)?;
     let mut out = with_room(len)?;
-    out.extend((0..len).map(|i| narrow(start.add(T::rounded(i as f64).mul(delta))).store()));
+    // Some runtimes add the step up, others multiply it: where that is the same, both are exact.
+    let doubt = Doubt::default();
+    let mut sum = start;
+    out.extend((0..len).map(|i| {
+        let value = start.add(T::rounded(i as f64).mul(delta));
+        doubt.note(value != sum);
+        sum = sum.add(delta);
+        narrow(value).store()
+    }));
+    doubt.settle(Ok(()), "the values depend on how often the step is rounded")?;
     Tensor::dense(R::ELEM, &[len as u64], R::flatten(out)).map_err(tensor_error)
 }
 

@@ -8,6 +8,7 @@ mod along;
 mod arithmetic;
 mod cast;
 mod cx;
+mod doubt;
 mod elementwise;
 mod elems;
 mod gather;

@@ -1,10 +1,13 @@
 //! Matrix products. Of integers they are exact and wrap around; of floats they are added up in double precision and
-//! rounded once, as ONNX leaves the order, and so the last digit, to the implementation.
+//! rounded once, as ONNX leaves the order, and so the last digit, to the implementation. Where accumulators of the
+//! element's own type might overflow or underflow, or a sum is a zero whose sign depends on where it began, nothing is
+//! evaluated.
 
 use crate::{
     cx::{Eval, flag, float, readable, same_elem, table, tensor_error},
-    elementwise::{uniform_value, zip},
-    scalar::{Number, Scalar, dispatch},
+    doubt::is_within,
+    elementwise::{any, uniform_value, zip},
+    scalar::{Float, Number, Scalar, dispatch},
     shape::{Walk, broadcast, broadcast_strides, checked_len, sizes, with_room},
 };
 use relais_plugin_api::{
@@ -142,7 +145,45 @@ fn product<T: Product>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
 fn matmul(cx: &EvalCx<'_>) -> Eval {
     let (a, b) = (cx.require(0)?, cx.require(1)?);
     same_elem(a, b)?;
-    dispatch!(a.elem(), T in numbers => product::<T>(cx, a, b))
+    let result = dispatch!(a.elem(), T in numbers => product::<T>(cx, a, b))?;
+    if a.elem().is_float() {
+        let k = a.dims().last().copied().unwrap_or(1);
+        dispatch!(a.elem(), T in floats => certain::<T>(a, b, k, 1.0, &result))?;
+    }
+    Ok(result)
+}
+
+/// The largest magnitude of a finite element, and the least that is not zero.
+fn range<T: Float>(tensor: &Tensor) -> (f64, f64) {
+    let one = |(largest, least): (f64, f64), x: T| match x.to_f64().abs() {
+        x if !x.is_finite() || x == 0.0 => (largest, least),
+        x => (largest.max(x), least.min(x)),
+    };
+    match uniform_value::<T>(tensor) {
+        Some(x) => one((0.0, f64::INFINITY), x),
+        None => T::chunks(&tensor.to_bytes()).iter().fold((0.0, f64::INFINITY), |all, &chunk| one(all, T::load(chunk))),
+    }
+}
+
+/// Refuses products of `k` terms, each multiplied by `alpha`, where runtimes may come to something else.
+fn certain<T: Float>(a: &Tensor, b: &Tensor, k: u64, alpha: f64, result: &Tensor) -> Eval<()> {
+    let ((a_largest, a_least), (b_largest, b_least)) = (range::<T>(a), range::<T>(b));
+    let largest = a_largest * b_largest * alpha.abs().max(1.0);
+    let is_tiny = a_least * b_least * alpha.abs().min(1.0) < T::LEAST_NORMAL;
+    // Which terms underflow, and how much the others come to, is not looked at more closely.
+    if !is_within::<T>(largest * k as f64, false) || (is_tiny && largest > 0.0) {
+        return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
+    }
+    if k > 0 && any::<T>(result, |sum| sum == T::ZERO) && has_negative::<T>(a, b) {
+        return Err(OpError::unsupported("a sum is a zero whose sign depends on where it began"));
+    }
+    Ok(())
+}
+
+/// Whether a term may be negative zero: an element is negative, or a negative zero.
+fn has_negative<T: Float>(a: &Tensor, b: &Tensor) -> bool {
+    let is_negative = |x: T| x.to_f64().is_sign_negative() && !x.is_nan();
+    any::<T>(a, is_negative) || any::<T>(b, is_negative)
 }
 
 /// The elements of an 8-bit tensor less their zero point: one for all, or one for each row or column (`per`).
@@ -198,15 +239,31 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
         let read = |chunk| Number::to_f64(T::load(chunk));
         matrices.multiply::<f64>(cx, |at| f64::from(alpha) * read(a[at]), |at| read(b[at]))
     })?;
-    let Some(c) = cx.input(2) else { return crate::cast::cast(cx, &scaled, elem) };
+    // A bias that is multiplied by zero is not read.
+    let Some(c) = cx.input(2).filter(|_| beta != 0.0) else {
+        let result = crate::cast::cast(cx, &scaled, elem)?;
+        dispatch!(elem, T in floats => certain::<T>(&a, &b, matrices.k as u64, alpha.into(), &result))?;
+        return Ok(result);
+    };
     if c.elem() != elem || broadcast(&[scaled.dims(), c.dims()])? != scaled.dims() {
         return Err(OpError::invalid(format_args!("`C` of shape {:?} does not fit {:?}", c.dims(), scaled.dims())));
     }
     dispatch!(elem, T in floats => {
         let round = |sum: f64| T::rounded(sum);
-        match uniform_value::<T>(c) {
+        let result = match uniform_value::<T>(c) {
             Some(c) => crate::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + f64::from(beta) * Number::to_f64(c))),
             None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + f64::from(beta) * Number::to_f64(c))),
+        }?;
+        certain::<T>(&a, &b, matrices.k as u64, alpha.into(), &result)?;
+        let (largest, least) = range::<T>(c);
+        let beta = f64::from(beta).abs();
+        if !is_within::<T>(largest * beta, false) || (least.is_finite() && least * beta < T::LEAST_NORMAL) {
+            return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
         }
+        let has_minus_zero = any::<T>(c, |x| Number::to_f64(x) == 0.0 && Number::to_f64(x).is_sign_negative());
+        if has_minus_zero && any::<T>(&result, |sum| sum == T::ZERO) {
+            return Err(OpError::unsupported("a sum is a zero whose sign depends on where it began"));
+        }
+        Ok(result)
     })
 }

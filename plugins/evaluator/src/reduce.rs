@@ -1,12 +1,14 @@
 //! Reductions along axes.
 //!
 //! Sums of floats are added up in double precision and rounded once: ONNX leaves their order, and so their last digit,
-//! to the implementation. Sums of integers wrap around.
+//! to the implementation. Where accumulators of the element's own type might overflow or underflow, or integers wrap
+//! around, nothing is evaluated.
 
 use crate::{
     cx::{Eval, flag, ints_attr_or_input, readable, table, tensor_error},
-    elementwise::map,
-    scalar::{Float, Number, Scalar, dispatch},
+    doubt::{Doubt, Product, Sum},
+    elementwise::{any, map},
+    scalar::{Float, Integer, Number, Scalar, dispatch},
     shape::{Rows, Walk, axes, checked_len, sizes, strides, uniform, with_room},
 };
 use relais_plugin_api::{
@@ -17,34 +19,26 @@ use relais_plugin_api::{
 table! {
     "ReduceMax" @ 1 => |cx| extreme(cx, Extreme::Max),
     "ReduceMin" @ 1 => |cx| extreme(cx, Extreme::Min),
-    "ReduceSum" @ 1 => |cx| sum_like!(cx, 13, 0, |sum, x| sum + x, |sum, x: T| sum.add(x), |sum| sum),
-    "ReduceProd" @ 1 => |cx| sum_like!(cx, 18, 1, |sum, x| sum * x, |sum, x: T| sum.mul(x), |sum| sum),
-    "ReduceL1" @ 1 => |cx| sum_like!(cx, 18, 0, |sum, x: f64| sum + x.abs(), |sum, x: T| sum.add(x.magnitude()), |sum| sum),
-    "ReduceSumSquare" @ 1 => |cx| sum_like!(cx, 18, 0, |sum, x| sum + x * x, |sum, x: T| sum.add(x.mul(x)), |sum| sum),
-    "ReduceL2" @ 1 => |cx| of_floats(cx, 0.0, |sum, x| sum + x * x, f64::sqrt),
-    "ReduceLogSum" @ 1 => |cx| of_floats(cx, 0.0, |sum, x| sum + x, f64::ln),
-    "ReduceLogSumExp" @ 1 => |cx| of_floats(cx, (f64::NEG_INFINITY, 0.0), add_exp, |(max, sum)| max + sum.ln()),
+    "ReduceSum" @ 1 => |cx| sum(cx, 13, Term::Value),
+    "ReduceProd" @ 1 => product,
+    "ReduceL1" @ 1 => |cx| sum(cx, 18, Term::Magnitude),
+    "ReduceSumSquare" @ 1 => |cx| sum(cx, 18, Term::Square),
+    "ReduceL2" @ 1 => |cx| of_floats(cx, Term::Square, |sum, _| sum.sqrt()),
+    "ReduceLogSum" @ 1 => |cx| of_floats(cx, Term::Value, |sum, _| sum.ln()),
+    "ReduceLogSumExp" @ 1 => log_sum_exp,
     "ReduceMean" @ 1 => mean,
 }
 
-/// A reduction that is the same for integers and floats but for the type that sums have.
-macro_rules! sum_like {
-    ($cx:expr, $input_since:literal, $start:literal, $float:expr, $integer:expr, $finish:expr) => {{
-        let plan = Plan::new($cx, $input_since)?;
-        let data = $cx.require(0)?;
-        if data.elem().is_float() {
-            dispatch!(data.elem(), T in floats => {
-                plan.fold::<T, f64, T>($cx, data, f64::from($start), |sum, x| $float(sum, x.to_f64()), |sum| T::rounded($finish(sum)))
-            })
-        } else {
-            dispatch!(data.elem(), T in integers => {
-                plan.fold::<T, T, T>($cx, data, if $start == 0 { T::ZERO } else { T::ONE }, $integer, $finish)
-            })
-        }
-    }};
+/// What is added up of each element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Term {
+    Value,
+    Magnitude,
+    Square,
 }
 
-use sum_like;
+const FLOATS_DIFFER: &str = "accumulators of the element type may overflow, underflow, or keep the sign of zero";
+const INTEGERS_DIFFER: &str = "the integers may be too large for an accumulator";
 
 /// What is reduced and what stays.
 struct Plan {
@@ -131,23 +125,131 @@ impl Plan {
     }
 }
 
-fn of_floats<A: Copy>(cx: &EvalCx<'_>, start: A, step: impl Fn(A, f64) -> A, finish: impl Fn(A) -> f64) -> Eval {
-    let plan = Plan::new(cx, 18)?;
+/// A sum of integers or floats.
+fn sum(cx: &EvalCx<'_>, input_since: i64, term: Term) -> Eval {
     let data = cx.require(0)?;
-    dispatch!(data.elem(), T in floats => {
-        fold_floats::<T, A>(&plan, cx, data, start, &step, &finish)
-    })
+    if data.elem().is_float() {
+        let plan = Plan::new(cx, input_since)?;
+        return dispatch!(data.elem(), T in floats => fold_floats::<T>(&plan, cx, data, term, |sum| sum));
+    }
+    let plan = Plan::new(cx, input_since)?;
+    dispatch!(data.elem(), T in integers => fold_integers::<T>(&plan, cx, data, term, |sum| sum))
 }
 
-fn fold_floats<T: Float, A: Copy>(
+/// A sum of floats, and what becomes of it, which is told how many elements make one.
+fn of_floats(cx: &EvalCx<'_>, term: Term, finish: impl Fn(f64, f64) -> f64) -> Eval {
+    let plan = Plan::new(cx, 18)?;
+    let data = cx.require(0)?;
+    let count = plan.count().unwrap_or(0) as f64;
+    dispatch!(data.elem(), T in floats => fold_floats::<T>(&plan, cx, data, term, |sum| finish(sum, count)))
+}
+
+fn fold_floats<T: Float>(plan: &Plan, cx: &EvalCx<'_>, data: &Tensor, term: Term, finish: impl Fn(f64) -> f64) -> Eval {
+    let of = |x: f64| match term {
+        Term::Value => x,
+        Term::Magnitude => x.abs(),
+        Term::Square => x * x,
+    };
+    let doubt = Doubt::default();
+    let result = plan.fold::<T, Sum, T>(
+        cx,
+        data,
+        Sum::EMPTY,
+        |sum, x| sum.add::<T>(of(x.to_f64())),
+        |sum| {
+            doubt.note(sum.is_doubtful::<T>());
+            T::rounded(finish(sum.value))
+        },
+    );
+    doubt.settle(result, FLOATS_DIFFER)
+}
+
+/// Doubles, through which some runtimes go, hold every integer up to this size.
+const EXACT: u128 = 1 << 53;
+
+/// As long as the magnitudes fit into the type, no order of the terms overflows.
+fn fold_integers<T: Integer>(
     plan: &Plan,
     cx: &EvalCx<'_>,
     data: &Tensor,
-    start: A,
-    step: impl Fn(A, f64) -> A,
-    finish: impl Fn(A) -> f64,
+    term: Term,
+    finish: impl Fn(i128) -> i128,
 ) -> Eval {
-    plan.fold::<T, A, T>(cx, data, start, |all, x| step(all, x.to_f64()), |all| T::rounded(finish(all)))
+    let of = |x: i128| match term {
+        Term::Value => Some(x),
+        Term::Magnitude => Some(x.abs()),
+        Term::Square => x.checked_mul(x),
+    };
+    let most = match term {
+        Term::Value => T::GREATEST.to_i128().unsigned_abs(),
+        _ => T::GREATEST.to_i128().unsigned_abs().min(EXACT),
+    };
+    let add = |sum: Option<(i128, u128)>, x: T| {
+        let (sum, term) = (sum?, of(x.to_i128())?);
+        Some((sum.0.checked_add(term)?, sum.1.checked_add(term.unsigned_abs())?))
+    };
+    fold_exactly::<T>(plan, cx, data, Some((0, 0)), most, add, finish)
+}
+
+/// Folds integers to a value, beside the size of all that it is made of.
+fn fold_exactly<T: Integer>(
+    plan: &Plan,
+    cx: &EvalCx<'_>,
+    data: &Tensor,
+    start: Option<(i128, u128)>,
+    most: u128,
+    step: impl Fn(Option<(i128, u128)>, T) -> Option<(i128, u128)>,
+    finish: impl Fn(i128) -> i128,
+) -> Eval {
+    let doubt = Doubt::default();
+    let result = plan.fold::<T, Option<(i128, u128)>, T>(cx, data, start, step, |all| {
+        let value = all.filter(|&(_, size)| size <= most).and_then(|(value, _)| T::from_i128(finish(value)));
+        doubt.note(value.is_none());
+        value.unwrap_or(T::ZERO)
+    });
+    doubt.settle(result, INTEGERS_DIFFER)
+}
+
+fn product(cx: &EvalCx<'_>) -> Eval {
+    let plan = Plan::new(cx, 18)?;
+    let data = cx.require(0)?;
+    if data.elem().is_float() {
+        let doubt = Doubt::default();
+        let result = dispatch!(data.elem(), T in floats => {
+            plan.fold::<T, Product, T>(cx, data, Product::EMPTY, |product, x| product.times(x.to_f64()), |product| {
+                doubt.note(product.is_doubtful::<T>());
+                T::rounded(product.value)
+            })
+        });
+        return doubt.settle(result, FLOATS_DIFFER);
+    }
+    dispatch!(data.elem(), T in integers => {
+        // Zero, which makes the product zero, does not make it small on the way.
+        let times = |product: Option<(i128, u128)>, x: T| {
+            let (product, x) = (product?, x.to_i128());
+            Some((product.0.checked_mul(x)?, product.1.checked_mul(x.unsigned_abs().max(1))?))
+        };
+        let most = T::GREATEST.to_i128().unsigned_abs().min(EXACT);
+        fold_exactly::<T>(&plan, cx, data, Some((1, 1)), most, times, |product| product)
+    })
+}
+
+/// Runtimes that do not subtract the greatest exponent first overflow; what is not finite they make NaN of.
+fn log_sum_exp(cx: &EvalCx<'_>) -> Eval {
+    let plan = Plan::new(cx, 18)?;
+    let data = cx.require(0)?;
+    let doubt = Doubt::default();
+    let result = dispatch!(data.elem(), T in floats => {
+        doubt.note(any::<T>(data, |x| !Number::to_f64(x).is_finite()));
+        let start = (f64::NEG_INFINITY, 0.0);
+        plan.fold::<T, (f64, f64), T>(cx, data, start, |all, x| add_exp(all, x.to_f64()), |(max, sum)| {
+            let log = max + sum.ln();
+            let is_within = (T::LEAST_NORMAL.ln()..=T::GREATEST_FINITE.ln() - 6.0).contains(&log);
+            doubt.note(plan.count() != Some(0) && !is_within);
+            T::rounded(log)
+        })
+    });
+    doubt.settle(result, FLOATS_DIFFER)
 }
 
 /// Adds `exp(x)` to `sum * exp(max)`, where `max` is the greatest exponent so far.
@@ -172,13 +274,11 @@ fn mean(cx: &EvalCx<'_>) -> Eval {
         _ => return Err(OpError::unsupported("the mean of nothing")),
     };
     if data.elem().is_float() {
-        return dispatch!(data.elem(), T in floats => {
-            fold_floats::<T, f64>(&plan, cx, data, 0.0, |sum, x| sum + x, |sum| sum / count as f64)
-        });
+        return of_floats(cx, Term::Value, |sum, count| sum / count);
     }
-    dispatch!(data.elem(), T in integers => match T::try_from(count) {
-        Ok(n) => plan.fold::<T, T, T>(cx, data, T::ZERO, |sum, x| sum.add(x), |sum| sum.div(n)),
-        Err(_) => Err(OpError::unsupported("the mean of more elements than the type counts")),
+    dispatch!(data.elem(), T in integers => {
+        fold_integers::<T>(&plan, cx, data, Term::Magnitude, |sum| sum)?;
+        fold_integers::<T>(&plan, cx, data, Term::Value, |sum| sum / count as i128)
     })
 }
 
@@ -200,6 +300,13 @@ fn extreme(cx: &EvalCx<'_>, which: Extreme) -> Eval {
         let start = u8::from(which == Extreme::Min);
         let pick = |a: u8, b: u8| if which == Extreme::Max { a | b } else { a & b };
         return plan.fold::<u8, u8, bool>(cx, &bytes, start, pick, |x| x != 0);
+    }
+    let is_doubtful = dispatch!(data.elem(), T in numbers => {
+        let has = |sign: bool| any::<T>(data, |x| x == T::ZERO && x.to_f64().is_sign_negative() == sign);
+        Ok(T::ELEM.is_float() && (any::<T>(data, |x| x.is_nan()) || (has(true) && has(false))))
+    })?;
+    if is_doubtful {
+        return Err(OpError::unsupported("NaN or zeros of both signs are compared"));
     }
     dispatch!(data.elem(), T in numbers => match which {
         Extreme::Max => plan.fold::<T, T, T>(cx, data, T::LEAST, |a, b| a.greater_of(b), |x| x),

@@ -70,20 +70,29 @@ pub trait Number: Scalar {
         if self <= other || self.is_nan() { self } else { other }
     }
 
-    /// -1, 0 or 1; NaN and zeros stay.
+    /// -1, 0 or 1; NaN stays, and negative zero becomes zero.
     fn sign(self) -> Self {
         if self > Self::ZERO {
             Self::ONE
         } else if self < Self::ZERO {
             Self::ONE.negated()
-        } else {
+        } else if self.is_nan() {
             self
+        } else {
+            Self::ZERO
         }
     }
 }
 
 /// A floating-point number.
 pub trait Float: Number {
+    /// The largest finite value.
+    const GREATEST_FINITE: f64;
+    /// The least normal value.
+    const LEAST_NORMAL: f64;
+    /// Half the distance from 1 to the next value.
+    const UNIT: f64;
+
     /// The correctly rounded result of a function that is exact, or nearly so, in doubles.
     fn via_f64(self, f: impl Fn(f64) -> f64) -> Self {
         Self::rounded(f(self.to_f64()))
@@ -277,7 +286,10 @@ float_scalar!(bf16, BFLOAT16, 2);
 /// Sums, differences, products, quotients and remainders of halves are those of floats, rounded: a float has more
 /// than twice the digits, so that rounding twice is rounding once.
 macro_rules! float {
-    ($type:ty, $wide:ty, $zero:expr, $one:expr, $widen:expr, $narrow:expr, $to_f64:expr, $from_f64:expr) => {
+    (
+        $type:ty, $wide:ty, $zero:expr, $one:expr, $widen:expr, $narrow:expr, $to_f64:expr, $from_f64:expr,
+        $greatest:expr, $least:expr, $unit:expr
+    ) => {
         impl Number for $type {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -348,14 +360,66 @@ macro_rules! float {
             }
         }
 
-        impl Float for $type {}
+        impl Float for $type {
+            const GREATEST_FINITE: f64 = $greatest;
+            const LEAST_NORMAL: f64 = $least;
+            const UNIT: f64 = $unit;
+        }
     };
 }
 
-float!(f32, f32, 0.0, 1.0, |v: f32| v, |v: f32| v, |v: f32| f64::from(v), |v: f64| v as f32);
-float!(f64, f64, 0.0, 1.0, |v: f64| v, |v: f64| v, |v: f64| v, |v: f64| v);
-float!(f16, f32, f16::ZERO, f16::ONE, f16::to_f32, f16::from_f32, f16::to_f64, |v| f16::from_f32(to_odd_f32(v)));
-float!(bf16, f32, bf16::ZERO, bf16::ONE, bf16::to_f32, bf16::from_f32, bf16::to_f64, |v| bf16::from_f32(to_odd_f32(v)));
+float!(
+    f32,
+    f32,
+    0.0,
+    1.0,
+    |v: f32| v,
+    |v: f32| v,
+    |v: f32| f64::from(v),
+    |v: f64| v as f32,
+    f32::MAX as f64,
+    f32::MIN_POSITIVE as f64,
+    f32::EPSILON as f64 / 2.0
+);
+float!(
+    f64,
+    f64,
+    0.0,
+    1.0,
+    |v: f64| v,
+    |v: f64| v,
+    |v: f64| v,
+    |v: f64| v,
+    f64::MAX,
+    f64::MIN_POSITIVE,
+    f64::EPSILON / 2.0
+);
+float!(
+    f16,
+    f32,
+    f16::ZERO,
+    f16::ONE,
+    f16::to_f32,
+    f16::from_f32,
+    f16::to_f64,
+    |v| f16::from_f32(to_odd_f32(v)),
+    65504.0,
+    1.0 / 16384.0,
+    1.0 / 2048.0
+);
+float!(
+    bf16,
+    f32,
+    bf16::ZERO,
+    bf16::ONE,
+    bf16::to_f32,
+    bf16::from_f32,
+    bf16::to_f64,
+    |v| bf16::from_f32(to_odd_f32(v)),
+    f32::from_bits(0x7f7f_0000) as f64,
+    f32::MIN_POSITIVE as f64,
+    1.0 / 256.0
+);
 
 /// The float next to `value` whose last digit is odd, or `value` itself: rounding that to a type with fewer digits
 /// gives what rounding `value` at once gives.

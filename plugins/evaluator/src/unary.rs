@@ -2,9 +2,10 @@
 
 use crate::{
     cx::{Eval, flag, float, table},
+    doubt::{Doubt, are_both_zeros},
     elementwise::{any, map, uniform_value},
     minifloat,
-    scalar::{Float, Number, dispatch},
+    scalar::{Float, Number, Scalar, dispatch},
 };
 use relais_plugin_api::{
     ir::{ElemType, Tensor},
@@ -21,7 +22,7 @@ table! {
     // A double has more than twice the digits of a float: its root, rounded, is the float's root.
     "Sqrt" @ 1 => |cx| unary!(cx, floats, |x: T| x.via_f64(f64::sqrt)),
     "Reciprocal" @ 1 => |cx| unary!(cx, floats, |x: T| T::ONE.div(x)),
-    "Relu" @ 1 => |cx| unary!(cx, numbers, |x: T| x.greater_of(T::ZERO)),
+    "Relu" @ 1 => relu,
     "LeakyRelu" @ 1 => leaky_relu,
     "ThresholdedRelu" @ 10 => thresholded_relu,
     "Shrink" @ 9 => shrink,
@@ -39,9 +40,29 @@ macro_rules! unary {
 
 use unary;
 
+/// The maximum with zero: of negative zero, runtimes make either.
+fn relu(cx: &EvalCx<'_>) -> Eval {
+    let doubt = Doubt::default();
+    let result = unary!(cx, numbers, |x: T| {
+        doubt.note(are_both_zeros(x.to_f64(), 0.0));
+        x.greater_of(T::ZERO)
+    });
+    doubt.settle(result, "the greater one of -0.0 and 0.0")
+}
+
+/// The slope is rounded to the element type by some runtimes, and the product alone by others.
 fn leaky_relu(cx: &EvalCx<'_>) -> Eval {
     let alpha = f64::from(float(cx, "alpha")?.unwrap_or(0.01));
-    unary!(cx, floats, |x: T| if x < T::ZERO { T::rounded(alpha).mul(x) } else { x })
+    let doubt = Doubt::default();
+    let result = unary!(cx, floats, |x: T| {
+        if x >= T::ZERO || x.is_nan() {
+            return x;
+        }
+        let product = T::rounded(alpha).mul(x);
+        doubt.note(product != T::rounded(alpha * x.to_f64()) || product == T::ZERO);
+        product
+    });
+    doubt.settle(result, "the product depends on how the slope is rounded, or is zero")
 }
 
 fn thresholded_relu(cx: &EvalCx<'_>) -> Eval {
@@ -55,7 +76,10 @@ fn shrink(cx: &EvalCx<'_>) -> Eval {
     if cx.require(0)?.elem().is_integer() && (bias.fract() != 0.0 || lambda.fract() != 0.0) {
         return Err(OpError::unsupported("integers with a bias or threshold that is none"));
     }
-    unary!(cx, numbers, |x: T| {
+    let doubt = Doubt::default();
+    let result = unary!(cx, numbers, |x: T| {
+        // Of doubles, some runtimes make floats first.
+        doubt.note(T::ELEM == ElemType::DOUBLE && f64::from(x.to_f64() as f32) != x.to_f64());
         if x.to_f64() < -lambda {
             x.add(T::rounded(bias))
         } else if x.to_f64() > lambda {
@@ -63,7 +87,8 @@ fn shrink(cx: &EvalCx<'_>) -> Eval {
         } else {
             T::ZERO
         }
-    })
+    });
+    doubt.settle(result, "a number is no `float32`, which some runtimes make of it")
 }
 
 /// A bound that is not given is the type's greatest finite value to some runtimes and none to others, so that a call
@@ -82,7 +107,14 @@ fn clip(cx: &EvalCx<'_>) -> Eval {
             return Err(OpError::unsupported("an infinite element and no bound"));
         }
         let (least, greatest) = (least.unwrap_or(T::LEAST), greatest.unwrap_or(T::GREATEST));
-        map::<T, T>(cx, x, |x| x.greater_of(least).lesser_of(greatest))
+        let doubt = Doubt::default();
+        let result = map::<T, T>(cx, x, |x| {
+            let is_zero = |bound: T| are_both_zeros(x.to_f64(), bound.to_f64());
+            doubt.note(x.is_nan() || is_zero(least) || is_zero(greatest));
+            x.greater_of(least).lesser_of(greatest)
+        });
+        doubt.note(least.is_nan() || greatest.is_nan() || are_both_zeros(least.to_f64(), greatest.to_f64()));
+        doubt.settle(result, "NaN or zeros of both signs are compared")
     })
 }
 

@@ -1,7 +1,9 @@
 //! Scale and shift for each channel, `y = x * scale + shift` along axis 1: what a batch normalisation in inference, and
 //! arithmetic with a constant for each channel, have in common.
 
+use crate::numbers::{Limits, magnitude};
 use relais_plugin_api::prelude::*;
+use std::cell::Cell;
 
 /// One number for each channel, or one for all.
 #[derive(Clone, PartialEq, Debug)]
@@ -10,6 +12,22 @@ pub enum PerChannel {
     Uniform(f64),
     /// One each.
     Each(Vec<f64>),
+}
+
+/// What is known of the shape of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// The number of dimensions.
+    pub rank: usize,
+    /// The size of dimension 1.
+    pub n_channels: Option<u64>,
+}
+
+impl Layout {
+    /// The layout of a value of a known shape.
+    pub fn of(shape: &[DimRec]) -> Self {
+        Self { rank: shape.len(), n_channels: shape.get(1).and_then(|&dim| Dim::from(dim).known()) }
+    }
 }
 
 /// `y = x * scale + shift`.
@@ -24,16 +42,24 @@ pub struct Affine {
 }
 
 impl PerChannel {
-    /// A constant of one element, or of one for each channel when it is broadcast against a value of rank `rank`.
-    pub fn of_constant(tensor: &Tensor, rank: usize) -> Option<Self> {
+    /// A constant of one element, or of one for each channel, when it is broadcast against a value of that layout and
+    /// leaves the value's shape as it is.
+    pub fn of_constant(tensor: &Tensor, layout: Layout) -> Result<Self, &'static str> {
         let dims = tensor.dims();
-        if dims.len() > rank {
-            return None;
+        if dims.len() > layout.rank {
+            return Err("the constant raises the rank of the value");
         }
         // Counted from the end, as broadcasting does; axis 1 of the value is this one.
-        let channel = rank.checked_sub(2)?;
-        let is_per_channel = dims.iter().rev().enumerate().all(|(from_end, &dim)| from_end == channel || dim == 1);
-        if is_per_channel { Self::of_vector(tensor) } else { None }
+        let channel = layout.rank.checked_sub(2);
+        for (from_end, &dim) in dims.iter().rev().enumerate().filter(|&(_, &dim)| dim != 1) {
+            if Some(from_end) != channel {
+                return Err("the constant is not one value for each channel");
+            }
+            if layout.n_channels != Some(dim) {
+                return Err("the number of channels is not known, or the constant has another");
+            }
+        }
+        Self::of_vector(tensor).ok_or("the constant is not of floating-point numbers")
     }
 
     /// The elements of a vector; one for all where they are equal.
@@ -41,14 +67,15 @@ impl PerChannel {
         match tensor.to_f64() {
             Some(value) => Some(Self::Uniform(value)),
             None if tensor.is_empty() => None,
-            None => Some(Self::Each(tensor.to_f64s()?).normal()),
+            None => Some(Self::of_values(tensor.to_f64s()?)),
         }
     }
 
-    fn normal(self) -> Self {
-        match &self {
-            Self::Each(values) if values.iter().all(|v| v.to_bits() == values[0].to_bits()) => Self::Uniform(values[0]),
-            _ => self,
+    /// One number for each channel; one for all where they are equal.
+    pub fn of_values(values: Vec<f64>) -> Self {
+        match values.first() {
+            Some(&first) if values.iter().all(|value| value.to_bits() == first.to_bits()) => Self::Uniform(first),
+            _ => Self::Each(values),
         }
     }
 
@@ -76,6 +103,22 @@ impl PerChannel {
         }
     }
 
+    /// Each number put through `f`.
+    pub fn map(&self, f: impl Fn(f64) -> f64) -> Self {
+        match self {
+            Self::Uniform(value) => Self::Uniform(f(*value)),
+            Self::Each(values) => Self::of_values(values.iter().map(|&value| f(value)).collect()),
+        }
+    }
+
+    /// How many numbers there are; `None` for one that is the same for all.
+    pub fn n(&self) -> Option<usize> {
+        match self {
+            Self::Uniform(_) => None,
+            Self::Each(values) => Some(values.len()),
+        }
+    }
+
     /// Whether all numbers are `value`.
     pub fn is(&self, value: f64) -> bool {
         *self == Self::Uniform(value)
@@ -85,10 +128,10 @@ impl PerChannel {
     pub fn zip(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Option<Self> {
         Some(match (self, other) {
             (Self::Uniform(a), Self::Uniform(b)) => Self::Uniform(f(*a, *b)),
-            (Self::Each(a), Self::Uniform(b)) => Self::Each(a.iter().map(|&a| f(a, *b)).collect()).normal(),
-            (Self::Uniform(a), Self::Each(b)) => Self::Each(b.iter().map(|&b| f(*a, b)).collect()).normal(),
+            (Self::Each(a), Self::Uniform(b)) => Self::of_values(a.iter().map(|&a| f(a, *b)).collect()),
+            (Self::Uniform(a), Self::Each(b)) => Self::of_values(b.iter().map(|&b| f(*a, b)).collect()),
             (Self::Each(a), Self::Each(b)) if a.len() == b.len() => {
-                Self::Each(a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()).normal()
+                Self::of_values(a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect())
             }
             _ => return None,
         })
@@ -113,6 +156,8 @@ pub struct BatchNorm {
     pub n_channels: u64,
     /// Element type of scale and bias.
     pub elem: ElemType,
+    /// Element type of mean and variance.
+    pub mean_elem: ElemType,
 }
 
 impl BatchNorm {
@@ -136,7 +181,7 @@ impl BatchNorm {
         let [Some(scale), Some(bias), Some(mean), Some(variance)] = params.map(|param| cx.tensor(param)) else {
             return Err("the parameters are not constant");
         };
-        let (elem, n_channels) = (scale.elem(), scale.len());
+        let (elem, mean_elem, n_channels) = (scale.elem(), mean.elem(), scale.len());
         let tensors = [scale, bias, mean, variance];
         let [Some(scale), Some(bias), Some(mean), Some(variance)] = tensors.map(PerChannel::of_vector) else {
             return Err("the parameters are not floating-point numbers");
@@ -150,7 +195,7 @@ impl BatchNorm {
             return Err("the parameters do not go with the input");
         }
         let epsilon = f64::from(attrs.float("epsilon").unwrap_or(1e-5));
-        Ok(Self { params: [scale, bias, mean, variance], epsilon, n_channels, elem })
+        Ok(Self { params: [scale, bias, mean, variance], epsilon, n_channels, elem, mean_elem })
     }
 
     /// As scale and shift.
@@ -163,40 +208,131 @@ impl BatchNorm {
     }
 }
 
-/// Reads arithmetic with one constant as scale and shift of a value of rank `rank`, its other operand; `None` when it
-/// is something else.
-pub fn arithmetic(call: CallView<'_>, rank: impl Fn(NodeId) -> Option<usize>, cx: &RewriteCx<'_>) -> Option<Affine> {
-    let [a, b] = *call.args() else { return None };
-    // Broadcasting was by attributes before version 7.
-    if call.n_results().is_some() || call.attrs().recs().iter().any(|rec| rec.flags & attr_flag::META == 0) {
-        return None;
-    }
-    let constant = |value: NodeId, constant: NodeId| PerChannel::of_constant(cx.tensor(constant)?, rank(value)?);
-    let (zero, one) = (PerChannel::Uniform(0.0), PerChannel::Uniform(1.0));
-    let (input, c, is_left) = match (constant(a, b), constant(b, a)) {
-        (Some(c), _) => (a, c, false),
-        (_, Some(c)) => (b, c, true),
-        _ => return None,
-    };
-    let (scale, shift) = match (call.op_name(), is_left) {
-        ("Mul", _) => (c, zero),
-        ("Add", _) => (one, c),
-        ("Sub", false) => (one, c.zip(&zero, |c, _| -c)?),
-        ("Sub", true) => (PerChannel::Uniform(-1.0), c),
-        ("Div", false) => (c.zip(&zero, |c, _| 1.0 / c)?, zero),
-        _ => return None,
-    };
-    (scale.is_finite() && shift.is_finite()).then_some(Affine { input, scale, shift })
+/// What a call of `Mul`, `Div`, `Add` or `Sub` with one constant does to its other operand `x`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// `x * c`.
+    Times,
+    /// `x / c`.
+    Over,
+    /// `x + c`.
+    Plus,
+    /// `x - c`.
+    Minus,
+    /// `c - x`.
+    From,
 }
 
-/// Multiplies each element of a tensor by the factor of its channel, which `channel` gives for the index of a run of
-/// `run` elements. A splat stays one when the factor is the same for all.
-pub fn scaled(tensor: &Tensor, run: u64, factor: &PerChannel, channel: impl Fn(u64) -> usize) -> Option<Tensor> {
-    match factor {
-        &PerChannel::Uniform(factor) => tensor.map_f64s(|x| x * factor),
-        PerChannel::Each(_) => tensor.map_f64_runs(usize::try_from(run).ok()?, |at| {
-            let factor = factor.at(channel(at as u64));
-            move |x| x * factor
-        }),
+impl Action {
+    /// Whether it is a product with a factor.
+    pub fn is_product(self) -> bool {
+        matches!(self, Self::Times | Self::Over)
     }
+
+    /// Whether it is a sum with a summand.
+    pub fn is_sum(self) -> bool {
+        matches!(self, Self::Plus | Self::Minus)
+    }
+
+    /// The factor or summand that a constant is.
+    pub fn number(self, constant: f64) -> f64 {
+        match self {
+            Self::Over => 1.0 / constant,
+            Self::Minus => -constant,
+            _ => constant,
+        }
+    }
+}
+
+/// Arithmetic with one constant.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Arithmetic {
+    /// The other operand.
+    pub input: NodeId,
+    /// The constant.
+    pub constant: NodeId,
+    /// What becomes of the operand.
+    pub action: Action,
+}
+
+impl Arithmetic {
+    /// Reads a call; `None` when it is something else. The constant is not looked into.
+    pub fn of(call: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Self> {
+        let [a, b] = *call.args() else { return None };
+        // Broadcasting was by attributes before version 7.
+        if call.n_results().is_some() || call.attrs().recs().iter().any(|rec| rec.flags & attr_flag::META == 0) {
+            return None;
+        }
+        let (input, constant, is_left) = match (cx.tensor(a), cx.tensor(b)) {
+            (None, Some(_)) => (a, b, false),
+            (Some(_), None) => (b, a, true),
+            _ => return None,
+        };
+        let action = match (call.op_name(), is_left) {
+            ("Mul", _) => Action::Times,
+            ("Div", false) => Action::Over,
+            ("Add", _) => Action::Plus,
+            ("Sub", false) => Action::Minus,
+            ("Sub", true) => Action::From,
+            _ => return None,
+        };
+        Some(Self { input, constant, action })
+    }
+
+    /// As scale and shift of the other operand, which has that layout.
+    pub fn affine(self, layout: Layout, cx: &RewriteCx<'_>) -> Result<Affine, &'static str> {
+        let tensor = cx.tensor(self.constant).ok_or("the operand is not constant")?;
+        let number = PerChannel::of_constant(tensor, layout)?.map(|c| self.action.number(c));
+        let (scale, shift) = match self.action {
+            Action::Times | Action::Over => (number, PerChannel::Uniform(0.0)),
+            Action::Plus | Action::Minus => (PerChannel::Uniform(1.0), number),
+            Action::From => (PerChannel::Uniform(-1.0), number),
+        };
+        match scale.is_finite() && shift.is_finite() {
+            true => Ok(Affine { input: self.input, scale, shift }),
+            false => Err("the constant is not finite"),
+        }
+    }
+}
+
+/// N3: multiplies each weight by the factor of its channel, which `channel` gives for the index of a run of `run`
+/// elements. A splat stays one when the factor is the same for all.
+pub fn scaled(
+    weights: &Tensor,
+    run: u64,
+    factor: &PerChannel,
+    n_channels: u64,
+    channel: impl Fn(u64) -> usize,
+) -> Result<Tensor, &'static str> {
+    let limits = Limits::of(weights.elem())?;
+    if let (Some(weight), &PerChannel::Uniform(factor)) = (weights.to_f64(), factor) {
+        limits.weights(magnitude(weight, factor))?;
+        return weights.map_f64s(|x| x * factor).ok_or("the element type is not supported");
+    }
+    let run = usize::try_from(run).map_err(|_| "the weights are too large")?;
+    let n_channels = usize::try_from(n_channels).map_err(|_| "there are too many channels")?;
+    let largest = vec![Cell::new(0.0f64); n_channels];
+    let outside = Cell::new(f64::INFINITY);
+    let new = weights.map_f64_runs(run, |at| {
+        let channel = channel(at as u64);
+        let (factor, largest) = (factor.at(channel), largest.get(channel).unwrap_or(&outside));
+        move |x| {
+            largest.set(largest.get().max(magnitude(x, factor)));
+            x * factor
+        }
+    });
+    largest.iter().try_for_each(|largest| limits.weights(largest.get()))?;
+    new.ok_or("the element type is not supported")
+}
+
+/// N3: the bias `b * scale + shift`, channel by channel.
+pub fn biased(limits: Limits, b: &PerChannel, by: &Affine) -> Result<PerChannel, &'static str> {
+    let n = [b, &by.scale, &by.shift].into_iter().filter_map(PerChannel::n).max();
+    if [b, &by.scale, &by.shift].into_iter().any(|values| values.n().is_some() && values.n() != n) {
+        return Err("the numbers of channels differ");
+    }
+    let values: Result<Vec<f64>, _> = (0..n.unwrap_or(1))
+        .map(|channel| limits.bias(b.at(channel), by.scale.at(channel), by.shift.at(channel)))
+        .collect();
+    Ok(PerChannel::of_values(values?))
 }

@@ -13,48 +13,68 @@
 //! what takes it is a `Conv`, `ConvTranspose` or `Gemm` of constant weights, another batch normalisation, or another
 //! such `Mul` or `Add`. The value between must have no other user and stand in the same block.
 //!
-//! Results differ by rounding: weights are multiplied in double precision and rounded once. Large weights that others
-//! use too stay as they are, and so do weights that would take more room scaled than not.
+//! Results differ by rounding: weights are multiplied in double precision and rounded once. Where all partial sums, before
+//! and after, stay below M/256, M being the largest finite number of the element type, a result that is a sum of n terms
+//! differs by at most 4 u (n sum|w x s| + |b s| + |t|), where u is the type's unit roundoff, and what underflow takes;
+//! `docs/numbers.md` says it in full. What is declined, with a remark:
+//!
+//! - weights or biases that, scaled, come nearer to M than that, or whose largest is below the least normal number;
+//! - two factors of which one is above 1 and the other below, in half precision, or where the first of them is far from 1;
+//! - two summands, unless they are integers, which wrap: `x + 1e8 - 1e8` is not `x`. `reassociate = true` folds them.
+//!
+//! Large weights that others use too stay as they are, and so do weights that would take more room scaled than not.
 
-use crate::affine::{Affine, BatchNorm, PerChannel, arithmetic, scaled};
+use crate::{
+    affine::{Affine, Arithmetic, BatchNorm, Layout, PerChannel, biased, scaled},
+    combine::{Sums, combine},
+    numbers::{Limits, is_of_onnx, magnitude},
+};
 use relais_plugin_api::prelude::*;
+
+/// Options of `BackwardFoldScaleAxis`.
+#[derive(PassOptions)]
+pub struct BackwardFoldScaleAxisOptions {
+    /// Whether `x + c1 + c2` of floating-point numbers becomes `x + c`, which may change results by any amount.
+    #[option(default = false)]
+    pub reassociate: bool,
+}
 
 /// Folds scale and shift for each channel into the producer of the value.
 #[rewrite_pass(
-    name = "relay._transform.BackwardFoldScaleAxis",
+    name = "relais.BackwardFoldScaleAxis",
+    aliases = ["relay._transform.BackwardFoldScaleAxis"],
     opt_level = 3,
-    required = ["InferType"],
+    required = ["relais.InferType"],
     ops = ["BatchNormalization", "Mul", "Div", "Add", "Sub"],
 )]
-pub fn backward_fold_scale_axis(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
-    let outer = if call.is_op("BatchNormalization") {
-        let Some(input) = call.arg(0) else { return Rewrite::Keep };
-        if cx.call_of(input).is_none() {
-            return Rewrite::Keep;
-        }
-        match BatchNorm::of(call, cx).and_then(|norm| norm.affine(input)) {
-            Ok(affine) => affine,
-            Err(reason) => return Rewrite::decline(reason),
-        }
-    } else {
-        match arithmetic(call, |value| rank(value, cx), cx) {
-            Some(affine) => affine,
-            None => return Rewrite::Keep,
-        }
+pub fn backward_fold_scale_axis(
+    call: CallView<'_>,
+    cx: &mut RewriteCx<'_>,
+    options: &BackwardFoldScaleAxisOptions,
+) -> Rewrite {
+    let outer = match Outer::of(call, cx) {
+        Some(outer) => outer,
+        None => return Rewrite::Keep,
     };
-    let Some(producer) = cx.call_of(outer.input) else { return Rewrite::Keep };
-    let fold: Fold = match producer.op_name() {
-        _ if !producer.op().is_some_and(|op| is_default(producer.owner(), op)) => return Rewrite::Keep,
-        "Conv" => into_conv,
-        "ConvTranspose" => into_conv_transpose,
-        "Gemm" => into_gemm,
-        "BatchNormalization" => into_batch_norm,
-        "Mul" if outer.shift.is(0.0) => into_arithmetic,
-        "Add" | "Sub" if outer.scale.is(1.0) => into_arithmetic,
-        "Mul" | "Div" | "Add" | "Sub" if call.is_op("BatchNormalization") => {
-            return absorb(call, producer, cx);
-        }
-        _ => return Rewrite::Keep,
+    let Some(producer) = cx.call_of(outer.input()) else { return Rewrite::Keep };
+    if !is_of_onnx(producer.owner(), producer) {
+        return Rewrite::Keep;
+    }
+    let sums = if options.reassociate { Sums::Reassociate } else { Sums::Keep };
+    let fold = match (producer.op_name(), outer) {
+        ("Conv", _) => Fold::Into(into_conv),
+        ("ConvTranspose", _) => Fold::Into(into_conv_transpose),
+        ("Gemm", _) => Fold::Into(into_gemm),
+        ("BatchNormalization", _) => Fold::Into(into_batch_norm),
+        (_, Outer::Arithmetic(outer)) => match Arithmetic::of(producer, cx) {
+            Some(inner) if inner.action.is_product() && outer.action.is_product() => Fold::Combine(inner, outer),
+            Some(inner) if inner.action.is_sum() && outer.action.is_sum() => Fold::Combine(inner, outer),
+            _ => return Rewrite::Keep,
+        },
+        (_, Outer::Norm(_)) => match Arithmetic::of(producer, cx) {
+            Some(inner) => Fold::Absorb(inner),
+            None => return Rewrite::Keep,
+        },
     };
     if cx.n_uses(producer.id) != 1 {
         return Rewrite::decline("the value has a second user");
@@ -65,32 +85,80 @@ pub fn backward_fold_scale_axis(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> R
     if producer.n_results().is_some() || producer.attrs().has_refs() {
         return Rewrite::decline("the producer's results or attributes are not fixed");
     }
-    match fold(producer, &outer, cx) {
-        Ok(new) => Rewrite::Replace(new),
-        Err(reason) => Rewrite::decline(reason),
+    let folded = match fold {
+        Fold::Into(fold) => outer.affine(call, producer, cx).and_then(|affine| fold(producer, &affine, cx)),
+        Fold::Combine(inner, outer) => combine(inner, outer, sums, cx),
+        Fold::Absorb(inner) => absorb(call, inner, cx),
+    };
+    folded.map_or_else(Rewrite::decline, Rewrite::Replace)
+}
+
+/// What scales and shifts.
+#[derive(Clone, Copy)]
+enum Outer {
+    Norm(NodeId),
+    Arithmetic(Arithmetic),
+}
+
+impl Outer {
+    fn of(call: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Self> {
+        match call.is_op("BatchNormalization") {
+            true => call.arg(0).map(Self::Norm),
+            false => Arithmetic::of(call, cx).map(Self::Arithmetic),
+        }
+    }
+
+    fn input(self) -> NodeId {
+        match self {
+            Self::Norm(input) => input,
+            Self::Arithmetic(arithmetic) => arithmetic.input,
+        }
+    }
+
+    fn affine(self, call: CallView<'_>, producer: CallView<'_>, cx: &RewriteCx<'_>) -> Result<Affine, &'static str> {
+        match self {
+            Self::Norm(input) => BatchNorm::of(call, cx)?.affine(input),
+            Self::Arithmetic(arithmetic) => {
+                arithmetic.affine(layout(producer, cx).ok_or("the rank of the value is not known")?, cx)
+            }
+        }
     }
 }
 
-type Fold = for<'a> fn(CallView<'a>, &Affine, &mut RewriteCx<'a>) -> Result<NodeId, &'static str>;
+/// How it is folded.
+enum Fold {
+    Into(for<'a> fn(CallView<'a>, &Affine, &mut RewriteCx<'a>) -> Result<NodeId, &'static str>),
+    Combine(Arithmetic, Arithmetic),
+    Absorb(Arithmetic),
+}
 
 /// Beyond this many bytes, weights that others use too are not copied.
 const SMALL: u64 = 4096;
 
-fn is_default(f: &Function, op: OpId) -> bool {
-    is_same_domain(f.str(f.op(op).domain), "")
-}
-
-/// The rank of a value, from its type or from the weights of the convolution that makes it.
-fn rank(value: NodeId, cx: &RewriteCx<'_>) -> Option<usize> {
-    if let Some(shape) = cx.type_of(value).shape() {
-        return Some(shape.len());
+/// The layout of a call's result, from its type or from the constants that the call has.
+fn layout(call: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Layout> {
+    let typed = cx.type_of(call.id).shape().map(Layout::of);
+    if let Some(Layout { n_channels: Some(_), .. }) = typed {
+        return typed;
     }
-    let call = cx.call_of(value)?;
-    match call.op_name() {
-        "Conv" | "ConvTranspose" => Some(cx.tensor(call.arg(1)?)?.dims().len()),
-        "Gemm" => Some(2),
+    let dims = |arg: usize| cx.tensor(call.arg(arg)?).map(Tensor::dims);
+    let told = match call.op_name() {
+        "Conv" => dims(1).map(|dims| Layout { rank: dims.len(), n_channels: dims.first().copied() }),
+        "ConvTranspose" => dims(1).map(|dims| {
+            let n_groups = u64::try_from(call.attrs().int("group").unwrap_or(1)).ok();
+            let n_channels = dims.get(1).zip(n_groups).and_then(|(&n, groups)| n.checked_mul(groups));
+            Layout { rank: dims.len(), n_channels }
+        }),
+        "Gemm" => dims(1).map(|dims| {
+            let is_transposed = call.attrs().int("transB").unwrap_or(0) != 0;
+            Layout { rank: 2, n_channels: dims.get(usize::from(!is_transposed)).copied() }
+        }),
+        "BatchNormalization" => {
+            typed.map(|typed| Layout { n_channels: dims(1).and_then(|dims| dims.first().copied()), ..typed })
+        }
         _ => None,
-    }
+    };
+    told.or(typed)
 }
 
 fn into_conv<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
@@ -130,18 +198,13 @@ fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> 
         None => None,
         Some(bias) => {
             let bias = cx.tensor(bias).ok_or("the bias is not constant")?;
-            let values = PerChannel::of_constant(bias, 2).filter(|values| values.fits(n_channels));
-            Some(values.ok_or("the bias is not one value for each channel")?)
+            Some(PerChannel::of_constant(bias, Layout { rank: 2, n_channels: Some(n_channels) })?)
         }
     };
     let elem = weights.elem();
     let new = scale_weights(gemm, weights, outer, n_channels, run, channel, cx)?;
-    let scaled = match &bias {
-        Some(bias) => bias.zip(&outer.scale, |b, s| beta * b * s),
-        None => Some(PerChannel::Uniform(0.0)),
-    };
-    let shift = scaled.and_then(|scaled| scaled.zip(&outer.shift, |b, t| b + t));
-    let shift = shift.ok_or("the numbers of channels differ")?;
+    let old = bias.as_ref().map_or(PerChannel::Uniform(0.0), |bias| bias.map(|b| beta * b));
+    let shift = biased(Limits::of(elem)?, &old, outer)?;
     let mut args = vec![gemm.args()[0], new];
     if bias.is_some() || !shift.is(0.0) {
         let shift = shift.to_tensor(elem, &[n_channels]).ok_or("the element type is not supported")?;
@@ -153,69 +216,59 @@ fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> 
 /// `scale2 * (scale * (x - mean) / sqrt(variance + epsilon) + bias) + shift2` is a batch normalisation still.
 fn into_batch_norm<'a>(inner: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
     let norm = BatchNorm::of(inner, cx)?;
+    let limits = Limits::of(norm.elem)?;
     let [scale, bias, ..] = &norm.params;
-    let new_scale = scale.zip(&outer.scale, |a, b| a * b);
-    let new_bias = bias.zip(&outer.scale, |a, b| a * b).and_then(|bias| bias.zip(&outer.shift, |a, b| a + b));
+    let new = [scaled_each(limits, scale, &outer.scale)?, biased(limits, bias, outer)?];
     let mut args = inner.args().to_vec();
-    for (at, value) in [(1, new_scale), (2, new_bias)] {
-        let value = value.filter(|value| value.fits(norm.n_channels)).ok_or("the numbers of channels differ")?;
-        let tensor = value.to_tensor(norm.elem, &[norm.n_channels]).ok_or("the element type is not supported")?;
-        args[at] = cx.constant(tensor);
+    for (at, value) in new.into_iter().enumerate() {
+        args[at + 1] = parameter(&value, norm.n_channels, norm.elem, cx)?;
     }
     Ok(cx.call_like(inner, &args, Vec::new()))
 }
 
-/// Two multiplications, or two additions, by constants are one.
-fn into_arithmetic<'a>(inner: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
-    let rank = rank(inner.id, cx).ok_or("the rank is not known")?;
-    let affine = arithmetic(inner, |value| self::rank(value, cx).or(Some(rank)), cx).ok_or("nothing to fold into")?;
-    let elem = cx.type_of(inner.id).elem().ok_or("the element type is not known")?;
-    let (name, combined) = if outer.shift.is(0.0) {
-        if !affine.shift.is(0.0) {
-            return Err("a sum is not folded into a product");
-        }
-        ("Mul", affine.scale.zip(&outer.scale, |a, b| a * b))
-    } else {
-        if !affine.scale.is(1.0) {
-            return Err("a product is not folded into a sum");
-        }
-        ("Add", affine.shift.zip(&outer.shift, |a, b| a + b))
-    };
-    let combined = combined.ok_or("the numbers of channels differ")?;
-    let constant = match &combined {
-        PerChannel::Uniform(_) => combined.to_tensor(elem, &[]),
-        PerChannel::Each(values) => {
-            let mut dims = vec![1; rank - 1];
-            dims[0] = values.len() as u64;
-            combined.to_tensor(elem, &dims)
-        }
-    };
-    let constant = cx.constant(constant.ok_or("the element type is not supported")?);
-    Ok(cx.call(name, &[affine.input, constant]))
-}
-
 /// A batch normalisation of scaled and shifted values takes scale and shift into its own: with a mean of zero,
 /// `scale * factor` and `bias + scale * (shift - mean) / sqrt(variance + epsilon)`.
-fn absorb(norm_call: CallView<'_>, inner: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
-    if cx.n_uses(inner.id) != 1 {
-        return Rewrite::decline("the value has a second user");
-    }
-    let Ok(norm) = BatchNorm::of(norm_call, cx) else { return Rewrite::Keep };
-    let Ok(outer) = norm.affine(inner.id) else { return Rewrite::Keep };
-    let Some(affine) = arithmetic(inner, |value| rank(value, cx), cx) else { return Rewrite::Keep };
+fn absorb(norm_call: CallView<'_>, inner: Arithmetic, cx: &mut RewriteCx<'_>) -> Result<NodeId, &'static str> {
+    let norm = BatchNorm::of(norm_call, cx)?;
+    let outer = norm.affine(inner.input)?;
+    let layout = cx.type_of(inner.input).shape().map(Layout::of).ok_or("the rank of the value is not known")?;
+    let affine = inner.affine(layout, cx)?;
+    let limits = Limits::of(norm.elem)?;
     let [scale, ..] = &norm.params;
-    let new_bias = affine.shift.zip(&outer.scale, |t, s| t * s).and_then(|moved| moved.zip(&outer.shift, |a, b| a + b));
-    let new = [scale.zip(&affine.scale, |a, b| a * b), new_bias, Some(PerChannel::Uniform(0.0))];
+    // What the values are multiplied by in all, and what is kept of it as a parameter.
+    scaled_each(limits, &affine.scale, &outer.scale)?;
+    let new_scale = scaled_each(limits, scale, &affine.scale)?;
+    let new_bias = biased(limits, &affine.shift, &outer)?;
     let mut args = norm_call.args().to_vec();
-    args[0] = affine.input;
-    for (at, value) in new.into_iter().enumerate() {
-        let tensor = value
-            .filter(|value| value.fits(norm.n_channels))
-            .and_then(|value| value.to_tensor(norm.elem, &[norm.n_channels]));
-        let Some(tensor) = tensor else { return Rewrite::decline("the numbers of channels differ") };
-        args[at + 1] = cx.constant(tensor);
+    args[0] = inner.input;
+    args[1] = parameter(&new_scale, norm.n_channels, norm.elem, cx)?;
+    args[2] = parameter(&new_bias, norm.n_channels, norm.elem, cx)?;
+    args[3] = parameter(&PerChannel::Uniform(0.0), norm.n_channels, norm.mean_elem, cx)?;
+    Ok(cx.call_like(norm_call, &args, Vec::new()))
+}
+
+/// N3, with one weight for each channel.
+fn scaled_each(limits: Limits, weights: &PerChannel, scale: &PerChannel) -> Result<PerChannel, &'static str> {
+    let largest = weights.zip(scale, magnitude).ok_or("the numbers of channels differ")?;
+    match &largest {
+        PerChannel::Uniform(largest) => limits.weights(*largest)?,
+        PerChannel::Each(each) => each.iter().try_for_each(|&largest| limits.weights(largest))?,
     }
-    Rewrite::Replace(cx.call_like(norm_call, &args, Vec::new()))
+    weights.zip(scale, |w, s| w * s).ok_or("the numbers of channels differ")
+}
+
+/// A parameter of a batch normalisation.
+fn parameter(
+    value: &PerChannel,
+    n_channels: u64,
+    elem: ElemType,
+    cx: &mut RewriteCx<'_>,
+) -> Result<NodeId, &'static str> {
+    if !value.fits(n_channels) {
+        return Err("the numbers of channels differ");
+    }
+    let tensor = value.to_tensor(elem, &[n_channels]).ok_or("the element type is not supported")?;
+    Ok(cx.constant(tensor))
 }
 
 fn weights(call: CallView<'_>) -> Result<&Tensor, &'static str> {
@@ -248,7 +301,7 @@ fn scale_weights<'a>(
     if weights.byte_len() > SMALL && !stays_splat && (is_shared || is_splat) {
         return Err("the scaled weights would take more room");
     }
-    let new = scaled(weights, run, &outer.scale, channel).ok_or("the element type is not supported")?;
+    let new = scaled(weights, run, &outer.scale, n_channels, channel)?;
     Ok(cx.constant(new))
 }
 
@@ -270,8 +323,7 @@ fn with_bias<'a>(
                 .ok_or("the bias is not one for each channel")?
         }
     };
-    let new = old.zip(&outer.scale, |b, s| b * s).and_then(|bias| bias.zip(&outer.shift, |b, t| b + t));
-    let new = new.ok_or("the numbers of channels differ")?;
+    let new = biased(Limits::of(elem)?, &old, outer)?;
     let mut args = vec![conv.args()[0], weights];
     if conv.arg(2).is_some() || !new.is(0.0) {
         args.push(cx.constant(new.to_tensor(elem, &[n_channels]).ok_or("the element type is not supported")?));

@@ -13,7 +13,7 @@
 use relais_plugin_api::prelude::*;
 
 /// Turns `CastLike` into `Cast` where the target type is known.
-#[rewrite_pass(name = "CastLikeToCast", opt_level = 1, required = ["InferType"], ops = ["CastLike"])]
+#[rewrite_pass(name = "relais.CastLikeToCast", opt_level = 1, required = ["relais.InferType"], ops = ["CastLike"])]
 pub fn cast_like_to_cast(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     let [input, like] = *call.args() else { return Rewrite::Keep };
     let Some(elem) = cx.type_of(like).elem() else {

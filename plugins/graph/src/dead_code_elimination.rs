@@ -19,9 +19,10 @@ use relais_plugin_api::{infer::Operators, prelude::*};
 
 /// Removes bindings whose value is not used and that have no effects.
 #[function_pass(
-    name = "relay._transform.DeadCodeElimination",
-    aliases = ["relax.transform.DeadCodeElimination"],
+    name = "relais.DeadCodeElimination",
+    aliases = ["relay._transform.DeadCodeElimination", "relax.transform.DeadCodeElimination"],
     opt_level = 1,
+    phase = "clean-up",
     statistics(removed = "bindings removed"),
 )]
 pub fn dead_code_elimination(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {

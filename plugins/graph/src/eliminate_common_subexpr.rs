@@ -21,10 +21,10 @@ use std::convert::Infallible;
 
 /// Merges equal calls, projections, tuples and constants.
 #[function_pass(
-    name = "relay._transform.EliminateCommonSubexpr",
-    aliases = ["relax.transform.EliminateCommonSubexpr"],
+    name = "relais.EliminateCommonSubexpr",
+    aliases = ["relay._transform.EliminateCommonSubexpr", "relax.transform.EliminateCommonSubexpr"],
     opt_level = 3,
-    required = ["InferType"],
+    required = ["relais.InferType"],
     statistics(merged = "bindings merged with an equal one"),
 )]
 pub fn eliminate_common_subexpr(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {

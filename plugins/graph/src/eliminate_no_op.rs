@@ -13,25 +13,58 @@
 //! `Identity`, `Dropout` outside training, `Cast` to the same type, `Reshape`, `Flatten`, `Expand`, `Squeeze` and
 //! `Unsqueeze` to the same shape, `Transpose` in order, `Slice` of everything, `Pad` by nothing, `Concat`, `Sum`, `Mean`,
 //! `Max` and `Min` of one, `Split` into one, and arithmetic with the unit element where that is exact for every input,
-//! `-0.0` and NaN included: `x + 0` is not for floats (`-0.0 + 0.0` is `0.0`), `x - 0` and `x * 1` are.
+//! `-0.0` and NaN included: `x - 0` and `x * 1` are, `x + 0` of floats is only where `x` cannot be `-0.0` (`-0.0 + 0.0` is
+//! `0.0`), as after `Abs`, `Exp`, a `Cast` from integers or another addition of a constant.
 
+use crate::numbers::is_never_negative_zero;
 use relais_plugin_api::prelude::*;
 
+/// The operators that are looked at.
+const OPS: &[&str] = &[
+    "Identity",
+    "Dropout",
+    "Cast",
+    "Reshape",
+    "Flatten",
+    "Expand",
+    "Squeeze",
+    "Unsqueeze",
+    "Transpose",
+    "Slice",
+    "Pad",
+    "Concat",
+    "Sum",
+    "Mean",
+    "Max",
+    "Min",
+    "Split",
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Pow",
+    "And",
+    "Or",
+];
+
 /// Removes calls that do nothing.
-#[rewrite_pass(
-    name = "EliminateNoOp",
+#[function_pass(
+    name = "relais.EliminateNoOp",
     opt_level = 1,
-    required = ["InferType"],
-    ops = [
-        "Identity", "Dropout", "Cast", "Reshape", "Flatten", "Expand", "Squeeze", "Unsqueeze", "Transpose", "Slice",
-        "Pad", "Concat", "Sum", "Mean", "Max", "Min", "Split", "Add", "Sub", "Mul", "Div", "Pow", "And", "Or",
-    ],
+    required = ["relais.InferType"],
+    statistics(rewritten = "calls replaced"),
 )]
-pub fn eliminate_no_op(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+pub fn eliminate_no_op(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let mut masks = UsedMasks::default();
+    let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| no_op(call, &mut masks, cx);
+    drive(edit, cx, &mut rule, OPS, DriveOptions::default()).map(|_| ())
+}
+
+fn no_op(call: CallView<'_>, masks: &mut UsedMasks, cx: &mut RewriteCx<'_>) -> Rewrite {
     let Some(input) = call.arg(0) else { return Rewrite::Keep };
     let is_no_op = match call.op_name() {
         "Identity" => true,
-        "Dropout" => return dropout(call, input, cx),
+        "Dropout" => return dropout(call, input, masks, cx),
         "Cast" => cast(call, input, cx),
         "Reshape" => reshape(call, input, cx),
         "Flatten" | "Expand" | "Squeeze" | "Unsqueeze" => has_same_shape(call, input, cx),
@@ -51,7 +84,28 @@ fn has_same_shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool
     from.len() == to.len() && from.iter().zip(to).all(|(&a, &b)| Dim::from(a).is_same(b.into()))
 }
 
-pub(crate) fn dropout(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Rewrite {
+/// The calls of which something uses more than the first result, found in one walk over the function when somebody first
+/// asks. What goes while the function is rewritten is still counted.
+#[derive(Default)]
+pub(crate) struct UsedMasks(Option<Vec<bool>>);
+
+impl UsedMasks {
+    fn holds(&mut self, call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
+        let used = self.0.get_or_insert_with(|| {
+            let f = call.owner();
+            let mut used = vec![false; f.n_nodes()];
+            for id in f.all_bindings().filter(|&id| cx.n_uses(id) > 0) {
+                if let Expr::TupleGetItem { tuple, index: 1.. } = f.expr(id) {
+                    used[tuple.index()] = true;
+                }
+            }
+            used
+        });
+        used.get(call.id.index()) != Some(&false)
+    }
+}
+
+pub(crate) fn dropout(call: CallView<'_>, input: NodeId, masks: &mut UsedMasks, cx: &RewriteCx<'_>) -> Rewrite {
     // Inference is the only mode from version 7 to 11; before, an attribute chooses, and after, an input.
     let is_inference = match call.owner().op_version(call.op().unwrap_or(OpId(0))) {
         ..=6 => call.attrs().int("is_test").unwrap_or(0) != 0,
@@ -63,18 +117,9 @@ pub(crate) fn dropout(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> 
     };
     match call.n_results() {
         _ if !is_inference => Rewrite::Keep,
-        None | Some(1) if call.n_results().is_none() => Rewrite::Replace(input),
-        Some(n) => {
-            let mask_is_used = call.owner().all_bindings().any(|id| {
-                matches!(call.owner().expr(id), Expr::TupleGetItem { tuple, index: 1.. } if tuple == call.id)
-                    && cx.n_uses(id) > 0
-            });
-            match mask_is_used {
-                true => Rewrite::decline("the mask is used"),
-                false => Rewrite::ReplaceResults(vec![input; n]),
-            }
-        }
-        None => Rewrite::Keep,
+        None => Rewrite::Replace(input),
+        Some(_) if masks.holds(call, cx) => Rewrite::decline("the mask is used"),
+        Some(n) => Rewrite::ReplaceResults(vec![input; n]),
     }
 }
 
@@ -168,7 +213,10 @@ fn unit(call: CallView<'_>, cx: &RewriteCx<'_>) -> Rewrite {
     }
     for (kept, other) in sides {
         let Some(tensor) = cx.tensor(other) else { continue };
-        if is_unit(name, tensor) {
+        if is_zero(name, tensor) && !is_never_negative_zero(kept, cx) {
+            return Rewrite::decline("adding zero turns -0.0 into 0.0");
+        }
+        if is_unit(name, tensor) || is_zero(name, tensor) {
             // Broadcasting by the unit element must not enlarge what is kept.
             if !has_same_shape(call, kept, cx) && tensor.dims().iter().any(|&dim| dim != 1) {
                 return Rewrite::decline("the unit element may broadcast the other operand");
@@ -181,6 +229,12 @@ fn unit(call: CallView<'_>, cx: &RewriteCx<'_>) -> Rewrite {
         }
     }
     Rewrite::Keep
+}
+
+/// Whether a tensor is floating-point zeros that are added.
+fn is_zero(op: &str, tensor: &Tensor) -> bool {
+    let zero = if op == "Add" && tensor.elem().is_float() { zero(tensor.elem()) } else { None };
+    zero.is_some_and(|zero| is_all(tensor, &zero))
 }
 
 /// Whether every element of `tensor` leaves the other operand of `op` as it is, bit for bit.
@@ -196,15 +250,19 @@ fn is_unit(op: &str, tensor: &Tensor) -> bool {
         "Or" if elem == ElemType::BOOL => Some(vec![0]),
         _ => None,
     };
-    let Some(unit) = unit else { return false };
+    unit.is_some_and(|unit| is_all(tensor, &unit))
+}
+
+/// Whether every element of a tensor has these bytes.
+fn is_all(tensor: &Tensor, wanted: &[u8]) -> bool {
     // Past this size nobody writes a unit element, and reading it all would cost more than it saves.
     const MOST: u64 = 1 << 20;
     match tensor.as_splat() {
-        Some(element) => element == unit,
+        Some(element) => element == wanted,
         None => {
             tensor.byte_len() <= MOST
                 && !tensor.is_empty()
-                && tensor.to_bytes().chunks_exact(unit.len()).all(|e| e == unit)
+                && tensor.to_bytes().chunks_exact(wanted.len()).all(|element| element == wanted)
         }
     }
 }

@@ -15,10 +15,15 @@
 //! operator has an evaluator, and calling it twice is calling it once; one without arguments is kept, and so is one whose
 //! evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
 //! folding does not inflate a model. Constants that are no longer used are left to `DeadCodeElimination`.
+//!
+//! What is folded is what the ONNX standard determines. Where runtimes are known to differ, evaluators refuse, and where
+//! a result is rounded in between, they round once; `docs/numbers.md` lists it. By `QuantizeLinear`, `DequantizeLinear`
+//! and `DynamicQuantizeLinear` runtimes find integer kernels: they stay unless `quantization = true`. With
+//! `exact = true` nothing is folded that a runtime may compute to another last bit. Remarks say what was left alone.
 
-use crate::counted::Counted;
+use crate::{counted::Counted, exact::is_exact, numbers::is_quantization};
 use relais_plugin_api::{infer::Operators, op::known_value, prelude::*};
-use std::{cell::Cell, collections::BTreeSet, convert::Infallible};
+use std::{cell::Cell, collections::HashMap, convert::Infallible};
 
 /// Options of `FoldConstant`.
 #[derive(PassOptions)]
@@ -26,18 +31,59 @@ pub struct FoldConstantOptions {
     /// The most bytes that a folded constant may take beyond those of the constants it replaces.
     #[option(default = 4096, range = 0..=2_147_483_647)]
     pub max_growth: i64,
+    /// Whether `QuantizeLinear`, `DequantizeLinear` and `DynamicQuantizeLinear` are folded.
+    #[option(default = false)]
+    pub quantization: bool,
+    /// Whether only what every runtime computes to the same bits is folded.
+    #[option(default = false)]
+    pub exact: bool,
 }
+
+/// What is folded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Extent {
+    max_growth: u64,
+    quantization: Quantization,
+    numbers: Numbers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Quantization {
+    Keep,
+    Fold,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Numbers {
+    /// Those that runtimes compute to the same bits.
+    Exact,
+    /// All that the standard determines.
+    Determined,
+}
+
+/// Calls of constants that stay, and why.
+type Declined = Vec<(NodeId, String)>;
 
 /// Replaces calls of constants by their values, and conditionals of constants by the branch taken.
 #[function_pass(
-    name = "relay._transform.FoldConstant",
-    aliases = ["relax.transform.FoldConstant"],
+    name = "relais.FoldConstant",
+    aliases = ["relay._transform.FoldConstant", "relax.transform.FoldConstant"],
     opt_level = 2,
+    phase = "folding",
     statistics(folded = "bindings replaced by what they come to"),
 )]
 pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantOptions) -> Result<(), PassError> {
     let mut ops = cx.ops(edit.function());
-    cx.count("folded", fold(edit, &mut ops, u64::try_from(options.max_growth).unwrap_or(0)));
+    let extent = Extent {
+        max_growth: u64::try_from(options.max_growth).unwrap_or(0),
+        quantization: if options.quantization { Quantization::Fold } else { Quantization::Keep },
+        numbers: if options.exact { Numbers::Exact } else { Numbers::Determined },
+    };
+    let (n_folded, declined) = fold(edit, &mut ops, extent);
+    cx.count("folded", n_folded);
+    for (call, reason) in declined {
+        cx.remark(call, reason);
+    }
     Ok(())
 }
 
@@ -45,26 +91,38 @@ pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantO
 /// that are too large to be copied.
 const MAX_ROUNDS: usize = 64;
 
-/// Folds the constants of a function, in one pass over it, and returns how many bindings went. Where something was too
-/// large to be folded and constants lost users since, it may not be any more: then there is another pass.
-pub fn fold(edit: &mut Editor, ops: &mut dyn Operators, max_growth: u64) -> usize {
+/// Folds the constants of a function, in one pass over it, and returns how many bindings went, and which stay. Where
+/// something was too large to be folded and constants lost users since, it may not be any more: then there is another
+/// pass.
+fn fold(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent) -> (usize, Declined) {
     let mut total = 0;
+    let mut declined = Declined::new();
     for _ in 0..MAX_ROUNDS {
-        let (n_folded, is_too_large) = fold_once(edit, ops, max_growth);
+        let (n_folded, is_too_large) = fold_once(edit, ops, extent, &mut declined);
         total += n_folded;
         if n_folded == 0 || !is_too_large {
             break;
         }
     }
-    total
+    (total, declined)
 }
 
-fn fold_once(edit: &mut Editor, ops: &mut dyn Operators, max_growth: u64) -> (usize, bool) {
+fn fold_once(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, declined: &mut Declined) -> (usize, bool) {
     let projected_only = ProjectedOnly::of(edit.function());
     let uses = edit.function().use_counts();
     let is_too_large = Cell::new(false);
     let checker = ConstantChecker::default();
-    let folder = ConstantFolder { checker, ops, uses, projected_only, max_growth, is_too_large: &is_too_large };
+    declined.clear();
+    let folder = ConstantFolder {
+        checker,
+        ops,
+        uses,
+        projected_only,
+        extent,
+        is_too_large: &is_too_large,
+        declined,
+        names: None,
+    };
     match Counted::rebuild(edit, folder) {
         Ok(n_folded) => (n_folded, is_too_large.get()),
     }
@@ -121,9 +179,12 @@ struct ConstantFolder<'a> {
     /// How often each node was used before folding began; a constant, as often as the call that it replaces.
     uses: Vec<u32>,
     projected_only: ProjectedOnly,
-    max_growth: u64,
+    extent: Extent,
     /// Whether something was not folded because of its size.
     is_too_large: &'a Cell<bool>,
+    declined: &'a mut Declined,
+    /// How often each name is borne, counted when a branch is first put in place of its conditional.
+    names: Option<HashMap<String, usize>>,
 }
 
 impl Rebuild for ConstantFolder<'_> {
@@ -146,7 +207,7 @@ impl Rebuild for ConstantFolder<'_> {
                     return Ok(Action::Keep);
                 }
                 let block = f.block_of(taken);
-                free_names(cx, block);
+                self.free_names(cx, block);
                 Action::Inline(block)
             }
             Expr::Call(call) => {
@@ -180,12 +241,26 @@ impl ConstantFolder<'_> {
             .iter()
             .map(|&arg| if arg.is_absent() { Some(None) } else { f.constant(arg).cloned().map(Some) })
             .collect();
-        let budget = self.freed(f, call.args()).saturating_add(self.max_growth);
+        if self.extent.quantization == Quantization::Keep && is_quantization(f, op) {
+            self.declined.push((call.id, "runtimes find integer kernels by it".to_owned()));
+            return None;
+        }
+        if self.extent.numbers == Numbers::Exact && !is_exact(f, call) {
+            self.declined.push((call.id, "runtimes may compute it to another last bit".to_owned()));
+            return None;
+        }
+        let budget = self.freed(f, call.args()).saturating_add(self.extent.max_growth);
         // Without a type nothing says why an evaluator refused. What is small enough it would refuse again.
         if size_of(f, call.id).is_none_or(|size| size > budget) {
             self.is_too_large.set(true);
         }
-        let values = self.ops.evaluate(op, f, call.id, &inputs?, budget)?.ok()?;
+        let values = match self.ops.evaluate(op, f, call.id, &inputs?, budget)? {
+            Ok(values) => values,
+            Err(error) => {
+                self.declined.push((call.id, error.to_string()));
+                return None;
+            }
+        };
         let n_results = f.n_results(call.id).unwrap_or(1);
         let is_whole =
             values.len() == n_results && (f.n_results(call.id).is_none() || self.projected_only.holds(call.id));
@@ -204,6 +279,41 @@ impl ConstantFolder<'_> {
         match known_tensor(cx.function(), id) {
             Some(tensor) => self.replace(cx, id, vec![tensor]),
             None => Action::Keep,
+        }
+    }
+
+    /// Takes the names away from a branch's values where another value has the same one; the branch's block becomes a
+    /// part of the outer one.
+    fn free_names(&mut self, cx: &mut RebuildCx<'_>, block: BlockId) {
+        let f = cx.function();
+        let names = self.names.get_or_insert_with(|| {
+            let mut names = HashMap::new();
+            for id in (0..f.n_nodes()).map(NodeId::from_index) {
+                *names.entry(f.name(id).to_owned()).or_default() += 1;
+            }
+            names
+        });
+        let mut walk = Walk::block(block);
+        let mut inner: Vec<NodeId> = Vec::new();
+        while let Some(step) = walk.next(f) {
+            if let WalkStep::Binding(id) = step
+                && f.name_id(id) != StrId::EMPTY
+            {
+                inner.push(id);
+            }
+        }
+        let mut own: HashMap<String, usize> = HashMap::new();
+        for &id in &inner {
+            *own.entry(f.name(id).to_owned()).or_default() += 1;
+        }
+        own.retain(|name, n| names.get(name) != Some(n));
+        for id in inner {
+            if own.contains_key(cx.function().name(id)) {
+                cx.function_mut().set_name_id(id, StrId::EMPTY);
+            }
+        }
+        for (name, n) in own {
+            names.entry(name).and_modify(|all| *all = all.saturating_sub(n));
         }
     }
 
@@ -277,32 +387,6 @@ fn known_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
         _ => return None,
     };
     Tensor::dense(elem, &dims, bytes).ok()
-}
-
-/// Takes the names away from a branch's values where an outer value has the same one; the branch's block becomes a part
-/// of the outer one.
-fn free_names(cx: &mut RebuildCx<'_>, block: BlockId) {
-    let f = cx.function();
-    let mut walk = Walk::block(block);
-    let mut inner: Vec<NodeId> = Vec::new();
-    while let Some(step) = walk.next(f) {
-        if let WalkStep::Binding(id) = step {
-            inner.push(id);
-        }
-    }
-    let own: BTreeSet<NodeId> = inner.iter().copied().collect();
-    let names: BTreeSet<&str> = inner.iter().map(|&id| f.name(id)).filter(|name| !name.is_empty()).collect();
-    if names.is_empty() {
-        return;
-    }
-    let others = (0..f.n_nodes()).map(NodeId::from_index).filter(|id| !own.contains(id));
-    let taken: BTreeSet<String> =
-        others.map(|id| f.name(id)).filter(|name| names.contains(name)).map(str::to_owned).collect();
-    for id in inner {
-        if taken.contains(cx.function().name(id)) {
-            cx.function_mut().set_name_id(id, StrId::EMPTY);
-        }
-    }
 }
 
 /// Which nodes with several results are used through projections alone.

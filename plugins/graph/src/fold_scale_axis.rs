@@ -18,8 +18,10 @@ use relais_plugin_api::prelude::*;
 
 /// Folds scales along an axis into convolutions.
 #[sequential_pass(
-    name = "relay._transform.FoldScaleAxis",
+    name = "relais.FoldScaleAxis",
+    aliases = ["relay._transform.FoldScaleAxis"],
     opt_level = 0,
-    passes = ["relay._transform.FoldConstant", "relay._transform.BackwardFoldScaleAxis"],
+    required = ["relais.InferType"],
+    passes = ["relais.FoldConstant", "relais.BackwardFoldScaleAxis"],
 )]
 pub fn fold_scale_axis() {}

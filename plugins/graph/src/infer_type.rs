@@ -29,9 +29,10 @@ pub struct InferTypeOptions {
 
 /// Infers the types of all bindings.
 #[function_pass(
-    name = "relay._transform.InferType",
-    aliases = ["relax.transform.InferType"],
+    name = "relais.InferType",
+    aliases = ["relay._transform.InferType", "relax.transform.InferType"],
     opt_level = 0,
+    phase = "types",
     establishes = "types",
     statistics(typed = "bindings whose type became known, or another"),
 )]

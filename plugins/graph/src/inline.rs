@@ -19,8 +19,8 @@ use relais_plugin_api::prelude::*;
 
 /// Replaces calls of the module's own functions by their bodies.
 #[module_pass(
-    name = "relay._transform.Inline",
-    aliases = ["relay._transform.InlineGlobals"],
+    name = "relais.Inline",
+    aliases = ["relay._transform.Inline", "relay._transform.InlineGlobals"],
     opt_level = 1,
     statistics(inlined = "calls inlined"),
 )]

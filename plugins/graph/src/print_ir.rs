@@ -28,9 +28,10 @@ pub struct PrintIrOptions {
 
 /// Prints the program as text, large constants left out.
 #[module_pass(
-    name = "transform.PrintIR",
-    aliases = ["relay._transform.PrintIR", "relax.transform.PrintIR"],
+    name = "relais.PrintIR",
+    aliases = ["transform.PrintIR", "relay._transform.PrintIR", "relax.transform.PrintIR"],
     opt_level = 0,
+    phase = "none",
 )]
 pub fn print_ir(module: &mut IRModule, cx: &PassCx<'_>, options: &PrintIrOptions) -> Result<(), PassError> {
     let text = text::print(module, &PrintOptions { large: Large::Elide, ..PrintOptions::default() });

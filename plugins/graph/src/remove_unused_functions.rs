@@ -20,9 +20,10 @@ pub struct RemoveUnusedFunctionsOptions {
 
 /// Removes global functions that no entry function reaches.
 #[module_pass(
-    name = "relay._transform.RemoveUnusedFunctions",
-    aliases = ["relax.transform.RemoveUnusedFunctions"],
+    name = "relais.RemoveUnusedFunctions",
+    aliases = ["relay._transform.RemoveUnusedFunctions", "relax.transform.RemoveUnusedFunctions"],
     opt_level = 1,
+    phase = "clean-up",
     statistics(removed = "functions removed"),
 )]
 pub fn remove_unused_functions(
@@ -34,6 +35,9 @@ pub fn remove_unused_functions(
         return Err(PassError::new("`entry_functions` is empty, so that every function would go")
             .code("G001")
             .help("name functions of the module in `entry_functions`"));
+    }
+    if module.globals().is_empty() {
+        return Ok(());
     }
     for name in &options.entry_functions {
         if module.global(name).is_none() {

@@ -17,9 +17,10 @@ use relais_plugin_api::prelude::*;
 
 /// Turns graph bindings into named ones.
 #[function_pass(
-    name = "relay._transform.ToANormalForm",
-    aliases = ["relax.transform.ToANormalForm"],
+    name = "relais.ToANormalForm",
+    aliases = ["relay._transform.ToANormalForm", "relax.transform.ToANormalForm"],
     opt_level = 1,
+    phase = "none",
     statistics(turned = "bindings turned into named ones"),
 )]
 pub fn to_a_normal_form(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {

@@ -16,9 +16,10 @@ use relais_plugin_api::prelude::*;
 
 /// Turns named bindings into graph bindings.
 #[function_pass(
-    name = "relay._transform.ToGraphNormalForm",
-    aliases = ["relax.transform.ToGraphNormalForm"],
+    name = "relais.ToGraphNormalForm",
+    aliases = ["relay._transform.ToGraphNormalForm", "relax.transform.ToGraphNormalForm"],
     opt_level = 1,
+    phase = "none",
     statistics(turned = "bindings turned into graph bindings"),
 )]
 pub fn to_graph_normal_form(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {

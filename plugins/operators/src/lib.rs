@@ -1,4 +1,4 @@
-//! ONNX operators: schemas, type relations, effects and pattern kinds.
+//! ONNX operators: schemas, type relations, effects and fusion kinds.
 
 mod relations;
 mod schema;
@@ -7,7 +7,13 @@ pub use schema::FAMILIES;
 
 use relais_plugin_api::{op::Operator, prelude::plugin};
 
-plugin! { description = "ONNX's operators: schemas, type relations, effects and pattern kinds." }
+plugin! {
+    description = "ONNX's operators: schemas, type relations, effects and fusion kinds.",
+    closed_domains = &[("", NEWEST)],
+}
+
+/// The newest version of ONNX's own operator set that is described.
+pub const NEWEST: u32 = 28;
 
 /// All operators, each version that changed one.
 pub fn operators() -> impl Iterator<Item = &'static Operator> {

@@ -5,6 +5,7 @@
 mod boundary;
 mod discovery;
 mod end_to_end;
+mod front_door;
 mod manager;
 mod models;
 mod passes;
@@ -19,11 +20,12 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 6] = [
+const PARTS: [(&str, fn()); 7] = [
     ("boundary", boundary::calls),
     ("records", boundary::records),
     ("discovery", discovery::run),
     ("end-to-end", end_to_end::run),
+    ("front-door", front_door::run),
     ("manager", manager::run),
     ("passes", passes::run),
 ];

@@ -7,11 +7,11 @@ use crate::{
 use relais::{
     ir::*,
     manager::{self, RunOptions},
-    pipeline::{Disk, PipelineSpec, RunCx, RunnablePass, spec::Verify},
+    pipeline::{Catalogue, Disk, PipelineSpec, RunCx, RunnablePass, spec::Verify},
     registry::Registry,
     transform::{Pass, PassLibrary},
 };
-use std::{collections::BTreeMap, hint::black_box, sync::atomic::AtomicBool};
+use std::hint::black_box;
 
 /// Steps of the pipeline whose overhead is measured: enough for what happens once to be nothing.
 const N_STEPS: u32 = 1000;
@@ -35,7 +35,7 @@ fn overhead() {
         let pipeline = spec.resolve(&library).expect("the passes are there");
         let managed = each(20, || drop(black_box(manager::run(&pipeline, &module, &library, &options)))) / N_STEPS;
         let pass = pipeline.passes[0].pass().clone();
-        let alone = each(20 * N_STEPS, || drop(black_box(call(&*pass, &module))));
+        let alone = each(20 * N_STEPS, || drop(black_box(call(&*pass, &module, &library))));
         line(&format!("{name}, run by the manager"), managed, "-");
         line("  called alone", alone, "-");
         line("  the manager's part", managed.saturating_sub(alone), "1 us");
@@ -45,17 +45,9 @@ fn overhead() {
 fn call(
     pass: &dyn RunnablePass,
     module: &IRModule,
+    catalogue: &dyn Catalogue,
 ) -> Result<Option<IRModule>, relais_plugin_api::diagnostics::PassError> {
-    let (config, cancel) = (BTreeMap::new(), AtomicBool::new(false));
-    let cx = RunCx {
-        diagnostics: &drop,
-        progress: &|_, _| {},
-        count: &|_, _| {},
-        remarks: Default::default(),
-        cancel: &cancel,
-        config: &config,
-    };
-    pass.run(module, &cx)
+    pass.run(module, &RunCx::alone(catalogue))
 }
 
 /// 500 functions of one size, by one thread and by two.

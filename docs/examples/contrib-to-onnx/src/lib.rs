@@ -62,7 +62,7 @@ pub struct Options {
 #[rewrite_pass(
     name = "contrib.Expand",
     opt_level = 1,
-    required = ["InferType"],
+    required = ["relais.InferType"],
     ops = [
         "com.microsoft::FusedMatMul",
         "com.microsoft::Gelu",

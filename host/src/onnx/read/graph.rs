@@ -15,13 +15,13 @@ use crate::{
     onnx::{
         error::{Fault, OnnxError, Result, Warning},
         meta,
+        names::FastMap,
         schema::{attribute, function, graph, sparse_tensor, tensor},
         types::{agree, decode_value_info},
         wire::{Part, Scan, put_bytes, put_int},
         write::encode_default,
     },
 };
-use std::collections::HashMap;
 
 /// The last version of the format that wants every initializer listed as an input.
 pub(in crate::onnx) const LAST_WITH_LISTED_INITIALIZERS: i64 = 3;
@@ -105,13 +105,13 @@ struct Builder<'a, 'c> {
     f: Function,
     scope: Scope<'a>,
     form: Form,
-    orders: &'c HashMap<u64, Vec<u32>>,
+    orders: &'c FastMap<u64, Vec<u32>>,
 }
 
 /// Reads a model's graph or one of its functions, which stands in `segments`.
 pub(super) fn read_global(cx: &mut Cx<'_>, segments: &[Part], form: Form, opsets: &[Part]) -> Result<Function> {
     let n_warnings = cx.warnings.len();
-    let none = HashMap::new();
+    let none = FastMap::default();
     let error = match build(cx, segments, form, opsets, &none) {
         Ok(function) => return Ok(function),
         Err(error) if matches!(error.fault(), Fault::UndefinedName(_)) => error,
@@ -131,7 +131,7 @@ fn build<'a>(
     segments: &[Part],
     form: Form,
     opsets: &[Part],
-    orders: &HashMap<u64, Vec<u32>>,
+    orders: &FastMap<u64, Vec<u32>>,
 ) -> Result<Function> {
     let mut builder = Builder { cx, f: Function::new(), scope: Scope::default(), form, orders };
     builder.read(segments.to_vec(), opsets)?;
@@ -171,21 +171,28 @@ impl<'a> Builder<'a, '_> {
     }
 
     fn finish(&mut self, frame: &mut Frame<'a>, pending: Pending<'a>) -> Result<()> {
-        let at = pending.at();
         let place = pending.place();
-        let (node, named) = finish_node(self.cx, &mut self.f, pending)?;
+        let (node, outputs) = finish_node(self.cx, &mut self.f, pending)?;
         frame.bindings.push(node);
-        for (name, value) in named {
-            if value != node {
-                frame.bindings.push(value);
+        if self.f.n_results(node).is_none() {
+            for name in outputs {
+                self.f.set_name(node, name);
+                self.define(name, node).map_err(|error| place.of(error))?;
             }
-            self.define(name, value).map_err(|error| error.or_at(at).within(|| place.clone()))?;
+            return Ok(());
+        }
+        for (index, name) in outputs.into_iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            let value = self.f.add_tuple_get_item(node, index as u16);
+            self.f.set_name(value, name);
+            frame.bindings.push(value);
+            self.define(name, value).map_err(|error| place.of(error))?;
         }
         Ok(())
     }
 
     fn define(&mut self, name: &'a str, value: NodeId) -> Result<()> {
-        match self.scope.define(name, value) {
+        let id = self.scope.names.intern(name);
+        match self.scope.define(id, value) {
             Defined::New => {}
             Defined::Shadows => {
                 self.cx.warnings.push(Warning::Shadowed { name: name.into() });
@@ -200,11 +207,22 @@ impl<'a> Builder<'a, '_> {
         Ok(())
     }
 
+    /// The value that a name means.
+    fn get(&self, name: &str) -> Option<NodeId> {
+        self.scope.get(self.scope.names.find(name)?)
+    }
+
+    /// The value of that name in the innermost graph itself.
+    fn get_local(&self, name: &str) -> Option<NodeId> {
+        self.scope.get_local(self.scope.names.find(name)?)
+    }
+
     /// Begins a graph: its parameters and initializers.
     fn open(&mut self, segments: Vec<Part>, root: Option<NodeId>, opsets: &[Part]) -> Result<Frame<'a>> {
         let form = if root.is_some() { self.form } else { Form::Graph };
         let parts = collect(self.cx.bytes, &segments, form)?;
         self.scope.enter();
+        self.scope.names.reserve(parts.nodes.len() + parts.initializers.len() + parts.inputs.len());
         let mut params = Vec::new();
         let mut constants = Vec::new();
         match form {
@@ -259,9 +277,9 @@ impl<'a> Builder<'a, '_> {
         }
         // Which initializers are inputs too.
         let names = tensors.iter().enumerate().map(|(index, (read, _))| (read.name, index));
-        let by_name: HashMap<&str, usize> = if parts.inputs.is_empty() { HashMap::new() } else { names.collect() };
+        let by_name: FastMap<&str, usize> = if parts.inputs.is_empty() { FastMap::default() } else { names.collect() };
         let is_old = is_root && self.cx.ir_version <= LAST_WITH_LISTED_INITIALIZERS;
-        let mut listed: HashMap<usize, Vec<Attr>> = HashMap::new();
+        let mut listed: FastMap<usize, Vec<Attr>> = FastMap::default();
         for (position, &part) in parts.inputs.iter().enumerate() {
             let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
             if info.name.is_empty() {
@@ -339,7 +357,7 @@ impl<'a> Builder<'a, '_> {
 
     /// Whether the parameter of that name has initializer `index` as its default.
     fn is_default(&self, name: &str, index: usize) -> bool {
-        let Some(var) = self.scope.get_local(name) else { return false };
+        let Some(var) = self.get_local(name) else { return false };
         let found = self.f.attrs(var).meta(meta::INITIALIZER_INDEX);
         matches!(found, Some(crate::ir::AttrValue::Int(found)) if found == index as i64)
     }
@@ -391,7 +409,7 @@ impl<'a> Builder<'a, '_> {
                 }
             };
             let undefined = || OnnxError::at(part.at, Fault::UndefinedName(name.into()));
-            let value = if name.is_empty() { Some(NodeId::ABSENT) } else { self.scope.get(name) };
+            let value = if name.is_empty() { Some(NodeId::ABSENT) } else { self.get(name) };
             let value = value.ok_or_else(|| undefined().within(|| "an output of the graph".into()))?;
             if value.is_absent() && parts.outputs.len() == 1 {
                 return Err(OnnxError::at(part.at, Fault::Missing("output name")));
@@ -455,7 +473,7 @@ impl<'a> Builder<'a, '_> {
         let (mut names, mut types, mut raws, mut unbound) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, &part) in parts.value_info.iter().enumerate() {
             let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
-            match self.scope.get_local(info.name) {
+            match self.get_local(info.name) {
                 Some(value) if self.has_open_type(value, form) => self.f.set_type(value, info.ty),
                 // A statement that was wrong from the start is carried as one about nothing.
                 Some(value) if !agree(&self.f, self.f.type_id(value), info.ty) => unbound.push(index as i64),

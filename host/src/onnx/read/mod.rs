@@ -15,6 +15,7 @@ use super::{
     error::{Fault, OnnxError, Result, Warning},
     external::DataFolder,
     meta,
+    names::FastMap,
     schema::{entry, function, model, opset},
     wire::{Field, Part, Scan, put_bytes, wire_type},
 };
@@ -23,10 +24,7 @@ use crate::{
     mapped,
 };
 use abi_stable::std_types::RArc;
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// The newest operator set of the default domain that this version knows of.
 const NEWEST_OPSET: i64 = 28;
@@ -66,7 +64,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<IRModule> {
 /// When the file cannot be read or is no valid model.
 pub fn read_model(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadModel> {
     let path = path.as_ref();
-    let blob = mapped::map_file(path).map_err(|cause| OnnxError::io(path, cause))?;
+    let blob = mapped::read_input(path).map_err(|cause| OnnxError::io(path, cause))?;
     let folder = options.data_folder.clone().or_else(|| path.parent().map(Path::to_owned));
     read_source(&path.to_string_lossy(), blob, folder)
 }
@@ -95,7 +93,7 @@ pub(super) struct Cx<'a> {
     pub data: DataFolder,
     pub warnings: Vec<Warning>,
     /// The model's functions: domain, name and overload, and the global name.
-    pub functions: HashMap<(&'a str, &'a str, &'a str), String>,
+    pub functions: FastMap<(&'a str, &'a str, &'a str), String>,
 }
 
 /// The fields of a `ModelProto`, sorted out.
@@ -232,8 +230,14 @@ fn read_parts(blob: &Blob, folder: Option<PathBuf>) -> Result<ReadModel> {
         let is_nothing = attrs.iter().all(|attr| attr.name.starts_with(meta::FIELD));
         return Err(OnnxError::new(if is_nothing { Fault::NotOnnx } else { Fault::Missing("graph") }));
     }
-    let mut cx =
-        Cx { blob, bytes, ir_version, data: DataFolder::new(folder), warnings: Vec::new(), functions: HashMap::new() };
+    let mut cx = Cx {
+        blob,
+        bytes,
+        ir_version,
+        data: DataFolder::new(folder),
+        warnings: Vec::new(),
+        functions: FastMap::default(),
+    };
     for &part in &functions {
         let key = function_key(bytes, part)?;
         let name = global_name(key);

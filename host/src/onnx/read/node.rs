@@ -16,6 +16,7 @@ use crate::{
         wire::{Part, Scan},
     },
 };
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// A node whose graphs are still to be read.
@@ -24,8 +25,10 @@ pub(super) struct Pending<'a> {
     op_type: &'a str,
     domain: Option<&'a str>,
     overload: Option<&'a str>,
-    inputs: Vec<NodeId>,
-    pub outputs: Vec<&'a str>,
+    /// What it is called, if that is said.
+    name: Option<&'a [u8]>,
+    inputs: SmallVec<[NodeId; 4]>,
+    outputs: Outputs<'a>,
     attrs: Vec<Attr>,
     metadata: Vec<Attr>,
     /// How the tensor of the only attribute stood in the file.
@@ -37,25 +40,36 @@ pub(super) struct Pending<'a> {
     pub regions: Vec<NodeId>,
 }
 
-impl Pending<'_> {
-    /// Where the node starts.
-    pub fn at(&self) -> u64 {
-        self.part.at
+/// The names of a node's outputs.
+pub(super) type Outputs<'a> = SmallVec<[&'a str; 2]>;
+
+/// Which node an error is about.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    at: u64,
+    op_type: &'a str,
+    name: &'a [u8],
+}
+
+impl Place<'_> {
+    /// What errors call the node.
+    pub fn text(&self) -> String {
+        format!("node `{}` ({})", String::from_utf8_lossy(self.name), self.op_type)
     }
 
-    /// What errors call the node.
-    pub fn place(&self) -> String {
-        describe(self.op_type, &self.outputs, &self.metadata)
+    /// The error, at this node.
+    pub fn of(&self, error: OnnxError) -> OnnxError {
+        error.or_at(self.at).within(|| self.text())
     }
 }
 
-fn describe(op_type: &str, outputs: &[&str], metadata: &[Attr]) -> String {
-    let name = metadata.iter().find(|attr| attr.name == meta::NAME);
-    let name = match name.map(|attr| &attr.value) {
-        Some(AttrData::String(name)) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
-        _ => outputs.first().copied().unwrap_or_default().to_owned(),
-    };
-    format!("node `{name}` ({op_type})")
+impl<'a> Pending<'a> {
+    /// Which node it is.
+    pub fn place(&self) -> Place<'a> {
+        let name = self.name.filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| self.outputs.first().copied().unwrap_or_default().as_bytes());
+        Place { at: self.part.at, op_type: self.op_type, name }
+    }
 }
 
 /// Reads the `NodeProto` at `part`, its graphs excepted.
@@ -65,8 +79,9 @@ pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>
         op_type: "",
         domain: None,
         overload: None,
-        inputs: Vec::new(),
-        outputs: Vec::new(),
+        name: None,
+        inputs: SmallVec::new(),
+        outputs: SmallVec::new(),
         attrs: Vec::new(),
         metadata: Vec::new(),
         tensor: None,
@@ -75,17 +90,16 @@ pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>
         regions: Vec::new(),
     };
     let mut attributes = Vec::new();
-    let mut inputs = Vec::new();
+    let mut inputs: SmallVec<[(&str, u64); 4]> = SmallVec::new();
     let mut props = Vec::new();
     let mut extra = Vec::new();
-    let mut name: Option<&[u8]> = None;
     let mut doc: Option<&[u8]> = None;
     let mut scan = Scan::part(cx.bytes, part);
     while let Some(field) = scan.field()? {
         match field.number {
             node::INPUT => inputs.push((field.str()?, field.at)),
             node::OUTPUT => pending.outputs.push(field.str()?),
-            node::NAME => name = Some(field.bytes()?),
+            node::NAME => pending.name = Some(field.bytes()?),
             node::OP_TYPE => pending.op_type = field.str()?,
             node::ATTRIBUTE => attributes.push(field.part()?),
             node::DOC_STRING => doc = Some(field.bytes()?),
@@ -95,7 +109,7 @@ pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>
             _ => extra.extend_from_slice(field.raw),
         }
     }
-    let strings = [(meta::NAME, name), (meta::DOC, doc)];
+    let strings = [(meta::NAME, pending.name), (meta::DOC, doc)];
     let strings = strings.into_iter().filter_map(|(key, value)| Some((key, value?)));
     pending.metadata.extend(strings.map(|(key, value)| Attr::meta(key, AttrData::String(value.to_vec()))));
     pending.metadata.extend(metadata_props(&props, &mut extra)?);
@@ -103,11 +117,15 @@ pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>
         pending.metadata.push(Attr::meta(meta::EXTRA, AttrData::Raw(extra)));
     }
     if pending.op_type.is_empty() {
-        return Err(OnnxError::at(part.at, Fault::Missing("operator type")).within(|| pending.place()));
+        return Err(OnnxError::at(part.at, Fault::Missing("operator type")).within(|| pending.place().text()));
     }
     for (input, at) in inputs {
-        let value = if input.is_empty() { Some(NodeId::ABSENT) } else { scope.get(input) };
-        let undefined = || OnnxError::at(at, Fault::UndefinedName(input.into())).within(|| pending.place());
+        let value = if input.is_empty() {
+            Some(NodeId::ABSENT)
+        } else {
+            scope.names.find(input).and_then(|name| scope.get(name))
+        };
+        let undefined = || OnnxError::at(at, Fault::UndefinedName(input.into())).within(|| pending.place().text());
         pending.inputs.push(value.ok_or_else(undefined)?);
     }
     read_attributes(cx, f, &mut pending, &attributes)?;
@@ -118,10 +136,10 @@ fn read_attributes<'a>(cx: &mut Cx<'a>, f: &mut Function, pending: &mut Pending<
     let mut seen = BTreeSet::new();
     let mut implicit = Vec::new();
     for &part in parts {
-        let read = read_attribute(cx, f, part).map_err(|error| error.within(|| pending.place()))?;
+        let read = read_attribute(cx, f, part).map_err(|error| error.within(|| pending.place().text()))?;
         if !seen.insert(read.name) {
             let fault = Fault::DuplicateAttribute(read.name.into());
-            return Err(OnnxError::at(part.at, fault).within(|| pending.place()));
+            return Err(OnnxError::at(part.at, fault).within(|| pending.place().text()));
         }
         let first = pending.graphs.len() as u32;
         let value = match read.value {
@@ -157,12 +175,13 @@ pub(super) fn span(part: Part) -> Option<Span> {
     Some(Span { offset: part.at, len: u32::try_from(part.len).ok()?, source: 1 })
 }
 
-/// Makes the node, now that its graphs are read. Returns the node and the value of each output that has a name.
+/// Makes the node, now that its graphs are read. Returns the node and the names of its outputs.
 pub(super) fn finish_node<'a>(
     cx: &Cx<'a>,
     f: &mut Function,
     mut pending: Pending<'a>,
-) -> Result<(NodeId, Vec<(&'a str, NodeId)>)> {
+) -> Result<(NodeId, Outputs<'a>)> {
+    let place = pending.place();
     let outputs = std::mem::take(&mut pending.outputs);
     let n_results = match outputs[..] {
         [] => None,
@@ -170,9 +189,7 @@ pub(super) fn finish_node<'a>(
         _ => match u16::try_from(outputs.len()) {
             Ok(count) => Some(count),
             Err(_) => {
-                let place = describe(pending.op_type, &outputs, &pending.metadata);
-                let fault = Fault::TooManyOutputs(outputs.len());
-                return Err(OnnxError::at(pending.part.at, fault).within(|| place));
+                return Err(place.of(OnnxError::new(Fault::TooManyOutputs(outputs.len()))));
             }
         },
     };
@@ -194,18 +211,7 @@ pub(super) fn finish_node<'a>(
     if let Some(span) = span(part) {
         f.set_span(node, span);
     }
-    let mut named = Vec::new();
-    if n_results.is_none() {
-        named.extend(outputs.first().map(|&name| (name, node)));
-    } else {
-        for (index, &name) in outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-            named.push((name, f.add_tuple_get_item(node, index as u16)));
-        }
-    }
-    for &(name, value) in &named {
-        f.set_name(value, name);
-    }
-    Ok((node, named))
+    Ok((node, outputs))
 }
 
 /// Keeps a domain and an overload that the operator's own do not say.

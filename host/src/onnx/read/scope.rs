@@ -1,13 +1,18 @@
 //! Which value a name means at a place: graphs nest, and inner names hide outer ones.
 
-use crate::ir::NodeId;
-use std::collections::HashMap;
+use crate::{
+    ir::NodeId,
+    onnx::names::{NameId, NameTable},
+};
 
 #[derive(Clone, Copy)]
 struct Definition {
-    depth: usize,
+    /// How many graphs are open where the name is defined; none where it is not.
+    depth: u32,
     node: NodeId,
 }
+
+const UNDEFINED: Definition = Definition { depth: 0, node: NodeId::ABSENT };
 
 /// What a new definition does to the names that were visible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,9 +28,11 @@ pub(in crate::onnx) enum Defined {
 /// The visible names.
 #[derive(Default)]
 pub(in crate::onnx) struct Scope<'a> {
-    names: HashMap<&'a str, Definition>,
+    pub names: NameTable<'a>,
+    /// What each name means now, by its number.
+    meanings: Vec<Definition>,
     /// What to restore when a graph ends.
-    hidden: Vec<(&'a str, Option<Definition>)>,
+    hidden: Vec<(NameId, Definition)>,
     /// For each open graph, the length of `hidden` when it began.
     starts: Vec<usize>,
 }
@@ -38,38 +45,44 @@ impl<'a> Scope<'a> {
     pub fn leave(&mut self) {
         let start = self.starts.pop().unwrap_or_default();
         if self.starts.is_empty() {
-            self.names.clear();
+            self.meanings.clear();
             return;
         }
         for (name, before) in self.hidden.drain(start..).rev() {
-            match before {
-                Some(definition) => self.names.insert(name, definition),
-                None => self.names.remove(name),
-            };
+            self.meanings[name.index()] = before;
         }
     }
 
-    pub fn define(&mut self, name: &'a str, node: NodeId) -> Defined {
-        let depth = self.starts.len();
-        let before = self.names.insert(name, Definition { depth, node });
+    /// Gives a name a meaning in the innermost graph.
+    pub fn define(&mut self, name: NameId, node: NodeId) -> Defined {
+        let depth = self.starts.len() as u32;
+        if self.meanings.len() <= name.index() {
+            self.meanings.resize(name.index() + 1, UNDEFINED);
+        }
+        let before = std::mem::replace(&mut self.meanings[name.index()], Definition { depth, node });
         // What ends last needs no restoring.
         if depth > 1 {
             self.hidden.push((name, before));
         }
-        match before {
-            None => Defined::New,
-            Some(before) if before.depth == depth => Defined::Duplicate,
-            Some(_) => Defined::Shadows,
+        match before.depth {
+            0 => Defined::New,
+            before if before == depth => Defined::Duplicate,
+            _ => Defined::Shadows,
         }
     }
 
-    pub fn get(&self, name: &str) -> Option<NodeId> {
-        self.names.get(name).map(|definition| definition.node)
+    /// The value that a name means.
+    pub fn get(&self, name: NameId) -> Option<NodeId> {
+        self.meaning(name).map(|definition| definition.node)
     }
 
     /// The value of that name in the innermost graph itself.
-    pub fn get_local(&self, name: &str) -> Option<NodeId> {
-        let definition = self.names.get(name)?;
-        (definition.depth == self.starts.len()).then_some(definition.node)
+    pub fn get_local(&self, name: NameId) -> Option<NodeId> {
+        let definition = self.meaning(name)?;
+        (definition.depth as usize == self.starts.len()).then_some(definition.node)
+    }
+
+    fn meaning(&self, name: NameId) -> Option<Definition> {
+        self.meanings.get(name.index()).copied().filter(|definition| definition.depth > 0)
     }
 }

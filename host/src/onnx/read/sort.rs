@@ -3,13 +3,11 @@
 use super::graph::{Form, collect, sparse_name};
 use crate::onnx::{
     error::{Fault, OnnxError, Result},
+    names::{FastMap, FastSet},
     schema::{attribute, node, tensor, value_info},
     wire::{Part, Scan},
 };
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, HashMap, HashSet},
-};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// The names a node uses, in itself and from inside its graphs, and those it defines.
 #[derive(Default)]
@@ -25,14 +23,14 @@ struct Frame<'a> {
     /// Where the graph starts.
     at: u64,
     /// Names that the graph defines without a node.
-    given: HashSet<&'a str>,
+    given: FastSet<&'a str>,
     parts: std::vec::IntoIter<Part>,
     nodes: Vec<NodeNames<'a>>,
 }
 
 /// The order of the nodes of each graph whose nodes are not in order, by where the graph starts.
-pub(super) fn orders(bytes: &[u8], segments: &[Part], form: Form) -> Result<HashMap<u64, Vec<u32>>> {
-    let mut orders = HashMap::new();
+pub(super) fn orders(bytes: &[u8], segments: &[Part], form: Form) -> Result<FastMap<u64, Vec<u32>>> {
+    let mut orders = FastMap::default();
     let mut frames = vec![open(bytes, segments, form)?];
     while let Some(frame) = frames.last_mut() {
         if let Some(graph) = frame.nodes.last_mut().and_then(|node| node.graphs.pop()) {
@@ -56,7 +54,7 @@ fn text(bytes: &[u8], part: Part) -> &str {
 
 fn open<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Result<Frame<'a>> {
     let parts = collect(bytes, segments, form)?;
-    let mut given = HashSet::new();
+    let mut given = FastSet::default();
     for &part in &parts.inputs {
         given.insert(if form == Form::Function {
             text(bytes, part)
@@ -114,16 +112,16 @@ fn node_names(bytes: &[u8], part: Part) -> Result<NodeNames<'_>> {
 }
 
 /// The order of a graph's nodes, where it is not the given one, and the names that the graph takes from outside.
-fn order<'a>(frame: &Frame<'a>) -> Result<(Option<Vec<u32>>, HashSet<&'a str>)> {
-    let mut producers: HashMap<&str, usize> = HashMap::new();
+fn order<'a>(frame: &Frame<'a>) -> Result<(Option<Vec<u32>>, FastSet<&'a str>)> {
+    let mut producers: FastMap<&str, usize> = FastMap::default();
     for (index, node) in frame.nodes.iter().enumerate() {
         producers.extend(node.defines.iter().filter(|name| !name.is_empty()).map(|&name| (name, index)));
     }
-    let mut free = HashSet::new();
+    let mut free = FastSet::default();
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); frame.nodes.len()];
     let mut missing = vec![0usize; frame.nodes.len()];
     for (index, node) in frame.nodes.iter().enumerate() {
-        let uses: HashSet<&str> = node.uses.iter().copied().filter(|name| !name.is_empty()).collect();
+        let uses: FastSet<&str> = node.uses.iter().copied().filter(|name| !name.is_empty()).collect();
         for name in uses {
             if frame.given.contains(name) {
                 continue;

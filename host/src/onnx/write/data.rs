@@ -2,10 +2,11 @@
 
 use super::{ExternalData, plan::Plan};
 use crate::{
+    files::is_same_file,
     ir::{AttrValue, Blob, ConstId, Function, IRModule, NodeId, Tensor, attr_kind, kind},
     mapped,
     onnx::{
-        error::Result,
+        error::{Fault, OnnxError, Result},
         read::entry,
         schema::tensor,
         wire::{Part, Scan},
@@ -112,6 +113,13 @@ fn live_tensors(f: &Function) -> Vec<&Tensor> {
     tensors
 }
 
+/// The files besides its own that a model has its weights in.
+pub fn data_files(module: &IRModule) -> BTreeSet<String> {
+    let tensors = module.functions().flat_map(|(_, f)| live_tensors(f));
+    let tensors = tensors.filter(|tensor| source_location(tensor).is_some());
+    tensors.filter_map(|tensor| Some(tensor.as_dense()?.file()?.path.to_owned())).collect()
+}
+
 /// The tensors that came from one data file.
 struct Group<'a> {
     location: String,
@@ -137,10 +145,16 @@ impl Placement {
     }
 
     /// Decides for a model that is written to `out`.
-    pub fn new(module: &IRModule, options: ExternalData, out: &Path) -> Self {
+    ///
+    /// # Errors
+    /// When `out` is a data file of the model: to replace it would be to lose what goes into it.
+    pub fn new(module: &IRModule, options: ExternalData, out: &Path) -> Result<Self> {
         let mut placement = Self::inline();
+        if let Some(path) = data_files(module).into_iter().find(|path| is_same_file(Path::new(path), out)) {
+            return Err(OnnxError::new(Fault::OwnData(path)));
+        }
         if options == ExternalData::Inline {
-            return placement;
+            return Ok(placement);
         }
         placement.keeps_external = true;
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -174,7 +188,7 @@ impl Placement {
         for (path, group) in groups {
             placement.keep_or_take_over(folder, path, &group);
         }
-        placement
+        Ok(placement)
     }
 
     /// Keeps a data file that the output finds where the input found it, takes over one that is in use as a whole,

@@ -13,13 +13,13 @@ use crate::{
     onnx::{
         error::{Fault, OnnxError, Result},
         meta,
+        names::{FastMap, FastSet},
         read::{Form, LAST_WITH_LISTED_INITIALIZERS, collect},
         schema::{attribute, function, graph, opset},
         types::{agree, renew_value_info},
         wire::{Part, Scan, put_bytes},
     },
 };
-use std::collections::{BTreeMap, HashMap, HashSet};
 
 const GRAPH_FIELDS: [u32; 10] = [
     graph::NODE,
@@ -59,7 +59,7 @@ struct Described<'a> {
     /// Initializers that are nodes of the block; those that are defaults of parameters join them by position.
     initializers: Vec<Item>,
     /// Names of the shapes of `ConstantOfShape` nodes.
-    shapes: HashMap<Vec<u64>, String>,
+    shapes: FastMap<Vec<u64>, String>,
 }
 
 fn bytes_field(number: u32, bytes: &[u8]) -> Vec<u8> {
@@ -118,7 +118,7 @@ impl<'w> Writer<'w> {
             form,
             sections: Sections::default(),
             initializers: Vec::new(),
-            shapes: HashMap::new(),
+            shapes: FastMap::default(),
         };
         let sections = self.describe(described)?;
         let known: &[u32] = if form == Form::Graph { &GRAPH_FIELDS } else { &FUNCTION_FIELDS };
@@ -165,7 +165,7 @@ impl<'w> Writer<'w> {
     fn graph_head(&self, d: &mut Described<'_>, attrs: Attrs<'_>) {
         match attrs.meta(meta::GRAPH_NAME) {
             Some(AttrValue::String(name)) => d.sections.add_one(graph::NAME, bytes_field(graph::NAME, name)),
-            _ if attrs.meta(meta::OUTPUT_NAMES).is_some() => {}
+            _ if !self.source.is_empty() && attrs.meta(meta::OUTPUT_NAMES).is_some() => {}
             // A graph that never was ONNX: every reader wants a name.
             _ => d.sections.add_one(graph::NAME, bytes_field(graph::NAME, b"graph")),
         }
@@ -219,7 +219,7 @@ impl<'w> Writer<'w> {
             let number = function::ATTRIBUTE_PROTO;
             d.sections.add(number, Item::field(bytes_field(number, &bytes)));
         }
-        for import in encoded_imports(d.f) {
+        for import in encoded_imports(d.f, &self.scenes[d.scene].imports) {
             d.sections.add(function::OPSET_IMPORT, Item::field(bytes_field(function::OPSET_IMPORT, &import)));
         }
         Ok(())
@@ -229,7 +229,7 @@ impl<'w> Writer<'w> {
     fn bindings(&mut self, d: &mut Described<'_>) -> Result<()> {
         let f = d.f;
         let block = f.block_of(d.function);
-        let outputs: HashSet<NodeId> =
+        let outputs: FastSet<NodeId> =
             f.results(block).iter().map(|&result| self.scenes[d.scene].names.value(result)).collect();
         let number = if d.form == Form::Graph { graph::NODE } else { function::NODE };
         for &id in f.bindings(block) {
@@ -412,14 +412,15 @@ impl<'w> Writer<'w> {
         let f = d.f;
         let (declared, raws) = (types(attrs, meta::OUTPUT_TYPES), strings(attrs, meta::OUTPUT_RAW));
         let n_declared = strings(attrs, meta::OUTPUT_NAMES).len();
+        let is_read = !self.source.is_empty();
         let block = f.block_of(d.function);
         for (index, output) in self.scenes[d.scene].names.outputs(block).iter().enumerate() {
             let own = f.type_id(f.results(block)[index]);
             // What the model promises its users is changed by who changes the promise, not by what was found out.
             let ty = match declared.get(index) {
-                Some(&ty) => ty,
-                None if index < n_declared => TypeId::UNKNOWN,
-                None => own,
+                Some(&ty) if is_read || ty != TypeId::UNKNOWN => ty,
+                None if is_read && index < n_declared => TypeId::UNKNOWN,
+                _ => own,
             };
             let raw = raws.get(index).copied().unwrap_or_default();
             let info = match renew_value_info(f, &output.name, ty, raw)? {
@@ -440,13 +441,13 @@ impl<'w> Writer<'w> {
         let f = d.f;
         let number = if d.form == Form::Graph { graph::VALUE_INFO } else { function::VALUE_INFO };
         let (types, raws) = (types(attrs, meta::VALUE_INFO_TYPES), strings(attrs, meta::VALUE_INFO_RAW));
-        let unbound: HashSet<usize> = match attrs.meta(meta::VALUE_INFO_UNBOUND) {
+        let unbound: FastSet<usize> = match attrs.meta(meta::VALUE_INFO_UNBOUND) {
             Some(AttrValue::Ints(list)) => list.ints().filter_map(|index| usize::try_from(index).ok()).collect(),
-            _ => HashSet::new(),
+            _ => FastSet::default(),
         };
         let names = &self.scenes[d.scene].names;
         let block = f.block_of(d.function);
-        let mut values: BTreeMap<&str, NodeId> = BTreeMap::new();
+        let mut values: FastMap<&str, NodeId> = FastMap::default();
         for &id in f.operands(d.function).iter().chain(f.bindings(block)) {
             if names.value(id) == id && !f.name(id).is_empty() {
                 values.insert(f.name(id), id);
@@ -518,8 +519,8 @@ fn is_worth_a_node(f: &Function, tensor: &Tensor, name: &str) -> bool {
     is_known && tensor.byte_len() > cost && !tensor.dims().is_empty()
 }
 
-/// The encoded operator-set imports of a function.
-pub(super) fn encoded_imports(f: &Function) -> Vec<Vec<u8>> {
+/// The encoded operator-set imports of a function, and further ones.
+pub(super) fn encoded_imports(f: &Function, further: &[(String, i64)]) -> Vec<Vec<u8>> {
     let raws = strings(f.attrs(f.root()), meta::OPSET_IMPORT_RAW);
     let imports = f.opset_imports();
     let says = |raw: &[u8], import: (&str, i64)| {
@@ -538,5 +539,6 @@ pub(super) fn encoded_imports(f: &Function) -> Vec<Vec<u8>> {
         Some(&raw) if says(raw, import) => raw.to_vec(),
         _ => crate::onnx::read::encode_opset(import),
     };
-    imports.iter().enumerate().map(encode).collect()
+    let further = further.iter().map(|(domain, version)| crate::onnx::read::encode_opset((domain, *version)));
+    imports.iter().enumerate().map(encode).chain(further).collect()
 }

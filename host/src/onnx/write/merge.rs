@@ -9,10 +9,11 @@ use crate::{
     ir::{Hash64, NodeId},
     onnx::{
         error::Result,
+        names::FastMap,
         wire::{Field, Part, Scan, wire_type},
     },
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// What a field says.
 pub(super) enum Content {
@@ -135,7 +136,7 @@ struct Progress {
     arity: Arity,
     slots_left: usize,
     /// Keys of the items that are left, and how many were taken; made when it is first needed.
-    index: Option<HashMap<u64, Vec<usize>>>,
+    index: Option<FastMap<u64, Vec<usize>>>,
     taken: usize,
 }
 
@@ -149,7 +150,7 @@ impl Progress {
         }
         let (items, taken) = (self.items.as_slice(), self.taken);
         let index = self.index.get_or_insert_with(|| {
-            let mut index: HashMap<u64, Vec<usize>> = HashMap::new();
+            let mut index: FastMap<u64, Vec<usize>> = FastMap::default();
             for (position, item) in items.iter().enumerate().rev() {
                 if let Some(key) = item.key() {
                     index.entry(key).or_default().push(taken + position);

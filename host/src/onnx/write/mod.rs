@@ -1,13 +1,14 @@
 //! Writing: what no pass touched goes out byte for byte as it came in.
 //!
 //! The output is planned as a list of pieces (ranges of the source, bytes made here, tensors by reference), so that
-//! sizes are known before the first byte is written and no weight is held in memory. Files are written under a
-//! temporary name in the output's folder and renamed when they are complete: a run that ends early leaves the old
-//! file as it was, also when output and input are one file. Nothing is flushed to the disk with `fsync`: a rename
-//! guards against a run that fails, not against a power cut.
+//! sizes are known before the first byte is written and no weight is held in memory. Files are written as
+//! [`crate::files`] writes them: a run that ends early leaves the old file as it was, also when output and input are one
+//! file. A model and its new data file are two files, which no system replaces at once. The data file comes first, under
+//! a name that is free, so that the old model keeps its own data until the new one takes its place.
 
 mod data;
 mod graph;
+mod imports;
 mod merge;
 mod names;
 mod node;
@@ -18,11 +19,15 @@ mod tensor;
 use super::{
     error::{Fault, OnnxError, Result},
     meta,
-    read::{FIRST_WITH_OPSETS, Form},
+    read::{FIRST_WITH_OPSETS, Form, LAST_WITH_LISTED_INITIALIZERS},
     schema::{entry, model},
     wire::{Part, Scan, put_bytes, put_int},
 };
-use crate::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr};
+use crate::{
+    files::{Destination, Existing, FileError, FileSet},
+    ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr},
+};
+pub use data::data_files;
 use data::{MAX_MODEL, Placement};
 use graph::encoded_imports;
 use merge::{Content, Item, Sections};
@@ -30,8 +35,8 @@ use names::Names;
 pub(super) use node::encode_default;
 use plan::Plan;
 use std::{
-    collections::BTreeMap,
-    fs::{self, File, OpenOptions},
+    collections::{BTreeMap, BTreeSet},
+    fs,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -39,6 +44,12 @@ use steps::{FunctionKey, Scene, Step, Writer};
 
 /// The version of the format that a model gets which has none: the first with all of today's types.
 const DEFAULT_IR_VERSION: i64 = 10;
+
+/// The first version of the format in which initializers need not be inputs, too.
+const FIRST_WITH_INITIALIZERS: i64 = LAST_WITH_LISTED_INITIALIZERS + 1;
+
+/// The first version of the format whose models have functions of their own.
+const FIRST_WITH_FUNCTIONS: i64 = 8;
 
 /// Where the elements of tensors go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,91 +145,55 @@ fn report(writer: &Writer<'_>) -> WriteReport {
 }
 
 fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result<WriteReport> {
-    // Through a link, the file behind it is written.
-    let resolved = if path.is_symlink() { path.canonicalize().ok() } else { None };
-    let path = resolved.as_deref().unwrap_or(path);
-    let writer = plan(module, Placement::new(module, options.external_data, path))?;
+    let at = |error: FileError| OnnxError::new(Fault::File(error));
+    let destination = Destination::new(path, Existing::Replace).map_err(at)?;
+    write_destination(module, &destination, options)
+}
+
+/// As [`write`](write()), to where something else may stand than a file.
+///
+/// # Errors
+/// When ONNX cannot express the module or it cannot be written. No file is changed then.
+pub fn write_destination(module: &IRModule, destination: &Destination, options: &WriteOptions) -> Result<WriteReport> {
+    let at = |error: FileError| OnnxError::new(Fault::File(error));
+    // Beside a pipe or a device there is no place for data files.
+    let Some(path) = destination.file() else {
+        let writer = plan(module, Placement::inline())?;
+        destination.write(|mut out| writer.plan.write_to(&mut out)).map_err(at)?;
+        return Ok(report(&writer));
+    };
+    let writer = plan(module, Placement::new(module, options.external_data, path)?)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        return Err(OnnxError::io(folder, std::io::ErrorKind::NotFound.into()));
-    }
     let mut report = report(&writer);
-    let mut files = Vec::new();
+    let mut taken = Vec::new();
     for takeover in &writer.placement.takeovers {
         let mut plan = Plan::new(Blob::default());
         plan.blob(&takeover.bytes);
-        files.push((takeover.target.clone(), plan));
+        taken.push((takeover.target.clone(), plan));
     }
-    let mut pending = Vec::new();
-    for (target, plan) in &files {
+    let mut data: Vec<(PathBuf, &Plan)> = taken.iter().map(|(target, plan)| (target.clone(), plan)).collect();
+    if writer.placement.data.size() > 0 {
+        data.push((folder.join(&writer.placement.location), &writer.placement.data));
+    }
+    let mut files = FileSet::new();
+    let mut add = |destination: &Destination, plan: &Plan| {
+        let file = files.add(destination).map_err(at)?;
+        plan.write_to_file(file).map_err(|cause| OnnxError::io(destination.named(), cause))
+    };
+    for (target, plan) in &data {
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder).map_err(|cause| OnnxError::io(folder, cause))?;
         }
-        pending.push(Temporary::write(target, plan)?);
+        add(&Destination::new(target, Existing::Keep).map_err(at)?, plan)?;
         report.data_files.push((target.clone(), plan.size()));
     }
-    if writer.placement.data.size() > 0 {
-        let target = folder.join(&writer.placement.location);
-        pending.push(Temporary::write(&target, &writer.placement.data)?);
-        report.data_files.push((target, writer.placement.data.size()));
-    }
-    if path.exists() && !path.is_file() {
-        // A pipe or a device: nothing that could be renamed.
-        let mut out = File::create(path).map_err(|cause| OnnxError::io(path, cause))?;
-        writer.plan.write_to(&mut out).map_err(|cause| OnnxError::io(path, cause))?;
-    } else {
-        pending.push(Temporary::write(path, &writer.plan)?);
-    }
-    // The model is the last: it never names a data file that is not there.
-    for temporary in pending {
-        temporary.rename()?;
-    }
+    add(destination, &writer.plan)?;
+    files.commit().map_err(at)?;
     Ok(report)
 }
 
-/// A file under a temporary name, which goes when it is not renamed.
-struct Temporary {
-    path: PathBuf,
-    target: PathBuf,
-    is_renamed: bool,
-}
-
-impl Temporary {
-    fn write(target: &Path, plan: &Plan) -> Result<Self> {
-        let name = target.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
-        let process = std::process::id();
-        for number in 0.. {
-            let path = target.with_file_name(format!(".{name}.{process}.{number}.tmp"));
-            let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => file,
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 1000 => continue,
-                Err(cause) => return Err(OnnxError::io(target, cause)),
-            };
-            let temporary = Self { path, target: target.to_owned(), is_renamed: false };
-            plan.write_to_file(&mut file).map_err(|cause| OnnxError::io(target, cause))?;
-            return Ok(temporary);
-        }
-        unreachable!("the last number ends the loop")
-    }
-
-    fn rename(mut self) -> Result<()> {
-        fs::rename(&self.path, &self.target).map_err(|cause| OnnxError::io(&self.target, cause))?;
-        self.is_renamed = true;
-        Ok(())
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.is_renamed {
-            // Nothing more can be done about a file that does not go.
-            drop(fs::remove_file(&self.path));
-        }
-    }
-}
-
-/// Domain, name and overload of a model-local function.
-fn function_key(global: &str, f: &Function) -> FunctionKey {
+/// Domain, name and overload of a model-local function; its domain is the given one where it has none.
+fn function_key(global: &str, f: &Function, default_domain: &str) -> FunctionKey {
     let attrs = f.attrs(f.root());
     let text = |key| match attrs.meta(key) {
         Some(AttrValue::String(text)) => Some(String::from_utf8_lossy(text).into_owned()),
@@ -229,7 +204,7 @@ fn function_key(global: &str, f: &Function) -> FunctionKey {
     let after_domain = own_domain.as_deref().and_then(|domain| global.strip_prefix(domain)?.strip_prefix("::"));
     let (domain, rest) = match after_domain {
         Some(rest) => ("", rest),
-        None => global.split_once("::").unwrap_or(("local", global)),
+        None => global.split_once("::").unwrap_or((default_domain, global)),
     };
     let after_name = own_name.as_deref().and_then(|name| rest.strip_prefix(name));
     let (name, overload) = match after_name {
@@ -262,9 +237,10 @@ fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
     let main = module.main().ok_or_else(|| OnnxError::new(Fault::NoMain))?;
     let source = source_of(module);
     let blob = module.sources.first().map(|source| source.bytes.clone()).unwrap_or_default();
-    let mut functions = BTreeMap::new();
+    let own_domain = imports::own_domain(module);
+    let (mut functions, mut keys) = (BTreeMap::new(), BTreeSet::new());
     let mut globals = vec![MAIN];
-    let mut scenes = vec![Scene { f: main, names: Names::new(main)?, form: Form::Graph }];
+    let mut scenes = vec![Scene { f: main, names: Names::new(main)?, form: Form::Graph, imports: Vec::new() }];
     for global in module.globals() {
         let Some(f) = global.function() else {
             let error = OnnxError::new(Fault::NotExpressible("a loop program"));
@@ -273,16 +249,29 @@ fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
         if global.name == MAIN {
             continue;
         }
-        functions.insert(global.name.as_str(), function_key(&global.name, f));
+        let key = function_key(&global.name, f, &own_domain);
+        if !keys.insert((key.domain.clone(), key.name.clone(), key.overload.clone())) {
+            return Err(OnnxError::new(Fault::DuplicateFunction(global.name.to_string())));
+        }
+        functions.insert(global.name.as_str(), key);
         globals.push(&global.name);
         let names = Names::new(f).map_err(|error| error.within(|| format!("function `{}`", global.name)))?;
-        scenes.push(Scene { f, names, form: Form::Function });
+        scenes.push(Scene { f, names, form: Form::Function, imports: Vec::new() });
     }
-    let is_onnx = main.attrs(main.root()).meta(meta::OUTPUT_NAMES).is_some();
     let stated = module.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int);
-    let ir_version = stated.unwrap_or(if is_onnx { 0 } else { DEFAULT_IR_VERSION });
+    let ir_version = match stated {
+        // The functions are new: the model that was read had none.
+        Some(FIRST_WITH_INITIALIZERS..FIRST_WITH_FUNCTIONS) if globals.len() > 1 => FIRST_WITH_FUNCTIONS,
+        Some(version) => version,
+        None if source.is_empty() => DEFAULT_IR_VERSION,
+        None => 0,
+    };
     if main.opset_imports().is_empty() && ir_version >= FIRST_WITH_OPSETS {
         return Err(OnnxError::new(Fault::NoOpset));
+    }
+    let given: Vec<_> = scenes.iter().map(|scene| (scene.f, scene.form)).collect();
+    for (scene, imports) in scenes.iter_mut().zip(imports::further(&given, &functions)?) {
+        scene.imports = imports;
     }
     let mut writer = Writer {
         module,
@@ -359,7 +348,9 @@ impl Writer<'_> {
     fn model_steps(&mut self) -> Result<Vec<Step>> {
         let mut sections = Sections::default();
         for attr in &self.module.attrs {
-            match model_field(attr) {
+            let is_renewed = attr.name == meta::IR_VERSION && attr.as_int() != Some(self.ir_version);
+            let renewed = is_renewed.then(|| ModuleAttr::int(meta::IR_VERSION, self.ir_version));
+            match model_field(renewed.as_ref().unwrap_or(attr)) {
                 Some((number, bytes)) if ONCE.contains(&number) => sections.add_one(number, bytes),
                 Some((number, bytes)) => sections.add(number, Item::field(bytes)),
                 None => {}
@@ -383,7 +374,7 @@ impl Writer<'_> {
             let content = std::iter::once(Step::Use(0)).chain(list).collect();
             sections.add(model::GRAPH, Item { content: Content::Message(content), at: graphs.get(index).copied() });
         }
-        for import in encoded_imports(main) {
+        for import in encoded_imports(main, &self.scenes[0].imports) {
             let mut bytes = Vec::new();
             put_bytes(&mut bytes, model::OPSET_IMPORT, &import);
             sections.add(model::OPSET_IMPORT, Item::field(bytes));

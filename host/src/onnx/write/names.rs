@@ -8,10 +8,11 @@ use crate::{
     onnx::{
         error::{Fault, OnnxError, Result},
         meta,
+        names::{FastMap, NameId},
         read::scope::Scope,
     },
 };
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// How an output comes by its name.
 #[derive(Clone, Debug)]
@@ -22,24 +23,27 @@ pub(super) struct Output {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Name<'a> {
+enum Name {
     None,
-    Own(&'a str),
+    Own(NameId),
     Fresh(u32),
 }
 
 /// The names of all values of a function.
 pub(super) struct Names<'a> {
     f: &'a Function,
-    names: Vec<Name<'a>>,
+    /// Every name that stands in the function, with what it means at the place that was come to.
+    scope: Scope<'a>,
+    /// The name of each node in the function.
+    own: Vec<Option<NameId>>,
+    names: Vec<Name>,
     fresh: Vec<String>,
     /// The value that a projection stands for.
     values: Vec<NodeId>,
     /// The first projection of each result.
-    projections: HashMap<(NodeId, u16), NodeId>,
-    outputs: HashMap<BlockId, Vec<Output>>,
-    used: HashSet<&'a str>,
-    counters: HashMap<String, u32>,
+    projections: FastMap<(NodeId, u16), NodeId>,
+    outputs: FastMap<BlockId, Vec<Output>>,
+    counters: FastMap<String, u32>,
 }
 
 /// Whether a constant is listed as an input of its graph.
@@ -75,23 +79,21 @@ impl<'a> Names<'a> {
         }
         match self.names[value.index()] {
             Name::None => None,
-            Name::Own(name) => Some(name),
+            Name::Own(name) => Some(self.scope.names.name(name)),
             Name::Fresh(index) => Some(&self.fresh[index as usize]),
         }
     }
 
     /// The names of a node's outputs; those that nobody uses and that had none stay empty.
-    pub fn outputs_of(&self, id: NodeId) -> Vec<&str> {
-        match self.f.n_results(id) {
-            None => {
-                let none = matches!(self.f.attrs(id).meta(meta::N_OUTPUTS), Some(AttrValue::Int(0)));
-                if none { Vec::new() } else { vec![self.name(id).unwrap_or_default()] }
-            }
-            Some(count) => {
-                let projection = |index| self.projections.get(&(id, index as u16));
-                (0..count).map(|index| projection(index).and_then(|&p| self.name(p)).unwrap_or_default()).collect()
-            }
-        }
+    pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &str> {
+        let n_results = self.f.n_results(id);
+        let has_none = || matches!(self.f.attrs(id).meta(meta::N_OUTPUTS), Some(AttrValue::Int(0)));
+        let count = n_results.unwrap_or_else(|| usize::from(!has_none()));
+        let value = move |index: usize| match n_results {
+            None => Some(id),
+            Some(_) => self.projections.get(&(id, index as u16)).copied(),
+        };
+        (0..count).map(move |index| value(index).and_then(|value| self.name(value)).unwrap_or_default())
     }
 
     /// A name that nothing else has.
@@ -101,7 +103,7 @@ impl<'a> Names<'a> {
         loop {
             let name = format!("{base}_{counter}");
             *counter += 1;
-            if !self.used.contains(name.as_str()) {
+            if self.scope.names.find(&name).is_none() {
                 return name;
             }
         }
@@ -114,14 +116,14 @@ impl<'a> Names<'a> {
 }
 
 /// An open graph.
-struct Frame<'a> {
+struct Frame {
     function: NodeId,
     next: usize,
     next_region: usize,
     /// Names of the outputs, and the values that have them; the absent operand where an `Identity` will.
-    reserved: HashMap<&'a str, NodeId>,
+    reserved: FastMap<NameId, NodeId>,
     /// Outputs' names of values that do not have that name themselves.
-    imposed: HashMap<NodeId, Name<'a>>,
+    imposed: FastMap<NodeId, Name>,
 }
 
 struct Chooser<'a, 'c> {
@@ -129,7 +131,6 @@ struct Chooser<'a, 'c> {
     names: Names<'a>,
     /// For each bound value its block plus one.
     home: Vec<u32>,
-    scope: Scope<'a>,
     /// Values that must not keep their names, because a use would see them instead of an outer value.
     forced: &'c BTreeSet<NodeId>,
     conflicts: Vec<NodeId>,
@@ -139,24 +140,28 @@ struct Chooser<'a, 'c> {
 impl<'a, 'c> Chooser<'a, 'c> {
     fn new(f: &'a Function, forced: &'c BTreeSet<NodeId>) -> Self {
         let n = f.n_nodes();
-        let mut used: HashSet<&str> = HashSet::new();
+        let mut scope = Scope::default();
+        scope.names.reserve(n);
+        let mut own = Vec::with_capacity(n);
         for id in (0..n).map(NodeId::from_index) {
-            used.insert(f.name(id));
+            let name = f.name(id);
+            own.push((!name.is_empty()).then(|| scope.names.intern(name)));
             if f.kind(id) == kind::FUNCTION {
-                used.extend(output_names(f, id));
+                output_names(f, id).for_each(|name| _ = scope.names.intern(name));
             }
         }
         let names = Names {
             f,
+            scope,
+            own,
             names: vec![Name::None; n],
             fresh: Vec::new(),
             values: (0..n).map(NodeId::from_index).collect(),
-            projections: HashMap::new(),
-            outputs: HashMap::new(),
-            used,
-            counters: HashMap::new(),
+            projections: FastMap::default(),
+            outputs: FastMap::default(),
+            counters: FastMap::default(),
         };
-        Self { f, names, home: vec![0; n], scope: Scope::default(), forced, conflicts: Vec::new(), has_shadows: false }
+        Self { f, names, home: vec![0; n], forced, conflicts: Vec::new(), has_shadows: false }
     }
 
     fn run(&mut self) -> Result<()> {
@@ -164,7 +169,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         while let Some(frame) = frames.last_mut() {
             let block = self.f.block_of(frame.function);
             let Some(&binding) = self.f.bindings(block).get(frame.next) else {
-                self.scope.leave();
+                self.names.scope.leave();
                 frames.pop();
                 continue;
             };
@@ -201,13 +206,13 @@ impl<'a, 'c> Chooser<'a, 'c> {
         for &operand in self.f.operands(binding) {
             let value = self.names.value(operand);
             let Name::Own(name) = self.names.names[value.index()] else { continue };
-            if let Some(seen) = self.scope.get(name).filter(|&seen| seen != value) {
+            if let Some(seen) = self.names.scope.get(name).filter(|&seen| seen != value) {
                 self.conflicts.push(seen);
             }
         }
     }
 
-    fn make_fresh(&mut self, base: &str) -> Name<'a> {
+    fn make_fresh(&mut self, base: &str) -> Name {
         let name = self.names.make_fresh(base);
         self.names.fresh.push(name);
         Name::Fresh(self.names.fresh.len() as u32 - 1)
@@ -228,24 +233,27 @@ impl<'a, 'c> Chooser<'a, 'c> {
         }
     }
 
-    fn define(&mut self, frame: &Frame<'a>, value: NodeId) {
-        let own = self.f.name(value);
-        let name = match frame.imposed.get(&value) {
-            Some(&imposed) => imposed,
-            None if own.is_empty() || self.forced.contains(&value) => self.make_fresh(self.base(value)),
-            None if frame.reserved.get(own).is_some_and(|&owner| owner != value) => self.make_fresh(own),
-            None => Name::Own(own),
+    fn define(&mut self, frame: &Frame, value: NodeId) {
+        let own = self.names.own[value.index()].filter(|_| !self.forced.contains(&value));
+        let name = match (frame.imposed.get(&value), own) {
+            (Some(&imposed), _) => imposed,
+            (None, None) => self.make_fresh(self.base(value)),
+            (None, Some(own)) if frame.reserved.get(&own).is_some_and(|&owner| owner != value) => {
+                self.make_fresh(self.names.scope.names.name(own))
+            }
+            (None, Some(own)) => Name::Own(own),
         };
         self.claim(value, name);
     }
 
-    fn claim(&mut self, value: NodeId, name: Name<'a>) {
+    fn claim(&mut self, value: NodeId, name: Name) {
         let mut name = name;
         if let Name::Own(own) = name {
             // Only what was read so may hide an outer name or, among a graph's inputs, be there twice.
-            let is_free = match self.scope.get(own) {
+            let scope = &mut self.names.scope;
+            let is_free = match scope.get(own) {
                 None => true,
-                Some(_) if self.scope.get_local(own).is_some() => false,
+                Some(_) if scope.get_local(own).is_some() => false,
                 Some(_) => {
                     let shadows = self.f.attrs(value).meta(meta::SHADOWS).is_some();
                     self.has_shadows |= shadows;
@@ -253,33 +261,30 @@ impl<'a, 'c> Chooser<'a, 'c> {
                 }
             };
             if is_free {
-                self.scope.define(own, value);
+                scope.define(own, value);
             } else {
-                name = self.make_fresh(own);
+                name = self.make_fresh(self.names.scope.names.name(own));
             }
         }
         self.names.names[value.index()] = name;
     }
 
     /// Begins a graph: resolves projections, names the parameters and the outputs.
-    fn open(&mut self, function: NodeId) -> Result<Frame<'a>> {
+    fn open(&mut self, function: NodeId) -> Result<Frame> {
         let f = self.f;
         let block = f.block_of(function);
-        self.scope.enter();
+        self.names.scope.enter();
         for &binding in f.bindings(block) {
             self.home[binding.index()] = block.0 + 1;
             if f.kind(binding) == kind::TUPLE_GET_ITEM {
                 self.resolve(binding);
             }
         }
-        let mut frame = Frame { function, next: 0, next_region: 0, reserved: HashMap::new(), imposed: HashMap::new() };
+        let mut frame =
+            Frame { function, next: 0, next_region: 0, reserved: FastMap::default(), imposed: FastMap::default() };
         for &param in f.operands(function) {
-            let own = f.name(param);
-            let name = if own.is_empty() || self.forced.contains(&param) {
-                self.make_fresh(self.base(param))
-            } else {
-                Name::Own(own)
-            };
+            let own = self.names.own[param.index()].filter(|_| !self.forced.contains(&param));
+            let name = own.map_or_else(|| self.make_fresh(self.base(param)), Name::Own);
             self.claim(param, name);
         }
         self.name_outputs(&mut frame, block)?;
@@ -298,14 +303,18 @@ impl<'a, 'c> Chooser<'a, 'c> {
         self.names.values[projection.index()] = value.unwrap_or(projection);
     }
 
-    fn name_outputs(&mut self, frame: &mut Frame<'a>, block: BlockId) -> Result<()> {
+    fn name_outputs(&mut self, frame: &mut Frame, block: BlockId) -> Result<()> {
         let f = self.f;
-        let wanted: Vec<&str> = output_names(f, frame.function).collect();
+        let names = &mut self.names.scope.names;
+        let wanted: Vec<NameId> = output_names(f, frame.function).map(|name| names.intern(name)).collect();
+        let empty = names.intern("");
         let results: Vec<NodeId> = f.results(block).iter().map(|&result| self.names.value(result)).collect();
         let can_be_named = |this: &Self, value: NodeId| this.home[value.index()] == block.0 + 1 && !is_listed(f, value);
-        let mut owners: HashMap<NodeId, usize> = HashMap::new();
+        let mut owners: FastMap<NodeId, usize> = FastMap::default();
         for (index, &value) in results.iter().enumerate() {
-            if can_be_named(self, value) && wanted.get(index).is_some_and(|&name| name == f.name(value)) {
+            if can_be_named(self, value)
+                && wanted.get(index).is_some_and(|&name| Some(name) == self.names.own[value.index()])
+            {
                 owners.entry(value).or_insert(index);
             }
         }
@@ -316,7 +325,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
                 None => Name::None,
             };
             if value.is_absent() {
-                if !matches!(name, Name::None | Name::Own("")) {
+                if name != Name::None && name != Name::Own(empty) {
                     return Err(OnnxError::new(Fault::NotExpressible("an output without a value")));
                 }
                 outputs.push(Output { name: String::new(), identity_of: None });
@@ -325,8 +334,10 @@ impl<'a, 'c> Chooser<'a, 'c> {
             let is_local = can_be_named(self, value);
             let is_owner = is_local && *owners.entry(value).or_insert(index) == index;
             let name = match name {
-                Name::None if is_owner && !f.name(value).is_empty() => Name::Own(f.name(value)),
-                Name::None => self.make_fresh("output"),
+                Name::None => match self.names.own[value.index()].filter(|_| is_owner) {
+                    Some(own) => Name::Own(own),
+                    None => self.make_fresh("output"),
+                },
                 name => name,
             };
             let has_it = !is_owner
@@ -342,6 +353,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             if let Name::Own(name) = name {
                 let owner = if identity_of.is_some() { NodeId::ABSENT } else { value };
                 if frame.reserved.insert(name, owner).is_some_and(|old| old != owner || identity_of.is_some()) {
+                    let name = self.names.scope.names.name(name);
                     return Err(OnnxError::new(Fault::DuplicateName(name.into())));
                 }
             }
@@ -349,7 +361,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
                 frame.imposed.insert(value, name);
             }
             let name = match name {
-                Name::Own(name) => name.to_owned(),
+                Name::Own(name) => self.names.scope.names.name(name).to_owned(),
                 Name::Fresh(fresh) => self.names.fresh[fresh as usize].clone(),
                 Name::None => String::new(),
             };

@@ -3,7 +3,7 @@
 use super::{
     data::IsWeight,
     plan::Header,
-    steps::{Step, Writer},
+    steps::{Scene, Step, Writer},
     tensor::About,
 };
 use crate::{
@@ -60,7 +60,7 @@ struct AttrParts {
 
 impl Writer<'_> {
     /// The names that a node takes.
-    fn input_names(&self, scene: usize, id: NodeId) -> Result<Vec<&str>> {
+    fn input_names(&self, scene: usize, id: NodeId) -> impl Iterator<Item = Result<&str>> {
         let scene = &self.scenes[scene];
         let operands = scene.f.operands(id);
         let operands = &operands[..operands.len() - scene.f.n_regions(id)];
@@ -69,11 +69,11 @@ impl Writer<'_> {
             kind::IF => operands,
             _ => &[],
         };
-        let name = |&operand: &NodeId| {
+        let name = move |&operand: &NodeId| {
             let fault = || OnnxError::new(Fault::NotExpressible("a tuple or a function as a value"));
             scene.names.name(operand).ok_or_else(fault)
         };
-        operands.iter().map(name).collect()
+        operands.iter().map(name)
     }
 
     /// Where the source has this node as it is now, its graphs excepted.
@@ -84,12 +84,11 @@ impl Writer<'_> {
         if part.at.saturating_add(part.len) > self.source.len() as u64 {
             return Ok(None);
         }
-        let (inputs, outputs) = (self.input_names(scene, id)?, self.scenes[scene].names.outputs_of(id));
-        let (mut inputs, mut outputs) = (inputs.into_iter(), outputs.into_iter());
+        let (mut inputs, mut outputs) = (self.input_names(scene, id), self.scenes[scene].names.outputs_of(id));
         let mut scan = Scan::part(self.source, part);
         while let Some(field) = scan.field()? {
             let wanted = match field.number {
-                node::INPUT => inputs.next(),
+                node::INPUT => inputs.next().transpose()?,
                 node::OUTPUT => outputs.next(),
                 _ => continue,
             };
@@ -97,7 +96,7 @@ impl Writer<'_> {
                 return Ok(None);
             }
         }
-        Ok((inputs.next().is_none() && outputs.next().is_none()).then_some(part))
+        Ok((inputs.next().transpose()?.is_none() && outputs.next().is_none()).then_some(part))
     }
 
     /// A node with graphs that stands in the source: everything but the graphs is copied.
@@ -187,8 +186,8 @@ impl Writer<'_> {
         let f = self.scenes[scene].f;
         let attrs = f.attrs(id);
         let mut head = Vec::new();
-        for name in self.input_names(scene, id)? {
-            put_bytes(&mut head, node::INPUT, name.as_bytes());
+        for name in self.input_names(scene, id) {
+            put_bytes(&mut head, node::INPUT, name?.as_bytes());
         }
         for name in self.scenes[scene].names.outputs_of(id) {
             put_bytes(&mut head, node::OUTPUT, name.as_bytes());
@@ -196,7 +195,7 @@ impl Writer<'_> {
         if let Some(AttrValue::String(name)) = attrs.meta(meta::NAME) {
             put_bytes(&mut head, node::NAME, name);
         }
-        let (mut domain, name, mut overload) = self.callee(f, id)?;
+        let (mut domain, name, mut overload) = self.callee(scene, id)?;
         put_bytes(&mut head, node::OP_TYPE, name.as_bytes());
         let mut steps = vec![Step::Bytes(head)];
         match f.expr(id) {
@@ -249,14 +248,17 @@ impl Writer<'_> {
     }
 
     /// Domain, name and overload of what a node calls.
-    fn callee(&self, f: &Function, id: NodeId) -> Result<(String, String, String)> {
+    fn callee(&self, scene: usize, id: NodeId) -> Result<(String, String, String)> {
+        let Scene { f, imports, .. } = &self.scenes[scene];
         let Expr::Call(call) = f.expr(id) else {
             return Ok((String::new(), op_name(f, id).to_owned(), String::new()));
         };
         if let Some(op) = call.op() {
             let rec = f.op(op);
             let [domain, name, overload] = [rec.domain, rec.name, rec.overload].map(|id| f.str(id).to_owned());
-            let imported = f.opset_version(&domain).unwrap_or(0);
+            let further =
+                || imports.iter().find(|(name, _)| name == normal_domain(&domain)).map(|&(_, version)| version);
+            let imported = f.opset_version(&domain).or_else(further).unwrap_or(0);
             if rec.version != 0 && i64::from(rec.version) != imported {
                 let op = if normal_domain(&domain).is_empty() { name } else { format!("{domain}.{name}") };
                 return Err(OnnxError::new(Fault::OpsetMismatch { op, version: rec.version.into(), imported }));

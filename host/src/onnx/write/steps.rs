@@ -40,6 +40,8 @@ pub(super) struct Scene<'a> {
     pub names: Names<'a>,
     /// Whether it becomes a `FunctionProto`.
     pub form: read::Form,
+    /// What it imports beyond what it says.
+    pub imports: Vec<(String, i64)>,
 }
 
 /// Domain, name and overload of a function's global name.

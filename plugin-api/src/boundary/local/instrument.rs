@@ -33,7 +33,8 @@ impl LocalInstrument {
     /// Calls hooks, in its context.
     pub fn hook<R>(&self, body: impl FnOnce(&InstrumentObject, &HookCall<'_>) -> R) -> R {
         let state = LocalCall { local: &self.local, module: &self.local.module, depth: 0 };
-        let call = HookCall { host: HOOKS, data: HostData::new(&state), log_level: log::max_level() as u8 };
+        // SAFETY: `HOOKS` takes the data for this type.
+        let call = unsafe { HookCall::new(HOOKS, HostData::new(&state), log::max_level() as u8) };
         body(&self.object, &call)
     }
 }

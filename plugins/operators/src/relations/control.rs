@@ -8,8 +8,10 @@ use relais_plugin_api::{ir::*, op::*};
 /// # Errors
 /// When the attribute is missing or holds something else.
 pub fn region_results(cx: &InferCx<'_>, name: &str) -> Result<Vec<TypeId>, OpError> {
+    if let Some(results) = cx.region_of(name) {
+        return Ok(results.to_vec());
+    }
     match cx.attrs().get(name) {
-        Some(AttrValue::Graph(region)) => Ok(result_types(cx.function(), region)),
         Some(AttrValue::Ref { .. } | AttrValue::Raw(_) | AttrValue::Other(_)) => {
             Err(OpError::unsupported(format_args!("the value of attribute `{name}` is not known here")))
         }
@@ -18,27 +20,14 @@ pub fn region_results(cx: &InferCx<'_>, name: &str) -> Result<Vec<TypeId>, OpErr
     }
 }
 
-fn result_types(function: &Function, region: NodeId) -> Vec<TypeId> {
-    if function.kind(region) != kind::FUNCTION {
-        return Vec::new();
-    }
-    let results = function.results(function.block_of(region));
-    results.iter().map(|&result| function.type_id(result)).collect()
-}
-
 /// `If`: what both branches agree on.
 pub fn conditional(cx: &mut InferCx<'_>) -> Outcome {
-    let (then, otherwise) = match *cx.regions() {
-        [then, otherwise] if cx.function().kind(cx.node()) == kind::IF => {
-            (result_types(cx.function(), then), result_types(cx.function(), otherwise))
-        }
-        _ => (region_results(cx, "then_branch")?, region_results(cx, "else_branch")?),
-    };
+    let (then, otherwise) = (region_results(cx, "then_branch")?, region_results(cx, "else_branch")?);
     if then.len() != otherwise.len() {
         return invalid(format_args!("the branches have {} and {} results", then.len(), otherwise.len()));
     }
     for (index, (a, b)) in then.into_iter().zip(otherwise).enumerate() {
-        let ty = join(cx.function_mut(), a, b);
+        let ty = join(cx, a, b);
         cx.set_output(index, ty);
     }
     Ok(())
@@ -47,17 +36,17 @@ pub fn conditional(cx: &mut InferCx<'_>) -> Outcome {
 /// `Loop`: a carried value is the initial one when the body never runs; what the body yields at each turn is stacked.
 pub fn r#loop(cx: &mut InferCx<'_>) -> Outcome {
     let results = region_results(cx, "body")?;
-    let n_carried = cx.args().len().saturating_sub(2);
+    let n_carried = cx.n_args().saturating_sub(2);
     if results.len() < n_carried + 1 {
         return invalid(format_args!("the body has {} results for {n_carried} carried values", results.len()));
     }
     for (index, &ty) in results[1..].iter().enumerate() {
         let ty = if index < n_carried {
             let initial = cx.input_id(2 + index);
-            join(cx.function_mut(), initial, ty)
+            join(cx, initial, ty)
         } else {
-            let ty = without_symbols(cx.function_mut(), ty);
-            stacked(cx.function_mut(), ty, 0, Dim::Unknown)?
+            let ty = without_symbols(cx, ty);
+            stacked(cx, ty, 0, Dim::Unknown)?
         };
         cx.set_output(index, ty);
     }
@@ -70,7 +59,7 @@ pub fn scan(cx: &mut InferCx<'_>) -> Outcome {
         return Ok(());
     }
     let results = region_results(cx, "body")?;
-    let n_args = cx.args().len();
+    let n_args = cx.n_args();
     let n_scanned = usize::try_from(int(cx, "num_scan_inputs")?).unwrap_or(usize::MAX);
     let Some(n_states) = n_args.checked_sub(n_scanned).filter(|&n| n <= results.len()) else {
         return invalid(format_args!("{n_args} inputs cannot have {n_scanned} to scan"));
@@ -87,10 +76,10 @@ pub fn scan(cx: &mut InferCx<'_>) -> Outcome {
     }
     for (index, &ty) in results.iter().enumerate() {
         let ty = match index.checked_sub(n_states) {
-            Some(output) => stacked(cx.function_mut(), ty, out_axes.get(output).copied().unwrap_or(0), length)?,
+            Some(output) => stacked(cx, ty, out_axes.get(output).copied().unwrap_or(0), length)?,
             None => {
                 let initial = cx.input_id(index);
-                join(cx.function_mut(), initial, ty)
+                join(cx, initial, ty)
             }
         };
         cx.set_output(index, ty);
@@ -99,24 +88,24 @@ pub fn scan(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 /// A tensor type whose symbols are unknown: without a turn, a runtime takes them to be zero.
-fn without_symbols(function: &mut Function, ty: TypeId) -> TypeId {
-    let Type::Tensor { elem, shape: Some(shape) } = function.ty(ty) else {
+fn without_symbols(cx: &mut InferCx<'_>, ty: TypeId) -> TypeId {
+    let Type::Tensor { elem, shape: Some(shape) } = cx.ty(ty) else {
         return ty;
     };
     let dims: Dims = shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static)).collect();
-    function.tensor_type(elem, &dims)
+    cx.tensor_type(elem, &dims)
 }
 
 /// The type of tensors of type `ty`, stacked on a new axis.
-fn stacked(function: &mut Function, ty: TypeId, axis: i64, length: Dim) -> Result<TypeId, OpError> {
-    let Type::Tensor { elem, shape } = function.ty(ty) else {
+fn stacked(cx: &mut InferCx<'_>, ty: TypeId, axis: i64, length: Dim) -> Result<TypeId, OpError> {
+    let Type::Tensor { elem, shape } = cx.ty(ty) else {
         return Ok(TypeId::UNKNOWN);
     };
     let Some(shape) = shape else {
-        return Ok(function.add_type(Type::Tensor { elem, shape: None }));
+        return Ok(cx.add_type(Type::Tensor { elem, shape: None }));
     };
     let mut dims = shape.to_vec();
     let axis = axis_of(axis, dims.len() + 1)?;
     dims.insert(axis, length.into());
-    Ok(function.add_type(Type::Tensor { elem, shape: Some(&dims) }))
+    Ok(cx.add_type(Type::Tensor { elem, shape: Some(&dims) }))
 }

@@ -5,6 +5,9 @@ use relais_plugin_api::{ir::*, op::*};
 
 /// `Constant`, where it stands as a call.
 pub fn constant(cx: &mut InferCx<'_>) -> Outcome {
+    if cx.attrs().iter().filter(|(name, _)| name.contains("value")).count() > 1 {
+        return invalid("more than one attribute says the value");
+    }
     if let Some((elem, dims)) = opt_tensor(cx, "value")? {
         cx.set_tensor(0, elem, &dims);
     } else if opt_float(cx, "value_float")?.is_some() {

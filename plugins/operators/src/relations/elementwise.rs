@@ -85,16 +85,16 @@ pub fn binary_of_first(cx: &mut InferCx<'_>) -> Outcome {
 
 /// Any number of tensors of one element type, broadcast.
 pub fn variadic(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = common_elem(cx, 0..cx.args().len())?;
+    let elem = common_elem(cx, 0..cx.n_args())?;
     if cx.version() >= 8 {
-        let dims = broadcast_all(cx, 0..cx.args().len())?;
+        let dims = broadcast_all(cx, 0..cx.n_args())?;
         set(cx, 0, elem, dims.as_deref());
         values::binary(cx);
         return Ok(());
     }
     // All shapes are equal before version 8.
     let mut merged: Option<Dims> = None;
-    for index in 0..cx.args().len() {
+    for index in 0..cx.n_args() {
         let Some(dims) = cx.dims(index) else {
             continue;
         };

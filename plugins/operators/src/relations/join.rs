@@ -5,7 +5,7 @@ use relais_plugin_api::{ir::*, op::*};
 
 /// `Concat`.
 pub fn concat(cx: &mut InferCx<'_>) -> Outcome {
-    let n_args = cx.args().len();
+    let n_args = cx.n_args();
     let elem = common_elem(cx, 0..n_args)?;
     let axis = match opt_int(cx, "axis")? {
         Some(axis) => axis,

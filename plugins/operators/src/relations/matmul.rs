@@ -69,7 +69,7 @@ pub fn det(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `Einsum`.
 pub fn einsum(cx: &mut InferCx<'_>) -> Outcome {
-    let n_args = cx.args().len();
+    let n_args = cx.n_args();
     let elem = common_elem(cx, 0..n_args)?;
     let Some(mut equation) = opt_str(cx, "equation")? else {
         return invalid("attribute `equation` is missing");

@@ -6,7 +6,7 @@ use relais_plugin_api::{ir::*, op::*};
 /// `SequenceEmpty`.
 pub fn empty(cx: &mut InferCx<'_>) -> Outcome {
     let elem = opt_elem(cx, "dtype")?.unwrap_or(ElemType::FLOAT);
-    let item = cx.function_mut().add_type(Type::Tensor { elem, shape: None });
+    let item = cx.add_type(Type::Tensor { elem, shape: None });
     set_sequence(cx, 0, item);
     Ok(())
 }
@@ -14,9 +14,9 @@ pub fn empty(cx: &mut InferCx<'_>) -> Outcome {
 /// `SequenceConstruct`.
 pub fn construct(cx: &mut InferCx<'_>) -> Outcome {
     let mut item = cx.input_id(0);
-    for index in 1..cx.args().len() {
+    for index in 1..cx.n_args() {
         let other = cx.input_id(index);
-        item = join(cx.function_mut(), item, other);
+        item = join(cx, item, other);
     }
     set_sequence(cx, 0, item);
     Ok(())
@@ -28,7 +28,7 @@ pub fn insert(cx: &mut InferCx<'_>) -> Outcome {
         return Ok(());
     };
     let new = cx.input_id(1);
-    let item = join(cx.function_mut(), item, new);
+    let item = join(cx, item, new);
     set_sequence(cx, 0, item);
     Ok(())
 }
@@ -78,7 +78,7 @@ pub fn split_to_sequence(cx: &mut InferCx<'_>) -> Outcome {
         None => None,
     };
     let dims: Option<Vec<DimRec>> = dims.map(|dims| dims.into_iter().map(DimRec::from).collect());
-    let item = cx.function_mut().add_type(Type::Tensor { elem, shape: dims.as_deref() });
+    let item = cx.add_type(Type::Tensor { elem, shape: dims.as_deref() });
     set_sequence(cx, 0, item);
     Ok(())
 }
@@ -106,7 +106,7 @@ pub fn concat_from_sequence(cx: &mut InferCx<'_>) -> Outcome {
     let Some(item) = item_of(cx, 0)? else {
         return Ok(());
     };
-    let (elem, dims) = match cx.function().ty(item) {
+    let (elem, dims) = match cx.ty(item) {
         Type::Tensor { elem, shape } => {
             (elem, shape.map(|dims| dims.iter().map(|&dim| Dim::from(dim)).collect::<Vec<_>>()))
         }
@@ -135,7 +135,7 @@ pub fn optional(cx: &mut InferCx<'_>) -> Outcome {
         Some(_) => cx.input_id(0),
         None => opt_type(cx, "type")?.unwrap_or(TypeId::UNKNOWN),
     };
-    let ty = cx.function_mut().add_type(Type::Optional(item));
+    let ty = cx.add_type(Type::Optional(item));
     cx.set_output(0, ty);
     Ok(())
 }
@@ -168,7 +168,7 @@ pub fn map(cx: &mut InferCx<'_>) -> Outcome {
 }
 
 fn set_sequence(cx: &mut InferCx<'_>, index: usize, item: TypeId) {
-    let ty = cx.function_mut().add_type(Type::Sequence(item));
+    let ty = cx.add_type(Type::Sequence(item));
     cx.set_output(index, ty);
 }
 

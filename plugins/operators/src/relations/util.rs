@@ -127,13 +127,11 @@ pub fn opt_elem(cx: &InferCx<'_>, name: &str) -> Result<Option<ElemType>, OpErro
 
 /// The integers that argument `index` holds, where something is known of them.
 pub fn ints_of(cx: &InferCx<'_>, index: usize) -> Option<Ints> {
-    let arg = cx.arg(index)?;
-    if let Some(tensor) = cx.function().constant(arg) {
+    if let Some(tensor) = cx.constant(index) {
         let values = (tensor.len() <= MAX_LEN as u64).then(|| tensor.to_i64s())??;
         return Some(values.into_iter().map(Int::Known).collect());
     }
-    let ty = known_value(cx.function(), arg)?;
-    Some(cx.function().ty(ty).shape()?.iter().map(|&dim| Dim::from(dim).into()).collect())
+    Some(cx.computed_value(index)?.into_iter().map(Int::from).collect())
 }
 
 /// The integers that argument `index` holds, when all are known.
@@ -350,14 +348,14 @@ pub fn map_dim(dim: Dim, f: impl FnOnce(u64) -> Option<u64>) -> Dim {
 // ---- types --------------------------------------------------------------------------------------------------------
 
 /// What is known of a value whose type is one of two.
-pub fn join(function: &mut Function, mut a: TypeId, mut b: TypeId) -> TypeId {
+pub fn join(cx: &mut InferCx<'_>, mut a: TypeId, mut b: TypeId) -> TypeId {
     // The sequences and optionals around what differs, outermost first.
     let mut wrappers: Vec<fn(TypeId) -> Type<'static>> = Vec::new();
     let mut joined = loop {
         if a == b {
             break a;
         }
-        match (function.ty(a), function.ty(b)) {
+        match (cx.ty(a), cx.ty(b)) {
             (Type::Sequence(x), Type::Sequence(y)) => {
                 wrappers.push(Type::Sequence);
                 (a, b) = (x, y);
@@ -374,13 +372,13 @@ pub fn join(function: &mut Function, mut a: TypeId, mut b: TypeId) -> TypeId {
                     }
                     _ => None,
                 };
-                break function.add_type(Type::Tensor { elem, shape: shape.as_deref() });
+                break cx.add_type(Type::Tensor { elem, shape: shape.as_deref() });
             }
             _ => break TypeId::UNKNOWN,
         }
     };
     for wrap in wrappers.into_iter().rev() {
-        joined = function.add_type(wrap(joined));
+        joined = cx.add_type(wrap(joined));
     }
     joined
 }

@@ -44,13 +44,10 @@ fn keep_32_bits(ints: &mut [Int]) {
 /// The known integers of a broadcasting operator of two arguments.
 pub fn binary(cx: &mut InferCx<'_>) {
     let elem = cx.elem(0);
-    if !matches!(elem, ElemType::INT64 | ElemType::INT32) || (0..cx.args().len()).any(|i| !is_small_vector(cx, i)) {
+    if !matches!(elem, ElemType::INT64 | ElemType::INT32) || (0..cx.n_args()).any(|i| !is_small_vector(cx, i)) {
         return;
     }
-    let Some(call) = cx.function().call(cx.node()) else {
-        return;
-    };
-    let f: fn(Int, Int) -> Int = match call.op_name() {
+    let f: fn(Int, Int) -> Int = match cx.op_name() {
         "Add" => add,
         "Sub" => sub,
         "Mul" => mul,
@@ -62,7 +59,7 @@ pub fn binary(cx: &mut InferCx<'_>) {
     let Some(mut acc) = ints_of(cx, 0) else {
         return;
     };
-    for index in 1..cx.args().len() {
+    for index in 1..cx.n_args() {
         let Some(other) = ints_of(cx, index) else {
             return;
         };

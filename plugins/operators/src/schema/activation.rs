@@ -76,36 +76,36 @@ pub const OPERATORS: &[Operator] = &[
 
 const CELU: Operator = Operator::new("", "Celu", 28)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A continuously differentiable exponential linear unit.");
 
 const CLIP: Operator = Operator::new("", "Clip", 13)
     .inputs(1, 3)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("Elements limited to a range.");
 
 const ELU: Operator = Operator::new("", "Elu", 22)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("An exponential linear unit.");
 
 const GELU: Operator = Operator::new("", "Gelu", 20)
     .attrs(&[default(STRING, "approximate", "\"none\"")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The Gaussian error linear unit.");
 
 const HARD_SIGMOID: Operator = Operator::new("", "HardSigmoid", 22)
     .attrs(&[default(FLOAT, "alpha", "0.2"), default(FLOAT, "beta", "0.5")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A piecewise linear sigmoid.");
 
 const HARD_SWISH: Operator = Operator::new("", "HardSwish", 22)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input times its hard sigmoid.");
 
@@ -116,7 +116,7 @@ const HARDMAX: Operator = Operator::new("", "Hardmax", 13)
 
 const LEAKY_RELU: Operator = Operator::new("", "LeakyRelu", 16)
     .attrs(&[default(FLOAT, "alpha", "0.01")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A rectifier with a slope below zero.");
 
@@ -126,33 +126,35 @@ const LOG_SOFTMAX: Operator = Operator::new("", "LogSoftmax", 13)
     .doc("The logarithm of the softmax.");
 
 const MISH: Operator = Operator::new("", "Mish", 22)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input times the hyperbolic tangent of its softplus.");
 
 const PRELU: Operator = Operator::new("", "PRelu", 16)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::same)
     .doc("A rectifier with given slopes below zero.");
 
 const RELU: Operator =
-    Operator::new("", "Relu", 14).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The rectifier.");
+    Operator::new("", "Relu", 14).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The rectifier.");
 
 const SELU: Operator = Operator::new("", "Selu", 22)
     .attrs(&[default(FLOAT, "alpha", "1.6732632"), default(FLOAT, "gamma", "1.050701")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A scaled exponential linear unit.");
 
 const SHRINK: Operator = Operator::new("", "Shrink", 9)
     .attrs(&[default(FLOAT, "bias", "0.0"), default(FLOAT, "lambd", "0.5")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("Values near zero set to zero, others moved towards it.");
 
-const SIGMOID: Operator =
-    Operator::new("", "Sigmoid", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The logistic function.");
+const SIGMOID: Operator = Operator::new("", "Sigmoid", 13)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The logistic function.");
 
 const SOFTMAX: Operator = Operator::new("", "Softmax", 13)
     .attrs(&[default(INT, "axis", "-1")])
@@ -160,29 +162,29 @@ const SOFTMAX: Operator = Operator::new("", "Softmax", 13)
     .doc("Exponentials divided by their sum along an axis.");
 
 const SOFTPLUS: Operator =
-    Operator::new("", "Softplus", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("A smooth rectifier.");
+    Operator::new("", "Softplus", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("A smooth rectifier.");
 
 const SOFTSIGN: Operator = Operator::new("", "Softsign", 22)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input divided by one plus its absolute value.");
 
 const SWIGLU: Operator = Operator::new("", "SwiGLU", 28)
     .inputs(2, 2)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("One tensor gated by the swish of another.");
 
 const SWISH: Operator = Operator::new("", "Swish", 24)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input times a sigmoid of it.");
 
 const THRESHOLDED_RELU: Operator = Operator::new("", "ThresholdedRelu", 22)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input above a threshold, else zero.");
 

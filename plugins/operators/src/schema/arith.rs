@@ -58,39 +58,39 @@ pub const OPERATORS: &[Operator] = &[
 
 const ADD: Operator = Operator::new("", "Add", 14)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The sum of two tensors, broadcast.");
 
 const BIT_SHIFT: Operator = Operator::new("", "BitShift", 28)
     .inputs(2, 2)
     .attrs(&[required(STRING, "direction")])
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary_of_first)
     .doc("Bits shifted left or right.");
 
 const DIV: Operator = Operator::new("", "Div", 14)
     .inputs(2, 2)
     .effects(Effects::TRAPS)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The quotient of two tensors, broadcast.");
 
 const MAX: Operator = Operator::new("", "Max", 13)
     .inputs(1, ANY)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The largest of any number of tensors, broadcast.");
 
 const MEAN: Operator = Operator::new("", "Mean", 13)
     .inputs(1, ANY)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The mean of any number of tensors, broadcast.");
 
 const MIN: Operator = Operator::new("", "Min", 13)
     .inputs(1, ANY)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The smallest of any number of tensors, broadcast.");
 
@@ -98,31 +98,31 @@ const MOD: Operator = Operator::new("", "Mod", 28)
     .inputs(2, 2)
     .attrs(&[default(INT, "fmod", "0")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The remainder of a division.");
 
 const MUL: Operator = Operator::new("", "Mul", 14)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The product of two tensors, broadcast.");
 
 const POW: Operator = Operator::new("", "Pow", 15)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary_of_first)
     .doc("A power.");
 
 const SUB: Operator = Operator::new("", "Sub", 14)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The difference of two tensors, broadcast.");
 
 const SUM: Operator = Operator::new("", "Sum", 13)
     .inputs(1, ANY)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The sum of any number of tensors, broadcast.");
 

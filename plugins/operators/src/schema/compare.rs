@@ -34,48 +34,48 @@ pub const OPERATORS: &[Operator] = &[
 
 const EQUAL: Operator = Operator::new("", "Equal", 19)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are equal.");
 
 const GREATER: Operator = Operator::new("", "Greater", 13)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are greater.");
 
 const GREATER_OR_EQUAL: Operator = Operator::new("", "GreaterOrEqual", 16)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are greater or equal.");
 
 const IS_INF: Operator = Operator::new("", "IsInf", 20)
     .attrs(&[default(INT, "detect_negative", "1"), default(INT, "detect_positive", "1")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::predicate)
     .doc("Whether elements are infinite.");
 
 const IS_NAN: Operator = Operator::new("", "IsNaN", 20)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::predicate)
     .doc("Whether elements are no numbers.");
 
 const LESS: Operator = Operator::new("", "Less", 13)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are less.");
 
 const LESS_OR_EQUAL: Operator = Operator::new("", "LessOrEqual", 16)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are less or equal.");
 
 const WHERE: Operator = Operator::new("", "Where", 16)
     .inputs(3, 3)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::select)
     .doc("Elements of one tensor or another, by a condition.");
 

@@ -27,7 +27,7 @@ const CONV: Operator = Operator::new("", "Conv", 22)
         optional(INTS, "pads"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(conv::conv)
     .doc("Convolution.");
 
@@ -41,7 +41,7 @@ const CONV_INTEGER: Operator = Operator::new("", "ConvInteger", 10)
         optional(INTS, "pads"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(conv::conv_integer)
     .doc("Convolution of 8-bit integers into 32-bit ones.");
 
@@ -57,7 +57,7 @@ const CONV_TRANSPOSE: Operator = Operator::new("", "ConvTranspose", 22)
         optional(INTS, "pads"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(conv::conv_transpose)
     .doc("Transposed convolution.");
 
@@ -71,7 +71,7 @@ const DEFORM_CONV: Operator = Operator::new("", "DeformConv", 22)
         optional(INTS, "pads"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(conv::conv)
     .doc("Convolution that samples at learned offsets.");
 

@@ -27,13 +27,13 @@ pub const OPERATORS: &[Operator] = &[
 
 const BIT_CAST: Operator = Operator::new("", "BitCast", 26)
     .attrs(&[required(INT, "to")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::bit_cast)
     .doc("The same bits as another element type of equal width.");
 
 const CAST: Operator = Operator::new("", "Cast", 28)
     .attrs(&[default(STRING, "round_mode", "\"up\""), default(INT, "saturate", "1"), required(INT, "to")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::cast)
     .doc("Elements converted to another type.");
 
@@ -41,7 +41,7 @@ const CAST_LIKE: Operator = Operator::new("", "CastLike", 25)
     .inputs(2, 2)
     .attrs(&[default(STRING, "round_mode", "\"up\""), default(INT, "saturate", "1")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::cast_like)
     .doc("Elements converted to the type of the second argument.");
 

@@ -81,7 +81,7 @@ const COL2IM: Operator = Operator::new("", "Col2Im", 18)
 
 const DEPTH_TO_SPACE: Operator = Operator::new("", "DepthToSpace", 28)
     .attrs(&[required(INT, "blocksize"), default(STRING, "mode", "\"DCR\"")])
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(spatial::depth_to_space)
     .doc("Blocks of channels laid out in space.");
 
@@ -128,7 +128,7 @@ const RESIZE: Operator = Operator::new("", "Resize", 19)
         default(STRING, "nearest_mode", "\"round_prefer_floor\""),
     ])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(spatial::resize)
     .doc("A tensor resized by interpolation.");
 
@@ -148,7 +148,7 @@ const ROI_ALIGN: Operator = Operator::new("", "RoiAlign", 22)
 
 const SPACE_TO_DEPTH: Operator = Operator::new("", "SpaceToDepth", 28)
     .attrs(&[required(INT, "blocksize"), default(STRING, "mode", "\"DCR\"")])
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(spatial::space_to_depth)
     .doc("Blocks of space laid out in channels.");
 
@@ -156,7 +156,7 @@ const UPSAMPLE: Operator = Operator::new("", "Upsample", 10)
     .inputs(2, 2)
     .attrs(&[default(STRING, "mode", "\"nearest\"")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(spatial::upsample)
     .doc("A tensor upsampled by interpolation.");
 

@@ -53,7 +53,7 @@ const GATHER: Operator = Operator::new("", "Gather", 13)
     .inputs(2, 2)
     .attrs(&[default(INT, "axis", "0")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(index::gather)
     .doc("Slices along an axis, by index.");
 
@@ -61,7 +61,7 @@ const GATHER_ELEMENTS: Operator = Operator::new("", "GatherElements", 13)
     .inputs(2, 2)
     .attrs(&[default(INT, "axis", "0")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(index::gather_elements)
     .doc("Elements along an axis, by index.");
 
@@ -69,7 +69,7 @@ const GATHER_ND: Operator = Operator::new("", "GatherND", 13)
     .inputs(2, 2)
     .attrs(&[default(INT, "batch_dims", "0")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(index::gather_nd)
     .doc("Slices by index tuples.");
 
@@ -87,7 +87,7 @@ const REVERSE_SEQUENCE: Operator = Operator::new("", "ReverseSequence", 28)
     .inputs(2, 2)
     .attrs(&[default(INT, "batch_axis", "1"), default(INT, "time_axis", "0")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(elementwise::same)
     .doc("The beginnings of sequences of different lengths, reversed.");
 

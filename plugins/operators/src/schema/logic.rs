@@ -19,42 +19,47 @@ pub const OPERATORS: &[Operator] = &[
     XOR.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
 ];
 
-const AND: Operator =
-    Operator::new("", "And", 7).inputs(2, 2).pattern(Pattern::BROADCAST).infer(elementwise::compare).doc("Both hold.");
+const AND: Operator = Operator::new("", "And", 7)
+    .inputs(2, 2)
+    .fusion(FusionKind::BROADCAST)
+    .infer(elementwise::compare)
+    .doc("Both hold.");
 
 const BITWISE_AND: Operator = Operator::new("", "BitwiseAnd", 18)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("Bitwise and.");
 
-const BITWISE_NOT: Operator =
-    Operator::new("", "BitwiseNot", 18).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("Bitwise complement.");
+const BITWISE_NOT: Operator = Operator::new("", "BitwiseNot", 18)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("Bitwise complement.");
 
 const BITWISE_OR: Operator = Operator::new("", "BitwiseOr", 18)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("Bitwise or.");
 
 const BITWISE_XOR: Operator = Operator::new("", "BitwiseXor", 18)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("Bitwise exclusive or.");
 
 const NOT: Operator =
-    Operator::new("", "Not", 1).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The negation.");
+    Operator::new("", "Not", 1).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The negation.");
 
 const OR: Operator = Operator::new("", "Or", 7)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Either holds.");
 
 const XOR: Operator = Operator::new("", "Xor", 7)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Exactly one holds.");
 

@@ -64,85 +64,86 @@ pub const OPERATORS: &[Operator] = &[
 ];
 
 const ABS: Operator =
-    Operator::new("", "Abs", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The absolute value.");
+    Operator::new("", "Abs", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The absolute value.");
 
 const ACOS: Operator =
-    Operator::new("", "Acos", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The arc cosine.");
+    Operator::new("", "Acos", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The arc cosine.");
 
 const ACOSH: Operator = Operator::new("", "Acosh", 22)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The inverse hyperbolic cosine.");
 
 const ASIN: Operator =
-    Operator::new("", "Asin", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The arc sine.");
+    Operator::new("", "Asin", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The arc sine.");
 
 const ASINH: Operator = Operator::new("", "Asinh", 22)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The inverse hyperbolic sine.");
 
 const ATAN: Operator =
-    Operator::new("", "Atan", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The arc tangent.");
+    Operator::new("", "Atan", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The arc tangent.");
 
 const ATANH: Operator = Operator::new("", "Atanh", 22)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The inverse hyperbolic tangent.");
 
 const CEIL: Operator = Operator::new("", "Ceil", 13)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The smallest integer not below.");
 
 const COS: Operator =
-    Operator::new("", "Cos", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The cosine.");
+    Operator::new("", "Cos", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The cosine.");
 
 const COSH: Operator =
-    Operator::new("", "Cosh", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The hyperbolic cosine.");
+    Operator::new("", "Cosh", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The hyperbolic cosine.");
 
 const ERF: Operator =
-    Operator::new("", "Erf", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The error function.");
+    Operator::new("", "Erf", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The error function.");
 
 const EXP: Operator =
-    Operator::new("", "Exp", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The exponential.");
+    Operator::new("", "Exp", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The exponential.");
 
 const FLOOR: Operator = Operator::new("", "Floor", 13)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The largest integer not above.");
 
 const LOG: Operator =
-    Operator::new("", "Log", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The natural logarithm.");
+    Operator::new("", "Log", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The natural logarithm.");
 
 const NEG: Operator =
-    Operator::new("", "Neg", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The negative.");
+    Operator::new("", "Neg", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The negative.");
 
 const RECIPROCAL: Operator = Operator::new("", "Reciprocal", 13)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("One divided by the element.");
 
 const ROUND: Operator = Operator::new("", "Round", 22)
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The nearest integer, halves to even.");
 
 const SIGN: Operator =
-    Operator::new("", "Sign", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The sign.");
+    Operator::new("", "Sign", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The sign.");
 
-const SIN: Operator = Operator::new("", "Sin", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The sine.");
+const SIN: Operator =
+    Operator::new("", "Sin", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The sine.");
 
 const SINH: Operator =
-    Operator::new("", "Sinh", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The hyperbolic sine.");
+    Operator::new("", "Sinh", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The hyperbolic sine.");
 
 const SQRT: Operator =
-    Operator::new("", "Sqrt", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The square root.");
+    Operator::new("", "Sqrt", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The square root.");
 
 const TAN: Operator =
-    Operator::new("", "Tan", 22).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The tangent.");
+    Operator::new("", "Tan", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The tangent.");
 
 const TANH: Operator =
-    Operator::new("", "Tanh", 13).pattern(Pattern::ELEMWISE).infer(elementwise::same).doc("The hyperbolic tangent.");
+    Operator::new("", "Tanh", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The hyperbolic tangent.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

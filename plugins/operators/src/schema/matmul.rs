@@ -50,19 +50,19 @@ const GEMM: Operator = Operator::new("", "Gemm", 13)
         default(INT, "transA", "0"),
         default(INT, "transB", "0"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::gemm)
     .doc("A matrix product, scaled, plus a scaled third matrix.");
 
 const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
     .inputs(2, 2)
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::matmul)
     .doc("Matrix product, as NumPy's.");
 
 const MAT_MUL_INTEGER: Operator = Operator::new("", "MatMulInteger", 10)
     .inputs(2, 4)
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::matmul_integer)
     .doc("Matrix product of 8-bit integers into 32-bit ones.");
 

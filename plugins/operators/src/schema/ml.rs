@@ -89,7 +89,7 @@ const ARRAY_FEATURE_EXTRACTOR: Operator =
 
 const BINARIZER: Operator = Operator::new(DOMAIN, "Binarizer", 1)
     .attrs(&[default(FLOAT, "threshold", "0.0")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .doc("Whether elements are above a threshold, as a number.");
 
 const CAST_MAP: Operator = Operator::new(DOMAIN, "CastMap", 1)
@@ -205,7 +205,7 @@ const SVM_REGRESSOR: Operator = Operator::new(DOMAIN, "SVMRegressor", 1)
 
 const SCALER: Operator = Operator::new(DOMAIN, "Scaler", 1)
     .attrs(&[optional(FLOATS, "offset"), optional(FLOATS, "scale")])
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .doc("Features shifted and scaled.");
 
 const TREE_ENSEMBLE: Operator = Operator::new(DOMAIN, "TreeEnsemble", 5)

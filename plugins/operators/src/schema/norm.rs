@@ -64,7 +64,7 @@ const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15
     .inputs(5, 5)
     .outputs(1, 3)
     .attrs(&[default(FLOAT, "epsilon", "1e-5"), default(FLOAT, "momentum", "0.9"), default(INT, "training_mode", "0")])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(normalize::batch_normalization)
     .doc("Each channel normalised by its mean and variance, scaled and shifted.");
 

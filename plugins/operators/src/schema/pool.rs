@@ -99,23 +99,23 @@ const AVERAGE_POOL: Operator = Operator::new("", "AveragePool", 22)
         optional(INTS, "pads"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::pool)
     .doc("The mean of each window.");
 
 const GLOBAL_AVERAGE_POOL: Operator = Operator::new("", "GlobalAveragePool", 22)
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The mean over all spatial axes.");
 
 const GLOBAL_LP_POOL: Operator = Operator::new("", "GlobalLpPool", 22)
     .attrs(&[default(INT, "p", "2")])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The p-norm over all spatial axes.");
 
 const GLOBAL_MAX_POOL: Operator = Operator::new("", "GlobalMaxPool", 22)
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The maximum over all spatial axes.");
 
@@ -129,7 +129,7 @@ const LP_POOL: Operator = Operator::new("", "LpPool", 22)
         optional(INTS, "pads"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::pool)
     .doc("The p-norm of each window.");
 
@@ -144,7 +144,7 @@ const MAX_POOL: Operator = Operator::new("", "MaxPool", 22)
         default(INT, "storage_order", "0"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::pool)
     .doc("The maximum of each window, and where it was.");
 

@@ -36,7 +36,7 @@ pub const OPERATORS: &[Operator] = &[
 const DEQUANTIZE_LINEAR: Operator = Operator::new("", "DequantizeLinear", 28)
     .inputs(2, 3)
     .attrs(&[default(INT, "axis", "1"), default(INT, "block_size", "0"), default(INT, "output_dtype", "0")])
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(quantize::dequantize_linear)
     .doc("Integers turned into floats by scale and zero point.");
 
@@ -55,13 +55,13 @@ const QLINEAR_CONV: Operator = Operator::new("", "QLinearConv", 10)
         optional(INTS, "pads"),
         optional(INTS, "strides"),
     ])
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(conv::qlinear_conv)
     .doc("Convolution of quantised tensors.");
 
 const QLINEAR_MAT_MUL: Operator = Operator::new("", "QLinearMatMul", 21)
     .inputs(8, 8)
-    .pattern(Pattern::OUT_ELEMWISE_FUSABLE)
+    .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::qlinear_matmul)
     .doc("Matrix product of quantised tensors.");
 
@@ -74,7 +74,7 @@ const QUANTIZE_LINEAR: Operator = Operator::new("", "QuantizeLinear", 28)
         default(INT, "precision", "0"),
         default(INT, "saturate", "1"),
     ])
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(quantize::quantize_linear)
     .doc("Floats turned into integers by scale and zero point.");
 

@@ -66,13 +66,13 @@ pub const OPERATORS: &[Operator] = &[
 
 const ARG_MAX: Operator = Operator::new("", "ArgMax", 13)
     .attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1"), default(INT, "select_last_index", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::arg_reduce)
     .doc("The index of the largest element along an axis.");
 
 const ARG_MIN: Operator = Operator::new("", "ArgMin", 13)
     .attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1"), default(INT, "select_last_index", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::arg_reduce)
     .doc("The index of the smallest element along an axis.");
 
@@ -93,70 +93,70 @@ const CUM_SUM: Operator = Operator::new("", "CumSum", 14)
 const REDUCE_L1: Operator = Operator::new("", "ReduceL1", 18)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The sum of absolute values over axes.");
 
 const REDUCE_L2: Operator = Operator::new("", "ReduceL2", 18)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The Euclidean norm over axes.");
 
 const REDUCE_LOG_SUM: Operator = Operator::new("", "ReduceLogSum", 28)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The logarithm of the sum over axes.");
 
 const REDUCE_LOG_SUM_EXP: Operator = Operator::new("", "ReduceLogSumExp", 28)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The logarithm of the sum of exponentials over axes.");
 
 const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The maximum over axes.");
 
 const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The mean over axes.");
 
 const REDUCE_MIN: Operator = Operator::new("", "ReduceMin", 20)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The minimum over axes.");
 
 const REDUCE_PROD: Operator = Operator::new("", "ReduceProd", 18)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce_prod)
     .doc("The product over axes.");
 
 const REDUCE_SUM: Operator = Operator::new("", "ReduceSum", 13)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce_sum)
     .doc("The sum over axes.");
 
 const REDUCE_SUM_SQUARE: Operator = Operator::new("", "ReduceSumSquare", 18)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
-    .pattern(Pattern::COMM_REDUCE)
+    .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::reduce)
     .doc("The sum of squares over axes.");
 

@@ -111,38 +111,40 @@ const CENTER_CROP_PAD: Operator = Operator::new("", "CenterCropPad", 18)
     .inputs(2, 2)
     .attrs(&[optional(INTS, "axes")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(slice::center_crop_pad)
     .doc("Crops or pads around the centre to a shape.");
 
 const CONCAT: Operator = Operator::new("", "Concat", 13)
     .inputs(1, ANY)
     .attrs(&[required(INT, "axis")])
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(join::concat)
     .doc("Tensors joined along an axis.");
 
 const EXPAND: Operator = Operator::new("", "Expand", 13)
     .inputs(2, 2)
     .effects(Effects::TRAPS)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(shape::expand)
     .doc("A tensor broadcast to a shape.");
 
 const FLATTEN: Operator = Operator::new("", "Flatten", 25)
     .attrs(&[default(INT, "axis", "1")])
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(shape::flatten)
     .doc("The axes before and from an axis merged into two.");
 
-const IDENTITY: Operator =
-    Operator::new("", "Identity", 25).pattern(Pattern::ELEMWISE).infer(elementwise::identity).doc("The value itself.");
+const IDENTITY: Operator = Operator::new("", "Identity", 25)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::identity)
+    .doc("The value itself.");
 
 const PAD: Operator = Operator::new("", "Pad", 25)
     .inputs(2, 4)
     .attrs(&[default(STRING, "mode", "\"constant\"")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(slice::pad)
     .doc("A tensor with a border.");
 
@@ -150,7 +152,7 @@ const RESHAPE: Operator = Operator::new("", "Reshape", 25)
     .inputs(2, 2)
     .attrs(&[default(INT, "allowzero", "0")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(shape::reshape)
     .doc("The same elements in another shape.");
 
@@ -164,7 +166,7 @@ const SIZE: Operator = Operator::new("", "Size", 25).infer(shape::size).doc("The
 const SLICE: Operator = Operator::new("", "Slice", 13)
     .inputs(3, 5)
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(slice::slice)
     .doc("A part of each axis, in steps.");
 
@@ -173,27 +175,27 @@ const SPLIT: Operator = Operator::new("", "Split", 18)
     .outputs(1, ANY)
     .attrs(&[default(INT, "axis", "0"), optional(INT, "num_outputs")])
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(join::split)
     .doc("A tensor cut into parts along an axis.");
 
 const SQUEEZE: Operator = Operator::new("", "Squeeze", 25)
     .inputs(1, 2)
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(shape::squeeze)
     .doc("A tensor without axes of size 1.");
 
 const TILE: Operator = Operator::new("", "Tile", 13)
     .inputs(2, 2)
     .effects(Effects::TRAPS)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(shape::tile)
     .doc("A tensor repeated along its axes.");
 
 const TRANSPOSE: Operator = Operator::new("", "Transpose", 25)
     .attrs(&[optional(INTS, "perm")])
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(shape::transpose)
     .doc("The axes in another order.");
 
@@ -205,7 +207,7 @@ const TRILU: Operator = Operator::new("", "Trilu", 14)
 
 const UNSQUEEZE: Operator = Operator::new("", "Unsqueeze", 25)
     .inputs(2, 2)
-    .pattern(Pattern::INJECTIVE)
+    .fusion(FusionKind::INJECTIVE)
     .infer(shape::unsqueeze)
     .doc("A tensor with new axes of size 1.");
 

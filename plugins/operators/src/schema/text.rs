@@ -10,13 +10,13 @@ pub const OPERATORS: &[Operator] =
 
 const REGEX_FULL_MATCH: Operator = Operator::new("", "RegexFullMatch", 20)
     .attrs(&[optional(STRING, "pattern")])
-    .pattern(Pattern::ELEMWISE)
+    .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::predicate)
     .doc("Whether whole strings match a regular expression.");
 
 const STRING_CONCAT: Operator = Operator::new("", "StringConcat", 20)
     .inputs(2, 2)
-    .pattern(Pattern::BROADCAST)
+    .fusion(FusionKind::BROADCAST)
     .infer(misc::string_concat)
     .doc("Strings joined in pairs.");
 

@@ -49,7 +49,7 @@ struct RankOptions {
 /// Checks that the accelerator takes every call.
 #[function_pass(
     name = "acme.CheckRanks",
-    required = ["InferType"],
+    required = ["relais.InferType"],
     statistics(checked = "calls checked", unknown = "calls of unknown rank")
 )]
 fn check_ranks(edit: &mut Editor, cx: &PassCx<'_>, options: &RankOptions) -> Result<(), PassError> {
@@ -106,7 +106,7 @@ fn forget_loops(prim_func: &mut PrimFunc, _: &PassCx<'_>) -> Result<(), PassErro
 }
 
 /// Cancels negations, and removes what that leaves behind.
-#[sequential_pass(name = "acme.Tidy", opt_level = 1, passes = ["acme.NegNeg", "DeadCodeElimination"])]
+#[sequential_pass(name = "acme.Tidy", opt_level = 1, passes = ["acme.NegNeg", "relais.DeadCodeElimination"])]
 fn tidy() {}
 
 /// Drops the functions that tests left.

@@ -81,7 +81,7 @@ fn renames(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
 }
 
 /// Takes `Relu` for something that does nothing.
-#[rewrite_pass(name = "liar.DropsRelu", required = ["InferType"], ops = ["Relu"])]
+#[rewrite_pass(name = "liar.DropsRelu", required = ["relais.InferType"], ops = ["Relu"])]
 fn drops_relu(call: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
     match call.args() {
         [input] if call.owner().type_id(*input) == call.owner().type_id(call.id) => Rewrite::Replace(*input),
@@ -90,7 +90,7 @@ fn drops_relu(call: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
 }
 
 /// Takes `0 * x` for 0, which it is not where `x` is infinite.
-#[rewrite_pass(name = "liar.Simplifies", required = ["InferType"], ops = ["Mul"])]
+#[rewrite_pass(name = "liar.Simplifies", required = ["relais.InferType"], ops = ["Mul"])]
 fn simplifies(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     let f = call.owner();
     let is_zero = |id: &NodeId| {

@@ -14,6 +14,18 @@ impl Instrument for Counter {}
 
 config_option! { "acme.depth": i64, default = 50, doc = "How deep." }
 
+/// Has the short name of a shipped pass.
+#[module_pass(name = "acme.FoldConstant")]
+fn fold_constant(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Err(PassError::new("the rival folds nothing"))
+}
+
+/// Has the short name of the pass that all others require.
+#[module_pass(name = "acme.InferType")]
+fn infer_type(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Err(PassError::new("the rival infers nothing"))
+}
+
 /// Says how deep.
 #[module_pass(name = "rival.AskDepth")]
 fn ask_depth(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {

@@ -62,3 +62,16 @@ fn ask_thread(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     cx.diagnostic(Diagnostic::note(taken));
     Ok(())
 }
+
+/// Says whether some names are disabled and required: a full name, a short one, an alias, and one of another pass.
+#[module_pass(name = "acme.AskNames", opt_level = 6)]
+fn ask_names(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    let context = cx.context();
+    let disabled = ["relais.FoldConstant", "FoldConstant", "relax.transform.FoldConstant", "acme.FoldConstant"];
+    let [a, b, c, d] = disabled.map(|name| context.is_disabled(name));
+    cx.diagnostic(Diagnostic::note(format_args!("disabled {a} {b} {c} {d}")));
+    let required = ["relais.PrintIR", "PrintIR", "relax.transform.PrintIR", "acme.PrintIR"];
+    let [a, b, c, d] = required.map(|name| context.is_required(name));
+    cx.diagnostic(Diagnostic::note(format_args!("required {a} {b} {c} {d}")));
+    Ok(())
+}

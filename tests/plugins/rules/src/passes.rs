@@ -36,3 +36,21 @@ fn complain(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
 fn panics(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     panic!("told to panic")
 }
+
+/// Options of [`runs_pass`].
+#[derive(PassOptions)]
+struct RunsPassOptions {
+    /// The pass.
+    pass: String,
+}
+
+/// Runs a pass of any name.
+#[module_pass(name = "acme.RunsPass", opt_level = 6)]
+fn runs_pass(module: &mut IRModule, cx: &PassCx<'_>, options: &RunsPassOptions) -> Result<(), PassError> {
+    *module = cx.get_pass(&options.pass)?.run(module)?;
+    Ok(())
+}
+
+/// Has a member that requires a pass.
+#[sequential_pass(name = "acme.HasNeeds", opt_level = 6, passes = ["acme.NeedsNothing"])]
+fn has_needs() {}

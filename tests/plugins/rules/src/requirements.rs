@@ -21,7 +21,7 @@ fn needs_unicorn(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
 }
 
 /// Requires a pass that can be switched off.
-#[module_pass(name = "acme.NeedsTypes", opt_level = 8, required = ["InferType"])]
+#[module_pass(name = "acme.NeedsTypes", opt_level = 8, required = ["relais.InferType"])]
 fn needs_types(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }

@@ -20,8 +20,8 @@ fn identity(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
 
 operators! {
     &[
-        Operator::new("", "Relu", 6).pattern(Pattern::ELEMWISE).infer(same).doc("Rectifies."),
-        Operator::new("", "Relu", 14).pattern(Pattern::ELEMWISE).infer(same).doc("Rectifies more types."),
+        Operator::new("", "Relu", 6).fusion(FusionKind::ELEMWISE).infer(same).doc("Rectifies."),
+        Operator::new("", "Relu", 14).fusion(FusionKind::ELEMWISE).infer(same).doc("Rectifies more types."),
         Operator::new("sample", "Faulty", 1).infer(faulty),
         Operator::new("sample", "Random", 1).inputs(0, 2).effects(Effects::RANDOM),
     ]

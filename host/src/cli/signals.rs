@@ -1,0 +1,41 @@
+//! Interrupts: what is not whole goes, and the status says which signal it was.
+
+#[cfg(unix)]
+pub(crate) fn watch() {
+    use relais::{files, mapped};
+    use signal_hook::{
+        consts::{SIGHUP, SIGINT, SIGTERM},
+        flag,
+        iterator::Signals,
+        low_level::{exit, signal_name},
+    };
+    use std::{fs, io::Write, sync::Arc, thread};
+
+    /// `setrlimit`'s limit of the size of files: without a handler, its signal would end the process.
+    const SIGXFSZ: i32 = libc::SIGXFSZ;
+
+    mapped::explain_shortened_files();
+    let _ = flag::register(SIGXFSZ, Arc::default());
+    // What whoever started this wants to be ignored, as `nohup` does, stays so.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let watched = Signals::new(wanted).and_then(|mut signals| {
+        let wait = move || {
+            if let Some(signal) = signals.forever().next() {
+                files::abandon();
+                let name = signal_name(signal).unwrap_or("a signal");
+                let _ = writeln!(std::io::stderr(), "error: ended by {name}");
+                exit(128 + signal);
+            }
+        };
+        thread::Builder::new().name("signals".into()).spawn(wait)
+    });
+    if let Err(error) = watched {
+        log::debug!("signals are not watched: {error}");
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn watch() {}

@@ -1,0 +1,285 @@
+//! Files under another name, on their way to their own.
+
+use super::{
+    Existing, FileError, Why,
+    place::{Destination, Place, folder_of},
+    sweep::{sweep_once, temporary_name},
+};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, OpenOptions, Permissions},
+    hash::{BuildHasher, Hasher, RandomState},
+    io,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// How often another name is tried.
+const MAX_TRIES: usize = 100;
+
+/// The files and folders of this process that have another name than they shall have.
+static PENDING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn pending() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes whatever is not whole, for a process that ends: no file takes its place after this.
+pub fn abandon() {
+    let mut pending = pending();
+    std::mem::take(&mut *pending).iter().for_each(|path| remove(path));
+    // Whoever is about to rename something waits for the end.
+    std::mem::forget(pending);
+}
+
+fn remove(path: &Path) {
+    // Nothing more can be done about what does not go; the next run tries again.
+    let _ = if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+/// Files that appear together, each whole: those that must not be there yet first, then those that replace others, in
+/// the order in which they were added.
+#[derive(Debug)]
+pub struct FileSet {
+    /// In all their names, so that what is left of them can be put together.
+    token: String,
+    drafts: Vec<Draft>,
+}
+
+#[derive(Debug)]
+struct Draft {
+    /// Holds the lock.
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+    named: PathBuf,
+    existing: Existing,
+}
+
+impl Default for FileSet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FileSet {
+    /// No files yet.
+    pub fn new() -> Self {
+        // The keys of each state are random.
+        Self { token: format!("{:016x}", RandomState::new().build_hasher().finish()), drafts: Vec::new() }
+    }
+
+    /// Adds a file, and gives what to write its content to.
+    ///
+    /// # Errors
+    /// When it is no regular file, its folder cannot be written, or what is there cannot be replaced by its like.
+    pub fn add(&mut self, destination: &Destination) -> Result<&mut File, FileError> {
+        let fail = |why| FileError::new(destination.named(), why);
+        let Place::File(target) = destination.place() else { return Err(fail(Why::Special("stream"))) };
+        let io = |error| fail(Why::Io(error));
+        sweep_once(folder_of(target));
+        let replaced = match destination.existing() {
+            Existing::Keep => None,
+            Existing::Replace => fs::metadata(target).ok(),
+        };
+        let (path, file) = create(target, &self.token, replaced.is_some()).map_err(io)?;
+        let draft = Draft {
+            file,
+            path,
+            target: target.clone(),
+            named: destination.named().to_owned(),
+            existing: destination.existing(),
+        };
+        if let Some(replaced) = replaced {
+            draft.resemble(&replaced).map_err(fail)?;
+        }
+        self.drafts.push(draft);
+        Ok(&mut self.drafts.last_mut().expect("one was added").file)
+    }
+
+    /// Where the file that was added last is written.
+    pub fn path(&self) -> Option<&Path> {
+        self.drafts.last().map(|draft| draft.path.as_path())
+    }
+
+    /// Lets the files appear.
+    ///
+    /// # Errors
+    /// When one cannot; then no file is replaced, and none is new.
+    pub fn commit(self) -> Result<(), FileError> {
+        for draft in &self.drafts {
+            draft.file.sync_all().map_err(|error| draft.error(error))?;
+        }
+        let mut pending = pending();
+        let mut linked = Vec::new();
+        let appeared = self.drafts.iter().filter(|draft| draft.existing == Existing::Keep).try_for_each(|draft| {
+            draft.link()?;
+            linked.push(&draft.target);
+            Ok(())
+        });
+        let appeared = appeared.and_then(|()| {
+            let mut replacing = self.drafts.iter().filter(|draft| draft.existing == Existing::Replace);
+            replacing.try_for_each(|draft| fs::rename(&draft.path, &draft.target).map_err(|error| draft.error(error)))
+        });
+        if appeared.is_err() {
+            linked.into_iter().for_each(|path| remove(path));
+        }
+        // A file that must not be there yet has both names until all are there: see `sweep`.
+        for draft in &self.drafts {
+            remove(&draft.path);
+            pending.remove(&draft.path);
+        }
+        drop(pending);
+        let folders: BTreeSet<&Path> = self.drafts.iter().map(|draft| folder_of(&draft.target)).collect();
+        folders.into_iter().for_each(sync_folder);
+        appeared
+    }
+}
+
+impl Draft {
+    fn error(&self, error: io::Error) -> FileError {
+        let why = match error.kind() {
+            io::ErrorKind::AlreadyExists => Why::Exists,
+            _ => Why::Io(error),
+        };
+        FileError::new(&self.named, why)
+    }
+
+    /// Gives it its own name, unless something has it.
+    fn link(&self) -> Result<(), FileError> {
+        match fs::hard_link(&self.path, &self.target) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(self.error(error)),
+            // Some file systems have no links.
+            Err(_) if self.target.symlink_metadata().is_ok() => Err(FileError::new(&self.named, Why::Exists)),
+            Err(_) => fs::rename(&self.path, &self.target).map_err(|error| self.error(error)),
+        }
+    }
+
+    /// Takes over mode and owner of the file that it will replace. Until then nobody else may read it.
+    #[cfg(unix)]
+    fn resemble(&self, replaced: &fs::Metadata) -> Result<(), Why> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let own = self.file.metadata().map_err(Why::Io)?;
+        let uid = (own.uid() != replaced.uid()).then_some(replaced.uid());
+        let gid = (own.gid() != replaced.gid()).then_some(replaced.gid());
+        if uid.or(gid).is_some() {
+            fchown(&self.file, uid, gid).map_err(|_| Why::Owner)?;
+        }
+        self.file.set_permissions(Permissions::from_mode(replaced.mode() & 0o7777)).map_err(Why::Io)
+    }
+
+    #[cfg(not(unix))]
+    fn resemble(&self, replaced: &fs::Metadata) -> Result<(), Why> {
+        self.file.set_permissions(replaced.permissions()).map_err(Why::Io)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        let mut pending = pending();
+        if pending.remove(&self.path) {
+            remove(&self.path);
+        }
+    }
+}
+
+/// A folder that appears whole, with all that is in it.
+#[derive(Debug)]
+pub struct NewFolder {
+    path: PathBuf,
+    target: PathBuf,
+    /// Holds the lock, where folders can have one.
+    _lock: Option<File>,
+}
+
+impl NewFolder {
+    /// Makes a folder under another name.
+    ///
+    /// # Errors
+    /// When it cannot be made, or `target` is there.
+    pub fn new(target: &Path) -> io::Result<Self> {
+        if target.symlink_metadata().is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        sweep_once(folder_of(target));
+        let set = FileSet::new();
+        let path = temporary_name(target, &set.token);
+        let mut pending = pending();
+        fs::create_dir(&path)?;
+        pending.insert(path.clone());
+        drop(pending);
+        let lock = File::open(&path).ok().filter(|folder| folder.try_lock().is_ok());
+        Ok(Self { path, target: target.to_owned(), _lock: lock })
+    }
+
+    /// Where its files are written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets the folder appear.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn commit(self) -> io::Result<()> {
+        let mut pending = pending();
+        if self.target.symlink_metadata().is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        fs::rename(&self.path, &self.target)?;
+        pending.remove(&self.path);
+        drop(pending);
+        sync_folder(folder_of(&self.target));
+        Ok(())
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        let mut pending = pending();
+        if pending.remove(&self.path) {
+            remove(&self.path);
+        }
+    }
+}
+
+/// Makes a file that nobody else has, and locks it.
+fn create(target: &Path, token: &str, is_replacement: bool) -> io::Result<(PathBuf, File)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A replacement gets the mode of what it replaces; any other file the one that the user's mask leaves.
+        options.mode(if is_replacement { 0o600 } else { 0o666 });
+    }
+    #[cfg(not(unix))]
+    let _ = is_replacement;
+    for number in 0..MAX_TRIES {
+        let path = match number {
+            0 => temporary_name(target, token),
+            _ => temporary_name(target, &FileSet::new().token),
+        };
+        let mut pending = pending();
+        let file = match options.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            file => file?,
+        };
+        // A sweep of another process may have come in between: it saw a file without a lock.
+        let is_swept = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)) || !path.exists();
+        if is_swept {
+            continue;
+        }
+        pending.insert(path.clone());
+        return Ok((path, file));
+    }
+    Err(io::Error::other("no name is free"))
+}
+
+/// Makes sure that names in a folder are on the disk. Not every system can.
+fn sync_folder(folder: &Path) {
+    if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
+        log::debug!("the folder `{}` cannot be synced: {error}", folder.display());
+    }
+}

@@ -1,0 +1,256 @@
+//! Where a file goes, and whether it may go there.
+
+use super::{Existing, draft::FileSet};
+use std::{
+    ffi::OsStr,
+    fmt,
+    fs::{self, FileType, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// As many links as systems follow.
+const MAX_LINKS: usize = 40;
+
+/// Where something is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A regular file, or none yet, links followed.
+    File(PathBuf),
+    /// A pipe or a character device.
+    Stream(PathBuf),
+    /// Standard output.
+    StandardOutput,
+}
+
+/// Where something is written, looked at before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Destination {
+    named: PathBuf,
+    place: Place,
+    existing: Existing,
+}
+
+/// Why a file cannot be written.
+#[derive(Debug)]
+pub struct FileError {
+    /// The file, as it was named.
+    pub path: PathBuf,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a file cannot be written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Why {
+    /// It is a folder.
+    Folder,
+    /// Its folder does not exist.
+    NoFolder(PathBuf),
+    /// It is there, and is not to be replaced.
+    Exists,
+    /// It may not be written.
+    ReadOnly,
+    /// A new file cannot be given its owner or its group.
+    Owner,
+    /// It is something that files do not replace and that nothing is written into.
+    Special(&'static str),
+    /// The system says so.
+    Io(io::Error),
+}
+
+impl FileError {
+    pub(super) fn new(path: &Path, why: Why) -> Self {
+        Self { path: path.to_owned(), why }
+    }
+
+    /// The error, with a word for what the file was to be.
+    pub fn of(&self, what: &str) -> String {
+        let path = self.path.display();
+        match &self.why {
+            Why::Folder => format!("{what} `{path}` is a folder"),
+            Why::NoFolder(_) => format!("the folder of {what} `{path}` does not exist"),
+            Why::Exists => format!("{what} `{path}` is there already"),
+            Why::ReadOnly => format!("{what} `{path}` is write-protected"),
+            Why::Owner => format!("{what} `{path}` belongs to somebody whom a new file cannot be given"),
+            Why::Special(kind) => format!("{what} `{path}` is a {kind}"),
+            Why::Io(error) => format!("{what} `{path}` cannot be written: {error}"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match &self.why {
+            Why::Folder => "name a file in it".into(),
+            Why::NoFolder(folder) => format!("create `{}` first", folder.display()),
+            Why::Exists => "remove it, or name another file: only `-o` replaces files".into(),
+            Why::ReadOnly => format!("`chmod u+w {}`, or name another file", self.path.display()),
+            Why::Owner => "remove it, or name another file".into(),
+            Why::Special(_) => "name a file, a pipe, or `-` for standard output".into(),
+            Why::Io(error) if error.kind() == io::ErrorKind::StorageFull => "free some space on that disk".into(),
+            Why::Io(_) => "check the path and the permissions".into(),
+        }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.of("file"))
+    }
+}
+
+impl std::error::Error for FileError {}
+
+impl Destination {
+    /// A path that something is written to: follows links, and looks at what is there.
+    ///
+    /// # Errors
+    /// When it cannot or may not be written, as far as that can be told without writing.
+    pub fn new(path: &Path, existing: Existing) -> Result<Self, FileError> {
+        let fail = |why| FileError::new(path, why);
+        let place = resolve(path).map_err(|error| fail(Why::Io(error)))?;
+        let Place::File(file) = &place else { return Ok(Self { named: path.to_owned(), place, existing }) };
+        let folder = folder_of(file);
+        if !folder.is_dir() {
+            return Err(fail(Why::NoFolder(folder_of(path).to_owned())));
+        }
+        let metadata = match fs::symlink_metadata(file) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(fail(Why::Io(error))),
+        };
+        let place = match metadata {
+            None if file.file_name().is_none() => return Err(fail(Why::Folder)),
+            None => place,
+            Some(metadata) if metadata.is_file() => {
+                if existing == Existing::Keep {
+                    return Err(fail(Why::Exists));
+                }
+                // The administrator may write everything; what is protected is protected all the same.
+                if metadata.permissions().readonly() {
+                    return Err(fail(Why::ReadOnly));
+                }
+                match OpenOptions::new().write(true).open(file) {
+                    Ok(_) => place,
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(fail(Why::ReadOnly)),
+                    Err(error) => return Err(fail(Why::Io(error))),
+                }
+            }
+            Some(metadata) if metadata.is_dir() => return Err(fail(Why::Folder)),
+            Some(metadata) => match special(metadata.file_type()) {
+                None => Place::Stream(file.clone()),
+                Some(kind) => return Err(fail(Why::Special(kind))),
+            },
+        };
+        Ok(Self { named: path.to_owned(), place, existing })
+    }
+
+    /// The same for an argument of a command line, where `-` is standard output.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); also when a file of that name cannot be made in its folder.
+    pub fn of_argument(path: &Path, existing: Existing) -> Result<Self, FileError> {
+        if path.as_os_str() == "-" {
+            return Ok(Self { named: path.to_owned(), place: Place::StandardOutput, existing });
+        }
+        let destination = Self::new(path, existing)?;
+        if let Place::File(_) = destination.place {
+            // Better now than after an hour's work. It goes at once.
+            FileSet::new().add(&destination)?;
+        }
+        Ok(destination)
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// As it was named.
+    pub fn named(&self) -> &Path {
+        &self.named
+    }
+
+    /// Whether a file that is there is replaced.
+    pub fn existing(&self) -> Existing {
+        self.existing
+    }
+
+    /// The regular file that it is.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Whether it is that file, whatever the two are called.
+    pub fn is_file(&self, other: &Path) -> bool {
+        self.file().is_some_and(|file| is_same_file(file, other))
+    }
+
+    /// What the system says of it, as an error.
+    pub fn error(&self, error: io::Error) -> FileError {
+        FileError::new(&self.named, Why::Io(error))
+    }
+}
+
+/// Whether two paths lead to one file, or would if there were one.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| {
+        let at_end = path.canonicalize();
+        at_end.ok().or_else(|| Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?)))
+    };
+    if whole(a).zip(whole(b)).is_some_and(|(a, b)| a == b) {
+        return true;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let id = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        id(a).is_some_and(|a| id(b) == Some(a))
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+/// Follows links to their end, which need not be there.
+fn resolve(path: &Path) -> io::Result<Place> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match path.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() => {}
+            _ => return Ok(Place::File(path)),
+        }
+        let folder = folder_of(&path).canonicalize()?;
+        // What is there are open files of this process: links in name only.
+        if folder.starts_with("/proc") && folder.ends_with("fd") {
+            let is_output = path.file_name() == Some(OsStr::new("1"));
+            return Ok(if is_output { Place::StandardOutput } else { Place::Stream(path) });
+        }
+        path = folder.join(path.read_link()?);
+    }
+    Err(io::Error::other("there are too many links on the way"))
+}
+
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A word for what nothing is written into; none for pipes and character devices.
+#[cfg(unix)]
+fn special(kind: FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt;
+    match () {
+        () if kind.is_fifo() || kind.is_char_device() => None,
+        () if kind.is_block_device() => Some("block device"),
+        () if kind.is_socket() => Some("socket"),
+        () => Some("special file"),
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: FileType) -> Option<&'static str> {
+    None
+}

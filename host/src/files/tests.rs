@@ -1,0 +1,217 @@
+use super::*;
+use std::{
+    env,
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::PathBuf,
+};
+
+/// A folder that goes when this value does.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("relais-files-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write(path, Existing::Replace, bytes)
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().mode() & 0o7777
+}
+
+#[test]
+fn what_is_replaced_keeps_its_mode_and_its_links() {
+    let folder = Folder::new("mode");
+    let (file, link, far) = (folder.file("a"), folder.file("link"), folder.file("far"));
+    fs::write(&file, "old").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    replace(&file, b"new").unwrap();
+    assert_eq!((fs::read(&file).unwrap(), mode(&file)), (b"new".to_vec(), 0o640));
+    symlink("a", &link).unwrap();
+    symlink("link", &far).unwrap();
+    replace(&far, b"newer").unwrap();
+    assert_eq!((fs::read(&file).unwrap(), mode(&file)), (b"newer".to_vec(), 0o640));
+    assert!(link.is_symlink() && far.is_symlink());
+    // A link to nothing names the file that it will lead to.
+    let dangling = folder.file("dangling");
+    symlink("b", &dangling).unwrap();
+    replace(&dangling, b"b").unwrap();
+    assert!(dangling.is_symlink());
+    assert_eq!(fs::read(folder.file("b")).unwrap(), b"b");
+    symlink("round", folder.file("round")).unwrap();
+    assert!(matches!(replace(&folder.file("round"), b"x").unwrap_err().why, Why::Io(_)));
+    assert_eq!(folder.names(), ["a", "b", "dangling", "far", "link", "round"]);
+}
+
+#[test]
+fn an_owner_stays_or_nothing_is_written() {
+    let folder = Folder::new("owner");
+    let file = folder.file("a");
+    fs::write(&file, "old").unwrap();
+    // Who is not the administrator cannot make such a file.
+    if std::os::unix::fs::chown(&file, Some(4711), Some(4712)).is_ok() {
+        replace(&file, b"new").unwrap();
+        let metadata = file.metadata().unwrap();
+        assert_eq!((metadata.uid(), metadata.gid()), (4711, 4712));
+    }
+    let error = FileError { path: file, why: Why::Owner };
+    assert!(error.of("output").ends_with("belongs to somebody whom a new file cannot be given"));
+}
+
+#[test]
+fn what_may_not_be_replaced_stays() {
+    let folder = Folder::new("denied");
+    let (file, inner) = (folder.file("a"), folder.file("folder"));
+    fs::write(&file, "old").unwrap();
+    fs::create_dir(&inner).unwrap();
+    let why = |path: &Path, existing| write(path, existing, b"new").unwrap_err().why;
+    assert!(matches!(why(&file, Existing::Keep), Why::Exists));
+    assert!(matches!(why(&inner, Existing::Replace), Why::Folder));
+    assert!(matches!(why(&folder.file("no/a"), Existing::Replace), Why::NoFolder(_)));
+    fs::set_permissions(&file, Permissions::from_mode(0o444)).unwrap();
+    assert!(matches!(why(&file, Existing::Replace), Why::ReadOnly));
+    assert_eq!(fs::read(&file).unwrap(), b"old");
+    assert_eq!(folder.names(), ["a", "folder"]);
+    // A socket takes no bytes, and is not replaced.
+    let _socket = std::os::unix::net::UnixListener::bind(folder.file("socket")).unwrap();
+    assert!(matches!(why(&folder.file("socket"), Existing::Replace), Why::Special("socket")));
+}
+
+#[test]
+fn devices_and_pipes_are_written_into() {
+    let folder = Folder::new("device");
+    let link = folder.file("null");
+    symlink("/dev/null", &link).unwrap();
+    replace(&link, b"gone").unwrap();
+    write(&link, Existing::Keep, b"gone").unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(*Destination::new(&link, Existing::Replace).unwrap().place(), Place::Stream("/dev/null".into()));
+    let full = replace(Path::new("/dev/full"), b"x").unwrap_err();
+    assert!(full.help().contains("space"), "{full}");
+}
+
+#[test]
+fn dash_is_standard_output_for_arguments_alone() {
+    let dash = |existing| Destination::of_argument(Path::new("-"), existing).unwrap().place().clone();
+    assert_eq!(dash(Existing::Keep), Place::StandardOutput);
+    let file = Destination::new(Path::new("-"), Existing::Replace).unwrap();
+    assert_eq!(*file.place(), Place::File("-".into()));
+}
+
+#[test]
+fn a_failure_leaves_everything_as_it_was() {
+    let folder = Folder::new("failure");
+    let file = folder.file("a");
+    fs::write(&file, "old").unwrap();
+    let destination = Destination::new(&file, Existing::Replace).unwrap();
+    let error = destination.write(|out| {
+        out.write_all(b"half")?;
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    assert!(error.unwrap_err().help().contains("space"));
+    assert_eq!((fs::read(&file).unwrap(), folder.names()), (b"old".to_vec(), vec!["a".to_owned()]));
+}
+
+#[test]
+fn files_of_a_set_appear_all_or_none() {
+    let folder = Folder::new("set");
+    let (data, model) = (folder.file("a.data"), folder.file("a"));
+    fs::write(&model, "old").unwrap();
+    let fill = || {
+        let mut set = FileSet::new();
+        set.add(&Destination::new(&data, Existing::Keep).unwrap()).unwrap().write_all(b"data").unwrap();
+        set.add(&Destination::new(&model, Existing::Replace).unwrap()).unwrap().write_all(b"model").unwrap();
+        set
+    };
+    let set = fill();
+    assert_eq!(folder.names().len(), 3, "{:?}", folder.names());
+    set.commit().unwrap();
+    assert_eq!((fs::read(&model).unwrap(), fs::read(&data).unwrap()), (b"model".to_vec(), b"data".to_vec()));
+    // Somebody else takes the name meanwhile.
+    fs::remove_file(&data).unwrap();
+    let set = fill();
+    fs::write(&data, "somebody else's").unwrap();
+    fs::write(&model, "newer").unwrap();
+    assert!(matches!(set.commit().unwrap_err().why, Why::Exists));
+    assert_eq!(fs::read(&data).unwrap(), b"somebody else's");
+    assert_eq!(fs::read(&model).unwrap(), b"newer");
+    assert_eq!(folder.names(), ["a", "a.data"]);
+}
+
+/// What a process leaves that is killed: its files, without a lock.
+fn leave(folder: &Folder, name: &str, token: &str) -> PathBuf {
+    let path = folder.file(&format!(".{name}.{token}.relais-tmp"));
+    fs::write(&path, "half").unwrap();
+    path
+}
+
+#[test]
+fn what_dead_processes_left_goes_and_what_living_ones_write_stays() {
+    let folder = Folder::new("sweep");
+    let token = "0123456789abcdef";
+    leave(&folder, "a.onnx", token);
+    fs::create_dir(folder.file(&format!(".a.repro.{token}.relais-tmp"))).unwrap();
+    let others = [".a.onnx.relais-tmp", "a.onnx.0123456789abcdef.relais-tmp", ".a.onnx.0123.tmp"];
+    others.iter().for_each(|name| fs::write(folder.file(name), "mine").unwrap());
+    let target = Destination::new(&folder.file("b"), Existing::Replace).unwrap();
+    let mut living = FileSet::new();
+    living.add(&target).unwrap().write_all(b"b").unwrap();
+    sweep(&folder.0);
+    assert_eq!(folder.names().len(), others.len() + 1, "{:?}", folder.names());
+    living.commit().unwrap();
+    let mut names: Vec<&str> = others.iter().copied().chain(["b"]).collect();
+    names.sort_unstable();
+    assert_eq!(folder.names(), names);
+}
+
+#[test]
+fn new_data_of_a_model_that_did_not_come_goes_and_that_of_one_that_came_stays() {
+    let folder = Folder::new("halves");
+    let (came, did_not) = ("0000000000000001", "0000000000000002");
+    fs::hard_link(leave(&folder, "a.data", came), folder.file("a.data")).unwrap();
+    fs::hard_link(leave(&folder, "b.data", did_not), folder.file("b.data")).unwrap();
+    leave(&folder, "b", did_not);
+    // Somebody's own file is not the one that was left.
+    leave(&folder, "c.data", did_not);
+    fs::write(folder.file("c.data"), "mine").unwrap();
+    sweep(&folder.0);
+    assert_eq!(folder.names(), ["a.data", "c.data"]);
+}
+
+#[test]
+fn a_folder_appears_whole() {
+    let folder = Folder::new("folder");
+    let target = folder.file("r");
+    let new = NewFolder::new(&target).unwrap();
+    write(&new.path().join("x"), Existing::Keep, b"x").unwrap();
+    assert!(!target.exists());
+    new.commit().unwrap();
+    assert_eq!(fs::read(target.join("x")).unwrap(), b"x");
+    assert!(NewFolder::new(&target).is_err());
+    drop(NewFolder::new(&folder.file("s")).unwrap());
+    assert_eq!(folder.names(), ["r"]);
+}

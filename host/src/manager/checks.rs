@@ -1,0 +1,192 @@
+//! What a pass may not have done to the program, whatever it says of itself: calls that their operators do not take,
+//! calls of functions that do not take them, another interface of the entry function.
+
+use relais_plugin_api::{
+    build::{check_made, refused},
+    diagnostics::PassError,
+    infer::{Scope, TypeFault, TypeRelations, contradiction, infer_function},
+    ir::{AttrValue, CallView, Expr, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, kind},
+    op::{CallFault, CallRule},
+};
+
+/// Whether a pass may give the entry function another interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Interface {
+    /// It stays as it is.
+    Kept,
+    /// The pass says that it may change it, and was asked to.
+    Open,
+}
+
+/// Whether a pass made a call, or gave it another number of arguments or results or other attributes: it is not in the
+/// old function, or is another one there.
+fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
+    let Some(old) = old.filter(|old| id.index() < old.n_nodes()) else { return true };
+    let (was, is) = (old.node(id), new.node(id));
+    (was.kind, was.aux, was.b, was.c) != (is.kind, is.aux, is.b, is.c)
+}
+
+/// Holds the calls that a pass made in a function against the records of their operators, and what their type relations
+/// said of them. The same fault of the same operator that was in the function before is not the pass's.
+pub(super) fn made_calls(
+    old: Option<&Function>,
+    new: &Function,
+    relations: &mut dyn TypeRelations,
+    type_faults: &[TypeFault],
+) -> Result<(), PassError> {
+    for id in new.all_bindings() {
+        if new.kind(id) != kind::CALL || !is_made(old, new, id) {
+            continue;
+        }
+        let Some(op) = new.call(id).and_then(CallView::op) else { continue };
+        let Err(fault) = check_made(new, relations, id, op) else { continue };
+        let rec = new.op(op);
+        if !old.is_some_and(|old| had_fault(old, relations, (new.str(rec.domain), new.str(rec.name)), fault.rule)) {
+            return Err(refused(new, op, &fault).at(id));
+        }
+    }
+    let refusal = type_faults.iter().find(|fault| !fault.error.is_broken() && is_made(old, new, fault.node));
+    let Some(TypeFault { node, error }) = refusal else { return Ok(()) };
+    let Some(op) = new.call(*node).and_then(CallView::op) else { return Ok(()) };
+    // A program that was at fault before may go on being so, in other calls.
+    if old.is_some_and(|old| !infer_function(&mut old.clone(), relations, Scope::Everything).faults.is_empty()) {
+        return Ok(());
+    }
+    Err(refused(new, op, &CallFault { rule: CallRule::Types, message: error.to_string() }).at(*node))
+}
+
+fn had_fault(old: &Function, relations: &mut dyn TypeRelations, (domain, name): (&str, &str), rule: CallRule) -> bool {
+    old.all_bindings().any(|id| {
+        let Some(op) = old.call(id).and_then(CallView::op) else { return false };
+        let rec = old.op(op);
+        (old.str(rec.domain), old.str(rec.name)) == (domain, name)
+            && check_made(old, relations, id, op).is_err_and(|fault| fault.rule == rule)
+    })
+}
+
+/// Holds calls of the module's functions against these: those in functions that changed, and those of functions that
+/// changed. What was wrong before in a call of the same function by the same one is not the pass's.
+pub(super) fn callees(old: &IRModule, new: &IRModule, changed: impl Fn(&str) -> bool) -> Result<(), PassError> {
+    for (name, function) in new.functions() {
+        if !function.nodes().iter().any(|node| node.kind == kind::GLOBAL_VAR) {
+            continue;
+        }
+        let is_new = changed(name);
+        for (id, callee, fault) in call_faults(new, function) {
+            if !is_new && !changed(callee) {
+                continue;
+            }
+            let was = old.function(name).is_some_and(|was| {
+                call_faults(old, was).any(|(_, other, was)| (other, was.as_str()) == (callee, fault.as_str()))
+            });
+            if !was {
+                return Err(PassError::new(format_args!("it leaves a call of `@{callee}` that is wrong: {fault}"))
+                    .code(CallRule::Callee.code())
+                    .at(id)
+                    .in_function(name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The calls of functions in a function that these do not take.
+fn call_faults<'a>(module: &'a IRModule, f: &'a Function) -> impl Iterator<Item = (NodeId, &'a str, String)> + 'a {
+    f.all_bindings().filter_map(move |id| {
+        let call = f.call(id)?;
+        let Expr::GlobalVar(name) = f.expr(call.callee()) else { return None };
+        let callee = module.function(name)?;
+        call_fault(f, id, call, callee).map(|fault| (id, name, fault))
+    })
+}
+
+fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -> Option<String> {
+    let (args, params) = (call.args(), callee.params());
+    // ONNX lets callers leave trailing arguments and results off.
+    if args.len() > params.len() {
+        return Some(format!("it has {} arguments for {} parameters", args.len(), params.len()));
+    }
+    let n_results = callee.results(callee.body()).len();
+    if f.n_results(id).is_some_and(|n| n > n_results) {
+        return Some(format!("{} results are taken of {n_results}", f.n_results(id).unwrap_or(1)));
+    }
+    args.iter().zip(params).enumerate().filter(|(_, (arg, _))| !arg.is_absent()).find_map(|(index, (&arg, &param))| {
+        let why = contradiction(callee.type_of(param), f.type_of(arg))?;
+        Some(format!("argument {index}: {why}"))
+    })
+}
+
+/// Holds the interface of the entry function against what it was: names, order, element types, ranks and static sizes of
+/// its inputs and outputs.
+///
+/// What a file merely declares of an output is no part of it: where that contradicts, the type counts that is inferred.
+pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
+    let Some(was) = old.main() else { return Ok(()) };
+    let changed = |what: String| {
+        Err(PassError::new(format_args!("it changes the interface of the program: {what}"))
+            .code("I001")
+            .in_function(MAIN)
+            .help(
+                "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
+            ))
+    };
+    let Some(is) = new.main() else { return changed("the entry function is gone".to_owned()) };
+    if std::ptr::eq(&raw const **was, &raw const **is) {
+        return Ok(());
+    }
+    let names = |f: &Function| -> Vec<String> { f.params().iter().map(|&param| f.name(param).to_owned()).collect() };
+    let (inputs, inputs_now) = (names(was), names(is));
+    if inputs != inputs_now {
+        return changed(format!("its inputs were {} and are {}", list(&inputs), list(&inputs_now)));
+    }
+    for (name, (&a, &b)) in inputs.iter().zip(was.params().iter().zip(is.params())) {
+        if let Some(why) = lost(was.type_of(a), is.type_of(b)) {
+            return changed(format!("input `{name}`: {why}"));
+        }
+    }
+    let (outputs, outputs_now) = (output_names(was), output_names(is));
+    let (results, results_now) = (was.results(was.body()), is.results(is.body()));
+    if results.len() != results_now.len() || outputs != outputs_now {
+        return changed(format!(
+            "its outputs were {} and are {}",
+            outputs.map_or_else(|| results.len().to_string(), |names| list(&names)),
+            outputs_now.map_or_else(|| results_now.len().to_string(), |names| list(&names)),
+        ));
+    }
+    let differs = |was: &Function, (&a, &b): (&NodeId, &NodeId)| contradiction(was.type_of(a), is.type_of(b));
+    if !results.iter().zip(results_now).any(|pair| differs(was, pair).is_some()) {
+        return Ok(());
+    }
+    let mut inferred = (**was).clone();
+    infer_function(&mut inferred, relations, Scope::Everything);
+    for (index, pair) in results.iter().zip(results_now).enumerate() {
+        if let Some(why) = differs(&inferred, pair) {
+            return changed(format!("output {index}: {why}"));
+        }
+    }
+    Ok(())
+}
+
+/// Why an input does not have the type that it had; to learn more of it is no change.
+fn lost(was: Type<'_>, is: Type<'_>) -> Option<String> {
+    contradiction(was, is).or_else(|| match (was.elem(), is.elem(), was.static_shape(), is.static_shape()) {
+        (Some(_), None, ..) => Some("its element type is not known any more".to_owned()),
+        (_, _, Some(_), None) => Some("its shape is not known any more".to_owned()),
+        _ => None,
+    })
+}
+
+/// The names of a function's outputs, where it came from a file that names them.
+fn output_names(f: &Function) -> Option<Vec<String>> {
+    match f.attrs(f.root()).meta(OUTPUT_NAMES)? {
+        AttrValue::Strings(names) => {
+            Some(names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+        }
+        _ => None,
+    }
+}
+
+fn list(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,534 @@
+//! What the command line says, word by word: each case is a file in `tests/golden`. `RELAIS_BLESS=1` writes them anew.
+
+use crate::common;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A model with one call, and an output that is its input.
+const MODEL: &str = "def @main(%x: Tensor[(N, 4), float32]) { %y = Relu(%x); %z = Relu(%y); %z }\n";
+
+/// A run over the model in a folder of its own: the files that there are, and what is typed.
+struct Case {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    command: &'static str,
+}
+
+const fn case(name: &'static str, command: &'static str) -> Case {
+    Case { name, files: &[], command }
+}
+
+const fn pipeline(name: &'static str, text: &'static [(&'static str, &'static str)]) -> Case {
+    Case { name, files: text, command: "run model.relay -o out.relay -p p.toml" }
+}
+
+const CASES: &[Case] = &[
+    // The row "Options".
+    case("option_unknown", "run model.relay -o out.relay --passes Rename --set Rename.prefx=a"),
+    case("option_missing", "run model.relay -o out.relay --passes Rename"),
+    case(
+        "option_out_of_range",
+        "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.weight=1.5",
+    ),
+    case(
+        "option_huge",
+        "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.inner.times=99999999999999999999",
+    ),
+    case("option_nan", "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.weight=nan"),
+    case("option_without_value", "run model.relay -o out.relay --set sample.depth"),
+    case("option_of_context_unknown", "run model.relay -o out.relay --passes Nothing --set sample.dept=3"),
+    case("option_of_context_wrong_type", "run model.relay -o out.relay --passes Nothing --set sample.depth=true"),
+    pipeline(
+        "options_all_at_once",
+        &[(
+            "p.toml",
+            "steps = [\n    { pass = \"Rename\", options = { prefix = 3, style = \"lodu\", keep_params = 1, weight = 1, except = [2], inner = { time = 1 } } },\n]\n",
+        )],
+    ),
+    pipeline(
+        "option_duplicate",
+        &[("p.toml", "steps = [{ pass = \"Rename\", options = { prefix = \"a\", prefix = \"b\" } }]\n")],
+    ),
+    pipeline(
+        "option_too_deep",
+        &[("p.toml", "steps = [{ pass = \"Rename\", options = { prefix = [[[[[[[[[[[[1]]]]]]]]]]]] } }]\n")],
+    ),
+    // The row "Pipelines".
+    pipeline("pipeline_not_toml", &[("p.toml", "steps = [\"Nothing\"\nverify = \"each\"\n")]),
+    pipeline(
+        "pipeline_unknown_keys",
+        &[
+            (
+                "p.toml",
+                "optlevel = 2\nsteps = [\n    { pass = \"Nothing\", option = {} },\n    { sequence = [], nam = \"s\" },\n    { fixpoint = [], rounds = 2 },\n    { include = \"q.toml\", as = 1 },\n]\ninstruments = [{ instrument = \"timing\", opts = {} }]\n[plugins]\nsample-passes = { versoin = \"1\" }\n",
+            ),
+            ("q.toml", "steps = []\n"),
+        ],
+    ),
+    pipeline("pipeline_unknown_pass", &[("p.toml", "steps = [\"ReluReul\"]\n")]),
+    pipeline(
+        "pipeline_includes_itself",
+        &[("p.toml", "steps = [{ include = \"q.toml\" }]\n"), ("q.toml", "steps = [{ include = \"p.toml\" }]\n")],
+    ),
+    pipeline("pipeline_include_missing", &[("p.toml", "steps = [{ include = \"gone.toml\" }]\n")]),
+    pipeline(
+        "pipeline_plugin_version",
+        &[("p.toml", "steps = []\n[plugins]\nsample-passes = \">=99\"\nsample-pases = \"1\"\n")],
+    ),
+    pipeline("pipeline_instrument_unknown", &[("p.toml", "instruments = [\"timming\"]\nsteps = []\n")]),
+    pipeline(
+        "pipeline_requirement_disabled",
+        &[(
+            "p.toml",
+            "disabled = [\"ReluRelu\"]\nsteps = [\n    { pass = \"Rename\", options = { prefix = \"a\" } },\n]\n",
+        )],
+    ),
+    case("pipeline_missing", "run model.relay -o out.relay -p gone.toml"),
+    case("pipeline_misnamed", "run model.relay -o out.relay -p defualt"),
+    // Usage, models and outputs.
+    case("usage_unknown_argument", "run model.relay -o out.relay --opt 3"),
+    case("usage_pipeline_and_passes", "run model.relay -o out.relay -p p.toml --passes A"),
+    case("passes_empty_name", "run model.relay -o out.relay --passes Nothing,,Rename"),
+    case("passes_unknown", "run model.relay -o out.relay --passes Nothing,Renam --disable Nothign"),
+    case("model_missing", "run gone.relay -o out.relay -O0"),
+    case("model_folder", "run . -o out.relay -O0"),
+    Case {
+        name: "model_not_text",
+        files: &[("bad.relay", "def @main(%x) { Relu(%y) }\n")],
+        command: "run bad.relay -o out.relay -O0",
+    },
+    Case {
+        name: "model_not_onnx",
+        files: &[("bad.onnx", "\u{8}\u{1}\u{12}")],
+        command: "run bad.onnx -o out.relay -O0",
+    },
+    case("output_folder_missing", "run model.relay -o gone/out.relay -O0"),
+    case("output_is_folder", "run model.relay -o . -O0"),
+    case("input_shape_unknown_input", "run model.relay -o out.relay -O0 --input-shape X:1,4"),
+    case("input_shape_rank", "run model.relay -o out.relay -O0 --input-shape x:1,4,4"),
+    case("input_shape_static", "run model.relay -o out.relay -O0 --input-shape x:1,5"),
+    case("input_shape_no_shape", "run model.relay -o out.relay -O0 --input-shape x:1;4"),
+    case("describe_unknown", "describe ReluReul"),
+    // A pass that fails, and what works.
+    case("pass_fails", "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error"),
+    case("describe_pass", "describe Rename"),
+    case("list_options", "list options"),
+    // Instruments and what they are asked for.
+    case("list_instruments", "list instruments"),
+    case("describe_instrument", "describe print-changed"),
+    case("describe_instrument_unknown", "describe print-chnged"),
+    case("time_passes_tree", "run model.relay -o out.relay --passes ReluRelu,Nothing --time-passes"),
+    case("time_passes_list", "run model.relay -o out.relay --passes ReluRelu,Nothing --time-passes=list"),
+    case("time_passes_json", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --time-passes=json"),
+    case("time_passes_wrong", "run model.relay -o out.relay -O0 --time-passes=flat"),
+    case(
+        "time_passes_after_fault",
+        "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error --time-passes=list --no-reproducer",
+    ),
+    case("print_before", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --print-before Nothing"),
+    case("print_after_all", "run -q model.relay -o out.relay --passes ReluRelu,sample.Nothing --print-after *"),
+    case(
+        "print_unknown_pass",
+        "run model.relay -o out.relay --passes ReluRelu --print-before ReluReul --print-after Nothign",
+    ),
+    case("print_changed", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --print-changed"),
+    case("print_changed_diff", "run -q model.relay -o out.relay --passes ReluRelu,Nothing --print-changed=diff"),
+    case(
+        "filter_function",
+        "run model.relay -o out.relay --passes ReluRelu --print-changed=diff --print-after * --filter-function mian",
+    ),
+    case("filter_function_alone", "run -q model.relay -o out.relay --passes ReluRelu --filter-function main"),
+    case("stats", "run -q model.relay -o out.relay --passes Nothing --stats"),
+    // What passes say, told as it is meant.
+    case("said_note", "run -v model.relay -o out.relay --passes Rename --set Rename.prefix=a"),
+    case(
+        "said_error",
+        "run model.relay -o out.relay --passes Rename --set Rename.prefix=a --set Rename.keep_params=false --no-reproducer",
+    ),
+    case("remarks_passed", "run -q model.relay -o out.relay --passes ReluRelu --remarks=passed"),
+    case("remarks", "run -q model.relay -o out.relay --passes ReluRelu --remarks"),
+    case("remarks_missed", "run -q model.relay -o out.relay --passes ReluRelu --remarks=missed"),
+    case("ir_size", "run -q model.relay -o out.relay --passes ReluRelu --instrument ir-size"),
+    case(
+        "instrument_options",
+        "run -q model.relay -o out.relay --passes ReluRelu --instrument print-changed:form=diff,context=0",
+    ),
+    case("instrument_unknown", "run model.relay -o out.relay -O0 --instrument irsize"),
+    case(
+        "instrument_wrong_options",
+        "run model.relay -o out.relay -O0 --instrument budget:nodes=-1,seconds=2 --instrument timing:",
+    ),
+    case("instrument_mandatory_option", "run model.relay -o out.relay -O0 --instrument trace"),
+    case("instrument_option_twice", "run model.relay -o out.relay -O0 --instrument timing:format=list,format=tree"),
+    case(
+        "instrument_passes",
+        "run -q model.relay -o out.relay --passes ReluRelu,Nothing --instrument print-after:passes=[\"Nothing\"]",
+    ),
+    case("budget_nodes", "run model.relay -o out.relay --passes ReluRelu --instrument budget:nodes=1"),
+    case("trace_folder_missing", "run model.relay -o out.relay --passes Nothing --trace gone/t.json"),
+    case("dump_dir_taken", "run model.relay -o out.relay --passes Nothing --dump-dir ."),
+    case("stop_after", "run model.relay -o out.relay --passes Nothing,ReluRelu,Nothing --stop-after 2"),
+    case("stop_after_too_many", "run model.relay -o out.relay --passes ReluRelu --stop-after 5"),
+    // Pipelines without a run.
+    Case {
+        name: "pipeline_check",
+        files: &[("p.toml", "opt_level = 3\nsteps = [\"ReluRelu\", { fixpoint = [\"Nothing\"] }]\n")],
+        command: "pipeline check p.toml",
+    },
+    Case {
+        name: "pipeline_check_faults",
+        files: &[("p.toml", "opt_level = 300\nsteps = [\"ReluReul\"]\n")],
+        command: "pipeline check p.toml --set sample.dept=3",
+    },
+    Case {
+        name: "pipeline_check_names",
+        files: &[("p.toml", "disabled = [\"Nothign\"]\nsteps = [\"ReluReul\"]\n")],
+        command: "pipeline check p.toml --set sample.dept=3",
+    },
+    Case {
+        name: "pipeline_print",
+        files: &[
+            (
+                "p.toml",
+                "verify = \"each\"\ninstruments = [\"timing\"]\nsteps = [\n    { include = \"q.toml\" },\n    { pass = \"Rename\", options = { prefix = \"a\" } },\n]\n",
+            ),
+            ("q.toml", "steps = [\"ReluRelu\"]\n"),
+        ],
+        command: "pipeline print p.toml --set Rename.inner.times=3",
+    },
+    case("pipeline_print_misnamed", "pipeline print defualt"),
+    // Help.
+    case("help", "help"),
+    case("help_run", "run --help"),
+    case("help_replay", "replay --help"),
+    case("help_pipeline", "pipeline --help"),
+    case("help_pipeline_check", "pipeline check --help"),
+    case("help_list", "list --help"),
+    case("replay_nothing", "replay gone.repro"),
+    Case { name: "replay_no_reproducer", files: &[("r.json", "{ \"format\": 7 }")], command: "replay r.json" },
+];
+
+#[test]
+fn the_command_line_says_what_it_should() {
+    let sample = common::SAMPLE.as_path();
+    let bless = std::env::var_os("RELAIS_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let text = run(case, sample);
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{}.txt", case.name));
+        if bless {
+            fs::write(&golden, &text).unwrap();
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        if text != expected {
+            wrong.push(format!("{}:\n--- expected\n{expected}\n--- said\n{text}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn every_golden_file_has_its_case() {
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(CASES.iter().any(|case| case.name == name), "no case is named `{name}`");
+    }
+}
+
+/// The program in a folder that has no plugins beside it. A link, because a file that was just written cannot be run as
+/// long as a process that another test starts still has it open.
+fn program(folder: &Path) -> PathBuf {
+    let program = folder.join(format!("relais{}", std::env::consts::EXE_SUFFIX));
+    let _ = fs::remove_file(&program);
+    fs::hard_link(env!("CARGO_BIN_EXE_relais"), &program).unwrap();
+    program
+}
+
+fn run(case: &Case, sample: &Path) -> String {
+    let folder = common::folder(&format!("golden-{}", case.name));
+    let program = program(&common::folder(&format!("golden-{}-bin", case.name)));
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    for (name, text) in case.files {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command
+        .current_dir(&folder)
+        .args(case.command.split(' '))
+        .env_remove("RELAIS_PLUGIN_PATH")
+        .env_remove("RELAIS_LOG")
+        .env("RELAIS_HOME", folder.join("home"));
+    command.env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1").env("COLUMNS", "100");
+    // Usage errors come before plugins are looked for.
+    let plugin = ["--plugin", sample.to_str().unwrap(), "--allow-writable-plugins"];
+    let output = if case.command == "help" { &mut command } else { command.args(plugin) }.output().unwrap();
+    let status = output.status.code();
+    if status != Some(0) {
+        assert!(!folder.join("out.relay").exists(), "{}: nothing is written on failure", case.name);
+        assert_eq!(fs::read_to_string(folder.join("model.relay")).unwrap(), MODEL, "{}", case.name);
+    }
+    let said = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).replace(sample.to_str().unwrap(), "<sample>");
+        let text = text.replace(folder.to_str().unwrap(), "<folder>");
+        let mut lines: Vec<String> = text.lines().map(|line| without_times(line.trim_end())).collect();
+        if case.command.contains("--time-passes=list") {
+            // Their order is that of the times.
+            lines.sort_by_key(|line| if line.ends_with('%') { line.clone() } else { String::new() });
+        }
+        lines.into_iter().map(|line| format!("{line}\n")).collect::<String>()
+    };
+    format!(
+        "$ relais {}\n{}{}status: {}\n",
+        case.command,
+        said(&output.stdout),
+        said(&output.stderr),
+        status.map_or("none".into(), |status| status.to_string())
+    )
+}
+
+/// A line with `_` in the place of every time and share, and of what is aligned by their widths.
+fn without_times(line: &str) -> String {
+    const UNITS: [&str; 3] = ["ms", "s", "%"];
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_time = |at: usize| {
+        let is_number = words[at].contains('.') && words[at].parse::<f64>().is_ok();
+        is_number && words.get(at + 1).is_some_and(|unit| UNITS.contains(unit))
+    };
+    let is_json = line.trim_start().starts_with("\"seconds\":") || line.trim_start().starts_with("\"own_seconds\":");
+    if is_json {
+        return format!("{}: _", line.split(':').next().unwrap());
+    }
+    let is_header = line.starts_with("pass ") && line.ends_with("share");
+    if !(0..words.len()).any(is_time) && !is_header {
+        return line.to_owned();
+    }
+    let kept = words.iter().enumerate().map(|(at, word)| if is_time(at) { "_" } else { word });
+    let indent = line.len() - line.trim_start().len();
+    let words: Vec<&str> = kept.filter(|word| !word.is_empty()).collect();
+    format!("{}{}", " ".repeat(indent), words.join(" "))
+}
+
+/// Runs the program on the model with these arguments.
+fn relais(folder: &Path, args: &[&str]) -> std::process::Output {
+    let program = program(&common::folder(&format!("{}-bin", folder.file_name().unwrap().to_str().unwrap())));
+    let mut command = Command::new(program);
+    command.current_dir(folder).args(args).env("RELAIS_PLUGIN_PATH", "").env("NO_COLOR", "1");
+    command.env("RELAIS_HOME", folder.join("home"));
+    command.args(["--plugin", common::SAMPLE.to_str().unwrap(), "--allow-writable-plugins"]).output().unwrap()
+}
+
+#[test]
+fn a_run_writes_the_model_and_a_report() {
+    let folder = common::folder("cli-run");
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    let output = relais(
+        &folder,
+        &[
+            "run",
+            "model.relay",
+            "-o",
+            "model.relay",
+            "--passes",
+            "ReluRelu",
+            "--report",
+            "r.json",
+            "--time-passes",
+            "--input-shape",
+            "x:2,4",
+        ],
+    );
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert!(
+        stdout.contains("Relu") && stdout.contains("total nodes") && stderr.contains("sample.ReluRelu"),
+        "{stdout}{stderr}"
+    );
+    let text = fs::read_to_string(folder.join("model.relay")).unwrap();
+    assert_eq!(text.matches("Relu(").count(), 1, "{text}");
+    assert!(text.contains("Tensor[(2, 4), float32]"), "{text}");
+    let report: serde_json::Value = serde_json::from_str(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+    assert_eq!((&report["before"]["n_nodes"], &report["after"]["n_nodes"]), (&2.into(), &1.into()));
+    assert_eq!(report["run"]["passes"][0]["fate"], "changed");
+    assert_eq!(report["run"]["instruments"][0]["instrument"], "timing");
+    assert_eq!(report["run"]["instruments"][0]["data"][0]["within"][0]["pass"], "sample.ReluRelu");
+    assert_eq!(report["reproducers"], serde_json::json!([]));
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn quiet_says_nothing_and_a_failed_run_still_reports() {
+    let folder = common::folder("cli-quiet");
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    let output = relais(&folder, &["run", "model.relay", "-o", "out.relay", "--passes", "Nothing", "-q"]);
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let args =
+        ["run", "model.relay", "-o", "bad.relay", "--passes", "Bad", "--set", "Bad.fault=error", "--report", "r.json"];
+    let output = relais(&folder, &args);
+    assert_eq!(output.status.code(), Some(1));
+    let report = fs::read_to_string(folder.join("r.json")).unwrap();
+    assert!(report.contains("sample.Bad") && !folder.join("bad.relay").exists(), "{report}");
+}
+
+#[test]
+fn text_becomes_onnx_and_back() {
+    let folder = common::folder("cli-formats");
+    let model = "def @main(%x: Tensor[(N, 4), float32]) #[opset = {\"\": 17}] { %y = Relu(%x); %y }\n";
+    fs::write(folder.join("model.relay"), model).unwrap();
+    assert!(relais(&folder, &["run", "model.relay", "-o", "m.onnx", "-O0"]).status.success());
+    // The name says nothing, the content does.
+    fs::rename(folder.join("m.onnx"), folder.join("plain")).unwrap();
+    let output = relais_show(&folder, "plain");
+    assert!(output.contains("Relu(%x)") && output.contains("Tensor[(N, 4), float32]"), "{output}");
+    fs::rename(folder.join("model.relay"), folder.join("text")).unwrap();
+    assert!(relais_show(&folder, "text").contains("Relu(%x)"));
+}
+
+fn relais_show(folder: &Path, model: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_relais")).current_dir(folder).args(["show", model]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn r04_the_plugins_table_chooses_among_providers() {
+    use relais::{
+        pipeline::{Catalogue, Disk, NoPass, PipelineSpec},
+        registry::{Linked, Registry},
+    };
+    let spec = |text: &str| PipelineSpec::parse("p.toml", text, &Disk).unwrap();
+    let found = || common::find(&[&common::SAMPLE, &common::MARK]);
+    let plain = spec("steps = []").registry(found(), Linked::Exclude);
+    let Err(NoPass::Ambiguous(several)) = Catalogue::pass(&plain, "Nothing") else { panic!("two passes end so") };
+    let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["mark.Nothing", "sample.Nothing"]);
+    let short = spec("steps = [\"Nothing\"]\n[plugins]\nmark = { passes = [\"Nothing\"] }");
+    let chosen = short.registry(found(), Linked::Exclude);
+    assert_eq!(Registry::pass(&chosen, "Nothing").unwrap().name, "mark.Nothing");
+    assert!(short.resolve(&chosen).is_ok());
+    let faults = spec("steps = [\"Nothing\"]").resolve(&plain).unwrap_err().to_string();
+    for part in
+        ["`mark.Nothing` of plugin `mark`", "`sample.Nothing` of plugin `sample-passes`", "write `mark.Nothing` or"]
+    {
+        assert!(faults.contains(part), "{faults}");
+    }
+    assert!(faults.contains("`mark = { passes = [\"Nothing\"] }`"), "{faults}");
+    let wrong = spec("steps = []\n[plugins]\nmark = { passes = [\"sample.Nothing\"] }");
+    let faults = wrong.resolve(&wrong.registry(found(), Linked::Exclude)).unwrap_err().to_string();
+    assert!(faults.contains("plugin `mark` does not provide pass `sample.Nothing`"), "{faults}");
+    let chosen =
+        spec("steps = []\n[plugins]\nmark = { passes = [\"mark.Nothing\"] }").registry(found(), Linked::Exclude);
+    assert_eq!(Registry::pass(&chosen, "mark.Nothing").unwrap().name, "mark.Nothing");
+    let other = spec("steps = []\n[plugins]\nsample-passes = \"^9\"").registry(found(), Linked::Exclude);
+    assert!(Registry::pass(&other, "ReluRelu").is_ok(), "a version that will not do is told at resolution");
+}
+
+#[test]
+fn listing_opens_no_plugin() {
+    let folder = common::folder("cli-list");
+    let mark = folder.join("mark");
+    for args in [
+        &["list"][..],
+        &["list", "plugins", "--json"],
+        &["list", "operators"],
+        &["list", "instruments"],
+        &["list", "pipelines"],
+        &["pipeline", "schema"],
+        &["describe", "default"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_relais"))
+            .args(args)
+            .args(["--plugin", common::MARK.to_str().unwrap(), "--allow-writable-plugins"])
+            .env("RELAIS_TEST_MARK", &mark)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(!mark.exists());
+}
+
+#[test]
+fn r13_every_instrument_says_the_same_whatever_the_number_of_threads() {
+    let folder = common::folder("cli-threads");
+    let function =
+        |name: String| format!("def @{name}(%x: Tensor[(4,), float32]) {{ %y = Relu(%x); %z = Relu(%y); %z }}\n");
+    let names = (0..40).map(|n| format!("f{n}"));
+    fs::write(folder.join("model.relay"), names.chain(["main".into()]).map(function).collect::<String>()).unwrap();
+    let run = |threads: &str| {
+        let dump = format!("dump-{threads}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
+        command.current_dir(&folder).args([
+            "run",
+            "-q",
+            "model.relay",
+            "-o",
+            "out.relay",
+            "--passes",
+            "ReluRelu,Rename",
+        ]);
+        command.args([
+            "--set",
+            "Rename.prefix=a",
+            "--print-changed=diff",
+            "--print-before",
+            "*",
+            "--remarks",
+            "--stats",
+        ]);
+        command.args(["--instrument", "ir-size", "--instrument", "memory", "--instrument", "verifier"]);
+        command.args([
+            "--instrument",
+            "budget:pass_seconds=600.0,nodes=1000",
+            "--time-passes=json",
+            "--trace",
+            "t.json",
+        ]);
+        for old in ["t.json", "r.json"] {
+            let _ = fs::remove_file(folder.join(old));
+        }
+        command.args(["--dump-dir", &dump, "--report", "r.json", "--plugin", common::SAMPLE.to_str().unwrap()]);
+        command.arg("--allow-writable-plugins").env("RAYON_NUM_THREADS", threads).env("NO_COLOR", "1");
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        // Times and memory, and the head of a column that is as wide as they are.
+        let differs = ["seconds\":", "KiB", "MiB", "growth"];
+        let is_the_same = |line: &&str| !differs.iter().any(|word| line.contains(word));
+        let said: Vec<&str> = said.lines().filter(is_the_same).collect();
+        let said = said.join("\n").replace(&dump, "dump");
+        let index = fs::read_to_string(folder.join(&dump).join("index.jsonl")).unwrap();
+        let out = fs::read_to_string(folder.join("out.relay")).unwrap();
+        (said, index, out)
+    };
+    let one = run("1");
+    assert!(one.0.matches("passed: `sample.ReluRelu`: rewrote 1 call (in `@f").count() == 40, "{}", one.0);
+    assert_eq!(run("8"), one);
+}
+
+#[test]
+fn r22_colours_come_when_they_are_asked_for() {
+    let folder = common::folder("cli-colours");
+    fs::write(folder.join("model.relay"), MODEL).unwrap();
+    let run = |variable: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
+        command.current_dir(&folder).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env(variable, "1");
+        command.args(["run", "-q", "model.relay", "-o", "out.relay", "--passes", "ReluRelu", "--print-changed=diff"]);
+        let output = command.args(["--plugin", common::SAMPLE.to_str().unwrap(), "--allow-writable-plugins"]).output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    assert!(run("CLICOLOR_FORCE").contains("\u{1b}[32m+"));
+    let plain = run("NO_COLOR");
+    assert!(plain.contains("\n+") && !plain.contains('\u{1b}'), "{plain}");
+}
+
+#[test]
+fn completions_are_printed() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_relais")).args(["completions", shell]).output().unwrap();
+        assert!(output.status.success() && !output.stdout.is_empty(), "{shell}");
+    }
+}

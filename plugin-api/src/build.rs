@@ -1,0 +1,253 @@
+//! Making nodes: the one way in which rewrites and passes add calls, held against what is known of their operators.
+
+use crate::{
+    diagnostics::PassError,
+    infer::{Inference, TypeRelations},
+    ir::*,
+    op::{CallFault, CallParts, CallRule},
+};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// As many nodes as most calls have operands.
+pub(crate) type Nodes = SmallVec<[NodeId; 6]>;
+
+/// A node to be made.
+pub(crate) enum NewNode {
+    Constant(Tensor),
+    Tuple(Nodes),
+    Projection { tuple: NodeId, index: u16 },
+    Call { callee: Callee, args: Nodes, attrs: NewAttrs, n_results: Option<u16> },
+}
+
+/// What a new call calls.
+pub(crate) enum Callee {
+    Op { domain: Cow<'static, str>, name: Cow<'static, str> },
+    Same(NodeId),
+}
+
+/// The attributes of a new call.
+pub(crate) enum NewAttrs {
+    New(Vec<Attr>),
+    /// The attributes of that node, with those of the same name replaced, and the rest added.
+    Like(NodeId, Vec<Attr>),
+}
+
+impl NewNode {
+    pub fn call(
+        domain: impl Into<Cow<'static, str>>,
+        name: impl Into<Cow<'static, str>>,
+        args: &[NodeId],
+        attrs: Vec<Attr>,
+        n_results: Option<u16>,
+    ) -> Self {
+        let callee = Callee::Op { domain: domain.into(), name: name.into() };
+        Self::Call { callee, args: Nodes::from_slice(args), attrs: NewAttrs::New(attrs), n_results }
+    }
+}
+
+/// Makes nodes in a function and types them at once. They stand in no block yet: what places them is a
+/// [`RebuildCx`], or [`Function::append`].
+///
+/// A call is held against its operator's record in the version that the function imports. An operator of a domain that
+/// the function does not import brings the import along.
+pub struct Builder<'a> {
+    function: &'a mut Function,
+    relations: &'a mut dyn TypeRelations,
+    inference: Inference,
+}
+
+impl<'a> Builder<'a> {
+    /// Makes nodes in a function, typed by these relations.
+    pub fn new(function: &'a mut Function, relations: &'a mut dyn TypeRelations) -> Self {
+        Self { function, relations, inference: Inference::default() }
+    }
+
+    /// The function.
+    pub fn function(&self) -> &Function {
+        self.function
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, tensor: Tensor) -> NodeId {
+        self.function.add_constant(tensor, ConstForm::ANY)
+    }
+
+    /// A call of an operator of the default domain with one result.
+    ///
+    /// # Errors
+    /// When the operator does not take it.
+    pub fn call(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        args: &[NodeId],
+        attrs: Vec<Attr>,
+    ) -> Result<NodeId, PassError> {
+        self.call_in("", name, args, attrs)
+    }
+
+    /// A call of an operator of any domain with one result.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call).
+    pub fn call_in(
+        &mut self,
+        domain: impl Into<Cow<'static, str>>,
+        name: impl Into<Cow<'static, str>>,
+        args: &[NodeId],
+        attrs: Vec<Attr>,
+    ) -> Result<NodeId, PassError> {
+        self.make(NewNode::call(domain, name, args, attrs, None))
+    }
+
+    /// A call of an operator of any domain with several results: the call, then each of them.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call).
+    pub fn call_results(
+        &mut self,
+        domain: impl Into<Cow<'static, str>>,
+        name: impl Into<Cow<'static, str>>,
+        args: &[NodeId],
+        attrs: Vec<Attr>,
+        n_results: u16,
+    ) -> Result<(NodeId, Vec<NodeId>), PassError> {
+        let call = self.make(NewNode::call(domain, name, args, attrs, Some(n_results)))?;
+        let results = (0..n_results).map(|index| self.make(NewNode::Projection { tuple: call, index }));
+        Ok((call, results.collect::<Result<_, _>>()?))
+    }
+
+    /// A call of an operator of the default domain with functions of its own: `body` names the attributes, whose values
+    /// are [`AttrData::Graph`] by position.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call).
+    pub fn call_with_regions(
+        &mut self,
+        name: &str,
+        args: &[NodeId],
+        regions: &[NodeId],
+        attrs: &[Attr],
+        n_results: Option<u16>,
+    ) -> Result<NodeId, PassError> {
+        let op = self.function.add_op("", name, "", 0);
+        let callee = self.function.op(op).node;
+        let call = self.function.add_call_with(callee, args, regions, n_results);
+        self.function.set_attrs(call, attrs);
+        self.finish(call, Some(op))
+    }
+
+    /// A tuple.
+    pub fn tuple(&mut self, fields: &[NodeId]) -> NodeId {
+        let tuple = self.function.add_tuple(fields);
+        let _ = self.inference.node(self.function, self.relations, tuple);
+        tuple
+    }
+
+    pub(crate) fn make(&mut self, new: NewNode) -> Result<NodeId, PassError> {
+        let node = place(self.function, self.relations, new);
+        let op = self.function.call(node).and_then(CallView::op);
+        self.finish(node, op)
+    }
+
+    fn finish(&mut self, node: NodeId, op: Option<OpId>) -> Result<NodeId, PassError> {
+        let typed = self.inference.node(self.function, self.relations, node);
+        if let Some(op) = op {
+            check_made(self.function, self.relations, node, op).map_err(|fault| refused(self.function, op, &fault))?;
+        }
+        match typed {
+            Err(error) if error.is_broken() => {
+                let fault = op.map(|op| self.relations.fault(op, &error));
+                Err(fault.unwrap_or_else(|| PassError::new(error)))
+            }
+            Err(error) => {
+                let fault = CallFault::new(CallRule::Types, error);
+                Err(op.map_or_else(|| PassError::new(&fault.message), |op| refused(self.function, op, &fault)))
+            }
+            Ok(()) => Ok(node),
+        }
+    }
+}
+
+/// The failure of a pass that makes a call which its operator does not take.
+pub fn refused(f: &Function, op: OpId, fault: &CallFault) -> PassError {
+    let rec = f.op(op);
+    let (domain, name) = (f.str(rec.domain), f.str(rec.name));
+    refused_as(domain, name, fault)
+}
+
+fn refused_as(domain: &str, name: &str, fault: &CallFault) -> PassError {
+    let colons = if domain.is_empty() { "" } else { "::" };
+    PassError::new(format_args!("it makes a call of `{domain}{colons}{name}` that is wrong: {}", fault.message))
+        .code(fault.rule.code())
+}
+
+/// Holds a call that a pass made against its operator's record.
+///
+/// # Errors
+/// The first thing that does not fit.
+pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
+    let version = relations.version(f, op);
+    let Some(schema) = relations.schema(op) else {
+        return match relations.is_closed(op) {
+            true => {
+                let message = format_args!("version {version} of its domain has no such operator");
+                Err(CallFault::new(CallRule::UnknownOperator, message))
+            }
+            false => Ok(()),
+        };
+    };
+    schema.check(&CallParts::new(f, call).value(op, version), f.n_results(call))
+}
+
+/// Adds a node that stands in no block and has no type yet.
+pub(crate) fn place(f: &mut Function, relations: &mut dyn TypeRelations, new: NewNode) -> NodeId {
+    match new {
+        NewNode::Constant(tensor) => f.add_constant(tensor, ConstForm::ANY),
+        NewNode::Tuple(fields) => f.add_tuple(&fields),
+        NewNode::Projection { tuple, index } => f.add_tuple_get_item(tuple, index),
+        NewNode::Call { callee, args, attrs, n_results } => {
+            let callee = match callee {
+                Callee::Same(callee) => callee,
+                Callee::Op { domain, name } => {
+                    import(f, relations, &domain, &name);
+                    let op = f.add_op(&domain, &name, "", 0);
+                    f.op(op).node
+                }
+            };
+            let id = f.add_call_with(callee, &args, &[], n_results);
+            let recs = match attrs {
+                NewAttrs::New(attrs) => attrs.iter().map(|attr| f.encode_attr(attr)).collect(),
+                NewAttrs::Like(other, attrs) => merged_attrs(f, other, &attrs),
+            };
+            f.set_attr_recs(id, &recs);
+            id
+        }
+    }
+}
+
+/// Lets a function import the domain of an operator that it is about to call.
+fn import(f: &mut Function, relations: &mut dyn TypeRelations, domain: &str, name: &str) {
+    if normal_domain(domain).is_empty() || f.opset_version(domain).is_some() {
+        return;
+    }
+    let version = relations.newest_version(domain, name).unwrap_or(1);
+    let imports: Vec<(String, i64)> =
+        f.opset_imports().into_iter().map(|(domain, version)| (domain.to_owned(), version)).collect();
+    let mut imports: Vec<(&str, i64)> = imports.iter().map(|(domain, version)| (domain.as_str(), *version)).collect();
+    imports.push((domain, version));
+    f.set_opset_imports(&imports);
+}
+
+fn merged_attrs(f: &mut Function, other: NodeId, attrs: &[Attr]) -> SmallVec<[AttrRec; 8]> {
+    let mut recs: SmallVec<[AttrRec; 8]> = SmallVec::from_slice(f.attr_recs(other));
+    for attr in attrs {
+        let new = f.encode_attr(attr);
+        let meta = |rec: &AttrRec| rec.flags & attr_flag::META;
+        match recs.iter_mut().find(|rec| f.bytes(rec.name) == attr.name.as_bytes() && meta(rec) == meta(&new)) {
+            Some(rec) => *rec = new,
+            None => recs.push(new),
+        }
+    }
+    recs
+}

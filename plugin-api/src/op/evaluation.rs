@@ -1,0 +1,229 @@
+//! Evaluators: what they are given, and what they give.
+
+use super::{CallParts, CallValue, Given, InferRequest, OpError};
+use crate::{boundary::abi::RequestCx, ir::*};
+use abi_stable::{
+    StableAbi,
+    std_types::{RSlice, RVec},
+};
+
+/// An evaluator: computes a call's results from constant arguments.
+pub type EvalFn = fn(&mut EvalCx<'_>) -> Result<(), OpError>;
+
+/// What an evaluator is given and what it gives. Crosses the boundary.
+#[repr(C)]
+#[derive(StableAbi)]
+pub struct EvalRequest<'a> {
+    /// The call; of its arguments, only the tensors below are known.
+    pub(crate) call: CallValue<'a>,
+    /// The arguments; an absent one stands for nothing (see `present`).
+    pub(crate) inputs: RVec<Tensor>,
+    /// For each argument, 1 when it is present.
+    pub(crate) present: RVec<u8>,
+    /// The number of results asked for.
+    pub(crate) n_outputs: u32,
+    /// Zero; for later use.
+    pub(crate) reserved: u32,
+    /// The most bytes that one result may take, written out.
+    pub(crate) max_bytes: u64,
+    /// The results.
+    pub(crate) outputs: RVec<Tensor>,
+    /// Empty; for later use.
+    pub(crate) more: RSlice<'a, u8>,
+}
+
+impl EvalRequest<'_> {
+    /// A hash of the layout, for the boundary's fingerprint.
+    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(EvalRequest<'static> {
+        call, inputs, present, n_outputs, reserved, max_bytes, outputs, more
+    });
+}
+
+/// A call in a function that is to be evaluated, and the tensors that its arguments are.
+#[derive(Clone, Copy)]
+pub struct Evaluation<'a> {
+    /// The function that owns the call.
+    pub function: &'a Function,
+    /// The call of an operator.
+    pub call: NodeId,
+    /// The operator-set version that it is written for.
+    pub version: i64,
+    /// The arguments; `None` is absent.
+    pub inputs: &'a [Option<Tensor>],
+    /// The most bytes that one result may take, written out; splats take none.
+    pub max_bytes: u64,
+}
+
+impl Evaluation<'_> {
+    /// Has the call evaluated, and holds what comes out against the type that the operator's own relation gives. This is
+    /// where every evaluation goes through.
+    ///
+    /// # Errors
+    /// What the evaluator says, or what is wrong with what it gives.
+    pub fn run(
+        self,
+        infer: impl FnOnce(&mut InferRequest<'_>) -> Option<Result<(), OpError>>,
+        eval: impl FnOnce(&mut EvalRequest<'_>) -> Option<Result<(), OpError>>,
+    ) -> Option<Result<Vec<Tensor>, OpError>> {
+        let Self { function, call, version, max_bytes, .. } = self;
+        let op = function.call(call)?.op()?;
+        let parts = CallParts::new(function, call);
+        let n_outputs = function.n_results(call).unwrap_or(1);
+        let mut request = self.request(parts.value(op, version));
+        if let Err(error) = eval(&mut request)? {
+            return Some(Err(error));
+        }
+        let outputs = request.outputs.into_vec();
+        let mut given = Given::default();
+        given.reset(function, n_outputs);
+        // A relation that refuses the call leaves nothing to hold the results against.
+        let is_typed = matches!(given.ask(parts.value(op, version), infer), Some(Ok(())));
+        for (index, tensor) in outputs.iter().enumerate().take(n_outputs) {
+            let ty = given.outputs.get(index).map_or(Type::Unknown, |&ty| given.types.ty(function, ty));
+            if let Some(lie) = is_typed.then(|| contradiction(tensor, ty)).flatten() {
+                return Some(Err(OpError::lied(format_args!("result {index} {lie}"))));
+            }
+            let bytes = if tensor.as_splat().is_some() { 0 } else { tensor.byte_len() };
+            if bytes > max_bytes {
+                let why = format_args!("result {index} takes {bytes} bytes where {max_bytes} are allowed");
+                return Some(Err(OpError::unsupported(why)));
+            }
+        }
+        if outputs.len() < n_outputs {
+            let lie = format_args!("it gave {} of {n_outputs} results", outputs.len());
+            return Some(Err(OpError::lied(lie)));
+        }
+        Some(Ok(outputs))
+    }
+}
+
+impl<'a> Evaluation<'a> {
+    /// Calls an evaluator and believes it: for tests of evaluators.
+    ///
+    /// # Errors
+    /// What the evaluator says.
+    ///
+    /// # Panics
+    /// When the node is not a call of an operator.
+    pub fn call(self, eval: EvalFn) -> Result<Vec<Tensor>, OpError> {
+        let op = self.function.call(self.call).and_then(CallView::op).expect("an operator is called");
+        let parts = CallParts::new(self.function, self.call);
+        let mut request = self.request(parts.value(op, self.version));
+        eval(&mut EvalCx::new(&mut request, RequestCx::NONE))?;
+        Ok(request.outputs.into_vec())
+    }
+
+    fn request<'b>(self, call: CallValue<'b>) -> EvalRequest<'b> {
+        let absent = || Tensor::from_i64(&[0], &[]);
+        EvalRequest {
+            call,
+            inputs: self.inputs.iter().map(|input| input.clone().unwrap_or_else(absent)).collect(),
+            present: self.inputs.iter().map(|input| u8::from(input.is_some())).collect(),
+            n_outputs: self.function.n_results(self.call).unwrap_or(1) as u32,
+            reserved: 0,
+            max_bytes: self.max_bytes,
+            outputs: RVec::new(),
+            more: RSlice::EMPTY,
+        }
+    }
+}
+
+/// Why a tensor is not of a type; sizes that are not known agree with all.
+fn contradiction(tensor: &Tensor, ty: Type<'_>) -> Option<String> {
+    let Type::Tensor { elem, shape } = ty else { return None };
+    if elem != ElemType::UNKNOWN && elem != tensor.elem() {
+        return Some(format!("has elements of type `{}` where `{elem}` was inferred", tensor.elem()));
+    }
+    let shape = shape?;
+    let is_same = |(&dim, &size): (&DimRec, &u64)| Dim::from(dim).known().is_none_or(|dim| dim == size);
+    let agrees = shape.len() == tensor.dims().len() && shape.iter().zip(tensor.dims()).all(is_same);
+    (!agrees).then(|| {
+        let size = |&dim: &DimRec| Dim::from(dim).known().map_or_else(|| "?".to_owned(), |size| size.to_string());
+        let inferred: Vec<String> = shape.iter().map(size).collect();
+        format!("has the shape {:?} where [{}] was inferred", tensor.dims(), inferred.join(", "))
+    })
+}
+
+/// What an evaluator sees and gives.
+pub struct EvalCx<'a> {
+    call: CallValue<'a>,
+    cx: RequestCx<'a>,
+    inputs: &'a [Tensor],
+    present: &'a [u8],
+    n_outputs: u32,
+    max_bytes: u64,
+    outputs: &'a mut RVec<Tensor>,
+}
+
+impl<'a> EvalCx<'a> {
+    /// Wraps a request, which holds the results afterwards.
+    pub(crate) fn new(request: &'a mut EvalRequest<'_>, cx: RequestCx<'a>) -> Self {
+        Self {
+            call: request.call,
+            cx,
+            inputs: request.inputs.as_slice(),
+            present: request.present.as_slice(),
+            n_outputs: request.n_outputs,
+            max_bytes: request.max_bytes,
+            outputs: &mut request.outputs,
+        }
+    }
+
+    /// The operator-set version that the call is written for.
+    pub fn version(&self) -> i64 {
+        self.call.version
+    }
+
+    /// The name of the operator.
+    pub fn op_name(&self) -> &str {
+        self.call.name.as_str()
+    }
+
+    /// The domain of the operator; empty is ONNX's own.
+    pub fn domain(&self) -> &str {
+        self.call.domain.as_str()
+    }
+
+    /// The attributes.
+    pub fn attrs(&self) -> Attrs<'_> {
+        Attrs::of_recs(self.call.attrs_of, self.call.attrs.as_slice())
+    }
+
+    /// Whether the run should stop. An evaluator that takes long asks now and then.
+    pub fn is_cancelled(&self) -> bool {
+        self.cx.is_cancelled()
+    }
+
+    /// The number of arguments, absent ones included.
+    pub fn n_inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Argument `index`, unless it is absent or left off.
+    pub fn input(&self, index: usize) -> Option<&Tensor> {
+        (*self.present.get(index)? != 0).then(|| &self.inputs[index])
+    }
+
+    /// Argument `index`.
+    ///
+    /// # Errors
+    /// When it is absent.
+    pub fn require(&self, index: usize) -> Result<&Tensor, OpError> {
+        self.input(index).ok_or_else(|| OpError::invalid(format_args!("input {index} is missing")))
+    }
+
+    /// The number of results asked for.
+    pub fn n_outputs(&self) -> usize {
+        self.n_outputs as usize
+    }
+
+    /// The most bytes that one result may take, written out; splats take none.
+    pub fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+
+    /// Adds the next result.
+    pub fn output(&mut self, tensor: Tensor) {
+        self.outputs.push(tensor);
+    }
+}

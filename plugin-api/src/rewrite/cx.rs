@@ -1,0 +1,348 @@
+//! What a rewrite sees, and how it says what is to be made.
+
+use crate::{
+    build::{Callee, NewAttrs, NewNode, Nodes},
+    infer::TypeRelations,
+    ir::*,
+    op::{ArgRec, CallValue, Given, OpError, known_value},
+};
+use abi_stable::std_types::RSlice;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// Marks ids of nodes that are not in the arena yet.
+const STAGED: u32 = 1 << 31;
+
+/// Type and known integers of which nothing is known.
+const NOTHING: (TypeId, TypeId) = (TypeId::UNKNOWN, TypeId::UNKNOWN);
+
+/// Nodes that a rewrite has made, which stand in no arena yet. Their ids are never given twice within a drive, so that one
+/// that a rewrite keeps for later names nothing then.
+pub(super) struct Stage {
+    /// The number of the first one.
+    first: u32,
+    nodes: Vec<Staged>,
+    /// What type relations said of them; the types stand above those of the function.
+    given: Given,
+    /// Holds the attributes of the call whose type is asked for.
+    pools: Function,
+}
+
+/// A node that was staged.
+pub(super) struct Staged {
+    pub node: NewNode,
+    /// The type, of the function or above.
+    pub ty: TypeId,
+    /// The integers that it is known to hold.
+    pub value: TypeId,
+    /// The types and values of the results of a call with several, and of the fields of a tuple.
+    pub results: SmallVec<[(TypeId, TypeId); 2]>,
+    /// What the operator's type relation has against it.
+    pub fault: Option<(OpId, OpError)>,
+}
+
+impl Stage {
+    pub fn new() -> Self {
+        Self { first: 0, nodes: Vec::new(), given: Given::default(), pools: Function::new() }
+    }
+
+    /// Forgets all nodes; the ids of the next ones are others.
+    pub fn clear(&mut self, function: &Function) {
+        self.first = (self.first + self.nodes.len() as u32) & !STAGED;
+        self.nodes.clear();
+        self.given.types.reset(function);
+    }
+
+    pub fn is_staged(id: NodeId) -> bool {
+        id.0 & STAGED != 0
+    }
+
+    /// Where a staged node stands; `None` where there is none of this id.
+    pub fn index(&self, id: NodeId) -> Option<usize> {
+        let index = (id.0 & !STAGED).checked_sub(self.first)? as usize;
+        (Self::is_staged(id) && index < self.nodes.len()).then_some(index)
+    }
+
+    fn get(&self, id: NodeId) -> Option<&Staged> {
+        self.index(id).map(|index| &self.nodes[index])
+    }
+
+    fn push(&mut self, staged: Staged) -> NodeId {
+        let id = NodeId(STAGED | (self.first + self.nodes.len() as u32));
+        self.nodes.push(staged);
+        id
+    }
+
+    /// The nodes, and the types above those of the function that they have. Their ids mean nothing from here on.
+    pub fn take(&mut self) -> (Vec<Staged>, NewTypes) {
+        let nodes = std::mem::take(&mut self.nodes);
+        self.first = (self.first + nodes.len() as u32) & !STAGED;
+        (nodes, std::mem::take(&mut self.given.types))
+    }
+
+    /// Where a node stands among those that were taken, by the number of the first one.
+    pub fn position(first: u32, id: NodeId) -> usize {
+        ((id.0 & !STAGED) - first) as usize
+    }
+
+    /// The nodes that those which were made use.
+    pub fn operands(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes
+            .iter()
+            .flat_map(|staged| match &staged.node {
+                NewNode::Constant(_) => &[],
+                NewNode::Projection { tuple, .. } => std::slice::from_ref(tuple),
+                NewNode::Tuple(operands) | NewNode::Call { args: operands, .. } => operands.as_slice(),
+            })
+            .copied()
+    }
+
+    /// The number of the first node among those that [`take`](Self::take) is about to give.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    fn arg<'a>(&'a self, f: &'a Function, id: NodeId) -> ArgRec<'a> {
+        if !Self::is_staged(id) {
+            // An id that is nowhere is told when the rewrite ends.
+            return if id.index() < f.n_nodes() { ArgRec::of(f, id) } else { ArgRec::ABSENT };
+        }
+        let Some(staged) = self.get(id) else { return ArgRec::ABSENT };
+        let tensor = if let NewNode::Constant(tensor) = &staged.node { Some(tensor) } else { None };
+        ArgRec { ty: staged.ty, value: staged.value, tensor, present: 1, reserved: 0 }
+    }
+
+    /// Types a node and keeps it.
+    fn stage(&mut self, f: &Function, relations: &mut dyn TypeRelations, node: NewNode) -> NodeId {
+        let (ty, value) = NOTHING;
+        let mut staged = Staged { node, ty, value, results: SmallVec::new(), fault: None };
+        match &staged.node {
+            NewNode::Constant(tensor) => {
+                let dims: Dims = tensor.dims().iter().map(|&dim| Dim::Static(dim)).collect();
+                staged.ty = self.given.types.tensor(f, tensor.elem(), &dims);
+            }
+            NewNode::Tuple(fields) => {
+                staged.results = fields.iter().map(|&id| self.arg(f, id)).map(|arg| (arg.ty, arg.value)).collect();
+            }
+            NewNode::Projection { tuple, index } => {
+                let index = usize::from(*index);
+                (staged.ty, staged.value) = match self.get(*tuple) {
+                    Some(tuple) => tuple.results.get(index).copied().unwrap_or(NOTHING),
+                    None if tuple.index() < f.n_nodes() => match f.type_of(*tuple) {
+                        Type::Tuple(fields) => (fields.get(index).copied().unwrap_or(TypeId::UNKNOWN), TypeId::UNKNOWN),
+                        _ => NOTHING,
+                    },
+                    None => NOTHING,
+                };
+            }
+            NewNode::Call { callee, args, attrs, n_results } => {
+                let op = match callee {
+                    Callee::Same(callee) if f.kind(*callee) == kind::OP => Some(OpId(f.node(*callee).a)),
+                    Callee::Same(_) => None,
+                    Callee::Op { domain, name } => relations.other(f, domain, name),
+                };
+                if let Some(op) = op {
+                    let result = self.ask(f, relations, op, callee, args, attrs, n_results.unwrap_or(1));
+                    if let Err(error) = result {
+                        staged.fault = Some((op, error));
+                    } else if n_results.is_none() {
+                        (staged.ty, staged.value) = (self.given.outputs[0], self.given.values[0]);
+                    } else {
+                        staged.results =
+                            self.given.outputs.iter().copied().zip(self.given.values.iter().copied()).collect();
+                    }
+                }
+            }
+        }
+        self.push(staged)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+    fn ask(
+        &mut self,
+        f: &Function,
+        relations: &mut dyn TypeRelations,
+        op: OpId,
+        callee: &Callee,
+        args: &[NodeId],
+        attrs: &NewAttrs,
+        n_results: u16,
+    ) -> Result<(), OpError> {
+        let mut given = std::mem::take(&mut self.given);
+        given.expect(n_results.into());
+        let (domain, name) = match callee {
+            Callee::Op { domain, name } => (&**domain, &**name),
+            Callee::Same(callee) => {
+                let rec = f.op(OpId(f.node(*callee).a));
+                (f.str(rec.domain), f.str(rec.name))
+            }
+        };
+        let mut pools = std::mem::take(&mut self.pools);
+        let recs: SmallVec<[AttrRec; 8]>;
+        let (attrs_of, attrs): (&Function, &[AttrRec]) = match attrs {
+            NewAttrs::New(attrs) if attrs.is_empty() => (f, &[]),
+            NewAttrs::New(attrs) => {
+                recs = attrs.iter().map(|attr| pools.encode_attr(attr)).collect();
+                (&pools, &recs)
+            }
+            NewAttrs::Like(other, attrs) if attrs.is_empty() => (f, f.attr_recs(*other)),
+            NewAttrs::Like(other, attrs) => {
+                let is_new = |name: &str| attrs.iter().any(|attr| attr.name == name);
+                let kept = f.attrs(*other).iter().filter(|(name, _)| !is_new(name));
+                let kept: Vec<Attr> =
+                    kept.filter_map(|(name, value)| Some(Attr::new(name.to_owned(), value.to_data()?))).collect();
+                recs = kept.iter().chain(attrs).map(|attr| pools.encode_attr(attr)).collect();
+                (&pools, &recs)
+            }
+        };
+        let version = relations.version(f, op);
+        let args: SmallVec<[ArgRec<'_>; 6]> = args.iter().map(|&arg| self.arg(f, arg)).collect();
+        let call = CallValue {
+            domain: domain.into(),
+            name: name.into(),
+            version,
+            args: args.as_slice().into(),
+            attrs: attrs.into(),
+            attrs_of,
+            region_types: RSlice::EMPTY,
+            region_ends: RSlice::EMPTY,
+            types_of: f,
+        };
+        let result = given.ask(call, |request| relations.infer(op, request)).unwrap_or(Ok(()));
+        drop(args);
+        self.given = given;
+        // Pools only grow: those of a function that rewrites many calls are made anew now and then.
+        self.pools = if pools.n_constants() > 256 { Function::new() } else { pools };
+        result
+    }
+}
+
+/// What a rewrite sees around its call, and how it makes new nodes. Nodes that it makes stand before the call if the
+/// rewrite replaces it, and vanish if not: their ids mean nothing once the rewrite has returned.
+pub struct RewriteCx<'a> {
+    pub(super) function: &'a Function,
+    pub(super) uses: &'a [u32],
+    /// By node: the block it stands in, as far as the driver has come.
+    pub(super) home: &'a [BlockId],
+    pub(super) block: BlockId,
+    pub(super) stage: &'a mut Stage,
+    pub(super) relations: &'a mut dyn TypeRelations,
+}
+
+impl<'a> RewriteCx<'a> {
+    /// The function that owns the call.
+    pub fn function(&self) -> &'a Function {
+        self.function
+    }
+
+    fn arena_id(&self, id: NodeId) -> Option<NodeId> {
+        (id.index() < self.function.n_nodes()).then_some(id)
+    }
+
+    /// The call that defines a node; `None` for one that the rewrite made.
+    pub fn call_of(&self, id: NodeId) -> Option<CallView<'a>> {
+        self.function.call(self.arena_id(id)?)
+    }
+
+    /// The call that defines a node, if it is of this operator, named as [`CallView::is_op`] takes it.
+    pub fn call_of_op(&self, id: NodeId, name: &str) -> Option<CallView<'a>> {
+        self.call_of(id).filter(|call| call.is_op(name))
+    }
+
+    /// The tensor of a constant.
+    pub fn tensor(&self, id: NodeId) -> Option<&Tensor> {
+        match self.stage.get(id) {
+            Some(Staged { node: NewNode::Constant(tensor), .. }) => Some(tensor),
+            Some(_) => None,
+            None => self.function.constant(self.arena_id(id)?),
+        }
+    }
+
+    /// The type of a node's value; of one that the rewrite made, too.
+    pub fn type_of(&self, id: NodeId) -> Type<'_> {
+        match self.stage.get(id) {
+            Some(staged) => self.stage.given.types.ty(self.function, staged.ty),
+            None => self.arena_id(id).map_or(Type::Unknown, |id| self.function.type_of(id)),
+        }
+    }
+
+    /// The integers that a node is known to hold because they were computed from shapes.
+    pub fn known_value(&self, id: NodeId) -> Option<Dims> {
+        let value = match self.stage.get(id) {
+            Some(staged) => staged.value,
+            None => known_value(self.function, self.arena_id(id)?)?,
+        };
+        Some(self.stage.given.types.ty(self.function, value).shape()?.iter().map(|&dim| dim.into()).collect())
+    }
+
+    /// How often a node is used.
+    pub fn n_uses(&self, id: NodeId) -> u32 {
+        self.uses.get(id.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether a binding stands in the same block as the call, so that computing it again here instead of there is
+    /// neither inside a loop nor under a condition that it was not.
+    pub fn is_in_same_block(&self, id: NodeId) -> bool {
+        self.home.get(id.index()) == Some(&self.block)
+    }
+
+    /// The operator-set version of the default domain that calls here are written for.
+    pub fn opset(&self) -> i64 {
+        self.function.opset_version("").unwrap_or(0)
+    }
+
+    fn stage(&mut self, node: NewNode) -> NodeId {
+        self.stage.stage(self.function, self.relations, node)
+    }
+
+    /// A new constant.
+    pub fn constant(&mut self, tensor: Tensor) -> NodeId {
+        self.stage(NewNode::Constant(tensor))
+    }
+
+    /// A new tuple.
+    pub fn tuple(&mut self, fields: &[NodeId]) -> NodeId {
+        self.stage(NewNode::Tuple(Nodes::from_slice(fields)))
+    }
+
+    /// A new call of an operator of the default domain, in the version that the function imports.
+    pub fn call(&mut self, name: impl Into<Cow<'static, str>>, args: &[NodeId]) -> NodeId {
+        self.call_with(name, args, Vec::new())
+    }
+
+    /// A new call with attributes.
+    pub fn call_with(&mut self, name: impl Into<Cow<'static, str>>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
+        self.call_in("", name, args, attrs)
+    }
+
+    /// A new call of an operator of any domain. A domain that the function does not import is imported in the newest
+    /// version that is described.
+    pub fn call_in(
+        &mut self,
+        domain: impl Into<Cow<'static, str>>,
+        name: impl Into<Cow<'static, str>>,
+        args: &[NodeId],
+        attrs: Vec<Attr>,
+    ) -> NodeId {
+        self.stage(NewNode::call(domain, name, args, attrs, None))
+    }
+
+    /// A new call with several results; returns each of them.
+    pub fn call_results(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        args: &[NodeId],
+        attrs: Vec<Attr>,
+        n_results: u16,
+    ) -> Vec<NodeId> {
+        let tuple = self.stage(NewNode::call("", name, args, attrs, Some(n_results)));
+        (0..n_results).map(|index| self.stage(NewNode::Projection { tuple, index })).collect()
+    }
+
+    /// A new call like another one of the function, with one result, its attributes and metadata included, of other
+    /// arguments; `attrs` replace those of the same name.
+    pub fn call_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
+        let (callee, attrs) = (Callee::Same(call.callee()), NewAttrs::Like(call.id, attrs));
+        self.stage(NewNode::Call { callee, args: Nodes::from_slice(args), attrs, n_results: None })
+    }
+}

@@ -1,0 +1,6 @@
+//! The tests of the operators: one program, so that there is one thing to link.
+
+mod hostile;
+mod judge;
+mod relations;
+mod support;

@@ -1,0 +1,113 @@
+//! Ends the process with status 0, or panics, at the place that `RELAIS_TEST_QUIT` names: `steps:exit`.
+
+use relais_plugin_api::prelude::*;
+
+plugin! { description = "ends the process, or panics, wherever its code runs" }
+
+fn at(place: &str) {
+    let asked = std::env::var("RELAIS_TEST_QUIT").unwrap_or_default();
+    match asked.strip_prefix(place) {
+        Some(":exit") => std::process::exit(0),
+        Some(":panic") => panic!("told to panic"),
+        _ => {}
+    }
+}
+
+/// Nothing.
+#[derive(PassOptions)]
+struct Options {
+    /// Of no importance.
+    #[option(default = 0)]
+    _number: i64,
+}
+
+impl Drop for Options {
+    fn drop(&mut self) {
+        at("options-drop");
+    }
+}
+
+/// Does nothing.
+#[module_pass(name = "quit.Module")]
+fn module(_: &mut IRModule, _: &PassCx<'_>, _: &Options) -> Result<(), PassError> {
+    at("module");
+    Ok(())
+}
+
+/// Does nothing to each function.
+#[function_pass(name = "quit.Function")]
+fn function(_: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    at("function");
+    Ok(())
+}
+
+/// Consists of nothing.
+#[sequential_pass(name = "quit.Sequence")]
+fn sequence() -> Vec<Step> {
+    at("steps");
+    Vec::new()
+}
+
+/// Rewrites nothing.
+#[rewrite_pass(name = "quit.Rewrite", ops = ["Identity"])]
+fn rewrite(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+    at("rewrite");
+    Rewrite::decline("there is nothing to do")
+}
+
+#[derive(Default)]
+struct Watch;
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        at("instrument-drop");
+    }
+}
+
+/// Watches nothing.
+#[instrument(name = "quit.Watch")]
+impl Instrument for Watch {
+    type Options = ();
+
+    fn new((): ()) -> Result<Self, PassError> {
+        at("instrument-new");
+        Ok(Self)
+    }
+
+    fn enter(&self, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        at("enter");
+        Ok(())
+    }
+
+    fn exit(&self, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        at("exit");
+        Ok(())
+    }
+
+    fn before(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        at("before");
+        Ok(())
+    }
+
+    fn after(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        at("after");
+        Ok(())
+    }
+}
+
+fn infer(cx: &mut InferCx<'_>) -> Result<(), OpError> {
+    at("infer");
+    let ty = cx.input_id(0);
+    cx.set_output(0, ty);
+    Ok(())
+}
+
+fn eval(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
+    at("eval");
+    let input = cx.require(0)?.clone();
+    cx.output(input);
+    Ok(())
+}
+
+operators! { &[Operator::new("quit", "Same", 1).inputs(1, 1).infer(infer)] }
+evaluators! { &[Evaluator { domain: "quit", name: "Same", since_version: 1, eval }] }

@@ -1,0 +1,13 @@
+//! What says what is not so: type relations, evaluators, rewrites and passes. A host that believes any of it writes a
+//! wrong model.
+
+mod operators;
+mod passes;
+mod rewrites;
+
+use relais_plugin_api::prelude::*;
+
+plugin! {
+    description = "says what is not so",
+    closed_domains = &[("untrue", 1)],
+}

@@ -1,0 +1,39 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from judge.relais import Relais
+
+PASSES = Path(__file__).resolve().parents[2] / "docs" / "passes"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="random_graphs", description=sys.modules["random_graphs"].__doc__)
+    parser.add_argument("--relais", type=Path, required=True, help="the binary under test")
+    parser.add_argument("--args", type=shlex.split, default=[], help="further arguments for each of its runs")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--graphs", type=int, default=300)
+    parser.add_argument("--batch", type=int, action="append", help="only this batch; can be repeated")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only `default`, `strict` or this pass")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--keep", type=Path, help="a folder for the models that fail")
+    options = parser.parse_args(arguments)
+    from random_graphs import run
+
+    runs = {"default": (), "strict": ("-p", "strict")}
+    runs |= {page.stem: ("--passes", page.stem) for page in sorted(PASSES.glob("*.md")) if page.stem != "README"}
+    chosen = tuple((name, args) for name, args in runs.items() if not options.only or name in options.only)
+    newest = run.newest_opset()
+    batches = options.batch if options.batch is not None else range(-(-options.graphs // run.BATCH))
+    tasks = [run.Task(options.seed, batch, chosen, newest, options.keep) for batch in batches]
+    return run.command(Relais(options.relais.absolute(), options.args), tasks, options.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

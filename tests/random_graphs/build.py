@@ -1,0 +1,229 @@
+"""A graph that grows node by node, each run at once: so that what does not run does not get in, and shapes are known."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import ml_dtypes  # noqa: F401  # registers the short element types with numpy
+import numpy as np
+import onnx
+from judge import runtimes
+from onnx import GraphProto, NodeProto, ValueInfoProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from random_graphs import values
+
+IR_VERSION = 10
+
+EMULATED: dict[tuple[str, int], bool] = {}
+"""By operator and operator set."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of the graph, and what it is for the inputs that the graph gets."""
+
+    name: str
+    array: np.ndarray
+    constant: bool
+    """Folding knows it."""
+    scaled: bool = False
+    """A scale that follows may be folded into what made it, so that none does but where that is judged."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def rank(self) -> int:
+        return self.array.ndim
+
+    @property
+    def is_float(self) -> bool:
+        return self.array.dtype.kind == "f"
+
+
+class Refused(Exception):
+    """No runtime runs the node."""
+
+
+@dataclass
+class Graph:
+    """A graph of a batch; its names begin with its own prefix."""
+
+    prefix: str
+    nodes: list[NodeProto] = field(default_factory=list)
+    inputs: list[ValueInfoProto] = field(default_factory=list)
+    initializers: list[onnx.TensorProto] = field(default_factory=list)
+    outputs: list[ValueInfoProto] = field(default_factory=list)
+    feeds: dict[str, np.ndarray] = field(default_factory=dict)
+    bounds: dict[str, np.ndarray] = field(default_factory=dict)
+    """By output: how far each element may be off. Infinite where a decision says that it may be anything."""
+    operators: set[str] = field(default_factory=set)
+    by_reference: bool = False
+    """onnxruntime has no kernel for something in it."""
+
+
+class Builder:
+    def __init__(self, rng: random.Random, opset: int, prefix: str) -> None:
+        self.rng = rng
+        self.opset = opset
+        self.graph = Graph(prefix)
+        self.special = rng.random() < 0.5
+        self.symbolic = rng.random() < 0.5
+        self.values: list[Value] = []
+        self.final: list[Value] = []
+        """Only outputs: their numbers may differ in the last digits."""
+        self.n_names = 0
+        for _ in range(rng.randint(1, 3)):
+            self.add_input(values.tensor(rng, values.dtype(rng), values.shape(rng), special=self.special))
+
+    def name(self) -> str:
+        self.n_names += 1
+        return f"{self.graph.prefix}v{self.n_names}"
+
+    def add_input(self, array: np.ndarray) -> Value:
+        value = Value(self.name(), array, constant=False)
+        dims: list[int | str] = list(array.shape)
+        if self.symbolic:
+            dims = [f"{self.graph.prefix}d{at}_{size}" if self.rng.random() < 0.5 else size for at, size in enumerate(dims)]
+        self.graph.inputs.append(helper.make_tensor_value_info(value.name, number(array.dtype), dims))
+        self.graph.feeds[value.name] = array
+        self.values.append(value)
+        return value
+
+    def constant(self, array: np.ndarray) -> Value:
+        """An initializer or a `Constant`."""
+        array = np.asarray(array)
+        name = self.name()
+        proto = numpy_helper.from_array(array, name)
+        if self.rng.random() < 0.7:
+            self.graph.initializers.append(proto)
+        else:
+            self.graph.nodes.append(helper.make_node("Constant", [], [name], value=proto))
+            self.graph.operators.add("Constant")
+        return Value(name, array, constant=True)
+
+    def random_constant(self, kind: np.dtype, dims: tuple[int, ...]) -> Value:
+        return self.constant(values.tensor(self.rng, kind, dims, special=self.special and self.rng.random() < 0.5))
+
+    def pick(self, accept: Callable[[Value], bool]) -> Value | None:
+        """A value that is there."""
+        fitting = [value for value in self.values if accept(value)]
+        return self.rng.choice(fitting[-12:]) if fitting else None
+
+    def add(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        n_outputs: int = 1,
+        *,
+        constant: bool | None = None,
+        scaled: bool = False,
+        final: bool = False,
+        domain: str = "",
+        extra: Sequence[Value] = (),
+        **attributes: object,
+    ) -> list[Value]:
+        """Adds a node if a runtime runs it; `extra` are values that its graphs capture."""
+        names = [self.name() for _ in range(n_outputs)]
+        arguments = ["" if value is None else value.name for value in inputs]
+        node = helper.make_node(op, arguments, names, domain=domain, **attributes)
+        given = [value for value in (*inputs, *extra) if value is not None]
+        arrays, by_reference = self.run(node, given)
+        if not final and any(value.dtype == np.float16 for value in given) and self.is_emulated(node, given):
+            raise Refused(op)
+        if any(array is None or not isinstance(array, np.ndarray) or array.size > 4096 for array in arrays):
+            raise Refused(op)
+        is_constant = constant if constant is not None else bool(given) and all(value.constant for value in given)
+        made = [Value(name, array, is_constant, scaled) for name, array in zip(names, arrays, strict=True)]
+        self.graph.nodes.append(node)
+        self.graph.operators.add(op)
+        self.graph.by_reference |= by_reference
+        (self.final if final else self.values).extend(made)
+        return made
+
+    def run(self, node: NodeProto, given: Sequence[Value]) -> tuple[list[np.ndarray], bool]:
+        feeds = {value.name: value.array for value in given}
+        typed = self.alone(node, given)
+        try:
+            session = runtimes.session(typed.SerializeToString())
+            return session.run(None, {name: runtimes.for_onnxruntime(array) for name, array in feeds.items()}), False
+        except Exception as error:  # either runtime raises whatever its kernels raise
+            if "NOT_IMPLEMENTED" not in str(error) or self.rng.random() < 0.9:
+                raise Refused(node.op_type) from error
+        try:
+            with np.errstate(all="ignore"):
+                return [np.asarray(array) for array in ReferenceEvaluator(typed).run(None, feeds)], True
+        except Exception as error:
+            raise Refused(node.op_type) from error
+
+    def is_emulated(self, node: NodeProto, given: Sequence[Value]) -> bool:
+        """Whether onnxruntime computes an operator of `float16` in `float32`: it rounds or does not, as the neighbours
+        are."""
+        key = (node.op_type, self.opset)
+        if key not in EMULATED:
+            with tempfile.TemporaryDirectory(prefix="random-") as folder:
+                seen = Path(folder) / "seen.onnx"
+                try:
+                    runtimes.session(self.alone(node, given).SerializeToString(), written=seen)
+                    EMULATED[key] = any(other.op_type == "Cast" for other in onnx.load(seen).graph.node)
+                except Exception:  # it does not run there
+                    return False
+        return EMULATED[key] and node.op_type != "Cast"
+
+    def alone(self, node: NodeProto, given: Sequence[Value]) -> onnx.ModelProto:
+        infos = [helper.make_tensor_value_info(value.name, number(value.dtype), value.shape) for value in given]
+        unique = list({info.name: info for info in infos}.values())
+        graph = helper.make_graph([node], "node", unique, [ValueInfoProto(name=name) for name in node.output])
+        return with_types(helper.make_model(graph, opset_imports=imports(self.opset), ir_version=IR_VERSION))
+
+    def finish(self) -> Graph:
+        """Chooses the outputs: what nobody uses, and some of the rest."""
+        used = {name for node in self.graph.nodes for name in node.input}
+        for value in self.values:
+            made = value.name not in self.graph.feeds
+            if made and (value.name not in used or self.rng.random() < 0.2):
+                self.output(value)
+        for value in self.final:
+            if value.name in self.graph.bounds:
+                self.output(value)
+        return self.graph
+
+    def output(self, value: Value) -> None:
+        dims: list[int | str] | None = list(value.shape) if self.rng.random() < 0.5 else [f"{value.name}_{at}" for at in range(value.rank)]
+        if not self.symbolic and self.rng.random() < 0.3:
+            dims = None
+        self.graph.outputs.append(helper.make_tensor_value_info(value.name, number(value.dtype), dims))
+
+
+def number(dtype: np.dtype) -> int:
+    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+def imports(opset: int) -> list[onnx.OperatorSetIdProto]:
+    return [helper.make_opsetid("", opset)]
+
+
+def with_types(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The outputs of a model of one node need an element type."""
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def model(graphs: Sequence[Graph], opset: int) -> onnx.ModelProto:
+    """Several graphs side by side in one."""
+    whole = GraphProto(name="random")
+    for graph in graphs:
+        whole.node.extend(graph.nodes)
+        whole.input.extend(graph.inputs)
+        whole.initializer.extend(graph.initializers)
+        whole.output.extend(graph.outputs)
+    return helper.make_model(whole, opset_imports=imports(opset), ir_version=IR_VERSION)

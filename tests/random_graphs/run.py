@@ -1,0 +1,220 @@
+"""Batches of graphs: generated, run through passes, compared."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+from judge import pool, runtimes
+from judge.relais import Relais
+from onnx import helper
+
+from random_graphs import judged, regions
+from random_graphs.build import IR_VERSION, Builder, Graph, Refused, model
+from random_graphs.operators import MAKERS
+
+assert judged and regions  # they register makers
+
+OLDEST = 7
+BATCH = 50
+SECONDS = 600.0
+EXACT = "strict"
+"""What has to agree to the bit."""
+
+
+@dataclass(frozen=True)
+class Task:
+    seed: int
+    batch: int
+    runs: tuple[tuple[str, tuple[str, ...]], ...]
+    newest: int
+    keep: Path | None
+    n_graphs: int = BATCH
+
+
+@dataclass
+class Outcome:
+    operators: Counter[str] = field(default_factory=Counter)
+    opsets: Counter[int] = field(default_factory=Counter)
+    n_graphs: int = 0
+    n_by_reference: int = 0
+    n_comparisons: int = 0
+    n_off: int = 0
+    """Elements that are off, but within their bounds."""
+    n_decided: int = 0
+    """Elements that may be anything."""
+    failures: list[str] = field(default_factory=list)
+
+
+def newest_opset() -> int:
+    """The newest operator set that onnxruntime loads."""
+    for opset in range(onnx.defs.onnx_opset_version(), OLDEST, -1):
+        x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
+        y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1])
+        graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
+        one = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR_VERSION)
+        try:
+            runtimes.session(one.SerializeToString())
+        except Exception:  # whatever it raises, it does not load it
+            continue
+        return opset
+    return OLDEST
+
+
+def generate(rng: random.Random, opset: int, prefix: str) -> Graph:
+    makers = [make for _, make in MAKERS]
+    weights = [weight for weight, _ in MAKERS]
+    while True:
+        b = Builder(rng, opset, prefix)
+        for _ in range(rng.randint(4, 16)):
+            make = rng.choices(makers, weights)[0]
+            # What a maker added before it refused may stay: it has run.
+            with contextlib.suppress(Refused):
+                make(b)
+        graph = b.finish()
+        # Before version 14 the reference evaluator takes every batch normalisation for one in training.
+        is_wrong = graph.by_reference and opset < 14 and "BatchNormalization" in graph.operators
+        if graph.outputs and graph.nodes and not is_wrong:
+            return graph
+
+
+def judge(relais: Relais, task: Task, stage: pool.Callable[[str], None]) -> Outcome:
+    """Runs in a worker."""
+    rng = random.Random(f"{task.seed}/{task.batch}")
+    opset = rng.randint(OLDEST, task.newest)
+    stage(f"generating batch {task.batch}, operator set {opset}")
+    graphs = [generate(rng, opset, f"g{at}_") for at in range(task.n_graphs)]
+    outcome = Outcome(n_graphs=len(graphs))
+    outcome.opsets[opset] += len(graphs)
+    for graph in graphs:
+        outcome.operators.update(graph.operators)
+        outcome.n_by_reference += graph.by_reference
+    for runtime in (runtimes.ONNXRUNTIME, runtimes.REFERENCE):
+        group = [graph for graph in graphs if graph.by_reference == (runtime == runtimes.REFERENCE)]
+        if group:
+            compare(relais, task, runtime, group, opset, outcome, stage)
+    return outcome
+
+
+def compare(
+    relais: Relais,
+    task: Task,
+    runtime: str,
+    graphs: Sequence[Graph],
+    opset: int,
+    outcome: Outcome,
+    stage: pool.Callable[[str], None],
+) -> None:
+    feeds = {name: array for graph in graphs for name, array in graph.feeds.items()}
+    with tempfile.TemporaryDirectory(prefix="random-") as folder:
+        before = Path(folder) / "in.onnx"
+        onnx.save(model(graphs, opset), before)
+        stage(f"batch {task.batch}: the original in {runtime}")
+        try:
+            old = runtimes.run(runtime, before, feeds)
+        except runtimes.CannotRun as error:
+            if len(graphs) > 1:
+                halves(relais, task, runtime, graphs, opset, outcome, stage)
+            elif runtime == runtimes.ONNXRUNTIME:
+                outcome.failures.append(f"batch {task.batch}, {graphs[0].prefix}: the original does not run: {error}")
+            return
+        for name, args in task.runs:
+            after = Path(folder) / "out.onnx"
+            after.unlink(missing_ok=True)
+            stage(f"batch {task.batch}: {name}")
+            ran = relais.run(before, after, *args)
+            why = "; ".join(ran.problems)
+            new = None
+            if not why:
+                try:
+                    new = runtimes.run(runtime, after, feeds)
+                except runtimes.CannotRun as error:
+                    why = f"the result does not run: {error}"
+            if new is not None:
+                why = differences(graphs, old, new, outcome, exact=name == EXACT)
+            if why:
+                outcome.failures.append(f"batch {task.batch}, operator set {opset}, {name}: {why}")
+                keep(task, name, before, after, feeds)
+
+
+def halves(relais: Relais, task: Task, runtime: str, graphs: Sequence[Graph], opset: int, outcome: Outcome, stage) -> None:
+    middle = len(graphs) // 2
+    for half in (graphs[:middle], graphs[middle:]):
+        compare(relais, task, runtime, half, opset, outcome, stage)
+
+
+def differences(graphs: Sequence[Graph], old, new, outcome: Outcome, *, exact: bool) -> str:
+    outputs = [output.name for graph in graphs for output in graph.outputs]
+    bounds = {name: bound for graph in graphs for name, bound in graph.bounds.items()}
+    found = []
+    for name, a, b in zip(outputs, old, new, strict=True):
+        why = difference(np.asarray(a), np.asarray(b), None if exact else bounds.get(name), outcome)
+        if why:
+            found.append(f"`{name}` {why}")
+    return f"{len(found)} outputs differ: {'; '.join(found[:4])}" if found else ""
+
+
+def difference(old: np.ndarray, new: np.ndarray, bound: np.ndarray | None, outcome: Outcome) -> str:
+    """Bit for bit, NaNs all equal; or within the bounds, where infinities, NaN and signs of zero agree, too."""
+    if old.dtype != new.dtype or old.shape != new.shape:
+        return f"{old.dtype} {old.shape} became {new.dtype} {new.shape}"
+    outcome.n_comparisons += old.size
+    if old.dtype.kind != "f":
+        same = old == new
+    else:
+        same = (old == new) & (np.signbit(old) == np.signbit(new)) | (np.isnan(old) & np.isnan(new))
+        if bound is not None and not same.all():
+            with np.errstate(all="ignore"):
+                off = np.abs(old.astype(np.float64) - new.astype(np.float64))
+                # A zero that is a sum may have either sign.
+                within = np.isfinite(old) & np.isfinite(new) & (off <= bound) & ((old != 0) | (new != 0) | (bound > 0))
+            decided = ~np.isfinite(bound)
+            outcome.n_off += int((within & ~same & ~decided).sum())
+            outcome.n_decided += int((decided & ~same).sum())
+            same = same | within | decided
+    if np.all(same):
+        return ""
+    at = tuple(int(index) for index in np.argwhere(~np.asarray(same))[0])
+    limit = "" if bound is None else f", which may be off by {bound[at]:.3g}"
+    return f"at {at}: {old[at]!r} became {new[at]!r}{limit}"
+
+
+def keep(task: Task, name: str, before: Path, after: Path, feeds) -> None:
+    if task.keep is None:
+        return
+    folder = task.keep / f"{task.seed}-{task.batch}-{name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "in.onnx").write_bytes(before.read_bytes())
+    if after.exists():
+        (folder / "out.onnx").write_bytes(after.read_bytes())
+    np.savez(folder / "feeds.npz", **feeds)
+
+
+def command(relais: Relais, tasks: Sequence[Task], n_jobs: int) -> int:
+    total = Outcome()
+    for done in pool.run(functools.partial(judge, relais), list(tasks), n_jobs, SECONDS):
+        if isinstance(done.result, pool.Died):
+            total.failures.append(f"batch {done.task.batch}: {done.result.why} while at: {done.result.stage}")
+            continue
+        for name in ("operators", "opsets"):
+            getattr(total, name).update(getattr(done.result, name))
+        for name in ("n_graphs", "n_by_reference", "n_comparisons", "n_off", "n_decided"):
+            setattr(total, name, getattr(total, name) + getattr(done.result, name))
+        total.failures += done.result.failures
+    for failure in sorted(total.failures):
+        print(failure)
+    print(
+        f"{total.n_graphs} graphs of {len(total.operators)} operators and operator sets {min(total.opsets, default=0)} to "
+        f"{max(total.opsets, default=0)}, {total.n_by_reference} of them in the reference evaluator; "
+        f"{total.n_comparisons} numbers compared, {total.n_off} off within the promise, {total.n_decided} beyond it by "
+        f"decision, {len(total.failures)} failures"
+    )
+    return 1 if total.failures or not total.n_graphs else 0

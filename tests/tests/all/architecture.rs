@@ -1,0 +1,240 @@
+//! What `ARCHITECTURE.md` says holds.
+
+use relais_tests::{cargo_built::workspace, filetest::Libraries};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The most lines of a file that one can still keep in mind.
+const MAX_LINES: usize = 700;
+
+/// Files that may be longer, and why.
+const LONG: &[(&str, &str)] = &[("host/src/plugin/record.rs", "the reader of one format, kind by kind")];
+
+/// Where unsafe code stands.
+const UNSAFE: &[&str] = &["plugin-api/src/boundary/", "host/src/plugin/", "host/src/services.rs", "host/src/mapped.rs"];
+
+/// Operators that the host names, and why. No other one stands there, and no pass.
+const NAMED: &[(&str, &str)] = &[
+    ("Constant", "a form in which ONNX writes constants"),
+    ("ConstantOfShape", "a form in which ONNX writes constants that are one value over"),
+    ("Identity", "ONNX has no other way to give one value two names"),
+    ("If", "a node kind of the IR"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The Rust files below a folder, by their path from the root, with `/` between the parts.
+fn sources(folder: &str) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/");
+                files.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    assert!(!files.is_empty(), "`{folder}` has sources");
+    files
+}
+
+/// A source without its comments and without the tests at its end.
+fn code(source: &str) -> String {
+    let end = source.find("#[cfg(test)]\nmod tests {").unwrap_or(source.len());
+    let lines = source[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_page_names_what_is_there() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(page.lines().count() <= 250);
+    let is_path = |quoted: &&str| {
+        quoted.contains('/') && quoted.chars().all(|c| c.is_ascii_alphanumeric() || "/_-.*".contains(c))
+    };
+    let mut folder = String::new();
+    let mut missing = Vec::new();
+    for (at, quoted) in page.split('`').enumerate() {
+        if at % 2 == 0 || !is_path(&quoted) {
+            continue;
+        }
+        let path = quoted.trim_end_matches('*');
+        // `src/…` means the folder that was named last.
+        if !path.starts_with("src/") && !path.starts_with("macros/") {
+            folder = path.split('/').next().unwrap().to_owned();
+        }
+        if !root().join(path).exists() && !root().join(&folder).join(path).exists() {
+            missing.push(quoted.to_owned());
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// The packages of this workspace that a package is built with, itself included.
+fn own_packages(package: &str) -> BTreeSet<String> {
+    own_packages_with(package, &[])
+}
+
+fn own_packages_with(package: &str, features: &[&str]) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut cargo = Command::new(cargo);
+    cargo.current_dir(root()).args(["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "-p", package]);
+    cargo.args(features);
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let names = tree.lines().filter_map(|line| line.split(' ').next());
+    names.filter(|name| name.starts_with("relais")).map(str::to_owned).collect()
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    const API: &str = "relais-plugin-api";
+    const MACROS: &str = "relais-plugin-api-macros";
+    assert_eq!(own_packages(API), set(&[API, MACROS]));
+    // The library depends on no plugin. The binary is linked with those that are shipped.
+    assert_eq!(own_packages_with("relais", &["--no-default-features"]), set(&[API, MACROS, "relais"]));
+    let mut shipped = set(&[API, MACROS, "relais"]);
+    for (file, source) in sources("host/src").into_iter().filter(|(file, _)| file != "host/src/main.rs") {
+        let code = code(&source);
+        let named =
+            ["relais_evaluator", "relais_graph", "relais_operators"].into_iter().find(|name| code.contains(name));
+        assert_eq!(named, None, "{file}");
+    }
+    let mut n_plugins = 0;
+    for entry in fs::read_dir(root().join("plugins")).unwrap() {
+        let manifest = fs::read_to_string(entry.unwrap().path().join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let name = manifest["package"]["name"].as_str().unwrap();
+        assert_eq!(own_packages(name), set(&[API, MACROS, name]));
+        shipped.insert(name.to_owned());
+        n_plugins += 1;
+    }
+    assert_eq!(own_packages("relais"), shipped);
+    assert!(n_plugins >= 3);
+}
+
+#[test]
+fn the_host_names_no_pass_and_no_operator() {
+    let names = Libraries::open(&workspace().plugins).names();
+    assert!(names.len() > 150, "{names:?}");
+    let mut found = BTreeMap::new();
+    for (file, source) in sources("host/src") {
+        let is_test = file.ends_with("/tests.rs") || file.ends_with("/fake.rs");
+        let code = if is_test { String::new() } else { code(&source) };
+        // Names are text: between quotation marks, or the last part of a dotted name there.
+        for (at, text) in code.split('"').enumerate() {
+            let name = text.rsplit('.').next().unwrap_or(text);
+            if at % 2 == 1 && names.contains(name) {
+                found.entry(name.to_owned()).or_insert_with(Vec::new).push(file.clone());
+            }
+        }
+    }
+    let named: BTreeSet<&str> = NAMED.iter().map(|(name, _)| *name).collect();
+    let others: BTreeMap<_, _> = found.iter().filter(|(name, _)| !named.contains(name.as_str())).collect();
+    assert!(others.is_empty(), "{others:#?}");
+    let unused: Vec<&&str> = named.iter().filter(|name| !found.contains_key(**name)).collect();
+    assert!(unused.is_empty(), "no longer named: {unused:?}");
+}
+
+#[test]
+fn unsafe_code_stands_where_it_may() {
+    for folder in ["plugin-api", "host/src", "plugins"] {
+        for (file, source) in sources(folder) {
+            let code = code(&source);
+            let is_unsafe = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait"]
+                .iter()
+                .any(|start| code.contains(start));
+            let may = UNSAFE.iter().any(|place| file.starts_with(place));
+            // Macros write the code that registers a plugin into its crate.
+            let is_quoted = file.starts_with("plugin-api/macros/");
+            assert!(!is_unsafe || may || is_quoted, "unsafe code in {file}");
+        }
+    }
+}
+
+/// Files are written by one routine; what else there is, and why.
+const WRITERS: &[(&str, &str)] = &[
+    ("host/src/files/", "it is the routine"),
+    ("host/src/instruments/memory.rs", "a switch of the kernel is no file"),
+];
+
+#[test]
+fn files_are_written_by_one_routine() {
+    let ways =
+        ["fs::write", "File::create", "OpenOptions", "fs::rename", "fs::copy", "serialize_to_file", "SideFile::write"];
+    let mut found = BTreeSet::new();
+    for (file, source) in sources("host/src") {
+        let is_test = file.ends_with("/tests.rs");
+        let code = code(&source);
+        for way in ways.iter().filter(|way| !is_test && code.contains(**way)) {
+            found.insert((file.clone(), *way));
+        }
+    }
+    // Opening to read takes options, too. A side file is written where a draft of it is.
+    let reads = |file: &str, way: &str| file == "host/src/mapped.rs" && way == "OpenOptions";
+    let drafts = |file: &str, way: &str| file == "host/src/instruments/dump.rs" && way == "SideFile::write";
+    let is_known = |file: &str| WRITERS.iter().any(|(writer, _)| file.starts_with(writer));
+    found.retain(|(file, way)| !is_known(file) && !reads(file, way) && !drafts(file, way));
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn files_can_be_kept_in_mind() {
+    for folder in ["plugin-api/src", "host/src", "plugins"] {
+        for (file, source) in sources(folder) {
+            let is_long = source.lines().count() > MAX_LINES;
+            let may = LONG.iter().any(|(long, _)| *long == file);
+            assert_eq!(is_long, may, "{file} has {} lines", source.lines().count());
+        }
+    }
+}
+
+/// A file that nobody names is never compiled, and one beside the program is a program of its own.
+#[test]
+fn every_file_of_tests_is_in_a_program() {
+    /// Programs of their own, and why.
+    const APART: &[(&str, &str)] = &[
+        ("tests/tests/filetests.rs", "each file is a test"),
+        ("tests/tests/linked", "plugins are linked into it that other tests must not see"),
+    ];
+    let is_apart = |path: &str| APART.iter().any(|(apart, _)| path.starts_with(apart));
+    let mut n_programs = 0;
+    for crate_folder in ["host", "plugin-api", "plugins/evaluator", "plugins/graph", "plugins/operators", "tests"] {
+        let folder = format!("{crate_folder}/tests");
+        if !root().join(&folder).exists() {
+            continue;
+        }
+        for (program, main) in sources(&folder).iter().filter(|(file, _)| file.ends_with("/main.rs")) {
+            n_programs += 1;
+            let folder = program.trim_end_matches("main.rs");
+            for (file, _) in sources(folder) {
+                let name = file[folder.len()..].split('/').next().unwrap_or_default().trim_end_matches(".rs");
+                let is_listed = main.lines().any(|line| line == format!("mod {name};"));
+                assert!(name == "main" || is_listed, "`{program}` lacks `mod {name};`");
+            }
+        }
+        let entries = fs::read_dir(root().join(&folder)).unwrap();
+        for path in entries.map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let own = format!("{folder}/{name}");
+            let is_program = path.extension().is_some_and(|e| e == "rs") || path.join("main.rs").exists();
+            assert!(!is_program || name == "all" || is_apart(&own), "`{own}` belongs into `{folder}/all`");
+        }
+    }
+    assert!(n_programs >= 5);
+}

@@ -1,0 +1,89 @@
+//! The command line over the plugins that are shipped.
+
+use relais_tests::cli::{folder, relais};
+use std::fs;
+
+const CONV_AND_NORM: &str = r#"def @main(%x: Tensor[(1, 1, 3, 3), float32]) -> (%y) #[opset = {"": 17}] {
+  %s = const(float32, (2), [6.0, 3.0]);
+  %b = const(float32, (2), [0.5, 0.25]);
+  %m = const(float32, (2), [0.0, 1.0]);
+  %v = const(float32, (2), [1.0, 4.0]);
+  %w = const(float32, (2, 1, 1, 1), [2.0, 3.0]);
+  %c = Conv(%x, %w);
+  %y = BatchNormalization(%c, %s, %b, %m, %v);
+  %y
+}
+"#;
+
+#[test]
+fn passes_that_are_named_run_with_all_that_they_consist_of() {
+    let folder = folder("named-passes");
+    let (model, out) = (folder.join("model.relay"), folder.join("out.relay"));
+    fs::write(&model, CONV_AND_NORM).unwrap();
+    let has_norm = |args: &[&str]| {
+        let files = ["run", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "--allow-writable-plugins"];
+        relais(files.iter().chain(args)).expect_success();
+        fs::read_to_string(&out).unwrap().contains("BatchNormalization(")
+    };
+    assert!(!has_norm(&["--passes", "FoldScaleAxis"]), "a member of level 3 runs");
+    assert!(has_norm(&["--passes", "FoldScaleAxis", "--disable", "BackwardFoldScaleAxis"]));
+    assert!(has_norm(&["--passes", "FoldConstant"]));
+}
+
+const CHAIN: &str = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17}] {\n  %a = Identity(%x);\n  %y = Relu(%a);\n  %y\n}\n";
+
+#[test]
+fn several_passes_are_named_with_commas_wherever_passes_are() {
+    let folder = folder("commas");
+    let (model, out) = (folder.join("model.relay"), folder.join("out.relay"));
+    fs::write(&model, CHAIN).unwrap();
+    let run = |args: &[&str]| {
+        let files = ["run", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "-q"];
+        relais(files.iter().chain(args)).expect_success();
+        fs::read_to_string(&out).unwrap().contains("Identity(")
+    };
+    assert!(!run(&["--passes", "EliminateNoOp,DeadCodeElimination"]));
+    assert!(run(&["-O1", "--disable", "EliminateNoOp,DeadCodeElimination"]));
+    assert!(!run(&["-O1", "--disable", "DeadCodeElimination", "--disable", "CastLikeToCast"]));
+    let said =
+        relais(["run", model.to_str().unwrap(), "-o", "x", "--disable", "EliminateNoOp,Nowhere"]).expect_failure();
+    assert!(said.stderr.contains("no pass `Nowhere`"), "{said:?}");
+}
+
+#[test]
+fn a_level_beside_a_pipeline_is_that_of_its_context() {
+    let folder = folder("level");
+    let (model, out, pipeline) = (folder.join("model.relay"), folder.join("out.relay"), folder.join("p.toml"));
+    fs::write(&model, CHAIN).unwrap();
+    fs::write(&pipeline, "steps = [\"EliminateNoOp\"]").unwrap();
+    let run = |args: &[&str]| {
+        let p = ["run", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "-q", "-p", pipeline.to_str().unwrap()];
+        relais(p.iter().chain(args)).expect_success();
+        fs::read_to_string(&out).unwrap().contains("Identity(")
+    };
+    assert_eq!([run(&["-O0"]), run(&["-O1"]), run(&[])], [true, false, false]);
+}
+
+#[test]
+fn a_module_without_functions_is_a_model() {
+    let folder = folder("empty-module");
+    let (model, out) = (folder.join("model.relay"), folder.join("out.relay"));
+    fs::write(&model, "").unwrap();
+    relais(["run", model.to_str().unwrap(), "-o", out.to_str().unwrap()]).expect_success();
+    assert_eq!(fs::read_to_string(&out).unwrap().trim(), "");
+    relais(["show", out.to_str().unwrap()]).expect_success();
+}
+
+#[test]
+fn passes_are_listed_by_their_short_names_phase_by_phase() {
+    let listed = relais(["list", "passes"]).expect_success().stdout;
+    let names: Vec<&str> = listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    let at = |name: &str| names.iter().position(|it| *it == name).unwrap_or_else(|| panic!("{name}: {listed}"));
+    assert!(at("InferType") < at("FoldConstant") && at("FoldConstant") < at("EliminateNoOp"));
+    assert!(at("EliminateNoOp") < at("DeadCodeElimination") && at("DeadCodeElimination") < at("PrintIR"));
+    let said = relais(["describe", "FoldConstant"]).expect_success().stdout;
+    assert!(
+        said.contains("pass relais.FoldConstant") && said.contains("aliases  relay._transform.FoldConstant"),
+        "{said}"
+    );
+}

@@ -1,0 +1,115 @@
+//! Runs that are killed at any moment lose nothing, and leave nothing that the next run does not remove.
+//!
+//! `RELAIS_KILLS=100` kills so many live runs; fewer are killed when nobody says.
+
+use relais_tests::cli::{command, files, folder, relais};
+use std::{
+    env, fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const OLD: &str =
+    "def @main(%x: Tensor[(4,), float32]) -> (%y) #[opset = {\"\": 17}, ir_version = 9] { %y = Relu(%x); %y }\n";
+
+/// A model whose weights are a file of many megabytes, so that writing takes a while.
+fn model(n: usize) -> String {
+    let line = |at: usize| {
+        format!("  %w{at} = const(float32, (262144), hex\"{}\") #[form = initializer];\n", "0000803f".repeat(262_144))
+    };
+    let sums = (0..n).map(|at| match at {
+        0 => "  %s0 = Add(%x, %w0);\n".to_owned(),
+        _ => format!("  %s{at} = Add(%s{}, %w{at});\n", at - 1),
+    });
+    let head = "def @main(%x: Tensor[(262144,), float32]) -> (%y) #[opset = {\"\": 17}, ir_version = 9] {\n";
+    let body: String = (0..n).map(line).chain(sums).collect();
+    format!("{head}{body}  %y = Identity(%s{});\n  %y\n}}\n", n - 1)
+}
+
+fn run(here: &Path, arguments: &[&str]) -> Child {
+    let mut run = command();
+    run.current_dir(here).args(["run", "-q", "--allow-writable-plugins", "--passes", "EliminateNoOp", "big.onnx"]);
+    run.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn signal(name: &str, child: &Child) {
+    Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+}
+
+/// The files of a folder that are not whole.
+fn leftovers(here: &Path) -> usize {
+    files(here).iter().filter(|name| name.ends_with(".relais-tmp")).count()
+}
+
+#[test]
+fn a_run_that_is_killed_loses_nothing() {
+    let n_kills: usize = env::var("RELAIS_KILLS").ok().map_or(9, |n| n.parse().unwrap());
+    let here = folder("killed");
+    fs::write(here.join("big.relay"), model(8)).unwrap();
+    fs::write(here.join("old.relay"), OLD).unwrap();
+    let made = |input: &str, output: &str| {
+        let [input, output] = [input, output].map(|name| here.join(name).display().to_string());
+        relais(["run", "-q", &input, "-o", &output, "--passes", "InferType", "--allow-writable-plugins"])
+            .expect_success();
+    };
+    made("big.relay", "big.onnx");
+    made("old.relay", "old.onnx");
+    fs::remove_file(here.join("big.relay")).unwrap();
+    let old = fs::read(here.join("old.onnx")).unwrap();
+    // What whole results are, and how long it takes to make them.
+    let ways: [&[&str]; 2] = [&["-o", "out.onnx"], &["-o", "out.onnx", "--external-data", "always"]];
+    let mut whole = Vec::new();
+    for way in ways {
+        let began = Instant::now();
+        assert!(run(&here, way).wait().unwrap().success());
+        whole.push((fs::read(here.join("out.onnx")).unwrap(), began.elapsed()));
+    }
+    let data = fs::read(here.join("out.onnx.data")).unwrap();
+    let (mut n_killed, mut n_replaced, mut n_left, mut n_tried) = (0, 0, 0, 0);
+    while n_killed < n_kills {
+        assert!(n_tried < 20 * n_kills + 100, "only {n_killed} of {n_tried} runs were alive");
+        let way = n_tried % ways.len();
+        for name in files(&here).iter().filter(|name| name.starts_with("out.onnx") && name.contains(".data")) {
+            fs::remove_file(here.join(name)).unwrap();
+        }
+        fs::write(here.join("out.onnx"), &old).unwrap();
+        let name = ["-KILL", "-TERM", "-INT"][n_tried % 3];
+        let mut child = run(&here, ways[way]);
+        // Any moment, the last third of a run oftener: that is when files are written.
+        let part = [35, 60, 75, 85, 92, 97, 102][n_tried % 7] as f64 / 100.0;
+        thread::sleep(Duration::from_secs_f64(whole[way].1.as_secs_f64() * part));
+        n_tried += 1;
+        if child.try_wait().unwrap().is_some() {
+            continue;
+        }
+        signal(name, &child);
+        let status = child.wait().unwrap();
+        if status.success() {
+            continue;
+        }
+        n_killed += 1;
+        let is_caught = status.code().is_some();
+        assert!(!is_caught || matches!(status.code(), Some(130 | 143)), "{name}: {status}");
+        // The output is the old one or the new one.
+        let now = fs::read(here.join("out.onnx")).unwrap();
+        let is_new = now == whole[way].0;
+        assert!(is_new || now == old, "{name}: `out.onnx` has {} bytes", now.len());
+        if is_new && way == 1 {
+            assert!(fs::read(here.join("out.onnx.data")).unwrap() == data, "{name}: the weights are others");
+        }
+        n_replaced += usize::from(is_new);
+        n_left += leftovers(&here);
+        assert!(!is_caught || leftovers(&here) == 0, "{name} leaves {:?}", files(&here));
+        // The next run on that output removes what is left.
+        assert!(run(&here, ways[0]).wait().unwrap().success());
+        assert_eq!(leftovers(&here), 0, "{:?}", files(&here));
+        assert!(fs::read(here.join("out.onnx")).unwrap() == whole[0].0);
+        let n_data = files(&here).iter().filter(|name| name.contains(".data")).count();
+        assert!(n_data <= usize::from(is_new && way == 1), "{name}: {:?}", files(&here));
+    }
+    println!(
+        "{n_killed} of {n_tried} runs were killed: {n_replaced} after the output was new, {n_left} files were left"
+    );
+}

@@ -1,0 +1,158 @@
+//! A plugin that ends the process or panics, wherever its code runs, is named, and the run has failed.
+
+use relais_tests::{
+    cargo_built::plugin,
+    cli::{Run, command, files, folder},
+};
+use std::{
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+const MODEL: &str = r#"def @main(%x: Tensor[(2,), float32]) -> (%y, %z) #[opset = {"": 17, "quit": 1}, ir_version = 9] {
+  %w = const(float32, (2), [1.0, 2.0]);
+  %a = quit::Same(%w);
+  %y = Add(%x, %a);
+  %z = Identity(%x);
+  (%y, %z)
+}
+"#;
+
+static QUITTER: LazyLock<PathBuf> = LazyLock::new(|| plugin("quitter"));
+
+/// Runs all that the plugin has, and quits at a place.
+fn quit(name: &str, at: &str) -> (Run, Vec<String>) {
+    let here = folder(&format!("quit-{name}"));
+    fs::write(here.join("m.relay"), MODEL).unwrap();
+    let mut run = command();
+    run.current_dir(&here).args(["run", "m.relay", "-o", "out.relay", "--no-reproducer", "--allow-writable-plugins"]);
+    run.arg("--plugin").arg(&*QUITTER).args(["--instrument", "quit.Watch", "--passes"]);
+    run.arg("quit.Module,quit.Function,quit.Sequence,quit.Rewrite,InferType,FoldConstant");
+    (Run::of(run.env("RELAIS_TEST_QUIT", at)), files(&here))
+}
+
+const PLACES: &[&str] = &[
+    "module",
+    "function",
+    "steps",
+    "rewrite",
+    "instrument-new",
+    "enter",
+    "exit",
+    "before",
+    "after",
+    "infer",
+    "eval",
+    "options-drop",
+    "instrument-drop",
+];
+
+#[test]
+fn c12_a_plugin_that_does_not_quit_runs() {
+    let (run, files) = quit("not", "");
+    run.expect_success();
+    assert_eq!(files, ["m.relay", "out.relay"]);
+}
+
+#[test]
+fn c12_a_plugin_that_ends_the_process_is_named_wherever_it_does() {
+    for place in PLACES {
+        let (run, files) = quit("exit", &format!("{place}:exit"));
+        assert_eq!(run.status, Some(70), "{place}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains("error: plugin `quitter 0.2.0`"), "{place}: {}", run.stderr);
+        assert!(run.stderr.contains(" ended the process\n"), "{place}: {}", run.stderr);
+        // Passes are dropped when their work is done.
+        if *place != "options-drop" {
+            assert_eq!(files, ["m.relay"], "{place}");
+        }
+    }
+}
+
+#[test]
+fn c12_a_plugin_that_panics_is_named_wherever_it_does() {
+    // What type relations and evaluators fail with, the pass says that asked for them.
+    for place in PLACES.iter().filter(|place| !["infer", "eval"].contains(place)) {
+        let (run, files) = quit("panic", &format!("{place}:panic"));
+        assert_eq!(run.status, Some(1), "{place}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains("told to panic"), "{place}: {}", run.stderr);
+        assert!(run.stderr.contains("quit"), "{place}: {}", run.stderr);
+        assert_eq!(files, ["m.relay"], "{place}");
+    }
+}
+
+/// What a check says of a file.
+fn check(file: &Path, arguments: &[&str]) -> Run {
+    let mut check = command();
+    check.args(["plugin", "check", "--allow-writable-plugins"]).args(arguments).arg(file);
+    Run::of(&mut check)
+}
+
+/// Where a section of an ELF file stands in it.
+fn section(file: &[u8], name: &str) -> Range<usize> {
+    let number = |at: usize, len: usize| file[at..at + len].iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte));
+    let (headers, n_headers, names) = (number(40, 8), number(60, 2), number(62, 2));
+    let header = |index: usize| headers + index * 64;
+    let names = number(header(names) + 24, 8);
+    let name = [name.as_bytes(), b"\0"].concat();
+    let found = (0..n_headers).map(header).find(|&at| file[names + number(at, 4)..].starts_with(&name)).unwrap();
+    number(found + 24, 8)..number(found + 24, 8) + number(found + 32, 8)
+}
+
+/// A bit here and there of what describes the types: none makes the host panic, and a check says what opening comes to.
+#[test]
+#[cfg(target_os = "linux")]
+fn c11_a_damaged_library_is_refused_and_a_check_says_so() {
+    const FLIPS: usize = 60;
+    let here = folder("quit-damaged");
+    fs::write(here.join("m.relay"), MODEL).unwrap();
+    let bytes = fs::read(&*QUITTER).unwrap();
+    // Where it is 0 there is a pointer, which the system fills in.
+    let places: Vec<usize> = section(&bytes, ".data.rel.ro").filter(|&at| bytes[at] != 0).collect();
+    let damaged = here.join("damaged.so");
+    let (mut n_refused, mut n_panicked) = (0, 0);
+    for place in (0..FLIPS).map(|at| places[at * places.len() / FLIPS]) {
+        let mut bytes = bytes.clone();
+        bytes[place] ^= 0x80;
+        fs::write(&damaged, &bytes).unwrap();
+        let opened = check(&damaged, &["--open-here"]);
+        assert!(matches!(opened.status, Some(0 | 1) | None), "byte {place}: {:?} {}", opened.status, opened.stderr);
+        assert!(!opened.stderr.contains("panicked at"), "byte {place}: {}", opened.stderr);
+        if opened.status == Some(0) {
+            continue;
+        }
+        n_refused += 1;
+        n_panicked += usize::from(opened.stderr.contains("its description of its types is damaged"));
+        let said = check(&damaged, &[]).expect_failure();
+        assert!(said.stdout.contains("it was opened in a process of its own, and "), "byte {place}: {}", said.stdout);
+        let mut run = command();
+        run.current_dir(&here).args([
+            "run",
+            "m.relay",
+            "-o",
+            "out.relay",
+            "--no-reproducer",
+            "--passes",
+            "quit.Module",
+        ]);
+        let ran = Run::of(run.arg("--allow-writable-plugins").arg("--plugin").arg(&damaged));
+        assert_eq!(ran.status, opened.status, "byte {place}: {}", ran.stderr);
+        assert!(!here.join("out.relay").exists());
+    }
+    assert!(n_refused > 3 && n_panicked > 0, "{n_refused} of {FLIPS} were refused, {n_panicked} for a panic");
+}
+
+#[test]
+fn c11_a_check_opens_what_it_accepts_unless_told_otherwise() {
+    check(&QUITTER, &[]).expect_success();
+    let mut mark = command();
+    mark.args(["plugin", "check", "--allow-writable-plugins"]).arg(plugin("mark")).env("RELAIS_TEST_EXIT", "1");
+    let said = Run::of(&mut mark).expect_failure();
+    assert!(
+        said.stdout.contains("opened in a process of its own, and was refused: plugin `mark 0.1.0`"),
+        "{}",
+        said.stdout
+    );
+    Run::of(mark.arg("--no-open")).expect_success();
+}

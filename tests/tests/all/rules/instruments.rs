@@ -1,0 +1,196 @@
+//! What follows when a hook fails, row by row (rule R18), and printing between passes (rule R20).
+
+use super::*;
+use relais::{
+    instruments::{Output, PrintAfter, PrintBefore, Selection},
+    manager::{ContextError, PassContext},
+};
+use relais_tests::cli::{folder, relais};
+
+/// What follows when `b` of three instruments fails: what is written down, how many instruments are left, and whether
+/// the context is still entered afterwards.
+fn failing_at(hook: Hook, at: &'static str, passes: &[&str]) -> (Vec<String>, usize, Result<(), String>) {
+    let (events, instruments) = scribes(3, "b", hook, at);
+    let context = Arc::new(library().context().opt_level(6).build().unwrap().with_instruments(instruments));
+    let sequence = Pass::sequence("s", passes.iter().map(|name| pass(name)));
+    let ran = context.scope(|_| run(&sequence, &module()).map(|_| ()).map_err(|error| error.to_string()));
+    let result = match ran.map_err(|error| error.error) {
+        Ok(result) => result,
+        Err(ContextError::Hook(fault)) => Err(fault.to_string()),
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(PassContext::current().settings().opt_level, 2, "the context is left");
+    (taken(&events), context.instruments().len(), result)
+}
+
+/// One event of each of the three.
+fn all(what: &str) -> Vec<String> {
+    ["a", "b", "c"].iter().map(|who| format!("{who} {what}")).collect()
+}
+
+fn one(what: &str) -> Vec<String> {
+    vec![what.to_owned()]
+}
+
+#[test]
+fn r18_enter_fails() {
+    let (events, n_left, result) = failing_at(Hook::Enter, "", &["Nothing"]);
+    assert_eq!(events, ["a enter", "b enter", "a exit"]);
+    assert_eq!((n_left, result), (0, Err("instrument `b` failed at `enter`: told to fail".to_owned())));
+    // With two before it, they exit in reverse.
+    let (events, instruments) = scribes(3, "c", Hook::Enter, "");
+    let context = Arc::new(library().context().build().unwrap().with_instruments(instruments));
+    assert!(context.scope(|_| panic!("it is not entered")).is_err());
+    assert_eq!(taken(&events), ["a enter", "b enter", "c enter", "b exit", "a exit"]);
+}
+
+#[test]
+fn r18_exit_fails() {
+    let (events, n_left, result) = failing_at(Hook::Exit, "", &[]);
+    assert_eq!(events[events.len() - 3..], ["c after s", "a exit", "b exit"]);
+    assert_eq!((n_left, result), (0, Err("instrument `b` failed at `exit`: told to fail".to_owned())));
+}
+
+#[test]
+fn r18_should_run_fails() {
+    let (events, n_left, result) = failing_at(Hook::ShouldRun, "Nothing", &["Nothing", "EditGlobals"]);
+    let asked = ["a should_run Nothing", "b should_run Nothing"].map(String::from).to_vec();
+    let expected = [all("enter"), all("should_run s"), all("before s"), asked, all("failed s"), all("exit")].concat();
+    assert_eq!(events, expected);
+    assert_eq!((n_left, result), (3, Err("instrument `b` failed at `should_run`: told to fail".to_owned())));
+}
+
+#[test]
+fn r18_before_fails() {
+    let (events, n_left, result) = failing_at(Hook::Before, "Nothing", &["Nothing", "EditGlobals"]);
+    let begun = ["a before Nothing", "b before Nothing"].map(String::from).to_vec();
+    let expected = [
+        all("enter"),
+        all("should_run s"),
+        all("before s"),
+        all("should_run Nothing"),
+        begun,
+        one("a failed Nothing"),
+        all("failed s"),
+        all("exit"),
+    ];
+    assert_eq!(events, expected.concat());
+    assert_eq!((n_left, result), (3, Err("instrument `b` failed at `before`: told to fail".to_owned())));
+}
+
+#[test]
+fn r18_the_pass_fails() {
+    let (events, n_left, result) = failing_at(Hook::Make, "", &["Fails", "Nothing"]);
+    let expected = [
+        all("enter"),
+        all("should_run s"),
+        all("before s"),
+        all("should_run Fails"),
+        all("before Fails"),
+        all("failed Fails"),
+        all("failed s"),
+        all("exit"),
+    ];
+    assert_eq!(events, expected.concat());
+    let message = "pass `acme.Fails` of plugin `acme-rules` 0.3.0 failed: told to fail".to_owned();
+    assert_eq!((n_left, result), (3, Err(message)));
+}
+
+#[test]
+fn r18_after_fails() {
+    let (events, n_left, result) = failing_at(Hook::After, "Nothing", &["Nothing", "EditGlobals"]);
+    let expected = [
+        all("enter"),
+        all("should_run s"),
+        all("before s"),
+        all("should_run Nothing"),
+        all("before Nothing"),
+        ["a after Nothing", "b after Nothing", "b failed Nothing", "c failed Nothing"].map(String::from).to_vec(),
+        all("failed s"),
+        all("exit"),
+    ];
+    assert_eq!(events, expected.concat());
+    assert_eq!((n_left, result), (3, Err("instrument `b` failed at `after`: told to fail".to_owned())));
+}
+
+#[test]
+fn r18_a_context_whose_pass_failed_can_be_used_again() {
+    let (events, instruments) = scribes(1, "a", Hook::Before, "Nothing");
+    let context = Arc::new(library().context().build().unwrap().with_instruments(instruments));
+    for _ in 0..2 {
+        context.scope(|_| assert!(run(&pass("Nothing"), &module()).is_err())).unwrap();
+        assert_eq!(taken(&events), ["a enter", "a should_run Nothing", "a before Nothing", "a exit"]);
+    }
+    context.scope(|_| ran_well(&pass("EditGlobals"), &module())).unwrap();
+    assert_eq!(taken(&events).len(), 5);
+}
+
+#[test]
+fn r18_a_second_fault_is_attached_to_the_first() {
+    let failing =
+        |name, fails| -> Arc<dyn Instrument> { Arc::new(Scribe { name, fails: Some(fails), ..Scribe::default() }) };
+    let instruments = vec![failing("a", (Hook::Exit, "")), failing("b", (Hook::Enter, ""))];
+    let context = Arc::new(library().context().build().unwrap().with_instruments(instruments));
+    let Err(ContextError::Hook(fault)) = context.scope(|_| ()).map_err(|error| error.error) else {
+        panic!("it is not entered")
+    };
+    assert_eq!((fault.instrument.as_str(), fault.also[0].instrument.as_str()), ("b", "a"));
+    let spec = PipelineSpec::parse("p.toml", "steps = [\"Fails\"]", &Disk).unwrap();
+    let pipeline = spec.resolve(&*REGISTRY).unwrap();
+    let options = RunOptions { instruments: vec![failing("c", (Hook::Exit, ""))], ..RunOptions::default() };
+    let failure = manager::run(&pipeline, &module(), &*REGISTRY, &options).map(|_| ()).unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        "pass `acme.Fails` of plugin `acme-rules` 0.3.0 failed: told to fail\n  \
+         then instrument `c` failed at `exit`: told to fail"
+    );
+}
+
+fn foldable() -> IRModule {
+    parse("def @main() #[opset = {\"\": 17}] {\n  %0 = Add(1.0, 2.0);\n  %0\n}\n")
+}
+
+#[test]
+fn r20_print_ir_stands_between_passes() {
+    let print_ir = |header: &str| pass_with("relais.PrintIR", &[("header", word(header))]);
+    let sequence = Pass::sequence("s", [print_ir("first"), pass("FoldConstant"), print_ir("second"), pass("PrintIR")]);
+    let module = foldable();
+    let (out, report) = ran_well(&sequence, &module);
+    let printed: Vec<String> = said(&report).into_iter().filter(|said| said.starts_with("PrintIR")).collect();
+    let [first, second, third] = printed.as_slice() else { panic!("{printed:?}") };
+    assert!(first.starts_with("PrintIR(first):\ndef @main()") && first.contains("Add("), "{first}");
+    assert!(second.starts_with("PrintIR(second):\n") && !second.contains("Add("), "{second}");
+    assert!(third.starts_with("PrintIR():\n") && third.ends_with(print(&out).trim_end()), "{third}");
+    assert_eq!(changed(&module, &ran_well(&pass("PrintIR"), &module).0), Vec::<String>::new());
+}
+
+#[test]
+fn r20_the_command_line_shows_what_is_printed_and_nothing_else() {
+    let folder = folder("rules-print-ir");
+    let [model, out] = ["in.relay", "out.relay"].map(|name| folder.join(name).to_str().unwrap().to_owned());
+    std::fs::write(&model, print(&foldable())).unwrap();
+    let said = relais(["run", &model, "-o", &out, "--passes", "PrintIR"]).expect_success().stderr;
+    assert!(said.contains("PrintIR():\ndef @main()"), "{said}");
+    let said = relais(["run", &model, "-o", &out, "--passes", "InferType"]).expect_success().stderr;
+    assert!(!said.contains("def @main()"), "{said}");
+}
+
+#[test]
+fn r20_the_program_is_printed_before_and_after_passes_of_plugins() {
+    struct Lines(Events);
+    impl Output for Lines {
+        fn print(&self, text: &str) {
+            self.0.lock().unwrap().extend(text.lines().filter(|line| line.starts_with("//")).map(str::to_owned));
+        }
+    }
+    let lines = Events::default();
+    let output: Arc<dyn Output> = Arc::new(Lines(lines.clone()));
+    let every = || Selection::new([], []);
+    let instruments: Vec<Arc<dyn Instrument>> =
+        vec![Arc::new(PrintBefore::new(every(), output.clone())), Arc::new(PrintAfter::new(every(), output))];
+    let context = Arc::new(library().context().build().unwrap().with_instruments(instruments));
+    context.scope(|_| ran_well(&Pass::sequence("_pipeline", [pass("Nothing")]), &module())).unwrap();
+    let of = "`acme.Nothing` of plugin `acme-rules`";
+    let (before, after) = (format!("// before {of}"), format!("// after {of}"));
+    assert_eq!(taken(&lines), [before, after], "sequences are not printed: what is in them is");
+}

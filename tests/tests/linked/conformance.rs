@@ -1,0 +1,248 @@
+//! The conformance kit: one finding for each lie and fault, none for plugins that are honest.
+
+// The same source that is loaded: a crate of its own workspace is no dependency here.
+#[path = "../../plugins/liar/src/lib.rs"]
+mod liar;
+
+use relais_plugin_api::conformance::{self, Kind, Kit};
+use relais_tests::{
+    cargo_built::{plugin, workspace},
+    cli::{Run, command, folder},
+    filetest::find_cases,
+    page::check_links,
+};
+use serde_json::Value;
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    fs, panic,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// What is wrong with each pass, operator and instrument of the liar: one thing.
+const LIES: &[(&str, Kind)] = &[
+    ("instrument liar.Watch", Kind::Panic),
+    ("operator liar::Contradicts@1", Kind::Types),
+    ("operator liar::EvalPanics@1", Kind::Panic),
+    ("operator liar::Panics@1", Kind::Panic),
+    ("pass liar.Aborts", Kind::EndsProcess),
+    ("pass liar.Breaks", Kind::Broken),
+    ("pass liar.Counts", Kind::NotDeterministic),
+    ("pass liar.Dawdles", Kind::Slow),
+    ("pass liar.DropsRelu", Kind::Numbers),
+    ("pass liar.Exits", Kind::EndsProcess),
+    ("pass liar.Grows", Kind::Growth),
+    ("pass liar.Hangs", Kind::Hangs),
+    ("pass liar.LosesInText", Kind::Text),
+    ("pass liar.Panics", Kind::Panic),
+    ("pass liar.Races", Kind::NotDeterministic),
+    ("pass liar.Refuses", Kind::Options),
+    ("pass liar.Renames", Kind::Interface),
+    ("pass liar.SaysChanged", Kind::FalseChange),
+    ("pass liar.SaysUnchanged", Kind::InputModified),
+    ("pass liar.Simplifies", Kind::SpecialNumbers),
+    ("pass liar.Swaps", Kind::NotIdempotent),
+];
+
+/// Runs `relais plugin test FILE ARGUMENTS`. Folders that tests make belong to groups that may write, on some machines.
+fn test(file: &Path, arguments: &[&str]) -> Run {
+    let mut command = command();
+    command.args(["plugin", "test"]).arg(file).args(arguments).arg("--allow-writable-plugins");
+    Run::of(&mut command)
+}
+
+/// Subjects and kinds of what was found.
+fn found(run: &Run) -> Vec<(String, String)> {
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+    let findings = report["findings"].as_array().unwrap().iter();
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let mut found: Vec<(String, String)> =
+        findings.map(|finding| (text(finding, "subject"), text(finding, "kind"))).collect();
+    found.sort();
+    found
+}
+
+/// The names of all but those two that are a matter of time.
+fn timeless() -> Vec<&'static str> {
+    let names = LIES.iter().filter(|(_, kind)| ![Kind::Slow, Kind::Hangs].contains(kind));
+    names.filter_map(|(subject, _)| Some(subject.split_once(' ')?.1)).chain(["liar::Honest@1"]).collect()
+}
+
+#[test]
+fn each_lie_is_one_finding() {
+    let liar = plugin("liar");
+    // Other tests may take all the time there is: what is no matter of time is given much.
+    let patient: Vec<&str> = timeless().into_iter().flat_map(|name| ["--only", name]).collect();
+    let patient = [&patient[..], &["--json", "--timeout", "120", "--budget", "100000"]].concat();
+    let slow = ["--only", "Dawdles", "--json", "--timeout", "120", "--budget", "300"];
+    let hanging = ["--only", "Hangs", "--json", "--timeout", "5", "--budget", "100000"];
+    let runs = [&patient[..], &slow, &hanging].map(|arguments| found(&test(&liar, arguments).expect_failure()));
+    let mut all = runs.concat();
+    all.sort();
+    let lies: Vec<(String, String)> =
+        LIES.iter().map(|&(subject, kind)| (subject.to_owned(), kind.name().to_owned())).collect();
+    assert_eq!(all, lies);
+    let kinds: BTreeSet<Kind> = LIES.iter().map(|&(_, kind)| kind).collect();
+    let missing: Vec<&Kind> = Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).collect();
+    assert_eq!(missing, [&Kind::NotMade]);
+}
+
+/// The inputs of the filetests: what passes look for.
+fn examples() -> Vec<PathBuf> {
+    let cases = find_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests")).unwrap();
+    cases.into_values().collect()
+}
+
+#[test]
+fn shipped_plugins_are_honest() {
+    let examples = examples();
+    assert!(workspace().plugins.len() >= 3 && examples.len() > 50);
+    let examples = examples.iter().flat_map(|file| ["--module", file.to_str().unwrap()]);
+    let examples: Vec<&str> = examples.collect();
+    for plugin in &workspace().plugins {
+        let settings = ["--modules", "48", "--budget", "10000", "--timeout", "60"];
+        let run = test(plugin, &[&settings, &*examples].concat());
+        assert!(run.status == Some(0), "{}{}", run.stdout, run.stderr);
+        assert!(run.stdout.contains("no finding; seed 1"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_finding_comes_again() {
+    let liar = plugin("liar");
+    let once = test(&liar, &["--only", "Renames", "--seed", "7"]).expect_failure();
+    assert!(once.stdout.contains("pass liar.Renames: interface: "), "{}", once.stdout);
+    let told: Vec<&str> = once.stderr.split('`').find(|part| part.starts_with("--only")).unwrap().split(' ').collect();
+    assert!(told.starts_with(&["--only", "liar.Renames", "--seed", "7"]), "{}", once.stderr);
+    let again = test(&liar, &told).expect_failure();
+    assert_eq!(once.stdout, again.stdout);
+    // The module that is shown has the fault by itself.
+    let json = test(&liar, &["--only", "Renames", "--seed", "7", "--json"]);
+    let report: Value = serde_json::from_str(&json.stdout).unwrap();
+    let module = report["findings"][0]["module"].as_str().unwrap();
+    assert!(module.lines().count() < 5, "{module}");
+    let file = folder("conformance").join("a module.relay");
+    fs::write(&file, module).unwrap();
+    let given = ["--only", "Renames", "--modules", "0", "--module", file.to_str().unwrap(), "--json"];
+    let run = test(&liar, &given);
+    assert!(run.stderr.contains(&format!(" --module '{}'`", file.display())), "{}", run.stderr);
+    let found = found(&run);
+    assert_eq!(found, [("pass liar.Renames".to_owned(), "interface".to_owned())]);
+}
+
+#[test]
+fn a_crash_names_the_pass_and_its_module() {
+    let run = test(&plugin("liar"), &["--only", "Exits", "--only", "Aborts", "--only", "Renames"]).expect_failure();
+    for fault in ["pass liar.Exits: ends-process: ", "pass liar.Aborts: ends-process: ", "pass liar.Renames: interface"]
+    {
+        assert!(run.stdout.contains(fault), "{fault}: {}", run.stdout);
+    }
+    assert!(run.stdout.contains("in pass `liar.Exits`, ended the process"), "{}", run.stdout);
+    assert!(run.stdout.contains("Relu("), "{}", run.stdout);
+}
+
+#[test]
+fn what_is_allowed_is_no_finding() {
+    let liar = plugin("liar");
+    let run = test(&liar, &["--only", "Renames", "--allow", "interface"]).expect_success();
+    assert!(run.stdout.contains("pass liar.Renames: interface: allowed"), "{}", run.stdout);
+    test(&liar, &["--only", "Renames", "--allow", "numbers"]).expect_failure();
+    let run = test(&liar, &["--allow", "no-such-kind"]);
+    assert_eq!(run.status, Some(2));
+    assert!(run.stderr.contains("not-idempotent"), "{}", run.stderr);
+}
+
+/// The constructor of the library ends the process.
+#[test]
+fn a_plugin_that_cannot_even_be_opened_is_named() {
+    let mut command = command();
+    command.args(["plugin", "test"]).arg(plugin("mark")).arg("--allow-writable-plugins").env("RELAIS_TEST_EXIT", "1");
+    let run = Run::of(&mut command).expect_failure();
+    assert!(run.stdout.contains("pass mark.Nothing: ends-process: "), "{}", run.stdout);
+    let run = test(&plugin("mark"), &[]).expect_success();
+    assert!(run.stdout.contains("pass mark.Nothing: 257 cases, 0 changed"), "{}", run.stdout);
+}
+
+#[test]
+fn the_page_names_every_kind() {
+    let page = include_str!("../../../docs/conformance.md");
+    for kind in Kind::ALL {
+        assert_eq!(page.matches(&format!("| `{kind}` |")).count(), 1, "{kind}");
+    }
+    check_links(page);
+}
+
+#[test]
+fn names_and_files_that_are_not_there() {
+    let liar = plugin("liar");
+    let run = test(&liar, &["--only", "Rename"]).expect_failure();
+    assert!(run.stderr.contains("the plugin has nothing called `Rename`"), "{}", run.stderr);
+    let run = test(&liar.with_file_name("none.so"), &[]).expect_failure();
+    assert!(run.stderr.contains("none.so"), "{}", run.stderr);
+    let run = test(&workspace().relais, &[]).expect_failure();
+    assert!(run.stderr.contains("relais"), "{}", run.stderr);
+    let run = test(&liar, &["--module", "none.relay"]).expect_failure();
+    assert!(run.stderr.contains("none.relay"), "{}", run.stderr);
+}
+
+/// What a test of an author's ends with.
+fn report_of(check: impl FnOnce() + panic::UnwindSafe) -> String {
+    let payload = panic::catch_unwind(check).expect_err("something is wrong");
+    text_of(&*payload)
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
+
+#[test]
+fn in_a_test_a_pass_that_is_honest_passes() {
+    conformance::check("relais.RemoveUnusedFunctions");
+}
+
+#[test]
+fn in_a_test_instruments_are_judged_too() {
+    let report = report_of(|| conformance::check("liar.Watch"));
+    assert!(report.contains("instrument liar.Watch: panic: "), "{report}");
+}
+
+#[test]
+fn in_a_test_a_pass_that_lies_is_named() {
+    let report = report_of(|| conformance::check("liar.SaysChanged"));
+    assert!(report.contains("pass liar.SaysChanged: false-change: "), "{report}");
+    assert!(report.contains("1 finding; seed 1"), "{report}");
+}
+
+#[test]
+fn in_a_test_a_pass_that_ends_the_process_is_named() {
+    let report = report_of(|| Kit::new().modules(32).check("liar.Exits"));
+    assert!(report.contains("pass liar.Exits: ends-process: "), "{report}");
+}
+
+#[test]
+fn in_a_test_a_pass_that_hangs_is_named() {
+    let report = report_of(|| Kit::new().deadline(Duration::from_secs(5)).check("liar.Hangs"));
+    assert!(report.contains("pass liar.Hangs: hangs: "), "{report}");
+}
+
+#[test]
+fn in_a_test_what_is_allowed_passes() {
+    Kit::new().modules(16).allow(Kind::Interface).check("liar.Renames");
+}
+
+#[test]
+fn in_a_test_what_is_not_there_is_an_error() {
+    assert!(report_of(|| conformance::check("liar.NoSuchPass")).contains("nothing to judge"));
+}
+
+/// Where no test of that name can be started, as in a test on the main thread or one that has a thread of its own.
+#[test]
+fn without_a_process_of_its_own_a_hanging_pass_is_named() {
+    let check = || Kit::new().modules(32).deadline(Duration::from_secs(5)).check("liar.Hangs");
+    let thread = std::thread::Builder::new().name("main".into()).spawn(check).unwrap();
+    let payload = thread.join().expect_err("something is wrong");
+    let report = text_of(&*payload);
+    assert!(report.contains("pass liar.Hangs: hangs: "), "{report}");
+}
