@@ -1,4 +1,4 @@
-//! Making nodes: the one way in which rewrites and passes add calls, held against what is known of their operators.
+//! Making nodes: the one way in which rewrites and passes add calls, checked against the records of their operators.
 
 use crate::{
     diagnostics::PassError,
@@ -20,7 +20,7 @@ pub(crate) enum NewNode {
     Call { callee: Callee, args: Nodes, attrs: NewAttrs, n_results: Option<u16> },
 }
 
-/// What a new call calls.
+/// The callee of a new call.
 pub(crate) enum Callee {
     Op { domain: Cow<'static, str>, name: Cow<'static, str> },
     Same(NodeId),
@@ -49,8 +49,8 @@ impl NewNode {
 /// Makes nodes in a function and types them at once. They stand in no block yet: what places them is a
 /// [`RebuildCx`], or [`Function::append`].
 ///
-/// A call is held against its operator's record in the version that the function imports. An operator of a domain that
-/// the function does not import brings the import along.
+/// A call is checked against its operator's record in the version that the function imports. If the function does not
+/// import the operator's domain, the import is added.
 pub struct Builder<'a> {
     function: &'a mut Function,
     relations: &'a mut dyn TypeRelations,

@@ -20,7 +20,8 @@ mod tag {
     pub const DISABLED_ALIAS: u16 = 6;
 }
 
-/// What holds for the passes of a context, as it is when somebody asks: a copy, which may be taken to another thread.
+/// The settings that apply to the passes of a context, as they are at the time of the request: a copy, which may be
+/// moved to another thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PassContext {
     opt_level: u8,
@@ -51,7 +52,7 @@ impl PassContext {
     /// the host's threads. On a thread that the plugin started itself nothing was entered, so that it is the default;
     /// take a copy there.
     pub fn current() -> Self {
-        // What does not read comes from no host of this boundary version.
+        // A host of this boundary version never sends a context that cannot be decoded.
         current::encoded().and_then(|bytes| Self::decode(&bytes).ok()).unwrap_or_default()
     }
 
@@ -80,7 +81,8 @@ impl PassContext {
         self.disabled.iter().chain(&self.disabled_aliases).any(|name| is_named(name, pass))
     }
 
-    /// An option: what is set, else its default; `None` when nobody registered it or it has another type.
+    /// Returns an option: the value that is set, otherwise its default; `None` if it is not registered or has another
+    /// type.
     pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
         T::from_value(self.config.get(key)?)
     }

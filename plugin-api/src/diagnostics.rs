@@ -1,4 +1,4 @@
-//! What a pass says about the program, and how it fails.
+//! The messages of a pass about the module, and its failures.
 
 use crate::{
     boundary::abi::{DiagnosticRec, PassErrorRec, error_kind},
@@ -42,7 +42,7 @@ impl fmt::Debug for Severity {
 /// The code of a remark about what was done; other remarks say why something was not done.
 pub const PASSED: &str = "passed";
 
-/// The code of a note that somebody asked for: it is shown however little is to be said.
+/// The code of a note that was requested: it is shown at any verbosity.
 pub const PRINTED: &str = "printed";
 
 /// Something said about the program.
@@ -77,7 +77,7 @@ impl Diagnostic {
         Self::new(Severity::NOTE, message)
     }
 
-    /// A note that somebody asked for, as by putting a pass that prints among others.
+    /// A note that was requested, for example by a printing pass in the pipeline.
     pub fn printed(message: impl fmt::Display) -> Self {
         Self::note(message).code(PRINTED)
     }
@@ -112,7 +112,7 @@ impl Diagnostic {
         self
     }
 
-    /// What it consists of.
+    /// Returns the fields.
     pub fn rec(&self) -> &DiagnosticRec {
         &self.rec
     }
@@ -209,7 +209,7 @@ impl PassError {
         self
     }
 
-    /// What it consists of.
+    /// Returns the fields.
     pub fn rec(&self) -> &PassErrorRec {
         &self.0
     }

@@ -21,8 +21,8 @@ pub trait TypeRelations {
         None
     }
 
-    /// What calls of an operator are held against; `None` when nothing describes it. [`version`](Self::version) was asked
-    /// for it before.
+    /// Returns the schema that calls of an operator are checked against; `None` if no plugin describes it.
+    /// [`version`](Self::version) was called for it before.
     fn schema(&self, _op: OpId) -> Option<&OpSchema> {
         None
     }
@@ -44,10 +44,11 @@ pub trait TypeRelations {
         true
     }
 
-    /// Hears that the operator's plugin is at fault: its type relation panicked, lied or cannot be opened.
+    /// Reports that the operator's plugin is at fault: its type relation panicked, returned something untrue, or cannot
+    /// be opened.
     fn broken(&mut self, _op: OpId, _error: &OpError) {}
 
-    /// What the operator's plugin failed with, for an error of its type relation; names the plugin where it is known.
+    /// Returns the failure of the operator's plugin, for an error of its type relation; names the plugin if it is known.
     fn fault(&self, _op: OpId, error: &OpError) -> PassError {
         PassError::new(&error.message)
     }
@@ -92,12 +93,13 @@ pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
     }
 }
 
-/// What passes ask about operators: type relations, effects, evaluators.
+/// The facts about operators that passes request: type relations, effects, evaluators.
 pub trait Operators: TypeRelations {
-    /// The effects of an operator; opaque when nobody registered it.
+    /// Returns the effects of an operator; opaque if it is not registered.
     fn effects(&self, op: OpId) -> Effects;
 
-    /// The fewest and most results of an operator; `u16::MAX` is any number. All are needed when nobody registered it.
+    /// Returns the fewest and most results of an operator; `u16::MAX` is any number. All are needed if it is not
+    /// registered.
     fn outputs(&self, op: OpId) -> (u16, u16);
 
     /// Evaluates a call of `op` for these arguments (`None` is absent); `None` when it has no evaluator. No result may
@@ -117,11 +119,11 @@ pub trait Operators: TypeRelations {
 pub struct TypeFault {
     /// The call.
     pub node: NodeId,
-    /// What the operator says.
+    /// The operator's error.
     pub error: OpError,
 }
 
-/// What inference did.
+/// The outcome of inference.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Inferred {
     /// How many nodes have another type than before.
@@ -229,10 +231,10 @@ pub fn contradiction(a: Type<'_>, b: Type<'_>) -> Option<String> {
     }
 }
 
-/// What inference keeps from call to call, so that no call allocates.
+/// Buffers that inference keeps from call to call, so that no call allocates.
 pub(crate) struct Inference {
     scope: Scope,
-    /// Whether this run changed a node's type; empty when nobody asks.
+    /// Whether this run changed a node's type; empty if not requested.
     changed: Vec<bool>,
     report: Inferred,
     given: Given,
@@ -404,7 +406,7 @@ fn join_results(f: &mut Function, then: BlockId, otherwise: BlockId, is_tuple: b
     }
 }
 
-/// What holds for a value that has one type or the other.
+/// Returns the type information common to both types.
 pub fn join(f: &mut Function, a: TypeId, b: TypeId) -> TypeId {
     if a == b {
         return a;

@@ -1,4 +1,4 @@
-//! What watches passes (rules R17 to R20), as a plugin writes it.
+//! Instruments, which watch passes (rules R17 to R20), as a plugin writes them.
 
 use crate::{
     boundary::record::{InstrumentSpec, Level},
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::fmt;
 
-/// What an instrument is told about a pass.
+/// An instrument's view of a pass.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PassView<'a> {
@@ -17,11 +17,11 @@ pub struct PassView<'a> {
     pub name: &'a str,
     /// The plugin that provides it; empty for a sequence of the pipeline.
     pub plugin: &'a str,
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Its optimisation level.
     pub opt_level: u8,
-    /// What it requires.
+    /// The names of the passes that it requires.
     pub required: &'a [&'a str],
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for Skipped<'_> {
     }
 }
 
-/// What an instrument is given beside the program.
+/// The context of an instrument's hook.
 pub struct InstrumentCx<'a> {
     spec: &'a InstrumentSpec,
 }

@@ -75,7 +75,7 @@ mod properties;
 #[cfg(any(test, feature = "conformance"))]
 mod random;
 
-/// What the macros expand to. Nothing here is for authors, and nothing here is stable.
+/// The expansion of the macros. Not intended for authors, and not stable.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{

@@ -70,7 +70,7 @@ pub struct OptionSpec {
     pub default: Option<DefaultSpec>,
 }
 
-/// What an option takes.
+/// The values that an option accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum OptionKind {
@@ -131,7 +131,7 @@ pub enum DefaultSpec {
     note = "`bool`, integers, floats, `String`, `Vec<_>`, and structs and enums that derive `PassOptions` are"
 )]
 pub trait OptionType: Sized {
-    /// What the option takes.
+    /// The values that the option accepts.
     const KIND: OptionKind;
 
     /// The value, when it is of this type.

@@ -1,4 +1,4 @@
-//! What a pass is given beside the program, and what it can ask its host for.
+//! The context of a pass, and the requests that it can make of its host.
 
 use crate::{
     boundary::{
@@ -21,16 +21,16 @@ use crate::{
 use abi_stable::std_types::RVec;
 use std::{fmt, sync::OnceLock};
 
-/// What the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
+/// The statistic that the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
 pub const REWRITES: StatisticSpec = StatisticSpec { name: "rewritten", doc: "calls replaced" };
 
-/// What a pass is given beside the program. It may be used from several threads.
+/// The context of a pass. It may be used from several threads.
 pub struct PassCx<'a> {
     call: CallCx<'a>,
     spec: &'static PassSpec,
 }
 
-/// What a pass's record says about it.
+/// The description of a pass from its record.
 pub type PassInfo = PassSpec;
 
 impl<'a> PassCx<'a> {
@@ -49,29 +49,29 @@ impl<'a> PassCx<'a> {
         self.spec
     }
 
-    /// What is known about each operator that a function uses.
+    /// Returns the facts about each operator that a function uses.
     pub fn ops(&self, function: &Function) -> OpFactsTable<'a> {
         OpFactsTable::new(self.call, function)
     }
 
-    /// What is known about operators, looked up as they are met.
+    /// Returns the facts about operators, looked up when they are first needed.
     pub(crate) fn relations(&self) -> OpFactsTable<'a> {
         OpFactsTable::empty(self.call)
     }
 
-    /// Says something about the program. One error makes the pass fail after it returns.
+    /// Emits a diagnostic about the module. One error makes the pass fail after it returns.
     pub fn diagnostic(&self, diagnostic: Diagnostic) {
         (self.call.host.diagnostic())(self.call.data, diagnostic.into_rec());
     }
 
-    /// Says why something was not done; costs nothing when nobody asked.
+    /// Explains why something was not done; costs nothing unless remarks were requested.
     pub fn remark(&self, node: NodeId, reason: impl fmt::Display) {
         if self.wants_remarks() {
             self.diagnostic(Diagnostic::new(Severity::REMARK, reason).at(node));
         }
     }
 
-    /// Says what was done; costs nothing when nobody asked.
+    /// Reports what was done; costs nothing unless remarks were requested.
     pub fn remark_passed(&self, node: NodeId, what: impl fmt::Display) {
         if self.wants_remarks() {
             self.diagnostic(Diagnostic::passed(what).at(node));
@@ -99,7 +99,7 @@ impl<'a> PassCx<'a> {
         }
     }
 
-    /// Says how far the pass is.
+    /// Reports the progress of the pass.
     pub fn progress(&self, done: u64, total: u64) {
         (self.call.host.progress())(self.call.data, done, total);
     }
@@ -153,11 +153,11 @@ impl<'a> PassCx<'a> {
     /// The context that the pass runs in: level, lists and options.
     pub fn context(&self) -> PassContext {
         let encoded = (self.call.host.context())(self.call.data);
-        // What does not read comes from no host of this boundary version.
+        // A host of this boundary version never sends a context that cannot be decoded.
         PassContext::decode(&encoded).unwrap_or_default()
     }
 
-    /// An option of the context; `None` when nobody registered it or it has another type.
+    /// Returns an option of the context; `None` if it is not registered or has another type.
     pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
         let encoded = (self.call.host.config())(self.call.data, key.into()).into_option()?;
         T::from_value(&Value::decode(&encoded).ok()?)
@@ -246,14 +246,14 @@ impl Step {
     }
 }
 
-/// What is known about an operator.
+/// The facts about an operator.
 pub struct OpFacts<'a> {
     known: bool,
     fields: &'a [u8],
     schema: OnceLock<OpSchema>,
     /// Whether its domain is described whole, in the version that calls are written for.
     is_closed: bool,
-    /// The operator-set version that calls are written for; 0 when nobody says.
+    /// The operator-set version that calls are written for; 0 if unspecified.
     pub version: i64,
     /// The version from which on the description holds.
     pub since_version: u32,
@@ -261,7 +261,7 @@ pub struct OpFacts<'a> {
     pub inputs: (u16, u16),
     /// Fewest and most results.
     pub outputs: (u16, u16),
-    /// Effects; opaque when nobody describes the operator.
+    /// The effects; opaque if no plugin describes the operator.
     pub effects: Effects,
     /// The fusion kind.
     pub fusion: FusionKind,
@@ -288,12 +288,12 @@ impl<F: Copy> Entry<F> {
 }
 
 impl<'a> OpFacts<'a> {
-    /// Whether a plugin describes the operator. One that nobody describes is opaque.
+    /// Whether a plugin describes the operator. An operator without a description is opaque.
     pub fn is_known(&self) -> bool {
         self.known
     }
 
-    /// What calls are held against; `None` when nobody describes the operator.
+    /// Returns the schema that calls are checked against; `None` if no plugin describes the operator.
     pub fn schema(&self) -> Option<&OpSchema> {
         self.known.then(|| self.schema.get_or_init(|| OpSchema::read(self.fields)))
     }
@@ -347,11 +347,11 @@ impl<'a> OpFacts<'a> {
     }
 }
 
-/// What is known about each operator that a function uses: each was looked up once, by name, and is read by id.
+/// The facts about each operator that a function uses: each was looked up once, by name, and is read by id.
 pub struct OpFactsTable<'a> {
     call: CallCx<'a>,
     facts: Vec<OpFacts<'a>>,
-    /// What is known of operators that the function does not have: domain, name, facts.
+    /// The facts about operators that the function does not have: domain, name, facts.
     others: Vec<(String, String, OpFacts<'a>)>,
 }
 
@@ -366,7 +366,7 @@ impl<'a> OpFactsTable<'a> {
         table
     }
 
-    /// What is known about an operator of the function that the table was made for.
+    /// Returns the facts about an operator of the function that the table was made for.
     ///
     /// # Panics
     /// When the operator was added to the function since; see [`extend`](Self::extend).
@@ -375,13 +375,13 @@ impl<'a> OpFactsTable<'a> {
         &self.facts[op.index()]
     }
 
-    /// What is known about the operator that is called; `None` when the callee is none.
+    /// Returns the facts about the operator that is called; `None` if the callee is not an operator.
     #[inline]
     pub fn of(&self, call: CallView<'_>) -> Option<&OpFacts<'a>> {
         self.facts.get(call.op()?.index())
     }
 
-    /// The effects of a call; opaque when the callee is no operator.
+    /// Returns the effects of a call; opaque if the callee is not an operator.
     #[inline]
     pub fn effects(&self, call: CallView<'_>) -> Effects {
         self.of(call).map_or(Effects::OPAQUE, |facts| facts.effects)
@@ -398,7 +398,7 @@ impl<'a> OpFactsTable<'a> {
         }
     }
 
-    /// What is known of an operator of the function, or of another one that was asked for.
+    /// Returns the facts about an operator of the function, or about another one that was looked up.
     fn find(&self, op: OpId) -> Option<&OpFacts<'a>> {
         match other_index(op) {
             None => self.facts.get(op.index()),
@@ -428,7 +428,7 @@ impl<'a> OpFactsTable<'a> {
         Some(entry.and_then(|entry| entry.call(RequestCx::of_pass(&self.call), request).into_result()))
     }
 
-    /// Tells the host that an operator's plugin is at fault.
+    /// Reports to the host that an operator's plugin is at fault.
     fn tell_broken(&self, part: u8, id: u32, error: &OpError) {
         if error.is_broken() {
             (self.call.host.operator_failed())(self.call.data, part, id, error.message.as_str().into());

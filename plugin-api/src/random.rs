@@ -275,7 +275,7 @@ impl Builder<'_> {
                 let cond = self.value(tape, block);
                 let n_results = tape.below(4) as u16;
                 let [then, otherwise] = [(); 2].map(|()| self.region(tape, depth, Some(n_results.max(1).into())));
-                // One result that is no tuple, or any number as one.
+                // One result that is not a tuple, or any number as a tuple.
                 let is_single = n_results == 0;
                 let node = self.f.add_if(cond, then, otherwise, (!is_single).then_some(n_results));
                 self.metadata(tape, node, 2);

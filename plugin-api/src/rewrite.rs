@@ -19,7 +19,7 @@ use cx::{Stage, Staged};
 use smallvec::smallvec;
 use std::{borrow::Cow, collections::BTreeSet};
 
-/// What a rewrite decides about a call.
+/// The decision of a rewrite about a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rewrite {
     /// The call stays.
@@ -53,7 +53,7 @@ impl Default for DriveOptions {
     }
 }
 
-/// What the driver did.
+/// The outcome of the driver.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DriveStats {
     /// Rounds over the function.
@@ -145,7 +145,7 @@ struct Driver<'d, 'r> {
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
     stats: &'d mut DriveStats,
-    /// What the rule makes for a call; empty between calls.
+    /// The nodes that the rule makes for a call; empty between calls.
     stage: Stage,
 }
 
@@ -162,7 +162,7 @@ impl Driver<'_, '_> {
         self.ops.is_empty() || self.wanted.contains(&true)
     }
 
-    /// Notes that a binding stands in the innermost open block.
+    /// Records that a binding is in the innermost open block.
     fn settle(&mut self, id: NodeId) {
         if self.home.len() <= id.index() {
             self.home.resize(id.index() + 1, NOWHERE);
@@ -170,7 +170,7 @@ impl Driver<'_, '_> {
         self.home[id.index()] = self.open.last().copied().unwrap_or(NOWHERE);
     }
 
-    /// Whether a value can be used where the driver is: it stands before, in a block that is open.
+    /// Whether a value can be used at the driver's position: it comes before, in a block that is open.
     fn is_visible(&self, id: NodeId) -> bool {
         let home = self.home.get(id.index()).copied().unwrap_or(NOWHERE);
         home != NOWHERE && self.is_open.get(home.index()) == Some(&true)
@@ -267,7 +267,7 @@ impl Driver<'_, '_> {
                 self.relations.broken(asked, &error);
                 return Err(self.relations.fault(asked, &error));
             }
-            // Nothing is known of such a call, that is all.
+            // Nothing is known of this call, which is not an error.
             (Ok(()), Some((_, error))) if error.is_unsupported() => return Ok(()),
             (Ok(()), Some((_, error))) => CallFault::new(CallRule::Types, error),
         };
@@ -328,7 +328,7 @@ impl Rebuild for Driver<'_, '_> {
             Some(op) => self.wanted.get(op.index()).copied().unwrap_or(false),
             None => self.ops.is_empty(),
         };
-        // What nobody uses is left to dead code elimination.
+        // Unused values are left to dead code elimination.
         if !is_wanted || self.uses.get(id.index()).is_none_or(|&n| n == 0) {
             return Ok(Action::Keep);
         }
@@ -346,7 +346,7 @@ impl Rebuild for Driver<'_, '_> {
     }
 }
 
-/// Says at which call a rewrite went wrong.
+/// Adds to an error the call at which a rewrite failed.
 fn name_call(error: PassError, f: &Function, call: NodeId) -> PassError {
     let op = f.call(call).map_or("", CallView::op_name);
     let name = match f.name(call) {
@@ -396,7 +396,7 @@ impl Driver<'_, '_> {
         self.stats.n_rewrites += 1;
         self.home[id.index()] = NOWHERE;
         if n_results.is_some() {
-            // Uses of the projections are counted anew next round.
+            // Uses of the projections are counted again in the next round.
             cx.replace_results(id, results.into_vec());
             return Ok(Action::Drop);
         }
@@ -590,7 +590,7 @@ mod tests {
         assert_eq!(stats.n_rounds, 5);
     }
 
-    /// What a rule that gives `node` for the second of two calls fails with.
+    /// Returns the error of a rule that returns `node` for the second of two calls.
     fn refusal(node: impl Fn(&Function, &mut RewriteCx<'_>) -> NodeId) -> String {
         let mut editor = Editor::new(chain(&["Neg", "Relu", "Exp"]).into());
         let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| {

@@ -86,7 +86,7 @@ pub struct Trial {
     config: Vec<(String, Value)>,
 }
 
-/// What a pass did.
+/// The outcome of a pass.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -94,9 +94,9 @@ pub struct Outcome {
     pub text: String,
     /// Whether the pass says that it changed the module.
     pub changed: bool,
-    /// What it said, remarks included.
+    /// The diagnostics that it emitted, including remarks.
     pub diagnostics: Vec<Diagnostic>,
-    /// What it counted, by the name of the statistic.
+    /// Its counts, by the name of the statistic.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -153,7 +153,7 @@ impl Trial {
     }
 }
 
-/// Says which option is not one of these, or is missing.
+/// Reports an option that is unknown or missing.
 fn check_options(of: &str, known: &[OptionSpec], given: &[(String, Value)]) -> Result<(), PassError> {
     if let Some((name, _)) = given.iter().find(|(name, _)| known.iter().all(|option| option.name != name)) {
         return Err(PassError::new(format_args!("`{of}` has no option `{name}`")));

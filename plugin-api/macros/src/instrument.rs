@@ -84,7 +84,7 @@ fn fill_in(item: &mut ItemImpl) {
         );
     }
     if !has_new {
-        // A type that is not `Default` is reported where it stands.
+        // A type that is not `Default` is reported at its place in the source.
         let span = item.self_ty.span();
         let default = quote_spanned!(span=> <Self as ::core::default::Default>::default());
         item.items.push(parse_quote_spanned! {span=>

@@ -1,4 +1,4 @@
-//! The macros of `relais-plugin-api`. Their prelude has them; nobody names this crate.
+//! The macros of `relais-plugin-api`. Use them through its prelude; no crate needs to name this one.
 
 mod instrument;
 mod options;
@@ -32,8 +32,8 @@ pub fn config_option(input: TokenStream) -> TokenStream {
     finish(options::config_option(input.into()))
 }
 
-/// Registers a pipeline: `pipeline! { name = "acme.tidy", toml = include_str!("tidy.toml") }`. It is TOML as in a
-/// pipeline's file, and stands in the plugin's records: it is read without opening the plugin.
+/// Registers a pipeline: `pipeline! { name = "acme.tidy", toml = include_str!("tidy.toml") }`. The pipeline is TOML, as
+/// in a pipeline's file, and is stored in the plugin's records: it is read without opening the plugin.
 #[proc_macro]
 pub fn pipeline(input: TokenStream) -> TokenStream {
     finish(plugin::pipeline(input.into()))

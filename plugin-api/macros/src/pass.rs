@@ -356,7 +356,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     let serial = (!parallel).then(|| quote!(| rt::pass_flag::SERIAL));
     let types = types.then(|| quote!(| rt::pass_flag::TYPES));
     let register = register(quote!(rt::Spec::Pass(&SPEC)), quote!(rt::Item::Pass(&SPEC, rt::create::<ThisPass>)));
-    // A wrong type of options is reported where it stands.
+    // A wrong type of options is reported at its place in the source.
     let options_span = options.span();
     let fields = quote_spanned!(options_span=> <#options as rt::PassOptions>::FIELDS);
     Ok(quote! {

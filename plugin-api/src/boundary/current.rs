@@ -1,5 +1,5 @@
-//! Which context a thread of the host works in, while it is within the plugin. A work-stealing pool may run one pass's
-//! task while another one waits on the same thread, so every entry sets it and gives back what was there.
+//! The context in which a thread of the host works while it is within the plugin. A work-stealing pool may run one
+//! pass's task while another one waits on the same thread, so every entry sets it and restores the previous one.
 #![expect(unsafe_code, reason = "the host's data is found without an argument")]
 
 use super::abi::HostData;

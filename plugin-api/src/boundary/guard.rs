@@ -14,7 +14,7 @@ use std::{
 thread_local! {
     /// Whether a panic on this thread will be caught by [`caught`].
     static ARMED: Cell<bool> = const { Cell::new(false) };
-    /// What the hook saw last on this thread.
+    /// The most recent panic that the hook saw on this thread.
     static SEEN: RefCell<Option<Box<PassErrorRec>>> = const { RefCell::new(None) };
 }
 
@@ -31,7 +31,7 @@ pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, PassError> {
 
 /// As [`caught`], and flushes standard output, whose buffer is this library's own: a host that exits would lose it.
 pub fn entered<T>(f: impl FnOnce() -> Result<T, PassError>) -> Result<T, PassError> {
-    // A closed standard output is no reason to fail a pass.
+    // A closed standard output must not fail a pass.
     let flush = || drop(std::io::stdout().flush());
     let result = caught(|| {
         let result = f();

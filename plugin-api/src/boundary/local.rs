@@ -31,16 +31,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Clone)]
 pub struct LocalRun {
     /// The module after the pass.
     pub module: IRModule,
     /// Whether the pass changed it.
     pub changed: bool,
-    /// What was said.
+    /// The diagnostics that were emitted.
     pub diagnostics: Vec<Diagnostic>,
-    /// What was counted, by name.
+    /// The counts, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -85,7 +85,7 @@ pub fn make(name: &str, options: &Value) -> Result<(), PassError> {
     entered(|| Local::new(IRModule::new()).create(name, options).map(drop))
 }
 
-/// What the record of a linked pass says, by full name, alias, or the part of a name after its last dot.
+/// Returns the record of a linked pass, by full name, alias, or the part of a name after its last dot.
 pub fn info(name: &str) -> Option<&'static PassSpec> {
     registrations().find_map(|entry| match entry.item {
         Item::Pass(spec, _) if is_named(spec, name) => Some(spec),
@@ -93,7 +93,7 @@ pub fn info(name: &str) -> Option<&'static PassSpec> {
     })
 }
 
-/// What is known about the linked operators that a function uses, for the length of `body`.
+/// Calls `body` with the facts about the linked operators that a function uses.
 pub fn with_ops<R>(function: &Function, body: impl FnOnce(&mut dyn Operators) -> R) -> R {
     let local = Local::new(IRModule::new());
     let module = IRModule::new();

@@ -11,7 +11,7 @@ use crate::{
 };
 use std::fmt;
 
-/// What a record begins with.
+/// The first bytes of a record.
 pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
 /// The format of records that this version writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
@@ -251,7 +251,7 @@ impl fmt::Display for BoundaryVersion {
     }
 }
 
-/// What a plugin's record says, beyond what every record of this build says.
+/// The contents of a plugin's record, except for those that are the same in every record of this build.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginSpec {
     /// Package name.
@@ -274,14 +274,14 @@ pub struct PluginSpec {
     pub closed_domains: &'static [(&'static str, u32)],
 }
 
-/// What a pass's record says.
+/// The contents of a pass's record.
 #[derive(Clone, Copy, Debug)]
 pub struct PassSpec {
     /// Full name.
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Optimisation level.
     pub opt_level: u8,
@@ -301,7 +301,7 @@ pub struct PassSpec {
     pub phase: Phase,
     /// The option that asks the pass to change the interface of the entry function; empty when it never does.
     pub changes_interface: &'static str,
-    /// What it counts.
+    /// The statistics that it counts.
     pub statistics: &'static [StatisticSpec],
     /// Options.
     pub options: &'static [OptionSpec],
@@ -312,11 +312,11 @@ pub struct PassSpec {
 pub struct StatisticSpec {
     /// Name.
     pub name: &'static str,
-    /// What is counted.
+    /// A description of what is counted.
     pub doc: &'static str,
 }
 
-/// What an instrument's record says.
+/// The contents of an instrument's record.
 #[derive(Clone, Copy, Debug)]
 pub struct InstrumentSpec {
     /// Name.
@@ -327,7 +327,7 @@ pub struct InstrumentSpec {
     pub options: &'static [OptionSpec],
 }
 
-/// What a pipeline's record says.
+/// The contents of a pipeline's record.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineSpec {
     /// Name.
@@ -336,7 +336,7 @@ pub struct PipelineSpec {
     pub toml: &'static str,
 }
 
-/// What records are made from.
+/// The input from which records are made.
 #[derive(Clone, Copy, Debug)]
 pub enum Spec<'a> {
     /// A plugin, and the layout fingerprint.
@@ -519,7 +519,7 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     write_options(w, pass_tag::OPTION, spec.options, 0);
 }
 
-/// Nobody gives options to a pass that is added to a pipeline by itself.
+/// A pass that is added to a pipeline automatically has no options set.
 const fn check_defaults(options: &[OptionSpec]) {
     let mut i = 0;
     while i < options.len() {
@@ -603,7 +603,7 @@ pub struct Header {
     pub kind: u32,
     /// Bytes of its fields.
     pub len: usize,
-    /// What their checksum should be.
+    /// The expected checksum.
     pub checksum: u64,
 }
 

@@ -173,7 +173,7 @@ impl std::error::Error for Malformed {}
 /// A field of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field<'a> {
-    /// What it is.
+    /// The tag.
     pub tag: u16,
     /// Its contents.
     pub bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! What is judged, and where it runs: linked into this program, or loaded by a host.
+//! The items under test, and where they run: linked into this program, or loaded by a host.
 
 use super::interpret::Compute;
 use crate::{
@@ -77,13 +77,13 @@ pub struct AttrShape {
 pub struct Knob {
     /// Its name.
     pub name: String,
-    /// What it takes.
+    /// The values that it accepts.
     pub kind: KnobKind,
-    /// What it is when nobody says.
+    /// The default.
     pub default: Option<Value>,
 }
 
-/// What an option takes.
+/// The values that an option accepts.
 #[derive(Clone, Debug)]
 pub enum KnobKind {
     /// `true` or `false`.
@@ -146,11 +146,11 @@ pub trait Bench: Compute + Sync {
 pub enum Checks {
     /// A host does.
     Host,
-    /// Nobody does.
+    /// No provider.
     Nobody,
 }
 
-/// What is linked into this program.
+/// The items that are linked into this program.
 #[derive(Debug, Default)]
 pub struct Linked;
 
@@ -239,7 +239,8 @@ fn pass_shape(spec: &PassSpec) -> PassShape {
     PassShape { name: spec.name.to_owned(), before, ops: names(spec.ops), options }
 }
 
-/// What must run before a pass, each after what it requires itself; `of` gives the requirements of a pass that is there.
+/// Returns the passes that must run before a pass, each after its own requirements; `of` returns the requirements of a
+/// pass that exists.
 pub fn requirements(pass: &str, of: impl Fn(&str) -> Option<Vec<String>>) -> Vec<String> {
     let (mut seen, mut order) = (BTreeSet::from([pass.to_owned()]), Vec::new());
     let mut todo: Vec<(String, Vec<String>)> = vec![(pass.to_owned(), of(pass).unwrap_or_default())];

@@ -23,8 +23,8 @@ pub struct Vocabulary {
     favourites: Vec<usize>,
 }
 
-/// Operators of ONNX whose results have the type of their arguments, for where nobody describes any: how many arguments
-/// they have.
+/// ONNX operators whose results have the type of their arguments, with their number of arguments, for use when no
+/// plugin describes any operator.
 const COMMON: [(&str, u16); 12] = [
     ("Relu", 1),
     ("Abs", 1),
@@ -171,7 +171,7 @@ fn function(
     let version_of = |domain: &str| if domain.is_empty() { version } else { vocabulary.domain_version(domain) };
     let imports: Vec<(&str, i64)> = domains.into_iter().map(|domain| (domain, version_of(domain))).collect();
     f.set_opset_imports(&imports);
-    // What is known of operators is asked for by their number in a function, so that an empty one will do.
+    // Facts about operators are requested by their number in a function, so an empty function is enough.
     compute.with_ops(&Function::new(), &mut |ops| {
         let mut builder =
             Builder { f: &mut f, vocabulary, version, ops, helper, most, visible: Vec::new(), n_names: 0 };
@@ -253,7 +253,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Values that nobody uses: the last one, some, or all of them, so that little and much is computed for nothing.
+    /// Results that are used nowhere: the last one, some, or all of them, so that little and much is computed for
+    /// nothing.
     fn results(&mut self, tape: &mut Tape<'_>, block: BlockId) -> Vec<NodeId> {
         let counts = self.f.use_counts();
         let is_unused = |id: &NodeId| counts.get(id.index()).is_none_or(|&count| count == 0);

@@ -1,4 +1,4 @@
-//! What users of a model rely on: no pass may change it.
+//! The interface that users of a model rely on: no pass may change it.
 
 use crate::{ir::*, text};
 
@@ -6,7 +6,7 @@ use crate::{ir::*, text};
 /// a result's type may become known.
 ///
 /// # Errors
-/// What differs first.
+/// Returns the first difference.
 pub fn same_interface(before: &IRModule, after: &IRModule) -> Result<(), String> {
     let f = before.main().ok_or("there was no `@main`")?;
     let g = after.main().ok_or("there is no `@main` any more")?;

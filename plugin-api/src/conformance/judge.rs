@@ -34,7 +34,7 @@ const OPTIONS_SHARE: usize = 8;
 const N_SHRINKS: usize = 120;
 const SHRINK_TIME: Duration = Duration::from_secs(10);
 
-/// What any run may take, however small the module is.
+/// The time that any run may take, however small the module is.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 
 /// Bindings of a large module, with which time for each node shows.
@@ -72,7 +72,7 @@ impl Source<'_> {
     }
 }
 
-/// What one case gave.
+/// The outcome of one case.
 #[derive(Default)]
 struct Outcome {
     faults: Vec<(Kind, String)>,
@@ -200,7 +200,7 @@ impl Trial<'_> {
     }
 
     fn find(&mut self, kind: Kind, message: String, options: &Value, module: String) {
-        // What is not deterministic is anything else, too, now and then.
+        // A pass that is not deterministic sporadically shows other faults too.
         let is_implied = kind == Kind::NotIdempotent && self.found.contains(&Kind::NotDeterministic);
         if is_implied || !self.found.insert(kind) {
             return;
@@ -266,7 +266,7 @@ impl Trial<'_> {
         let budget = LEAST_TIME + self.settings.time_per_node * u32::try_from(n_bindings(before)).unwrap_or(u32::MAX);
         if time > budget && self.is_slow(before, options, budget) {
             let message = format!("{time:.1?} for {} bindings, over the budget of {budget:.1?}", n_bindings(before));
-            // What else there is to be seen takes as long, each time.
+            // The remaining checks would take as long again, each time.
             return outcome.fault(Kind::Slow, message);
         }
         if let Some(after) = &after {
@@ -321,11 +321,11 @@ impl Trial<'_> {
         outcome
     }
 
-    /// Whether other runs are as slow: once may have been somebody else's fault.
+    /// Whether other runs are as slow: a single slow run may have had another cause.
     fn is_slow(&self, before: &IRModule, options: &Value, budget: Duration) -> bool {
         (0..2).all(|_| {
             let start = Instant::now();
-            // What it gives is looked at elsewhere.
+            // The result is checked elsewhere.
             let _ = self.run_once(before, options);
             start.elapsed() > budget
         })

@@ -163,7 +163,7 @@ mod tests {
         ] {
             assert!(sets.iter().any(|set| set.get(name) == Some(&value)), "{name} = {value}");
         }
-        // What must be given always is; what has a default is once left off.
+        // A mandatory option is always given; one with a default is omitted once.
         assert!(sets.iter().all(|set| set.get("mode").is_some()));
         assert!(sets.iter().any(|set| set.get("n").is_none()));
         let in_range = |set: &Value| match set.get("n") {

@@ -70,24 +70,24 @@ pub fn check(pass: &str) {
     Kit::new().check(pass);
 }
 
-/// What to judge, and how.
+/// The settings of a run of the kit.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What the modules and options depend on.
+    /// The seed of the modules and options.
     pub seed: u64,
     /// How many random modules each pass is given.
     pub n_modules: usize,
-    /// What a pass may take for each binding of a module.
+    /// The time that a pass may take for each binding of a module.
     pub time_per_node: Duration,
     /// After how long a silence something hangs.
     pub deadline: Duration,
     /// How far floats may be apart, relative to their size.
     pub tolerance: f64,
-    /// What may be wrong.
+    /// The kinds of findings that are allowed.
     pub allowed: Vec<Kind>,
     /// Modules as text, to be tried beside random ones.
     pub modules: Vec<String>,
-    /// What is judged, by full name; everything when empty.
+    /// The items to test, by full name; all of them if empty.
     pub only: Vec<String>,
 }
 
@@ -294,7 +294,7 @@ impl Kit {
     }
 }
 
-/// What this process was started for, in the arguments of the program.
+/// Returns the task of this process, from the arguments of the program.
 pub fn own_arguments() -> Vec<OsString> {
     env::args_os().skip(1).collect()
 }

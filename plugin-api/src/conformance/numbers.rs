@@ -6,7 +6,7 @@ use crate::ir::*;
 /// The most elements that a parameter gets.
 const MANY: u64 = 1 << 20;
 
-/// What comparing two modules gave.
+/// The result of comparing two modules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
     /// They compute the same.
@@ -70,7 +70,7 @@ pub fn same_numbers(
 /// The last seed whose values are all finite, and none a negative zero.
 const FINITE: u64 = 2;
 
-/// What is among the floats of each parameter with the seeds after that, another one first each time.
+/// Special values among the floats of each parameter with the seeds after that; another one comes first each time.
 const SPECIAL: [f64; 4] = [-0.0, f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
 
 /// Compares two runs; gives what was not evaluated, and why. An error says whether it is the second module's.

@@ -1,11 +1,11 @@
-//! What judging found.
+//! The findings of the kit.
 
 use crate::options::Value;
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal, $help:literal;)*) => {
-        /// What may be wrong.
+        /// The kinds of findings.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         #[non_exhaustive]
         pub enum Kind {
@@ -23,7 +23,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What to do about it.
+            /// Returns a suggestion.
             pub const fn help(self) -> &'static str {
                 match self {
                     $(Self::$name => $help,)*
@@ -86,9 +86,9 @@ impl fmt::Display for Kind {
 /// A fault of a pass, an operator or an instrument: the smallest case of its kind that was met.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// What is at fault: `pass acme.X`, say.
+    /// The item at fault, such as `pass acme.X`.
     pub subject: String,
-    /// What is wrong.
+    /// The kind of finding.
     pub kind: Kind,
     /// How it shows.
     pub message: String,
@@ -98,7 +98,7 @@ pub struct Finding {
     pub module: String,
 }
 
-/// What was done for one pass, operator or instrument.
+/// Statistics about one pass, operator or instrument.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Judged {
     /// Which: `pass acme.X`, say.
@@ -111,22 +111,22 @@ pub struct Judged {
     pub n_errors: usize,
     /// How many results before and after were compared as numbers.
     pub n_compared: usize,
-    /// What could not be computed, and why.
+    /// The operators that could not be computed, and why.
     pub not_evaluated: BTreeMap<String, String>,
     /// How long it took.
     pub time: Duration,
 }
 
-/// What judging found, and what it did.
+/// The findings of the kit, and what it tested.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
     /// The seed that gives the same again.
     pub seed: u64,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// What is wrong and was allowed.
+    /// The findings that were allowed.
     pub allowed: Vec<Finding>,
-    /// What was judged.
+    /// The items that were tested.
     pub judged: Vec<Judged>,
 }
 

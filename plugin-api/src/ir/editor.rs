@@ -6,8 +6,8 @@ use abi_stable::std_types::RArc;
 use smallvec::SmallVec;
 use std::{collections::BTreeMap, rc::Rc};
 
-/// A function being edited. Whoever else holds it keeps seeing it as it was: the first write copies it (a handful of
-/// memory copies), unless nobody else does.
+/// A function being edited. Other holders of it keep seeing it as it was: the first write copies it (a handful of
+/// memory copies), unless it is held only here.
 pub struct Editor {
     shared: RArc<Function>,
     owned: Option<Box<Function>>,
@@ -22,7 +22,7 @@ impl Editor {
         Self { shared: function, owned: None, analyses: analysis::Cache::default(), suspects: Vec::new() }
     }
 
-    /// The function as it stands.
+    /// Returns the function in its current state.
     #[inline]
     pub fn function(&self) -> &Function {
         match &self.owned {
@@ -38,7 +38,7 @@ impl Editor {
         self.owned.get_or_insert_with(|| Box::new((*self.shared).clone()))
     }
 
-    /// An analysis of the function as it stands, computed unless it is still known.
+    /// Returns an analysis of the function in its current state, computed unless it is still valid.
     pub fn analysis<A: Analysis>(&mut self) -> Rc<A> {
         let function = match &self.owned {
             Some(owned) => owned,
@@ -47,7 +47,7 @@ impl Editor {
         self.analyses.get(function)
     }
 
-    /// Gives up all changes.
+    /// Discards all changes.
     pub fn revert(&mut self) {
         self.analyses.clear();
         self.suspects.clear();
@@ -83,7 +83,7 @@ impl Editor {
         self.owned.is_some()
     }
 
-    /// The function as it stands now: the same object when it was not written.
+    /// Returns the function in its current state: the same object if it was never written to.
     pub fn into_function(self) -> RArc<Function> {
         match self.owned {
             Some(mut owned) => {
@@ -184,7 +184,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Lets a value without a name take the one of what it stands for.
+    /// Gives a value without a name the name of the value that it replaces.
     fn name_after(&mut self, new: NodeId, old: NodeId) {
         let is_nameless = |id| self.function().name_id(id) == StrId::EMPTY;
         if is_nameless(new) && !is_nameless(old) {
@@ -228,7 +228,7 @@ pub enum Retain {
     Drop,
 }
 
-/// What becomes of a binding.
+/// The decision about a binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// It stays; the functions that belong to it are visited next.
@@ -261,7 +261,7 @@ pub trait Rebuild {
     }
 }
 
-/// What a [`Rebuild`] works on.
+/// The context of a [`Rebuild`].
 pub struct RebuildCx<'a> {
     editor: &'a mut Editor,
     subst: &'a mut Subst,
@@ -269,7 +269,7 @@ pub struct RebuildCx<'a> {
 }
 
 impl RebuildCx<'_> {
-    /// The function as it stands.
+    /// Returns the function in its current state.
     #[inline]
     pub fn function(&self) -> &Function {
         self.editor.function()
@@ -298,17 +298,17 @@ impl RebuildCx<'_> {
         self.subst.set_results(old, results);
     }
 
-    /// What stands for a node now.
+    /// Returns the current replacement of a node.
     pub fn resolve(&mut self, id: NodeId) -> NodeId {
         self.subst.get(id)
     }
 }
 
-/// Which node stands for which: a dense map with path compression.
+/// The replacements of nodes: a dense map with path compression.
 #[derive(Default)]
 pub struct Subst {
     by: Vec<NodeId>,
-    /// For nodes with several results, what stands for each.
+    /// For nodes with several results, the replacement of each.
     results: BTreeMap<NodeId, Vec<NodeId>>,
 }
 
@@ -318,7 +318,7 @@ impl Subst {
         self.by.is_empty() && self.results.is_empty()
     }
 
-    /// What stands for `id`; itself when nothing does.
+    /// Returns the replacement of `id`, or `id` itself if it has none.
     #[inline]
     pub fn get(&mut self, id: NodeId) -> NodeId {
         let Some(&by) = self.by.get(id.index()).filter(|by| !by.is_absent()) else { return id };

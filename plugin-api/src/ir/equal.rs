@@ -10,7 +10,7 @@ pub struct Difference {
     pub global: String,
     /// The node in the left function and in the right one.
     pub nodes: Option<(NodeId, NodeId)>,
-    /// What differs.
+    /// The difference.
     pub what: String,
 }
 
@@ -81,7 +81,7 @@ pub fn equal_functions(left: &Function, right: &Function) -> Result<(), Differen
 struct Comparer<'a> {
     left: &'a Function,
     right: &'a Function,
-    /// Which node of the other function a node stands for; absent where that is not known yet.
+    /// By node, the corresponding node of the other function; absent where that is not known yet.
     to_right: Vec<NodeId>,
     to_left: Vec<NodeId>,
     /// Types found equal.

@@ -4,8 +4,8 @@
 //! %0 = my::Twice(%x)    =>    %0/t = Add(%x, %x); %0 = Add(%0/t, %0/t)
 //! ```
 //!
-//! A call is left alone, with a reason, where the two functions import different versions of an operator set that the
-//! callee uses, where an attribute stands for a graph, and where the caller would grow beyond all measure.
+//! A call is left alone, with a reason, if the two functions import different versions of an operator set that the
+//! callee uses, if an attribute represents a graph, or if the caller would grow out of proportion.
 
 mod import;
 
@@ -63,7 +63,7 @@ impl fmt::Display for Declined {
     }
 }
 
-/// What inlining did.
+/// The outcome of inlining.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Inlined {
@@ -193,7 +193,7 @@ struct Inliner<'m> {
     callees: &'m IRModule,
     caller: &'m str,
     names: HashSet<String>,
-    /// For each node of the caller that was replaced, what stands for it.
+    /// For each replaced node of the caller, its replacement.
     values: Vec<Option<NodeId>>,
     /// The results of replaced calls that have a tuple of them, and the first node made for the call.
     tuples: BTreeMap<NodeId, (Vec<NodeId>, usize)>,

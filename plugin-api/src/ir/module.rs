@@ -15,7 +15,7 @@ pub struct PrimFunc {
     pub body: RVec<u8>,
 }
 
-/// What a global name stands for. Append-only.
+/// The kinds of globals. Append-only.
 pub mod global_kind {
     /// A graph function.
     pub const FUNCTION: u8 = 0;
@@ -23,7 +23,7 @@ pub mod global_kind {
     pub const PRIM_FUNC: u8 = 1;
 }
 
-/// A global name and what it stands for.
+/// A global name and its definition.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Global {
@@ -103,7 +103,7 @@ pub struct IRModule {
     globals: RVec<Global>,
     /// Attributes of the module, in order; names may repeat.
     pub attrs: RVec<ModuleAttr>,
-    /// What the module was read from.
+    /// The files that the module was read from.
     pub sources: RVec<Source>,
     /// Changes whenever a function is added, replaced or removed.
     version: u64,
@@ -255,7 +255,7 @@ impl IRModule {
     }
 }
 
-/// Lets clones of a function that nobody else holds yet share its constants.
+/// Lets clones of a function that has no other holder yet share its constants.
 fn share_constants(function: &mut RArc<Function>) {
     if let Some(function) = RArc::get_mut(function) {
         function.share_constants();

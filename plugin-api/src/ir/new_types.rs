@@ -28,7 +28,7 @@ pub struct NewTypes {
     dims: RVec<DimRec>,
 }
 
-/// What is wrong with types that a type relation gave.
+/// An error in the types that a type relation returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TypeLie {
     /// It added more than it may.

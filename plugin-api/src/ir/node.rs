@@ -46,7 +46,7 @@ pub mod flag {
     pub const PRISTINE: u8 = 8;
 }
 
-/// One node, 16 bytes. No `bool` and no enum stands here: a value that is not known must not be undefined behaviour.
+/// One node, 16 bytes. It contains no `bool` and no enum: an unknown value must not be undefined behaviour.
 ///
 /// For every kind, `pool[a..a + b]` are the operands (leaves have none and use `a` for what they are), and `c` is
 /// the node's attribute list.
@@ -67,7 +67,7 @@ pub struct NodeRec {
     pub c: u32,
 }
 
-/// How a constant stands in an ONNX graph. Append-only.
+/// The form of a constant in an ONNX graph. Append-only.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct ConstForm(pub u16);
@@ -222,7 +222,7 @@ pub struct Span {
     pub source: u32,
 }
 
-/// What happens to a side table's entry when its node changes or is replaced.
+/// The treatment of a side table's entry when its node changes or is replaced.
 pub mod table_policy {
     /// The entry describes the value: a replacement takes it over, an edit keeps it.
     pub const VALUE: u8 = 0;
@@ -237,7 +237,7 @@ pub mod table_policy {
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct SideTable {
-    /// What the table is.
+    /// The purpose of the table.
     pub key: RString,
     /// Bytes for each node.
     pub stride: u32,

@@ -313,14 +313,14 @@ impl Tensor {
     /// form: for putting tensors into buckets, with equality to follow. Its cost does not grow with the tensor.
     pub fn bucket_hash(&self) -> u64 {
         const SAMPLES: usize = 16;
-        /// Bytes of a tensor all of which are hashed.
+        /// The size up to which all bytes of a tensor are hashed.
         const SMALL: u64 = 256;
         let mut hash = self.dims().iter().fold(Hash64::new().word(self.elem().0.into()), |hash, &dim| hash.word(dim));
         let data: &[u8] = &self.inner.data;
         let width = self.elem().bits() as usize / 8;
         if self.is_empty() {
         } else if width == 0 {
-            // Strings and types under a byte: one element, as it stands in a splat too.
+            // Strings and types under a byte: one element, in the same form as in a splat.
             let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
             hash = hash.word(u64::from(data[0] & mask));
         } else if self.len().saturating_mul(width as u64) <= SMALL {

@@ -110,7 +110,8 @@ impl fmt::Debug for ElemType {
     }
 }
 
-/// One dimension of a tensor type, as stored: not negative is static, -1 is unknown, and below that stands a symbol.
+/// One dimension of a tensor type, as stored: a non-negative number is static, -1 is unknown, and a smaller number is a
+/// symbol.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DimRec(pub i64);
@@ -126,7 +127,7 @@ pub enum Dim {
     Unknown,
 }
 
-/// The dimensions of a shape: as many as shapes usually have stand where it stands, without an allocation.
+/// The dimensions of a shape; those of a usual rank are stored inline, without an allocation.
 pub type Dims = SmallVec<[Dim; 6]>;
 
 impl Dim {

@@ -1,7 +1,7 @@
 //! TVM's traversers over expressions, without recursion: [`ExprFunctor`], [`ExprVisitor`], [`ExprMutator`].
 //!
-//! What a node's children are: of a function, the bindings of its block in order, then the results; of any other node,
-//! its operands in order. A node is visited once, however often it is used.
+//! A node's children: of a function, the bindings of its block in order, then the results; of any other node, its
+//! operands in order. A node is visited once, however often it is used.
 
 use super::*;
 

@@ -10,13 +10,13 @@ use abi_stable::{
 /// An evaluator: computes a call's results from constant arguments.
 pub type EvalFn = fn(&mut EvalCx<'_>) -> Result<(), OpError>;
 
-/// What an evaluator is given and what it gives. Crosses the boundary.
+/// The arguments and results of an evaluator. Crosses the boundary.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct EvalRequest<'a> {
     /// The call; of its arguments, only the tensors below are known.
     pub(crate) call: CallValue<'a>,
-    /// The arguments; an absent one stands for nothing (see `present`).
+    /// The arguments; an absent one is a placeholder (see `present`).
     pub(crate) inputs: RVec<Tensor>,
     /// For each argument, 1 when it is present.
     pub(crate) present: RVec<u8>,
@@ -59,7 +59,7 @@ impl Evaluation<'_> {
     /// where every evaluation goes through.
     ///
     /// # Errors
-    /// What the evaluator says, or what is wrong with what it gives.
+    /// Returns the evaluator's results, or the error in them.
     pub fn run(
         self,
         infer: impl FnOnce(&mut InferRequest<'_>) -> Option<Result<(), OpError>>,
@@ -101,7 +101,7 @@ impl<'a> Evaluation<'a> {
     /// Calls an evaluator and believes it: for tests of evaluators.
     ///
     /// # Errors
-    /// What the evaluator says.
+    /// Calls the evaluator.
     ///
     /// # Panics
     /// When the node is not a call of an operator.
@@ -144,7 +144,7 @@ fn contradiction(tensor: &Tensor, ty: Type<'_>) -> Option<String> {
     })
 }
 
-/// What an evaluator sees and gives.
+/// The context of an evaluator.
 pub struct EvalCx<'a> {
     call: CallValue<'a>,
     cx: RequestCx<'a>,
@@ -199,7 +199,7 @@ impl<'a> EvalCx<'a> {
         self.inputs.len()
     }
 
-    /// Argument `index`, unless it is absent or left off.
+    /// Returns argument `index`, unless it is absent or omitted.
     pub fn input(&self, index: usize) -> Option<&Tensor> {
         (*self.present.get(index)? != 0).then(|| &self.inputs[index])
     }

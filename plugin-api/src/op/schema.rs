@@ -1,4 +1,4 @@
-//! An operator's record as calls of it are held against it.
+//! An operator's record, as used to check calls of it.
 
 use super::CallValue;
 use crate::{
@@ -78,12 +78,12 @@ impl CallRule {
     }
 }
 
-/// What is wrong with a call.
+/// An error in a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallFault {
     /// The rule that it breaks.
     pub rule: CallRule,
-    /// What is wrong, as it continues "`Conv`: …".
+    /// The error, to be printed after "`Conv`: …".
     pub message: String,
 }
 
@@ -165,7 +165,7 @@ impl OpSchema {
             };
             n_required += usize::from(attr.is_required);
             let kind = if rec.kind == attr_kind::REF { rec.b as u8 } else { rec.kind };
-            // What only the reader of a file knows may be anything.
+            // A value that only the reader of a file understands may be of any kind.
             if kind != attr.kind && kind != attr_kind::RAW && attr.kind != 0 {
                 let message = format_args!(
                     "attribute `{name}` is of kind `{}` where `{}` is wanted",

@@ -86,7 +86,7 @@ pub fn infer(text: &str) -> Result<String, PassError> {
 /// ```
 ///
 /// # Errors
-/// What the evaluator says, or that there is none.
+/// Returns the results of the evaluator, or an error if there is none.
 ///
 /// # Panics
 /// With the reason, when the text is at fault: `@main` has parameters, or more in it than constants, tuples and calls.
@@ -102,7 +102,7 @@ pub fn evaluate(text: &str) -> Result<Vec<Tensor>, PassError> {
     Ok(f.results(f.body()).iter().map(|&id| known.of(&f, id)[0].clone()).collect())
 }
 
-/// What bindings stand for: one tensor, or those of a tuple.
+/// The values of bindings: one tensor, or those of a tuple.
 #[derive(Default)]
 struct Values(BTreeMap<NodeId, Vec<Tensor>>);
 

@@ -15,14 +15,14 @@ pub enum FileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The side file is at fault.
     SideFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         error: SideFileError,
     },
     /// The text is at fault.

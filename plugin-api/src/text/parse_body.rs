@@ -21,7 +21,7 @@ pub(super) struct Frame<'s> {
     then: Then<'s>,
 }
 
-/// What waits for a function to end.
+/// The continuation after a function ends.
 enum Then<'s> {
     /// Nothing: it is the global function.
     Root,
@@ -50,7 +50,7 @@ struct Statement<'s> {
     attrs: Vec<AttrRec>,
 }
 
-/// What a binding names.
+/// The target that a binding names.
 enum Target<'s> {
     /// Nothing: the block's result, or a call for its effect.
     None,
@@ -148,7 +148,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Ends a binding at fault: what it names is no fault elsewhere.
+    /// Ends a binding at fault: uses of its names elsewhere are not reported.
     fn fail(&mut self, statement: Statement<'s>, fault: Box<Fault>) -> Parsed<()> {
         match statement.target {
             Target::None => {}
@@ -359,7 +359,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// What comes next in a call.
+/// The next part of a call.
 enum Next {
     Argument,
     Function,

@@ -9,7 +9,7 @@ use crate::ir::*;
 /// Words that begin an expression of their own, so that an operator of that name is quoted.
 pub(super) const EXPRESSIONS: &[&str] =
     &["let", "if", "else", "fn", "const", "splat", "node", "hex", "true", "false", "inf", "nan", "_", "def", "prim"];
-/// The metadata that stands for the operator sets a function imports.
+/// The metadata that represents the operator sets a function imports.
 pub(super) const OPSET: [&str; 2] = ["opset_domains", "opset_versions"];
 /// The metadata that names a function's results.
 pub(super) const OUTPUT_NAMES: &str = "output_names";
@@ -42,7 +42,7 @@ pub(super) const FORMS: &[(&str, ConstForm)] = &[
     ("value_strings", ConstForm::VALUE_STRINGS),
 ];
 
-/// What a function is printed as.
+/// The header to print for a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
     /// With its parameters.
@@ -244,7 +244,7 @@ impl Text {
     }
 }
 
-/// What follows a binding's expression: the number of results, and metadata.
+/// Prints the parts after a binding's expression: the number of results, and metadata.
 pub(super) fn tail(p: &mut Printer<'_>, node: NodeId) {
     let function = p.function;
     if let Some(n_results) = function.n_results(node) {

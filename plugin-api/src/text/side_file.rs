@@ -29,7 +29,7 @@ impl SideFile {
     /// The tensors of a file whose bytes are `file`.
     ///
     /// # Errors
-    /// When the bytes are no safetensors file.
+    /// If the bytes are not a safetensors file.
     pub fn open(file: &Blob) -> Result<Self, SideFileError> {
         let bytes: &[u8] = file;
         let parsed = SafeTensors::deserialize(bytes).map_err(SideFileError)?;

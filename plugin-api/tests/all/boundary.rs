@@ -1,4 +1,4 @@
-//! Nobody changes the boundary unawares: what crosses it stands in a file, type by type.
+//! The boundary cannot change unnoticed: a file lists everything that crosses it, type by type.
 #![cfg(target_pointer_width = "64")]
 
 use abi_stable::{

@@ -1,4 +1,5 @@
-//! What this version cannot know is carried: the rules by which the IR may grow, each seen from an older version.
+//! Items unknown to this version are carried along: the rules by which the IR may grow, each tested from an older
+//! version.
 //!
 //! Numbers that nothing has a meaning for yet stand for those of a later version.
 

@@ -153,8 +153,8 @@ fn every_attribute_and_type() {
     );
 }
 
-/// Each case of `text_errors.txt` is a text, its lines behind `> `, and the errors it gives. With `BLESS=1` in the
-/// environment, the file is written anew.
+/// Each case of `text_errors.txt` is a text, its lines after `> `, and the errors it produces. With `BLESS=1` in the
+/// environment, the test rewrites the file.
 #[test]
 fn errors_say_what_and_where() {
     let cases = include_str!("../text_errors.txt");

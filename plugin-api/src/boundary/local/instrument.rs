@@ -24,7 +24,7 @@ pub fn instrument(name: &str, options: &Value, config: &[(String, Value)]) -> Re
     Ok(LocalInstrument { object, local })
 }
 
-/// What the record of a linked instrument says.
+/// Returns the record of a linked instrument.
 pub fn instrument_info(name: &str) -> Option<&'static InstrumentSpec> {
     find(name).map(|(spec, _)| spec)
 }

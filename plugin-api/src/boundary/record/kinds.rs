@@ -1,6 +1,6 @@
-//! What kinds of passes there are, as their records say it.
+//! The kinds of passes, as in their records.
 
-/// What a pass is given. Append-only.
+/// The unit that a pass receives. Append-only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Level(pub u8);
 

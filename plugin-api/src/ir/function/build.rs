@@ -52,7 +52,7 @@ impl Function {
         self.push_node(NodeRec { kind: kind::GLOBAL_VAR, flags: 0, aux: 0, a, b: 0, c: 0 })
     }
 
-    /// An entry of the constant table, which is no node.
+    /// Adds an entry to the constant table; the entry is not a node.
     pub fn add_tensor(&mut self, tensor: Tensor) -> ConstId {
         let id = next_id(self.constants.len());
         self.constants.push(tensor);
@@ -236,12 +236,12 @@ impl Function {
         }
     }
 
-    /// Sets or clears a bit of a node's flags that is no structure ([`flag::LISTED_INPUT`]).
+    /// Sets or clears a bit of a node's flags that is not part of the structure ([`flag::LISTED_INPUT`]).
     pub fn set_listed_input(&mut self, id: NodeId) {
         self.nodes[id.index()].flags |= flag::LISTED_INPUT;
     }
 
-    /// How a binding stands in its block.
+    /// Returns the form of a binding.
     pub fn let_form(&self, id: NodeId) -> LetForm {
         if self.node(id).flags & flag::LET != 0 { LetForm::Let } else { LetForm::Graph }
     }

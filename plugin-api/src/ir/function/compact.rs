@@ -32,7 +32,7 @@ impl Function {
         self.constants = ConstantTable::default();
     }
 
-    /// Adds a node of `from`, of which this is the copy being compacted, under the next id. `new` gives the new ids,
+    /// Adds a node of `from`, whose compacted copy this function is, under the next id. `new` holds the new ids,
     /// `tensors` the constants that were taken over.
     fn adopt_node(&mut self, from: &Self, old: NodeId, new: &[NodeId], tensors: &mut [Option<u32>]) {
         let mut rec = *from.node(old);
@@ -87,7 +87,7 @@ impl Function {
         rec
     }
 
-    /// Gives blocks, operators and side tables their new ids once every node is there.
+    /// Assigns blocks, operators and side tables their new ids once every node is present.
     fn finish_compaction(&mut self, from: &Self, order: &[NodeId], new: &[NodeId]) {
         for at in 0..self.blocks.len() {
             let old = self.blocks[at];

@@ -87,7 +87,7 @@ impl Function {
         }
     }
 
-    /// Forgets where a node was read from, because it is no longer what stands there.
+    /// Clears where a node was read from, because the node has changed.
     pub fn touch(&mut self, id: NodeId) {
         self.nodes[id.index()].flags &= !flag::PRISTINE;
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::PROVENANCE) {
@@ -95,7 +95,8 @@ impl Function {
         }
     }
 
-    /// Gives `new` what describes the value of `old`: name and every other table entry of that policy.
+    /// Copies the entries that describe the value of `old` to `new`: its name and every other table entry of that
+    /// policy.
     pub fn inherit_value(&mut self, new: NodeId, old: NodeId) {
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::VALUE) {
             if let Some(entry) = table.get(old).map(<[u8]>::to_vec) {

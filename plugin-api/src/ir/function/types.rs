@@ -70,7 +70,7 @@ impl Function {
     }
 }
 
-/// The type that a record stands for, its parts in these pools.
+/// Returns the type that a record represents, with its parts in these pools.
 pub(in crate::ir) fn decode<'a>(rec: TypeRec, dims: &'a [DimRec], words: &'a [u32]) -> Type<'a> {
     let dims = || &dims[rec.a as usize..][..rec.b as usize];
     // Type lists are stored in a pool whose words are ids of another kind.

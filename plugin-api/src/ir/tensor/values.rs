@@ -3,7 +3,7 @@
 use super::*;
 use half::{bf16, f16};
 
-/// Evaluates an expression with `$Float` as the type of the elements; `None` where they are no floating-point numbers.
+/// Evaluates an expression with `$Float` as the type of the elements; `None` if they are not floating-point numbers.
 /// The type is chosen once, not for each element.
 macro_rules! for_float {
     ($elem:expr, $Float:ident => $result:expr) => {
@@ -111,9 +111,9 @@ impl Tensor {
         }
     }
 
-    /// The same shape with the values of each run of `len` elements, the last of which may be shorter, put through what
-    /// `of_run` gives for its index, and rounded to the element type; `None` where [`to_f64s`](Self::to_f64s) has none.
-    /// One value repeated is written out.
+    /// Returns a tensor of the same shape whose values are `of_run` of the run's index applied to each run of `len` elements, the
+    /// last of which may be shorter, and rounded to the element type; `None` if [`to_f64s`](Self::to_f64s) returns
+    /// `None`. A repeated value is expanded.
     ///
     /// ```
     /// use relais_plugin_api::prelude::*;

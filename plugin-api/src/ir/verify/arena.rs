@@ -8,7 +8,7 @@ use crate::ir::{
 };
 use std::collections::HashSet;
 
-/// What a later stage may rely on when this one reports nothing: no accessor of [`Function`] panics for an id that the
+/// The guarantee for later stages if this one reports nothing: no accessor of [`Function`] panics for an id that the
 /// function itself holds.
 pub(super) fn check(function: &Function, report: &mut Report<'_>) {
     let mut checker = Checker { parts: function.parts(), report };

@@ -220,7 +220,7 @@ impl<'a> Walk<'a, '_, '_> {
 
     // ---- bindings -----------------------------------------------------------------------------------------------------
 
-    /// Checks a binding but for its functions; returns whether it stands here for the first time.
+    /// Checks a binding except for its functions; returns whether this is its first place.
     fn bind(&mut self, node: NodeId, block: BlockId) -> bool {
         let rec = *self.f.node(node);
         if matches!(rec.kind, kind::ABSENT | kind::VAR | kind::GLOBAL_VAR | kind::OP) {
@@ -280,7 +280,7 @@ impl<'a> Walk<'a, '_, '_> {
         }
     }
 
-    /// An operand that is no visible value: it may still be right.
+    /// An operand that is not a visible value: it may still be right.
     fn unusual_operand(&mut self, user: Option<NodeId>, block: BlockId, operand: NodeId, absent: Absent) {
         let rec = *self.f.node(operand);
         let node = user.unwrap_or(operand);
@@ -304,7 +304,7 @@ impl<'a> Walk<'a, '_, '_> {
         }
     }
 
-    /// Says why operands were not visible, now that the place of everything is known.
+    /// Explains why operands were not visible, now that the place of everything is known.
     fn explain_unseen(&mut self) {
         for Unseen { user, block, operand } in std::mem::take(&mut self.unseen) {
             let node = user.unwrap_or(operand);
