@@ -1,11 +1,11 @@
-//! What evaluators share: reading attributes and arguments with checks, and the table that lists them.
+//! Shared code of the evaluators: reading attributes and arguments with checks, and the table that lists them.
 
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, Tensor, TensorError},
     op::{EvalCx, OpError},
 };
 
-/// What an evaluator returns.
+/// The result of an evaluator.
 pub type Eval<T = Tensor> = Result<T, OpError>;
 
 /// The results of an evaluator.

@@ -1,4 +1,4 @@
-//! N5: where runtimes are known to compute something else than the standard's text or than each other, nothing is folded.
+//! N5: where runtimes are known to differ from the standard's text or from each other, nothing is folded.
 //! `docs/numbers.md` lists the cases.
 
 use crate::{cx::Eval, scalar::Float};

@@ -180,7 +180,7 @@ fn compress(cx: &EvalCx<'_>) -> Eval {
     pick(cx, data, &dims, piece, starts.map(|(outer, i)| (outer * data_dims[at] + i) * piece).collect())
 }
 
-/// How an update and what stands at its place make one.
+/// How an update is combined with the value at its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reduction {
     None,

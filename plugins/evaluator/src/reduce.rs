@@ -29,7 +29,7 @@ table! {
     "ReduceMean" @ 1 => mean,
 }
 
-/// What is added up of each element.
+/// The function of each element that is summed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Term {
     Value,
@@ -40,7 +40,7 @@ enum Term {
 const FLOATS_DIFFER: &str = "accumulators of the element type may overflow, underflow, or keep the sign of zero";
 const INTEGERS_DIFFER: &str = "the integers may be too large for an accumulator";
 
-/// What is reduced and what stays.
+/// The axes that are reduced and those that stay.
 struct Plan {
     /// Dimensions of the result.
     dims: Vec<u64>,
@@ -136,7 +136,7 @@ fn sum(cx: &EvalCx<'_>, input_since: i64, term: Term) -> Eval {
     dispatch!(data.elem(), T in integers => fold_integers::<T>(&plan, cx, data, term, |sum| sum))
 }
 
-/// A sum of floats, and what becomes of it, which is told how many elements make one.
+/// A sum of floats, followed by `finish`, which receives the number of elements in one sum.
 fn of_floats(cx: &EvalCx<'_>, term: Term, finish: impl Fn(f64, f64) -> f64) -> Eval {
     let plan = Plan::new(cx, 18)?;
     let data = cx.require(0)?;

@@ -84,8 +84,8 @@ fn has_same_shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool
     from.len() == to.len() && from.iter().zip(to).all(|(&a, &b)| Dim::from(a).is_same(b.into()))
 }
 
-/// The calls of which something uses more than the first result, found in one walk over the function when somebody first
-/// asks. What goes while the function is rewritten is still counted.
+/// The calls of which more than the first result is used, found in one walk over the function when first requested.
+/// Bindings that are removed while the function is rewritten still count.
 #[derive(Default)]
 pub(crate) struct UsedMasks(Option<Vec<bool>>);
 
@@ -255,7 +255,7 @@ fn is_unit(op: &str, tensor: &Tensor) -> bool {
 
 /// Whether every element of a tensor has these bytes.
 fn is_all(tensor: &Tensor, wanted: &[u8]) -> bool {
-    // Past this size nobody writes a unit element, and reading it all would cost more than it saves.
+    // Unit elements beyond this size do not occur in practice, and reading it all would cost more than it saves.
     const MOST: u64 = 1 << 20;
     match tensor.as_splat() {
         Some(element) => element == wanted,

@@ -39,7 +39,7 @@ pub struct FoldConstantOptions {
     pub exact: bool,
 }
 
-/// What is folded.
+/// The amount of data that is folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Extent {
     max_growth: u64,
@@ -268,7 +268,7 @@ impl ConstantFolder<'_> {
         (is_whole && fits).then_some(values)
     }
 
-    /// The bytes of the arguments that nobody needs once the call is gone.
+    /// Returns the bytes of the arguments that become unused once the call is gone.
     fn freed(&self, f: &Function, args: &[NodeId]) -> u64 {
         let sole = args.iter().filter(|arg| self.uses.get(arg.index()).is_some_and(|&n| n == 1));
         sole.filter_map(|&arg| f.constant(arg)).map(stored_bytes).sum()

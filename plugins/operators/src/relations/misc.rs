@@ -129,7 +129,7 @@ pub fn mel_weight_matrix(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `StringNormalizer`: stop words go, and one empty string stands for none.
+/// `StringNormalizer`: stop words are removed, and one empty string represents an empty list.
 pub fn string_normalizer(cx: &mut InferCx<'_>) -> Outcome {
     match cx.dims(0).as_deref() {
         Some([_]) => cx.set_tensor(0, ElemType::STRING, &[Dim::Unknown]),

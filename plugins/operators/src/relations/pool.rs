@@ -19,7 +19,7 @@ pub struct Window {
     pub rounding: Rounding,
 }
 
-/// What attribute `auto_pad` says.
+/// The value of attribute `auto_pad`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AutoPad {
     /// The padding is given.

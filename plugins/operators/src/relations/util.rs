@@ -1,11 +1,11 @@
-//! What all type relations share: attributes, known integers, and arithmetic on dimensions.
+//! Shared code of the type relations: attributes, known integers, and arithmetic on dimensions.
 
 use relais_plugin_api::{ir::*, op::*};
 
 pub use smallvec::{SmallVec, smallvec};
 use std::fmt;
 
-/// What a type relation returns.
+/// The result of a type relation.
 pub type Outcome = Result<(), OpError>;
 
 /// The most dimensions and known integers that a relation writes out because of a number somewhere in the file.
@@ -16,7 +16,7 @@ pub const MAX_LEN: usize = 1024;
 pub enum Int {
     /// This one.
     Known(i64),
-    /// The size that the symbol stands for.
+    /// The size that the symbol represents.
     Symbol(StrId),
     /// Any.
     Unknown,
@@ -33,7 +33,7 @@ impl From<Dim> for Int {
 }
 
 impl From<Int> for Dim {
-    /// The size that an integer stands for; a negative one stands for none.
+    /// The size that an integer represents; a negative one represents no size.
     fn from(int: Int) -> Self {
         match int {
             Int::Known(size) => u64::try_from(size).map_or(Self::Unknown, Self::Static),
@@ -162,7 +162,7 @@ pub fn vector_len(cx: &InferCx<'_>, index: usize) -> Option<usize> {
     }
 }
 
-/// Says which integers result `index` holds, where there is anything to say.
+/// Sets the integers that result `index` holds, if any are known.
 pub fn set_ints(cx: &mut InferCx<'_>, index: usize, ints: &[Int]) {
     let values: Dims = ints.iter().map(|&int| int.into()).collect();
     if values.len() <= MAX_LEN && values.iter().any(|&value| value != Dim::Unknown) {
@@ -254,7 +254,7 @@ pub fn axis_mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
     Ok(mask)
 }
 
-/// What is known of a size that two dimensions describe.
+/// Returns the known facts about a size that two dimensions describe.
 ///
 /// # Errors
 /// When both are known and differ.
@@ -269,7 +269,7 @@ pub fn merge_dim(a: Dim, b: Dim) -> Result<Dim, OpError> {
     }
 }
 
-/// What is known of a size that is one of two.
+/// Returns the known facts about a size that is one of two.
 pub fn join_dim(a: Dim, b: Dim) -> Dim {
     if a.is_same(b) { a } else { Dim::Unknown }
 }
@@ -347,7 +347,7 @@ pub fn map_dim(dim: Dim, f: impl FnOnce(u64) -> Option<u64>) -> Dim {
 
 // ---- types --------------------------------------------------------------------------------------------------------
 
-/// What is known of a value whose type is one of two.
+/// Returns the known facts about a value whose type is one of two.
 pub fn join(cx: &mut InferCx<'_>, mut a: TypeId, mut b: TypeId) -> TypeId {
     // The sequences and optionals around what differs, outermost first.
     let mut wrappers: Vec<fn(TypeId) -> Type<'static>> = Vec::new();

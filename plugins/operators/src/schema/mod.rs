@@ -1,4 +1,4 @@
-//! What the ONNX standard says of each operator: versions, numbers of arguments and results, attributes.
+//! The ONNX standard's description of each operator: versions, numbers of arguments and results, attributes.
 //!
 //! One file per family. An operator is a constant that describes its newest version; older versions in the table below
 //! it say what was different. All versions share a type relation, which looks at the version.

@@ -4,7 +4,7 @@
 use crate::support;
 use std::collections::BTreeMap;
 
-/// How an inferred type stands to another.
+/// The relation of an inferred type to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Relation {
     Equal,
@@ -47,7 +47,7 @@ fn agrees_with_other_implementations() {
     }
 }
 
-/// Whether what was inferred does not hold for what a run gave. A symbol `$name_3` stands for 3.
+/// Whether the inferred type contradicts the result of a run. A symbol `$name_3` means 3.
 fn is_false(found: &str, truth: &str) -> bool {
     let concrete: Vec<&str> = found.split('$').collect();
     let found = concrete

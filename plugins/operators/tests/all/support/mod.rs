@@ -22,17 +22,17 @@
 use relais_plugin_api::{ir::*, op::*};
 use std::{collections::HashMap, fmt};
 
-/// What one line asks about a result.
+/// One line: a question about a result.
 pub struct Judged<'a> {
     /// The case.
     pub case: &'a str,
     /// The operator.
     pub op_name: &'a str,
-    /// What was inferred.
+    /// The inferred type.
     pub found: String,
-    /// What the other implementation infers.
+    /// The type that the other implementation infers.
     pub expected: &'a str,
-    /// What a run gave.
+    /// The type from a run.
     pub truth: &'a str,
 }
 
