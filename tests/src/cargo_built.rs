@@ -9,7 +9,7 @@ use std::{
     sync::{LazyLock, Mutex},
 };
 
-/// What this workspace builds.
+/// The build outputs of this workspace.
 pub struct Workspace {
     /// The binary `relais`. The plugins stand beside it, where it finds them.
     pub relais: PathBuf,
@@ -87,7 +87,7 @@ pub fn plugin_source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins").join(name)
 }
 
-/// Cargo's folder for what tests make, as seen from the running test, which stands in `deps`.
+/// Cargo's folder for the files of tests, as seen from the running test, which is in `deps`.
 fn scratch() -> PathBuf {
     let test = std::env::current_exe().expect("the running test has a path");
     let target = test.ancestors().nth(3).expect("cargo builds into a folder for each profile");
@@ -117,7 +117,7 @@ struct Artifacts {
 
 const BUILD: [&str; 3] = ["build", "--quiet", "--message-format=json-render-diagnostics"];
 
-/// What a build makes.
+/// Returns the outputs of a build.
 fn artifacts_of(cargo: &mut Command) -> Artifacts {
     let output = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
     assert!(output.status.success(), "failed: {cargo:?}");

@@ -25,13 +25,13 @@ use std::{
     sync::Arc,
 };
 
-/// What the header of a case may say.
+/// The keys that the header of a case may have.
 pub const KEYS: &[&str] = &["pass", "options", "before", "unchanged", "idempotent", "types", "numbers", "tolerance"];
 
-/// What the key `numbers` begins with; what keeps the case from being judged follows.
+/// The beginning of the key `numbers`, followed by the reason why the case cannot be compared.
 const NOT_EVALUATED: &str = "not evaluated: ";
 
-/// The line after which the expected text stands, in comments.
+/// The line before the expected text, in comments.
 const EXPECTED: &str = "// expected:";
 
 /// One case.
@@ -49,8 +49,8 @@ pub struct Case {
     pub idempotent: bool,
     /// Types of bindings are part of the expectation.
     pub types: bool,
-    /// What keeps the results before and after from being compared: an operator without an evaluator (`Erf`), or a
-    /// parameter of whose type there are no values here (`%x`).
+    /// Why the results before and after cannot be compared: an operator without an evaluator (`Erf`), or a parameter
+    /// for whose type no values can be generated here (`%x`).
     pub not_evaluated: Option<String>,
     /// How far floats may be apart, relative to their size; 0 is bit for bit.
     pub tolerance: f64,
@@ -65,7 +65,7 @@ pub struct Case {
 pub enum Property {
     /// The case itself can be read and run.
     Case,
-    /// What is printed is read back equal, and prints the same.
+    /// Printed text parses to an equal module, and prints the same.
     RoundTrip,
     /// The verifier finds nothing, before and after.
     Verified,
@@ -113,7 +113,7 @@ impl Libraries {
         Self(registry)
     }
 
-    /// The names of all passes and operators, without what stands before the last dot.
+    /// Returns the names of all passes and operators, without the part before the last dot.
     pub fn names(&self) -> BTreeSet<String> {
         let passes = self.0.passes().map(|(pass, _)| pass.name.as_str());
         let operators = self.0.operators().map(|(operator, _)| operator.name.as_str());
@@ -139,7 +139,7 @@ impl Case {
     /// Reads a case; the pass is `folder` unless the header says otherwise.
     ///
     /// # Errors
-    /// What is wrong with the header.
+    /// Parses the header, or returns the error in it.
     pub fn parse(folder: &str, source: &str) -> Result<Self, String> {
         let header: String =
             source.lines().map_while(|line| line.strip_prefix("//!")).map(|line| format!("{line}\n")).collect();
@@ -243,7 +243,7 @@ impl Case {
         if let Err(how) = same_interface(&before, &after) {
             fail(Property::SameInterface, how);
         }
-        // What did not change computes the same.
+        // An unchanged module computes the same.
         let judgement =
             difference.as_ref().map_or(Ok(Judgement::Same), |_| same_numbers(&before, &after, self.tolerance, &Judge));
         if let Err(how) = judgement.map_err(|differ| differ.how).and_then(|judgement| self.accept(judgement)) {

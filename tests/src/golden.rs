@@ -14,17 +14,17 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// What stands in `out.onnx` before a run that must leave it alone.
+/// The contents of `out.onnx` before a run that must leave it alone.
 const PRECIOUS: &[u8] = b"the work of last week";
 
 /// A folder with files in which the program runs.
 pub struct Workshop {
     folder: tempfile::TempDir,
-    /// What is not the same everywhere, and what stands for it in golden files.
+    /// The parts of the output that differ between machines, and their replacements in golden files.
     normal: Vec<(String, String)>,
 }
 
-/// What the program said.
+/// The output of the program.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// How it ended.
@@ -84,7 +84,7 @@ impl Workshop {
         self.said(self.program(arguments).output().expect("the program can be started"))
     }
 
-    /// As [`fails`](Self::fails), as somebody who may not read everything: root runs it as nobody.
+    /// As [`fails`](Self::fails), as a user who may not read everything: root runs it as the user `nobody`.
     ///
     /// # Errors
     /// Why that cannot be done here.

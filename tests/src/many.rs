@@ -48,7 +48,7 @@ pub fn library(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
 }
 
-/// What a plugin of that number is called in the place of `name`.
+/// Returns the name of the plugin of that number, in the place of `name`.
 pub fn renamed_text(name: &str, number: usize) -> String {
     format!("p{number:03}{}", &name[4..])
 }

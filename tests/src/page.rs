@@ -1,16 +1,16 @@
 //! Pages of documentation whose blocks are run.
 //!
-//! Above a block, `<!-- file: NAME -->` makes a file of it, and `<!-- not run: WHY -->` says why nothing is done with it.
-//! In what a command prints, `…` stands for any lines, and numbers with a unit of time, of memory, or with `%` are not
+//! Above a block, `<!-- file: NAME -->` makes a file of it, and `<!-- not run: WHY -->` says why it is not run. In the
+//! output of a command, `…` stands for any lines, and numbers with a unit of time, of memory, or with `%` are not
 //! compared.
 
 use std::{collections::BTreeSet, path::Path};
 
 /// A fenced block.
 pub struct Block {
-    /// What stands behind its fence.
+    /// The text after its opening fence.
     pub language: &'static str,
-    /// What it says.
+    /// Its contents.
     pub text: String,
     /// Its line on the page.
     pub line: usize,

@@ -1,4 +1,4 @@
-//! What the manager costs for each pass that it runs, and what threads gain over many functions.
+//! The costs of the manager for each pass that it runs, and the gain from threads over many functions.
 
 use crate::{
     models, shipped,

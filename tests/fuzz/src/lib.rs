@@ -1,6 +1,7 @@
-//! What must hold for every sequence of bytes that is given to a reader: an answer or an error, and nothing is lost.
+//! The properties that hold for every sequence of bytes that is given to a reader: an answer or an error, and nothing
+//! is lost.
 //!
-//! Each function is a fuzz target; an ordinary test gives each what stands in `seeds/`.
+//! Each function is a fuzz target; an ordinary test runs each on the contents of `seeds/`.
 
 #[path = "../../../host/tests/all/onnx_common/mod.rs"]
 pub mod onnx_common;
@@ -30,7 +31,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// A model that reads is sound, is written as it was, and is read again equal after every node was made anew.
+/// A model that can be read is sound, is written as it was, and is read again equal after every node was recreated.
 pub fn onnx(data: &[u8]) {
     let read = |bytes: Vec<u8>| onnx::read_bytes("fuzz.onnx", Blob::from(bytes), &ReadOptions::default());
     let model = match read(data.to_vec()) {
@@ -46,7 +47,7 @@ pub fn onnx(data: &[u8]) {
     let mut out = Vec::new();
     onnx::write_to(&touched, &mut out).expect("what was recreated can be written");
     let mut again = read(out).unwrap_or_else(|error| panic!("what was written does not read: {error}")).module;
-    // What is written anew imports every domain that it uses.
+    // A model that is written completely imports every domain that it uses.
     let imports: Vec<(String, Vec<(String, i64)>)> = again
         .functions()
         .map(|(name, f)| (name.to_owned(), f.opset_imports().into_iter().map(|(d, v)| (d.to_owned(), v)).collect()))
@@ -79,8 +80,8 @@ pub fn text(data: &[u8]) {
     assert_eq!(printed, text::print(&again, &Default::default()));
 }
 
-/// A pipeline that resolves prints as one that resolves to the same. What stands behind a line `#---` is a file that
-/// the pipeline may include, as `a.toml`.
+/// A pipeline that resolves prints as one that resolves to the same. The text after a line `#---` is a file that the
+/// pipeline may include, as `a.toml`.
 pub fn toml(data: &[u8]) {
     static REGISTRY: LazyLock<Registry> =
         LazyLock::new(|| Registry::new(Default::default(), Linked::Include, &BTreeMap::new()));
@@ -117,7 +118,7 @@ pub fn records(data: &[u8]) {
     }
 }
 
-/// What an input is given to.
+/// The reader for an input.
 pub type Target = fn(&[u8]);
 
 /// The targets, by name.

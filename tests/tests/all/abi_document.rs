@@ -1,4 +1,4 @@
-//! What `docs/abi.md` says of numbers, offsets and signatures is what the code says.
+//! The numbers, offsets and signatures in `docs/abi.md` match the code.
 
 use relais_plugin_api::boundary::{
     fingerprint::FINGERPRINT,
@@ -11,7 +11,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// What stands in the page for a mark.
+/// Returns the block of the page for a mark.
 fn made(mark: &str) -> String {
     let words: Vec<&str> = mark.split(' ').collect();
     match words[..] {

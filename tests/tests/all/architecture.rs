@@ -1,4 +1,4 @@
-//! What `ARCHITECTURE.md` says holds.
+//! The claims of `ARCHITECTURE.md` hold.
 
 use relais_tests::{cargo_built::workspace, filetest::Libraries};
 use std::{
@@ -14,10 +14,10 @@ const MAX_LINES: usize = 700;
 /// Files that may be longer, and why.
 const LONG: &[(&str, &str)] = &[("host/src/plugin/record.rs", "the reader of one format, kind by kind")];
 
-/// Where unsafe code stands.
+/// The places of unsafe code.
 const UNSAFE: &[&str] = &["plugin-api/src/boundary/", "host/src/plugin/", "host/src/services.rs", "host/src/mapped.rs"];
 
-/// Operators that the host names, and why. No other one stands there, and no pass.
+/// Operators that the host names, and why. It names no other one, and no pass.
 const NAMED: &[(&str, &str)] = &[
     ("Constant", "a form in which ONNX writes constants"),
     ("ConstantOfShape", "a form in which ONNX writes constants that are one value over"),
@@ -204,7 +204,7 @@ fn files_can_be_kept_in_mind() {
     }
 }
 
-/// A file that nobody names is never compiled, and one beside the program is a program of its own.
+/// A file without a `mod` line is never compiled, and one beside the program is a separate program.
 #[test]
 fn every_file_of_tests_is_in_a_program() {
     /// Programs of their own, and why.

@@ -1,5 +1,5 @@
-//! Files that are no models or pipelines, or hostile ones, given to the program itself. What it says is in
-//! `golden/`; what it must never do is tested here: crash, hang, write half a file or change one that is there.
+//! Files that are not models or pipelines, or hostile ones, given to the program itself. Its output is in `golden/`;
+//! the tests here check that it does not crash, hang, write half a file or change an existing one.
 #![cfg(unix)]
 
 use crate::proto::{Message, floats, graph, graph_attr, int_attr, message, model, node};

@@ -71,7 +71,7 @@ fn a_pass_that_crashes_leaves_nothing_behind() {
     assert!(said.status.starts_with("signal"), "{said:?}");
 }
 
-/// What breaks the program.
+/// The ways to break the module.
 const BREAKS: &[&str] = &[
     "dangling_id",
     "duplicate_binding",

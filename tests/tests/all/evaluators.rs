@@ -224,6 +224,6 @@ fn all_cases_match() {
     }
     println!("{} cases: {counts:?}", cases.len());
     assert_eq!(mismatches, [""; 0]);
-    // What is left to runtimes are functions of their own and cases in which runtimes differ.
+    // The cases left to runtimes are functions of their own and cases in which runtimes differ.
     assert!(counts["match"] > 700, "{counts:?}");
 }

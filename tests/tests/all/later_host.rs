@@ -38,7 +38,7 @@ impl Source {
         Self { path, text }
     }
 
-    /// Where a text ends that stands there once.
+    /// Returns where a text ends that occurs once.
     fn after(&self, text: &str) -> usize {
         assert_eq!(self.text.matches(text).count(), 1, "`{text}` in {}", self.path.display());
         self.text.find(text).unwrap() + text.len()

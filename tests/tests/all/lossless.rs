@@ -1,5 +1,5 @@
-//! What no pass touched goes out as it came in: byte for byte when nothing was touched, equal as a model when every
-//! node was made anew or the model went through the text form.
+//! Anything that no pass touched is written as it was read: byte for byte if nothing was touched, equal as a model if
+//! every node was recreated or the model went through the text form.
 
 use relais_tests::{
     cargo_built::plugin,
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The most nodes of a model of which each is touched.
+/// The most nodes of a model for which each is touched in turn.
 const MANY: usize = 12;
 
 macro_rules! for_each_kind {
@@ -170,7 +170,7 @@ struct Split<'a> {
 const GRAPH: u64 = 7;
 const NODE: u64 = 1;
 
-/// `None` where the graph stands in several pieces, or other fields between nodes' tags would be cut.
+/// `None` if the graph is in several pieces, or other fields between nodes' tags would be cut.
 fn split(bytes: &[u8], index: usize) -> Option<Split<'_>> {
     let mut graphs = fields(bytes).into_iter().filter(|field| field.number == GRAPH);
     let graph = graphs.next()?;

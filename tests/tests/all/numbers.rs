@@ -1,4 +1,4 @@
-//! What rewrites do to numbers: the rules of `docs/numbers.md`, on values at which they would be seen.
+//! The effects of rewrites on numbers: the rules of `docs/numbers.md`, on values at which they would show.
 
 use relais_plugin_api::{boundary::local, conformance::interpret, ir::*, options::Value, text};
 use relais_tests::{
@@ -346,7 +346,7 @@ fn n06_the_strict_pipeline_is_exact() {
         relais(args).expect_success();
         operators(&text::parse_str(&std::fs::read_to_string(&output).unwrap()).unwrap())
     };
-    // What is exact was done, and nothing else.
+    // Exact rewrites were made, and no others.
     assert_eq!(run("strict"), ["Conv", "Mul", "Mul", "Exp", "Mul"]);
     assert_eq!(run("default"), ["Conv"]);
 }

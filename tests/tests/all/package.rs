@@ -1,4 +1,4 @@
-//! What authors depend on could be published as it is.
+//! The crates that authors depend on could be published as they are.
 
 use relais_tests::{
     cargo_built::{author_cargo, plugin_target},

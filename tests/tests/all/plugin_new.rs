@@ -94,7 +94,7 @@ fn a_stranger_has_a_pass_of_his_own_in_a_run() {
     assert!(files(&desk.folder.join("home/plugins")).is_empty());
 }
 
-/// The crate may not be published, and who has its sources should hear how to say so.
+/// The crate may not be published, and an author who has its sources should learn how to name them.
 #[test]
 fn a_crate_that_takes_a_version_says_where_it_is_looked_for() {
     let desk = Desk::new("from-a-registry");
@@ -128,7 +128,7 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
     ];
     desk.new_crate(&args);
     let sources = desk.folder.join("every-kind/src");
-    // What the folders around say of the form of sources is not what an author has.
+    // An author does not have the formatting rules of the surrounding folders.
     fs::write(desk.folder.join("rustfmt.toml"), "").unwrap();
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", "2024", "--check"]).arg(sources.join("lib.rs"));

@@ -1,7 +1,7 @@
 //! `docs/passes/`: a page for each shipped pass, made of its record (`relais describe NAME --markdown`), of what its
 //! source opens with, of the built-in pipelines and of its filetests.
 //!
-//! `RELAIS_BLESS=1` writes the pages anew.
+//! `RELAIS_BLESS=1` rewrites the pages.
 
 use relais_tests::{
     cargo_built::workspace,
@@ -28,7 +28,7 @@ fn short(name: &str) -> &str {
     name.rsplit('.').next().unwrap()
 }
 
-/// What the file with a pass opens with, which is Markdown.
+/// Returns the opening comment of the file with a pass, which is Markdown.
 fn opening(name: &str) -> String {
     let plugins = root().join("plugins");
     let folders = files(&plugins).into_iter().map(|plugin| plugins.join(plugin).join("src"));
@@ -44,7 +44,7 @@ fn opening(name: &str) -> String {
     lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect()
 }
 
-/// What the built-in pipelines are resolved to, by name.
+/// Returns the resolved built-in pipelines, by name.
 fn pipelines() -> Vec<(String, String)> {
     let folder = folder("reference-pages");
     let resolved = json(&["list", "pipelines", "--json"]).into_iter().map(|pipeline| {

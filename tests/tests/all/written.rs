@@ -1,4 +1,4 @@
-//! What ends as ONNX loads (rule C10): every module of the filetests, before its pass and after it.
+//! Modules written as ONNX load (rule C10): every module of the filetests, before its pass and after it.
 
 use relais::onnx::{self, ExternalData, WriteOptions};
 use relais_plugin_api::{boundary::local, options::Value, text};

@@ -1,6 +1,6 @@
 //! The properties of the filetests mean something: each has a pass that lacks it, and only it.
 
-// The same source that is loaded: a crate of its own workspace is no dependency here.
+// The same source that is loaded: a crate of another workspace cannot be a dependency here.
 #[path = "../../plugins/bad/src/faults.rs"]
 mod faults;
 #[path = "../../plugins/bad/src/properties.rs"]

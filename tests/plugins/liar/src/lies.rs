@@ -216,7 +216,7 @@ fn loses_in_text(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// What an option can be that says another thing of itself than it takes.
+/// An option whose schema does not match the values it accepts.
 struct Strict;
 
 impl relais_plugin_api::options::OptionType for Strict {

@@ -1,4 +1,4 @@
-//! Every node is made anew.
+//! Every node is made again.
 
 use relais_plugin_api::prelude::*;
 
@@ -60,7 +60,7 @@ pub fn tensor(tensor: &Tensor) -> Tensor {
     made.expect("what one tensor holds, another can hold")
 }
 
-/// Which node stands for which.
+/// The copies of nodes.
 struct Copies {
     new: Vec<NodeId>,
     n_bindings: usize,
