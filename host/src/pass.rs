@@ -57,7 +57,7 @@ pub enum Remarks {
     Show,
 }
 
-/// What passes run in.
+/// The environment in which passes run.
 #[derive(Clone, Copy)]
 pub struct RunCx<'a> {
     /// Where operators and other passes are looked up.
@@ -122,7 +122,7 @@ impl<'a> RunCx<'a> {
         self.remarks == Remarks::Show
     }
 
-    /// What passes are given that a pass runs.
+    /// Returns the environment for the passes that a pass runs.
     pub(crate) fn for_passes<'b>(
         &'b self,
         diagnostics: &'b (dyn Fn(Diagnostic) + Sync),
@@ -141,14 +141,14 @@ impl<'a> RunCx<'a> {
     }
 }
 
-/// What one run of a pass has in common on all threads.
+/// The state that one run of a pass shares between all threads.
 pub(crate) struct Run<'a> {
     pub cx: &'a RunCx<'a>,
     /// The context of the thread that runs the pass; that of all others, while they work for it (rule R9).
     pub context: Arc<PassContext>,
-    /// The context as plugins are told it, once somebody asks.
+    /// The context as encoded for plugins, once requested.
     pub encoded: OnceLock<Vec<u8>>,
-    /// What was counted, by statistic; sums do not depend on which thread came first.
+    /// The counts, by statistic; sums do not depend on which thread came first.
     counts: Vec<AtomicU64>,
 }
 
@@ -185,7 +185,7 @@ pub struct PassHandle {
     object: Made<PassObject>,
 }
 
-/// What a pass did.
+/// The result of a pass.
 #[derive(Clone, Default)]
 pub struct Outcome {
     /// The new module; nothing when the pass changed nothing.
@@ -222,12 +222,12 @@ impl PassHandle {
         Self { provider, index, options, object }
     }
 
-    /// What the pass's record says.
+    /// Returns the pass's record.
     pub fn record(&self) -> &PassRecord {
         &self.provider.records().passes[self.index]
     }
 
-    /// What its plugin's record says.
+    /// Returns its plugin's record.
     pub fn plugin(&self) -> &PluginRecord {
         &self.provider.records().plugin
     }
@@ -240,7 +240,7 @@ impl PassHandle {
     /// The members of a sequential pass: names and options, as its author says them.
     ///
     /// # Errors
-    /// When it cannot say.
+    /// Returns an error if it cannot say.
     pub fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
         if self.record().level != Level::SEQUENTIAL {
             return Ok(Vec::new());
@@ -254,7 +254,7 @@ impl PassHandle {
     /// Runs the pass, whatever its level. Rules about levels and lists are the caller's (rule R3).
     ///
     /// # Errors
-    /// When it returns an error, panics, or says something of severity error.
+    /// Returns an error if it returns an error, panics, or says something of severity error.
     pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let _running = Running::new(self.object.what());
         let is_shared_out = self.record().parallel && !matches!(self.record().level, Level::MODULE | Level::SEQUENTIAL);
@@ -287,7 +287,7 @@ impl PassHandle {
         }
     }
 
-    /// What the pass would be called with, for benchmarks that call its Rust function.
+    /// Calls `body` with the context of the pass, for benchmarks that call its Rust function.
     #[doc(hidden)]
     pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
         let run = Run::new(cx, self.record());
@@ -310,7 +310,7 @@ impl PassHandle {
         let state = CallState::new(run, self, module, global);
         let call = state.call();
         let result = f(&call).map(ROption::into_option).map_err(cut_error);
-        // What the plugin made of a call that the host failed in is not to be used.
+        // If the host failed during a call, the plugin's result is discarded.
         let result = state.fault().map_or(result, Err);
         let result = match global {
             "" => result,
@@ -343,7 +343,7 @@ impl PassHandle {
         })
     }
 
-    /// Runs on each global that such a pass is shown; the results come out in module order.
+    /// Runs on each global that a pass of this level sees; the results come out in module order.
     fn run_globals<T: Send + Sync + IntoGlobal>(
         &self,
         module: &IRModule,
@@ -401,14 +401,14 @@ impl PassHandle {
     }
 }
 
-/// What holds in a context, with options of it that were set besides.
+/// Returns the settings of a context, with additional options.
 pub(crate) fn scope_of(context: &PassContext, config: &BTreeMap<String, Value>) -> Scope {
     let mut scope = context.settings().clone();
     scope.config.extend(config.iter().map(|(key, value)| (key.clone(), value.clone())));
     scope
 }
 
-/// What is wrong with a pass that is asked for, as its caller is told.
+/// Turns the faults of a requested pass into an error for the caller.
 pub(crate) fn host_error(faults: Faults) -> PassError {
     let mut list = faults.list.into_iter();
     let Some(first) = list.next() else { return PassError::with_kind(error_kind::HOST, "it cannot be made") };
@@ -418,7 +418,7 @@ pub(crate) fn host_error(faults: Faults) -> PassError {
     first.notes.iter().map(String::as_str).chain(first.help.as_deref()).fold(error, PassError::help)
 }
 
-/// What a call gave.
+/// The result of a call.
 struct Call<T> {
     result: Result<Option<T>, PassError>,
     said: Vec<Diagnostic>,
@@ -435,9 +435,9 @@ pub(crate) fn cancelled() -> PassError {
     PassError::with_kind(error_kind::CANCELLED, "cancelled")
 }
 
-/// What a module holds under a name.
+/// An entry of a module.
 pub(crate) trait IntoGlobal: Sized {
-    /// What a pass is shown of a global.
+    /// Returns the part of a global that a pass of this level sees.
     fn shown(global: &Global) -> Option<&RArc<Self>>;
 
     fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>);

@@ -159,11 +159,11 @@ impl Pass {
         self.with(|facts| facts.extends = Some(point.to_owned()))
     }
 
-    /// The same as a pass of somebody whom messages name instead of the program, and who is left alone when it fails and
-    /// the policy is quarantine.
+    /// The same as a pass of another provider, which messages name instead of the program, and which is excluded when
+    /// it fails and the policy is quarantine.
     ///
     /// # Errors
-    /// When the version is not a semantic one.
+    /// Returns an error if the version is not a semantic one.
     pub fn provided_by(self, provider: &str, version: &str) -> Result<Self, semver::Error> {
         let version = version.parse()?;
         Ok(self.with(|facts| (facts.plugin, facts.plugin_version) = (provider.to_owned(), version)))
@@ -177,11 +177,11 @@ impl Pass {
         Self { held: HeldPass { pass, ..self.held }, make }
     }
 
-    /// The same with options: they are checked and listed as those of plugins are, and `make` gives the pass that they
-    /// describe, of which nothing counts but what it does.
+    /// The same with options: they are checked and listed like those of plugins, and `make` returns the pass that they
+    /// describe, of which only the function is used.
     ///
     /// # Errors
-    /// When `make` fails for the defaults.
+    /// Returns an error if `make` fails for the defaults.
     pub fn with_options(
         self,
         options: Vec<OptionSchema>,
@@ -205,7 +205,7 @@ impl Pass {
         Self { held: HeldPass { facts: Arc::new(facts), ..self.held }, ..self }
     }
 
-    /// What is known about it: name, level, requirements.
+    /// Returns the facts about it: name, level, requirements.
     pub fn info(&self) -> &PassFacts {
         &self.held.facts
     }
@@ -215,12 +215,12 @@ impl Pass {
         &self.held.options
     }
 
-    /// Runs the pass in the current context. A pass that is no sequence runs whatever its level and the lists say, and
-    /// without what it requires (rule R3); a sequence asks of each member whether it is on, and runs what that requires.
-    /// The module that is given stays as it is.
+    /// Runs the pass in the current context. A pass that is not a sequence runs whatever its level and the lists, and
+    /// without its requirements (rule R3); a sequence checks for each member whether it is on, and runs its
+    /// requirements. The input module is unchanged.
     ///
     /// # Errors
-    /// When a name stands for nothing, or a pass or an instrument fails.
+    /// Returns an error if a name does not resolve, or a pass or an instrument fails.
     pub fn run(&self, catalogue: &dyn Catalogue, module: &IRModule) -> Result<IRModule, RunError> {
         self.run_with(catalogue, module, &RunOptions::default()).map(|(module, _)| module)
     }
@@ -248,7 +248,7 @@ impl Pass {
     /// runs it. `None` when it changed nothing.
     ///
     /// # Errors
-    /// When a name stands for nothing, or the pass or an instrument fails.
+    /// Returns an error if a name does not resolve, or the pass or an instrument fails.
     pub fn run_within(&self, cx: &RunCx<'_>, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         let scope = scope_of(&PassContext::current(), cx.config);
         let callee = Callee::Held(&self.held);
@@ -321,7 +321,7 @@ impl<'a> PassLibrary<'a> {
     /// The pass of a name, full or short, with its default options.
     ///
     /// # Errors
-    /// When the name stands for none, or it has a mandatory option.
+    /// Returns an error if the name does not resolve to a pass, or the pass has a mandatory option.
     pub fn get_pass(&self, name: &str) -> Result<Pass, Faults> {
         self.get_pass_with(name, Vec::new())
     }
@@ -329,10 +329,10 @@ impl<'a> PassLibrary<'a> {
     /// The pass of a name, full or short, with options.
     ///
     /// # Errors
-    /// When the name stands for none, or it has no such options.
+    /// Returns an error if the name does not resolve to a pass, or the pass does not have these options.
     pub fn get_pass_with(&self, name: &str, options: Vec<(String, Value)>) -> Result<Pass, Faults> {
         let callee = Callee::Named(name, Value::Struct(options));
-        // What it requires is looked up, and made, when it runs as part of a sequence.
+        // Its requirements are looked up, and made, when it runs as part of a sequence.
         let pipeline = Pipeline::of_call(callee, &Scope::default(), Some(Dependencies::Assumed), self)?;
         let PassInstance { facts, options, .. } = &pipeline.passes[0];
         let pass = pipeline.passes[0].pass().clone();
@@ -452,7 +452,7 @@ impl Catalogue for PassLibrary<'_> {
 pub struct ContextBuilder<'a> {
     library: &'a PassLibrary<'a>,
     scope: ScopeSpec,
-    /// Nothing stands for the next one of those that are named.
+    /// `None` is a placeholder for the next of the named ones.
     instruments: Vec<Option<Arc<dyn Instrument>>>,
     named: Vec<InstrumentUse>,
 }
@@ -499,7 +499,8 @@ impl ContextBuilder<'_> {
     /// The context, not entered yet.
     ///
     /// # Errors
-    /// When a name stands for nothing, an option does not take its value, or an instrument cannot be made.
+    /// Returns an error if a name does not resolve, an option does not accept its value, or an instrument cannot be
+    /// made.
     pub fn build(self) -> Result<PassContext, Faults> {
         let run = RunSpec { instruments: self.named, ..RunSpec::default() };
         let spec = PipelineSpec { scope: self.scope, run, ..PipelineSpec::default() };

@@ -76,7 +76,7 @@ impl<'a> Builder<'a> {
     /// A call of an operator of the default domain with one result.
     ///
     /// # Errors
-    /// When the operator does not take it.
+    /// Returns an error if the operator does not take it.
     pub fn call(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -185,7 +185,7 @@ fn refused_as(domain: &str, name: &str, fault: &CallFault) -> PassError {
 /// Holds a call that a pass made against its operator's record.
 ///
 /// # Errors
-/// The first thing that does not fit.
+/// Returns the first mismatch.
 pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
     let version = relations.version(f, op);
     let Some(schema) = relations.schema(op) else {

@@ -112,7 +112,7 @@ impl PassContext {
     /// Reads an encoding.
     ///
     /// # Errors
-    /// When the bytes are none.
+    /// Returns an error if the bytes are none.
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut context = Self::default();

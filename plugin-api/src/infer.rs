@@ -48,7 +48,8 @@ pub trait TypeRelations {
     /// be opened.
     fn broken(&mut self, _op: OpId, _error: &OpError) {}
 
-    /// Returns the failure of the operator's plugin, for an error of its type relation; names the plugin if it is known.
+    /// Returns the failure of the operator's plugin, for an error of its type relation; names the plugin if it is
+    /// known.
     fn fault(&self, _op: OpId, error: &OpError) -> PassError {
         PassError::new(&error.message)
     }

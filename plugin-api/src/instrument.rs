@@ -134,13 +134,13 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// Makes one; its options were checked.
     ///
     /// # Errors
-    /// When it cannot work.
+    /// Returns an error if it cannot work.
     fn new(options: Self::Options) -> Result<Self, PassError>;
 
     /// Its context is about to be entered.
     ///
     /// # Errors
-    /// When it fails, which keeps the context from being entered.
+    /// Returns an error if it fails, which keeps the context from being entered.
     fn enter(&self, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -148,7 +148,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// Its context was left.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     fn exit(&self, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -156,7 +156,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// Whether a pass may run. Every instrument is asked; one no is enough.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn should_run(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
         Ok(true)
     }
@@ -164,7 +164,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// A pass is about to run.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn before(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -172,7 +172,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// A pass ran; the module is its result.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn after(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }

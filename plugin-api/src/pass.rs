@@ -91,7 +91,7 @@ impl<'a> PassCx<'a> {
     /// Stops a pass that should stop.
     ///
     /// # Errors
-    /// When it should.
+    /// Returns an error if it should.
     pub fn check_cancelled(&self) -> Result<(), PassError> {
         match self.is_cancelled() {
             true => Err(PassError::with_kind(error_kind::CANCELLED, "cancelled")),
@@ -113,7 +113,7 @@ impl<'a> PassCx<'a> {
     /// Another pass, by name, with its default options.
     ///
     /// # Errors
-    /// When nothing provides it, or it has a mandatory option.
+    /// Returns an error if nothing provides it, or it has a mandatory option.
     pub fn get_pass(&self, name: &str) -> Result<PassRef<'a>, PassError> {
         self.get_pass_with(name, Vec::new())
     }
@@ -121,7 +121,7 @@ impl<'a> PassCx<'a> {
     /// Another pass, by name, with options.
     ///
     /// # Errors
-    /// When nothing provides it, or it has no such options.
+    /// Returns an error if nothing provides it, or it has no such options.
     pub fn get_pass_with(&self, name: &str, options: Vec<(String, Value)>) -> Result<PassRef<'a>, PassError> {
         let options = Value::Struct(options).encode();
         let id = (self.call.host.get_pass())(self.call.data, name.into(), options.as_slice().into());
@@ -215,7 +215,7 @@ impl PassRef<'_> {
     /// nothing. To instruments it is a part of the pass that runs it.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     pub fn run(&self, module: &IRModule) -> Result<IRModule, PassError> {
         let outcome = (self.call.host.run_pass())(self.call.data, self.id, module).into_result()?;
         Ok(outcome.into_option().unwrap_or_else(|| module.clone()))
@@ -369,7 +369,7 @@ impl<'a> OpFactsTable<'a> {
     /// Returns the facts about an operator of the function that the table was made for.
     ///
     /// # Panics
-    /// When the operator was added to the function since; see [`extend`](Self::extend).
+    /// Panics if the operator was added to the function since; see [`extend`](Self::extend).
     #[inline]
     pub fn get(&self, op: OpId) -> &OpFacts<'a> {
         &self.facts[op.index()]
@@ -530,7 +530,7 @@ impl Operators for OpFactsTable<'_> {
 /// and what it declines become remarks. New nodes are typed as they are inserted.
 ///
 /// # Errors
-/// When the rule still applies after the most rounds that `options` allow.
+/// Returns an error if the rule still applies after the most rounds that `options` allow.
 pub fn drive(
     editor: &mut Editor,
     cx: &PassCx<'_>,

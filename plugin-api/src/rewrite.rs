@@ -73,9 +73,9 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 /// `rule` until nothing changes. New nodes are typed as they are made.
 ///
 /// # Errors
-/// When `rule` gives a node that is neither visible at the call nor made through its [`RewriteCx`], makes a call that its
-/// operator does not take, or puts a value of another type in the place of a result; and when a type relation panics or
-/// lies. The error names the call; the function is half rewritten then and to be thrown away.
+/// Returns an error if `rule` gives a node that is neither visible at the call nor made through its [`RewriteCx`],
+/// makes a call that its operator does not take, or puts a value of another type in the place of a result; and when a
+/// type relation panics or lies. The error names the call; the function is half rewritten then and to be thrown away.
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
@@ -460,7 +460,7 @@ fn stray(f: &Function, id: NodeId, verb: &str) -> PassError {
 /// Holds the replacements that an editor made against what type relations infer of what was replaced.
 ///
 /// # Errors
-/// The first one that contradicts it. A contradiction with a type that was merely declared is none.
+/// Returns the first one that contradicts it. A contradiction with a type that was merely declared does not count.
 pub fn check_replacements(editor: &mut Editor, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
     let suspects = editor.take_suspects();
     suspects.iter().try_for_each(|(old, new)| check_replacement(editor.function(), relations, *old, new))
@@ -469,7 +469,7 @@ pub fn check_replacements(editor: &mut Editor, relations: &mut dyn TypeRelations
 /// Holds what takes the place of a call's results against what the call's own type relation infers of them.
 ///
 /// # Errors
-/// When they contradict each other. A contradiction with a type that was merely declared is none.
+/// Returns an error if they contradict each other. A contradiction with a type that was merely declared is none.
 fn check_replacement(
     f: &Function,
     relations: &mut dyn TypeRelations,

@@ -131,7 +131,7 @@ impl Trial {
     /// checked as a host checks them, but for ranges.
     ///
     /// # Errors
-    /// When the pass fails, or has other options.
+    /// Returns an error if the pass fails, or has other options.
     ///
     /// # Panics
     /// With the reason, when the text is at fault, or what the pass makes is not a sound module.

@@ -39,7 +39,7 @@ pub(crate) fn policy(args: &PluginArgs) -> Policy {
 /// Looks for plugins.
 ///
 /// # Errors
-/// When one that an argument names cannot be used.
+/// Returns an error if one that an argument names cannot be used.
 pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
     if args.no_plugins {
         return Ok(Discovery::default());
@@ -58,7 +58,7 @@ pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
 ///
 /// # Errors
-/// When a plugin that an argument names cannot be used.
+/// Returns an error if a plugin that an argument names cannot be used.
 pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Result<Registry, CliError> {
     Ok(choose(&registry(args)?, spec, args))
 }
@@ -85,12 +85,12 @@ pub(crate) fn choose(all: &Registry, spec: &PipelineSpec, args: &PluginArgs) -> 
 /// The registry of everything that was found.
 ///
 /// # Errors
-/// When a plugin that an argument names cannot be used.
+/// Returns an error if a plugin that an argument names cannot be used.
 pub(crate) fn registry(args: &PluginArgs) -> Result<Registry, CliError> {
     Ok(Registry::new(find(args)?, Linked::Include, &Choices::new()))
 }
 
-/// Says what is not used of what nobody named, unless nobody wants to hear warnings.
+/// Warns about unused files that the user did not name, unless warnings are off.
 fn report_refused(registry: &Registry) {
     for refused in registry.refused().iter().filter(|_| log::log_enabled!(log::Level::Warn)) {
         let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();

@@ -326,7 +326,7 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
     used.chain(aside).chain(refused).collect()
 }
 
-/// What is said of a plugin that another one takes the place of.
+/// The note on a plugin that another one replaces.
 const NOT_USED: &str = "not used: the other one of that name takes its place";
 
 /// The options of contexts, then those of passes.
@@ -481,7 +481,7 @@ pub(super) fn option_json(option: &OptionSchema) -> Value {
 }
 
 fn type_json(kind: &OptionType) -> Value {
-    // Infinite bounds are no bounds, and JSON has no number for them.
+    // Infinite bounds mean no bounds, and JSON has no number for them.
     let bound = |value: f64| value.is_finite().then_some(value);
     match kind {
         OptionType::Bool => json!({ "type": "bool" }),

@@ -1,4 +1,4 @@
-//! What a record says, as a page in Markdown: `relais describe NAME --markdown`.
+//! The contents of a record, as a page in Markdown: `relais describe NAME --markdown`.
 
 use super::list::{Instrument, first_line};
 use relais::{

@@ -32,7 +32,7 @@ use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 use terminal::CliError;
 
-/// What a usage error ends with; other failures end with 1.
+/// The exit code of usage errors; other failures end with 1.
 const USAGE: u8 = 2;
 
 /// Runs the command line.
@@ -40,9 +40,9 @@ pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are no errors, and say so by their exit code.
+            // Help and version are not errors, and their exit code shows it.
             let code = if error.use_stderr() { USAGE } else { 0 };
-            // Nobody is left to be told when the terminal is gone.
+            // Nothing can be reported when the terminal is gone.
             let _ = error.print();
             return ExitCode::from(code);
         }

@@ -7,7 +7,7 @@ use relais::{
 };
 use std::path::{Path, PathBuf};
 
-/// What a run writes, no two to one place.
+/// The files that a run writes; no two have the same path.
 #[derive(Default)]
 pub(crate) struct Outputs {
     all: Vec<(&'static str, Destination)>,

@@ -32,7 +32,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
     let mut written = Vec::new();
     for (name, text) in &sources(&args.name, &api, &items) {
         if let Err((path, error)) = write(&folder.join(name), text, &mut written) {
-            // What cannot be taken back stays; nothing of it was there before.
+            // Files that cannot be removed stay; none of them existed before.
             written.iter().for_each(|path| drop(fs::remove_file(path)));
             return Err(failed(&path, &error));
         }
@@ -110,7 +110,7 @@ fn run_line(library: &str, items: &BTreeMap<String, Item>) -> String {
     for instrument in items.values().filter(|item| matches!(item, Item::Instrument(_))) {
         line.push_str(&format!(" --instrument {}", instrument.name()));
     }
-    // What instruments log is information.
+    // Instruments log at the level `info`.
     let is_watched = items.values().any(|item| matches!(item, Item::Instrument(_)));
     line + if is_watched { " -v" } else { "" }
 }

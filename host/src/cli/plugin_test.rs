@@ -100,7 +100,7 @@ fn only(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliErr
     known.extend(bench.instruments().into_iter().map(|(name, _)| name));
     let mut all = Vec::new();
     for name in names {
-        // A pass without what stands before the dot, an operator without domain and version.
+        // A pass without the part before the dot, an operator without domain and version.
         let is_short_for = |full: &str| {
             let unversioned = full.split_once('@').map_or(full, |(name, _)| name);
             let short = unversioned.rsplit(['.', ':']).next();

@@ -73,7 +73,7 @@ pub(crate) fn explain(error: CliError, reproducers: &[PathBuf], plugins: &Plugin
     error.help(format!("see it fail again: `{}`", command(last, plugins)))
 }
 
-/// Says where the reproducers of passes that the run went on without are.
+/// Prints where the reproducers of passes that the run went on without are.
 pub(crate) fn note(reproducers: &[PathBuf], plugins: &PluginArgs) {
     for path in reproducers {
         terminal::note(format_args!(

@@ -15,7 +15,7 @@ enum Wanted<'a> {
     Unknown,
 }
 
-/// Gives inputs other shapes, and lets the types follow.
+/// Sets the shapes of inputs, and infers the types that follow.
 pub(crate) fn set_input_shapes(
     module: &mut IRModule,
     wanted: &[String],
@@ -45,7 +45,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
     let known = inputs(main);
     let (name, dims) = match (text.rsplit_once(':'), known.as_slice()) {
         (Some((name, dims)), _) => (name, dims),
-        // With one input there is no doubt which is meant.
+        // With one input, the meaning is unambiguous.
         (None, [(name, _)]) => (name.as_str(), text),
         (None, _) => {
             return Err(

@@ -54,7 +54,7 @@ pub(crate) fn adjust(spec: &mut PipelineSpec, args: &AdjustArgs) -> Result<(), C
     }
 }
 
-/// Says what plugins add to a pipeline.
+/// Prints the additions of plugins to a pipeline.
 pub(crate) fn say_additions(pipeline: &Pipeline) {
     if pipeline.additions.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What is said, and how.
+//! Messages, and how they are printed.
 
 use super::args::Verbosity;
 use anstream::{AutoStream, ColorChoice};
@@ -64,7 +64,7 @@ impl CliError {
         }
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     pub fn print(&self) {
         match self {
             Self::Failed { code, message, help, .. } => {
@@ -87,7 +87,7 @@ impl From<Faults> for CliError {
     }
 }
 
-/// Prints to standard output. That nobody reads it any more is no error.
+/// Prints to standard output. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -108,17 +108,17 @@ pub(crate) fn shell_word(path: &Path) -> String {
     }
 }
 
-/// Says a warning on standard error.
+/// Prints a warning on standard error.
 pub(crate) fn warn(message: impl fmt::Display) {
     say("warning", AnsiColor::Yellow, &message.to_string(), None);
 }
 
-/// Says a note on standard error.
+/// Prints a note on standard error.
 pub(crate) fn note(message: impl fmt::Display) {
     say("note", AnsiColor::Cyan, &message.to_string(), None);
 }
 
-/// Says what a pass said, each part on a line of its own.
+/// Prints the message of a pass, each part on a line of its own.
 pub(crate) fn said(said: &Said) {
     let rec = said.diagnostic.rec();
     let (label, colour) = match said.severity() {
@@ -165,7 +165,7 @@ fn say(label: &str, colour: AnsiColor, message: &str, help: Option<&str>) {
 }
 
 fn eprint_line(text: &str) {
-    // There is nobody to tell when standard error is gone.
+    // Nothing can be reported when standard error is gone.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 

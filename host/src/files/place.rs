@@ -79,7 +79,7 @@ impl FileError {
         }
     }
 
-    /// What to do about it.
+    /// Returns a suggestion.
     pub fn help(&self) -> String {
         match &self.why {
             Why::Folder => "name a file in it".into(),
@@ -106,7 +106,7 @@ impl Destination {
     /// A path that something is written to: follows links, and looks at what is there.
     ///
     /// # Errors
-    /// When it cannot or may not be written, as far as that can be told without writing.
+    /// Returns an error if it cannot or may not be written, as far as that can be told without writing.
     pub fn new(path: &Path, existing: Existing) -> Result<Self, FileError> {
         let fail = |why| FileError::new(path, why);
         let place = resolve(path).map_err(|error| fail(Why::Io(error)))?;
@@ -190,7 +190,7 @@ impl Destination {
         self.file().is_some_and(|file| is_same_file(file, other))
     }
 
-    /// What the system says of it, as an error.
+    /// Turns the system's error into an error about it.
     pub fn error(&self, error: io::Error) -> FileError {
         FileError::new(&self.named, Why::Io(error))
     }
@@ -224,7 +224,7 @@ fn resolve(path: &Path) -> io::Result<Place> {
             _ => return Ok(Place::File(path)),
         }
         let folder = folder_of(&path).canonicalize()?;
-        // What is there are open files of this process: links in name only.
+        // These are open files of this process: links in name only.
         if folder.starts_with("/proc") && folder.ends_with("fd") {
             let is_output = path.file_name() == Some(OsStr::new("1"));
             return Ok(if is_output { Place::StandardOutput } else { Place::Stream(path) });

@@ -13,7 +13,7 @@ use std::{
 /// file.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_text_form(
     module: &IRModule,
     destination: &Destination,

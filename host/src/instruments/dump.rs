@@ -61,7 +61,7 @@ pub struct Dump {
     weights: Large,
     existing: Existing,
     state: Mutex<State>,
-    /// What each pass did, line by line.
+    /// The effect of each pass, line by line.
     log: Mutex<Option<File>>,
 }
 
@@ -69,7 +69,7 @@ pub struct Dump {
 struct State {
     n_executions: u64,
     n_files: u64,
-    /// What the passes under way were given: one, and those that it runs.
+    /// The inputs of the passes under way: one, and those that it runs.
     open: Vec<Open>,
     /// The file that has the program as it is now.
     file: String,
@@ -131,7 +131,7 @@ impl Dump {
                 .side
                 .as_ref()
                 .filter(|(_, old)| old.len() == tensors.len() && old.iter().zip(&tensors).all(is_same));
-            // Where there are no links, there are copies.
+            // Where links are not supported, files are copied.
             if shared.is_none_or(|(old, _)| fs::hard_link(old, &side).is_err()) {
                 write_side_file(&tensors, &side)?;
             }
@@ -186,7 +186,7 @@ impl Instrument for Dump {
     }
 
     fn exit(&self) -> Result<(), PassError> {
-        // Nobody needs the tensors any more.
+        // The tensors are not needed any more.
         self.lock().side = None;
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())

@@ -1,4 +1,4 @@
-//! The built-in instruments, each in a file of its own. A file registers its instrument; there is no list.
+//! The built-in instruments, each in its own file. A file registers its instrument; there is no list.
 
 mod budget;
 mod dump;
@@ -89,7 +89,7 @@ impl BuiltIn {
     /// Makes it. What the options leave out has its default.
     ///
     /// # Errors
-    /// When the options are not taken, or what it needs is not there.
+    /// Returns an error if the options are not taken, or what it needs is not there.
     pub fn create(&self, options: &Value, output: &Arc<dyn Output>) -> Result<Arc<dyn Instrument>, PassError> {
         let options = complete(&(self.options)(), options).map_err(PassError::new)?;
         (self.make)(&Given(&options), output)

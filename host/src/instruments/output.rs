@@ -14,7 +14,7 @@ pub struct StandardError;
 
 impl Output for StandardError {
     fn print(&self, text: &str) {
-        // There is nobody to tell when standard error is gone.
+        // Nothing can be reported when standard error is gone.
         let _ = anstream::stderr().lock().write_all(text.as_bytes());
     }
 }
@@ -26,12 +26,12 @@ pub(crate) struct Kept(std::sync::Mutex<String>);
 
 #[cfg(test)]
 impl Kept {
-    /// What was printed, without styles.
+    /// Returns the output, without styles.
     pub fn text(&self) -> String {
         anstream::adapter::strip_str(&self.0.lock().unwrap()).to_string()
     }
 
-    /// What was printed.
+    /// Returns the output.
     pub fn styled(&self) -> String {
         self.0.lock().unwrap().clone()
     }

@@ -61,7 +61,7 @@ pub struct PrintChanged {
     form: ChangeForm,
     selection: Selection,
     output: Arc<dyn Output>,
-    /// What the passes under way were given.
+    /// The inputs of the passes under way.
     before: Mutex<Vec<IRModule>>,
 }
 

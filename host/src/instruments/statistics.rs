@@ -24,7 +24,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// What was counted, ordered by pass and statistic.
+    /// Returns the counts, ordered by pass and statistic.
     pub fn counts(&self) -> BTreeMap<(String, String), u64> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

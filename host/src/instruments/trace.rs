@@ -81,7 +81,7 @@ impl Trace {
         let Some((began, is_pass)) = state.open.pop() else { return };
         let is_nested = state.open.iter().any(|&(_, is_pass)| is_pass);
         let mut args = json!({ "plugin": pass.plugin, "opt_level": pass.opt_level, "kind": pass.level.name() });
-        // What a pass runs is part of its execution.
+        // A pass that another pass runs is part of its execution.
         if is_pass && !is_nested {
             state.n_executions += 1;
             args["execution"] = state.n_executions.into();

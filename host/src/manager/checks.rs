@@ -1,5 +1,5 @@
-//! What a pass may not have done to the program, whatever it says of itself: calls that their operators do not take,
-//! calls of functions that do not take them, another interface of the entry function.
+//! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
+//! of functions that do not accept them, another interface of the entry function.
 
 use relais_plugin_api::{
     build::{check_made, refused},
@@ -119,7 +119,7 @@ fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -
 /// Holds the interface of the entry function against what it was: names, order, element types, ranks and static sizes of
 /// its inputs and outputs.
 ///
-/// What a file merely declares of an output is no part of it: where that contradicts, the type counts that is inferred.
+/// The declared type of an output in a file is not part of it: if the two contradict, the inferred type counts.
 pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
     let Some(was) = old.main() else { return Ok(()) };
     let changed = |what: String| {
@@ -167,7 +167,7 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
     Ok(())
 }
 
-/// Why an input does not have the type that it had; to learn more of it is no change.
+/// Returns why an input does not have its previous type; learning more about the type does not count as a change.
 fn lost(was: Type<'_>, is: Type<'_>) -> Option<String> {
     contradiction(was, is).or_else(|| match (was.elem(), is.elem(), was.static_shape(), is.static_shape()) {
         (Some(_), None, ..) => Some("its element type is not known any more".to_owned()),

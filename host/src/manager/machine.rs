@@ -46,15 +46,15 @@ pub(super) struct Machine<'a> {
     /// Whether types hold, as after the pass that infers them.
     pub(super) types_hold: bool,
     quarantine: Quarantine,
-    /// What the pass was given that runs this one.
+    /// The input of the pass that runs this one.
     pub(super) outer: Option<&'a RunCx<'a>>,
-    /// What became of the requirement that ran last; read by the pass that requires it.
+    /// The outcome of the requirement that ran last; read by the pass that requires it.
     pub(super) last: Turn,
-    /// What passes counted: a pass's full name, a statistic's name.
+    /// The counts of passes, by a pass's full name and a statistic's name.
     pub(super) counts: BTreeMap<(String, String), u64>,
     /// How many passes were executed.
     pub(super) n_executions: u64,
-    /// What failed while cleaning up.
+    /// Faults during the cleanup.
     also: Vec<HookFault>,
     pub(super) report: Report,
 }
@@ -67,7 +67,7 @@ enum Frame<'a> {
     Pass { pass: usize, next: usize, role: Role, lost: Option<&'a str> },
 }
 
-/// What follows the steps of a group.
+/// The action after the steps of a group.
 enum End<'a> {
     Nothing,
     /// The scope is closed.
@@ -90,7 +90,7 @@ enum Role {
     Requirement,
 }
 
-/// What became of a pass.
+/// The outcome of a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It ran, or need not.
@@ -186,7 +186,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Who is left alone for the rest of the run.
+    /// Returns the plugins and passes that are excluded for the rest of the run.
     pub(super) fn quarantine(&self) -> &Quarantine {
         self.outer.and_then(|outer| outer.nest.quarantine).unwrap_or(&self.quarantine)
     }
@@ -261,7 +261,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The instruments that the pipeline names, each made anew, then those of the caller.
+    /// Creates the instruments that the pipeline names, followed by those of the caller.
     fn instruments(&self) -> Result<Vec<Arc<dyn Instrument>>, HookFault> {
         let output = self.options.output.clone().unwrap_or_else(|| Arc::new(StandardError));
         let mut list = Vec::new();
@@ -328,7 +328,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Tells those that watch the sequences that are under way.
+    /// Reports the sequences under way to the instruments.
     fn unwind(&mut self, watch: &Watch, stop: &Stop) {
         let error = match stop {
             Stop::Hook(fault) => &fault.error,
@@ -551,7 +551,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Who is left alone when a pass fails: its plugin, or itself where it is the program's own.
+/// Returns the name to exclude when a pass fails: its plugin, or the pass itself if it is the program's own.
 pub(super) fn blamed(facts: &PassFacts) -> &str {
     if facts.plugin.is_empty() { &facts.name } else { &facts.plugin }
 }

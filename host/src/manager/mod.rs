@@ -46,17 +46,17 @@ pub struct RunOptions<'a> {
     pub verify: Option<Verify>,
     /// Whether passes say why they did not do something.
     pub remarks: Remarks,
-    /// What watches the passes, after the instruments that the pipeline names, or those of the context.
+    /// Instruments that run after those of the pipeline or the context.
     pub instruments: Vec<Arc<dyn Instrument>>,
-    /// Where the instruments that the pipeline names print; standard error when nobody says.
+    /// The output of the instruments that the pipeline names; standard error by default.
     pub output: Option<Arc<dyn Output>>,
     /// After so many executions of passes nothing more runs: for finding the one that does harm.
     pub stop_after: Option<u64>,
     /// Set when passes should stop.
     pub cancel: Option<&'a AtomicBool>,
-    /// Hears of what runs.
+    /// Receives the progress of the run.
     pub progress: Option<&'a dyn Progress>,
-    /// The threads that functions are shared out among, and that passes run on; those of the caller when nobody says.
+    /// The threads that functions are distributed over, and that passes run on; those of the caller by default.
     pub pool: Option<&'a rayon::ThreadPool>,
     /// How requirements are followed, where the pipeline does not say.
     pub dependencies: Option<Dependencies>,
@@ -65,7 +65,7 @@ pub struct RunOptions<'a> {
     pub context: Option<Arc<PassContext>>,
 }
 
-/// Hears of what runs.
+/// Receives the progress of a run.
 pub trait Progress: Sync {
     /// A pass begins.
     fn begins(&self, pass: &str);
@@ -86,7 +86,7 @@ pub trait Progress: Sync {
 /// Runs a pipeline. The module that is given stays as it is (rule R15).
 ///
 /// # Errors
-/// When a pass or an instrument fails and the policy is not to go on.
+/// Returns an error if a pass or an instrument fails and the policy is not to go on.
 pub fn run(
     pipeline: &Pipeline,
     module: &IRModule,
@@ -99,7 +99,7 @@ pub fn run(
 /// Runs the one pass of a pipeline, whatever its level and the lists say, and without what it requires (rule R3).
 ///
 /// # Errors
-/// When the pass or an instrument fails.
+/// Returns an error if the pass or an instrument fails.
 pub(crate) fn run_directly(
     pipeline: &Pipeline,
     module: &IRModule,

@@ -65,7 +65,7 @@ impl ModuleState {
     /// accepted by those who watch, compacted, and typed where it changed.
     ///
     /// # Errors
-    /// When the verifier finds a fault, or it is not accepted. The module is as it was, then.
+    /// Returns an error if the verifier finds a fault, or it is not accepted. The module is as it was, then.
     pub fn take(
         &mut self,
         mut new: IRModule,
@@ -132,7 +132,7 @@ impl ModuleState {
     }
 
     /// # Errors
-    /// When a function that is new cannot be read.
+    /// Returns an error if a function that is new cannot be read.
     fn changed(&self, new: &IRModule) -> Result<Changed, PassError> {
         let old: HashMap<&str, &Global> =
             self.module.globals().iter().map(|global| (global.name.as_str(), global)).collect();
@@ -176,11 +176,11 @@ impl ModuleState {
     }
 }
 
-/// What is different in another module.
+/// The differences to another module.
 struct Changed {
     /// The functions that are new or other ones.
     now: HashSet<String>,
-    /// What was there in the place of these, and what is gone.
+    /// The previous versions of these, and the removed ones.
     before: Vec<Global>,
 }
 
@@ -196,7 +196,7 @@ fn total_calls(globals: &[Global]) -> u64 {
 /// Compacts a function that a pass made, and types what has no type; returns how many calls there are.
 ///
 /// # Errors
-/// When a type relation panics or lies.
+/// Returns an error if a type relation panics or lies.
 fn settle(
     name: &str,
     function: &mut RArc<Function>,
@@ -217,7 +217,7 @@ fn settle(
 }
 
 /// # Errors
-/// What the plugin of the first type relation that panicked or lied failed with.
+/// Returns the failure of the plugin whose type relation was the first to panic or to return something untrue.
 fn operator_fault(
     name: &str,
     function: &Function,
@@ -289,7 +289,7 @@ fn calls_one_of(function: &Function, names: &HashSet<String>) -> bool {
     })
 }
 
-/// Compacts an arena of which more than half is dead.
+/// Compacts an arena if more than half of it is dead.
 fn compact(function: &mut Function) {
     if function.n_nodes() >= MIN_COMPACTED && function.n_live() * 2 < function.n_nodes() {
         *function = function.compacted();

@@ -110,7 +110,7 @@ fn r05_direct_requirements_run_though_they_are_disabled() {
     assert_eq!(ran("dependencies = \"direct\"\ndisabled = [\"N\"]\nsteps = [\"N\", \"NeedsN\"]", &fakes), "N NeedsN");
 }
 
-/// Writes down what it is told; says no to some passes.
+/// Records its calls; vetoes some passes.
 #[derive(Default)]
 struct Scribe {
     vetoes: Vec<&'static str>,

@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// What a tensor's `external_data` says.
+/// The contents of a tensor's `external_data`.
 #[derive(Default, Clone, Debug)]
 pub(super) struct Location<'a> {
     pub location: &'a str,

@@ -42,7 +42,7 @@ pub const INITIALIZER_INDEX: &str = "initializer_index";
 pub const INPUT_INDEX: &str = "input_index";
 /// Of a parameter or a listed constant: the encoded `ValueInfoProto`.
 pub const INPUT_RAW: &str = "input_raw";
-/// Of a call of `Constant` that stands for an entry of a list of initializers: the list's field number.
+/// Of a call of `Constant` that represents an entry of a list of initializers: the list's field number.
 pub const INITIALIZER_LIST: &str = "initializer_list";
 
 /// Of a function: the graph's name.
@@ -71,8 +71,8 @@ pub const FUNCTION_NAME: &str = "function_name";
 pub const ATTRIBUTES: &str = "attributes";
 /// Of a model-local function, with `:` and the attribute's name behind: the attribute's default.
 pub const DEFAULT: &str = "default";
-/// Of a model-local function, likewise, where the default is not encoded in the usual way: the usual encoding, and the
-/// file's, which stands for it.
+/// Of a model-local function, likewise, if the default is not encoded in the usual way: the usual encoding, and the one
+/// in the file that represents it.
 pub const DEFAULT_RAW: &str = "default_raw";
 
 /// Of the module: the version of the format.

@@ -7,8 +7,8 @@ use std::{
     hash::{BuildHasher, Hasher},
 };
 
-/// A map whose keys come from a model. Its seed is random, so that nobody can write a model whose names all collide, and
-/// so nothing that is written may depend on its order.
+/// A map whose keys come from a model. Its seed is random, so that no model can be crafted whose names all collide;
+/// therefore output must not depend on its order.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
 /// A set of what comes from a model; see [`FastMap`].

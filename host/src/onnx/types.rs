@@ -231,7 +231,7 @@ pub(super) fn agree(f: &Function, a: TypeId, b: TypeId) -> bool {
     }
 }
 
-/// What a `ValueInfoProto` says.
+/// The contents of a `ValueInfoProto`.
 pub(super) struct ValueInfo<'a> {
     pub name: &'a str,
     pub ty: TypeId,
@@ -267,7 +267,7 @@ pub(super) fn decode_value_info<'a>(f: &mut Function, bytes: &'a [u8], base: u64
 /// The usual encoding of a `ValueInfoProto`; `None` when ONNX has no such type.
 pub(super) fn encode_value_info(f: &Function, name: &str, ty: TypeId) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    // No name is no bytes, so that only what is usual is ever empty.
+    // A missing name has no bytes, so only the usual case is ever empty.
     if !name.is_empty() {
         put_bytes(&mut bytes, value_info::NAME, name.as_bytes());
     }

@@ -61,7 +61,7 @@ impl<'a> Field<'a> {
         Ok(Part { at: self.at + self.raw.len() as u64 - len, len })
     }
 
-    /// Where the whole field stands.
+    /// Returns the place of the whole field.
     pub fn whole(&self) -> Part {
         Part { at: self.at, len: self.raw.len() as u64 }
     }

@@ -11,9 +11,9 @@ use super::{
 use relais_plugin_api::options::Value;
 use std::collections::BTreeSet;
 
-/// What is called.
+/// The pass that is called.
 pub(crate) enum Callee<'a> {
-    /// A pass that somebody holds.
+    /// A pass object of the caller.
     Held(&'a HeldPass),
     /// One of that name, with options.
     Named(&'a str, Value),

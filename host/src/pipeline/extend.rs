@@ -19,9 +19,9 @@ use std::{
 pub(super) struct File {
     /// The file that includes it, by index.
     pub parent: Option<usize>,
-    /// What it is called.
+    /// Its displayed name.
     pub shown: String,
-    /// What it adds, in its own steps and in those of the files that it includes.
+    /// The steps that it adds, to its own steps and to those of the files that it includes.
     pub extends: Vec<Extend>,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Nodes<'a> {
     pub all: &'a mut Vec<Written<StepSpec>>,
     /// Where some come from.
     pub origins: &'a mut BTreeMap<usize, String>,
-    /// What is wrong.
+    /// The faults found so far.
     pub faults: &'a mut Vec<Fault>,
 }
 
-/// Puts what files add where it belongs: at each point in their own steps, and in those of the files that they include.
-/// What the inner file adds comes first. `points` says in which file each point stands.
+/// Inserts the additions of files: at each point in their own steps, and in those of the files that they include.
+/// Additions of the inner file come first. `points` maps each point to the file that contains it.
 pub(super) fn attach(nodes: &mut Nodes<'_>, steps: &[usize], files: &[File], points: &BTreeMap<usize, usize>) {
     let by_name: Vec<BTreeMap<&str, usize>> = files
         .iter()

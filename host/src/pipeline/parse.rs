@@ -27,11 +27,11 @@ pub(super) struct Include {
 pub(super) struct Extend {
     /// The point's name.
     pub point: Written<String>,
-    /// The node whose steps they are; it stands nowhere.
+    /// The node that contains these steps; it has no place in the text.
     pub node: usize,
 }
 
-/// What a file says.
+/// The contents of a file.
 pub(super) struct ParsedFile {
     pub name: Option<String>,
     pub run: RunSpec,
@@ -141,7 +141,7 @@ impl<'p> FileParser<'p> {
         for (_, span, message) in places {
             self.faults.push(syntax(Place::new(self.source, span), message));
         }
-        // What a damaged file seems to say is not worth more faults.
+        // The apparent contents of a damaged file are not worth more faults.
         if errors.is_empty() {
             self.pipeline(table.get_ref());
         }

@@ -88,7 +88,7 @@ fn demanded(all: &Registry, demands: &[PluginDemand]) -> Registry {
     }
     let mut choices = Choices::new();
     for demand in demands {
-        // Where no version will do, the one that is there is told to be wrong.
+        // If no version is acceptable, the present one is reported to be wrong.
         let will_do = |provider: &Provider| {
             let plugin = &provider.records().plugin;
             plugin.name == demand.name.value && demand.version.value.matches(&plugin.version)
@@ -300,7 +300,7 @@ impl<'a> Relations<'a> {
         Self { registry, ops: Vec::new(), others: Vec::new() }
     }
 
-    /// What is known of an operator in a version of its domain's operator set; in the newest for `None`.
+    /// Returns the facts about an operator in a version of its domain's operator set; in the newest for `None`.
     fn look_up(&self, domain: &str, name: &str, version: Option<i64>) -> KnownOp<'a> {
         let wanted = version.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
         let known = self.registry.operator(domain, name, wanted);

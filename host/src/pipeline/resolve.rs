@@ -1,4 +1,4 @@
-//! Finds what every name of a pipeline stands for, and everything that is wrong with it, before anything runs.
+//! Resolves every name of a pipeline, and finds all its faults, before anything runs.
 
 use super::{
     catalogue::{Catalogue, ConfigFacts, HeldPass, Member, NoPass, PassFacts, RunnablePass},
@@ -26,19 +26,18 @@ use std::{
 const MAX_PASSES: usize = 100_000;
 
 impl PipelineSpec {
-    /// Finds what every name stands for, and makes the passes.
+    /// Resolves every name, and makes the passes.
     ///
     /// # Errors
-    /// When something is wrong; all that is wrong is reported.
+    /// Returns an error if something is wrong; all that is wrong is reported.
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         self.resolve_after(Vec::new(), catalogue)
     }
 
-    /// Finds what every name stands for, and makes no pass: no plugin is opened. Members of sequential passes are not
-    /// known then.
+    /// Resolves every name, and makes no pass: no plugin is opened. Members of sequential passes remain unknown.
     ///
     /// # Errors
-    /// When something is wrong; all that is wrong is reported.
+    /// Returns an error if something is wrong; all that is wrong is reported.
     pub(crate) fn outline(&self, catalogue: &dyn Catalogue) -> Result<Outline, Faults> {
         let mut resolver = Resolver::new(self, catalogue);
         resolver.makes = Makes::Nothing;
@@ -56,7 +55,7 @@ impl PipelineSpec {
     /// whose names may be used elsewhere, names are not looked at.
     ///
     /// # Errors
-    /// When something is wrong; all that is wrong is reported.
+    /// Returns an error if something is wrong; all that is wrong is reported.
     pub fn resolve_after(&self, before: Vec<Fault>, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         let is_torn = |code| matches!(code, Code::Syntax | Code::Limit | Code::Include | Code::IncludeCycle);
         if before.iter().any(|fault| is_torn(fault.code)) {
@@ -80,7 +79,7 @@ impl PipelineSpec {
     }
 }
 
-/// A pipeline of which no pass was made.
+/// A pipeline whose passes have not been made.
 pub(crate) struct Outline {
     /// The pipeline.
     pub pipeline: Pipeline,
@@ -327,7 +326,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// What is wrong with a name that stands for no pass.
+    /// Returns the fault for a name that does not resolve to a pass.
     pub fn no_pass(&self, name: &str, place: Option<Place>, why: &NoPass) -> Fault {
         match why {
             NoPass::Unknown(near) => {
@@ -472,8 +471,8 @@ impl<'a> Resolver<'a> {
         steps
     }
 
-    /// The same passes, each after those of them that it requires. Passes that require each other stay as they are: that
-    /// is told when requirements are followed.
+    /// The same passes, each after those of them that it requires. Passes that require each other stay as they are: the
+    /// cycle is reported when requirements are followed.
     fn requirements_first(&mut self, passes: Vec<Arc<PassFacts>>) -> Vec<Arc<PassFacts>> {
         let at: BTreeMap<String, usize> =
             passes.iter().enumerate().map(|(at, facts)| (facts.name.clone(), at)).collect();

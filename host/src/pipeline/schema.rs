@@ -8,7 +8,7 @@ use crate::options::{OptionSchema, OptionType};
 use relais_plugin_api::options::Value;
 
 impl OptionType {
-    /// What is accepted, in words.
+    /// Returns a description of the accepted values.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Bool => "`true` or `false`".into(),
@@ -53,8 +53,8 @@ pub fn mandatory(schema: &[OptionSchema]) -> Vec<&str> {
     schema.iter().filter(|option| option.default_value().is_none()).map(|option| option.name.as_str()).collect()
 }
 
-/// Checks options against their schema. `owner` is who takes them, as in "option of `owner`"; `place` is where the
-/// owner is named. Returns the whole table, defaults filled in; what is at fault is left off.
+/// Checks options against their schema. `owner` accepts the options, as in "option of `owner`"; `place` is where the
+/// owner is named. Returns the whole table, with defaults filled in and without options at fault.
 pub fn check_options(
     schema: &[OptionSchema],
     entries: &[Entry],

@@ -60,7 +60,7 @@ impl Resolver<'_> {
         check_value(&facts.schema.kind, &entry.value, &format!("option `{key}`"), &mut self.faults)
     }
 
-    /// What is set from outside. Returns the options of the context, and keeps those of passes.
+    /// Applies the settings from outside. Returns the options of the context, and keeps those of passes.
     pub fn settings(&mut self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for setting in &self.spec.settings {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Something that was written, and where.
 #[derive(Clone, Debug)]
 pub struct Written<T> {
-    /// What was written.
+    /// The value.
     pub value: T,
     /// Where; nowhere when the program made it.
     pub place: Option<Place>,
@@ -30,9 +30,9 @@ impl<T> Written<T> {
 pub struct PipelineSpec {
     /// Its name; the file's when it gives itself none.
     pub name: String,
-    /// What holds for the whole run.
+    /// The settings for the whole run.
     pub run: RunSpec,
-    /// What holds for the steps.
+    /// The settings for the steps.
     pub scope: ScopeSpec,
     /// The steps, in order, by index into [`nodes`](Self::nodes).
     pub steps: Vec<usize>,
@@ -46,24 +46,24 @@ pub struct PipelineSpec {
     pub sources: Sources,
 }
 
-/// What holds for a whole run: no nested scope sheds it.
+/// The settings for a whole run: no nested scope removes them.
 #[derive(Clone, Debug, Default)]
 pub struct RunSpec {
     /// How requirements are followed.
     pub dependencies: Option<Dependencies>,
-    /// What a failing pass leads to.
+    /// The consequence of a failing pass.
     pub on_failure: Option<OnFailure>,
     /// When the verifier runs.
     pub verify: Option<Verify>,
-    /// What watches the passes.
+    /// The instruments.
     pub instruments: Vec<InstrumentUse>,
-    /// What is demanded of plugins.
+    /// The demands on plugins.
     pub plugins: Vec<PluginDemand>,
     /// Whether passes of plugins are added at extension points.
     pub extensions: Option<Extensions>,
 }
 
-/// What holds for some steps: a pass context.
+/// The settings for some steps: a pass context.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeSpec {
     /// Passes up to this level are on.
@@ -211,7 +211,7 @@ pub struct InstrumentUse {
     pub options: Vec<Entry>,
 }
 
-/// What is demanded of a plugin.
+/// The demand on a plugin.
 #[derive(Clone, Debug)]
 pub struct PluginDemand {
     /// Its name.
@@ -249,7 +249,7 @@ pub enum Dependencies {
     Assumed,
 }
 
-/// What a failing pass leads to (rule R25). The module is as before the pass in any case.
+/// The consequence of a failing pass (rule R25). The module is as before the pass in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnFailure {
     /// The run fails.
@@ -330,7 +330,7 @@ fn literal_of(value: Value) -> Literal {
 
 /// Rounds of a fixpoint that says nothing. A pass list of well-behaved passes settles in two or three.
 pub const DEFAULT_MAX_ROUNDS: u32 = 32;
-/// The context's level when nobody says (rule R2).
+/// The context's default level (rule R2).
 pub const DEFAULT_OPT_LEVEL: u8 = 2;
 
 #[cfg(test)]

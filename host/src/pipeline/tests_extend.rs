@@ -40,7 +40,7 @@ fn shelf(files: &[(&str, &str)], named: &[(&str, &str)]) -> Shelf {
     }
 }
 
-/// Passes of which `acme.Z` and `acme.Y` extend `here`.
+/// Passes, of which `acme.Z` and `acme.Y` extend `here`.
 fn fakes() -> Fakes {
     Fakes::default()
         .pass("A", 0, &[], Does::Change)

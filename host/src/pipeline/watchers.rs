@@ -36,7 +36,7 @@ pub(super) fn resolve(resolver: &mut Resolver<'_>, used: &[InstrumentUse]) -> Ve
     out
 }
 
-/// What is wrong with a name that stands for no instrument.
+/// Returns the fault for a name that does not resolve to an instrument.
 fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
     let (name, place) = (&name.value, name.place);
     match why {

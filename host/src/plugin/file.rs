@@ -17,7 +17,7 @@ const MAX_SLICES: usize = 32;
 /// The bytes of a file's records: those parts of the file are read that say where they are, and nothing is run.
 ///
 /// # Errors
-/// When the file cannot be read, is no library, or has no records.
+/// Returns an error if the file cannot be read, is not a library, or has no records.
 pub fn read_section(path: &Path) -> Result<Arc<[u8]>, Refusal> {
     section_of(&open(path)?)
 }
@@ -37,7 +37,7 @@ pub(super) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
 /// The bytes of the records of a library that is in memory.
 ///
 /// # Errors
-/// When it is no library, or has no records.
+/// Returns an error if it is not a library, or has no records.
 pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
     match slices(data)? {
         None => section_of_one(data),
@@ -60,7 +60,7 @@ pub(super) type Slice<'a> = (Architecture, &'a [u8]);
 /// The libraries in a universal file of macOS; `None` when it is none.
 ///
 /// # Errors
-/// When what it says of them does not hold.
+/// Returns an error if what it says of them does not hold.
 pub(super) fn slices<'a, R: ReadRef<'a>>(data: R) -> Result<Option<Vec<Slice<'a>>>, Refusal> {
     fn read<'a, R: ReadRef<'a>, A: FatArch>(data: R, arches: &[A]) -> Option<Vec<Slice<'a>>> {
         let len = data.len().ok()?;
@@ -117,7 +117,7 @@ pub(super) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<
     (other != own).then(|| format!("it is for {other:?}, and this machine is {own:?}"))
 }
 
-/// The architecture of this machine, as it stands in files.
+/// Returns the architecture of this machine, as encoded in files.
 fn own_architecture() -> Option<Architecture> {
     Some(match std::env::consts::ARCH {
         "x86_64" => Architecture::X86_64,

@@ -27,12 +27,12 @@ pub struct OpenPlugin {
 }
 
 impl OpenPlugin {
-    /// Opens a plugin that was found and judged: its file, its record, and the bytes of all its records; also the
-    /// SHA-256 that the file must have, where somebody insists on it.
+    /// Opens a plugin that was found and checked: its file, its record, and the bytes of all its records; also the
+    /// SHA-256 that the file must have, if it is enforced.
     ///
     /// # Errors
-    /// When its bytes changed since, the system does not open it, it is built differently than its record says, or
-    /// its initialiser fails.
+    /// Returns an error if its bytes changed since, the system does not open it, it is built differently than its
+    /// record says, or its initialiser fails.
     pub fn open(file: &Path, plugin: &PluginRecord, section: &[u8], sha256: Option<&str>) -> Result<Self, Refusal> {
         let what: Arc<str> = format!("plugin `{} {}`, being opened,", plugin.name, plugin.version).into();
         let _running = Running::new(&what);
@@ -97,8 +97,8 @@ fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
 /// Where the open files of this process have names.
 const DESCRIPTORS: &str = "/proc/self/fd";
 
-/// A copy of the bytes in memory that nobody can change any more, so that what is opened is what was judged. `None`
-/// where the system has no such thing or does not let it be named: then the file itself is opened.
+/// A copy of the bytes in memory that can no longer be changed, so that exactly the checked bytes are opened. `None` if
+/// the system does not support this or does not allow it to be named: then the file itself is opened.
 #[cfg(target_os = "linux")]
 fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString> {
     use std::{
@@ -112,7 +112,7 @@ fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString
     if fd < 0 {
         return None;
     }
-    // SAFETY: the descriptor was made above and nobody else has it.
+    // SAFETY: the descriptor was made above and is not used elsewhere.
     let mut file = unsafe { fs::File::from_raw_fd(fd) };
     file.write_all(bytes).ok()?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
@@ -124,7 +124,7 @@ fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString
     if copy.metadata().ok()?.len() != bytes.len() as u64 {
         return None;
     }
-    // It stays open, for whoever reads the library's symbols for a backtrace.
+    // It stays open for readers of the library's symbols for a backtrace.
     let _ = file.into_raw_fd();
     Some(copy.into())
 }

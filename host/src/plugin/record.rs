@@ -16,9 +16,9 @@ use relais_plugin_api::{
 use semver::Version;
 use std::{cmp::Ordering, fmt, ops::Range, sync::Arc};
 
-/// What the names of the passes begin with that the shipped pipelines use: no other plugin can take one over.
+/// The prefix of the names of passes that the shipped pipelines use: no other plugin can take one over.
 const OWN_NAMESPACE: &str = "relais.";
-/// What the plugins are called that have them.
+/// The prefix of the names of the plugins that have them.
 const OWN_PLUGINS: &str = "relais-";
 
 /// All records of one file.
@@ -40,7 +40,7 @@ pub struct Records {
     pub pipelines: Vec<PipelineRecord>,
 }
 
-/// What a plugin's record says.
+/// The contents of a plugin's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PluginRecord {
     /// Package name.
@@ -73,14 +73,14 @@ pub struct PluginRecord {
     pub closed_domains: Vec<(String, u32)>,
 }
 
-/// What a pass's record says.
+/// The contents of a pass's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PassRecord {
     /// Full name.
     pub name: String,
     /// Other names.
     pub aliases: Vec<String>,
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Optimisation level.
     pub opt_level: u8,
@@ -102,7 +102,7 @@ pub struct PassRecord {
     pub phase: Phase,
     /// The option that asks it to change the interface of the entry function.
     pub changes_interface: Option<String>,
-    /// What it counts.
+    /// The statistics that it counts.
     pub statistics: Vec<StatisticRecord>,
     /// Options.
     pub options: Vec<OptionSchema>,
@@ -113,11 +113,11 @@ pub struct PassRecord {
 pub struct StatisticRecord {
     /// Name.
     pub name: String,
-    /// What is counted.
+    /// A description of what is counted.
     pub doc: String,
 }
 
-/// What an operator's record says.
+/// The contents of an operator's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OperatorRecord {
     /// Domain; empty is ONNX's own.
@@ -141,7 +141,7 @@ pub struct OperatorRecord {
     fields: Slice,
 }
 
-/// A plugin may describe hundreds of operators: what only people look at is read when somebody asks.
+/// A plugin may describe hundreds of operators: parts that only people look at are read on request.
 impl OperatorRecord {
     fn new(op: Operator<'_>, section: &Arc<[u8]>) -> Self {
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
@@ -173,14 +173,14 @@ impl OperatorRecord {
     /// Its attributes, as they stand in the record.
     ///
     /// # Errors
-    /// An attribute is an error where it does not read.
+    /// An attribute is an error if it cannot be decoded.
     pub fn attrs(&self) -> impl Iterator<Item = Result<AttrRecord<'_>, Malformed>> {
         let attrs = Fields::new(self.fields()).flatten().filter(|field| field.tag == op_tag::ATTR);
         attrs.map(|field| read_attr(field.bytes))
     }
 }
 
-/// What an operator's record says about an attribute.
+/// An attribute in an operator's record.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct AttrRecord<'a> {
     /// Name.
@@ -218,7 +218,7 @@ impl fmt::Debug for Slice {
     }
 }
 
-/// What an evaluator's record says.
+/// The contents of an evaluator's record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EvaluatorRecord {
     /// Domain; empty is ONNX's own.
@@ -229,7 +229,7 @@ pub struct EvaluatorRecord {
     pub since_version: u32,
 }
 
-/// What an instrument's record says.
+/// The contents of an instrument's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct InstrumentRecord {
     /// Name.
@@ -240,7 +240,7 @@ pub struct InstrumentRecord {
     pub options: Vec<OptionSchema>,
 }
 
-/// What a pipeline's record says.
+/// The contents of a pipeline's record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PipelineRecord {
     /// Name.
@@ -249,11 +249,11 @@ pub struct PipelineRecord {
     pub toml: String,
 }
 
-/// Why records do not read. Offsets are within the section.
+/// Why records cannot be read. Offsets are within the section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The bytes at an offset are no record.
+    /// The bytes at an offset are not a record.
     Foreign {
         /// Where.
         offset: usize,
@@ -270,12 +270,12 @@ pub enum RecordError {
         /// Where.
         offset: usize,
     },
-    /// A record is in a format that this host does not read.
+    /// A record is in a format that this host does not support.
     NewerFormat {
         /// The format.
         format: u32,
     },
-    /// A record of this kind is of a later version, and says that it must not be passed over.
+    /// A record of this kind is of a later version, and must not be skipped.
     Critical {
         /// The kind.
         kind: u32,
@@ -287,7 +287,7 @@ pub enum RecordError {
         /// Their names.
         names: [String; 2],
     },
-    /// A record's fields do not read.
+    /// A record's fields cannot be decoded.
     Malformed {
         /// Where.
         offset: usize,
@@ -304,9 +304,9 @@ pub enum RecordError {
         /// The name.
         name: String,
     },
-    /// The plugin's version is no semantic version.
+    /// The plugin's version is not a semantic version.
     Version {
-        /// What it is.
+        /// The version.
         version: String,
     },
 }
@@ -354,7 +354,7 @@ impl RecordError {
 /// Reads all records of a section, which may come in any order and with zeros between them.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Returns the first error.
 pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut plugin: Option<PluginRecord> = None;
     let mut passes = Vec::new();
@@ -488,8 +488,7 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
     Ok(plugin)
 }
 
-/// What cargo takes for a package's name.
-/// A text as it may be shown.
+/// Returns a text as it may be shown: cut, and escaped.
 fn shown(text: &str) -> String {
     escaped(&cut(text)).into_owned()
 }
@@ -684,15 +683,14 @@ fn by_operator<T: Copy>(items: Vec<T>, key: impl Fn(&T) -> (&str, &str, u32)) ->
     order.into_iter().map(|(_, at)| items[at]).collect()
 }
 
-/// Nearly all domains are empty, and `memcmp` of the dangling pointers of two empty strings takes longer than the rest of
-/// reading a record: its masked load of an unmapped address is mended in microcode.
+/// Nearly all domains are empty, and `memcmp` of the dangling pointers of two empty strings takes longer than the rest
+/// of reading a record: its masked load of an unmapped address is handled in microcode.
 fn in_order(a: (&str, &str, u32), b: (&str, &str, u32)) -> Ordering {
     let domains = if a.0.is_empty() && b.0.is_empty() { Ordering::Equal } else { a.0.cmp(b.0) };
     domains.then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
 }
 
-/// What operators are compared by first: those of ONNX's own domain come before all others, which begin with their
-/// domain.
+/// The first key of operators: those of ONNX's own domain come before all others, which begin with their domain.
 fn begins((domain, name, _): (&str, &str, u32)) -> u128 {
     let (first, text) = if domain.is_empty() { (0, name) } else { (1, domain) };
     let mut bytes = [0; 16];

@@ -55,7 +55,7 @@ impl PluginInstrument {
         Ok(Self { registry, provider, index, object, fault: Mutex::default() })
     }
 
-    /// What its record says.
+    /// Returns its record.
     pub fn record(&self) -> &InstrumentRecord {
         &self.provider.records.instruments[self.index]
     }

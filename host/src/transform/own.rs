@@ -1,4 +1,4 @@
-//! What passes of the program's own do when they are run.
+//! How passes of the program's own run.
 
 use crate::{
     ir::{Editor, Function, IRModule},
@@ -137,7 +137,8 @@ fn heard<T>(
     (result, said)
 }
 
-/// Runs on each global that such a pass is shown, on all threads; what is said and what fails first come in module order.
+/// Runs on each global that a pass of this level sees, on all threads; messages and the first failure come in module
+/// order.
 fn over_globals<T: Send + Sync + IntoGlobal>(
     module: &IRModule,
     cx: &RunCx<'_>,

@@ -1,4 +1,4 @@
-//! What the command line says, word by word: each case is a file in `tests/golden`. `RELAIS_BLESS=1` writes them anew.
+//! The output of the command line, word by word: each case is a file in `tests/golden`. `RELAIS_BLESS=1` rewrites them.
 
 use crate::common;
 use std::{
@@ -142,7 +142,7 @@ const CASES: &[Case] = &[
     ),
     case("filter_function_alone", "run -q model.relay -o out.relay --passes ReluRelu --filter-function main"),
     case("stats", "run -q model.relay -o out.relay --passes Nothing --stats"),
-    // What passes say, told as it is meant.
+    // Messages of passes, shown by their severity.
     case("said_note", "run -v model.relay -o out.relay --passes Rename --set Rename.prefix=a"),
     case(
         "said_error",

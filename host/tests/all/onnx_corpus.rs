@@ -50,7 +50,7 @@ fn recreated_models_read_the_same_again() {
                 onnx::write_to(&module, &mut alone)?;
                 fs::write(folder.join(format!("{index}.alone.onnx")), &alone).unwrap();
             }
-            // What was written is as good a model as what was read.
+            // The written model is as good as the one that was read.
             let module = onnx::read_bytes("again", first.clone().into(), &ReadOptions::default())?.module;
             let mut second = Vec::new();
             onnx::write_to(&module, &mut second)?;

@@ -187,11 +187,11 @@ fn entries_are_read_however_they_are_encoded() {
     };
     assert_eq!(read(vec![location.clone()]).unwrap(), 1.0);
     assert_eq!(read(vec![offset(b"4"), location.clone()]).unwrap(), 2.0);
-    // The value first, with a field that later versions may have; a key that nobody knows; the last one counts.
+    // The value first, with a field that later versions may have; an unknown key; the last one counts.
     let odd = message().bytes(2, "4").bytes(9, "later").bytes(1, "offset");
     assert_eq!(read(vec![location.clone(), message(), message().bytes(1, "page"), odd]).unwrap(), 2.0);
     assert_eq!(read(vec![location.clone(), offset(b"4"), offset(b"0")]).unwrap(), 1.0);
-    // What cannot be read is no reason to look at the first byte.
+    // An unreadable offset must not be taken for 0.
     let error = read(vec![location.clone(), offset(b"\xff")]).unwrap_err();
     assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::Number { key: "offset" }, .. }), "{error}");
     let error = read(vec![location.clone(), message().bytes(1, "offset").int(2, 4)]).unwrap_err();

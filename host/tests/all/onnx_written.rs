@@ -1,4 +1,4 @@
-//! What is written loads (rule C10): what ONNX requires beyond what a module says is added, or the module is refused.
+//! Written models load (rule C10): what ONNX requires beyond a module's contents is added, or the module is refused.
 
 use crate::onnx_common::proto::{graph, message, node};
 use relais::{

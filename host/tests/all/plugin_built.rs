@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-/// What a linker puts into the files it makes.
+/// The mark that a linker puts into its output.
 const LLD_MARK: &[u8] = b"Linker: LLD";
 
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ fn resolve(registry: &Registry, text: &str) -> Result<Pipeline, Faults> {
     PipelineSpec::parse("p.toml", text, &Disk).and_then(|spec| spec.resolve(registry))
 }
 
-/// What the passes of a pipeline say.
+/// Returns the messages of the passes of a pipeline.
 fn said(registry: &Registry, text: &str) -> Vec<String> {
     let pipeline = resolve(registry, text).unwrap_or_else(|faults| panic!("{faults}"));
     let (_, report) = manager::run(&pipeline, &chain(&[]), registry, &RunOptions::default()).unwrap();

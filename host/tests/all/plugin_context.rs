@@ -24,7 +24,7 @@ fn many() -> IRModule {
     module
 }
 
-/// What a pass says, each thing once, without its place.
+/// Returns the messages of a pass, each one once, without its place.
 fn said(pass: &str, module: &IRModule, cx: RunCx<'_>) -> BTreeSet<String> {
     let said = Said::default();
     let pass = cx.registry.create(pass, &table(&[])).unwrap();

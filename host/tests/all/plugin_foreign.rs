@@ -191,7 +191,7 @@ fn a_universal_library_of_macos() {
         let refused = refusal(&dir, &universal(&[(other_cpu, other)], is_long)).to_string();
         let says = "it is no shared library: it is a universal file for ";
         assert!(refused.starts_with(says) && refused.contains(", and this machine is "), "{refused}");
-        // What is in it can be read all the same, and the better reason comes first.
+        // Its contents can be read anyway, and the better reason comes first.
         let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
         assert!(inspection.records.is_some() && inspection.objections[0].to_string() == refused, "{inspection:?}");
         assert_eq!(inspection.objections.len(), 2, "{:?}", inspection.objections);

@@ -1,5 +1,5 @@
-//! The life of a plugin, `relais plugin new` to `remove`, as it is typed: what each session says is a file in
-//! `tests/life`. `RELAIS_BLESS=1` writes them anew.
+//! The life of a plugin, `relais plugin new` to `remove`, as it is typed: the output of each session is a file in
+//! `tests/life`. `RELAIS_BLESS=1` rewrites them.
 
 use crate::common::*;
 use relais::plugin::{Needs, Objection, Refusal, Writer, inspect};
@@ -19,7 +19,7 @@ use std::{
     process::Command,
 };
 
-/// What was typed in a folder, and what was said.
+/// The commands typed in a folder, and their output.
 struct Session {
     name: &'static str,
     folder: PathBuf,
@@ -64,7 +64,7 @@ impl Session {
         status
     }
 
-    /// What was said, without what differs from system to system.
+    /// Returns the output, without the parts that differ from system to system.
     fn said(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).replace(self.folder.to_str().unwrap(), "<folder>");
         let text = text.replace(RUSTC, "<rustc>").replace(TARGET, "<target>");

@@ -10,7 +10,7 @@ use relais_plugin_api::boundary::{
 use serde_json::Value;
 use std::{path::Path, process::Command};
 
-/// What a check says of a plugin that leaves a mark when it is opened.
+/// Returns the output of a check of a plugin that leaves a mark when it is opened.
 fn check(plugin: &Path) -> Value {
     let mark = plugin.with_file_name("opened");
     let mut relais = Command::new(env!("CARGO_BIN_EXE_relais"));

@@ -64,7 +64,7 @@ fn an_initialiser_that_panics_is_a_refusal() {
     assert!(text.contains("its initialiser failed: ") && text.contains("not on a Sunday"), "{text}");
 }
 
-/// A record of this version, and a table that has grown: nobody but a developer of the boundary makes such a plugin.
+/// A record of this version, and a table that has grown: only a developer of the boundary makes plugins like this.
 #[test]
 fn a_plugin_that_knows_more_than_the_host_is_refused() {
     let grown = "pub log: for<'a, 'b> extern \"C\" fn(&'b LogRec<'a>),\n    /// Of a later version.\n    pub later: extern \"C\" fn(),";

@@ -1,4 +1,4 @@
-//! What passes of plugins count.
+//! The counts of passes of plugins.
 
 use crate::common::*;
 use relais::{

@@ -17,7 +17,7 @@ fn model() -> String {
     )
 }
 
-/// Twelve steps, of which the seventh fails, and the second and eighth change the program.
+/// Twelve steps; the seventh fails, and the second and eighth change the module.
 fn pipeline(policy: &str) -> String {
     let steps = ["Nothing", "ReluRelu", "Nothing", "Nothing", "Nothing", "Nothing", "BAD", "NAME", "Nothing"];
     let steps = steps.iter().chain(&["Nothing"; 3]).map(|name| match *name {
@@ -147,7 +147,7 @@ fn r25_a_replay_says_what_is_different() {
     let said = stderr(&relais(&folder, &["replay", "out.relay.repro/reproducer.json"]));
     assert!(said.contains("plugin `sample-passes` was another build of the same version"), "{said}");
     assert!(said.contains("note: another error was recorded: another"), "{said}");
-    // A pass that was mended.
+    // A pass that was fixed.
     let pipeline = folder.join("out.relay.repro/pipeline.toml");
     let mended = fs::read_to_string(&pipeline).unwrap().replace("\"error\"", "\"print\"");
     fs::write(&pipeline, mended).unwrap();

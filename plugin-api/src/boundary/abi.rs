@@ -417,7 +417,7 @@ impl PassObject {
     /// Drops it.
     ///
     /// # Errors
-    /// When the pass's options panic while they are dropped.
+    /// Returns an error if the pass's options panic while they are dropped.
     pub fn close(self) -> Result<(), PassError> {
         let this = ManuallyDrop::new(self);
         // SAFETY: the state is this object's, and is not dropped again.

@@ -16,8 +16,8 @@ pub trait ByteSource: Send + Sync + 'static {
     /// The path of the file that the bytes are a mapping of, so that a writer can copy from file to file.
     fn path(&self) -> ROption<RStr<'_>>;
 
-    /// Returns a value that distinguishes the state of that file at the time of mapping from any other file under the path; 0
-    /// if there is no file.
+    /// Returns a value that distinguishes the state of that file at the time of mapping from any other file under the
+    /// path; 0 if there is no file.
     #[sabi(last_prefix_field)]
     fn stamp(&self) -> u64;
 }

@@ -131,7 +131,7 @@ impl InstrumentObject {
     /// Drops it.
     ///
     /// # Errors
-    /// When the instrument panics while it is dropped.
+    /// Returns an error if the instrument panics while it is dropped.
     pub fn close(self) -> Result<(), PassError> {
         let this = ManuallyDrop::new(self);
         // SAFETY: the state is this object's, and is not dropped again.

@@ -47,7 +47,7 @@ pub struct LocalRun {
 /// Runs a linked pass, by full name, alias, or the part of a name after its last dot.
 ///
 /// # Errors
-/// When nothing of that name is linked, the options are not its own, or it fails.
+/// Returns an error if nothing of that name is linked, the options are not its own, or it fails.
 pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, PassError> {
     run_in(name, options, &[], module)
 }
@@ -80,7 +80,7 @@ pub fn run_in(
 /// Makes a linked pass and does nothing with it.
 ///
 /// # Errors
-/// When nothing of that name is linked, or the options are not its own.
+/// Returns an error if nothing of that name is linked, or the options are not its own.
 pub fn make(name: &str, options: &Value) -> Result<(), PassError> {
     entered(|| Local::new(IRModule::new()).create(name, options).map(drop))
 }

@@ -183,7 +183,7 @@ impl<'a> Field<'a> {
     /// Passes over a field that the reader does not know.
     ///
     /// # Errors
-    /// When its tag says that it is critical.
+    /// Returns an error if its tag says that it is critical.
     pub const fn skip(self) -> Result<(), Malformed> {
         if self.tag & CRITICAL == 0 { Ok(()) } else { Err(Malformed::Critical(self.tag)) }
     }
@@ -191,7 +191,7 @@ impl<'a> Field<'a> {
     /// Its contents as text.
     ///
     /// # Errors
-    /// When they are not UTF-8.
+    /// Returns an error if they are not UTF-8.
     #[inline]
     pub fn text(self) -> Result<&'a str, Malformed> {
         std::str::from_utf8(self.bytes).map_err(|_| Malformed::Text)
@@ -200,7 +200,7 @@ impl<'a> Field<'a> {
     /// Its contents as bytes of a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn array<const N: usize>(self) -> Result<[u8; N], Malformed> {
         self.bytes.try_into().map_err(|_| Malformed::Number)
     }
@@ -208,7 +208,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u8(self) -> Result<u8, Malformed> {
         Ok(self.array::<1>()?[0])
     }
@@ -216,7 +216,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u16(self) -> Result<u16, Malformed> {
         self.array().map(u16::from_le_bytes)
     }
@@ -224,7 +224,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u32(self) -> Result<u32, Malformed> {
         self.array().map(u32::from_le_bytes)
     }
@@ -232,7 +232,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u64(self) -> Result<u64, Malformed> {
         self.array().map(u64::from_le_bytes)
     }
@@ -240,7 +240,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn i64(self) -> Result<i64, Malformed> {
         self.array().map(i64::from_le_bytes)
     }
@@ -248,7 +248,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn f64(self) -> Result<f64, Malformed> {
         self.array().map(f64::from_le_bytes)
     }

@@ -120,7 +120,7 @@ pub trait Bench: Compute + Sync {
     /// Makes a pass with options, and does nothing with it.
     ///
     /// # Errors
-    /// When it does not take them, or its constructor fails.
+    /// Returns an error if it does not take them, or its constructor fails.
     fn make(&self, pass: &str, options: &Value) -> Result<(), PassError>;
 
     /// Whether what checks options is asked, so that values out of range can be tried.
@@ -129,13 +129,13 @@ pub trait Bench: Compute + Sync {
     /// Runs a pass, without what it requires; `None` when it says that it changed nothing.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError>;
 
     /// Runs a pass on modules while an instrument watches.
     ///
     /// # Errors
-    /// When the instrument fails.
+    /// Returns an error if the instrument fails.
     fn watch(&self, _instrument: &str, _options: &Value, _modules: &[IRModule]) -> Result<(), PassError> {
         Ok(())
     }

@@ -39,7 +39,7 @@ const MAX_BYTES: u64 = 1 << 24;
 /// is none: a value that cannot be computed only affects the values that depend on it.
 ///
 /// # Errors
-/// If there is no such function, or it cannot be run at all.
+/// Returns an error if there is no such function, or it cannot be run at all.
 pub fn run(
     module: &IRModule,
     name: &str,

@@ -187,7 +187,7 @@ impl Kit {
     /// Judges in processes of their own, which are this program with `arguments`: [`judges`](Self::judges) tells them.
     ///
     /// # Errors
-    /// When no process can be started, or it ends before it begins to judge.
+    /// Returns an error if no process can be started, or it ends before it begins to judge.
     pub fn supervise(&self, arguments: &[OsString]) -> io::Result<Report> {
         self.supervise_check("", arguments)
     }

@@ -34,7 +34,7 @@ pub struct Differ {
 /// Runs `@main` of two modules on the same values, which are the same in every run.
 ///
 /// # Errors
-/// How the results differ, or what is wrong with a module.
+/// Returns how the results differ, or the error in a module.
 pub fn same_numbers(
     before: &IRModule,
     after: &IRModule,
@@ -151,7 +151,7 @@ fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
 /// Values for each parameter.
 ///
 /// # Errors
-/// The first parameter whose type has no such values here.
+/// Returns the first parameter for whose type no values can be generated here.
 fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {

@@ -52,7 +52,7 @@ pub(super) fn orders() -> Option<Orders> {
 /// that it is to judge.
 ///
 /// # Errors
-/// When no process can be started, or one that judges ends before it begins.
+/// Returns an error if no process can be started, or one that judges ends before it begins.
 pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]) -> io::Result<Report> {
     let scratch = Scratch::new()?;
     let mut report = Report { seed: settings.seed, ..Report::default() };

@@ -109,7 +109,7 @@ impl Editor {
     /// written.
     ///
     /// # Errors
-    /// The first one that `rewriter` gives; the function is then half rewritten and to be thrown away.
+    /// Returns the first error of `rewriter`; the function is then half rewritten and must be discarded.
     pub fn rebuild<R: Rebuild + ?Sized>(&mut self, rewriter: &mut R) -> Result<(), R::Error> {
         let mut subst = Subst::default();
         let mut open: Vec<Open> = Vec::new();

@@ -34,7 +34,7 @@ impl std::error::Error for Difference {}
 /// metadata with different names, and side tables other than names and types do not matter.
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
     let differ = |what: String| Err(Difference { global: String::new(), nodes: None, what });
     if left.attrs != right.attrs {
@@ -61,7 +61,7 @@ pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
 /// Whether two functions say the same; see [`equal`].
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn equal_functions(left: &Function, right: &Function) -> Result<(), Difference> {
     let mut comparer = Comparer {
         left,

@@ -259,7 +259,7 @@ impl Function {
     /// The block of a function node.
     ///
     /// # Panics
-    /// If the node is not a function.
+    /// Panics if the node is not a function.
     #[inline]
     pub fn block_of(&self, function: NodeId) -> BlockId {
         assert_eq!(self.kind(function), kind::FUNCTION, "{function} is not a function");

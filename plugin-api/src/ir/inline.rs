@@ -93,7 +93,7 @@ impl std::error::Error for InlineError {}
 /// Replaces calls of the module's functions by their bodies, innermost first. The functions stay in the module.
 ///
 /// # Errors
-/// When functions call themselves; the module is unchanged then.
+/// Returns an error if functions call themselves; the module is unchanged then.
 pub fn inline_functions(module: &mut IRModule) -> Result<Inlined, InlineError> {
     let mut inlined = Inlined::default();
     for name in callees_first(module)? {

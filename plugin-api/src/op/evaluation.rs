@@ -59,7 +59,7 @@ impl Evaluation<'_> {
     /// where every evaluation goes through.
     ///
     /// # Errors
-    /// Returns the evaluator's results, or the error in them.
+    /// Returns the error of the evaluator, or the error in its results.
     pub fn run(
         self,
         infer: impl FnOnce(&mut InferRequest<'_>) -> Option<Result<(), OpError>>,
@@ -101,10 +101,10 @@ impl<'a> Evaluation<'a> {
     /// Calls an evaluator and believes it: for tests of evaluators.
     ///
     /// # Errors
-    /// Calls the evaluator.
+    /// Returns the error of the evaluator.
     ///
     /// # Panics
-    /// When the node is not a call of an operator.
+    /// Panics if the node is not a call of an operator.
     pub fn call(self, eval: EvalFn) -> Result<Vec<Tensor>, OpError> {
         let op = self.function.call(self.call).and_then(CallView::op).expect("an operator is called");
         let parts = CallParts::new(self.function, self.call);
@@ -207,7 +207,7 @@ impl<'a> EvalCx<'a> {
     /// Argument `index`.
     ///
     /// # Errors
-    /// When it is absent.
+    /// Returns an error if it is absent.
     pub fn require(&self, index: usize) -> Result<&Tensor, OpError> {
         self.input(index).ok_or_else(|| OpError::invalid(format_args!("input {index} is missing")))
     }

@@ -371,7 +371,7 @@ pub type ResultTypes = Vec<(TypeId, TypeId)>;
 /// Returns the relation's error about the call, or the error in its result.
 ///
 /// # Panics
-/// When the node is not a call of an operator.
+/// Panics if the node is not a call of an operator.
 pub fn relate(infer: InferFn, function: &mut Function, call: NodeId, version: i64) -> Result<ResultTypes, OpError> {
     let op = function.call(call).and_then(CallView::op).expect("an operator is called");
     let mut given = Given::default();

@@ -117,7 +117,7 @@ impl OpSchema {
     /// Holds a call with so many results (`None` is one that is not a tuple) against the record.
     ///
     /// # Errors
-    /// The first thing that does not fit.
+    /// Returns the first mismatch.
     pub fn check(&self, call: &CallValue<'_>, n_results: Option<usize>) -> Result<(), CallFault> {
         let (fewest, most) = (usize::from(self.inputs.0), usize::from(self.inputs.1));
         let n_args = call.args.len();

@@ -124,7 +124,7 @@ impl Watch {
     /// about, a veto keeps it from running, and `exit` is called on every path but after a failing `enter`.
     ///
     /// # Errors
-    /// When the instrument cannot be made, or a hook fails.
+    /// Returns an error if the instrument cannot be made, or a hook fails.
     ///
     /// # Panics
     /// With the reason, when a text is at fault.

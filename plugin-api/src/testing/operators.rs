@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// # Errors
-/// The first call that its type relation refuses.
+/// Returns the first call that its type relation refuses.
 ///
 /// # Panics
 /// With the reason, when the text is at fault.
@@ -86,7 +86,7 @@ pub fn infer(text: &str) -> Result<String, PassError> {
 /// ```
 ///
 /// # Errors
-/// Returns the results of the evaluator, or an error if there is none.
+/// Returns the error of the evaluator, or one if there is no evaluator.
 ///
 /// # Panics
 /// With the reason, when the text is at fault: `@main` has parameters, or more in it than constants, tuples and calls.

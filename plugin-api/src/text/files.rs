@@ -57,7 +57,7 @@ pub fn side_path(path: &Path) -> PathBuf {
 /// one beside it.
 ///
 /// # Errors
-/// When a file cannot be read or is at fault.
+/// Returns an error if a file cannot be read or is at fault.
 pub fn read_files(path: &Path, open: impl FnOnce(&Path) -> io::Result<Blob>) -> Result<IRModule, FileError> {
     let text = fs::read_to_string(path).map_err(|error| FileError::Io { path: path.to_owned(), error })?;
     let side = side_path(path);

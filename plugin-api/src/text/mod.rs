@@ -42,7 +42,7 @@ pub fn print(module: &IRModule, options: &PrintOptions) -> String {
 /// Prints a module into `sink`, and returns the tensors that the text refers to by name, for the side file.
 ///
 /// # Errors
-/// When the sink fails.
+/// Returns an error if the sink fails.
 pub fn print_to(
     module: &IRModule,
     options: &PrintOptions,
@@ -56,7 +56,7 @@ pub fn print_to(
 /// Prints a module to a file or another sink of bytes, and returns the tensors that the text refers to by name.
 ///
 /// # Errors
-/// When the sink fails.
+/// Returns an error if the sink fails.
 pub fn print_io(
     module: &IRModule,
     options: &PrintOptions,
@@ -110,7 +110,7 @@ pub fn display_type(function: &Function, ty: TypeId) -> impl fmt::Display {
 /// Reads a module. `source` names the text in errors; `side_file` has the constants that the text refers to.
 ///
 /// # Errors
-/// When the text is at fault: up to 20 faults, in the order of the text.
+/// Returns an error if the text is at fault: up to 20 faults, in the order of the text.
 pub fn parse(source: &str, text: &str, side_file: &SideFile) -> Result<IRModule, Vec<TextError>> {
     parse::module(source, text, side_file)
 }

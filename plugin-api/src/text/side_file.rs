@@ -29,7 +29,7 @@ impl SideFile {
     /// The tensors of a file whose bytes are `file`.
     ///
     /// # Errors
-    /// If the bytes are not a safetensors file.
+    /// Returns an error if the bytes are not a safetensors file.
     pub fn open(file: &Blob) -> Result<Self, SideFileError> {
         let bytes: &[u8] = file;
         let parsed = SafeTensors::deserialize(bytes).map_err(SideFileError)?;
@@ -58,7 +58,7 @@ impl SideFile {
     /// Writes tensors under their names to a file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(tensors: &[(String, Tensor)], path: &Path) -> Result<(), SideFileError> {
         let entries = tensors.iter().map(|(name, tensor)| (name.as_str(), Entry::new(tensor)));
         safetensors::serialize_to_file(entries, None, path).map_err(SideFileError)

@@ -70,7 +70,7 @@ macro_rules! attr {
         $(#[$doc])*
         ///
         /// # Errors
-        /// When the attribute is of another kind.
+        /// Returns an error if the attribute is of another kind.
         pub fn $name$(<$life>)?(cx: &$($life)? EvalCx<'_>, name: &str) -> Eval<Option<$type>> {
             match cx.attrs().get(name) {
                 None => Ok(None),

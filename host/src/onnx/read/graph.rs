@@ -108,7 +108,7 @@ struct Builder<'a, 'c> {
     orders: &'c FastMap<u64, Vec<u32>>,
 }
 
-/// Reads a model's graph or one of its functions, which stands in `segments`.
+/// Reads a model's graph or one of its functions, which is encoded in `segments`.
 pub(super) fn read_global(cx: &mut Cx<'_>, segments: &[Part], form: Form, opsets: &[Part]) -> Result<Function> {
     let n_warnings = cx.warnings.len();
     let none = FastMap::default();

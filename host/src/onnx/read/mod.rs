@@ -36,7 +36,7 @@ pub(super) const FIRST_WITH_OPSETS: i64 = 3;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The folder of data files; by default the one that the model stands in.
+    /// The folder of data files; by default the one that contains the model.
     pub data_folder: Option<PathBuf>,
 }
 
@@ -46,22 +46,22 @@ pub struct ReadOptions {
 pub struct ReadModel {
     /// The model.
     pub module: IRModule,
-    /// What reading mended or let pass.
+    /// The irregularities that reading corrected or ignored.
     pub warnings: Vec<Warning>,
 }
 
 /// Reads the model in a file.
 ///
 /// # Errors
-/// When the file cannot be read or is no valid model.
+/// Returns an error if the file cannot be read or is not a valid model.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<IRModule> {
     Ok(read_model(path, options)?.module)
 }
 
-/// Reads the model in a file, and says what was mended.
+/// Reads the model in a file, and reports corrections.
 ///
 /// # Errors
-/// When the file cannot be read or is no valid model.
+/// Returns an error if the file cannot be read or is not a valid model.
 pub fn read_model(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadModel> {
     let path = path.as_ref();
     let blob = mapped::read_input(path).map_err(|cause| OnnxError::io(path, cause))?;
@@ -72,7 +72,7 @@ pub fn read_model(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadM
 /// Reads the model in `blob`; `name` is what errors call it.
 ///
 /// # Errors
-/// When the bytes are no valid model.
+/// Returns an error if the bytes are not a valid model.
 pub fn read_bytes(name: &str, blob: Blob, options: &ReadOptions) -> Result<ReadModel> {
     read_source(name, blob, options.data_folder.clone())
 }
@@ -85,7 +85,7 @@ fn read_source(name: &str, blob: Blob, folder: Option<PathBuf>) -> Result<ReadMo
     Ok(ReadModel { module, warnings })
 }
 
-/// What all parts of the reader need.
+/// The state shared by all parts of the reader.
 pub(super) struct Cx<'a> {
     pub blob: &'a Blob,
     pub bytes: &'a [u8],
@@ -106,8 +106,8 @@ struct ModelParts {
     ir_version: i64,
 }
 
-/// Whether the bytes may be a `ModelProto`: the first field is one that it has.
-/// Whether a field of a model stands before the first byte that is no protobuf. Fields of later versions may come first.
+/// Whether the bytes may be a `ModelProto`: whether a known field of a model precedes the first byte that is not
+/// protobuf. Fields of later versions may come first.
 fn looks_like_model(bytes: &[u8]) -> bool {
     let mut scan = Scan::new(bytes, 0);
     loop {

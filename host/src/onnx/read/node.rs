@@ -25,7 +25,7 @@ pub(super) struct Pending<'a> {
     op_type: &'a str,
     domain: Option<&'a str>,
     overload: Option<&'a str>,
-    /// What it is called, if that is said.
+    /// Its name, if it has one.
     name: Option<&'a [u8]>,
     inputs: SmallVec<[NodeId; 4]>,
     outputs: Outputs<'a>,
@@ -52,7 +52,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What errors call the node.
+    /// Returns the description of the node for errors.
     pub fn text(&self) -> String {
         format!("node `{}` ({})", String::from_utf8_lossy(self.name), self.op_type)
     }

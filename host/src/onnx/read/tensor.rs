@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// What the name of a `TensorProto` is for.
+/// The use of a `TensorProto`'s name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameUse {
     /// It names the value.
@@ -94,7 +94,7 @@ pub(in crate::onnx) fn typed_field(elem: ElemType) -> u32 {
     }
 }
 
-/// Bytes that one value of `int32_data` or `uint64_data` stands for; types under a byte are packed already.
+/// Returns the bytes of one value of `int32_data` or `uint64_data`; types under a byte are packed already.
 pub(in crate::onnx) fn stored_width(elem: ElemType) -> usize {
     (elem.bits() as usize / 8).max(1)
 }
@@ -165,7 +165,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
     let mut dims = Vec::new();
     let mut elem = 0;
     let mut is_external = false;
-    // What the data fields mean depends on a type that may come after them.
+    // The meaning of the data fields depends on a type that may come after them.
     let mut scan = Scan::part(cx.bytes, part);
     while let Some(field) = scan.field()? {
         match field.number {
@@ -236,7 +236,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
     Ok(TensorRead { name, tensor: Some(tensor.with_encoded(encoded)), form })
 }
 
-/// Keeps an empty `raw_data` that stands beside a field with elements.
+/// Keeps an empty `raw_data` beside a field with elements.
 fn keep_empty_fields(form: &mut Form<'_>, data: &Data<'_>) -> Result<()> {
     let mut scan = Scan::new(&data.fields, 0);
     while let Some(field) = scan.field()? {

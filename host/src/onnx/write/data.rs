@@ -21,7 +21,7 @@ use std::{
 /// Protobuf's limit for one message.
 pub(super) const MAX_MODEL: u64 = i32::MAX as u64;
 
-/// What is left of that for everything but tensors before they move to a data file.
+/// The part of this limit for everything except tensors before they move to a data file.
 const HEADROOM: u64 = 64 << 20;
 
 /// Tensors from here on start at a page.
@@ -147,7 +147,7 @@ impl Placement {
     /// Decides for a model that is written to `out`.
     ///
     /// # Errors
-    /// When `out` is a data file of the model: to replace it would be to lose what goes into it.
+    /// Returns an error if `out` is a data file of the model: to replace it would be to lose what goes into it.
     pub fn new(module: &IRModule, options: ExternalData, out: &Path) -> Result<Self> {
         let mut placement = Self::inline();
         if let Some(path) = data_files(module).into_iter().find(|path| is_same_file(Path::new(path), out)) {

@@ -416,7 +416,7 @@ impl<'w> Writer<'w> {
         let block = f.block_of(d.function);
         for (index, output) in self.scenes[d.scene].names.outputs(block).iter().enumerate() {
             let own = f.type_id(f.results(block)[index]);
-            // What the model promises its users is changed by who changes the promise, not by what was found out.
+            // The declared interface changes only where a pass changed it, not where more was inferred about it.
             let ty = match declared.get(index) {
                 Some(&ty) if is_read || ty != TypeId::UNKNOWN => ty,
                 None if is_read && index < n_declared => TypeId::UNKNOWN,

@@ -32,13 +32,13 @@ enum Name {
 /// The names of all values of a function.
 pub(super) struct Names<'a> {
     f: &'a Function,
-    /// Every name that stands in the function, with what it means at the place that was come to.
+    /// The names in the function, with their meanings at the current place.
     scope: Scope<'a>,
     /// The name of each node in the function.
     own: Vec<Option<NameId>>,
     names: Vec<Name>,
     fresh: Vec<String>,
-    /// The value that a projection stands for.
+    /// The value that a projection represents.
     values: Vec<NodeId>,
     /// The first projection of each result.
     projections: FastMap<(NodeId, u16), NodeId>,
@@ -66,7 +66,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The value that `id` stands for: itself, or what a projection of a tuple picks.
+    /// Returns the value that `id` represents: itself, or the one that a projection of a tuple selects.
     pub fn value(&self, id: NodeId) -> NodeId {
         self.values[id.index()]
     }
@@ -84,7 +84,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The names of a node's outputs; those that nobody uses and that had none stay empty.
+    /// Returns the names of a node's outputs; unused outputs that had no name stay empty.
     pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &str> {
         let n_results = self.f.n_results(id);
         let has_none = || matches!(self.f.attrs(id).meta(meta::N_OUTPUTS), Some(AttrValue::Int(0)));
@@ -291,7 +291,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         Ok(frame)
     }
 
-    /// Finds what a projection stands for.
+    /// Resolves a projection.
     fn resolve(&mut self, projection: NodeId) {
         let tuple = self.names.value(self.f.operands(projection)[0]);
         let index = self.f.node(projection).aux;

@@ -1,4 +1,4 @@
-//! `NodeProto`, written: copied where nothing changed, encoded anew where something did.
+//! Writing `NodeProto`: copied if unchanged, otherwise encoded again.
 
 use super::{
     data::IsWeight,
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What a node of this kind is written as.
+/// Returns the operator that a node of this kind is written as.
 pub(super) fn op_name(f: &Function, id: NodeId) -> &str {
     match f.expr(id) {
         Expr::Call(call) => call.op_name(),
@@ -99,7 +99,7 @@ impl Writer<'_> {
         Ok((inputs.next().transpose()?.is_none() && outputs.next().is_none()).then_some(part))
     }
 
-    /// A node with graphs that stands in the source: everything but the graphs is copied.
+    /// Copies a node with graphs from the source: everything except the graphs.
     pub fn copy_node(&mut self, scene: usize, id: NodeId, part: Part) -> Result<Vec<Step>> {
         let f = self.scenes[scene].f;
         let mut steps = Vec::new();
@@ -175,7 +175,7 @@ impl Writer<'_> {
         })
     }
 
-    /// A node's message, encoded anew.
+    /// Encodes a node's message.
     pub fn encode_node(&mut self, scene: usize, id: NodeId) -> Result<Vec<Step>> {
         let f = self.scenes[scene].f;
         let place = || format!("node `{}` ({})", f.name(id), op_name(f, id));
@@ -214,7 +214,7 @@ impl Writer<'_> {
                 }
                 if let Some(AttrValue::Strings(order)) = attrs.meta(meta::ATTRIBUTE_ORDER) {
                     let order: Vec<&[u8]> = order.strings().collect();
-                    // What the order does not know stays behind, in the order it has.
+                    // Names that the order does not contain come last, in their own order.
                     let position = |name: &str| order.iter().position(|known| *known == name.as_bytes());
                     list.sort_by_key(|(name, _)| position(name).unwrap_or(usize::MAX));
                 }

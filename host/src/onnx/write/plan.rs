@@ -1,4 +1,4 @@
-//! What will be written, as a flat list of pieces whose sizes are known before the first byte goes out.
+//! The data to write, as a flat list of pieces whose sizes are known before the first byte is written.
 
 use crate::{
     ir::{Blob, Tensor},

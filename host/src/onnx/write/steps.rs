@@ -28,9 +28,9 @@ pub(super) enum Step {
     Begin(u32, Option<Header>),
     /// End the innermost message.
     End,
-    /// The content of a node's message, encoded anew.
+    /// The newly encoded content of a node's message.
     Node(NodeId),
-    /// The content of a node's message, which stands in the source and has graphs.
+    /// The content of a node's message, which is in the source and has graphs.
     SourceNode(NodeId, Part),
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Scene<'a> {
     pub names: Names<'a>,
     /// Whether it becomes a `FunctionProto`.
     pub form: read::Form,
-    /// What it imports beyond what it says.
+    /// The imports beyond its own.
     pub imports: Vec<(String, i64)>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct FunctionKey {
     pub overload: String,
 }
 
-/// What all parts of the writer need.
+/// The state shared by all parts of the writer.
 pub(super) struct Writer<'a> {
     pub module: &'a IRModule,
     /// The model that was read; empty when there is none.

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What is said about a tensor beside its type and elements.
+/// The properties of a tensor other than its type and elements.
 pub(super) struct About<'a> {
     /// The value's name, for an initializer.
     pub name: Option<&'a str>,
@@ -141,7 +141,7 @@ impl Writer<'_> {
         }
         put_int(&mut head, tensor::DATA_TYPE, value.elem().0.into());
         let field = match about.get(meta::TENSOR_FIELD) {
-            // Without a field there are no elements, or they stand among the other fields.
+            // Without a field there are no elements, or they are in the other fields.
             Some(AttrValue::Int(0)) if !value.is_empty() && about.get(meta::TENSOR_EXTRA).is_none() => {
                 tensor::RAW_DATA.into()
             }

@@ -1,4 +1,4 @@
-//! What the tests of ONNX share: finding models, and recreating every node of a module.
+//! Shared code of the tests of ONNX: finding models, and recreating every node of a module.
 #![allow(dead_code, reason = "each test crate uses a part")]
 
 pub mod proto;
@@ -53,7 +53,7 @@ impl Drop for TempFolder {
     }
 }
 
-/// What a recreated node loses.
+/// The information that a recreated node loses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Forget {
     /// Where it was read from.

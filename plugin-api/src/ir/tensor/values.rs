@@ -111,9 +111,9 @@ impl Tensor {
         }
     }
 
-    /// Returns a tensor of the same shape whose values are `of_run` of the run's index applied to each run of `len` elements, the
-    /// last of which may be shorter, and rounded to the element type; `None` if [`to_f64s`](Self::to_f64s) returns
-    /// `None`. A repeated value is expanded.
+    /// Returns a tensor of the same shape whose values are `of_run` of the run's index applied to each run of `len`
+    /// elements, the last of which may be shorter, and rounded to the element type; `None` if
+    /// [`to_f64s`](Self::to_f64s) returns `None`. A repeated value is expanded.
     ///
     /// ```
     /// use relais_plugin_api::prelude::*;

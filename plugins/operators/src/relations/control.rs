@@ -6,7 +6,7 @@ use relais_plugin_api::{ir::*, op::*};
 /// The types of the results of the function that attribute `name` holds.
 ///
 /// # Errors
-/// When the attribute is missing or holds something else.
+/// Returns an error if the attribute is missing or holds something else.
 pub fn region_results(cx: &InferCx<'_>, name: &str) -> Result<Vec<TypeId>, OpError> {
     if let Some(results) = cx.region_of(name) {
         return Ok(results.to_vec());

@@ -43,7 +43,7 @@ impl Window {
     /// The attributes of a call over `n_axes` spatial axes.
     ///
     /// # Errors
-    /// When a list does not fit the number of axes, or a stride or dilation is not positive.
+    /// Returns an error if a list does not fit the number of axes, or a stride or dilation is not positive.
     pub fn of(cx: &InferCx<'_>, n_axes: usize) -> Result<Self, OpError> {
         let list = |name: &str, len: usize, default: i64| -> Result<IntList, OpError> {
             match opt_ints(cx, name)?.filter(|values| !values.is_empty()) {

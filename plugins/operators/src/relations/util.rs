@@ -70,7 +70,7 @@ macro_rules! attr_readers {
         $($(#[$doc])*
         ///
         /// # Errors
-        /// When the attribute is of another kind, or refers to one of the enclosing function.
+        /// Returns an error if the attribute is of another kind, or refers to one of the enclosing function.
         pub fn $function(cx: &InferCx<'_>, name: &str) -> Result<Option<$ty>, OpError> {
             match cx.attrs().get(name) {
                 None => Ok(None),
@@ -213,7 +213,7 @@ pub fn dims_from_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Opt
 /// The element type that arguments share: that of the first whose element type is known.
 ///
 /// # Errors
-/// When two are known to differ.
+/// Returns an error if two are known to differ.
 pub fn common_elem(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -> Result<ElemType, OpError> {
     let mut common = ElemType::UNKNOWN;
     for index in indices {
@@ -233,7 +233,7 @@ pub fn common_elem(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -
 /// An axis counted from the front.
 ///
 /// # Errors
-/// When there is no such axis.
+/// Returns an error if there is no such axis.
 pub fn axis_of(axis: i64, rank: usize) -> Result<usize, OpError> {
     let from_front = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
     match from_front.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank) {
@@ -245,7 +245,7 @@ pub fn axis_of(axis: i64, rank: usize) -> Result<usize, OpError> {
 /// Which of `rank` axes a list of axes names.
 ///
 /// # Errors
-/// When an axis is out of range.
+/// Returns an error if an axis is out of range.
 pub fn axis_mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
     let mut mask = vec![false; rank];
     for &axis in axes {
@@ -257,7 +257,7 @@ pub fn axis_mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
 /// Returns the known facts about a size that two dimensions describe.
 ///
 /// # Errors
-/// When both are known and differ.
+/// Returns an error if both are known and differ.
 pub fn merge_dim(a: Dim, b: Dim) -> Result<Dim, OpError> {
     match (a, b) {
         (Dim::Static(a), Dim::Static(b)) if a != b => {
@@ -277,7 +277,7 @@ pub fn join_dim(a: Dim, b: Dim) -> Dim {
 /// The shape that shapes broadcast to, in every direction.
 ///
 /// # Errors
-/// When they cannot be broadcast.
+/// Returns an error if they cannot be broadcast.
 pub fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Dims, OpError> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut dims = Dims::from_slice(long);

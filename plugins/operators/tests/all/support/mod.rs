@@ -65,7 +65,7 @@ struct Case<'a> {
 /// Runs all cases; `judge` sees what is to be compared.
 ///
 /// # Panics
-/// When an expectation does not hold.
+/// Panics if an expectation does not hold.
 pub fn run<'a>(text: &'a str, mut judge: impl FnMut(Judged<'a>)) -> usize {
     let mut case = Case::default();
     let mut n_cases = 0;
