@@ -25,7 +25,7 @@ static PLUGINS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 /// Builds the host and its plugins in the profile of the running test, once in a process.
 ///
 /// # Panics
-/// When they do not build.
+/// Panics if they do not build.
 pub fn workspace() -> &'static Workspace {
     &WORKSPACE
 }
@@ -33,7 +33,7 @@ pub fn workspace() -> &'static Workspace {
 /// Builds the crate `tests/plugins/NAME` as its author would, once in a process, and gives its library.
 ///
 /// # Panics
-/// When it does not build, or makes no library.
+/// Panics if it does not build, or makes no library.
 pub fn plugin(name: &str) -> PathBuf {
     library(&plugin_source(name))
 }
@@ -41,7 +41,7 @@ pub fn plugin(name: &str) -> PathBuf {
 /// Builds a crate outside this workspace as its author would, once in a process, and gives its library.
 ///
 /// # Panics
-/// When it does not build, or makes no library.
+/// Panics if it does not build, or makes no library.
 pub fn library(folder: &Path) -> PathBuf {
     let mut built = PLUGINS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(path) = built.get(folder) {
@@ -58,7 +58,7 @@ pub fn library(folder: &Path) -> PathBuf {
 /// Runs the tests of a crate outside this workspace, and gives what they say.
 ///
 /// # Panics
-/// When one fails.
+/// Panics if one fails.
 pub fn test_crate(folder: &Path) -> String {
     let mut cargo = author_cargo();
     cargo.args(["test", "--quiet", "--manifest-path"]).arg(folder.join("Cargo.toml"));

@@ -25,7 +25,7 @@ impl Run {
     /// Starts a command and waits for it.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// Panics if it cannot be started.
     pub fn of(command: &mut Command) -> Self {
         let start = Instant::now();
         let Output { status, stdout, stderr } =
@@ -37,7 +37,7 @@ impl Run {
     /// The same run, which must have succeeded.
     ///
     /// # Panics
-    /// When it failed, with what it said.
+    /// Panics if it failed, with what it said.
     #[track_caller]
     pub fn expect_success(self) -> Self {
         assert!(self.status == Some(0), "the run failed ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
@@ -47,7 +47,7 @@ impl Run {
     /// The same run, which must have failed with status 1, as runs do for reasons that they can name.
     ///
     /// # Panics
-    /// When it ended in another way, with what it said.
+    /// Panics if it ended in another way, with what it said.
     #[track_caller]
     pub fn expect_failure(self) -> Self {
         assert!(self.status == Some(1), "the run did not fail ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
@@ -83,7 +83,7 @@ pub fn relais_on_small_stack<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Ru
 /// An empty folder of that name, for one test.
 ///
 /// # Panics
-/// When it cannot be made.
+/// Panics if it cannot be made.
 pub fn folder(name: &str) -> PathBuf {
     let folder = workspace().scratch.join("e2e").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -94,7 +94,7 @@ pub fn folder(name: &str) -> PathBuf {
 /// The names of the files in a folder, sorted.
 ///
 /// # Panics
-/// When it cannot be read.
+/// Panics if it cannot be read.
 pub fn files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("`{}`: {error}", folder.display()));
     let mut names: Vec<String> =

@@ -105,7 +105,7 @@ impl Libraries {
     /// Finds the plugins in these files.
     ///
     /// # Panics
-    /// When one of them is refused.
+    /// Panics if one of them is refused.
     pub fn open(files: &[PathBuf]) -> Self {
         let policy = Policy { writable: WritableFiles::Allow };
         let registry = Registry::new(discover(&[], files, policy), Linked::Exclude, &Choices::new());
@@ -139,7 +139,7 @@ impl Case {
     /// Reads a case; the pass is `folder` unless the header says otherwise.
     ///
     /// # Errors
-    /// Parses the header, or returns the error in it.
+    /// Returns the error in the header.
     pub fn parse(folder: &str, source: &str) -> Result<Self, String> {
         let header: String =
             source.lines().map_while(|line| line.strip_prefix("//!")).map(|line| format!("{line}\n")).collect();
@@ -298,7 +298,7 @@ impl Case {
 /// All cases below a folder, by name: `<folder>/<case>` and the path of the file.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// Returns an error if the folder cannot be read.
 pub fn find_cases(root: &Path) -> std::io::Result<BTreeMap<String, PathBuf>> {
     let mut cases = BTreeMap::new();
     for folder in std::fs::read_dir(root)? {

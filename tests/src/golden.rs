@@ -52,7 +52,7 @@ impl Workshop {
     /// An empty folder that goes when this value does.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// Panics if it cannot be made.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         let path = folder.path().canonicalize().expect("it is there").display().to_string();
@@ -69,7 +69,7 @@ impl Workshop {
     /// Writes a file.
     ///
     /// # Panics
-    /// When that fails.
+    /// Panics if that fails.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, bytes).expect("the folder can be written");
@@ -79,7 +79,7 @@ impl Workshop {
     /// Runs the program in the folder.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// Panics if it cannot be started.
     pub fn run(&self, arguments: &[&str]) -> Said {
         self.said(self.program(arguments).output().expect("the program can be started"))
     }
@@ -87,10 +87,10 @@ impl Workshop {
     /// As [`fails`](Self::fails), as a user who may not read everything: root runs it as the user `nobody`.
     ///
     /// # Errors
-    /// Why that cannot be done here.
+    /// Returns the reason why this is not possible here.
     ///
     /// # Panics
-    /// When the command does something that it must not do.
+    /// Panics if the command does something that it must not do.
     pub fn fails_unprivileged(&self, arguments: &[&str]) -> Result<Said, String> {
         const NOBODY: u32 = 65_534;
         let owner = self.folder.path().metadata().map_err(|error| error.to_string())?.uid();
@@ -140,7 +140,7 @@ impl Workshop {
     /// leave any other file.
     ///
     /// # Panics
-    /// When it does.
+    /// Panics if it does.
     pub fn fails(&self, arguments: &[&str]) -> Said {
         self.fails_with(&[], arguments)
     }
@@ -210,7 +210,7 @@ impl Golden {
     /// Compares with the file of a case, or writes it.
     ///
     /// # Panics
-    /// When two cases have one name, or the file cannot be written.
+    /// Panics if two cases have one name, or the file cannot be written.
     pub fn check(&mut self, case: &str, text: &str) {
         assert!(!self.seen.iter().any(|seen| seen == case), "`{case}` is there twice");
         self.seen.push(case.to_owned());
@@ -236,7 +236,7 @@ impl Golden {
     /// Ends the comparison.
     ///
     /// # Panics
-    /// When something differed, or a golden file has no case.
+    /// Panics if something differed, or a golden file has no case.
     pub fn finish(mut self) {
         for entry in fs::read_dir(&self.folder).expect("there are golden files") {
             let path = entry.expect("it can be read").path();

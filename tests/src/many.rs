@@ -22,7 +22,7 @@ impl Pattern {
     /// The plugin in a file.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if there is none.
     pub fn of(library: &Path) -> Self {
         let file = fs::read(library).unwrap_or_else(|error| panic!("`{}`: {error}", library.display()));
         let section = read_section(library).expect("a plugin has records").to_vec();
@@ -56,7 +56,7 @@ pub fn renamed_text(name: &str, number: usize) -> String {
 /// A plugin in another version, whose text is as long.
 ///
 /// # Panics
-/// When the bytes are not those of a plugin.
+/// Panics if the bytes are not those of a plugin.
 pub fn with_version(file: &[u8], version: &str) -> Vec<u8> {
     let section = section_of(file).expect("a plugin has records");
     let at = file.windows(section.len()).position(|bytes| bytes == &*section).expect("the records stand in the file");

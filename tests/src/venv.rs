@@ -40,7 +40,7 @@ pub struct Models {
 /// The models, written once and kept.
 ///
 /// # Panics
-/// When they cannot be written, with the reason.
+/// Panics if they cannot be written, with the reason.
 pub fn models() -> &'static Models {
     MODELS.as_ref().unwrap_or_else(|why| panic!("{why}"))
 }
@@ -48,7 +48,7 @@ pub fn models() -> &'static Models {
 /// Writes the models of 600 MB, too, into the same folder.
 ///
 /// # Panics
-/// When they cannot be written, with the reason.
+/// Panics if they cannot be written, with the reason.
 pub fn add_large_models() {
     collect(&["--large"]).unwrap_or_else(|why| panic!("{why}"));
 }
@@ -56,7 +56,7 @@ pub fn add_large_models() {
 /// Runs `python -m judge ARGS`, and gives what it said.
 ///
 /// # Panics
-/// When the judge is not satisfied, with what it said.
+/// Panics if the judge is not satisfied, with what it said.
 #[track_caller]
 pub fn judge<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> String {
     satisfied("judge", args)
@@ -65,7 +65,7 @@ pub fn judge<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> String {
 /// Runs `python -m random_graphs ARGS` with the binary, and gives what it said.
 ///
 /// # Panics
-/// When a result differs, with what it said.
+/// Panics if a result differs, with what it said.
 #[track_caller]
 pub fn random_graphs(args: &[&str]) -> String {
     let relais = [OsStr::new("--relais"), workspace().relais.as_ref()];
@@ -83,7 +83,7 @@ fn satisfied<I: IntoIterator<Item: AsRef<OsStr>>>(module: &str, args: I) -> Stri
 /// Runs a command of the judge with the binary and the models, and further arguments.
 ///
 /// # Panics
-/// When the judge is not satisfied, with what it said.
+/// Panics if the judge is not satisfied, with what it said.
 #[track_caller]
 pub fn judge_models(command: &[&str], args: &[&str]) -> String {
     let models = &models().folder;
@@ -100,7 +100,7 @@ pub fn with_pass(pass: &str, crate_name: &str) -> String {
 /// A program of the judge's environment.
 ///
 /// # Panics
-/// When the environment cannot be made, with the reason.
+/// Panics if the environment cannot be made, with the reason.
 pub fn program(name: &str) -> PathBuf {
     let python = PYTHON.as_ref().unwrap_or_else(|why| panic!("{why}"));
     python.with_file_name(name).with_extension(std::env::consts::EXE_EXTENSION)
