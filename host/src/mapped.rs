@@ -113,7 +113,7 @@ pub fn read_stream(stream: impl Read) -> io::Result<Blob> {
 }
 
 /// From now on, a mapped file that another process shortens ends this process with an error that says so, and not with
-/// a mere signal. What was not whole goes with the next run.
+/// a mere signal. Incomplete files are removed by the next run.
 #[cfg(target_os = "linux")]
 pub fn explain_shortened_files() {
     extern "C" fn explain(_: libc::c_int) {

@@ -250,8 +250,8 @@ impl Registry {
         }))
     }
 
-    /// The same with other choices: of plugins that `choices` names, only versions that match count. What was opened
-    /// stays open in both.
+    /// The same with other choices: of plugins that `choices` names, only versions that match count. Opened plugins
+    /// stay open in both.
     pub fn choose(&self, choices: &Choices) -> Self {
         let Inner { providers, set_aside, refused, duplicates, .. } = &*self.0;
         let is_chosen = |provider: &&Arc<Provider>| {

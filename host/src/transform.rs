@@ -488,7 +488,7 @@ impl ContextBuilder<'_> {
         self
     }
 
-    /// An instrument by name, of the host or of a plugin, with options. What it prints goes to standard error.
+    /// An instrument by name, of the host or of a plugin, with options. It prints to standard error.
     pub fn instrument_by_name(mut self, name: &str, options: Vec<(String, Value)>) -> Self {
         self.instruments.push(None);
         let (name, options) = (Written::made(name.to_owned()), entries_of(Value::Struct(options)));

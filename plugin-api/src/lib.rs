@@ -43,7 +43,7 @@
 //! | a test | | [`testing`]: [`run`](testing::run), [`Trial`](testing::Trial), [`infer`](testing::infer), [`evaluate`](testing::evaluate), [`Watch`](testing::Watch) |
 //! | a test of everything at once | the feature `conformance` | `conformance::check_all` |
 //! | a pipeline | [`pipeline`](prelude::pipeline) | |
-//! | what is said about a program | | [`Diagnostic`](diagnostics::Diagnostic), [`PassError`](diagnostics::PassError) |
+//! | messages about a program | | [`Diagnostic`](diagnostics::Diagnostic), [`PassError`](diagnostics::PassError) |
 //!
 //! [`ir`] is what programs are made of: a [`Function`](ir::Function) owns its nodes, which [`NodeId`](ir::NodeId)s name
 //! and [`Expr`](ir::Expr) shows; constants are [`Tensor`](ir::Tensor)s, [`Type`](ir::Type) is what is known of a value.

@@ -64,9 +64,9 @@ pub struct OptionSpec {
     pub name: &'static str,
     /// Documentation.
     pub doc: &'static str,
-    /// What it takes.
+    /// The values that it accepts.
     pub kind: OptionKind,
-    /// What it is when nobody says; without one it is mandatory, except a struct, whose options have their own.
+    /// The default; an option without one is mandatory, except a struct, whose options have their own.
     pub default: Option<DefaultSpec>,
 }
 
@@ -349,7 +349,7 @@ pub(crate) const fn is_equal(a: &str, b: &str) -> bool {
     true
 }
 
-/// The field of a struct of options: what the table says, else the default. What the derive calls.
+/// The field of a struct of options: the value in the table, otherwise the default. The derive calls this.
 #[doc(hidden)]
 pub fn field<T: OptionType>(table: &Value, spec: &OptionSpec) -> Option<T> {
     if let Some(value) = table.get(spec.name) {

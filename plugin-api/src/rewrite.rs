@@ -2,7 +2,7 @@
 //!
 //! Nothing that a rewrite gives is believed: nodes that it names must be its own or visible at the call, calls that it
 //! makes must fit their operators' records, and what takes a value's place must not contradict what is inferred of the
-//! value. What does not hold fails the pass, and names the call.
+//! value. A violation fails the pass, and the error names the call.
 
 mod cx;
 

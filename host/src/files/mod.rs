@@ -38,7 +38,7 @@ pub enum Existing {
 /// Writes a whole file, or into a pipe or device.
 ///
 /// # Errors
-/// Returns an error if it cannot be written. What was there stays then.
+/// Returns an error if it cannot be written. The existing file then stays.
 pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), FileError> {
     Destination::new(path, existing)?.write(|out| out.write_all(bytes))
 }
@@ -55,7 +55,7 @@ impl Destination {
     /// Writes what `fill` gives: a whole file, or into a pipe, a device or standard output.
     ///
     /// # Errors
-    /// Returns an error if it cannot be written. What was there stays then.
+    /// Returns an error if it cannot be written. The existing file then stays.
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
         let into = |out: &mut dyn Write| fill(out).and_then(|()| out.flush());
         let written = match self.place() {

@@ -86,7 +86,7 @@ pub(crate) fn make(
 }
 
 impl BuiltIn {
-    /// Makes it. What the options leave out has its default.
+    /// Makes it. Omitted options have their defaults.
     ///
     /// # Errors
     /// Returns an error if the options are not taken, or what it needs is not there.

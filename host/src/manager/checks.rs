@@ -65,7 +65,7 @@ fn had_fault(old: &Function, relations: &mut dyn TypeRelations, (domain, name): 
 }
 
 /// Holds calls of the module's functions against these: those in functions that changed, and those of functions that
-/// changed. What was wrong before in a call of the same function by the same one is not the pass's.
+/// changed. An error that a call of the same function by the same one already had is not attributed to the pass.
 pub(super) fn callees(old: &IRModule, new: &IRModule, changed: impl Fn(&str) -> bool) -> Result<(), PassError> {
     for (name, function) in new.functions() {
         if !function.nodes().iter().any(|node| node.kind == kind::GLOBAL_VAR) {

@@ -150,7 +150,7 @@ impl PassContext {
     /// Runs `f` in it. It is left on every path, panics included.
     ///
     /// # Errors
-    /// Returns an error if a hook fails. What `f` gave is not lost.
+    /// Returns an error if a hook fails. The result of `f` is not lost.
     pub fn scope<T>(self: &Arc<Self>, f: impl FnOnce(&Arc<Self>) -> T) -> Result<T, ScopeError<T>> {
         let guard = self.enter().map_err(|fault| ScopeError { error: fault.into(), result: None })?;
         let result = f(self);

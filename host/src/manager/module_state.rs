@@ -88,7 +88,7 @@ impl ModuleState {
             checks::interface(&self.module, &new, &mut *catalogue.relations())?;
         }
         let types = began.elapsed();
-        // What typing left is verified, too: a type relation is a plugin's.
+        // The module is also verified after type inference: type relations belong to plugins.
         if verify == Verify::Each {
             verifier::check(&new)?;
         }

@@ -1,8 +1,8 @@
 //! The names under which the reader keeps what the IR has no other place for, and the writer finds it again.
 //!
-//! All are metadata: attributes of a node with the flag `META`, or attributes of the module. What the file says in
-//! the usual encoding is kept in readable form; `…_raw` and `extra` keep encoded protobuf fields where the readable
-//! form would lose something (unknown fields, a field that is present and empty).
+//! All are metadata: attributes of a node with the flag `META`, or attributes of the module. Properties in the usual
+//! encoding are kept in readable form; `…_raw` and `extra` keep encoded protobuf fields where the readable form would
+//! lose something (unknown fields, a field that is present and empty).
 
 /// Of a node: the `name` of a `NodeProto`.
 pub const NAME: &str = "name";

@@ -11,7 +11,7 @@ use super::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Finds the passes that a pass requires. What cannot be found is reported by [`check`], which knows the chains.
+/// Finds the passes that a pass requires. A missing pass is reported by [`check`], which knows the chains.
 pub(super) fn of(resolver: &mut Resolver<'_>, pass: usize) {
     if resolver.is_called && pass == 0 {
         return;

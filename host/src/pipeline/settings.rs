@@ -11,7 +11,7 @@ use relais_plugin_api::options::Value;
 use std::collections::BTreeMap;
 
 impl Resolver<'_> {
-    /// Splits nested tables into keys that are registered. What comes later is set over what came before, field by field.
+    /// Splits nested tables into keys that are registered. Later settings replace earlier ones, field by field.
     pub fn config_values(&mut self, entries: &[Entry]) -> BTreeMap<String, Value> {
         let mut set: Vec<(ConfigFacts, Entry)> = Vec::new();
         let mut todo: Vec<(String, &Entry)> =

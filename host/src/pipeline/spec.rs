@@ -233,7 +233,7 @@ pub enum Extensions {
     /// They are.
     #[default]
     On,
-    /// They are not. What files add is added.
+    /// They are not. Additions of files are.
     Off,
 }
 

@@ -1,4 +1,4 @@
-//! Reading the records of a plugin's file. Whoever wrote the file is not trusted.
+//! Reading the records of a plugin's file. The author of the file is not trusted.
 
 use super::texts::{cut, escaped};
 use crate::options::OptionSchema;
@@ -673,8 +673,8 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
     Ok(instrument)
 }
 
-/// Sorted by domain, name and first version. What is compared is a word that the texts begin with, and the texts only
-/// where it is the same.
+/// Sorted by domain, name and first version. The first bytes of the texts are compared as one word, and the texts only
+/// if it is equal.
 fn by_operator<T: Copy>(items: Vec<T>, key: impl Fn(&T) -> (&str, &str, u32)) -> Vec<T> {
     let mut order: Vec<(u128, usize)> = items.iter().map(|item| begins(key(item))).zip(0..).collect();
     order.sort_unstable_by(|&(first, a), &(other, b)| {

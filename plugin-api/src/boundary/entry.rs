@@ -248,7 +248,7 @@ unsafe extern "C" fn call_infer(
     cx: RequestCx<'_>,
     request: &mut InferRequest<'_>,
 ) -> RResult<(), OpError> {
-    // SAFETY: the caller's promise: the key was made from such a reference.
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
     let infer = unsafe { *key.0.cast::<InferFn>() };
     flatten(caught(|| infer(&mut InferCx::new(request, cx))))
 }
@@ -256,7 +256,7 @@ unsafe extern "C" fn call_infer(
 /// # Safety
 /// The key is one that `eval_entry` made in this library.
 unsafe extern "C" fn call_eval(key: EvalKey, cx: RequestCx<'_>, request: &mut EvalRequest<'_>) -> RResult<(), OpError> {
-    // SAFETY: the caller's promise: the key was made from such a reference.
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
     let eval = unsafe { *key.0.cast::<EvalFn>() };
     flatten(caught(|| eval(&mut EvalCx::new(request, cx))))
 }

@@ -123,7 +123,7 @@ pub mod pass_tag {
 pub mod statistic_tag {
     /// Name.
     pub const NAME: u16 = 1;
-    /// What is counted.
+    /// A description of what is counted.
     pub const DOC: u16 = 2;
 }
 

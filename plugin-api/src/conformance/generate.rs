@@ -1,5 +1,5 @@
-//! Random modules of the kind that exporters write: typed, and mostly computable. What the bytes of a tape say is made;
-//! fewer bytes make a smaller module.
+//! Random modules of the kind that exporters write: typed, and mostly computable. The bytes of a tape decide what is
+//! made; fewer bytes make a smaller module.
 
 use super::{
     bench::{AttrShape, OpShape},

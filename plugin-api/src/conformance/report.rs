@@ -42,9 +42,9 @@ kinds! {
     Panic = "panic", "return an error, or leave alone what it does not understand";
     /// It changes the module that it is given, which others still use.
     InputModified = "input-modified", "change a copy: through the editor, or through `function_mut`";
-    /// What it makes is no sound module.
+    /// Its result is not a valid module.
     Broken = "broken", "the verifier's message names the node and the rule";
-    /// What it makes is not read back from its text as it was.
+    /// Its result, printed as text and parsed again, is not the same.
     Text = "text", "use what the text form can say";
     /// It says that it changed a module and gives an equal one.
     FalseChange = "false-change", "ask for `function_mut` only when there is something to change";
@@ -52,9 +52,9 @@ kinds! {
     NotDeterministic = "not-deterministic", "let no order of a hash table, address, time or thread reach the result";
     /// The parameters or results of `@main` are not what they were.
     Interface = "interface", "leave names, types and order of inputs and outputs alone";
-    /// The module computes something else than before.
+    /// The module computes other results than before.
     Numbers = "numbers", "compare the results of the module by hand; rounding is covered by the tolerance";
-    /// With infinities, NaN or negative zeros among its inputs, the module computes something else than before.
+    /// With infinities, NaN or negative zeros among its inputs, the module computes other results than before.
     SpecialNumbers = "special-numbers", "leave values alone for which it does not hold, or say so in its documentation and allow it";
     /// A second run changes what the first one made.
     NotIdempotent = "not-idempotent", "run to the end at once, or allow it when that is not meant to be so";

@@ -12,7 +12,8 @@ pub struct Editor {
     shared: RArc<Function>,
     owned: Option<Box<Function>>,
     analyses: analysis::Cache,
-    /// Replacements whose types contradict each other: what was replaced, by what. Who knows the operators judges them.
+    /// Replacements whose types contradict each other: the replaced node and its replacements. They are checked where
+    /// the operators are known.
     suspects: Vec<(NodeId, Vec<NodeId>)>,
 }
 

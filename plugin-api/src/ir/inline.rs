@@ -350,7 +350,7 @@ impl Inliner<'_> {
         Ok(())
     }
 
-    /// Lets `new` stand for `old`. What the call's result was called, a value that was made for it is.
+    /// Replaces `old` by `new`. A value that was made for it takes over the name of the call's result.
     fn replace(&mut self, f: &mut Function, old: NodeId, new: NodeId, first_made: usize) {
         self.values[old.index()] = Some(new);
         if new.index() >= first_made && !f.name(old).is_empty() && self.renamed.insert(new) {

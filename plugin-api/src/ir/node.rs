@@ -93,7 +93,7 @@ impl ConstForm {
     pub const VALUE_STRINGS: Self = Self(8);
 }
 
-/// One attribute, 16 bytes. What `a` and `b` mean depends on the kind.
+/// One attribute, 16 bytes. The meaning of `a` and `b` depends on the kind.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AttrRec {
@@ -146,7 +146,7 @@ pub mod attr_kind {
     /// Bytes `a` of a kind that only the reader knows.
     pub const RAW: u8 = 33;
 
-    /// What a kind is called.
+    /// Returns the name of a kind.
     pub const fn name(kind: u8) -> &'static str {
         match kind {
             FLOAT => "float",

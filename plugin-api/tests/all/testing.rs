@@ -9,7 +9,7 @@ config_option! { "trial.depth": i64, default = 3, doc = "How deep it goes." }
 
 #[derive(PassOptions)]
 struct Options {
-    /// What it says.
+    /// The word that it says.
     word: String,
     #[option(default = [])]
     more: Vec<i64>,

@@ -250,7 +250,8 @@ impl ConstantFolder<'_> {
             return None;
         }
         let budget = self.freed(f, call.args()).saturating_add(self.extent.max_growth);
-        // Without a type nothing says why an evaluator refused. What is small enough it would refuse again.
+        // Without a type, the reason for an evaluator's refusal is unknown. A result that is small enough would be
+        // refused again.
         if size_of(f, call.id).is_none_or(|size| size > budget) {
             self.is_too_large.set(true);
         }

@@ -1,4 +1,4 @@
-//! What a rewrite may do to numbers: the rules N1 to N3 and N7 of `docs/numbers.md`, once for all passes.
+//! The limits of rewrites on numbers: the rules N1 to N3 and N7 of `docs/numbers.md`, once for all passes.
 
 use relais_plugin_api::prelude::*;
 

@@ -101,7 +101,7 @@ pub fn toml(data: &[u8]) {
     assert_eq!(steps(&printed), steps(&again.print()));
 }
 
-/// Bytes as a section of records, once as they are and once with checksums that fit; and as a library with such a
+/// Bytes as a section of records, once as they are and once with checksums that fit; and as a library with this
 /// section.
 pub fn records(data: &[u8]) {
     let read = |section: &[u8]| {

@@ -103,7 +103,7 @@ fn simplifies(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     Rewrite::Replace(cx.constant(zero))
 }
 
-/// What [`panics`] can be told.
+/// The options of [`panics`].
 #[derive(PassOptions)]
 struct Options {
     /// How much.
@@ -227,7 +227,7 @@ impl relais_plugin_api::options::OptionType for Strict {
     }
 }
 
-/// What [`refuses`] can be told.
+/// The options of [`refuses`].
 #[derive(PassOptions)]
 struct StrictOptions {
     /// How strict.
