@@ -1,4 +1,4 @@
-//! The conformance kit of the plugin API over a plugin that the host loads: what `relais plugin test` does.
+//! The conformance kit of the plugin API over a plugin that the host loads: the implementation of `relais plugin test`.
 
 use crate::{
     manager::{Instrument, PassContext, PassInfo, SkipReason},

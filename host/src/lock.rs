@@ -120,8 +120,8 @@ impl Lock {
         })
     }
 
-    /// Everything that is not as it was. When nothing is, gives the plugins of the lock alone, each in the bytes that
-    /// it had: others are not there for the pipeline, whatever it asks for.
+    /// Compares everything with the lock. If nothing differs, returns a registry with only the plugins of the lock,
+    /// each in the locked bytes: others are unavailable to the pipeline, whatever it requests.
     ///
     /// # Errors
     /// Returns the differences, one line each.
@@ -340,7 +340,7 @@ fn used(outline: &Outline, registry: &Registry) -> BTreeSet<Id> {
     used
 }
 
-/// The hash of a pipeline: of what runs, and not of where it was written.
+/// The hash of a pipeline: of its steps, and not of the place where it was written.
 fn hash(mut pipeline: Pipeline) -> String {
     pipeline.origins.clear();
     sha256_of_bytes(pipeline.print().as_bytes())

@@ -15,7 +15,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-/// Files below this many bytes are read: what other processes do to them afterwards is of no importance.
+/// Files below this many bytes are read: later changes by other processes do not matter.
 const LARGE: u64 = 16 << 20;
 
 /// The most that is read from a pipe: a model cannot be larger, as protobuf has it.
@@ -102,7 +102,7 @@ pub fn read_input(path: &Path) -> io::Result<Blob> {
 /// Everything that comes from a stream.
 ///
 /// # Errors
-/// Returns an error if it cannot be read, or does not come to an end.
+/// Returns an error if it cannot be read, or does not end.
 pub fn read_stream(stream: impl Read) -> io::Result<Blob> {
     let mut bytes = Vec::new();
     stream.take(MAX_STREAM + 1).read_to_end(&mut bytes)?;
@@ -112,20 +112,20 @@ pub fn read_stream(stream: impl Read) -> io::Result<Blob> {
     Ok(bytes.into())
 }
 
-/// From now on, a mapped file that another process shortens ends this process with an error that says so, and not with
-/// a mere signal. Incomplete files are removed by the next run.
+/// From now on, if another process shortens a mapped file, this process ends with an error message instead of a mere
+/// signal. Incomplete files are removed by the next run.
 #[cfg(target_os = "linux")]
 pub fn explain_shortened_files() {
     extern "C" fn explain(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: a file was shortened by another process while it was in use\n  \
             help: run again, and leave the model and its data alone meanwhile\n";
-        // SAFETY: both may be called when a signal comes, and the message lives for ever.
+        // SAFETY: both may be called in a signal handler, and the message is never freed.
         unsafe {
             libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
             libc::_exit(1);
         }
     }
-    // SAFETY: an empty action is valid, and the handler calls nothing but what handlers may call.
+    // SAFETY: an empty action is valid, and the handler calls only functions that handlers may call.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = explain as extern "C" fn(libc::c_int) as usize;

@@ -1,4 +1,4 @@
-//! Schemas of options as records hold them, and checking values against them.
+//! Schemas of options as stored in records, and checking values against them.
 
 use relais_plugin_api::{
     boundary::wire::{Fields, Malformed},
@@ -194,7 +194,7 @@ impl OptionSchema {
         let name = name.ok_or(Malformed::Missing("option's name"))?;
         let kind = kind.ok_or(Malformed::Missing("option's type"))?;
         let mut schema = Self { name, doc, kind, default };
-        // The default is checked as what a user writes is; of a struct it is what its options say.
+        // The default is checked like a user's value; the default of a struct consists of those of its options.
         schema.default = match (&schema.default, &schema.kind) {
             (Some(default), kind) => {
                 Some(kind.check(default, &schema.name).map_err(|_| Malformed::Missing("default"))?)
@@ -243,7 +243,7 @@ impl OptionType {
         })
     }
 
-    /// The value, with the defaults of what it leaves out.
+    /// The value, with the defaults of omitted parts.
     ///
     /// # Errors
     /// Returns the first error in it.
@@ -292,7 +292,7 @@ fn read_choice(fields: &[u8]) -> Result<(String, String), Malformed> {
     Ok((name, doc))
 }
 
-/// A table with a value for each option, in the schema's order: what is given, checked, else the default.
+/// A table with a value for each option, in the schema's order: the given value, checked, otherwise the default.
 ///
 /// # Errors
 /// Returns the first error: an unknown option before a missing one.

@@ -27,7 +27,7 @@ use std::{
     },
 };
 
-/// Where what passes say goes. Called in module order, whatever the number of threads; progress as it comes.
+/// Receives the messages of passes. Called in module order, whatever the number of threads; progress as it comes.
 pub trait Sink: Sync {
     /// Takes a diagnostic.
     fn diagnostic(&self, pass: &PassRecord, diagnostic: &Diagnostic);
@@ -35,7 +35,7 @@ pub trait Sink: Sync {
     /// Takes how far a pass is.
     fn progress(&self, _pass: &PassRecord, _done: u64, _total: u64) {}
 
-    /// Takes what a pass counted, once for each statistic of a run that went well: the sum over all functions.
+    /// Receives a count of a pass, once for each statistic of a successful run: the sum over all functions.
     fn count(&self, _pass: &PassRecord, _statistic: &str, _n: u64) {}
 }
 
@@ -47,7 +47,7 @@ impl Sink for Silent {
     fn diagnostic(&self, _: &PassRecord, _: &Diagnostic) {}
 }
 
-/// Whether passes say why they did not do something.
+/// Whether passes explain why they did not do something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Remarks {
     /// They do not.
@@ -62,7 +62,7 @@ pub enum Remarks {
 pub struct RunCx<'a> {
     /// Where operators and other passes are looked up.
     pub registry: &'a Registry,
-    /// Where what passes say goes.
+    /// Receives the messages of passes.
     pub sink: &'a dyn Sink,
     /// The context's options that were set, checked.
     pub config: &'a BTreeMap<String, Value>,
@@ -70,7 +70,7 @@ pub struct RunCx<'a> {
     pub cancel: &'a AtomicBool,
     /// The threads that functions are shared out among; rayon's own when there are none.
     pub pool: Option<&'a rayon::ThreadPool>,
-    /// Whether passes say why they did not do something.
+    /// Whether passes explain why they did not do something.
     pub remarks: Remarks,
     /// The run that it is a part of, for the passes that it calls.
     pub(crate) nest: Nest<'a>,
@@ -80,7 +80,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
 
 impl<'a> RunCx<'a> {
-    /// A context without options that says nothing and is never cancelled.
+    /// A context without options that discards messages and is never cancelled.
     pub fn new(registry: &'a Registry) -> Self {
         Self {
             registry,
@@ -103,7 +103,7 @@ impl<'a> RunCx<'a> {
         Self { config, ..self }
     }
 
-    /// The same with what says that passes should stop.
+    /// The same with a flag that asks passes to stop.
     pub fn with_cancel(self, cancel: &'a AtomicBool) -> Self {
         Self { cancel, ..self }
     }
@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
         Self { cx, context: PassContext::current(), encoded: OnceLock::new(), counts }
     }
 
-    /// Adds to a statistic of the pass; what it does not declare it cannot count.
+    /// Adds to a statistic of the pass; an undeclared one cannot be counted.
     pub fn count(&self, pass: &PassRecord, statistic: &str, n: u64) {
         let index = pass.statistics.iter().position(|declared| declared.name == statistic);
         if let Some(count) = index.and_then(|index| self.counts.get(index)) {
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Passes on what a pass counted, in the order in which it declares it.
+    /// Passes on the counts of a pass, in the order of their declaration.
     fn tell_counts(&self, pass: &PassRecord) {
         for (statistic, count) in pass.statistics.iter().zip(&self.counts) {
             let count = count.load(Ordering::Relaxed);
@@ -237,10 +237,10 @@ impl PassHandle {
         &self.options
     }
 
-    /// The members of a sequential pass: names and options, as its author says them.
+    /// The members of a sequential pass: names and options, as its author defines them.
     ///
     /// # Errors
-    /// Returns an error if it cannot say.
+    /// Returns an error if they cannot be determined.
     pub fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
         if self.record().level != Level::SEQUENTIAL {
             return Ok(Vec::new());
@@ -254,7 +254,7 @@ impl PassHandle {
     /// Runs the pass, whatever its level. Rules about levels and lists are the caller's (rule R3).
     ///
     /// # Errors
-    /// Returns an error if it returns an error, panics, or says something of severity error.
+    /// Returns an error if it returns an error, panics, or emits a diagnostic of severity error.
     pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let _running = Running::new(self.object.what());
         let is_shared_out = self.record().parallel && !matches!(self.record().level, Level::MODULE | Level::SEQUENTIAL);
@@ -278,7 +278,7 @@ impl PassHandle {
         Ok(outcome)
     }
 
-    /// Calls a function pass on one function and ignores what comes of it: nothing but the boundary, for benchmarks.
+    /// Calls a function pass on one function and ignores the result: only the boundary, for benchmarks.
     #[doc(hidden)]
     pub fn bench_call<'a>(&'a self, cx: &'a RunCx<'a>, function: &'a RArc<Function>) -> impl FnMut() + 'a {
         let module = IRModule::new();
@@ -316,7 +316,7 @@ impl PassHandle {
             "" => result,
             global => result.map_err(|error| error.in_function(global)),
         };
-        // Whatever the pass made of it, the operator's plugin has failed.
+        // The operator's plugin has failed, whatever the pass does next.
         let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
         let result = match broken {
             None => result,
@@ -325,7 +325,7 @@ impl PassHandle {
         Call { result, said: state.said.into_inner().unwrap_or_else(PoisonError::into_inner) }
     }
 
-    /// Passes on what was said; an error among it is the pass's, unless it failed otherwise.
+    /// Passes on the messages; an error among them is the pass's, unless it failed otherwise.
     fn settle<T>(&self, cx: &RunCx<'_>, call: Call<T>) -> Result<Option<T>, PassFailure> {
         call.said.iter().for_each(|said| cx.sink.diagnostic(self.record(), said));
         let new = call.result.map_err(|error| self.failure(error))?;
@@ -356,7 +356,7 @@ impl PassHandle {
         let shown: Vec<(&str, &RArc<T>)> =
             module.globals().iter().filter_map(|global| Some((global.name.as_str(), T::shown(global)?))).collect();
         let one = |&(name, old): &(&str, &RArc<T>)| {
-            // After a cancellation, what has not begun does not begin.
+            // After a cancellation, globals that have not begun do not begin.
             if run.cx.cancel.load(Ordering::Relaxed) {
                 return Call { result: Err(cancelled()), said: Vec::new() };
             }
@@ -382,7 +382,7 @@ impl PassHandle {
         Ok(outcome)
     }
 
-    /// Runs the members that are on (rule R11), with what they require.
+    /// Runs the members that are on (rule R11), with their requirements.
     fn run_steps(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let made = || {
             let callee = Callee::Named(&self.record().name, self.options.clone());

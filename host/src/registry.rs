@@ -1,4 +1,4 @@
-//! The registry: from names to what plugins register.
+//! The registry: from names to the items that plugins register.
 
 mod instruments;
 mod names;
@@ -42,7 +42,7 @@ pub struct Registry(Arc<Inner>);
 
 struct Inner {
     providers: Vec<Arc<Provider>>,
-    /// Plugins that others take the place of: builds of the same that are linked, or older files of what is.
+    /// Plugins that others replace: linked builds of the same plugin, or older files of it.
     set_aside: Vec<Arc<Provider>>,
     refused: Vec<RefusedPlugin>,
     duplicates: Vec<(PathBuf, PathBuf)>,
@@ -189,7 +189,7 @@ impl fmt::Display for CreateError {
 impl std::error::Error for CreateError {}
 
 impl Registry {
-    /// A registry of what was found; of plugins that `choices` names, only versions that match count.
+    /// A registry of the plugins that were found; of plugins that `choices` names, only versions that match count.
     pub fn new(found: Discovery, linked: Linked, choices: &Choices) -> Self {
         let Discovery { plugins, mut refused, duplicates } = found;
         let mut providers = Vec::new();
@@ -265,20 +265,20 @@ impl Registry {
         Self::of(linked, refused.clone(), duplicates.clone())
     }
 
-    /// Plugins that are not used, since others of the same name take their place: those that are linked into this
-    /// program where a file is not older, files that are older than what is linked.
+    /// Plugins that are not used, because others of the same name replace them: those that are linked into this program
+    /// if a file is not older, and files that are older than the linked ones.
     pub fn set_aside(&self) -> impl Iterator<Item = &Provider> {
         self.0.set_aside.iter().map(|provider| &**provider)
     }
 
-    /// The same of some plugins, told by their places in [`plugins`](Self::plugins).
+    /// The same with only some plugins, given by their places in [`plugins`](Self::plugins).
     pub(crate) fn only(&self, is_kept: impl Fn(usize, &Provider) -> bool) -> Self {
         let Inner { providers, refused, duplicates, .. } = &*self.0;
         let kept = providers.iter().enumerate().filter(|(at, provider)| is_kept(*at, provider));
         Self::of(kept.map(|(_, provider)| provider.clone()).collect(), refused.clone(), duplicates.clone())
     }
 
-    /// Takes a pass, by full or short name, from this plugin, though others provide it, too.
+    /// Takes a pass, by full or short name, from this plugin, although others also provide it.
     ///
     /// # Panics
     /// Panics if the registry is shared already.
@@ -288,8 +288,8 @@ impl Registry {
         inner.names.prefer(pass, |id| providers[id].records.plugin.name == plugin);
     }
 
-    /// Takes the description and the evaluator of an operator from this plugin, as far as it has them, though others have
-    /// them, too.
+    /// Takes the description and the evaluator of an operator from this plugin, as far as it has them, although others
+    /// also have them.
     ///
     /// # Panics
     /// Panics if the registry is shared already.
@@ -299,7 +299,7 @@ impl Registry {
         inner.operators.prefer(domain, name, |id| providers[id].records.plugin.name == plugin);
     }
 
-    /// Takes a pipeline, by full or short name, from this plugin, though others provide it, too.
+    /// Takes a pipeline, by full or short name, from this plugin, although others also provide it.
     ///
     /// # Panics
     /// Panics if the registry is shared already.
@@ -497,8 +497,8 @@ impl Registry {
         keys.filter_map(|key| Some((key.clone(), self.config_default(key, asking)?))).collect()
     }
 
-    /// The description of an operator that holds for a version: the one with the greatest first version that is not
-    /// above it. The number is what [`infer_entry`](Self::infer_entry) takes.
+    /// The description of an operator that applies to a version: the one with the greatest first version that is not
+    /// above it. The number is the argument of [`infer_entry`](Self::infer_entry).
     pub fn operator(&self, domain: &str, name: &str, version: u32) -> Option<(u32, &OperatorRecord)> {
         self.0.operators.operator(domain, name, version, &self.0.providers)
     }

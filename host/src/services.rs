@@ -49,7 +49,8 @@ pub(crate) struct CallState<'a> {
     pub said: Mutex<Vec<Diagnostic>>,
     /// How many rewrites were about to be committed.
     n_rewrites: AtomicU64,
-    /// The first operator whose type relation or evaluator panicked or lied, as what its plugin failed with.
+    /// The first operator whose type relation or evaluator panicked or returned something untrue, as its plugin's
+    /// failure.
     pub broken: Mutex<Option<PassError>>,
     /// The passes that `get_pass` made.
     passes: Mutex<Vec<Arc<Pipeline>>>,
@@ -171,14 +172,14 @@ extern "C" fn progress(data: HostData<'_>, done: u64, total: u64) {
 
 unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), body: ParallelBody) {
     struct Shared(*const ());
-    // SAFETY: the plugin's side gives a pointer to what its threads may share.
+    // SAFETY: the plugin's side passes a pointer to data that its threads may share.
     unsafe impl Sync for Shared {}
     let shared = Shared(body_state);
     let shared = &shared;
     let state = state(data);
     let CallState { run, n_loops, .. } = state;
     let entered = || run.context.push_quietly();
-    // SAFETY: the caller gives the state with the body, and waits for this function.
+    // SAFETY: the caller passes the state with the body, and waits for this function.
     let turn = |_: &mut _, index| unsafe { body.turn(shared.0, index) };
     n_loops.fetch_add(1, Ordering::Relaxed);
     state.guarded(|| run.cx.install(|| (0..n).into_par_iter().for_each_init(entered, turn)));

@@ -1,6 +1,6 @@
-//! Passes, sequences and contexts for programs that embed the host: what `tvm.transform` is to TVM.
+//! Passes, sequences and contexts for programs that embed the host: the counterpart of `tvm.transform` in TVM.
 //!
-//! A pass is one of a plugin, found by name, or one of the program, made of a closure. It is called directly
+//! A pass is one of a plugin, found by name, or one of the program, made from a closure. It is called directly
 //! ([`Pass::run`]), or as a member of a sequence; both run in the current [`PassContext`], whose instruments watch.
 //!
 //! ```
@@ -47,7 +47,7 @@ use relais_plugin_api::{
 };
 use std::{fmt, sync::Arc};
 
-/// A pass that can be called, or put into sequences. Cloning it gives the same pass.
+/// A pass that can be called, or put into sequences. A clone is the same pass.
 #[derive(Clone)]
 pub struct Pass {
     held: HeldPass,
@@ -62,7 +62,7 @@ type MakePass = dyn Fn(&Value) -> Result<Pass, PassError> + Send + Sync;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Names or options stand for nothing; nothing ran.
+    /// Names or options cannot be resolved; nothing ran.
     Resolve(Faults),
     /// A pass or an instrument failed.
     Failed(Box<Failure>),
@@ -80,7 +80,7 @@ impl fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 impl Pass {
-    /// A module pass of the program's own: name, level, and what it does.
+    /// A module pass of the program's own: name, level, and function.
     pub fn module(
         name: &str,
         opt_level: u8,
@@ -124,7 +124,7 @@ impl Pass {
         Self::own(name, opt_level, Level::REWRITE, OwnGlobals::<Function, _>::new(run))
     }
 
-    /// Passes that run one after the other, those that are off left out. Its level is 0, as in TVM (rule R11).
+    /// Passes that run one after another, except those that are off. Its level is 0, as in TVM (rule R11).
     pub fn sequence(name: &str, passes: impl IntoIterator<Item = Pass>) -> Self {
         Self::own(name, 0, Level::SEQUENTIAL, OwnSequence(passes.into_iter().map(|pass| pass.held).collect()))
     }
@@ -139,7 +139,7 @@ impl Pass {
         self.with(|facts| facts.required = required.iter().map(|&name| name.to_owned()).collect())
     }
 
-    /// The same under other names, too.
+    /// The same with additional names.
     pub fn with_aliases(self, aliases: &[&str]) -> Self {
         self.with(|facts| facts.aliases = aliases.iter().map(|&name| name.to_owned()).collect())
     }
@@ -169,8 +169,8 @@ impl Pass {
         Ok(self.with(|facts| (facts.plugin, facts.plugin_version) = (provider.to_owned(), version)))
     }
 
-    /// The same with functions given to it one after the other, on the thread that runs it. Instruments see the passes
-    /// that it runs.
+    /// The same, but receiving functions one after another, on the thread that runs it. Instruments see the passes that
+    /// it runs.
     pub fn serial(self) -> Self {
         let pass = Arc::new(Serial(self.held.pass));
         let make = self.make.map(|make| -> Arc<MakePass> { Arc::new(move |options| Ok(make(options)?.serial())) });
@@ -225,7 +225,7 @@ impl Pass {
         self.run_with(catalogue, module, &RunOptions::default()).map(|(module, _)| module)
     }
 
-    /// The same, with a report of what was done.
+    /// The same, with a report of the run.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -243,9 +243,9 @@ impl Pass {
         ran.map_err(RunError::Failed)
     }
 
-    /// Runs the pass for another one of the program, which was given `cx`: it is a part of the same run, so that the
-    /// run's policy, its cancellation and what is in quarantine hold for it, and what it says is said by the pass that
-    /// runs it. `None` when it changed nothing.
+    /// Runs the pass for another one of the program, which received `cx`: it is a part of the same run, so that the
+    /// run's policy, cancellation and quarantine apply to it, and its messages are reported by the pass that runs it.
+    /// `None` if it changed nothing.
     ///
     /// # Errors
     /// Returns an error if a name does not resolve, or the pass or an instrument fails.
@@ -311,7 +311,7 @@ impl<'a> PassLibrary<'a> {
     }
 
     /// Adds a pass of the program's own, to be found by name: as a requirement, in pipelines, by
-    /// [`get_pass`](Self::get_pass). A name that something else has, too, is a conflict of those who use it (rule R4).
+    /// [`get_pass`](Self::get_pass). A name that another item also has is a conflict for its users (rule R4).
     pub fn register(&mut self, pass: &Pass) {
         if !self.own.iter().any(|known| Arc::ptr_eq(&known.held.facts, &pass.held.facts)) {
             self.own.push(pass.clone());
@@ -482,7 +482,7 @@ impl ContextBuilder<'_> {
         self
     }
 
-    /// Something that watches the passes; what is added first is asked first.
+    /// Adds an instrument; those that are added first are asked first.
     pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> Self {
         self.instruments.push(Some(instrument));
         self

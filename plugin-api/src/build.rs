@@ -46,8 +46,8 @@ impl NewNode {
     }
 }
 
-/// Makes nodes in a function and types them at once. They stand in no block yet: what places them is a
-/// [`RebuildCx`], or [`Function::append`].
+/// Makes nodes in a function and types them at once. They are not in a block yet: a [`RebuildCx`] or
+/// [`Function::append`] places them.
 ///
 /// A call is checked against its operator's record in the version that the function imports. If the function does not
 /// import the operator's domain, the import is added.

@@ -27,7 +27,7 @@ pub struct PassContext {
     opt_level: u8,
     required: Vec<String>,
     disabled: Vec<String>,
-    /// The other names of what is required and disabled.
+    /// The other names of the required and disabled passes.
     required_aliases: Vec<String>,
     disabled_aliases: Vec<String>,
     config: Value,
@@ -87,8 +87,8 @@ impl PassContext {
         T::from_value(self.config.get(key)?)
     }
 
-    /// The encoding that crosses the boundary. `aliases` gives the other names of a pass; `config` is a table of options,
-    /// defaults included.
+    /// The encoding that crosses the boundary. `aliases` returns the other names of a pass; `config` is a table of
+    /// options, including defaults.
     #[doc(hidden)]
     pub fn encode<'a>(
         opt_level: u8,
@@ -125,7 +125,7 @@ impl PassContext {
                 tag::REQUIRED_ALIAS => context.required_aliases.push(field.text()?.to_owned()),
                 tag::DISABLED_ALIAS => context.disabled_aliases.push(field.text()?.to_owned()),
                 tag::CONFIG => context.config = Value::decode(field.bytes)?,
-                // A later host says more.
+                // A later host sends more.
                 _ => {}
             }
         }
@@ -133,7 +133,7 @@ impl PassContext {
     }
 }
 
-/// Whether a pass of a full name is meant.
+/// Whether a name means the pass of a full name.
 fn is_named(full: &str, name: &str) -> bool {
     full == name || full.rsplit_once('.').is_some_and(|(_, short)| short == name)
 }

@@ -39,7 +39,7 @@ impl fmt::Debug for Severity {
     }
 }
 
-/// The code of a remark about what was done; other remarks say why something was not done.
+/// The code of a remark about something that was done; other remarks say why something was not done.
 pub const PASSED: &str = "passed";
 
 /// The code of a note that was requested: it is shown at any verbosity.
@@ -62,7 +62,7 @@ impl Diagnostic {
         Self::new(Severity::ERROR, message)
     }
 
-    /// A remark about what was done.
+    /// A remark about something that was done.
     pub fn passed(message: impl fmt::Display) -> Self {
         Self::new(Severity::REMARK, message).code(PASSED)
     }
@@ -94,7 +94,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same about a function of the module; a function pass need not say which one it was given.
+    /// The same about a function of the module; a function pass need not name the one that it received.
     pub fn in_function(mut self, name: &str) -> Self {
         self.rec.function = name.into();
         self
@@ -106,7 +106,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same with what to do about it.
+    /// The same with a suggestion.
     pub fn help(mut self, help: impl fmt::Display) -> Self {
         self.rec.help = help.to_string().into();
         self
@@ -191,7 +191,7 @@ impl PassError {
         self
     }
 
-    /// The same with what to do about it.
+    /// The same with a suggestion.
     pub fn help(mut self, help: impl fmt::Display) -> Self {
         self.0.help = help.to_string().into();
         self

@@ -11,7 +11,7 @@ pub trait TypeRelations {
     /// The operator-set version that a call of `op` is written for.
     fn version(&mut self, function: &Function, op: OpId) -> i64;
 
-    /// Applies the type relation of `op` to a call of it; `None` when it has none. [`version`](Self::version) was asked
+    /// Applies the type relation of `op` to a call of it; `None` if it has none. [`version`](Self::version) was called
     /// for it before.
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
 
@@ -27,8 +27,8 @@ pub trait TypeRelations {
         None
     }
 
-    /// Whether the domain of an operator is described whole in the version of the call: what nothing describes does not
-    /// exist there.
+    /// Whether the domain of an operator is described completely in the version of the call: an operator that nothing
+    /// describes does not exist there.
     fn is_closed(&self, _op: OpId) -> bool {
         false
     }
@@ -73,8 +73,8 @@ pub fn other_index(op: OpId) -> Option<usize> {
     (op.0 & OTHER != 0).then_some((op.0 & !OTHER) as usize)
 }
 
-/// The type of what a function returns, as a type of one that calls it: what holds whatever the arguments are. Names of
-/// sizes mean something else there.
+/// The type of a function's results, as a type of a function that calls it: the part that holds for any arguments.
+/// Names of sizes have another meaning there.
 pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
     let body = callee.body();
     let mut tensor = |ty: TypeId| match callee.ty(ty) {
@@ -142,8 +142,8 @@ pub enum Scope {
     Missing,
 }
 
-/// Infers the types of a function's bindings. A type that stood there before (declared in the file, say) is kept where
-/// the relation knows less.
+/// Infers the types of a function's bindings. A previous type (declared in the file, for example) is kept if the
+/// relation knows less.
 pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations, scope: Scope) -> Inferred {
     let mut cx = Inference { scope, changed: vec![false; function.n_nodes()], ..Inference::default() };
     // The table must exist before relations look for it.
@@ -370,7 +370,7 @@ impl Inference {
     }
 }
 
-/// The type of a function's results as that of a call which uses so many of them.
+/// The type of a function's results, for a call that uses that many of them.
 fn fitting(f: &mut Function, call: NodeId, ty: TypeId) -> TypeId {
     match (f.n_results(call), f.ty(ty)) {
         (None, Type::Tuple(&[one])) => one,
@@ -393,7 +393,7 @@ fn result_type(f: &mut Function, block: BlockId) -> TypeId {
     }
 }
 
-/// The type of a conditional: what both branches have in common.
+/// The type of a conditional: the common part of both branches.
 fn join_results(f: &mut Function, then: BlockId, otherwise: BlockId, is_tuple: bool) -> TypeId {
     let types = |f: &Function, block| -> Vec<TypeId> { f.results(block).iter().map(|&r| f.type_id(r)).collect() };
     let (a, b) = (types(f, then), types(f, otherwise));

@@ -30,11 +30,11 @@ pub struct PassView<'a> {
 pub struct SkipKind(pub u8);
 
 impl SkipKind {
-    /// Something that this version does not tell apart.
+    /// A level that is unknown to this version.
     pub const OTHER: Self = Self(0);
     /// An instrument said no.
     pub const VETOED: Self = Self(1);
-    /// It is a requirement, and what it established holds.
+    /// It is a requirement, and its result holds.
     pub const HOLDS: Self = Self(2);
     /// It left this very module unchanged before, in an earlier round of a fixpoint.
     pub const SETTLED: Self = Self(3);
@@ -126,7 +126,7 @@ impl<'a> InstrumentCx<'a> {
 /// }
 /// ```
 ///
-/// The attribute fills in what is left out: `type Options = ();` and a `new` that is `Self::default()`.
+/// The attribute fills in omitted items: `type Options = ();` and a `new` that is `Self::default()`.
 pub trait Instrument: Send + Sync + Sized + 'static {
     /// Its options: `()`, or a struct that derives `PassOptions`.
     type Options: PassOptions;

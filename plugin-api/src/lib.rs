@@ -45,13 +45,13 @@
 //! | a pipeline | [`pipeline`](prelude::pipeline) | |
 //! | messages about a program | | [`Diagnostic`](diagnostics::Diagnostic), [`PassError`](diagnostics::PassError) |
 //!
-//! [`ir`] is what programs are made of: a [`Function`](ir::Function) owns its nodes, which [`NodeId`](ir::NodeId)s name
-//! and [`Expr`](ir::Expr) shows; constants are [`Tensor`](ir::Tensor)s, [`Type`](ir::Type) is what is known of a value.
-//! [`Walk`](ir::Walk), [`ExprVisitor`](ir::ExprVisitor), [`ExprFunctor`](ir::ExprFunctor) and
-//! [`ExprMutator`](ir::ExprMutator) go through them, [`verify`](ir::verify) finds what is wrong with them, and [`text`] is
-//! how they are printed and read. [`infer`] types whole functions, and [`context`] tells what a pass runs in.
+//! [`ir`] is the representation of modules: a [`Function`](ir::Function) owns its nodes, which [`NodeId`](ir::NodeId)s
+//! name and [`Expr`](ir::Expr) shows; constants are [`Tensor`](ir::Tensor)s, and a [`Type`](ir::Type) is the known
+//! information about a value. [`Walk`](ir::Walk), [`ExprVisitor`](ir::ExprVisitor), [`ExprFunctor`](ir::ExprFunctor)
+//! and [`ExprMutator`](ir::ExprMutator) traverse them, [`verify`](ir::verify) finds errors in them, and [`text`] prints
+//! and parses them. [`infer`] types whole functions, and [`context`] describes the environment of a pass.
 //!
-//! [`boundary`] is how plugins and programs meet. The macros write what is needed of it; no author names it.
+//! [`boundary`] connects plugins and programs. The macros generate the code for it; authors do not use it directly.
 
 pub mod boundary;
 pub mod build;

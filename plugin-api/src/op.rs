@@ -49,7 +49,7 @@ impl Effects {
         Self(self.0 | other.0)
     }
 
-    /// Whether two calls with equal arguments give equal results, so that one may stand for both.
+    /// Whether two calls with equal arguments have equal results, so that one may replace both.
     pub const fn is_mergeable(self) -> bool {
         self.cautious() & (Self::STATEFUL.0 | Self::RANDOM.0 | Self::OPAQUE.0) == 0
     }
@@ -257,7 +257,7 @@ impl OpError {
         Self { kind: op_error_kind::UNSUPPORTED, message: message.to_string().into() }
     }
 
-    /// The type relation or evaluator gave what cannot be.
+    /// The type relation or evaluator returned something that cannot be true.
     pub(crate) fn lied(message: impl fmt::Display) -> Self {
         Self { kind: op_error_kind::LIED, message: message.to_string().into() }
     }

@@ -1,4 +1,4 @@
-//! Options of passes and of contexts: their schemas, which stand in records, and their values.
+//! Options of passes and of contexts: their schemas, which are stored in records, and their values.
 
 mod value;
 

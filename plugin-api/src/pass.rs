@@ -105,7 +105,7 @@ impl<'a> PassCx<'a> {
     }
 
     /// Calls `body` for each number below `n`, on the host's threads. A panic in one of the calls (the one with the
-    /// lowest number) goes on here when all have returned.
+    /// lowest number) is resumed here when all have returned.
     pub fn parallel_for(&self, n: usize, body: &(dyn Fn(usize) + Sync)) {
         parallel::run(self.call, n, body);
     }
@@ -128,8 +128,8 @@ impl<'a> PassCx<'a> {
         Ok(PassRef { call: self.call, id: id.into_result()? })
     }
 
-    /// Adds to one of the statistics that the pass declares. They are summed up over functions and runs, and shown on
-    /// request; a pass that fails has counted nothing. Counting what was not declared is an error of the pass.
+    /// Adds to one of the statistics that the pass declares. They are summed over functions and runs, and shown on
+    /// request; the counts of a failing pass are discarded. Counting an undeclared statistic is an error of the pass.
     pub fn count(&self, statistic: &str, n: usize) {
         if self.declares(statistic) {
             if n > 0 {
@@ -211,8 +211,8 @@ pub struct PassRef<'a> {
 }
 
 impl PassRef<'_> {
-    /// Runs it, whatever its level, and without what it requires (rule R3). The result is the same module when it changed
-    /// nothing. To instruments it is a part of the pass that runs it.
+    /// Runs it, whatever its level, and without its requirements (rule R3). The result is the same module if it changed
+    /// nothing. For instruments it is a part of the calling pass.
     ///
     /// # Errors
     /// Returns an error if it fails.
@@ -335,7 +335,7 @@ impl<'a> OpFacts<'a> {
                     op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
                     op_tag::FUSION => facts.fusion = field.u8().map_or(FusionKind::OPAQUE, FusionKind),
                     _ if field.skip().is_ok() => {}
-                    // Of a later version: nothing else that it says can be relied on.
+                    // Of a later version: its other contents cannot be relied on.
                     _ => {
                         let unknown = ResolvedOp { is_known: 0, infer: None.into(), eval: None.into(), ..resolved };
                         return Self::new(unknown, version);
@@ -526,8 +526,8 @@ impl Operators for OpFactsTable<'_> {
     }
 }
 
-/// Offers every live call of the operators `ops` (all calls when empty) to `rule` until nothing changes; how much it did
-/// and what it declines become remarks. New nodes are typed as they are inserted.
+/// Offers every live call of the operators `ops` (all calls if empty) to `rule` until nothing changes; what it did and
+/// what it declines become remarks. New nodes are typed as they are inserted.
 ///
 /// # Errors
 /// Returns an error if the rule still applies after the most rounds that `options` allow.

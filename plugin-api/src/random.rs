@@ -3,7 +3,7 @@
 use crate::ir::*;
 use abi_stable::std_types::RArc;
 
-/// Choices, read from random bytes; 0 when they are used up, so that fewer bytes give a smaller module.
+/// Choices, read from random bytes; 0 when they are used up, so that fewer bytes result in a smaller module.
 pub(crate) struct Tape<'a> {
     bytes: &'a [u8],
     /// Makes names different.

@@ -1,8 +1,8 @@
 //! The rewrite driver: authors match one call and decide; the driver mutates.
 //!
-//! Nothing that a rewrite gives is believed: nodes that it names must be its own or visible at the call, calls that it
-//! makes must fit their operators' records, and what takes a value's place must not contradict what is inferred of the
-//! value. A violation fails the pass, and the error names the call.
+//! Nothing that a rewrite returns is believed: nodes that it names must be its own or visible at the call, calls that
+//! it makes must match their operators' records, and the replacement of a value must not contradict the types inferred
+//! for the value. A violation fails the pass, and the error names the call.
 
 mod cx;
 
@@ -40,7 +40,7 @@ impl Rewrite {
     }
 }
 
-/// How far the driver goes.
+/// The limits of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DriveOptions {
     /// The most rounds over the function; a rule that still matches then is taken to run in circles.
@@ -73,9 +73,10 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 /// `rule` until nothing changes. New nodes are typed as they are made.
 ///
 /// # Errors
-/// Returns an error if `rule` gives a node that is neither visible at the call nor made through its [`RewriteCx`],
-/// makes a call that its operator does not take, or puts a value of another type in the place of a result; and when a
-/// type relation panics or lies. The error names the call; the function is half rewritten then and to be thrown away.
+/// Returns an error if `rule` returns a node that is neither visible at the call nor made through its [`RewriteCx`],
+/// makes a call that its operator does not accept, or replaces a result by a value of another type; and if a type
+/// relation panics or returns something untrue. The error names the call; the function is then half rewritten and must
+/// be discarded.
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
@@ -188,7 +189,7 @@ impl Driver<'_, '_> {
         self.whole.get_or_insert_with(|| f.used_whole()).get(id.index()) != Some(&false)
     }
 
-    /// Makes what is staged real, in place of a call; returns the ids of the new nodes, by position.
+    /// Inserts the staged nodes, in place of a call; returns the ids of the new nodes, by position.
     fn commit(&mut self, cx: &mut RebuildCx<'_>, old: NodeId) -> Result<(u32, Nodes), PassError> {
         let first = self.stage.first();
         let (staged, types) = self.stage.take();
@@ -245,14 +246,14 @@ impl Driver<'_, '_> {
         Ok((first, ids))
     }
 
-    /// Uncounts the uses that a call which goes makes.
+    /// Subtracts the uses by a call that is removed.
     fn release(&mut self, f: &Function, old: NodeId) {
         for &operand in f.operands(old) {
             bump(&mut self.uses, operand, -1);
         }
     }
 
-    /// Holds a call that the rule made against what is known of its operator.
+    /// Checks a call that the rule made against the record of its operator.
     fn check(
         &mut self,
         f: &Function,
@@ -357,7 +358,7 @@ fn name_call(error: PassError, f: &Function, call: NodeId) -> PassError {
 }
 
 impl Driver<'_, '_> {
-    /// Does what a rule decided about a call.
+    /// Applies a rule's decision about a call.
     fn act(&mut self, cx: &mut RebuildCx<'_>, id: NodeId, rewrite: Rewrite) -> Result<Action, PassError> {
         let results: Nodes = match rewrite {
             Rewrite::Keep => return Ok(Action::Keep),
@@ -418,8 +419,8 @@ impl Driver<'_, '_> {
     fn inherit(&self, cx: &mut RebuildCx<'_>, old: NodeId, new: NodeId, is_new: bool) {
         let f = cx.function();
         let (ty, old_type) = (f.type_id(new), f.type_id(old));
-        // It is the same value wherever both are computed, and its type there is what is known of either. But the type of
-        // a parameter belongs to the interface.
+        // It is the same value wherever both are computed, and its type there is the known information of either. But
+        // the type of a parameter belongs to the interface.
         let is_beside = is_new || self.home.get(new.index()) == self.open.last();
         let may_know_more = ty != old_type && old_type != TypeId::UNKNOWN && is_beside && f.kind(new) != kind::VAR;
         if !is_new && !may_know_more {
@@ -457,7 +458,7 @@ fn stray(f: &Function, id: NodeId, verb: &str) -> PassError {
         .help("use operands of the call, what they are computed from in the same block, and nodes made for this call")
 }
 
-/// Holds the replacements that an editor made against what type relations infer of what was replaced.
+/// Checks the replacements that an editor made against the types inferred for the replaced nodes.
 ///
 /// # Errors
 /// Returns the first one that contradicts it. A contradiction with a type that was merely declared does not count.
@@ -466,7 +467,7 @@ pub fn check_replacements(editor: &mut Editor, relations: &mut dyn TypeRelations
     suspects.iter().try_for_each(|(old, new)| check_replacement(editor.function(), relations, *old, new))
 }
 
-/// Holds what takes the place of a call's results against what the call's own type relation infers of them.
+/// Checks the replacement of a call's results against the types that the call's own type relation infers.
 ///
 /// # Errors
 /// Returns an error if they contradict each other. A contradiction with a type that was merely declared is none.

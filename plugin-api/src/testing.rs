@@ -1,4 +1,4 @@
-//! Trying what a plugin has on text, in an author's own tests, without a host.
+//! Testing a plugin on text, in an author's own tests, without a host.
 //!
 //! | what | how |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | an evaluator | [`evaluate`] |
 //! | an instrument | a [`Watch`] |
 //!
-//! Programs are written in the text form of [`crate::text`]. Everything that is linked into the test is there: the crate
-//! itself, and what it depends on. Passes and operators of other plugins are not.
+//! Programs are written in the text form of [`crate::text`]. Everything that is linked into the test is available: the
+//! crate itself, and its dependencies. Passes and operators of other plugins are not.
 
 mod instruments;
 mod operators;
@@ -25,8 +25,8 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Runs a pass of this crate on a module in text form, and gives the text of what comes out, with the types of
-/// functions and parameters alone. Passes that it requires run first, where they are linked too.
+/// Runs a pass of this crate on a module in text form, and returns the text of the result, with the types of functions
+/// and parameters only. Its requirements run first, if they are linked too.
 ///
 /// ```no_run
 /// # use relais_plugin_api::testing;
@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// # Panics
-/// With the reason, when the text is at fault, the pass fails, or what it makes is not a sound module.
+/// Panics with the reason, if the text is at fault, the pass fails, or its result is not a valid module.
 pub fn run(pass: &str, text: &str) -> String {
     run_with(pass, Value::Struct(Vec::new()), text)
 }
@@ -92,7 +92,7 @@ pub struct Trial {
 pub struct Outcome {
     /// The module that came out, with the types of functions and parameters alone.
     pub text: String,
-    /// Whether the pass says that it changed the module.
+    /// Whether the pass reports that it changed the module.
     pub changed: bool,
     /// The diagnostics that it emitted, including remarks.
     pub diagnostics: Vec<Diagnostic>,
@@ -101,7 +101,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The reasons that it gave for not doing something: what `relais run --remarks=missed` shows.
+    /// Its reasons for not doing something, as shown by `relais run --remarks=missed`.
     pub fn declined(&self) -> Vec<&str> {
         let recs = self.diagnostics.iter().map(Diagnostic::rec);
         let missed = recs.filter(|rec| rec.severity == Severity::REMARK && rec.code != PASSED);
@@ -127,14 +127,14 @@ impl Trial {
         self
     }
 
-    /// Runs it on a module in text form. Passes that it requires run first, where they are linked too. Options are
-    /// checked as a host checks them, but for ranges.
+    /// Runs it on a module in text form. Its requirements run first, if they are linked too. Options are checked as in
+    /// a host, except for ranges.
     ///
     /// # Errors
     /// Returns an error if the pass fails, or has other options.
     ///
     /// # Panics
-    /// With the reason, when the text is at fault, or what the pass makes is not a sound module.
+    /// Panics with the reason, if the text is at fault, or the result of the pass is not a valid module.
     pub fn run(&self, text: &str) -> Result<Outcome, PassError> {
         let mut module = parse(text);
         let info = local::info(&self.pass);

@@ -1,7 +1,7 @@
 //! A host of a later version that meets plugins of today's: `later PLUGIN…`.
 //!
-//! Its modules have what they cannot know (a kind of node, of attribute, of type and of effect, side tables), and its
-//! tables have entries that theirs lack. Every pass is run, and must carry all of it through.
+//! Its modules have items unknown to the plugins (a kind of node, of attribute, of type and of effect, side tables),
+//! and its tables have entries that theirs lack. Every pass is run, and must carry all of it through.
 
 use relais::{
     ir::*,

@@ -11,11 +11,11 @@ use std::{
 
 /// The build outputs of this workspace.
 pub struct Workspace {
-    /// The binary `relais`. The plugins stand beside it, where it finds them.
+    /// The binary `relais`. The plugins are beside it, where it finds them.
     pub relais: PathBuf,
     /// The plugins that are shipped with it.
     pub plugins: Vec<PathBuf>,
-    /// A folder below cargo's target folder for what tests make and keep.
+    /// A folder below cargo's target folder for files that tests make and keep.
     pub scratch: PathBuf,
 }
 
@@ -30,7 +30,7 @@ pub fn workspace() -> &'static Workspace {
     &WORKSPACE
 }
 
-/// Builds the crate `tests/plugins/NAME` as its author would, once in a process, and gives its library.
+/// Builds the crate `tests/plugins/NAME` as its author would, once in a process, and returns its library.
 ///
 /// # Panics
 /// Panics if it does not build, or makes no library.
@@ -38,7 +38,7 @@ pub fn plugin(name: &str) -> PathBuf {
     library(&plugin_source(name))
 }
 
-/// Builds a crate outside this workspace as its author would, once in a process, and gives its library.
+/// Builds a crate outside this workspace as its author would, once in a process, and returns its library.
 ///
 /// # Panics
 /// Panics if it does not build, or makes no library.
@@ -55,7 +55,7 @@ pub fn library(folder: &Path) -> PathBuf {
     library
 }
 
-/// Runs the tests of a crate outside this workspace, and gives what they say.
+/// Runs the tests of a crate outside this workspace, and returns their output.
 ///
 /// # Panics
 /// Panics if one fails.
@@ -65,8 +65,8 @@ pub fn test_crate(folder: &Path) -> String {
     Run::of(&mut cargo).expect_success().stdout
 }
 
-/// Cargo, for crates outside this workspace: it builds them in the profile `dev`, which loads as well and is made sooner,
-/// without what a debugger reads, and all into one folder, so that what they share is built once.
+/// Cargo, for crates outside this workspace: it builds them in the profile `dev`, which can be loaded just as well and
+/// builds faster, without debug information, and all into one folder, so that shared parts are built once.
 pub fn author_cargo() -> Command {
     let mut cargo = cargo();
     cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_TARGET_DIR", plugin_target());

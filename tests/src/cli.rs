@@ -37,7 +37,7 @@ impl Run {
     /// The same run, which must have succeeded.
     ///
     /// # Panics
-    /// Panics if it failed, with what it said.
+    /// Panics if it failed, with its output.
     #[track_caller]
     pub fn expect_success(self) -> Self {
         assert!(self.status == Some(0), "the run failed ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
@@ -47,7 +47,7 @@ impl Run {
     /// The same run, which must have failed with status 1, as runs do for reasons that they can name.
     ///
     /// # Panics
-    /// Panics if it ended in another way, with what it said.
+    /// Panics if it ended in another way, with its output.
     #[track_caller]
     pub fn expect_failure(self) -> Self {
         assert!(self.status == Some(1), "the run did not fail ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
@@ -55,12 +55,12 @@ impl Run {
     }
 }
 
-/// A folder that is not there, in the place of the user's own.
+/// A folder that does not exist, in the place of the user's own.
 pub fn no_home() -> PathBuf {
     workspace().scratch.join("no-home")
 }
 
-/// `relais`, without what the environment may say about plugins, and without those that the user installed.
+/// `relais`, without plugin settings of the environment, and without plugins that the user installed.
 pub fn command() -> Command {
     let mut command = Command::new(&workspace().relais);
     command.env_remove("RELAIS_PLUGIN_PATH").env("RELAIS_HOME", no_home());

@@ -1,4 +1,4 @@
-//! Filetests: a pass on text, and what holds for every pass on every text.
+//! Filetests: a pass on text, and the properties of every pass on every text.
 
 use crate::reference::Judge;
 use relais::{
@@ -71,11 +71,11 @@ pub enum Property {
     Verified,
     /// A second run changes nothing.
     Idempotent,
-    /// The pass says that it changed the module if and only if it did.
+    /// The pass reports a change if and only if it changed the module.
     HonestChanged,
     /// The parameters and results of `@main` keep their names and types.
     SameInterface,
-    /// The module computes the same before and after, or the case says what cannot be evaluated.
+    /// The module computes the same before and after, or the case states what cannot be evaluated.
     SameNumbers,
     /// Linked and loaded, the pass does the same.
     StaticEqualsLoaded,
@@ -136,7 +136,7 @@ impl Libraries {
 }
 
 impl Case {
-    /// Reads a case; the pass is `folder` unless the header says otherwise.
+    /// Parses a case; the pass is `folder` unless the header names another.
     ///
     /// # Errors
     /// Returns the error in the header.
@@ -176,7 +176,7 @@ impl Case {
         case().ok_or_else(|| "a value in the header has the wrong type".to_owned())
     }
 
-    /// The source with what the pass gives now as the expectation.
+    /// Returns the source with the current output of the pass as the expectation.
     pub fn blessed(&self, output: &str) -> String {
         if self.unchanged {
             return format!("{}\n", self.input.trim_end());
@@ -186,7 +186,7 @@ impl Case {
         format!("{}\n\n{EXPECTED}\n{comment}", self.input.trim_end())
     }
 
-    /// Runs the case; gives the text of the result and every property that does not hold.
+    /// Runs the case; returns the text of the result and every property that does not hold.
     pub fn check(&self, loaded: Option<&Libraries>) -> (String, Vec<Failure>) {
         let mut failures = Vec::new();
         match self.run(loaded, &mut failures) {

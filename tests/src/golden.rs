@@ -1,6 +1,6 @@
-//! Golden tests of the command line: what it says and with what status, in a file for each case.
+//! Golden tests of the command line: its output and status, in a file for each case.
 //!
-//! `RELAIS_BLESS=1` writes what is said now.
+//! `RELAIS_BLESS=1` writes the current output.
 
 use crate::{cargo_built::workspace, cli::no_home};
 use std::{
@@ -49,7 +49,7 @@ impl Said {
 }
 
 impl Workshop {
-    /// An empty folder that goes when this value does.
+    /// An empty folder that is removed when this value is dropped.
     ///
     /// # Panics
     /// Panics if it cannot be made.
@@ -136,8 +136,8 @@ impl Workshop {
         text
     }
 
-    /// Runs a command that must fail, and must neither make `out.onnx` nor change one that is there, nor change or
-    /// leave any other file.
+    /// Runs a command that must fail, and must neither make `out.onnx` nor change an existing one, nor change or leave
+    /// any other file.
     ///
     /// # Panics
     /// Panics if it does.
@@ -193,7 +193,7 @@ impl Default for Workshop {
     }
 }
 
-/// The golden files of one topic, as far as they differ from what is said now.
+/// The golden files of one topic that differ from the current output.
 pub struct Golden {
     folder: PathBuf,
     seen: Vec<String>,

@@ -1,4 +1,4 @@
-//! Many plugins, made of one.
+//! Many plugins, made from one.
 
 use relais::plugin::{read_section, section_of};
 use relais_plugin_api::boundary::{
@@ -14,7 +14,7 @@ use std::{
 pub struct Pattern {
     file: Vec<u8>,
     section: Vec<u8>,
-    /// Where the records stand in the file.
+    /// The position of the records in the file.
     at: usize,
 }
 
@@ -37,7 +37,7 @@ impl Pattern {
         file
     }
 
-    /// A file that says the same of itself and that no system opens: it is all records.
+    /// A file with the same records that no system opens: it consists of records.
     pub fn stub(&self, number: usize) -> Vec<u8> {
         elf(&renamed(&self.section, number))
     }

@@ -57,7 +57,7 @@ pub fn blocks(page: &'static str) -> Vec<Block> {
     blocks
 }
 
-/// The commands of a block of the language `console`, each with what it prints.
+/// The commands of a block of the language `console`, each with its output.
 ///
 /// # Panics
 /// Panics if the block does not end with a line.

@@ -1,4 +1,4 @@
-//! Finding plugins, and the registry of what they provide.
+//! Finding plugins, and the registry of the items that they provide.
 
 use super::{
     args::PluginArgs,
@@ -12,16 +12,16 @@ use relais::{
 };
 use std::{env, path::PathBuf};
 
-/// The folders that plugins are looked for in: the program's, the user's own, those of `RELAIS_PLUGIN_PATH`, and where
-/// the arguments say.
+/// The folders that are searched for plugins: the program's, the user's own, those of `RELAIS_PLUGIN_PATH`, and those
+/// of the arguments.
 pub(crate) fn search_dirs(args: &PluginArgs) -> Vec<SearchDir> {
     let executable = env::current_exe().ok();
     let listed = env::var_os("RELAIS_PLUGIN_PATH");
     SearchDir::standard(executable.as_deref(), user_dir().as_deref(), listed.as_deref(), &args.plugin_dir)
 }
 
-/// The user's own folder of plugins: in `RELAIS_HOME`, else where the system keeps the data of programs for each user.
-/// `None` for a user without a home.
+/// The user's own folder of plugins: in `RELAIS_HOME`, otherwise where the system keeps the data of programs for each
+/// user. `None` for a user without a home.
 pub(crate) fn user_dir() -> Option<PathBuf> {
     let home = env::var_os("RELAIS_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let home = home.or_else(|| Some(etcetera::choose_base_strategy().ok()?.data_dir().join("relais")))?;

@@ -1,4 +1,4 @@
-//! `relais`: runs pipelines over models, and shows what there is.
+//! `relais`: runs pipelines over models, and lists passes and plugins.
 
 mod args;
 mod args_plugin;

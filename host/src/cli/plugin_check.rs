@@ -1,4 +1,4 @@
-//! `relais plugin check`: judges plugins from their files, then opens them in processes of their own.
+//! `relais plugin check`: checks plugins from their files, then opens them in separate processes.
 
 use super::{
     args::PluginArgs,
@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A file, and what is known of it.
+/// A file, and the facts about it.
 pub(crate) struct Checked {
     pub inspection: Inspection,
     pub place: Place,

@@ -1,4 +1,4 @@
-//! The names in a new crate: what is asked for, checked against the grammars of everybody who reads them.
+//! The names in a new crate: those requested, checked against the grammars of all their readers.
 
 use super::{args_plugin::NewArgs, terminal::CliError};
 use relais_plugin_api::boundary::record::is_name;

@@ -93,13 +93,13 @@ fn source(item: &Item) -> String {
     }
 }
 
-/// A module, apart from its neighbours: formatting has an order of its own for those that stand together.
+/// A module in its own group: formatting would reorder adjacent ones.
 fn mod_line(module: &str, item: &Item) -> String {
     let word = item.word();
     format!("/// {}{} `{}`.\npub mod {module};\n\n", word[..1].to_uppercase(), &word[1..], item.name())
 }
 
-/// The command that tries what is in the crate.
+/// The command that tries the items of the crate.
 fn run_line(library: &str, items: &BTreeMap<String, Item>) -> String {
     let mut line = format!("relais run model.onnx -o out.onnx --plugin {library}");
     let passes = items.values().filter(|item| matches!(item, Item::Pass(..)));

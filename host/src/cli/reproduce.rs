@@ -19,8 +19,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Writes a reproducer of each pass that failed, one for each error of a pass. That one cannot be written is a warning:
-/// what the run itself did matters more.
+/// Writes a reproducer of each pass that failed, one for each error of a pass. If one cannot be written, that is a
+/// warning: the result of the run itself matters more.
 pub(crate) fn write(
     dir: Option<&Path>,
     output: &Path,

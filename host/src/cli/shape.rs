@@ -111,7 +111,7 @@ fn set(main: &mut Function, param: NodeId, wanted: &[Wanted<'_>], text: &str) ->
         .map(|(at, dim)| match dim {
             Wanted::Size(size) => Dim::Static(*size),
             Wanted::Symbol(name) => Dim::Symbol(main.intern(name)),
-            // Nothing new is said, so that what is known stays.
+            // Nothing new is given, so the known size stays.
             Wanted::Unknown => old.as_ref().map_or(Dim::Unknown, |old| Dim::from(old[at])),
         })
         .collect();

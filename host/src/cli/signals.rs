@@ -1,4 +1,4 @@
-//! Interrupts: what is not whole goes, and the status says which signal it was.
+//! Interrupts: incomplete files are removed, and the status contains the signal.
 
 #[cfg(unix)]
 pub(crate) fn watch() {

@@ -18,7 +18,7 @@ use std::{
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// Something is wrong: what, and what to do about it.
+    /// An error, with a suggestion.
     Failed { code: String, message: String, help: Option<String>, status: u8 },
     /// A pipeline is at fault.
     Pipeline(Box<Faults>),
@@ -41,7 +41,7 @@ impl CliError {
         self
     }
 
-    /// The same with the code of what failed; none when that is empty.
+    /// The same with the code of the failure; none if it is empty.
     pub fn code(mut self, text: &str) -> Self {
         if let Self::Failed { code, .. } = &mut self {
             text.clone_into(code);
@@ -142,7 +142,7 @@ pub(crate) fn said(said: &Said) {
     say(&label, colour, &text, Some(rec.help.as_str()).filter(|help| !help.is_empty()));
 }
 
-/// Prints what an instrument found on standard error.
+/// Prints the findings of an instrument on standard error.
 pub(crate) fn findings(text: &str) {
     eprint_line(text.trim_end_matches('\n'));
 }
@@ -169,7 +169,7 @@ fn eprint_line(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Logs as `RELAIS_LOG` says, else as the verbosity does.
+/// Logs as configured by `RELAIS_LOG`, otherwise by the verbosity.
 pub(crate) fn start_log(verbosity: Verbosity) {
     let level = match verbosity {
         Verbosity::Quiet => "error",

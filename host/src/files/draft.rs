@@ -33,7 +33,7 @@ pub fn abandon() {
 }
 
 fn remove(path: &Path) {
-    // Nothing more can be done about what does not go; the next run tries again.
+    // A file that cannot be removed stays; the next run tries again.
     let _ = if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }
 
@@ -41,7 +41,7 @@ fn remove(path: &Path) {
 /// the order in which they were added.
 #[derive(Debug)]
 pub struct FileSet {
-    /// In all their names, so that what is left of them can be put together.
+    /// Part of all their names, so that their remains can be matched.
     token: String,
     drafts: Vec<Draft>,
 }
@@ -69,7 +69,7 @@ impl FileSet {
         Self { token: format!("{:016x}", RandomState::new().build_hasher().finish()), drafts: Vec::new() }
     }
 
-    /// Adds a file, and gives what to write its content to.
+    /// Adds a file, and returns the writer for its content.
     ///
     /// # Errors
     /// Returns an error if it is not a regular file, its folder cannot be written, or the existing file cannot be
@@ -252,7 +252,7 @@ fn create(target: &Path, token: &str, is_replacement: bool) -> io::Result<(PathB
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A replacement gets the mode of what it replaces; any other file the one that the user's mask leaves.
+        // A replacement gets the mode of the file that it replaces; any other file the one that the user's mask leaves.
         options.mode(if is_replacement { 0o600 } else { 0o666 });
     }
     #[cfg(not(unix))]

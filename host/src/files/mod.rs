@@ -1,4 +1,4 @@
-//! Writing files: every file that the host writes goes through here.
+//! Writing files: every file of the host is written through this module.
 //!
 //! - A file appears whole or not at all: it is written under another name in its folder, synced, and renamed. That name
 //!   cannot be foreseen, and nothing that has it is opened or followed.
@@ -52,7 +52,7 @@ pub fn new_log(path: &Path) -> io::Result<File> {
 }
 
 impl Destination {
-    /// Writes what `fill` gives: a whole file, or into a pipe, a device or standard output.
+    /// Writes the output of `fill`: a whole file, or into a pipe, a device or standard output.
     ///
     /// # Errors
     /// Returns an error if it cannot be written. The existing file then stays.

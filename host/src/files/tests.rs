@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-/// A folder that goes when this value does.
+/// A folder that is removed when this value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {

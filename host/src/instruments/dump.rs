@@ -73,7 +73,7 @@ struct State {
     open: Vec<Open>,
     /// The file that has the program as it is now.
     file: String,
-    /// The side file that was written last, and what is in it.
+    /// The side file that was written last, and its contents.
     side: Option<(PathBuf, Vec<(String, Tensor)>)>,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for Number {
 }
 
 impl Dump {
-    /// The pass that ends, with what it was given.
+    /// Returns the pass that ends, with its input.
     fn close(state: &mut State) -> Option<(Number, IRModule)> {
         let outer = state.open.iter().map(|open| open.n_nested);
         let number = std::iter::once(state.n_executions).chain(outer).take(state.open.len()).collect();
@@ -137,7 +137,7 @@ impl Dump {
             }
             state.side = Some((side, tensors));
         }
-        // The program is what the outermost pass leaves.
+        // The program is the result of the outermost pass.
         if state.open.is_empty() {
             state.file = name.to_owned();
         }

@@ -51,7 +51,7 @@ struct Measured {
     pass: String,
     depth: usize,
     peak: u64,
-    /// By how many bytes what no file backs grew; negative when it shrank.
+    /// The growth of the memory that is not backed by files, in bytes; negative if it shrank.
     growth: i64,
 }
 
@@ -83,7 +83,7 @@ impl Usage {
             let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
             kib.checked_mul(1024)
         };
-        // Kernels before 4.5 do not tell apart what files back.
+        // Kernels before 4.5 do not distinguish memory backed by files.
         Some(Self { peak: field("VmHWM")?, anonymous: field("RssAnon").or_else(|| field("VmRSS"))? })
     }
 

@@ -89,7 +89,7 @@ impl BuiltIn {
     /// Makes it. Omitted options have their defaults.
     ///
     /// # Errors
-    /// Returns an error if the options are not taken, or what it needs is not there.
+    /// Returns an error if the options are not accepted, or the system lacks a requirement.
     pub fn create(&self, options: &Value, output: &Arc<dyn Output>) -> Result<Arc<dyn Instrument>, PassError> {
         let options = complete(&(self.options)(), options).map_err(PassError::new)?;
         (self.make)(&Given(&options), output)
@@ -102,7 +102,7 @@ impl fmt::Debug for BuiltIn {
     }
 }
 
-/// Options that were checked against the schema of who reads them.
+/// Options that were checked against the schema of their reader.
 pub struct Given<'a>(&'a Value);
 
 impl<'a> Given<'a> {

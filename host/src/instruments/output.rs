@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// Takes what instruments print while passes run.
+/// Receives the output of instruments while passes run.
 pub trait Output: Send + Sync {
     /// Takes a text of whole lines, with ANSI styles.
     fn print(&self, text: &str);
@@ -19,7 +19,7 @@ impl Output for StandardError {
     }
 }
 
-/// Keeps what is printed, for tests.
+/// Keeps the output, for tests.
 #[cfg(test)]
 #[derive(Default)]
 pub(crate) struct Kept(std::sync::Mutex<String>);

@@ -62,7 +62,7 @@ impl Selection {
     }
 }
 
-/// Whether two modules have the same functions, told without looking into them.
+/// Whether two modules have the same functions, determined without looking into them.
 pub(super) fn is_same(a: &IRModule, b: &IRModule) -> bool {
     let globals = a.globals().iter().zip(b.globals());
     a.globals().len() == b.globals().len() && a.attrs == b.attrs && globals.into_iter().all(|(a, b)| a.is_same(b))

@@ -1,4 +1,4 @@
-//! `statistics`: what passes counted.
+//! `statistics`: the counts of passes.
 
 use super::{BuiltIn, table::table};
 use crate::manager::{Findings, Instrument, PassInfo};
@@ -17,7 +17,7 @@ inventory::submit! {
     }
 }
 
-/// Sums up what passes count.
+/// Sums the counts of passes.
 #[derive(Debug, Default)]
 pub struct Statistics {
     counts: Mutex<BTreeMap<(String, String), u64>>,

@@ -67,7 +67,7 @@ fn r04_short_and_full_names_choose_passes_and_wrong_ones_are_told() {
         let printed = run(&used, "\"Add\", \"Fail\"").printed;
         assert_eq!(printed.matches("// before").count(), 1, "{name}: {printed}");
     }
-    // A pass that may be missing, and is, does not stand for all.
+    // A pass that may be missing, and is missing, does not mean all passes.
     let used = "{ instrument = \"print-before\", options = { passes = [\"Gone?\"] } }";
     assert_eq!(run(used, "\"Add\"").printed, "");
     let wrong = "{ instrument = \"print-before\", options = { passes = [\"Ad\"] } }";

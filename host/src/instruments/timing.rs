@@ -44,7 +44,7 @@ enum TimesForm {
     Json,
 }
 
-/// Measures passes as a tree: what runs within what. Its data stays after its context was left.
+/// Measures passes as a tree of nested passes. Its data is kept after its context was left.
 #[derive(Default)]
 pub struct Timing {
     form: TimesForm,
@@ -58,9 +58,9 @@ pub struct Timed {
     pub name: String,
     /// How deep it is nested.
     pub depth: usize,
-    /// How long it took, with what ran within.
+    /// Its time, including nested passes.
     pub total: Duration,
-    /// How long it took without what ran within.
+    /// Its time, without nested passes.
     pub own: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! `trace`: what ran when, for trace viewers.
+//! `trace`: a timeline, for trace viewers.
 
 use super::{BuiltIn, option};
 use crate::{
@@ -46,7 +46,7 @@ struct State {
 }
 
 impl Trace {
-    /// A trace that goes into that file.
+    /// A trace that is written to that file.
     pub fn new(file: impl AsRef<Path>) -> Self {
         let file = file.as_ref().to_owned();
         let is_output = file.as_os_str() == "-";

@@ -9,25 +9,25 @@ use relais_plugin_api::{
     op::{CallFault, CallRule},
 };
 
-/// Whether a pass may give the entry function another interface.
+/// Whether a pass may change the interface of the entry function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Interface {
     /// It stays as it is.
     Kept,
-    /// The pass says that it may change it, and was asked to.
+    /// The pass declares that it may change it, and was asked to.
     Open,
 }
 
-/// Whether a pass made a call, or gave it another number of arguments or results or other attributes: it is not in the
-/// old function, or is another one there.
+/// Whether a pass made a call, or changed its number of arguments or results or its attributes: it is not in the old
+/// function, or differs there.
 fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
     let Some(old) = old.filter(|old| id.index() < old.n_nodes()) else { return true };
     let (was, is) = (old.node(id), new.node(id));
     (was.kind, was.aux, was.b, was.c) != (is.kind, is.aux, is.b, is.c)
 }
 
-/// Holds the calls that a pass made in a function against the records of their operators, and what their type relations
-/// said of them. The same fault of the same operator that was in the function before is not the pass's.
+/// Checks the calls that a pass made in a function against the records of their operators, and the errors of their type
+/// relations. An error of the same operator that the function already had is not attributed to the pass.
 pub(super) fn made_calls(
     old: Option<&Function>,
     new: &Function,
@@ -116,8 +116,8 @@ fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -
     })
 }
 
-/// Holds the interface of the entry function against what it was: names, order, element types, ranks and static sizes of
-/// its inputs and outputs.
+/// Compares the interface of the entry function with the previous one: names, order, element types, ranks and static
+/// sizes of its inputs and outputs.
 ///
 /// The declared type of an output in a file is not part of it: if the two contradict, the inferred type counts.
 pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn TypeRelations) -> Result<(), PassError> {

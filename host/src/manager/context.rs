@@ -103,7 +103,7 @@ impl PassContext {
         Self { scope, instruments: self.instruments.clone(), ..Self::default() }
     }
 
-    /// Whether both have the very same instruments, whatever becomes of these.
+    /// Whether both have exactly the same instruments, even after these are replaced.
     pub(super) fn shares_instruments(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.instruments, &other.instruments)
     }
@@ -222,7 +222,7 @@ impl PassContext {
 /// The lowest bit of a guard's id: whether hooks run when it leaves. Ids of entries are even.
 const LOUD: u64 = 1;
 
-/// A context that was entered. It is left when this is dropped; [`leave`](Self::leave) says what went wrong then.
+/// A context that was entered. It is left when this is dropped; [`leave`](Self::leave) returns the error of leaving.
 pub struct ContextGuard {
     id: Option<u64>,
     /// The stack is this thread's.

@@ -1,4 +1,4 @@
-//! One execution of a pass: what it is given, what is taken over, what its failing leads to (rules R15, R25).
+//! One execution of a pass: its input, accepting its result, and the consequences of a failure (rules R15, R25).
 
 use super::{
     checks::Interface,
@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
         around.within(run, self.verify, self.quarantine(), watch)
     }
 
-    /// Keeps what a reproducer of a failing pass needs.
+    /// Keeps the data for a reproducer of a failing pass.
     fn keep_fault(&mut self, pass: usize, error: &PassError) {
         if self.report.faults.len() < MAX_FAULTS {
             self.report.faults.push(PassFault {
@@ -257,11 +257,11 @@ impl<'a> Machine<'a> {
         let facts: &'a PassFacts = &pipeline.passes[pass].facts;
         self.keep_fault(pass, &error);
         watch.failed(info, &error);
-        // An operator's, say.
+        // For example an operator's.
         let at_fault = error.rec().plugin.to_string();
         let is_suspicious = error.is_panic() && self.verify == Verify::Off;
         let kind = match is_suspicious.then(|| verifier::check(self.state.module())) {
-            // A pass that trips over what others left is not to blame.
+            // A pass is not at fault for errors that others left.
             Some(Err(broken)) => self.broken(broken.with_note(format!("then `{}` {error}", facts.name))),
             _ => FailureKind::pass(facts, error, self.state.module()),
         };

@@ -107,7 +107,7 @@ pub trait Instrument: Send + Sync {
         None
     }
 
-    /// Whether what a pass made of the module is taken over. If not, the pass failed, and the policy decides.
+    /// Whether the result of a pass is accepted. If not, the pass failed, and the policy decides.
     ///
     /// # Errors
     /// Returns an error if it is not.
@@ -145,7 +145,7 @@ pub struct Findings {
 pub enum SkipReason {
     /// An instrument said no.
     Vetoed,
-    /// It is a requirement, and what it established holds.
+    /// It is a requirement, and its result holds.
     Holds,
     /// It left this very module unchanged before, in an earlier round of a fixpoint.
     Settled,

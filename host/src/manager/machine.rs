@@ -61,7 +61,7 @@ pub(super) struct Machine<'a> {
 
 /// Something that is under way.
 enum Frame<'a> {
-    /// Steps, one after the other.
+    /// Steps, one after another.
     Group { steps: &'a [usize], next: usize, end: End<'a> },
     /// A pass whose requirements run.
     Pass { pass: usize, next: usize, role: Role, lost: Option<&'a str> },
@@ -150,7 +150,7 @@ impl<'a> Machine<'a> {
         self.within_context(Self::direct)
     }
 
-    /// The same for a pass that runs it: what holds for the run holds here. `None` when it changed nothing.
+    /// The same for a pass that runs it: the settings of the run apply. `None` if it changed nothing.
     pub fn run_within(mut self, watch: &Watch, outer: &'a RunCx<'a>) -> Result<Option<IRModule>, Stop> {
         self.outer = Some(outer);
         self.direct(watch)?;
@@ -344,7 +344,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether so many passes were executed that nothing more runs.
+    /// Whether that many passes were executed that nothing more runs.
     pub(super) fn is_stopped(&self) -> bool {
         self.options.stop_after.is_some_and(|most| self.n_executions >= most)
     }
@@ -427,7 +427,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Whether the instruments let a pass run; they are not asked about what the context requires (rule R17).
+    /// Whether the instruments let a pass run; they are not asked about passes that the context requires (rule R17).
     fn may_run(&self, watch: &Watch, info: &PassInfo<'_>) -> Result<bool, Stop> {
         if self.scope().required.contains(info.name) {
             return Ok(true);
@@ -493,7 +493,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Begins a requirement, unless it is vetoed or what it established holds (rules R5, R6).
+    /// Begins a requirement, unless it is vetoed or its result holds (rules R5, R6).
     fn requirement(&mut self, watch: &Watch, pass: usize, is_transitive: bool) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         let facts = &pipeline.passes[pass].facts;

@@ -38,19 +38,19 @@ use std::{
     time::Duration,
 };
 
-/// How a pipeline is run, beyond what it says itself.
+/// The settings of a run, in addition to those of the pipeline.
 #[derive(Clone, Default)]
 pub struct RunOptions<'a> {
-    /// When the verifier runs, whatever the pipeline says. If neither says: after each pass in builds with debug
-    /// assertions, else once at the end.
+    /// When the verifier runs, which takes precedence over the pipeline. If neither is set: after each pass in builds
+    /// with debug assertions, otherwise once at the end.
     pub verify: Option<Verify>,
-    /// Whether passes say why they did not do something.
+    /// Whether passes explain why they did not do something.
     pub remarks: Remarks,
     /// Instruments that run after those of the pipeline or the context.
     pub instruments: Vec<Arc<dyn Instrument>>,
     /// The output of the instruments that the pipeline names; standard error by default.
     pub output: Option<Arc<dyn Output>>,
-    /// After so many executions of passes nothing more runs: for finding the one that does harm.
+    /// The number of executions of passes after which nothing more runs: for finding the one that does harm.
     pub stop_after: Option<u64>,
     /// Set when passes should stop.
     pub cancel: Option<&'a AtomicBool>,
@@ -58,7 +58,7 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a dyn Progress>,
     /// The threads that functions are distributed over, and that passes run on; those of the caller by default.
     pub pool: Option<&'a rayon::ThreadPool>,
-    /// How requirements are followed, where the pipeline does not say.
+    /// How requirements are followed, unless the pipeline sets it.
     pub dependencies: Option<Dependencies>,
     /// The context that was entered for the run: its instruments watch, and [`instruments`](Self::instruments); none is
     /// entered for the pipeline's.
@@ -96,7 +96,7 @@ pub fn run(
     on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run())
 }
 
-/// Runs the one pass of a pipeline, whatever its level and the lists say, and without what it requires (rule R3).
+/// Runs the one pass of a pipeline, whatever its level and the lists, and without its requirements (rule R3).
 ///
 /// # Errors
 /// Returns an error if the pass or an instrument fails.
@@ -109,7 +109,7 @@ pub(crate) fn run_directly(
     on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run_directly())
 }
 
-/// Runs `f` on the pool that is asked for, in the context of this thread.
+/// Runs `f` on the requested pool, in the context of this thread.
 fn on_pool<T: Send>(options: &RunOptions<'_>, f: impl FnOnce() -> T + Send) -> T {
     let Some(pool) = options.pool else { return f() };
     let context = PassContext::current();

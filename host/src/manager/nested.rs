@@ -1,4 +1,5 @@
-//! Passes that a pass runs: instruments see them as they see a step (rule R3), and what holds for the run holds for them.
+//! Passes that a pass runs: instruments see them as they see a step (rule R3), and the settings of the run apply to
+//! them.
 
 use super::{
     RunOptions,
@@ -47,7 +48,7 @@ pub(crate) struct Nest<'a> {
     /// Whether instruments see the passes that a pass runs: not where functions are distributed over threads, since the
     /// order of the hooks would be undefined.
     pub is_watched: bool,
-    /// Whether functions are given to the pass one after the other.
+    /// Whether the pass receives functions one after another.
     is_serial: bool,
     /// How many passes that run passes are around this one.
     depth: u8,
@@ -79,7 +80,7 @@ impl<'a> Nest<'a> {
         Self { on_failure, ..self }
     }
 
-    /// The same for a pass whose functions are given to it one after the other.
+    /// The same for a pass that receives its functions one after another.
     pub fn one_by_one(self) -> Self {
         Self { is_serial: true, ..self }
     }

@@ -24,7 +24,7 @@ pub struct Report {
     pub statistics: Vec<Statistic>,
     /// The execution of a pass after which the run was stopped, and that pass.
     pub stopped_after: Option<(u64, String)>,
-    /// The passes that failed, with what a reproducer needs; the first [`MAX_FAULTS`] of them.
+    /// The passes that failed, with the data for a reproducer; the first [`MAX_FAULTS`] of them.
     pub faults: Vec<PassFault>,
 }
 
@@ -190,7 +190,7 @@ impl FailureKind {
 }
 
 impl FailureKind {
-    /// The code of what failed; empty where it has none.
+    /// The code of the failure; empty if it has none.
     pub fn code(&self) -> &str {
         match self {
             Self::Pass { error, .. } | Self::Program { error, .. } => &error.rec().code,

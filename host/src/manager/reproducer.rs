@@ -25,7 +25,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file that says what a reproducer is; written last, so that one without it is not whole.
+/// The file that explains what a reproducer is; written last, so that one without it is incomplete.
 const FACTS: &str = "reproducer.json";
 const MODULE: &str = "module.relay";
 const PIPELINE: &str = "pipeline.toml";
@@ -202,7 +202,7 @@ impl ReproducerFacts {
 }
 
 impl Reproducer {
-    /// Writes what it takes to see a pass fail again into a folder that this makes: nothing is overwritten.
+    /// Writes a reproducer into a new folder: nothing is overwritten.
     ///
     /// # Errors
     /// Returns an error if the folder is there, or a file cannot be written. No half reproducer stays.
@@ -240,7 +240,7 @@ impl Reproducer {
     }
 }
 
-/// A folder for a reproducer that is not there yet: `BASE.repro`, `BASE.repro2` and so on; none when there are too many.
+/// A new folder for a reproducer: `BASE.repro`, `BASE.repro2` and so on; none if there are too many.
 pub fn free_folder(base: &Path) -> Option<PathBuf> {
     let name = |suffix: String| {
         let mut name = base.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! The verifier as a judge of what passes leave.
+//! The verifier of the results of passes.
 
 use rayon::prelude::*;
 use relais_plugin_api::{

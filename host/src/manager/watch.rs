@@ -97,7 +97,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Those that heard that a pass begins and still watch; the pass ends.
+    /// The instruments that were told of the pass's beginning and still watch; the pass ends.
     fn ended(&self) -> List {
         let mut begun = lock(&self.begun).pop().unwrap_or_default();
         let now = self.list();

@@ -56,9 +56,9 @@ pub enum ExternalFault {
     Io(io::Error),
     /// The file is too short.
     Short {
-        /// First byte asked for.
+        /// The first requested byte.
         offset: u64,
-        /// Number of bytes asked for.
+        /// The number of requested bytes.
         len: u64,
         /// Length of the file.
         file: u64,
@@ -70,7 +70,7 @@ pub enum ExternalFault {
     },
     /// The model was not read from a file, so there is no folder to search.
     NoFolder,
-    /// Strings cannot stand in another file.
+    /// Strings cannot be stored in another file.
     Strings,
 }
 

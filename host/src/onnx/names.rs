@@ -11,7 +11,7 @@ use std::{
 /// therefore output must not depend on its order.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
-/// A set of what comes from a model; see [`FastMap`].
+/// A set of items from a model; see [`FastMap`].
 pub(super) type FastSet<T> = HashSet<T, RandomState>;
 
 /// The number of a name in its table.
@@ -19,7 +19,7 @@ pub(super) type FastSet<T> = HashSet<T, RandomState>;
 pub(super) struct NameId(u32);
 
 impl NameId {
-    /// The place of what is said of the name in a list by number.
+    /// The index of the name's entry in a list by number.
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -20,8 +20,8 @@ pub(crate) enum Callee<'a> {
 }
 
 impl Pipeline {
-    /// A pass that is called in a context: it runs whatever its level and the lists say, and without what it requires
-    /// itself (rule R3). The requirements of a sequence's members are found.
+    /// A pass that is called in a context: it runs whatever its level and the lists, and without its own requirements
+    /// (rule R3). The requirements of a sequence's members are found.
     pub(crate) fn of_call(
         callee: Callee<'_>,
         scope: &Scope,

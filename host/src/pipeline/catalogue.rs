@@ -23,7 +23,7 @@ use std::{
 /// Whose a pass is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// A plugin's: its name says which pass it is.
+    /// A plugin's: its name identifies the pass.
     Plugin,
     /// The program's own: several may have one name.
     Program,
@@ -80,7 +80,7 @@ impl PassFacts {
 pub struct ConfigFacts {
     /// The option; its name is the key.
     pub schema: OptionSchema,
-    /// The plugins that register the key. More than one is a conflict of those who set it.
+    /// The plugins that register the key. More than one is a conflict for its users.
     pub plugins: Vec<String>,
 }
 
@@ -132,13 +132,13 @@ pub enum NoPass {
 
 /// The environment of a pass while it runs, in addition to the module.
 pub struct RunCx<'a> {
-    /// Takes what the pass says.
+    /// Receives the diagnostics of the pass.
     pub diagnostics: &'a (dyn Fn(Diagnostic) + Sync),
     /// Takes how far the pass is: done, of a total.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
-    /// Takes what the pass counted: the statistic's name, and by how much it grew.
+    /// Receives a count of the pass: the statistic's name, and by how much it grew.
     pub count: &'a (dyn Fn(&str, u64) + Sync),
-    /// Whether the pass says why it did not do something.
+    /// Whether the pass explains why it did not do something.
     pub remarks: Remarks,
     /// Set when the pass should stop.
     pub cancel: &'a AtomicBool,
@@ -183,7 +183,7 @@ pub struct HeldPass {
 pub enum Member {
     /// One that is looked up by its name, with its options.
     Named(String, Value),
-    /// One that is held.
+    /// A pass object.
     Held(HeldPass),
 }
 
@@ -198,7 +198,7 @@ pub trait RunnablePass: Send + Sync {
     /// The members of a sequential pass.
     ///
     /// # Errors
-    /// Returns an error if it cannot say.
+    /// Returns an error if they cannot be determined.
     fn members(&self) -> Result<Vec<Member>, PassError> {
         Ok(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! Extension points: what files and plugins add at named places of pipelines.
+//! Extension points: the additions of files and plugins at named places of pipelines.
 
 use super::{
     catalogue::PassFacts,
@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-/// A file of a pipeline, with what it adds.
+/// A file of a pipeline, with its additions.
 pub(super) struct File {
     /// The file that includes it, by index.
     pub parent: Option<usize>,
@@ -107,8 +107,8 @@ fn reached(nodes: &[Written<StepSpec>], steps: &[usize]) -> Vec<usize> {
     out
 }
 
-/// A copy of the steps of a node, and of those within them. A point among them is left out: what was added is not added
-/// to. `None` when there would be too many.
+/// A copy of the steps of a node, and of those within them. A point among them is left out: additions cannot be
+/// extended. `None` if there would be too many.
 fn copy(nodes: &mut Vec<Written<StepSpec>>, from: usize) -> Option<Vec<usize>> {
     let mut out = Vec::new();
     let mut todo: VecDeque<(usize, Option<usize>)> =
@@ -146,7 +146,7 @@ pub(crate) fn points_of(toml: &str) -> Vec<String> {
     points.into_iter().filter_map(name).collect()
 }
 
-/// The passes of plugins that are added, by point, in the order of their names; and what is odd about others.
+/// The passes of plugins that are added, by point, in the order of their names; and warnings about others.
 pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<PassFacts>>>, Vec<String>) {
     let mut additions: BTreeMap<String, Vec<Arc<PassFacts>>> = BTreeMap::new();
     let mut warnings = Vec::new();

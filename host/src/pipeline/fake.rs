@@ -23,7 +23,7 @@ pub(crate) enum Does {
     Nothing,
     /// Adds a call, each time.
     Change,
-    /// Adds a call until there are so many.
+    /// Adds a call until there are that many.
     ChangeUpTo(usize),
     /// Returns an error.
     Fail,
@@ -39,7 +39,7 @@ pub(crate) enum Does {
     Consist(Vec<&'static str>),
 }
 
-/// Passes by name, and what ran.
+/// Passes by name, and a record of those that ran.
 #[derive(Default)]
 pub(crate) struct Fakes {
     passes: Vec<(Arc<PassFacts>, Does)>,

@@ -27,7 +27,7 @@ pub enum Code {
     Limit,
     /// Nothing provides this name.
     UnknownName,
-    /// Several passes can be meant by this name, or several plugins provide it.
+    /// Several passes have this name, or several plugins provide it.
     Ambiguous,
     /// The plugin that provides it was refused.
     Refused,
@@ -161,7 +161,7 @@ pub struct Fault {
     pub place: Option<Place>,
     /// The label at the place.
     pub label: String,
-    /// Other places, and what to say there.
+    /// Other places, with their labels.
     pub related: Vec<(Place, String)>,
     /// Further information.
     pub notes: Vec<String>,
@@ -201,7 +201,7 @@ impl Fault {
         self
     }
 
-    /// The same with what to do about it.
+    /// The same with a suggestion.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -234,7 +234,7 @@ pub struct Faults {
     pub sources: Sources,
 }
 
-/// A reader of thousands of faults reads the first ones; the count says how many more there are.
+/// A reader of thousands of faults reads the first ones; the count shows how many more there are.
 const MAX_SHOWN: usize = 50;
 
 impl Faults {

@@ -18,7 +18,7 @@ use std::{
 
 /// So many files may be read for one pipeline, each counted as often as it is included.
 const MAX_INCLUDES: usize = 1000;
-/// A pipeline has so many steps at most, those of includes counted.
+/// The most steps of a pipeline, including those of includes.
 pub(super) const MAX_STEPS: usize = 1_000_000;
 /// The prefix of the name of a plugin's pipeline, where files are named.
 pub(super) const PLUGIN: &str = "plugin:";
@@ -221,7 +221,7 @@ struct Found {
 
 struct Loader<'f> {
     files: &'f dyn Files,
-    /// Includes to be read, with the link of the file they stand in.
+    /// Includes to be read, with the link of the file that contains them.
     todo: Vec<(Include, usize)>,
     /// The demands of the outermost file on plugins.
     demands: Vec<PluginDemand>,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A pipeline file's text may have so many bytes.
+/// The most bytes of a pipeline file.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
 pub(super) type Node<'t> = Spanned<DeValue<'t>>;
@@ -41,7 +41,7 @@ pub(super) struct ParsedFile {
     pub extends: Vec<Extend>,
     /// The nodes that are extension points.
     pub points: Vec<usize>,
-    /// The keys that belong to the whole run, which an included file must not say.
+    /// The keys that belong to the whole run, which an included file must not set.
     pub run_keys: Vec<(&'static str, Place)>,
 }
 
@@ -219,7 +219,7 @@ impl<'p> FileParser<'p> {
         }
     }
 
-    /// Reads what is added at extension points: a table of arrays of steps.
+    /// Reads the additions at extension points: a table of arrays of steps.
     fn extend<'t, 'a>(&mut self, node: &'a Node<'t>, todo: &mut Vec<Todo<'t, 'a>>) {
         let DeValue::Table(table) = node.get_ref() else {
             return self.wrong_type(self.place(node), "`extend`", "a table", type_name(node.get_ref()));

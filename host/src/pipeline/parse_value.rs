@@ -1,4 +1,4 @@
-//! Keys and values of TOML, and what is wrong with them.
+//! Keys and values of TOML, and their errors.
 
 use super::{
     fault::{Code, Fault, Place, Sources, and_list, nearest, or_list},

@@ -1,4 +1,4 @@
-//! The registry as what pipelines are resolved against.
+//! The registry against which pipelines are resolved.
 
 use super::{
     catalogue::*,
@@ -70,8 +70,8 @@ fn stands_for_none(error: ResolveError) -> NoPass {
 }
 
 impl PipelineSpec {
-    /// The registry of what was found, as the table `[plugins]` demands: where several versions of a plugin were found,
-    /// those that will do; where several plugins provide a pass or an operator, the one that is chosen.
+    /// The registry of the plugins that were found, as the table `[plugins]` demands: of several versions of a plugin,
+    /// the acceptable ones; of several plugins that provide a pass or an operator, the chosen one.
     pub fn registry(&self, found: Discovery, linked: Linked) -> Registry {
         self.choose(&Registry::new(found, linked, &Choices::new()))
     }

@@ -22,7 +22,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// A pipeline needs so many passes at most: sequential passes that name new ones without end are stopped here.
+/// The most passes of a pipeline: sequential passes that name new ones without end are stopped here.
 const MAX_PASSES: usize = 100_000;
 
 impl PipelineSpec {
@@ -51,8 +51,8 @@ impl PipelineSpec {
         Ok(Outline { pipeline, plugins, config, named: self.sources.plugin_pipelines() })
     }
 
-    /// The same for a pipeline that was read in part: tells what is wrong with its names, too. Where parts are missing
-    /// whose names may be used elsewhere, names are not looked at.
+    /// The same for a pipeline that was parsed in part: also reports errors in its names. If missing parts may contain
+    /// names that are used elsewhere, names are not checked.
     ///
     /// # Errors
     /// Returns an error if something is wrong; all that is wrong is reported.
@@ -126,7 +126,7 @@ pub(super) struct Resolver<'a> {
     pub added: Vec<Addition>,
     pub origins: BTreeMap<usize, String>,
     pub warnings: Vec<String>,
-    /// Whether the first pass is called by itself: what it requires does not count (rule R3).
+    /// Whether the first pass is called by itself: its requirements do not count (rule R3).
     pub is_called: bool,
     makes: Makes,
 }
@@ -284,10 +284,10 @@ impl<'a> Resolver<'a> {
         scope
     }
 
-    /// The full name of what is disabled or required: a pass, or a sequence of the pipeline.
+    /// The full name of a disabled or required pass, or of a sequence of the pipeline.
     pub fn switch(&mut self, name: &Written<String>) -> Option<String> {
         if self.sequences.contains(name.value.as_str()) {
-            // A point at which nothing is added is not there when the resolved pipeline is read again.
+            // An empty extension point does not exist when the resolved pipeline is read again.
             return self.is_there(&name.value).then(|| name.value.clone());
         }
         self.named(&name.value, name.place).map(|facts| facts.name.clone())
@@ -306,7 +306,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The pass of a name; `Err(None)` when it is missing and its name says that it may be.
+    /// The pass of a name; `Err(None)` if it is missing and its name allows this.
     pub fn find(&mut self, name: &str) -> Result<Arc<PassFacts>, Option<NoPass>> {
         let (wanted, may_miss) = match name.strip_suffix('?') {
             Some(wanted) => (wanted, true),
@@ -448,7 +448,7 @@ impl<'a> Resolver<'a> {
         self.scopes[scope].enables(&facts.name, facts.opt_level)
     }
 
-    /// The passes of some levels, less the disabled ones and those that cannot be made without being told more.
+    /// The passes of some levels, except disabled ones and those that cannot be made without options.
     fn levels(&mut self, set: LevelSet, scope: usize, place: Option<Place>) -> Vec<usize> {
         let mut steps = Vec::new();
         let mut names = BTreeSet::new();
@@ -534,7 +534,7 @@ impl<'a> Resolver<'a> {
         self.passes.len() - 1
     }
 
-    /// Finds what passes require and what sequential passes consist of, until nothing new is found.
+    /// Finds the requirements of passes and the members of sequential passes, until nothing new is found.
     pub fn expand(&mut self) {
         let mut at = 0;
         while at < self.passes.len() {

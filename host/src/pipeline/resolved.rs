@@ -143,7 +143,7 @@ pub enum Step {
     Fixpoint {
         /// Its steps.
         steps: Vec<usize>,
-        /// After so many rounds it ends.
+        /// The number of rounds after which it ends.
         max_rounds: u32,
     },
     /// Steps in a context of their own.

@@ -1,4 +1,4 @@
-//! Options checked against what their owner says about them (rules R21 and R22).
+//! Options checked against their owner's schema (rules R21 and R22).
 
 use super::{
     fault::{Code, Fault, Place, and_list, nearest, or_list},
@@ -41,7 +41,7 @@ impl OptionSchema {
     }
 }
 
-/// The table that says nothing, defaults filled in; `None` when an option is mandatory.
+/// The empty table, with defaults filled in; `None` if an option is mandatory.
 pub fn defaults(schema: &[OptionSchema]) -> Option<Value> {
     let entries: Option<Vec<(String, Value)>> =
         schema.iter().map(|option| Some((option.name.clone(), option.default_value()?))).collect();

@@ -102,7 +102,7 @@ impl Resolver<'_> {
     }
 }
 
-/// A key's prefixes that end before a dot, the whole key first, each with what follows the dot.
+/// A key's prefixes that end before a dot, the whole key first, each with the part after the dot.
 fn prefixes(key: &str) -> impl Iterator<Item = (&str, &str)> {
     std::iter::once((key, "")).chain(key.rmatch_indices('.').map(move |(at, _)| (&key[..at], &key[at + 1..])))
 }

@@ -54,7 +54,7 @@ pub struct Policy {
     pub writable: WritableFiles,
 }
 
-/// A file with readable records that say it can be opened.
+/// A file with readable records according to which it can be opened.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FoundPlugin {
     /// The file.
@@ -193,7 +193,7 @@ impl Search {
     }
 }
 
-/// Why a file is refused for who may change it, or replace it in its folder.
+/// Why a file is refused because of other users who may change it, or replace it in its folder.
 pub(super) fn writable(path: &Path, policy: Policy) -> Option<Refusal> {
     match policy.writable {
         WritableFiles::Allow => None,

@@ -75,7 +75,7 @@ impl<T: Close> Made<T> {
         Self { value: ManuallyDrop::new(value), what }
     }
 
-    /// For the guard: what the plugin's code works on.
+    /// For the guard: the subject of the plugin's code.
     pub(crate) fn what(&self) -> &Arc<str> {
         &self.what
     }
@@ -158,7 +158,7 @@ fn library_of(address: *const c_void) -> Option<usize> {
         dli_sname: std::ptr::null(),
         dli_saddr: std::ptr::null_mut(),
     };
-    // SAFETY: it takes any address, and fills in what is given.
+    // SAFETY: it accepts any address, and fills in the given structure.
     let is_known = unsafe { libc::dladdr(address, &raw mut info) } != 0;
     is_known.then_some(info.dli_fbase as usize)
 }

@@ -1,4 +1,4 @@
-//! Judging a file as a plugin, with everything that can be told without opening it.
+//! Inspecting a file as a plugin, with everything that can be determined without opening it.
 
 use super::{
     discovery::{FoundPlugin, Policy, is_same_file, writable},
@@ -49,7 +49,7 @@ pub enum Objection {
         /// Why.
         why: String,
     },
-    /// A library that it needs is not there.
+    /// A library that it needs is missing.
     MissingLibrary {
         /// Its name.
         library: String,
@@ -361,7 +361,7 @@ impl Inspection {
         };
         let records = read_records(&section).map_err(Refusal::Record)?;
         reasons(&records.plugin).for_each(|reason| self.object(reason));
-        // The record says it better, where it does.
+        // The record explains it better, if it does.
         if let Some(why) = foreign.clone().filter(|_| records.plugin.target == TARGET) {
             self.object(Refusal::NotALibrary { why });
         }

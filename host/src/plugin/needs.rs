@@ -67,7 +67,7 @@ fn needed<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, facts: &Facts) -> Need
     let mut scope = Scope { machine, seen: BTreeMap::new(), defined: HashSet::new() };
     let own: Vec<(String, Option<PathBuf>)> =
         facts.needed.iter().map(|name| (name.clone(), scope.find(name, &facts.search))).collect();
-    // The program and what it needs are there before any plugin is.
+    // The program and its libraries are loaded before any plugin is.
     let program = env::current_exe().ok().and_then(|path| Facts::read(&path, machine));
     scope.add_all([facts].into_iter().chain(&program));
     let is_complete = own.iter().all(|(_, found)| found.is_some());

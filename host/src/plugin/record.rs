@@ -59,7 +59,7 @@ pub struct PluginRecord {
     pub boundary: BoundaryVersion,
     /// Layout fingerprint.
     pub fingerprint: u64,
-    /// Version of `relais-plugin-api`; empty in records that do not say it.
+    /// Version of `relais-plugin-api`; empty in records without it.
     pub api: String,
     /// Compiler.
     pub rustc: String,
@@ -159,7 +159,7 @@ impl OperatorRecord {
         }
     }
 
-    /// The fields as they stand in the file, which passes are shown.
+    /// The fields as stored in the file, for passes to see.
     pub fn fields(&self) -> &[u8] {
         self.fields.bytes()
     }
@@ -170,7 +170,7 @@ impl OperatorRecord {
         docs.next().and_then(|field| field.text().ok()).unwrap_or_default()
     }
 
-    /// Its attributes, as they stand in the record.
+    /// Its attributes, as stored in the record.
     ///
     /// # Errors
     /// An attribute is an error if it cannot be decoded.
@@ -245,7 +245,7 @@ pub struct InstrumentRecord {
 pub struct PipelineRecord {
     /// Name.
     pub name: String,
-    /// The pipeline, as its file would say it in TOML.
+    /// The pipeline in TOML, as in a file.
     pub toml: String,
 }
 
@@ -258,7 +258,7 @@ pub enum RecordError {
         /// Where.
         offset: usize,
     },
-    /// A record is longer than what is left, or than any may be.
+    /// A record is longer than the rest of the section, or than any may be.
     Length {
         /// Where.
         offset: usize,
@@ -401,7 +401,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
             record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
             kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
-            // Something that a later version has: what else is in the file is still good.
+            // An item of a later version: the rest of the file is still good.
             _ => {}
         }
         offset += HEADER + header.len;

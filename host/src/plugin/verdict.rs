@@ -1,4 +1,4 @@
-//! Whether a plugin can be used, from its record alone, and what to do when it cannot.
+//! Whether a plugin can be used, from its record alone, and how to fix it otherwise.
 
 use super::{
     record::{PluginRecord, RecordError},
@@ -64,7 +64,7 @@ pub enum Refusal {
         /// The compiler it was built with.
         rustc: String,
     },
-    /// Its bytes are no longer those that were judged.
+    /// Its bytes are no longer those that were checked.
     Replaced,
     /// The system does not open it.
     Open {
@@ -94,7 +94,7 @@ pub enum Mover {
     Plugin,
     /// The host has to be updated.
     Host,
-    /// The file, or where it lies and who may write there.
+    /// The file, or its folder and who may write there.
     File,
 }
 

@@ -87,7 +87,7 @@ fn other_writer(
 }
 
 impl Writers {
-    /// Why a file is refused for who may change or replace it; `real` is where links lead.
+    /// Why a file is refused because of other users who may change or replace it; `real` is the target of links.
     pub fn of_file(&mut self, path: &Path, real: Option<&Path>) -> Option<Refusal> {
         let file = system::access(path)?;
         let linked = real.filter(|real| real.parent() != Some(folder_of(path)));
@@ -142,7 +142,7 @@ mod system {
         Some(Access { mode: metadata.mode(), uid: metadata.uid(), gid: metadata.gid() })
     }
 
-    /// The users and groups of this system, read when they are first asked for.
+    /// The users and groups of this system, read when they are first needed.
     #[derive(Default)]
     pub struct Users {
         lists: OnceCell<(String, String)>,

@@ -26,7 +26,7 @@ pub struct PluginInstrument {
     provider: Arc<Provider>,
     index: usize,
     object: Made<InstrumentObject>,
-    /// The first panic of a hook that has no way to fail; told when the context is left.
+    /// The first panic of a hook that has no way to fail; reported when the context is left.
     fault: Mutex<Option<PassError>>,
 }
 

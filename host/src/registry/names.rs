@@ -241,7 +241,7 @@ impl Names {
         Err(self.in_refused(name, refused).unwrap_or_else(|| self.unknown(name)))
     }
 
-    /// The short names that mean something of that plugin and something else, too.
+    /// The short names that mean an item of that plugin and also another one.
     pub fn ambiguous(&self, plugin: usize, providers: &[Arc<Provider>]) -> Vec<(String, Vec<Candidate>)> {
         let meant = self.short.iter().map(|(short, names)| {
             let ids: BTreeSet<Id> = names.iter().flat_map(|name| &self.full[name]).copied().collect();

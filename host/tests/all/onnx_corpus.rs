@@ -1,5 +1,5 @@
-//! Real models, found through `RELAIS_TEST_MODELS` (folders, searched for `*.onnx`): untouched they come out byte for
-//! byte. With `RELAIS_TOUCHED_MODELS` set to a folder, the same models with every node recreated are written there,
+//! Real models, found through `RELAIS_TEST_MODELS` (folders, searched for `*.onnx`): untouched they are written byte
+//! for byte. With `RELAIS_TOUCHED_MODELS` set to a folder, the same models with every node recreated are written there,
 //! for a comparison with another reader of ONNX.
 
 use crate::onnx_common::{self, Forget};

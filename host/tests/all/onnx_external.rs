@@ -48,7 +48,7 @@ fn untouched_data_stays_where_it_is() {
     let report = onnx::write(&module, folder.join("out.onnx"), &WriteOptions::default()).unwrap();
     assert_eq!(fs::read(folder.join("out.onnx")).unwrap(), bytes);
     assert_eq!((report.data_files.len(), report.shared_files.len()), (0, 1));
-    // Onto itself, too.
+    // Also onto itself.
     onnx::write(&module, folder.join("in.onnx"), &WriteOptions::default()).unwrap();
     assert_eq!(fs::read(folder.join("in.onnx")).unwrap(), bytes);
 }
@@ -247,7 +247,7 @@ fn large_models_take_little_memory() {
     let path = folder.join("in.onnx");
     let mut file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
     let graph = graph(&["x"], vec![node("Relu", &["x"], &["y"])], &["y"]);
-    // Written piece by piece: the test must not hold what it measures.
+    // Written piece by piece: the test must not hold the memory that it measures.
     let name = |index: usize| format!("w{index:03}");
     let one = |index: usize| message().message(5, floats(&name(index), &[1 << 20], &vec![index as f32; 1 << 20])).0;
     let size: usize = graph.0.len() + one(0).len() * 150;

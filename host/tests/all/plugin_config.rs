@@ -84,7 +84,7 @@ fn r22_two_plugins_that_register_one_key_fail_the_pipelines_that_set_it() {
     }
     let error = registry.check_config("acme.depth", &Value::Int(7)).unwrap_err().to_string();
     assert!(error.contains("`acme-rules 0.3.0`") && error.contains("`acme-rival 0.1.0`"), "{error}");
-    // Others run, and each plugin has the default that it gave the option.
+    // Others run, and each plugin has the default with which it registered the option.
     let said = said(&registry, "config = { \"relay.FuseOps.max_depth\" = 9 }\nsteps = [\"AskContext\", \"AskDepth\"]");
     assert_eq!(said, ["level 2, depth Some(3), required [], disabled []", "depth Some(50), Some(50)"]);
 }

@@ -60,7 +60,7 @@ fn r10_the_current_context_in_a_plugin_is_the_hosts() {
     assert_eq!(said("AskContext", &chain(&[]), RunCx::new(&registry)), one(DEFAULT));
 }
 
-/// Each pass also runs loops within loops, and compares what it finds in their turns.
+/// Each pass also runs loops within loops, and compares the results of their turns.
 #[test]
 fn r09_threads_of_the_host_see_the_context_of_the_pass() {
     let registry = rules();

@@ -488,7 +488,7 @@ fn rule_r4_a_pass_is_taken_from_the_plugin_that_is_preferred() {
     registry.prefer("sample.Bad", "other-passes");
     assert_eq!(provider(&registry, "sample.Bad"), "other-passes");
     assert_eq!(provider(&registry, "Bad"), "other-passes");
-    // A choice holds for every name of the pass.
+    // A choice applies to every name of the pass.
     assert!(matches!(registry.pass("relay._transform.ReluRelu"), Err(ResolveError::Conflict(_))));
     registry.prefer("sample.ReluRelu", "other-passes");
     assert_eq!(registry.pass("relay._transform.ReluRelu").unwrap().name, "sample.ReluRelu");
@@ -639,7 +639,7 @@ fn records_say_what_is_in_a_plugin() {
     assert!(!registry.pass("Parallel").unwrap().parallel);
 }
 
-/// Runs `child_process` in a process of its own, with what the plugin's constructor reads.
+/// Runs `child_process` in a separate process, with the variable that the plugin's constructor reads.
 fn child(open: &str, variable: &str, value: &Path) -> std::process::Output {
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "plugin_file::child_process", "--ignored", "--nocapture"]);

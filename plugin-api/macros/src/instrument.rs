@@ -71,7 +71,7 @@ fn name(args: TokenStream) -> syn::Result<LitStr> {
     name.ok_or_else(|| syn::Error::new(Span::call_site(), "an instrument has a name: `name = \"acme.Counter\"`"))
 }
 
-/// Adds what an instrument without options need not write.
+/// Adds the items that an instrument without options may omit.
 fn fill_in(item: &mut ItemImpl) {
     let has_options = item.items.iter().any(|item| matches!(item, ImplItem::Type(ty) if ty.ident == "Options"));
     let has_new = item.items.iter().any(|item| matches!(item, ImplItem::Fn(new) if new.sig.ident == "new"));

@@ -91,7 +91,7 @@ pub struct PassErrorRec {
     pub place: RString,
     /// The backtrace, for a panic.
     pub backtrace: RString,
-    /// The plugin that is at fault, where it is not the pass's: that of an operator, say; may be empty.
+    /// The plugin at fault, if it is not the pass's, such as that of an operator; may be empty.
     pub plugin: RString,
     /// Tagged fields of later versions (see `docs/abi.md`); empty.
     pub more: RVec<u8>,
@@ -118,7 +118,7 @@ impl Default for PassErrorRec {
 /// The result of a pass: nothing if it changed nothing.
 pub type Outcome<T> = RResult<ROption<T>, PassError>;
 
-/// A call's context: the host's functions and what they work on.
+/// A call's context: the host's functions and their data.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct CallCx<'a> {
@@ -162,7 +162,7 @@ impl<'a> HostData<'a> {
     /// Hides a reference.
     ///
     /// # Safety
-    /// It goes to functions alone that take it for a `T`.
+    /// It is only passed to functions that use it as a `T`.
     pub unsafe fn new<T: Sync>(data: &'a T) -> Self {
         Self { pointer: std::ptr::from_ref(data).cast(), _lifetime: PhantomData }
     }
@@ -248,7 +248,7 @@ unsafe impl Sync for EvalKey {}
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct ParallelBody {
-    /// The function; catches its own panics. Takes what was given to `parallel_for`, and a number.
+    /// The function; catches its own panics. Takes the state that was passed to `parallel_for`, and a number.
     pub(crate) call: unsafe extern "C" fn(*const (), usize),
 }
 
@@ -256,7 +256,7 @@ impl ParallelBody {
     /// Takes one turn.
     ///
     /// # Safety
-    /// `state` is what was given to `parallel_for` with this body, which has not returned.
+    /// `state` was passed to `parallel_for` with this body, and `parallel_for` has not returned.
     pub unsafe fn turn(self, state: *const (), index: usize) {
         // SAFETY: the caller's promise.
         unsafe { (self.call)(state, index) }
@@ -283,7 +283,7 @@ pub mod operator_part {
 pub struct ResolvedOp<'a> {
     /// Whether a plugin describes it: 1 when it does.
     pub is_known: u8,
-    /// Whether a plugin describes the whole of its domain in the version that was asked for: 1 when one does.
+    /// Whether a plugin describes the whole of its domain in the requested version: 1 if one does.
     pub is_closed: u8,
     /// The fields of its record.
     pub facts: RSlice<'a, u8>,
@@ -291,7 +291,7 @@ pub struct ResolvedOp<'a> {
     pub infer: ROption<u32>,
     /// To ask for its evaluator with.
     pub eval: ROption<u32>,
-    /// Tagged fields of later versions, for what else an operator may have (see `docs/abi.md`); empty.
+    /// Tagged fields of later versions, for further properties of an operator (see `docs/abi.md`); empty.
     pub more: RSlice<'a, u8>,
 }
 
@@ -339,7 +339,7 @@ pub struct HostApi {
     pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
     /// The context that the pass runs in, encoded.
     pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
-    /// Adds to something that the pass's record says it counts.
+    /// Adds to a statistic that the pass's record declares.
     pub count: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, u64),
     /// Whether a rewrite of a node may be committed: 1 when it may. The host counts the calls in each function, so that one
     /// rewrite of a run can be named by its number.
@@ -463,15 +463,15 @@ pub struct HostSetup {
 #[sabi(kind(Prefix(prefix_ref = PluginRef, prefix_fields = PluginPrefix)))]
 #[sabi(missing_field(panic))]
 pub struct Plugin {
-    /// Called once, before anything else: log level and what the host gives.
+    /// Called once, before anything else: log level and the host's functions.
     pub init: extern "C" fn(HostSetupRef, u8) -> RResult<(), PassError>,
-    /// Makes a pass: what the host gives, full name, options as an encoded table.
+    /// Makes a pass: the host's functions, full name, options as an encoded table.
     pub create_pass: for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<PassObject, PassError>,
     /// The type relation of an operator: domain, name, first version.
     pub infer: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<InferEntry>,
     /// The evaluator of an operator: domain, name, first version.
     pub eval: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<EvalEntry>,
-    /// Makes an instrument: what the host gives, full name, options as an encoded table.
+    /// Makes an instrument: the host's functions, full name, options as an encoded table.
     #[sabi(last_prefix_field)]
     pub create_instrument:
         for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,

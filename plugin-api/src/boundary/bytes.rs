@@ -51,7 +51,7 @@ impl ByteSource for RVec<u8> {
 /// constants of a model are no larger, and finding one in memory takes longer than comparing or copying it.
 const INLINE: usize = 32;
 
-/// A slice of reference-counted immutable bytes. Cloning and slicing copy nothing but the few that stand in it.
+/// A slice of reference-counted immutable bytes. Cloning and slicing copy nothing except the few bytes stored inline.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Blob {

@@ -6,7 +6,7 @@ use super::abi::HostData;
 use abi_stable::std_types::RVec;
 use std::cell::Cell;
 
-/// A function of the host that gives the context that its data belongs to.
+/// A function of the host that returns the context that its data belongs to.
 type AskContext = for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>;
 
 thread_local! {

@@ -29,7 +29,7 @@ use std::marker::PhantomData;
 pub struct Registration {
     /// The crate.
     pub crate_name: &'static str,
-    /// Its records, as they stand in the file.
+    /// Its records, as stored in the file.
     pub records: &'static [u8],
     /// The registered item.
     pub item: Item,
@@ -282,7 +282,7 @@ pub fn root<P: PluginImpl>() -> PluginRef {
 
 /// The header that the entry symbol of a library is.
 pub const fn lib_header<P: PluginImpl>() -> LibHeader {
-    // SAFETY: `erased_root` gives a `PluginRef`.
+    // SAFETY: `erased_root` returns a `PluginRef`.
     unsafe { LibHeader::from_constructor::<PluginRef>(erased_root::<P>, CheckTypeLayout::Yes) }
 }
 

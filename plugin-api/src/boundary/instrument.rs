@@ -33,7 +33,7 @@ pub struct HookApi {
     pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
 }
 
-/// A call of a hook: the host's functions and what they work on.
+/// A call of a hook: the host's functions and their data.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct HookCall<'a> {

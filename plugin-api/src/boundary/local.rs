@@ -1,6 +1,7 @@
 //! A host for the passes that are linked into this program, without a host library: for an author's tests.
 //!
-//! It looks passes and operators up among what is linked, runs everything on the calling thread and checks no option.
+//! It looks up passes and operators among the linked ones, runs everything on the calling thread and does not check
+//! options.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
 mod instrument;
@@ -163,7 +164,7 @@ struct Local {
     passes: Mutex<Vec<Arc<LocalPass>>>,
     diagnostics: Mutex<Vec<Diagnostic>>,
     counts: Mutex<BTreeMap<String, u64>>,
-    /// The first operator whose type relation or evaluator panicked or lied, with what it did.
+    /// The first operator whose type relation or evaluator panicked or returned something untrue, with its error.
     broken: Mutex<Option<PassError>>,
     /// A table of the context's options.
     config: Value,
@@ -322,7 +323,7 @@ extern "C" fn is_cancelled(_: HostData<'_>) -> u8 {
 extern "C" fn progress(_: HostData<'_>, _: u64, _: u64) {}
 
 unsafe extern "C" fn parallel_for(_: HostData<'_>, n: usize, state: *const (), body: ParallelBody) {
-    // SAFETY: the caller gives the state with the body.
+    // SAFETY: the caller passes the state with the body.
     (0..n).for_each(|index| unsafe { body.turn(state, index) });
 }
 

@@ -1,4 +1,5 @@
-//! The records in a plugin's file that say what is in it: written in const evaluation, read without running anything.
+//! The records in a plugin's file that describe its contents: written in const evaluation, read without running
+//! anything.
 
 mod kinds;
 
@@ -19,10 +20,10 @@ pub const FORMAT: u32 = 1;
 pub const HEADER: usize = 32;
 /// The most bytes that the fields of a record take.
 pub const MAX_LEN: usize = 64 * 1024;
-/// The name of the section that records stand in (ELF, PE). Not one that begins with `.rela`: GNU ld takes that for
+/// The name of the section that contains the records (ELF, PE). It must not begin with `.rela`, which GNU ld takes for
 /// relocations.
 pub const SECTION: &str = ".passrec";
-/// The name of the section that records stand in (Mach-O), within segment `__DATA`.
+/// The name of the section that contains the records (Mach-O), within segment `__DATA`.
 pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
@@ -203,8 +204,8 @@ pub mod pipeline_tag {
     pub const TOML: u16 = 2;
 }
 
-/// A version of the boundary. Versions are compatible as far as they agree up to their first part that is not 0: what
-/// comes after it counts how often the boundary grew.
+/// A version of the boundary. Versions are compatible if they agree up to their first part that is not 0: the part
+/// after it counts how often the boundary grew.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct BoundaryVersion {
     /// First part.

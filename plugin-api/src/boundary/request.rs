@@ -3,7 +3,7 @@
 use super::abi::{CallCx, HostApiRef, HostData};
 use abi_stable::{StableAbi, std_types::ROption};
 
-/// The host's functions and what they work on, where there is a host.
+/// The host's functions and their data, if there is a host.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct RequestCx<'a> {

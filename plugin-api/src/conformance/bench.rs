@@ -45,9 +45,9 @@ pub struct OpShape {
     pub outputs: (u16, u16),
     /// Its attributes.
     pub attrs: Vec<AttrShape>,
-    /// Whether its type relation is judged.
+    /// Whether its type relation is tested.
     pub judges_infer: bool,
-    /// Whether its evaluator is judged.
+    /// Whether its evaluator is tested.
     pub judges_eval: bool,
 }
 
@@ -72,7 +72,7 @@ pub struct AttrShape {
     pub is_required: bool,
 }
 
-/// An option: what can be turned.
+/// An option that can be varied.
 #[derive(Clone, Debug)]
 pub struct Knob {
     /// Its name.
@@ -106,13 +106,13 @@ pub enum KnobKind {
 
 /// Where passes and operators run.
 pub trait Bench: Compute + Sync {
-    /// The passes that are judged.
+    /// The passes under test.
     fn passes(&self) -> Vec<PassShape>;
 
-    /// The operators that modules are made of, those that are judged among them.
+    /// The operators that modules consist of, including those under test.
     fn operators(&self) -> Vec<OpShape>;
 
-    /// The instruments that are judged, with their options.
+    /// The instruments under test, with their options.
     fn instruments(&self) -> Vec<(String, Vec<Knob>)> {
         Vec::new()
     }
@@ -123,10 +123,10 @@ pub trait Bench: Compute + Sync {
     /// Returns an error if it does not take them, or its constructor fails.
     fn make(&self, pass: &str, options: &Value) -> Result<(), PassError>;
 
-    /// Whether what checks options is asked, so that values out of range can be tried.
+    /// Whether options are checked, so that values out of range can be tried.
     fn checks_options(&self) -> Checks;
 
-    /// Runs a pass, without what it requires; `None` when it says that it changed nothing.
+    /// Runs a pass, without its requirements; `None` if it reports that it changed nothing.
     ///
     /// # Errors
     /// Returns an error if it fails.

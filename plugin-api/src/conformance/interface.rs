@@ -2,8 +2,8 @@
 
 use crate::{ir::*, text};
 
-/// Whether the parameters and results of `@main` keep their names, their number and their types; what was not known of
-/// a result's type may become known.
+/// Whether the parameters and results of `@main` keep their names, their number and their types; unknown parts of a
+/// result's type may become known.
 ///
 /// # Errors
 /// Returns the first difference.
@@ -59,7 +59,7 @@ fn results(f: &Function) -> Vec<(&Function, TypeId)> {
     types.map(|ty| (f, ty)).collect()
 }
 
-/// Whether what was known of a type still holds.
+/// Whether the known parts of a type still hold.
 fn agree(f: &Function, before: TypeId, g: &Function, after: TypeId) -> bool {
     match (f.ty(before), g.ty(after)) {
         (Type::Unknown, _) => true,

@@ -10,21 +10,21 @@ use std::{
     time::Instant,
 };
 
-/// Takes what judging says.
+/// Receives the messages of the kit.
 pub trait Log: Sync {
-    /// It goes on: nothing hangs.
+    /// Called regularly while nothing hangs.
     fn beat(&self) {}
 
-    /// A case begins: of what, with which options, on which module.
+    /// A case begins: of a subject, with options, on a module.
     fn case(&self, subject: &str, options: &str, module: &str);
 
     /// Something is wrong.
     fn finding(&self, finding: &Finding);
 
-    /// A pass, operator or instrument was judged.
+    /// A pass, operator or instrument was tested.
     fn judged(&self, judged: &Judged);
 
-    /// Everything was judged.
+    /// Everything was tested.
     fn end(&self) {}
 }
 

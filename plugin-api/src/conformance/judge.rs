@@ -1,4 +1,4 @@
-//! Judging passes: random modules and options, and what holds for every pass on each.
+//! Testing passes: random modules and options, and the properties of every pass on each.
 
 use super::{
     Settings,
@@ -53,7 +53,7 @@ enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// The bytes that a random module is made of.
+    /// The bytes that a random module is made from.
     fn tape(&self) -> Option<&[u8]> {
         match self {
             Self::Sensible(bytes) | Self::Wild(bytes) | Self::Large(bytes) => Some(bytes),
@@ -89,7 +89,7 @@ impl Outcome {
     }
 }
 
-/// One pass that is judged.
+/// One pass under test.
 struct Trial<'a> {
     bench: &'a dyn Bench,
     settings: &'a Settings,
@@ -105,7 +105,8 @@ struct Trial<'a> {
 pub fn judge_pass(bench: &dyn Bench, settings: &Settings, log: &dyn Log, pass: &PassShape) -> Judged {
     let subject = format!("pass {}", pass.name);
     let operators = bench.operators();
-    // A rewrite says what it looks at. Otherwise what is judged beside the pass is nearest to it.
+    // A rewrite names the operators that it looks at. For other passes, the operators tested with them are the nearest
+    // choice.
     let mut favourites = pass.ops.clone();
     if favourites.is_empty() {
         let is_judged = |op: &&super::bench::OpShape| op.judges_infer || op.judges_eval;
@@ -140,7 +141,7 @@ impl Trial<'_> {
         let n = self.settings.n_modules;
         for at in 0..n {
             let mut random = Random::of(self.settings.seed, &self.pass.name, at as u64);
-            // Small ones first, so that what is found first is small.
+            // Small ones first, so that the first findings are small.
             let bytes = random.bytes(4 + TAPE * at / n.max(1));
             let source = if at % 4 == 3 { Source::Wild(bytes) } else { Source::Sensible(bytes) };
             self.case(&source, defaults);
@@ -237,7 +238,7 @@ impl Trial<'_> {
             self.log.beat();
             match self.bench.run(name, &Value::Struct(Vec::new()), &before) {
                 Ok(new) => before = new.unwrap_or(before),
-                // It fails for a reason of its own, which is judged where it is judged.
+                // It fails for a reason of its own, which is tested separately.
                 Err(_) => return Outcome { is_error: true, ..Outcome::default() },
             }
         }
@@ -390,7 +391,7 @@ pub fn judge_instrument(
 /// Smaller and smaller tapes: without their ends, without parts, with zeros.
 struct Smaller {
     best: Vec<u8>,
-    /// The length of what is taken out.
+    /// The length of the part to remove.
     step: usize,
     at: usize,
     candidate: Vec<u8>,
@@ -409,7 +410,7 @@ impl Smaller {
             self.step = self.step.min(self.best.len()).div_ceil(2);
             self.at = 0;
         }
-        // From the end, where a tape ends in what is not needed.
+        // From the end, because the end of a tape is often not needed.
         let end = self.best.len() - self.at;
         let start = end.saturating_sub(self.step.max(1));
         self.candidate = [&self.best[..start], &self.best[end..]].concat();

@@ -11,7 +11,7 @@ const MANY: u64 = 1 << 20;
 pub enum Judgement {
     /// They compute the same.
     Same,
-    /// They were not run to their ends; what was computed is the same.
+    /// They did not run to the end; the results that were computed are the same.
     NotEvaluated {
         /// The operator or the parameter.
         what: String,
@@ -73,7 +73,8 @@ const FINITE: u64 = 2;
 /// Special values among the floats of each parameter with the seeds after that; another one comes first each time.
 const SPECIAL: [f64; 4] = [-0.0, f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
 
-/// Compares two runs; gives what was not evaluated, and why. An error says whether it is the second module's.
+/// Compares two runs; returns the operators that were not evaluated, and why. An error states whether it is the second
+/// module's.
 fn compare(
     before: &IRModule,
     after: &IRModule,
@@ -246,7 +247,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(named(judge("%1 = Foo(%x); %1", "%1 = Foo(%x); %1")), "Foo");
-        // Only what depends on it is not known.
+        // Only values that depend on it are unknown.
         assert_eq!(judge("%1 = Foo(%x); %x", "%x"), Ok(Judgement::Same));
         assert!(judge("%1 = Foo(%x); (%1, %x)", "%1 = Foo(%x); %2 = Neg(%x); (%1, %2)").is_err());
         assert_eq!(named(judge("%1 = @main(%x); %1", "%1 = @main(%x); %1")), "a block");

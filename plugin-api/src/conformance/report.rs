@@ -34,7 +34,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The library does not open, or lacks what its records say.
+    /// The library cannot be opened, or lacks what its records claim.
     NotMade = "not-made", "`relais plugin check` says what is wrong with the file";
     /// Values that the schema of its options takes are refused, or others are taken.
     Options = "options", "derive the options with `#[derive(PassOptions)]`";
@@ -92,7 +92,7 @@ pub struct Finding {
     pub kind: Kind,
     /// How it shows.
     pub message: String,
-    /// The options, as they stand in a pipeline; empty for defaults.
+    /// The options, as written in a pipeline; empty for defaults.
     pub options: String,
     /// The module, as text; empty where none is to blame.
     pub module: String,
@@ -101,7 +101,7 @@ pub struct Finding {
 /// Statistics about one pass, operator or instrument.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Judged {
-    /// Which: `pass acme.X`, say.
+    /// The item, such as `pass acme.X`.
     pub subject: String,
     /// How many cases it ran on.
     pub n_cases: usize,
@@ -120,7 +120,7 @@ pub struct Judged {
 /// The findings of the kit, and what it tested.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
-    /// The seed that gives the same again.
+    /// The seed that reproduces the same.
     pub seed: u64,
     /// The findings.
     pub findings: Vec<Finding>,
@@ -207,7 +207,7 @@ impl fmt::Display for Report {
     }
 }
 
-// ---- as they stand in a journal -------------------------------------------------------------------------------------
+// ---- the encoding in a journal --------------------------------------------------------------------------------------
 
 fn text(value: &Value, key: &str) -> Option<String> {
     match value.get(key)? {

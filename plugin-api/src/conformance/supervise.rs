@@ -18,11 +18,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// In a process that judges: the file to write to.
+/// In a process that tests: the file to write to.
 const JOURNAL: &str = "RELAIS_CONFORMANCE_JOURNAL";
-/// In a process that judges: what is not judged any more, one on a line.
+/// In a process that tests: the items to skip, one on a line.
 const SKIP: &str = "RELAIS_CONFORMANCE_SKIP";
-/// In a process that judges: which of several is meant.
+/// In a process that tests: the number of the check to run.
 const CHECK: &str = "RELAIS_CONFORMANCE_CHECK";
 
 /// How often the process is looked at.
@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(15);
 /// How long a process may take to begin.
 const BEGINNING: Duration = Duration::from_secs(20);
 
-/// Lines of what a process said before it ended.
+/// The number of lines of a process's last output.
 const LAST_WORDS: usize = 6;
 
 /// The orders of a process that tests.
@@ -48,11 +48,11 @@ pub(super) fn orders() -> Option<Orders> {
     Some(Orders { journal, skip, check: env::var(CHECK).unwrap_or_default() })
 }
 
-/// Has processes judge until everything was judged. Each runs this program with `arguments`, and finds out by itself
-/// that it is to judge.
+/// Starts processes that test until everything was tested. Each runs this program with `arguments`, and detects by
+/// itself that it is to test.
 ///
 /// # Errors
-/// Returns an error if no process can be started, or one that judges ends before it begins.
+/// Returns an error if no process can be started, or one that tests ends before it begins.
 pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]) -> io::Result<Report> {
     let scratch = Scratch::new()?;
     let mut report = Report { seed: settings.seed, ..Report::default() };
@@ -140,7 +140,7 @@ fn last_words(said: &Path) -> String {
     last.map(|line| format!("\n{line}")).collect()
 }
 
-/// A folder that goes when it is no longer needed.
+/// A folder that is removed when it is no longer needed.
 struct Scratch(PathBuf);
 
 impl Scratch {

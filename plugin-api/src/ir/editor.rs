@@ -105,9 +105,8 @@ impl Editor {
         self.function_mut().set_bindings(block, &kept);
     }
 
-    /// Visits all bindings in program order, each with its operands already replaced by what took their place, and
-    /// lets `rewriter` keep, drop, replace or inline them. One linear pass; a function in which nothing changes is not
-    /// written.
+    /// Visits all bindings in program order, each with its operands already replaced, and lets `rewriter` keep, drop,
+    /// replace or inline them. One linear pass; a function in which nothing changes is not written to.
     ///
     /// # Errors
     /// Returns the first error of `rewriter`; the function is then half rewritten and must be discarded.
@@ -225,7 +224,7 @@ impl Editor {
 pub enum Retain {
     /// It stays.
     Keep,
-    /// It goes.
+    /// It is removed.
     Drop,
 }
 
@@ -234,16 +233,16 @@ pub enum Retain {
 pub enum Action {
     /// It stays; the functions that belong to it are visited next.
     Keep,
-    /// It goes. Nothing may use it.
+    /// It is removed. It must be unused.
     Drop,
-    /// It goes, and every later use of it becomes a use of this node.
+    /// It is removed, and every later use of it becomes a use of this node.
     Replace(NodeId),
-    /// It goes; the bindings of this block of its own, which are visited next, take its place, and the block's
-    /// results take the place of its results. A node with several results must be used through projections alone.
+    /// It is removed; the bindings of this block of its own, which are visited next, take its place, and the block's
+    /// results replace its results. A node with several results must be used only through projections.
     Inline(BlockId),
 }
 
-/// Decides what becomes of each binding, for [`Editor::rebuild`].
+/// Decides about each binding, for [`Editor::rebuild`].
 pub trait Rebuild {
     /// Why it may stop.
     type Error;
@@ -287,7 +286,7 @@ impl RebuildCx<'_> {
         self.before.push(id);
     }
 
-    /// Makes every later use of `old` a use of `new`, beyond what the action on the visited binding does.
+    /// Makes every later use of `old` a use of `new`, in addition to the action on the visited binding.
     pub fn replace(&mut self, old: NodeId, new: NodeId) {
         self.editor.suspect(old, &[new]);
         self.subst.set(old, new);
@@ -334,8 +333,7 @@ impl Subst {
         last
     }
 
-    /// Lets `new` stand for `old` from now on. A node may be replaced by the absent operand only when nothing uses
-    /// it.
+    /// Replaces `old` by `new` from now on. A node may be replaced by the absent operand only if it is unused.
     pub fn set(&mut self, old: NodeId, new: NodeId) {
         if self.get(new) == old || new.is_absent() {
             return;
@@ -346,7 +344,7 @@ impl Subst {
         self.by[old.index()] = new;
     }
 
-    /// Lets each of `results` stand for the projection of `old` at its position.
+    /// Replaces the projections of `old` by `results`, by position.
     pub fn set_results(&mut self, old: NodeId, results: Vec<NodeId>) {
         self.results.insert(old, results);
     }

@@ -1,4 +1,4 @@
-//! Structural equality of modules: what they say, not how their arenas lie in memory.
+//! Structural equality of modules: their contents, not the layout of their arenas in memory.
 
 use super::*;
 use std::fmt;
@@ -29,9 +29,9 @@ impl fmt::Display for Difference {
 
 impl std::error::Error for Difference {}
 
-/// Whether two modules say the same: attributes, functions in order, and in each function names, types, bindings in
-/// order, attributes and metadata. Node numbers, provenance, what the arenas hold besides, the order of pieces of
-/// metadata with different names, and side tables other than names and types do not matter.
+/// Whether two modules have the same contents: attributes, functions in order, and in each function names, types,
+/// bindings in order, attributes and metadata. Node numbers, provenance, other data in the arenas, the order of pieces
+/// of metadata with different names, and side tables other than names and types do not matter.
 ///
 /// # Errors
 /// Returns the first difference.
@@ -58,7 +58,7 @@ pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
     Ok(())
 }
 
-/// Whether two functions say the same; see [`equal`].
+/// Whether two functions have the same contents; see [`equal`].
 ///
 /// # Errors
 /// Returns the first difference.

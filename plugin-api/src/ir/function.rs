@@ -26,9 +26,9 @@ use constants::ConstantTable;
 
 /// A graph function: parameters, a block of bindings, a result, and everything nested in it, in flat pools.
 ///
-/// Cloning is a handful of memory copies. Nodes that nothing refers to any more stay until [`compacted`](Function::compacted).
-/// Building methods (`add_…`) make nodes that stand nowhere yet; a binding is placed in a block with
-/// [`append`](Function::append), or by an [`Editor`].
+/// Cloning is a handful of memory copies. Nodes that are no longer referenced stay until
+/// [`compacted`](Function::compacted). Building methods (`add_…`) make nodes that are not in a block yet; a binding is
+/// placed in a block with [`append`](Function::append), or by an [`Editor`].
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Function {
@@ -248,7 +248,7 @@ impl Function {
         self.constants.get(id.0)
     }
 
-    /// The tensor a parameter has when the caller gives none.
+    /// Returns the tensor of a parameter if the caller passes none.
     pub fn default_value(&self, id: NodeId) -> Option<&Tensor> {
         let rec = self.node(id);
         (rec.kind == kind::VAR && rec.a != 0).then(|| self.constants.get(rec.a - 1))

@@ -145,7 +145,7 @@ fn called(f: &Function) -> BTreeSet<String> {
     live(f).filter_map(callee).collect()
 }
 
-/// The functions of a module, each behind those it calls.
+/// The functions of a module, each after those it calls.
 fn callees_first(module: &IRModule) -> Result<Vec<String>, InlineError> {
     let calls: BTreeMap<&str, BTreeSet<String>> = module.functions().map(|(name, f)| (name, called(f))).collect();
     let mut order = Vec::new();
@@ -370,10 +370,10 @@ impl Inliner<'_> {
     }
 }
 
-/// The attributes that a callee's references stand for, encoded in the caller.
+/// The attributes for a callee's references, encoded in the caller.
 type Given = BTreeMap<String, AttrRec>;
 
-/// The attributes of a call, and the defaults of those it does not give.
+/// The attributes of a call, and the defaults of those it omits.
 fn given_attributes(f: &mut Function, call: NodeId, callee: &Function) -> Result<Given, Declined> {
     let mut given = Given::new();
     for rec in callee.attr_recs(callee.root()).iter().filter(|rec| rec.flags & attr_flag::META != 0) {

@@ -96,7 +96,7 @@ impl ModuleAttr {
     }
 }
 
-/// Global functions in order, and what is said about the model as a whole. Cloning shares every function.
+/// Global functions in order, and the properties of the model as a whole. Cloning shares every function.
 #[repr(C)]
 #[derive(StableAbi, Clone, Default)]
 pub struct IRModule {
@@ -149,7 +149,7 @@ impl IRModule {
         self.function(MAIN)
     }
 
-    /// Puts a graph function under a name: in the place of the one that had it, else at the end.
+    /// Sets the graph function of a name: it replaces the one of that name, or is added at the end.
     pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
         let mut function = function.into();
         share_constants(&mut function);
@@ -264,7 +264,7 @@ fn share_constants(function: &mut RArc<Function>) {
 
 /// A module-wide name for "the same function object": equal for clones of one module.
 impl Global {
-    /// Whether both stand for the same object.
+    /// Whether both are the same object.
     pub fn is_same(&self, other: &Self) -> bool {
         self.kind == other.kind
             && std::ptr::eq(&*self.function, &*other.function)

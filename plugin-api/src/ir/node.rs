@@ -48,8 +48,8 @@ pub mod flag {
 
 /// One node, 16 bytes. It contains no `bool` and no enum: an unknown value must not be undefined behaviour.
 ///
-/// For every kind, `pool[a..a + b]` are the operands (leaves have none and use `a` for what they are), and `c` is
-/// the node's attribute list.
+/// For every kind, `pool[a..a + b]` are the operands (leaves have none and use `a` for their contents), and `c` is the
+/// node's attribute list.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeRec {
@@ -59,7 +59,7 @@ pub struct NodeRec {
     pub flags: u8,
     /// By kind.
     pub aux: u16,
-    /// First operand, or what a leaf is.
+    /// First operand, or the contents of a leaf.
     pub a: u32,
     /// Number of operands.
     pub b: u32,
@@ -232,8 +232,8 @@ pub mod table_policy {
     pub const DERIVED: u8 = 2;
 }
 
-/// Data beside the nodes: `stride` bytes for each node, all zero where there is nothing to say. Tables are copied,
-/// cleared and remapped by stride and policy alone, so that a version that does not know a table carries it.
+/// Data beside the nodes: `stride` bytes for each node, all zero if there is no entry. Tables are copied, cleared and
+/// remapped by stride and policy alone, so a version that does not know a table carries it along.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct SideTable {
@@ -318,7 +318,7 @@ impl Span {
     }
 }
 
-/// A type of a function's operand: where the three well-known tables stand.
+/// A type of a function's operand: the positions of the three well-known tables.
 pub(super) mod table {
     pub const TYPES: usize = 0;
     pub const NAMES: usize = 1;

@@ -10,7 +10,7 @@ use abi_stable::{
 };
 use std::{borrow::Cow, fmt};
 
-/// How a tensor's elements are held. Append-only.
+/// How a tensor's elements are stored. Append-only.
 mod storage {
     /// All elements, packed little-endian as in ONNX's `raw_data`.
     pub const DENSE: u8 = 0;

@@ -1,7 +1,7 @@
 //! The verifier: reports everything that is wrong with a module, whatever produced it.
 //!
 //! It works in two stages. The first checks every range and every id of the arena without relying on any of them. Only
-//! a function that passes is read as a program: what refers to what, and whether it may.
+//! a function that passes is read as a program: the references between its parts, and whether they are allowed.
 
 mod arena;
 mod places;
@@ -92,9 +92,9 @@ fault_codes! {
     UnknownGlobal = "V112",
     /// An attribute names a function that the node does not have.
     GraphAttr = "V113",
-    /// The branches of an `If` do not have the results it says.
+    /// The branches of an `If` do not have the declared results.
     Branches = "V114",
-    /// A type contradicts what the node is.
+    /// A type contradicts the node's contents.
     TypeMismatch = "V115",
     /// An operand is absent that cannot be.
     Absent = "V116",

@@ -1,4 +1,4 @@
-//! Evaluators: what they are given, and what they give.
+//! Evaluators: their arguments and their results.
 
 use super::{CallParts, CallValue, Given, InferRequest, OpError};
 use crate::{boundary::abi::RequestCx, ir::*};
@@ -20,7 +20,7 @@ pub struct EvalRequest<'a> {
     pub(crate) inputs: RVec<Tensor>,
     /// For each argument, 1 when it is present.
     pub(crate) present: RVec<u8>,
-    /// The number of results asked for.
+    /// The requested number of results.
     pub(crate) n_outputs: u32,
     /// Zero; for later use.
     pub(crate) reserved: u32,
@@ -55,8 +55,8 @@ pub struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// Has the call evaluated, and holds what comes out against the type that the operator's own relation gives. This is
-    /// where every evaluation goes through.
+    /// Evaluates the call, and checks the results against the type from the operator's own relation. Every evaluation
+    /// goes through this function.
     ///
     /// # Errors
     /// Returns the error of the evaluator, or the error in its results.
@@ -76,7 +76,7 @@ impl Evaluation<'_> {
         let outputs = request.outputs.into_vec();
         let mut given = Given::default();
         given.reset(function, n_outputs);
-        // A relation that refuses the call leaves nothing to hold the results against.
+        // If a relation refuses the call, there is nothing to check the results against.
         let is_typed = matches!(given.ask(parts.value(op, version), infer), Some(Ok(())));
         for (index, tensor) in outputs.iter().enumerate().take(n_outputs) {
             let ty = given.outputs.get(index).map_or(Type::Unknown, |&ty| given.types.ty(function, ty));
@@ -212,7 +212,7 @@ impl<'a> EvalCx<'a> {
         self.input(index).ok_or_else(|| OpError::invalid(format_args!("input {index} is missing")))
     }
 
-    /// The number of results asked for.
+    /// Returns the requested number of results.
     pub fn n_outputs(&self) -> usize {
         self.n_outputs as usize
     }

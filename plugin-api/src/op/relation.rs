@@ -1,4 +1,4 @@
-//! Type relations: what they are given, by value, and what they say.
+//! Type relations: their arguments, by value, and their results.
 
 use super::OpError;
 use crate::{boundary::abi::RequestCx, ir::*};
@@ -64,7 +64,7 @@ impl<'a> ArgRec<'a> {
     }
 }
 
-/// A call, by value: it need not stand in any function.
+/// A call, by value: it need not be in any function.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct CallValue<'a> {
@@ -408,7 +408,7 @@ impl Given {
         }
     }
 
-    /// Asks a type relation about a call of so many results, and checks what it says.
+    /// Applies a type relation to a call with that many results, and checks its result.
     ///
     /// # Errors
     /// Returns the relation's error about the call, or the error in its result.

@@ -56,7 +56,7 @@ pub enum CallRule {
     Types,
     /// The operator does not exist, in a domain that is described whole.
     UnknownOperator,
-    /// A function of the module is called with arguments that it does not take, or for results that it does not give.
+    /// A function of the module is called with arguments that it does not accept, or for results that it does not have.
     Callee,
 }
 
@@ -114,7 +114,7 @@ impl OpSchema {
         self.attrs.iter().find(|attr| attr.name == name)
     }
 
-    /// Holds a call with so many results (`None` is one that is not a tuple) against the record.
+    /// Checks a call with that many results (`None` is one that is not a tuple) against the record.
     ///
     /// # Errors
     /// Returns the first mismatch.

@@ -16,15 +16,15 @@ const STAGED: u32 = 1 << 31;
 /// Type and integers about which nothing is known.
 const NOTHING: (TypeId, TypeId) = (TypeId::UNKNOWN, TypeId::UNKNOWN);
 
-/// Nodes that a rewrite has made, which stand in no arena yet. Their ids are never given twice within a drive, so that one
-/// that a rewrite keeps for later names nothing then.
+/// Nodes that a rewrite has made, which are not in an arena yet. Their ids are never reused within a drive, so that an
+/// id that a rewrite keeps for later then names nothing.
 pub(super) struct Stage {
     /// The number of the first one.
     first: u32,
     nodes: Vec<Staged>,
     /// The results of type relations for them; the types are numbered above those of the function.
     given: Given,
-    /// Holds the attributes of the call whose type is asked for.
+    /// Holds the attributes of the call whose type is requested.
     pools: Function,
 }
 
@@ -97,7 +97,7 @@ impl Stage {
             .copied()
     }
 
-    /// The number of the first node among those that [`take`](Self::take) is about to give.
+    /// Returns the number of the first node that [`take`](Self::take) will return.
     pub fn first(&self) -> u32 {
         self.first
     }
@@ -258,7 +258,7 @@ impl<'a> RewriteCx<'a> {
         }
     }
 
-    /// The type of a node's value; of one that the rewrite made, too.
+    /// Returns the type of a node's value, including nodes that the rewrite made.
     pub fn type_of(&self, id: NodeId) -> Type<'_> {
         match self.stage.get(id) {
             Some(staged) => self.stage.given.types.ty(self.function, staged.ty),

@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Infers the types of a module in text form by the type relations that are linked, and gives its text with them.
+/// Infers the types of a module in text form by the linked type relations, and returns its text with them.
 ///
 /// Where a function does not import the operator set of a domain, the newest version that is linked is taken.
 ///
@@ -60,8 +60,8 @@ pub fn infer(text: &str) -> Result<String, PassError> {
     Ok(text::print(&module, &PrintOptions::default()))
 }
 
-/// Evaluates the calls of `@main` in a module in text form by the evaluators that are linked, one after the other, and
-/// gives its results. It has no parameters: arguments stand in the text.
+/// Evaluates the calls of `@main` in a module in text form by the linked evaluators, one after another, and returns its
+/// results. It has no parameters: arguments are written in the text.
 ///
 /// Where it does not import the operator set of a domain, the newest version that is linked is taken.
 ///

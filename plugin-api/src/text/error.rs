@@ -25,7 +25,7 @@ pub struct TextError {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum TextCode {
-    /// Something else should stand here.
+    /// Another token is expected.
     Syntax,
     /// A name is not defined, or not visible here.
     UnknownName,

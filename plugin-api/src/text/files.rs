@@ -53,7 +53,7 @@ pub fn side_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Reads a module from `path`. `open` gives the bytes of the side file, mapped or read; it is called when the text has
+/// Reads a module from `path`. `open` returns the bytes of the side file, mapped or read; it is called if the text has
 /// one beside it.
 ///
 /// # Errors

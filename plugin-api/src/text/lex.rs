@@ -111,7 +111,7 @@ impl<'s> Lexer<'s> {
         &self.text.as_bytes()[self.at..]
     }
 
-    /// The next token. After a fault, the text goes on behind what is at fault.
+    /// Returns the next token. After a fault, lexing continues after the text at fault.
     pub fn next(&mut self) -> Lexed<'s> {
         self.skip_blank()?;
         let start = self.at;

@@ -42,7 +42,7 @@ pub(super) fn quoted(out: &mut String, bytes: &[u8]) {
     out.push('"');
 }
 
-/// A name behind its sigil.
+/// A name after its sigil.
 pub(super) fn name(out: &mut String, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(name) if is_bare_name(bytes) => out.push_str(name),

@@ -153,7 +153,7 @@ impl<'s> Parser<'s> {
         Err(self.expected(&format!("`{}`", char::from(punct))))
     }
 
-    /// A fault at the next token: something else should stand there.
+    /// A fault at the next token: another one is expected.
     pub fn expected(&self, what: &str) -> Box<Fault> {
         Fault::new(TextCode::Syntax, self.span.clone(), format!("expected {what}, found {}", self.token))
     }

@@ -189,7 +189,7 @@ impl<'s> Parser<'s> {
         Ok(values)
     }
 
-    /// A list; `kind` is what it was said to be.
+    /// A list; `kind` is its declared kind.
     fn attr_list(&mut self, kind: Option<u8>) -> Parsed<AttrRec> {
         let start = self.span.start;
         self.expect(b'[')?;

@@ -162,7 +162,7 @@ impl<'s> Parser<'s> {
         Err(fault)
     }
 
-    /// Ends the innermost function, and goes on with what waited for it.
+    /// Ends the innermost function, and continues with the construct that waited for it.
     fn close(&mut self, results: &[NodeId], ty: Option<TypeId>) -> Parsed<()> {
         let Some(frame) = self.frames.pop() else {
             return Ok(());
@@ -267,7 +267,7 @@ impl<'s> Parser<'s> {
         self.close(results, ty)
     }
 
-    /// `(%a, %b)`: the results of the block, or what the next binding names.
+    /// `(%a, %b)`: the results of the block, or the targets of the next binding.
     fn tuple_or_targets(&mut self, start: usize, let_form: LetForm) -> Parsed<()> {
         enum Field<'s> {
             Target(TargetField<'s>),
@@ -336,7 +336,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Defines what a binding names.
+    /// Defines the targets of a binding.
     fn name(&mut self, statement: &mut Statement<'s>, node: NodeId) {
         match std::mem::replace(&mut statement.target, Target::None) {
             Target::None => {}

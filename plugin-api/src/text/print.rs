@@ -25,7 +25,7 @@ pub struct PrintOptions {
 /// Which types are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Types {
-    /// All that are known: what is read back has the same types.
+    /// All known types: the parsed text has the same types.
     All,
     /// Those of parameters and functions.
     Signatures,
@@ -92,7 +92,7 @@ pub(super) fn module(
     sink.write_str(&out)
 }
 
-/// Prints one function as `def @name…`, behind what `out` already holds, and returns what is not yet handed on.
+/// Prints one function as `def @name…`, after the existing contents of `out`, and returns the text not yet handed on.
 pub(super) fn print_function(
     name: &str,
     function: &Function,

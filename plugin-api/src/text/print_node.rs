@@ -75,7 +75,7 @@ pub(super) fn binding(p: &mut Printer<'_>, node: NodeId) {
     expression(p, node);
 }
 
-/// Whether a constant's type is the one its tensor gives it.
+/// Whether a constant's type is the one that its tensor implies.
 fn has_own_type(function: &Function, constant: NodeId) -> bool {
     let (Some(tensor), Some((elem, shape))) = (function.constant(constant), function.type_of(constant).as_tensor())
     else {
@@ -177,7 +177,7 @@ pub(super) fn regions(p: &mut Printer<'_>, node: NodeId, work: &mut Vec<Work>) {
         kind::CONSTANT | kind::TUPLE | kind::TUPLE_GET_ITEM => return,
         _ => {}
     }
-    // Text before the first function goes out at once; what follows waits for it.
+    // Text before the first function is output at once; later text waits for the function.
     let mut text =
         Text { work: None, is_first: function.operands(node).len() - regions.len() <= first_arg(function, node) };
     let mut next = 0;
@@ -220,7 +220,7 @@ fn first_arg(function: &Function, node: NodeId) -> usize {
     usize::from(function.kind(node) == kind::CALL)
 }
 
-/// Text that waits behind a function: `work` is where in `out` it begins.
+/// Text that waits for a function: `work` is its position in `out`.
 struct Text {
     work: Option<usize>,
     is_first: bool,
@@ -353,7 +353,7 @@ fn params_have(function: &Function, node: NodeId, types: &[TypeId]) -> bool {
     params.len() == types.len() && params.iter().zip(types).all(|(&param, &ty)| function.type_id(param) == ty)
 }
 
-/// The names of a function's results, where they can stand in its header.
+/// The names of a function's results, if they can be written in its header.
 fn output_names(function: &Function, node: NodeId) -> Option<Vec<&[u8]>> {
     let attrs = function.attrs(node);
     let mut recs = attrs.recs().iter().filter(|rec| function.bytes(rec.name) == OUTPUT_NAMES.as_bytes());

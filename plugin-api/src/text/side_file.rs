@@ -41,7 +41,7 @@ impl SideFile {
         Ok(Self { tensors })
     }
 
-    /// A side file that is held in memory.
+    /// A side file in memory.
     pub fn from_tensors(tensors: impl IntoIterator<Item = (String, Tensor)>) -> Self {
         let bytes = |tensor: Tensor| match tensor.as_dense() {
             Some(data) => data.clone(),
@@ -65,7 +65,7 @@ impl SideFile {
     }
 }
 
-/// A tensor as it is written: with its own type where the format has it, else as its bytes. The text has type and
+/// A tensor as it is written: with its own type if the format has it, otherwise as its bytes. The text has type and
 /// shape in either case.
 struct Entry<'a> {
     tensor: &'a Tensor,

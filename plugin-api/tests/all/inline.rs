@@ -1,4 +1,4 @@
-//! Inlining: what is declined, with which reason, and what stays as it was then.
+//! Inlining: the calls that are declined, with which reason, and that they stay unchanged.
 
 use relais_plugin_api::{
     ir::*,

@@ -1,4 +1,4 @@
-//! The text form: what is printed is read back, and the text of every construct is as documented.
+//! The text form: printed text can be parsed, and the text of every construct is as documented.
 
 use relais_plugin_api::{
     ir::*,

@@ -210,7 +210,7 @@ fn half_of_real(x: f64) -> f16 {
     f16::from_f32(to_odd_f32(x))
 }
 
-/// Refuses numbers that come out otherwise where a runtime rounds to 32 bits first, as many do.
+/// Refuses numbers whose result differs if a runtime rounds to 32 bits first, as many do.
 fn rounded_once(wide: &Wide, at_once: impl Fn(f64) -> u16, from_f32: impl Fn(f32) -> u16) -> Eval<()> {
     let doubt = Doubt::default();
     let note = |x: f64, near: f32| doubt.note(!x.is_nan() && at_once(x) != from_f32(near));

@@ -111,7 +111,7 @@ fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
-/// The error function: its series near zero, else by its complement.
+/// The error function: its series near zero, otherwise by its complement.
 fn erf(x: f64) -> f64 {
     if x.is_nan() {
         return x;

@@ -83,7 +83,7 @@ impl Plan {
         self.reduced_dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))
     }
 
-    /// Folds the elements that make one, for every element of the result.
+    /// Folds the elements that belong to one element, for every element of the result.
     fn fold<T: Scalar, A: Copy, R: Scalar>(
         &self,
         cx: &EvalCx<'_>,
@@ -191,7 +191,7 @@ fn fold_integers<T: Integer>(
     fold_exactly::<T>(plan, cx, data, Some((0, 0)), most, add, finish)
 }
 
-/// Folds integers to a value, beside the size of all that it is made of.
+/// Folds integers to a value, together with the magnitude of all its terms.
 fn fold_exactly<T: Integer>(
     plan: &Plan,
     cx: &EvalCx<'_>,
@@ -234,7 +234,7 @@ fn product(cx: &EvalCx<'_>) -> Eval {
     })
 }
 
-/// Runtimes that do not subtract the greatest exponent first overflow; what is not finite they make NaN of.
+/// Runtimes that do not subtract the greatest exponent first overflow, and turn results that are not finite into NaN.
 fn log_sum_exp(cx: &EvalCx<'_>) -> Eval {
     let plan = Plan::new(cx, 18)?;
     let data = cx.require(0)?;

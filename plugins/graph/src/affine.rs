@@ -295,8 +295,8 @@ impl Arithmetic {
     }
 }
 
-/// N3: multiplies each weight by the factor of its channel, which `channel` gives for the index of a run of `run`
-/// elements. A splat stays one when the factor is the same for all.
+/// N3: multiplies each weight by the factor of its channel, which `channel` returns for the index of a run of `run`
+/// elements. A splat stays one if the factor is the same for all.
 pub fn scaled(
     weights: &Tensor,
     run: u64,

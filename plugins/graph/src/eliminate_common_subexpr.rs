@@ -265,7 +265,7 @@ fn is_same(f: &Function, a: NodeId, b: NodeId) -> bool {
         })
 }
 
-/// Equality of attribute values by what they are, floats by their bits.
+/// Equality of attribute values by their contents, floats by their bits.
 fn is_same_value(a: AttrValue<'_>, b: AttrValue<'_>) -> bool {
     match (a, b) {
         (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),

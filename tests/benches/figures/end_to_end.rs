@@ -1,4 +1,4 @@
-//! A run as users see it, and what it spends its time on; beside what they use today, where that is installed.
+//! A run as users see it, with the time of its parts; next to the programs they use today, if those are installed.
 //!
 //! `RELAIS_BENCH_MODEL` names a model instead of the one made here, `RELAIS_BENCH_PYTHON` a Python with peers.
 

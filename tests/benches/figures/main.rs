@@ -1,4 +1,4 @@
-//! All figures of speed, by one command: `cargo bench -p relais-tests`, or with the names of parts behind `--`.
+//! All figures of speed, by one command: `cargo bench -p relais-tests`, or with the names of parts after `--`.
 //!
 //! Alternatives are measured in turns within one run, and the median counts. Goals are in brackets.
 

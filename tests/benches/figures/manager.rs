@@ -13,7 +13,7 @@ use relais::{
 };
 use std::hint::black_box;
 
-/// Steps of the pipeline whose overhead is measured: enough for what happens once to be nothing.
+/// Steps of the pipeline whose overhead is measured: enough to make one-time costs negligible.
 const N_STEPS: u32 = 1000;
 
 pub fn run() {

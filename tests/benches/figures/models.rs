@@ -2,7 +2,7 @@
 
 use relais::ir::*;
 
-/// Calls one after the other.
+/// Calls in a chain.
 pub fn chain(n: usize) -> Function {
     let mut f = Function::new();
     f.set_opset_imports(&[("", 17)]);

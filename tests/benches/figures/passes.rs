@@ -6,7 +6,7 @@ use relais_plugin_api::{boundary::record::Level, options::Value};
 use std::hint::black_box;
 
 const SIZES: [(usize, usize); 3] = [(10_000, 15), (100_000, 5), (1_000_000, 3)];
-/// Makes a function of about so many nodes.
+/// Makes a function with about that many nodes.
 type Shape = fn(usize) -> Function;
 
 /// Looks at a function.

@@ -36,7 +36,7 @@ pub fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 
-/// The times of two things, one after the other, in turns.
+/// The times of two things, measured in turns.
 pub fn pairs(n: usize, one: &mut dyn FnMut(), two: &mut dyn FnMut()) -> Vec<(Duration, Duration)> {
     let time = |f: &mut dyn FnMut()| {
         let start = Instant::now();

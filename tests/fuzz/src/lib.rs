@@ -6,7 +6,7 @@
 #[path = "../../../host/tests/all/onnx_common/mod.rs"]
 pub mod onnx_common;
 
-// Its passes are what pipelines name.
+// Its passes are those that pipelines name.
 use relais_graph as _;
 
 use onnx_common::Forget;
@@ -64,7 +64,7 @@ pub fn onnx(data: &[u8]) {
     assert_equal(&touched, &again);
 }
 
-/// A text that reads is a sound module, and what is printed of it reads as an equal one and prints the same.
+/// A text that can be parsed is a sound module; its printed form parses to an equal one and prints the same.
 pub fn text(data: &[u8]) {
     let Ok(source) = std::str::from_utf8(data) else { return };
     let module = match text::parse_str(source) {
@@ -95,7 +95,7 @@ pub fn toml(data: &[u8]) {
     };
     let printed = pipeline.print();
     let again = resolve(&printed).unwrap_or_else(|faults| panic!("{}\nin\n{printed}", faults.render(Style::Plain)));
-    // Comments say where steps come from: now all come from the printed file.
+    // Comments name the sources of steps: now all come from the printed file.
     let steps =
         |text: &str| text.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n");
     assert_eq!(steps(&printed), steps(&again.print()));

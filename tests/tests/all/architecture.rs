@@ -167,7 +167,7 @@ fn unsafe_code_stands_where_it_may() {
     }
 }
 
-/// Files are written by one routine; what else there is, and why.
+/// Files are written by one routine; exceptions, and why.
 const WRITERS: &[(&str, &str)] = &[
     ("host/src/files/", "it is the routine"),
     ("host/src/instruments/memory.rs", "a switch of the kernel is no file"),
@@ -185,7 +185,7 @@ fn files_are_written_by_one_routine() {
             found.insert((file.clone(), *way));
         }
     }
-    // Opening to read takes options, too. A side file is written where a draft of it is.
+    // Opening to read also takes options. A side file is written where a draft of it is.
     let reads = |file: &str, way: &str| file == "host/src/mapped.rs" && way == "OpenOptions";
     let drafts = |file: &str, way: &str| file == "host/src/instruments/dump.rs" && way == "SideFile::write";
     let is_known = |file: &str| WRITERS.iter().any(|(writer, _)| file.starts_with(writer));

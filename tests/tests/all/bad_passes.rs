@@ -31,7 +31,7 @@ fn run(here: &Workshop, fault: &str, verify: &str) -> Said {
     here.fails(&arguments)
 }
 
-/// The message without what differs from build to build.
+/// The message without the parts that differ from build to build.
 fn portable(said: &Said) -> String {
     let lines = said.golden();
     // A thread is named with its number.

@@ -355,7 +355,7 @@ fn plugins_that_do_not_open() {
         let said = here.fails(WITH_PLUGIN);
         let text = portable(&said);
         let text = text.split(", version GLIBC").next().unwrap_or_default();
-        // Where it was opened from, and what the symbol was wanted of.
+        // The path it was opened from, and the user of the symbol.
         let words =
             text.split_inclusive(' ').map(|word| if word.contains("/proc/self/fd/") { "<FILE> " } else { word });
         golden.check(case, &words.collect::<String>());

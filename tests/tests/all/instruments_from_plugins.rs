@@ -123,7 +123,7 @@ fn r18_what_fails_is_told() {
     assert_eq!(said[said.len() - 3..], end, "{said:?}");
 }
 
-/// Runs with a scribe that fails at a hook, and says what became of it.
+/// Runs with a scribe that fails at a hook, and returns the outcome.
 fn fault(test: &str, hook: &str, how: &str) -> (Outcome, Vec<String>) {
     let scribe = Scribe::new(&format!("{test}-{hook}-{how}"));
     let outcome = scribe.watch("steps = [\"Nothing\"]", &[("fails_at", word(hook)), ("how", word(how))]);

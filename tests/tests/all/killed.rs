@@ -102,7 +102,7 @@ fn a_run_that_is_killed_loses_nothing() {
         n_replaced += usize::from(is_new);
         n_left += leftovers(&here);
         assert!(!is_caught || leftovers(&here) == 0, "{name} leaves {:?}", files(&here));
-        // The next run on that output removes what is left.
+        // The next run on that output removes the remains.
         assert!(run(&here, ways[0]).wait().unwrap().success());
         assert_eq!(leftovers(&here), 0, "{:?}", files(&here));
         assert!(fs::read(here.join("out.onnx")).unwrap() == whole[0].0);

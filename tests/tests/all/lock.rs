@@ -15,7 +15,7 @@ const MODEL: &str = "def @main(%x: Tensor[(2, 3), float32]) -> (%y) #[opset = {\
 }
 ";
 
-/// A folder with a model, a pipeline, and the plugins that were asked for in the folder `plugins`.
+/// A folder with a model, a pipeline, and the requested plugins in the folder `plugins`.
 fn here(name: &str, plugins: &[&str]) -> PathBuf {
     let folder = folder(&format!("lock-{name}"));
     fs::write(folder.join("model.relay"), MODEL).unwrap();

@@ -49,7 +49,7 @@ for_each_kind! {
     made: "made";
 }
 
-/// The pass fails where a node was left out; that it says how many there were shows that it ran.
+/// The pass fails if a node was left out; its count of nodes shows that it ran.
 #[test]
 fn every_node_of_resnet_is_made_anew() {
     let folder = folder("touch-all");
@@ -108,7 +108,7 @@ fn untouched(model: &Path) -> PathBuf {
     folder
 }
 
-/// Compares the files beside two models, and gives their number.
+/// Compares the files beside two models, and returns their number.
 fn compare_data(expected: &Path, found: &Path) -> usize {
     assert_eq!(files(found), files(expected));
     let beside: Vec<String> = files(found).into_iter().filter(|name| name != "out.onnx").collect();
@@ -187,7 +187,7 @@ fn count_nodes(bytes: &[u8]) -> usize {
     graphs.flat_map(|graph| fields(graph.content)).filter(|field| field.number == NODE).count()
 }
 
-/// A field: where it begins with its tag, where it ends, and what it holds if it has a length.
+/// A field: where it begins with its tag, where it ends, and its contents if it has a length.
 struct Field<'a> {
     number: u64,
     start: usize,
@@ -211,7 +211,7 @@ fn fields(bytes: &[u8]) -> Vec<Field<'_>> {
                 at += len;
             }
             5 => at += 4,
-            // A group's beginning and end; what is in it is read as fields.
+            // A group's beginning and end; its contents are read as fields.
             _ => {}
         }
         fields.push(Field { number: tag >> 3, start, end: at, content });

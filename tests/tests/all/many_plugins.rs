@@ -176,7 +176,7 @@ fn links_lead_to_plugins_and_are_no_second_ones() {
     let found = in_folder(&here.join("folder"));
     assert_eq!(found.plugins[0].path, here.join("folder").join(name));
 
-    // Every way to it opens it, and what is listed is the way that was taken.
+    // Every path to it opens it, and the listed path is the one that was used.
     fs::write(here.join("model.relay"), MODEL).unwrap();
     let ways = ["linked/a_link.so", "linked/b_link_of_a_link.so", "linked/c_hard.so", "folder/libtidy.so"];
     for way in ways {

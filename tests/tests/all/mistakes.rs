@@ -66,7 +66,7 @@ fn error(message: &Value) -> Option<String> {
     Some(said)
 }
 
-/// The lines of a place with what is underlined, at the outermost macro call it comes from.
+/// The lines of a place with the underlined text, at the outermost macro call it comes from.
 fn place(span: &Value) -> String {
     let mut outer = span;
     while !outer["expansion"].is_null() && !is_own(outer) {

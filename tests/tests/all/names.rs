@@ -1,4 +1,4 @@
-//! Names that several plugins give their passes (rule R4).
+//! Several plugins whose passes have the same names (rule R4).
 
 use relais_tests::{
     cargo_built::plugin,

@@ -29,7 +29,7 @@ fn operators(module: &IRModule) -> Vec<String> {
     f.all_bindings().filter_map(|id| Some(f.call(id)?.op_name().to_owned())).collect()
 }
 
-/// A chain of arithmetic with constants, what it gives before and after folding, and the reasons that were given.
+/// A chain of arithmetic with constants, its results before and after folding, and the reasons for declining.
 fn chain(elem: ElemType, steps: &[(&str, f64)], x: f64) -> (f64, f64, Vec<String>) {
     let name = elem.name().unwrap();
     let mut source = format!("def @main(%x: Tensor[(1), {name}]) #[opset = {{\"\": 17}}] {{\n");
@@ -65,7 +65,7 @@ fn n01_products_stay_in_range() {
         assert_eq!((old.to_bits(), reasons.len()), (new.to_bits(), 1), "{elem} {steps:?} of {x}: {old} and {new}");
         assert!(reasons[0].contains("factor"), "{reasons:?}");
     }
-    // Folded, and within what the rounding of one constant makes.
+    // Folded, and within the rounding error of one constant.
     for (elem, steps, x, unit) in [
         (half, [("Mul", 3.0), ("Mul", 7.5)], 1.3, 2f64.powi(-11)),
         (half, [("Mul", 0.3), ("Div", 3.0)], 1.3, 2f64.powi(-11)),

@@ -45,7 +45,7 @@ fn check(name: &str, toml: &str) -> Run {
     Run::of(command().current_dir(&folder).args(["pipeline", "check", "p.toml"]))
 }
 
-/// Everything that a pipeline can say.
+/// Every construct of a pipeline.
 const TAKEN: &[&str] = &[
     "",
     "steps = []",
@@ -64,7 +64,7 @@ const TAKEN: &[&str] = &[
     "extensions = \"off\"\nsteps = [{ extension = \"mine\", then = [\"InferType\"] }]\n[extend]\nmine = [\"InferType\", { passes = \"level<=1\" }]",
 ];
 
-/// One fault each, of every kind that a schema can tell.
+/// One fault each, of every kind that a schema can detect.
 const REFUSED: &[(&str, &str)] = &[
     ("unknown_key", "optlevel = 3"),
     ("level_text", "opt_level = \"3\""),

@@ -1,5 +1,5 @@
-//! From nothing to a first own pass in a real run, as a stranger types it: `relais plugin new`, three lines changed,
-//! `cargo build`, a run, and what comes after.
+//! From nothing to a first pass of one's own in a real run, as a stranger types it: `relais plugin new`, three lines
+//! changed, `cargo build`, a run, and the steps after it.
 
 use relais_tests::{
     cargo_built::{author_cargo, plugin_source, plugin_target, workspace},
@@ -24,7 +24,7 @@ impl Desk {
     fn new(name: &str) -> Self {
         let folder = folder(name);
         fs::write(folder.join("in.relay"), MODEL).unwrap();
-        // Whatever the mask of who runs the tests is.
+        // Independent of the user's file mode mask.
         #[cfg(unix)]
         fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         Self { folder }

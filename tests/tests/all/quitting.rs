@@ -100,7 +100,8 @@ fn section(file: &[u8], name: &str) -> Range<usize> {
     number(found + 24, 8)..number(found + 24, 8) + number(found + 32, 8)
 }
 
-/// A bit here and there of what describes the types: none makes the host panic, and a check says what opening comes to.
+/// A few changed bits in the description of the types: none makes the host panic, and a check reports the outcome of
+/// opening.
 #[test]
 #[cfg(target_os = "linux")]
 fn c11_a_damaged_library_is_refused_and_a_check_says_so() {

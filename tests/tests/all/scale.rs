@@ -7,7 +7,7 @@ use std::{fmt::Write, fs, path::Path, time::Duration};
 const N_CALLS: usize = 1_000_000;
 const N_BLOCKS: usize = 100_000;
 const N_NAMED: usize = 100_000;
-/// Far above what is needed, far below what a quadratic algorithm takes.
+/// Far above the time needed, far below the time of a quadratic algorithm.
 const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 300 } else { 60 });
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! Whatever the number of threads, the same comes out.
+//! The result is the same for any number of threads.
 
 use relais::{
     ir::{ConstForm, Dim, ElemType, Function, IRModule, Tensor},

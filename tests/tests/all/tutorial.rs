@@ -27,7 +27,7 @@ impl Reader {
         let home = folder("tutorial");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         std::os::unix::fs::symlink(root, home.join("relais")).unwrap();
-        // Whatever the mask of who runs the tests is.
+        // Independent of the user's file mode mask.
         fs::set_permissions(&home, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         Self { here: home.clone(), home }
     }

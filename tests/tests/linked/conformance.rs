@@ -52,7 +52,7 @@ fn test(file: &Path, arguments: &[&str]) -> Run {
     Run::of(&mut command)
 }
 
-/// Subjects and kinds of what was found.
+/// Subjects and kinds of the findings.
 fn found(run: &Run) -> Vec<(String, String)> {
     let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
     let findings = report["findings"].as_array().unwrap().iter();
@@ -88,7 +88,7 @@ fn each_lie_is_one_finding() {
     assert_eq!(missing, [&Kind::NotMade]);
 }
 
-/// The inputs of the filetests: what passes look for.
+/// The inputs of the filetests: programs that passes look for.
 fn examples() -> Vec<PathBuf> {
     let cases = find_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests")).unwrap();
     cases.into_values().collect()

@@ -69,7 +69,7 @@ pub fn read_model(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadM
     read_source(&path.to_string_lossy(), blob, folder)
 }
 
-/// Reads the model in `blob`; `name` is what errors call it.
+/// Reads the model in `blob`; `name` is its name in errors.
 ///
 /// # Errors
 /// Returns an error if the bytes are not a valid model.
@@ -115,7 +115,7 @@ fn looks_like_model(bytes: &[u8]) -> bool {
             Ok(Some(field)) if is_model_field(field.number, field.wire) => return true,
             Ok(Some(_)) => {}
             Ok(None) => return false,
-            // Cut off within the first field: judge by the tag.
+            // Cut off within the first field: decide by the tag.
             Err(_) => {
                 let [tag, ..] = *bytes else { return false };
                 return is_model_field(u32::from(tag >> 3), tag & 7) && tag < 0x80;
@@ -173,7 +173,7 @@ pub(super) fn metadata_props(fields: &[Field<'_>], extra: &mut Vec<u8>) -> Resul
     Ok((!entries.is_empty()).then(|| Attr::meta(meta::METADATA_PROPS, AttrData::Strings(entries))))
 }
 
-/// Sets a module attribute; an earlier one of that name gives way, as in protobuf.
+/// Sets a module attribute; it replaces an earlier one of that name, as in protobuf.
 fn set_attr(attrs: &mut Vec<ModuleAttr>, attr: ModuleAttr) {
     match attrs.iter_mut().find(|old| old.name == attr.name) {
         Some(old) => *old = attr,
@@ -325,7 +325,7 @@ pub(super) fn encode_opset((domain, version): (&str, i64)) -> Vec<u8> {
     bytes
 }
 
-/// Adds attributes behind those a node has.
+/// Adds attributes after those a node has.
 pub(super) fn add_attrs(f: &mut Function, node: crate::ir::NodeId, attrs: impl IntoIterator<Item = Attr>) {
     let mut recs = f.attr_recs(node).to_vec();
     recs.extend(attrs.into_iter().map(|attr| f.encode_attr(&attr)).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! `TensorProto`: elements are slices of the file where they stand in `raw_data` or in another file.
+//! `TensorProto`: elements are slices of the file if they are in `raw_data` or in another file.
 
 use super::{Cx, entry};
 use crate::{
@@ -24,7 +24,7 @@ pub(super) enum NameUse {
 /// A tensor as read.
 pub(super) struct TensorRead<'a> {
     pub name: &'a str,
-    /// `None` when elements of this type cannot be held.
+    /// `None` if elements of this type cannot be represented.
     pub tensor: Option<Tensor>,
     form: Form<'a>,
 }
@@ -64,7 +64,7 @@ struct Data<'a> {
     /// Elements of the other fields, as the tensor holds them.
     bytes: Vec<u8>,
     strings: Vec<&'a [u8]>,
-    /// The fields as they stand, for when their values do not survive.
+    /// The fields as they are, for when their values do not survive.
     fields: Vec<u8>,
     /// Whether a value does not fit the element type, so that it could not be written again.
     is_lossy: bool,
@@ -204,7 +204,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
             | tensor::UINT64_DATA => data.add(elem, &field)?,
             tensor::DATA_LOCATION if is_external => {}
             tensor::EXTERNAL_DATA if is_external => {
-                // Where the elements are is not guessed from a part of what is said about it.
+                // The place of the elements is not guessed from a part of the information about it.
                 let unreadable = || OnnxError::new(Fault::Missing("readable key and value in `external_data`"));
                 let (key, value) = entry(field.bytes()?).ok_or_else(unreadable)?;
                 match key {
@@ -286,7 +286,7 @@ pub(in crate::onnx) fn encode_typed(tensor: &Tensor, out: &mut Vec<u8>) {
     }
     let mut bytes = tensor.to_bytes();
     if tensor.elem().bits() == 6 {
-        // Unlike narrower types, these stand one by one in `int32_data`.
+        // Unlike narrower types, these are stored one by one in `int32_data`.
         let count = usize::try_from(tensor.len()).unwrap_or(usize::MAX);
         bytes = (0..count).map(|at| packed::unpack(&bytes, 6, at)).collect::<Vec<u8>>().into();
     }

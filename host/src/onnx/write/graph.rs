@@ -1,4 +1,4 @@
-//! `GraphProto` and `FunctionProto`, written: what the IR says, field by field.
+//! Writing `GraphProto` and `FunctionProto`: the contents of the IR, field by field.
 
 use super::{
     data::IsWeight,
@@ -82,7 +82,7 @@ fn types(attrs: Attrs<'_>, key: &str) -> Vec<TypeId> {
     }
 }
 
-/// Puts items among others, each where its position says, or at the end.
+/// Inserts items among others, each at its position, or at the end.
 fn weave(others: Vec<Item>, mut placed: Vec<(i64, Item)>) -> Vec<Item> {
     placed.sort_by_key(|(position, _)| *position);
     let mut placed = placed.into_iter().peekable();
@@ -99,7 +99,7 @@ fn weave(others: Vec<Item>, mut placed: Vec<(i64, Item)>) -> Vec<Item> {
 
 impl<'w> Writer<'w> {
     pub fn has_regions(&self, node: NodeId) -> bool {
-        // Only asked for nodes of the scene being planned; a node without graphs has none in any scene.
+        // Only called for nodes of the scene being planned; a node without graphs has none in any scene.
         self.scenes[self.current].f.n_regions(node) > 0
     }
 
@@ -335,7 +335,7 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// The name of a constant that holds a shape, made when it is first asked for.
+    /// The name of a constant that holds a shape, made when it is first needed.
     fn shape_name(&mut self, d: &mut Described<'_>, dims: &[u64], number: u32) -> String {
         if let Some(name) = d.shapes.get(dims) {
             return name.clone();
@@ -395,7 +395,7 @@ impl<'w> Writer<'w> {
         let name = self.scenes[d.scene].names.name(id).unwrap_or_default();
         let mut ty = d.f.type_id(id);
         if d.f.kind(id) == kind::CONSTANT && !raw.is_empty() {
-            // The constant has the type of its tensor, whatever the input says.
+            // The constant has the type of its tensor, whatever the input's type.
             return Ok(Item::field(bytes_field(graph::INPUT, &renamed(raw, name)?)));
         }
         let info = match renew_value_info(d.f, name, ty, raw)? {

@@ -141,7 +141,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// How many items stand before the one that the slot holds.
+    /// How many items precede the one in the slot.
     fn distance(&mut self, slot: &Field<'_>) -> Result<Option<usize>> {
         match self.items.as_slice().first() {
             None => return Ok(None),
@@ -311,7 +311,7 @@ impl Writer<'_> {
     }
 }
 
-/// Adds a part of the source, to the last step where it goes on there.
+/// Adds a part of the source; extends the last step if they are adjacent.
 fn push_source(steps: &mut Vec<Step>, part: Part) {
     match steps.last_mut() {
         Some(Step::Source(last)) if last.at + last.len == part.at => last.len += part.len,

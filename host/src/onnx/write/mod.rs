@@ -1,10 +1,10 @@
-//! Writing: what no pass touched goes out byte for byte as it came in.
+//! Writing: anything that no pass touched is written byte for byte as it was read.
 //!
 //! The output is planned as a list of pieces (ranges of the source, bytes made here, tensors by reference), so that
 //! sizes are known before the first byte is written and no weight is held in memory. Files are written as
-//! [`crate::files`] writes them: a run that ends early leaves the old file as it was, also when output and input are one
-//! file. A model and its new data file are two files, which no system replaces at once. The data file comes first, under
-//! a name that is free, so that the old model keeps its own data until the new one takes its place.
+//! [`crate::files`] writes them: a run that ends early leaves the old file unchanged, even if output and input are one
+//! file. A model and its new data file are two files, which no system replaces at once. The data file comes first,
+//! under a name that is free, so that the old model keeps its own data until the new one takes its place.
 
 mod data;
 mod graph;
@@ -45,7 +45,7 @@ use steps::{FunctionKey, Scene, Step, Writer};
 /// The version of the format that a model gets which has none: the first with all of today's types.
 const DEFAULT_IR_VERSION: i64 = 10;
 
-/// The first version of the format in which initializers need not be inputs, too.
+/// The first version of the format in which initializers need not also be inputs.
 const FIRST_WITH_INITIALIZERS: i64 = LAST_WITH_LISTED_INITIALIZERS + 1;
 
 /// The first version of the format whose models have functions of their own.
@@ -105,7 +105,7 @@ pub struct WriteReport {
     pub n_encoded: usize,
     /// Data files that were written, and their bytes.
     pub data_files: Vec<(PathBuf, u64)>,
-    /// Data files of the source that the output goes on using.
+    /// Data files of the source that the output continues to use.
     pub shared_files: Vec<PathBuf>,
 }
 
@@ -150,7 +150,7 @@ fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result
     write_destination(module, &destination, options)
 }
 
-/// As [`write`](write()), to where something else may stand than a file.
+/// As [`write`](write()), to a destination that may not be a file.
 ///
 /// # Errors
 /// Returns an error if ONNX cannot express the module or it cannot be written. No file is changed then.

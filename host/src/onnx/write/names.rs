@@ -1,7 +1,7 @@
 //! The names that values are written under.
 //!
-//! A value keeps its name where it can. Names of outputs belong to their positions: the value that is there takes the
-//! name, and where it cannot (an input, a value of an enclosing graph, a second output) an `Identity` carries it.
+//! A value keeps its name if it can. Names of outputs belong to their positions: the value at a position takes the
+//! name, and if it cannot (an input, a value of an enclosing graph, a second output), an `Identity` carries it.
 
 use crate::{
     ir::{AttrValue, BlockId, Function, NodeId, flag, kind},
@@ -71,7 +71,7 @@ impl<'a> Names<'a> {
         self.values[id.index()]
     }
 
-    /// The name of a value; empty for the absent operand, `None` for what has no name (a tuple).
+    /// The name of a value; empty for the absent operand, `None` for a value without a name (a tuple).
     pub fn name(&self, id: NodeId) -> Option<&str> {
         let value = self.value(id);
         if value.is_absent() {
@@ -249,7 +249,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
     fn claim(&mut self, value: NodeId, name: Name) {
         let mut name = name;
         if let Name::Own(own) = name {
-            // Only what was read so may hide an outer name or, among a graph's inputs, be there twice.
+            // Only values that were read like this may hide an outer name or, among a graph's inputs, occur twice.
             let scope = &mut self.names.scope;
             let is_free = match scope.get(own) {
                 None => true,

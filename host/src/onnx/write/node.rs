@@ -49,7 +49,7 @@ pub(super) fn header(field: &Field<'_>) -> Result<Header> {
     Ok(Header { part: Part { at: field.at, len: part.at - field.at }, len: part.len })
 }
 
-/// An attribute on its way out: the fields before its value, the value, the fields behind it.
+/// An attribute to be written: the fields before its value, the value, the fields after it.
 struct AttrParts {
     name: String,
     value: Vec<Step>,
@@ -247,7 +247,7 @@ impl Writer<'_> {
         Ok(steps)
     }
 
-    /// Domain, name and overload of what a node calls.
+    /// Domain, name and overload of a node's callee.
     fn callee(&self, scene: usize, id: NodeId) -> Result<(String, String, String)> {
         let Scene { f, imports, .. } = &self.scenes[scene];
         let Expr::Call(call) = f.expr(id) else {
@@ -411,7 +411,7 @@ fn finish_attribute(attrs: Attrs<'_>, parts: AttrParts) -> Vec<Step> {
     let is_empty = parts.value.iter().all(|step| matches!(step, Step::Bytes(bytes) if bytes.is_empty()));
     let list = field_of(parts.kind).filter(|_| matches!(parts.kind, attr_kind::FLOATS | attr_kind::INTS));
     if let Some(number) = list.filter(|_| is_empty && !parts.states_kind) {
-        // Nothing else would tell that there is a list, and of what.
+        // Without this, a list and its kind could not be recognised.
         put_bytes(&mut head, number, &[]);
     } else if parts.states_kind || is_empty {
         put_int(&mut tail, attribute::TYPE, parts.kind.into());

@@ -36,7 +36,7 @@ enum Piece {
 pub(super) struct Header {
     /// Tag and length.
     pub part: Part,
-    /// The length it says.
+    /// Its stored length.
     pub len: u64,
 }
 

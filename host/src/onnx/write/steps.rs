@@ -1,4 +1,4 @@
-//! The writer's work list: what is still to be planned, so that nested graphs need no recursion.
+//! The writer's worklist: the items still to be planned, so that nested graphs need no recursion.
 
 use super::{
     data::Placement,
@@ -117,7 +117,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Where bytes stand in the model that was read, if they are a part of it.
+    /// The position of bytes in the model that was read, if they are a part of it.
     pub fn in_source(&self, bytes: &[u8]) -> Option<Part> {
         let start = (bytes.as_ptr() as usize).checked_sub(self.source.as_ptr() as usize)?;
         let is_inside = !bytes.is_empty() && start.checked_add(bytes.len())? <= self.source.len();

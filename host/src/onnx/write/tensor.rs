@@ -48,7 +48,7 @@ fn encoded_name(encoded: &[u8]) -> Result<&[u8]> {
 }
 
 impl Writer<'_> {
-    /// The steps for bytes that are part of something held by reference.
+    /// The steps for bytes that are part of a blob held by reference.
     fn reference(&self, blob: &Blob, part: Part) -> Step {
         let slice = part.of(blob);
         if let Some(part) = self.in_source(slice) {

@@ -32,7 +32,7 @@ pub fn cargo() -> Command {
     cargo
 }
 
-/// Builds a crate of `tests/plugins` as an author would, and gives its library.
+/// Builds a crate of `tests/plugins` as an author would, and returns its library.
 fn build(name: &str, library: &str) -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/plugins").join(name).join("Cargo.toml");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
@@ -156,7 +156,7 @@ pub fn set_field(bytes: &mut [u8], at: usize, tag: u16, value: &[u8]) {
     record[24..32].copy_from_slice(&checksum(&fields).to_le_bytes());
 }
 
-/// A module whose `main` calls these operators one after the other on its parameter.
+/// A module whose `main` calls these operators one after another on its parameter.
 pub fn chain(ops: &[&str]) -> IRModule {
     let mut module = IRModule::new();
     module.set_function(MAIN, function(ops));
@@ -184,7 +184,7 @@ pub fn op_names(module: &IRModule) -> Vec<String> {
     f.bindings(f.body()).iter().filter_map(|&id| Some(f.call(id)?.op_name().to_owned())).collect()
 }
 
-/// Keeps what was said.
+/// Keeps the messages.
 #[derive(Default)]
 pub struct Said(Mutex<Vec<String>>);
 

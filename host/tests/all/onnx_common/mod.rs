@@ -28,7 +28,7 @@ pub fn models() -> Option<Vec<PathBuf>> {
     Some(models)
 }
 
-/// A folder for one test's files, removed when the value goes.
+/// A folder for one test's files, removed when the value is dropped.
 pub struct TempFolder(PathBuf);
 
 impl TempFolder {
@@ -58,7 +58,7 @@ impl Drop for TempFolder {
 pub enum Forget {
     /// Where it was read from.
     Provenance,
-    /// That, and how its tensors were encoded: what remains is what a text form would carry.
+    /// That, and how its tensors were encoded: the rest is what a text form would carry.
     Encodings,
 }
 

@@ -40,7 +40,7 @@ impl Function {
         id
     }
 
-    /// The value a parameter has when the caller gives none.
+    /// Sets the value of a parameter if the caller passes none.
     pub fn set_default_value(&mut self, var: NodeId, value: Tensor) {
         let value = self.add_tensor(value);
         self.nodes[var.index()].a = value.0 + 1;
@@ -133,7 +133,7 @@ impl Function {
         (rec.a, rec.b) = (a, b);
     }
 
-    /// A copy of a node: kind, operands, attributes, and what the value-describing tables say; no provenance.
+    /// A copy of a node: kind, operands, attributes, and the entries of value-describing tables; no provenance.
     pub fn add_copy(&mut self, of: NodeId) -> NodeId {
         let mut rec = *self.node(of);
         rec.flags &= !flag::PRISTINE;
@@ -209,7 +209,7 @@ impl Function {
         self.touch(id);
     }
 
-    /// Replaces operands in place wherever `map` gives another one; returns whether any changed.
+    /// Replaces operands in place wherever `map` returns another one; returns whether any changed.
     pub fn map_operands(&mut self, id: NodeId, mut map: impl FnMut(NodeId) -> NodeId) -> bool {
         let rec = *self.node(id);
         if is_leaf(rec.kind) {

@@ -1,4 +1,4 @@
-//! Compaction: the same function in a fresh arena, without what nothing refers to.
+//! Compaction: the same function in a fresh arena, without unreferenced parts.
 
 use super::*;
 
@@ -22,7 +22,7 @@ impl Function {
         out
     }
 
-    /// Empties what [`adopt_node`](Self::adopt_node) fills; strings, types and operators stay.
+    /// Empties the parts that [`adopt_node`](Self::adopt_node) fills; strings, types and operators stay.
     fn start_compaction(&mut self) {
         self.nodes = RVec::new();
         self.pool = RVec::new();

@@ -1,4 +1,5 @@
-//! The arena as it lies in memory: for checks that must not rely on it, and for readers that choose node ids.
+//! The representation of the arena in memory: for checks that must not rely on it, and for readers that choose node
+//! ids.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Side tables: what is said beside the nodes.
+//! Side tables: data beside the nodes.
 
 use super::*;
 
@@ -68,19 +68,19 @@ impl Function {
         Span::decode(self.tables.as_slice()[table::SPANS].get(id))
     }
 
-    /// Sets where a node was read from, and that its bytes there still say what it is.
+    /// Sets where a node was read from, and that its bytes there still describe it.
     pub fn set_span(&mut self, id: NodeId, span: Span) {
         self.tables[table::SPANS].get_mut(id).copy_from_slice(&span.encode());
         self.nodes[id.index()].flags |= flag::PRISTINE;
     }
 
-    /// Whether the bytes a node was read from still say what it is.
+    /// Whether the bytes a node was read from still describe it.
     #[inline]
     pub fn is_pristine(&self, id: NodeId) -> bool {
         self.node(id).flags & flag::PRISTINE != 0
     }
 
-    /// Forgets what was computed from a node and its attributes: its type, and every other derived table entry.
+    /// Clears the data computed from a node and its attributes: its type, and every other derived table entry.
     pub fn forget_derived(&mut self, id: NodeId) {
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::DERIVED) {
             table.clear(id);

@@ -49,8 +49,8 @@ impl Tensor {
         Self::dense(elem, dims, bytes?).ok()
     }
 
-    /// One number repeated, rounded to the nearest of `elem` and held once, however many elements there are; `None`
-    /// where `elem` is not `float32`, `float64`, `float16` or `bfloat16`, or they are more than 2^64.
+    /// One repeated number, rounded to the nearest of `elem` and stored once, however many elements there are; `None`
+    /// if `elem` is not `float32`, `float64`, `float16` or `bfloat16`, or there are more than 2^64.
     pub fn full(elem: ElemType, dims: &[u64], value: f64) -> Option<Self> {
         for_float!(elem, F => {
             let mut element = [0; 8];
@@ -139,15 +139,15 @@ impl Tensor {
     }
 }
 
-/// A type of floating-point elements, as they stand in a tensor.
+/// A type of floating-point elements, as stored in a tensor.
 trait Float {
     /// Bytes of an element.
     const WIDTH: usize;
 
-    /// The number of so many bytes.
+    /// The number in these bytes.
     fn read(bytes: &[u8]) -> f64;
 
-    /// The nearest number, to so many bytes.
+    /// Writes the nearest number to these bytes.
     fn write(value: f64, bytes: &mut [u8]);
 }
 

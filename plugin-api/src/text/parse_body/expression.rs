@@ -1,4 +1,4 @@
-//! The parser: what a binding binds.
+//! The parser: the right-hand side of a binding.
 
 use super::*;
 

@@ -140,7 +140,7 @@ pub fn string_normalizer(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `StringSplit`: the longest list of parts says the size of the new axis.
+/// `StringSplit`: the longest list of parts determines the size of the new axis.
 pub fn string_split(cx: &mut InferCx<'_>) -> Outcome {
     let dims = cx.dims(0);
     let parts = dims.as_ref().map(|dims| [&dims[..], &[Dim::Unknown]].concat());

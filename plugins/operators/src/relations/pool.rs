@@ -1,4 +1,4 @@
-//! Windows that slide over spatial axes: what pooling and convolution share, and pooling.
+//! Windows that slide over spatial axes: the common part of pooling and convolution, and pooling.
 
 use super::util::*;
 use relais_plugin_api::{ir::*, op::*};

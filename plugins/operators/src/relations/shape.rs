@@ -1,4 +1,4 @@
-//! Operators that change or tell the shape of one tensor.
+//! Operators that change or return the shape of one tensor.
 
 use super::{util::*, values};
 use relais_plugin_api::{ir::*, op::*};
@@ -29,7 +29,7 @@ pub fn size(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `Reshape`. A symbol that reaches its shape is taken not to stand for zero, which would mean a copied dimension.
+/// `Reshape`. A symbol in its shape is assumed not to be zero, which would mean a copied dimension.
 pub fn reshape(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
@@ -58,7 +58,7 @@ enum Zero {
 }
 
 fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Dims, OpError> {
-    // The sizes whose products must be equal: copied ones stand on both sides and are left out.
+    // The sizes whose products must be equal: copied ones are on both sides and are omitted.
     let mut before: Dims = input.unwrap_or_default().into();
     let mut after = Dims::new();
     let mut dims = Dims::with_capacity(target.len());

@@ -340,7 +340,7 @@ pub fn sum(dims: &[Dim]) -> Dim {
     }
 }
 
-/// A size, changed by a function when it is known; unknown when it is not or the function gives nothing.
+/// A size, changed by a function if it is known; unknown if it is not or the function returns nothing.
 pub fn map_dim(dim: Dim, f: impl FnOnce(u64) -> Option<u64>) -> Dim {
     dim.known().and_then(f).map_or(Dim::Unknown, Dim::Static)
 }
@@ -349,7 +349,7 @@ pub fn map_dim(dim: Dim, f: impl FnOnce(u64) -> Option<u64>) -> Dim {
 
 /// Returns the known facts about a value whose type is one of two.
 pub fn join(cx: &mut InferCx<'_>, mut a: TypeId, mut b: TypeId) -> TypeId {
-    // The sequences and optionals around what differs, outermost first.
+    // The sequences and optionals around the difference, outermost first.
     let mut wrappers: Vec<fn(TypeId) -> Type<'static>> = Vec::new();
     let mut joined = loop {
         if a == b {

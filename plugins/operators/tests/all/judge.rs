@@ -30,7 +30,7 @@ fn agrees_with_other_implementations() {
             *counts.entry(relation).or_insert(0) += 1;
             let line = judged.to_string();
             let is_false = is_false(&judged.found, judged.truth);
-            // The other implementation is wrong where a run says so.
+            // The other implementation is wrong if a run shows so.
             let is_right = !is_false && is_concrete(judged.truth);
             if is_false || (relation == Relation::Contradictory && !is_right) {
                 contradictions.push(line.clone());

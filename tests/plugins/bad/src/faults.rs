@@ -1,4 +1,4 @@
-//! Passes that fail, or break what they are given.
+//! Passes that fail, or break their input.
 
 use relais_plugin_api::prelude::*;
 

@@ -22,7 +22,7 @@ fn says_unchanged(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     let Some(main) = cx.module().main() else { return Ok(()) };
     let Some(&param) = main.params().first() else { return Ok(()) };
     let given = std::ptr::from_ref::<Function>(main).cast_mut();
-    // SAFETY: there is none: what others share is written to. That is the lie.
+    // SAFETY: there is none: shared data is written to. That is the lie.
     unsafe { (*given).set_type(param, TypeId::UNKNOWN) };
     Ok(())
 }

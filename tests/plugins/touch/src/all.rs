@@ -49,7 +49,7 @@ fn touch_all(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// The same elements, without what the file said about them.
+/// The same elements, without the form they had in the file.
 pub fn tensor(tensor: &Tensor) -> Tensor {
     let (elem, dims) = (tensor.elem(), tensor.dims());
     let made = match (tensor.as_splat(), tensor.as_dense()) {

@@ -1,4 +1,4 @@
-//! A module pass that breaks what it must not.
+//! A module pass that breaks a rule.
 
 use relais_plugin_api::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A rewrite that gives what it must not.
+//! A rewrite with a forbidden result.
 
 use relais_plugin_api::prelude::*;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! The examples of `docs/pass-infrastructure.md`: each is compiled and run, or says why it is not.
+//! The examples of `docs/pass-infrastructure.md`: each is compiled and run, or marked with the reason why it is not.
 //!
 //! Above a block, `<!-- file: NAME -->` puts it into the folder that commands run in, and `<!-- not run: WHY -->` says
 //! why it is not run. In the output of a command, `…` stands for any lines, and numbers with a unit of time, of memory,

@@ -1,5 +1,5 @@
-//! The rules of the pass infrastructure, over passes of a plugin that is built and loaded, of the plugins that are
-//! shipped, and of this program. A test's name says which rule it is about.
+//! The rules of the pass infrastructure, over passes of a plugin that is built and loaded, of the shipped plugins, and
+//! of this program. A test's name contains the number of its rule.
 
 mod contexts;
 mod faults;

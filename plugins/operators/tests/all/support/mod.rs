@@ -62,7 +62,7 @@ struct Case<'a> {
     failure: Option<OpError>,
 }
 
-/// Runs all cases; `judge` sees what is to be compared.
+/// Runs all cases; `judge` receives the results to compare.
 ///
 /// # Panics
 /// Panics if an expectation does not hold.
@@ -181,7 +181,7 @@ impl<'a> Case<'a> {
         let node = f.add_call_with(callee, &call.args, &call.regions, n_results);
         f.set_attrs(node, &call.attrs);
         let operator = find(call.domain, call.name, call.version);
-        // Nothing counts of what a relation says before it fails.
+        // Anything that a relation reports before it fails is discarded.
         let mut results = vec![(TypeId::UNKNOWN, TypeId::UNKNOWN); outs.len()];
         if let Some(infer) = operator.and_then(|operator| operator.infer) {
             match relate(infer, f, node, call.version.into()) {
