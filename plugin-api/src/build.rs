@@ -200,7 +200,7 @@ pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId,
     schema.check(&CallParts::new(f, call).value(op, version), f.n_results(call))
 }
 
-/// Adds a node that stands in no block and has no type yet.
+/// Adds a node that is not in a block and has no type yet.
 pub(crate) fn place(f: &mut Function, relations: &mut dyn TypeRelations, new: NewNode) -> NodeId {
     match new {
         NewNode::Constant(tensor) => f.add_constant(tensor, ConstForm::ANY),

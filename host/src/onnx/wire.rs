@@ -175,7 +175,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Passes over a group, whose start tag is read; groups nest.
+    /// Skips a group, whose start tag is read; groups nest.
     fn skip_group(&mut self, start: usize, number: u32) -> Result<()> {
         let mut open = vec![number];
         while let Some(&innermost) = open.last() {

@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// So many files may be read for one pipeline, each counted as often as it is included.
+/// The most files that may be read for one pipeline, each counted as often as it is included.
 const MAX_INCLUDES: usize = 1000;
 /// The most steps of a pipeline, including those of includes.
 pub(super) const MAX_STEPS: usize = 1_000_000;

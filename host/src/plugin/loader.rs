@@ -51,7 +51,7 @@ impl OpenPlugin {
         let header = unsafe { library.get::<AbiHeaderRef>(plugin.entry.as_bytes()) };
         let header: AbiHeaderRef = *header.map_err(|error| entry(error.to_string()))?;
         loaded((&raw const *header).cast(), &format!("plugin `{} {}`", plugin.name, plugin.version));
-        // A damaged description of types makes whoever reads it panic.
+        // A damaged description of types makes every reader of it panic.
         let opened = caught(|| {
             let header: &'static LibHeader = header.upgrade().map_err(|error| entry(error.to_string()))?;
             let layout = header.layout().ok_or_else(|| entry("it does not describe its types".into()))?;

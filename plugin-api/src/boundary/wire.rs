@@ -180,7 +180,7 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Passes over a field that the reader does not know.
+    /// Skips a field that the reader does not know.
     ///
     /// # Errors
     /// Returns an error if its tag is critical.

@@ -38,7 +38,7 @@ impl Random {
         self.below(1 << 20) as f64 / (1 << 20) as f64
     }
 
-    /// So many bytes.
+    /// Returns `n` bytes.
     pub fn bytes(&mut self, n: usize) -> Vec<u8> {
         (0..n).map(|_| self.next() as u8).collect()
     }

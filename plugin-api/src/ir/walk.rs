@@ -73,7 +73,7 @@ impl Walk {
         }
     }
 
-    /// Passes over the blocks that belong to the binding of the last step.
+    /// Skips the blocks that belong to the binding of the last step.
     pub fn skip_nested(&mut self) {
         if self.open.is_some() {
             return;

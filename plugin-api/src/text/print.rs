@@ -121,7 +121,7 @@ pub(super) struct Printer<'a> {
     ops: Vec<Option<Box<str>>>,
     /// The named values that are visible at the place that is being printed.
     visible: HashMap<&'a [u8], NodeId>,
-    /// Values whose name was taken where they are defined: they go by their number.
+    /// Values whose name was taken where they are defined: they are printed with their number.
     numbered: HashSet<NodeId>,
     /// Functions that were printed: in a broken function, one may belong to two nodes.
     is_printed: Vec<bool>,

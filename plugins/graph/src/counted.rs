@@ -1,4 +1,4 @@
-//! Counting what becomes of bindings, beside whoever decides it.
+//! Counting the fates of bindings, in addition to the code that decides them.
 
 use relais_plugin_api::prelude::*;
 

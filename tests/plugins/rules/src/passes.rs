@@ -20,7 +20,7 @@ fn fails(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Err(PassError::new("told to fail"))
 }
 
-/// Finds two things wrong and one to look at, and changes the function all the same.
+/// Finds two things wrong and one to look at, and changes the function anyway.
 #[function_pass(name = "acme.Complain")]
 fn complain(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let Some(&first) = edit.function().bindings(edit.function().body()).first() else { return Ok(()) };

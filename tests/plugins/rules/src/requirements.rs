@@ -14,7 +14,7 @@ fn egg(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// Requires a pass that nobody has.
+/// Requires a pass that does not exist.
 #[module_pass(name = "acme.NeedsUnicorn", opt_level = 8, required = ["acme.Unicorn"])]
 fn needs_unicorn(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())

@@ -2,8 +2,8 @@
 
 use relais_plugin_api::prelude::*;
 
-/// Makes every node of a function anew through the public interface, so that nothing is left of where it was read
-/// from, and says how many there were. It fails if one was left out.
+/// Makes every node of a function again through the public interface, so that nothing remains of where it was read
+/// from, and reports their number. It fails if one was left out.
 #[function_pass(name = "touch.TouchAll")]
 fn touch_all(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     let f = edit.function_mut();
