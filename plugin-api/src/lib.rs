@@ -25,7 +25,7 @@
 //! `relais plugin new NAME` makes the crate around it, of the type `cdylib`; the library that cargo builds of it is the
 //! plugin. `docs/writing-a-plugin.md` of Relais leads through all of it.
 //!
-//! # Where what is
+//! # Overview
 //!
 //! A plugin's source imports the [`prelude`], and tests use [`testing`].
 //!
