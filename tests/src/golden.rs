@@ -228,7 +228,7 @@ impl Golden {
         self.wrong.push(format!("{}\n{}", path.display(), diff.unified_diff().header("expected", "said")));
     }
 
-    /// Leaves out a case that cannot be had here.
+    /// Leaves out a case that is not possible here.
     pub fn leave_out(&mut self, case: &str) {
         self.seen.push(case.to_owned());
     }

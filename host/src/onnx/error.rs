@@ -151,7 +151,7 @@ pub enum Fault {
         /// The field's name.
         field: &'static str,
     },
-    /// A tensor in another file cannot be had.
+    /// A tensor in another file cannot be read.
     External {
         /// Where it should be.
         location: String,

@@ -38,7 +38,7 @@ pub const TARGET: &str = env!("RELAIS_TARGET");
 /// The kinds of record. Append-only; a reader skips the ones it does not know, unless they have the bit
 /// [`CRITICAL`](record_kind::CRITICAL).
 pub mod record_kind {
-    /// The bit of a kind without whose record the others cannot be understood.
+    /// The bit of a kind whose records are needed to understand the others.
     pub const CRITICAL: u32 = 1 << 31;
     /// The plugin; exactly one in a file.
     pub const PLUGIN: u32 = 1;
@@ -84,7 +84,7 @@ pub mod plugin_tag {
     pub const DEBUG: u16 = 12;
     /// The version of `relais-plugin-api`.
     pub const API: u16 = 13;
-    /// A domain that it describes whole: the last version of its operator set, four bytes, then its name.
+    /// A domain that it describes completely: the last version of its operator set, four bytes, then its name.
     pub const CLOSED_DOMAIN: u16 = 14;
 }
 
@@ -132,7 +132,8 @@ pub mod statistic_tag {
 pub mod pass_flag {
     /// Functions are never given to it in parallel.
     pub const SERIAL: u32 = 1;
-    /// It establishes types, which the host then keeps up: where it is required, it need not run while they hold.
+    /// It establishes types, which the host then keeps up to date: where it is required, it need not run while they
+    /// hold.
     pub const TYPES: u32 = 2;
 }
 
@@ -200,7 +201,7 @@ pub mod instrument_tag {
 pub mod pipeline_tag {
     /// Name.
     pub const NAME: u16 = 1;
-    /// The pipeline, as its file would say it in TOML.
+    /// The pipeline in TOML, as in a file.
     pub const TOML: u16 = 2;
 }
 

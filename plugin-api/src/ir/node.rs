@@ -42,7 +42,7 @@ pub mod flag {
     pub const EXTRA: u8 = 2;
     /// An initializer that is also listed as a graph input (ONNX up to IR version 3).
     pub const LISTED_INPUT: u8 = 4;
-    /// The bytes this node was read from still say what it is: no pass touched it.
+    /// The bytes this node was read from still describe it: no pass touched it.
     pub const PRISTINE: u8 = 8;
 }
 
@@ -171,8 +171,8 @@ pub mod attr_kind {
 
 /// The bits of [`AttrRec::flags`].
 pub mod attr_flag {
-    /// Metadata about the node (its name, documentation, …), no attribute of the operator: nothing that computes
-    /// with the node reads it, and two nodes that differ in it only compute the same.
+    /// Metadata about the node (its name, documentation, …), not an attribute of the operator: nothing that computes
+    /// with the node reads it, and two nodes that differ only in it compute the same.
     pub const META: u8 = 1;
     /// The file did not state the attribute's type.
     pub const UNTYPED: u8 = 2;
@@ -228,7 +228,7 @@ pub mod table_policy {
     pub const VALUE: u8 = 0;
     /// The entry describes where the node came from: an edit clears it.
     pub const PROVENANCE: u8 = 1;
-    /// The entry was computed from the node: an edit clears it, and it can be had again.
+    /// The entry was computed from the node: an edit clears it, and it can be computed again.
     pub const DERIVED: u8 = 2;
 }
 

@@ -50,7 +50,7 @@ const ROWS: &[Row] = &[
         "Nobody may write it.",
     ),
     row("let be", "is left alone, is allowed", "The call is let be.", "Let it be."),
-    row("to be had", "available, possible", "None is to be had.", "It has to be there."),
+    row("be had", "be available, be computed", "None is to be had.", "It has to be there."),
     row("of which each", "each of which", "Two, of which each counts.", "Two, each of which counts."),
     row("of whose", "whose", "A type of whose values there are none.", "A type whose values are unknown."),
     row("such a|an", "a … like this, this kind of …", "How such a call is made.", "Calls such as this one."),
