@@ -169,7 +169,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The failure of a pass that makes a call which its operator does not take.
+/// The failure of a pass that makes a call which its operator does not accept.
 pub fn refused(f: &Function, op: OpId, fault: &CallFault) -> PassError {
     let rec = f.op(op);
     let (domain, name) = (f.str(rec.domain), f.str(rec.name));

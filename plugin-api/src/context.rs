@@ -48,9 +48,9 @@ impl Default for PassContext {
 }
 
 impl PassContext {
-    /// The host's current context: within a pass or a hook of an instrument the one that it runs in, on whichever of
-    /// the host's threads. On a thread that the plugin started itself nothing was entered, so that it is the default;
-    /// take a copy there.
+    /// The host's current context: within a pass or a hook of an instrument the one that it runs in, on all of the
+    /// host's threads. On a thread that the plugin started itself, no context was entered, so it is the default; pass a
+    /// copy to the thread.
     pub fn current() -> Self {
         // A host of this boundary version never sends a context that cannot be decoded.
         current::encoded().and_then(|bytes| Self::decode(&bytes).ok()).unwrap_or_default()

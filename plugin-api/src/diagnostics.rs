@@ -52,7 +52,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A diagnostic. A message is lower case, without a final stop, with names in backticks.
+    /// A diagnostic. A message is lower case, without a final full stop, with names in backticks.
     pub fn new(severity: Severity, message: impl fmt::Display) -> Self {
         Self { rec: DiagnosticRec { severity, message: message.to_string().into(), ..DiagnosticRec::default() } }
     }
@@ -161,7 +161,7 @@ fn place(f: &mut fmt::Formatter<'_>, function: &str, node: NodeId) -> fmt::Resul
 pub struct PassError(RBox<PassErrorRec>);
 
 impl PassError {
-    /// A failure. A message is lower case, without a final stop, with names in backticks.
+    /// A failure. A message is lower case, without a final full stop, with names in backticks.
     pub fn new(message: impl fmt::Display) -> Self {
         Self::with_kind(error_kind::RETURNED, message)
     }
@@ -252,7 +252,7 @@ impl fmt::Debug for PassError {
 
 impl std::error::Error for PassError {}
 
-/// A text is a failure of its own, so that `Err("…".into())` and `?` on other errors' texts work.
+/// A text is a failure by itself, so that `Err("…".into())` and `?` on other errors' texts work.
 impl From<&str> for PassError {
     fn from(message: &str) -> Self {
         Self::new(message)

@@ -15,8 +15,8 @@ pub trait TypeRelations {
     /// for it before.
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
 
-    /// A number for an operator that the function does not have yet, or calls in another way, to be used in place of its
-    /// own; in the version that the function imports, or else in the newest. `None` when nothing describes it.
+    /// A number for an operator that the function does not have yet, or calls in another way, to be used in place of
+    /// its own; in the version that the function imports, or otherwise in the newest. `None` if nothing describes it.
     fn other(&mut self, _function: &Function, _domain: &str, _name: &str) -> Option<OpId> {
         None
     }
@@ -38,8 +38,7 @@ pub trait TypeRelations {
         None
     }
 
-    /// Whether the rewrite of a node that is about to be committed may be: a host that looks for the rewrite that does harm
-    /// holds some back.
+    /// Whether the rewrite of a node may be committed: a host that searches for a harmful rewrite holds some back.
     fn may_rewrite(&mut self, _node: NodeId) -> bool {
         true
     }
@@ -54,7 +53,7 @@ pub trait TypeRelations {
         PassError::new(&error.message)
     }
 
-    /// The type of a call of the global function `name`; unknown where the module is not at hand. See [`result_of`].
+    /// The type of a call of the global function `name`; unknown if the module is not available. See [`result_of`].
     fn result_of_global(&mut self, _caller: &mut Function, _name: &str) -> TypeId {
         TypeId::UNKNOWN
     }
@@ -103,8 +102,8 @@ pub trait Operators: TypeRelations {
     /// registered.
     fn outputs(&self, op: OpId) -> (u16, u16);
 
-    /// Evaluates a call of `op` for these arguments (`None` is absent); `None` when it has no evaluator. No result may
-    /// take more than `max_bytes`, written out; splats take none.
+    /// Evaluates a call of `op` for these arguments (`None` is absent); `None` if it has no evaluator. No result may
+    /// take more than `max_bytes` when expanded; splats take none.
     fn evaluate(
         &mut self,
         op: OpId,
@@ -164,7 +163,7 @@ pub fn infer_node(function: &mut Function, relations: &mut dyn TypeRelations, id
     Inference::default().node(function, relations, id)
 }
 
-/// The types of a call's results as its operator's relation infers them, whatever is declared.
+/// The types of a call's results as its operator's relation infers them, regardless of declared types.
 pub(crate) struct InferredResults(Given);
 
 impl InferredResults {
@@ -174,7 +173,7 @@ impl InferredResults {
     }
 }
 
-/// Infers the types of the results of a call of an operator, and changes nothing; `None` when nothing infers them.
+/// Infers the types of the results of a call of an operator, and changes nothing; `None` if nothing infers them.
 pub(crate) fn infer_results(
     f: &Function,
     relations: &mut dyn TypeRelations,
@@ -331,7 +330,7 @@ impl Inference {
                 if error.is_broken() {
                     relations.broken(op, &error);
                 }
-                // "Not supported" is not a fault: nothing is known, that is all.
+                // "Not supported" is not a fault: nothing is known.
                 if error.kind != op_error_kind::UNSUPPORTED {
                     self.report.faults.push(TypeFault { node: id, error });
                 }

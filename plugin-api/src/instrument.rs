@@ -36,11 +36,11 @@ impl SkipKind {
     pub const VETOED: Self = Self(1);
     /// It is a requirement, and its result holds.
     pub const HOLDS: Self = Self(2);
-    /// It left this very module unchanged before, in an earlier round of a fixpoint.
+    /// It left this same module unchanged before, in an earlier round of a fixpoint.
     pub const SETTLED: Self = Self(3);
     /// A pass that it requires did not run.
     pub const REQUIREMENT_LOST: Self = Self(4);
-    /// A pass of its plugin failed, and the policy is to leave the plugin alone.
+    /// A pass of its plugin failed, and the policy is to exclude the plugin.
     pub const QUARANTINED: Self = Self(5);
 }
 
@@ -153,7 +153,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
         Ok(())
     }
 
-    /// Whether a pass may run. Every instrument is asked; one no is enough.
+    /// Whether a pass may run. Every instrument is asked; one veto is enough.
     ///
     /// # Errors
     /// Returns an error if it fails, which fails the run.

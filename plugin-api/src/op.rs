@@ -20,13 +20,14 @@ use std::fmt;
 pub struct Effects(pub u32);
 
 impl Effects {
-    /// Results depend on arguments and attributes alone, and the call always ends well.
+    /// Results depend only on arguments and attributes, and the call always succeeds.
     pub const PURE: Self = Self(0);
     /// Keeps state between calls (TVM's `TOpIsStateful`).
     pub const STATEFUL: Self = Self(1);
     /// Results are random: two calls differ.
     pub const RANDOM: Self = Self(2);
-    /// May fail for some arguments (an index out of range, an empty optional): never executed where it was not.
+    /// May fail for some arguments (an index out of range, an empty optional): never executed where it was not executed
+    /// before.
     pub const TRAPS: Self = Self(4);
     /// Nothing is known: carried through, never folded, duplicated, merged or dropped.
     pub const OPAQUE: Self = Self(8);
@@ -34,7 +35,7 @@ impl Effects {
     /// The bits that this version knows.
     const KNOWN: u32 = 15;
 
-    /// The bits to decide by: an effect of a later version may be any.
+    /// The bits to decide by: an unknown effect of a later version counts as every effect.
     const fn cautious(self) -> u32 {
         if self.0 & !Self::KNOWN == 0 { self.0 } else { self.0 | Self::KNOWN }
     }
@@ -274,7 +275,7 @@ impl OpError {
 
     /// Whether the operator's plugin is at fault, not the call.
     pub fn is_broken(&self) -> bool {
-        // A kind of a later version is nothing that the call could be blamed for.
+        // The call cannot be blamed for a kind of a later version.
         self.kind > op_error_kind::UNSUPPORTED
     }
 

@@ -190,7 +190,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
     near.min_by_key(|(n, _)| *n).map(|(_, other)| other)
 }
 
-/// How many letters have to be changed, added or removed to make one name of another.
+/// How many letters have to be changed, added or removed to turn one name into another.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, letter) in a.bytes().enumerate() {
@@ -251,7 +251,7 @@ pub struct OpFacts<'a> {
     known: bool,
     fields: &'a [u8],
     schema: OnceLock<OpSchema>,
-    /// Whether its domain is described whole, in the version that calls are written for.
+    /// Whether its domain is described completely, in the version that calls are written for.
     is_closed: bool,
     /// The operator-set version that calls are written for; 0 if unspecified.
     pub version: i64,
@@ -269,7 +269,7 @@ pub struct OpFacts<'a> {
     eval: Entry<EvalEntry>,
 }
 
-/// Asked for when it is first needed: that may open a library.
+/// Requested when it is first needed: that may open a library.
 struct Entry<F> {
     id: Option<u32>,
     entry: OnceLock<Result<F, OpError>>,
@@ -324,7 +324,7 @@ impl<'a> OpFacts<'a> {
             eval: Entry::new(resolved.eval.into_option()),
         };
         if facts.known {
-            // The host read this record before; a field that does not read leaves the cautious value.
+            // The host read this record before; a field that cannot be decoded keeps the cautious value.
             facts.effects = Effects::PURE;
             for field in Fields::new(resolved.facts.as_slice()).map_while(Result::ok) {
                 let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);

@@ -16,7 +16,7 @@ fn shown<T: std::fmt::Display>(faults: &[T]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Everything that may be done with a function that the verifier accepts.
+/// Everything that can be done with a function that the verifier accepts.
 fn use_all(function: &Function) {
     let text = text::print_function("f", function, &PrintOptions::default());
     assert!(!text.is_empty());

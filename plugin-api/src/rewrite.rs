@@ -24,10 +24,10 @@ use std::{borrow::Cow, collections::BTreeSet};
 pub enum Rewrite {
     /// The call stays.
     Keep,
-    /// The call's one result is this node from now on: an operand, or one made through [`RewriteCx`].
+    /// The call's one result becomes this node: an operand, or one made through [`RewriteCx`].
     Replace(NodeId),
-    /// Each of the call's results is the node at its position. Declined where something uses the call other than through
-    /// projections.
+    /// Each of the call's results becomes the node at its position. Declined if something uses the call other than
+    /// through projections.
     ReplaceResults(Vec<NodeId>),
     /// The call looked right and stays for this reason, which becomes a remark.
     Decline(Cow<'static, str>),
@@ -43,7 +43,7 @@ impl Rewrite {
 /// The limits of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DriveOptions {
-    /// The most rounds over the function; a rule that still matches then is taken to run in circles.
+    /// The most rounds over the function; a rule that still matches then is assumed not to terminate.
     pub max_rounds: usize,
 }
 
@@ -140,7 +140,7 @@ struct Driver<'d, 'r> {
     is_open: Vec<bool>,
     /// By operator: whether the rule wants to see its calls.
     wanted: Vec<bool>,
-    /// Faults of calls of an operator that the function had before, which are not the rule's.
+    /// Errors in calls of an operator that the function had before, which are not the rule's.
     known_faults: BTreeSet<(OpId, CallRule)>,
     relations: &'d mut dyn TypeRelations,
     rule: &'d mut Rule<'r>,
@@ -431,7 +431,8 @@ impl Driver<'_, '_> {
             f.inherit_value(new, old);
         }
         if may_know_more {
-            // Where a declared type contradicts, the new value's own is right; of two names of a size the old one stays.
+            // If a declared type contradicts it, the new value's own type is right; of two names of a size the old one
+            // stays.
             let merged = match contradiction(f.ty(old_type), f.ty(ty)) {
                 Some(_) => merge(f, old_type, ty),
                 None => merge(f, ty, old_type),

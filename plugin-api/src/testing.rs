@@ -90,7 +90,7 @@ pub struct Trial {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The module that came out, with the types of functions and parameters alone.
+    /// The resulting module, with the types of functions and parameters only.
     pub text: String,
     /// Whether the pass reports that it changed the module.
     pub changed: bool,
@@ -121,7 +121,7 @@ impl Trial {
         self
     }
 
-    /// The same with an option of the context. Those that this crate registers have their defaults otherwise.
+    /// The same with an option of the context. Otherwise, options that this crate registers have their defaults.
     pub fn config(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.config.push((key.to_owned(), value.into()));
         self

@@ -126,7 +126,7 @@ pub struct CallCx<'a> {
     pub(crate) host: HostApiRef,
     /// The data of these functions.
     pub(crate) data: HostData<'a>,
-    /// The most talkative level that the host logs: 0 is off, 5 is trace.
+    /// The most verbose level that the host logs: 0 is off, 5 is trace.
     pub(crate) log_level: u8,
 }
 
@@ -148,7 +148,8 @@ pub struct HostData<'a> {
     _lifetime: PhantomData<&'a ()>,
 }
 
-// SAFETY: only the host's functions follow the pointer, and a host makes one from a reference to a `Sync` value alone.
+// SAFETY: only the host's functions dereference the pointer, and a host makes one only from a reference to a `Sync`
+// value.
 unsafe impl Send for HostData<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for HostData<'_> {}
@@ -170,7 +171,7 @@ impl<'a> HostData<'a> {
     /// The same for any lifetime.
     ///
     /// # Safety
-    /// It is not used after the reference that it was made from has ended.
+    /// It must not be used after the reference that it was made from has ended.
     pub(super) unsafe fn extend<'b>(self) -> HostData<'b> {
         HostData { pointer: self.pointer, _lifetime: PhantomData }
     }
@@ -235,7 +236,7 @@ pub struct InferKey(pub(super) *const ());
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct EvalKey(pub(super) *const ());
 
-// SAFETY: the pointer is to a static description, followed by its own library alone.
+// SAFETY: the pointer is to a static description, and only its own library dereferences it.
 unsafe impl Send for InferKey {}
 // SAFETY: as above.
 unsafe impl Sync for InferKey {}
@@ -323,7 +324,7 @@ pub struct HostApi {
     pub is_cancelled: for<'a> extern "C" fn(HostData<'a>) -> u8,
     /// How far the pass is.
     pub progress: for<'a> extern "C" fn(HostData<'a>, u64, u64),
-    /// Calls the body for each number below a limit, on several threads, and returns when all returned.
+    /// Calls the body for each number below a limit, on several threads, and returns when all calls have returned.
     pub parallel_for: for<'a> unsafe extern "C" fn(HostData<'a>, usize, *const (), ParallelBody),
     /// Looks an operator up: domain, name, version.
     pub resolve_op: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RStr<'b>, u32) -> ResolvedOp<'a>,

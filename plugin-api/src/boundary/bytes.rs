@@ -73,7 +73,7 @@ impl Blob {
         Self { source: ROption::RSome(RArc::new(source)), start: 0, len, inline: [0; INLINE] }
     }
 
-    /// The bytes `start..start + len` of this blob, which stay shared; `None` when they are not within it.
+    /// The bytes `start..start + len` of this blob, which stay shared; `None` if the range is out of bounds.
     pub fn slice(&self, start: u64, len: u64) -> Option<Self> {
         let end = start.checked_add(len).filter(|&end| end <= self.len)?;
         let mut inline = [0; INLINE];

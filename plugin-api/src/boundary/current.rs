@@ -24,14 +24,14 @@ impl Drop for Restore {
 /// Runs `body` in a context.
 #[inline]
 pub(super) fn within<T>(ask: AskContext, data: HostData<'_>, body: impl FnOnce() -> T) -> T {
-    // SAFETY: the data lives while `body` runs; `Restore` takes it away before this function is left on any path, and
-    // no other thread can see it.
+    // SAFETY: the data lives while `body` runs; `Restore` removes it before this function is left on any path, and no
+    // other thread can see it.
     let data = unsafe { data.extend() };
     let _restore = Restore(CURRENT.replace(Some((ask, data))));
     body()
 }
 
-/// The context of this thread, encoded; `None` outside of everything that the host calls.
+/// The context of this thread, encoded; `None` outside everything that the host calls.
 pub(crate) fn encoded() -> Option<RVec<u8>> {
     let (ask, data) = CURRENT.get()?;
     Some(ask(data))

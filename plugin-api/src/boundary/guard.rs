@@ -92,7 +92,8 @@ pub(super) fn discard(payload: Box<dyn Any + Send>) {
 fn install_hook() {
     let previous = take_hook();
     set_hook(Box::new(move |info| {
-        // While a thread is being torn down its locals are gone; then the panic is none of ours.
+        // While a thread is being torn down its locals are gone; then the panic is not one of the host's or the
+        // plugin's.
         if !ARMED.try_with(Cell::get).unwrap_or(false) {
             return previous(info);
         }

@@ -41,7 +41,7 @@ pub struct HookCall<'a> {
     host: HookApiRef,
     /// The data of these functions.
     data: HostData<'a>,
-    /// The most talkative level that the host logs: 0 is off, 5 is trace.
+    /// The most verbose level that the host logs: 0 is off, 5 is trace.
     log_level: u8,
 }
 

@@ -18,7 +18,7 @@ struct Loop<'a> {
 /// Calls `body` for each number below `n`; returns when all calls have.
 pub(crate) fn run(call: CallCx<'_>, n: usize, body: &(dyn Fn(usize) + Sync)) {
     let state = Loop { call, body, panic: Mutex::new(None) };
-    // SAFETY: `turn` takes the pointer for a `Loop`, which is there until this returns.
+    // SAFETY: `turn` uses the pointer as a `Loop`, which exists until this returns.
     unsafe {
         (call.host.parallel_for())(call.data, n, std::ptr::from_ref(&state).cast(), ParallelBody { call: turn });
     }

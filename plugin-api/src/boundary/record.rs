@@ -227,7 +227,7 @@ impl BoundaryVersion {
         }
     }
 
-    /// Whether a host of this version takes plugins of another: compatible ones that expect nothing that it lacks.
+    /// Whether a host of this version accepts plugins of another: compatible ones that expect nothing that it lacks.
     pub fn takes(self, plugin: Self) -> bool {
         (self.first_compatible()..=self).contains(&plugin)
     }
@@ -272,7 +272,7 @@ pub struct PluginSpec {
     pub panic: &'static str,
     /// 1 when debug assertions are on.
     pub debug: u8,
-    /// The domains that it describes whole, each up to a version of its operator set.
+    /// The domains that it describes completely, each up to a version of its operator set.
     pub closed_domains: &'static [(&'static str, u32)],
 }
 

@@ -55,7 +55,7 @@ const ELEMS: [ElemType; 8] = [
     ElemType::INT32,
 ];
 
-/// How often another call is tried where an operator does not take its arguments.
+/// How often another call is tried if an operator does not accept its arguments.
 const N_TRIES: usize = 4;
 
 /// The most elements of a value whose size is known.
@@ -96,7 +96,7 @@ impl Vocabulary {
         self.ops.iter().filter(is_same).filter(fits).max_by_key(|other| other.since)
     }
 
-    /// The version of a domain other than ONNX's own: the newest that is described.
+    /// The version of a domain other than ONNX's own: the newest that a plugin describes.
     fn domain_version(&self, domain: &str) -> i64 {
         let versions = self.ops.iter().filter(|op| op.domain == domain).map(|op| i64::from(op.since));
         versions.max().unwrap_or(1).max(1)
@@ -129,7 +129,7 @@ pub fn large(bytes: &[u8], vocabulary: &Vocabulary, compute: &dyn Compute, n: us
 /// The most bindings of a small function.
 const MOST: usize = 64;
 
-/// Values that are looked at when one of a certain type is wanted: the newest.
+/// The number of newest values that are considered when one of a certain type is needed.
 const WINDOW: usize = 64;
 
 fn make(bytes: &[u8], vocabulary: &Vocabulary, compute: &dyn Compute, most: usize) -> IRModule {

@@ -46,7 +46,7 @@ pub(super) struct Case {
     pub module: String,
 }
 
-/// A log that is a file. Nothing of it is lost when the process dies.
+/// A log in a file. Nothing of it is lost when the process dies.
 pub(super) struct Journal(Mutex<File>);
 
 impl Journal {

@@ -27,7 +27,7 @@ use std::{
 /// How many threads run a pass at once.
 const N_THREADS: usize = 4;
 
-/// Of how many modules one is used for options that are not the defaults.
+/// One in this many modules is used for options that are not the defaults.
 const OPTIONS_SHARE: usize = 8;
 
 /// The most runs that make a failing module smaller, and the longest time.
@@ -37,7 +37,7 @@ const SHRINK_TIME: Duration = Duration::from_secs(10);
 /// The time that any run may take, however small the module is.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 
-/// Bindings of a large module, with which time for each node shows.
+/// The number of bindings of a large module, which shows the time per node.
 const N_LARGE: usize = 1000;
 
 /// The most bytes of a small module's tape.
@@ -188,7 +188,7 @@ impl Trial<'_> {
         self.judged.n_changed += usize::from(outcome.is_changed);
         self.judged.n_errors += usize::from(outcome.is_error);
         self.judged.n_compared += usize::from(outcome.is_compared);
-        // Parameters without values are the modules' doing, operators without evaluators the plugins'.
+        // Parameters without values are due to the modules, operators without evaluators to the plugins.
         let not_evaluated = outcome.not_evaluated.filter(|(what, _)| !what.starts_with('%'));
         self.judged.not_evaluated.extend(not_evaluated);
         for (kind, message) in outcome.faults {
@@ -360,7 +360,7 @@ impl Trial<'_> {
     }
 }
 
-/// Judges one instrument: it watches a pass that does nothing, with all its options.
+/// Tests one instrument: it watches a pass that does nothing, with all its options.
 pub fn judge_instrument(
     bench: &dyn Bench,
     settings: &Settings,

@@ -53,7 +53,7 @@ use bench::{Bench, Linked};
 use journal::{Journal, Memory};
 use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
 
-/// Judges everything that is linked into this program: all passes and operators of the crate, in a test of it.
+/// Tests everything that is linked into this program: all passes and operators of the crate, in a test of it.
 ///
 /// # Panics
 /// With the report, when something is wrong.
@@ -62,7 +62,7 @@ pub fn check_all() {
     Kit::new().check_all();
 }
 
-/// Judges one pass that is linked into this program, by its full name.
+/// Tests one pass that is linked into this program, by its full name.
 ///
 /// # Panics
 /// With the report, when something is wrong.
@@ -136,7 +136,7 @@ impl Kit {
         self
     }
 
-    /// The same with a module of the author's own, beside random ones.
+    /// The same with a module of the author's own, in addition to random ones.
     pub fn module(mut self, text: &str) -> Self {
         self.settings.modules.push(text.to_owned());
         self
@@ -148,7 +148,7 @@ impl Kit {
         self
     }
 
-    /// The same with another time that a pass may take for each binding of a module.
+    /// The same with another time limit for each binding of a module.
     pub fn time_per_node(mut self, time: Duration) -> Self {
         self.settings.time_per_node = time;
         self
@@ -160,7 +160,7 @@ impl Kit {
         self
     }
 
-    /// The same with another distance that floats may have, relative to their size.
+    /// The same with another tolerance of floats, relative to their size.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.settings.tolerance = tolerance;
         self
@@ -175,7 +175,7 @@ impl Kit {
         self.check_linked(Location::caller());
     }
 
-    /// Judges one pass or operator that is linked into this program, by its full name.
+    /// Tests one pass or operator that is linked into this program, by its full name.
     ///
     /// # Panics
     /// Panics with the report, if something is wrong, or it does not exist.
@@ -259,7 +259,7 @@ impl Kit {
         }
         let thread = thread::current();
         let report = match thread.name().filter(|name| *name != "main") {
-            // A test runs on a thread of its name, and can be run alone in a process of its own.
+            // A test runs on a thread of its name, and can be run alone in a separate process.
             Some(test) => {
                 let arguments = [test, "--exact", "--include-ignored", "--nocapture"].map(OsString::from);
                 self.supervise_check(&check, &arguments).unwrap_or_else(|error| panic!("{error}"))

@@ -132,7 +132,7 @@ fn same(a: &[Tensor], b: &[Tensor]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.elem() == b.elem() && a == b)
 }
 
-/// The text of a function that may be too strange to have one.
+/// The text of a function that may be too malformed to have one.
 fn shown(f: &Function) -> String {
     let mut module = IRModule::new();
     module.set_function(MAIN, f.clone());

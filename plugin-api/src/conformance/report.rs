@@ -83,7 +83,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A fault of a pass, an operator or an instrument: the smallest case of its kind that was met.
+/// A fault of a pass, an operator or an instrument: the smallest case of its kind that was found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
     /// The item at fault, such as `pass acme.X`.
@@ -105,7 +105,7 @@ pub struct Judged {
     pub subject: String,
     /// How many cases it ran on.
     pub n_cases: usize,
-    /// How many it changed (of an operator: how many calls it took).
+    /// How many it changed (of an operator: how many calls it accepted).
     pub n_changed: usize,
     /// How many it failed on with an error of its own.
     pub n_errors: usize,

@@ -1,4 +1,4 @@
-//! Attributes: as they are read from a node, and as they are given to one.
+//! Attributes: as they are read from a node, and as they are added to one.
 
 use super::{
     node::{attr_flag, attr_kind},
@@ -47,7 +47,7 @@ pub enum AttrValue<'a> {
     },
     /// Bytes of a kind that only the reader knows.
     Raw(&'a [u8]),
-    /// A kind that this version of the library does not know; carried as it is.
+    /// A kind that this version of the library does not know; carried unchanged.
     Other(u8),
 }
 

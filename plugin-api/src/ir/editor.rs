@@ -1,4 +1,4 @@
-//! Changing a function that others may hold: copied on the first write.
+//! Changing a function that may be shared: it is copied on the first write.
 
 use super::*;
 use crate::infer::contradiction;
@@ -32,7 +32,7 @@ impl Editor {
         }
     }
 
-    /// The function, to be written. From here on it counts as changed.
+    /// The function, to be written to. From here on it counts as changed.
     #[inline]
     pub fn function_mut(&mut self) -> &mut Function {
         self.analyses.clear();
@@ -255,7 +255,7 @@ pub trait Rebuild {
         Ok(())
     }
 
-    /// A block ended; its list and result are as they will be.
+    /// A block ended; its list and result have their final form.
     fn exit(&mut self, _editor: &mut Editor, _block: BlockId) -> Result<(), Self::Error> {
         Ok(())
     }

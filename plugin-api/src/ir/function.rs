@@ -136,7 +136,7 @@ impl Function {
         self.operands(self.root)
     }
 
-    /// The number of nodes in the arena, dead ones included: every node id is below it.
+    /// The number of nodes in the arena, including dead ones: every node id is below it.
     pub fn n_nodes(&self) -> usize {
         self.nodes.len()
     }

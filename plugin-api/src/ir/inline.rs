@@ -195,7 +195,7 @@ struct Inliner<'m> {
     names: HashSet<String>,
     /// For each replaced node of the caller, its replacement.
     values: Vec<Option<NodeId>>,
-    /// The results of replaced calls that have a tuple of them, and the first node made for the call.
+    /// The results of replaced calls that return a tuple, and the first node made for the call.
     tuples: BTreeMap<NodeId, (Vec<NodeId>, usize)>,
     /// Nodes that took a result's name.
     renamed: HashSet<NodeId>,

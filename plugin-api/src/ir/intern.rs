@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Plugins look strings, types and operators up in tables that a host of another version made, and the reverse.
+    /// Plugins look up strings, types and operators in tables that a host of another version made, and vice versa.
     #[test]
     fn where_entries_stand_in_a_table_is_part_of_the_boundary() {
         let mut f = Function::new();

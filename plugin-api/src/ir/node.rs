@@ -243,7 +243,7 @@ pub struct SideTable {
     pub stride: u32,
     /// One of [`table_policy`].
     pub policy: u8,
-    /// May be shorter than the nodes ask for: the rest is zero.
+    /// May be shorter than the number of nodes requires: the rest is zero.
     pub bytes: RVec<u8>,
 }
 

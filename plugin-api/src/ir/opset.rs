@@ -33,7 +33,7 @@ impl Function {
         domains.zip(versions.ints()).collect()
     }
 
-    /// The version of a domain's operator set that the function imports; the last one said wins.
+    /// The version of a domain's operator set that the function imports; the last entry wins.
     pub fn opset_version(&self, domain: &str) -> Option<i64> {
         self.opset_imports().iter().rev().find(|(name, _)| is_same_domain(name, domain)).map(|&(_, version)| version)
     }

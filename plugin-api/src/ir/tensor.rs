@@ -35,7 +35,7 @@ struct TensorInner {
     storage: u8,
     dims: Shape,
     data: Blob,
-    /// The `TensorProto` this tensor was read from; empty when it was made here.
+    /// The `TensorProto` this tensor was read from; empty if it was made in memory.
     encoded: Blob,
 }
 
@@ -74,12 +74,12 @@ impl Shape {
 pub enum TensorError {
     /// The number of bytes does not fit element type and dimensions.
     Size {
-        /// Bytes that type and dimensions ask for; `None` when their product is beyond 64 bits.
+        /// The bytes that type and dimensions require; `None` if their product is beyond 64 bits.
         expected: Option<u64>,
         /// Bytes given.
         found: u64,
     },
-    /// A string tensor's bytes do not hold as many strings as the dimensions ask for.
+    /// A string tensor's bytes do not hold as many strings as the dimensions require.
     Strings,
     /// The element type is unknown.
     Elem(ElemType),
@@ -242,7 +242,7 @@ impl Tensor {
         self.len() == 0
     }
 
-    /// Bytes of all elements, written out; `u64::MAX` when that is beyond 64 bits.
+    /// Bytes of all elements, expanded; `u64::MAX` if that is beyond 64 bits.
     pub fn byte_len(&self) -> u64 {
         match self.inner.storage {
             storage::DENSE => self.inner.data.len() as u64,
@@ -260,7 +260,7 @@ impl Tensor {
         (self.inner.storage == storage::DENSE).then_some(&self.inner.data)
     }
 
-    /// The `TensorProto` this tensor was read from; empty when it was made here.
+    /// The `TensorProto` this tensor was read from; empty if it was made in memory.
     pub fn encoded(&self) -> &Blob {
         &self.inner.encoded
     }
@@ -309,8 +309,9 @@ impl Tensor {
         std::ptr::eq(&*self.inner, &*other.inner)
     }
 
-    /// A hash of type, shape and elements (of a large tensor, some of them), the same for a splat and its written-out
-    /// form: for putting tensors into buckets, with equality to follow. Its cost does not grow with the tensor.
+    /// A hash of type, shape and elements (of a large tensor, some of them), the same for a splat and its expanded
+    /// form: for putting tensors into buckets, to be followed by a test of equality. Its cost does not grow with the
+    /// tensor.
     pub fn bucket_hash(&self) -> u64 {
         const SAMPLES: usize = 16;
         /// The size up to which all bytes of a tensor are hashed.

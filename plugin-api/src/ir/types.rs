@@ -81,8 +81,8 @@ impl ElemType {
         matches!(self.0, 2..=7 | 12 | 13 | 21 | 22 | 25 | 26)
     }
 
-    /// Bytes that `count` elements take, packed as ONNX's `raw_data`; `None` for strings, unknown types and
-    /// products beyond 64 bits.
+    /// Bytes that `count` elements take, packed as ONNX's `raw_data`; `None` for strings, unknown types and products
+    /// beyond 64 bits.
     pub const fn bytes_for(self, count: u64) -> Option<u64> {
         match (self.bits(), self.0) {
             (0, _) => None,
@@ -259,7 +259,7 @@ pub enum Type<'a> {
         /// Name within the domain.
         name: StrId,
     },
-    /// A kind that this version of the library does not know; carried as it is.
+    /// A kind that this version of the library does not know; carried unchanged.
     Other(u8),
 }
 

@@ -80,7 +80,7 @@ fault_codes! {
     DuplicateName = "V106",
     /// A function belongs to two nodes, or is not a function.
     Region = "V107",
-    /// The number of operands is not the one the kind asks for.
+    /// The number of operands is not the one that the kind requires.
     Operands = "V108",
     /// A parameter is not a variable, or belongs to two functions.
     Parameter = "V109",

@@ -2,8 +2,8 @@
 
 use super::{node::kind, *};
 
-/// A node, seen by its kind. A kind that this version does not know is opaque: carried, visited, never folded, merged
-/// or dropped.
+/// A node, viewed by its kind. A kind that this version does not know is opaque: carried along, visited, never folded,
+/// merged or dropped.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub enum Expr<'a> {
@@ -113,7 +113,7 @@ impl<'a> CallView<'a> {
         (callee.kind == kind::OP).then_some(OpId(callee.a))
     }
 
-    /// The name of the operator that is called; empty when it is none.
+    /// The name of the operator that is called; empty if the callee is not an operator.
     pub fn op_name(self) -> &'a str {
         self.op().map_or("", |op| self.function.str(self.function.op(op).name))
     }

@@ -39,7 +39,7 @@ impl EvalRequest<'_> {
     });
 }
 
-/// A call in a function that is to be evaluated, and the tensors that its arguments are.
+/// A call in a function that is to be evaluated, and the tensors of its arguments.
 #[derive(Clone, Copy)]
 pub struct Evaluation<'a> {
     /// The function that owns the call.
@@ -50,7 +50,7 @@ pub struct Evaluation<'a> {
     pub version: i64,
     /// The arguments; `None` is absent.
     pub inputs: &'a [Option<Tensor>],
-    /// The most bytes that one result may take, written out; splats take none.
+    /// The most bytes that one result may take when expanded; splats take none.
     pub max_bytes: u64,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Why a tensor is not of a type; sizes that are not known agree with all.
+/// Why a tensor is not of a type; unknown sizes agree with all.
 fn contradiction(tensor: &Tensor, ty: Type<'_>) -> Option<String> {
     let Type::Tensor { elem, shape } = ty else { return None };
     if elem != ElemType::UNKNOWN && elem != tensor.elem() {
@@ -189,7 +189,7 @@ impl<'a> EvalCx<'a> {
         Attrs::of_recs(self.call.attrs_of, self.call.attrs.as_slice())
     }
 
-    /// Whether the run should stop. An evaluator that takes long asks now and then.
+    /// Whether the run should stop. A slow evaluator checks this now and then.
     pub fn is_cancelled(&self) -> bool {
         self.cx.is_cancelled()
     }
@@ -217,7 +217,7 @@ impl<'a> EvalCx<'a> {
         self.n_outputs as usize
     }
 
-    /// The most bytes that one result may take, written out; splats take none.
+    /// The most bytes that one result may take when expanded; splats take none.
     pub fn max_bytes(&self) -> u64 {
         self.max_bytes
     }

@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 pub type InferFn = fn(&mut InferCx<'_>) -> Result<(), OpError>;
 
 /// The side table of known integer contents: for a node that is a scalar or vector of integers, the type id of an
-/// `int64` tensor type whose dimensions are those integers (so a dimension of a shape that is itself symbolic can be
-/// said). Derived, like types.
+/// `int64` tensor type whose dimensions are those integers (so that a dimension of a shape that is itself symbolic can
+/// be represented). Derived, like types.
 pub const VALUES_TABLE: &str = "values";
 
 /// The entry of [`VALUES_TABLE`] for a node.
@@ -80,7 +80,7 @@ pub struct CallValue<'a> {
     pub(crate) attrs: RSlice<'a, AttrRec>,
     /// Whose pools the attributes are in.
     pub(crate) attrs_of: &'a Function,
-    /// The types of the results of the functions that belong to the call, one list after the other.
+    /// The types of the results of the functions that belong to the call, one list after another.
     pub(crate) region_types: RSlice<'a, TypeId>,
     /// Where the list of each of these functions ends.
     pub(crate) region_ends: RSlice<'a, u32>,
@@ -233,7 +233,7 @@ impl<'a> InferCx<'a> {
         self.call.version
     }
 
-    /// Whether the run should stop. A type relation that takes long asks now and then.
+    /// Whether the run should stop. A slow type relation checks this now and then.
     pub fn is_cancelled(&self) -> bool {
         self.cx.is_cancelled()
     }
@@ -243,7 +243,7 @@ impl<'a> InferCx<'a> {
         Attrs::of_recs(self.call.attrs_of, self.call.attrs.as_slice())
     }
 
-    /// The number of arguments, absent ones included; of an `If`, the condition alone.
+    /// The number of arguments, including absent ones; of an `If`, only the condition.
     pub fn n_args(&self) -> usize {
         self.call.args.len()
     }
@@ -279,7 +279,7 @@ impl<'a> InferCx<'a> {
     }
 
     /// The integers that argument `index` (a constant, or computed from shapes) holds, as far as they are known.
-    /// Negative ones appear only in [`constant`](Self::constant)s; here they make the answer `None`.
+    /// Negative ones appear only in [`constant`](Self::constant)s; here they make the result `None`.
     pub fn value(&self, index: usize) -> Option<Dims> {
         if let Some(tensor) = self.constant(index) {
             let values = (tensor.len() <= 1024).then(|| tensor.to_i64s())??;
@@ -335,7 +335,7 @@ impl<'a> InferCx<'a> {
         self.outputs.len()
     }
 
-    /// Sets the type of result `index`; a result that the call leaves off is ignored.
+    /// Sets the type of result `index`; a result that the call omits is ignored.
     pub fn set_output(&mut self, index: usize, ty: TypeId) {
         if let Some(output) = self.outputs.get_mut(index) {
             *output = ty;
@@ -394,7 +394,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Room for the results of a call, nothing known of them; no types added yet.
+    /// Space for the results of a call, about which nothing is known; no types added yet.
     pub fn reset(&mut self, function: &Function, n_results: usize) {
         self.types.reset(function);
         self.expect(n_results);

@@ -54,7 +54,7 @@ pub enum CallRule {
     DuplicateAttr,
     /// The type relation refuses the arguments.
     Types,
-    /// The operator does not exist, in a domain that is described whole.
+    /// The operator does not exist, in a domain that is described completely.
     UnknownOperator,
     /// A function of the module is called with arguments that it does not accept, or for results that it does not have.
     Callee,
@@ -94,7 +94,7 @@ impl CallFault {
 }
 
 impl OpSchema {
-    /// Reads the fields of a record; one that is malformed leaves the cautious value.
+    /// Reads the fields of a record; a malformed field keeps the cautious value.
     pub fn read(fields: &[u8]) -> Self {
         let mut schema = Self { inputs: (0, u16::MAX), outputs: (0, u16::MAX), attrs: Vec::new() };
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);

@@ -45,7 +45,7 @@ impl Value {
         out
     }
 
-    /// As deep as the value, which is as deep as a schema at most.
+    /// Recurses as deep as the value, which is at most as deep as a schema.
     fn encode_into(&self, out: &mut Vec<u8>) {
         match self {
             Self::Bool(value) => push_field(out, value_tag::BOOL, &[u8::from(*value)]),

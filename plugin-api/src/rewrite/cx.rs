@@ -73,7 +73,7 @@ impl Stage {
         id
     }
 
-    /// The nodes, and the types above those of the function that they have. Their ids mean nothing from here on.
+    /// The nodes, and their types that are numbered above those of the function. Their ids mean nothing from here on.
     pub fn take(&mut self) -> (Vec<Staged>, NewTypes) {
         let nodes = std::mem::take(&mut self.nodes);
         self.first = (self.first + nodes.len() as u32) & !STAGED;
@@ -244,7 +244,7 @@ impl<'a> RewriteCx<'a> {
         self.function.call(self.arena_id(id)?)
     }
 
-    /// The call that defines a node, if it is of this operator, named as [`CallView::is_op`] takes it.
+    /// The call that defines a node, if it is of this operator, named as for [`CallView::is_op`].
     pub fn call_of_op(&self, id: NodeId, name: &str) -> Option<CallView<'a>> {
         self.call_of(id).filter(|call| call.is_op(name))
     }
@@ -305,7 +305,7 @@ impl<'a> RewriteCx<'a> {
         self.stage(NewNode::Tuple(Nodes::from_slice(fields)))
     }
 
-    /// A new call of an operator of the default domain, in the version that the function imports.
+    /// Makes a call of an operator of the default domain, in the version that the function imports.
     pub fn call(&mut self, name: impl Into<Cow<'static, str>>, args: &[NodeId]) -> NodeId {
         self.call_with(name, args, Vec::new())
     }
@@ -315,7 +315,7 @@ impl<'a> RewriteCx<'a> {
         self.call_in("", name, args, attrs)
     }
 
-    /// A new call of an operator of any domain. A domain that the function does not import is imported in the newest
+    /// Makes a call of an operator of any domain. A domain that the function does not import is imported in the newest
     /// version that is described.
     pub fn call_in(
         &mut self,
@@ -339,8 +339,8 @@ impl<'a> RewriteCx<'a> {
         (0..n_results).map(|index| self.stage(NewNode::Projection { tuple, index })).collect()
     }
 
-    /// A new call like another one of the function, with one result, its attributes and metadata included, of other
-    /// arguments; `attrs` replace those of the same name.
+    /// Makes a call like another one of the function, with one result, including its attributes and metadata, with
+    /// other arguments; `attrs` replace those of the same name.
     pub fn call_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
         let (callee, attrs) = (Callee::Same(call.callee()), NewAttrs::Like(call.id, attrs));
         self.stage(NewNode::Call { callee, args: Nodes::from_slice(args), attrs, n_results: None })

@@ -120,8 +120,8 @@ impl Watch {
         self
     }
 
-    /// Lets it watch the passes, which begin with this module. Hooks are called as a host calls them: each pass is asked
-    /// about, a veto keeps it from running, and `exit` is called on every path but after a failing `enter`.
+    /// Lets it watch the passes, which begin with this module. Hooks are called as by a host: each pass is asked about,
+    /// a veto keeps it from running, and `exit` is called on every path except after a failing `enter`.
     ///
     /// # Errors
     /// Returns an error if the instrument cannot be made, or a hook fails.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Infers the types of a module in text form by the linked type relations, and returns its text with them.
 ///
-/// Where a function does not import the operator set of a domain, the newest version that is linked is taken.
+/// If a function does not import the operator set of a domain, the newest linked version is used.
 ///
 /// ```
 /// use relais_plugin_api::{prelude::*, testing};
@@ -63,7 +63,7 @@ pub fn infer(text: &str) -> Result<String, PassError> {
 /// Evaluates the calls of `@main` in a module in text form by the linked evaluators, one after another, and returns its
 /// results. It has no parameters: arguments are written in the text.
 ///
-/// Where it does not import the operator set of a domain, the newest version that is linked is taken.
+/// If it does not import the operator set of a domain, the newest linked version is used.
 ///
 /// ```
 /// use relais_plugin_api::{prelude::*, testing};
@@ -89,7 +89,8 @@ pub fn infer(text: &str) -> Result<String, PassError> {
 /// Returns the error of the evaluator, or one if there is no evaluator.
 ///
 /// # Panics
-/// With the reason, when the text is at fault: `@main` has parameters, or more in it than constants, tuples and calls.
+/// Panics with the reason, if the text is at fault: `@main` has parameters, or contains more than constants, tuples and
+/// calls.
 #[track_caller]
 pub fn evaluate(text: &str) -> Result<Vec<Tensor>, PassError> {
     let module = parse(text);

@@ -81,8 +81,8 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// How much of `bytes` is one bare name: `.`, `-` and `/` belong to it between word characters, and in names of values
-/// `:` before a digit.
+/// How much of `bytes` is one bare name: `.`, `-` and `/` are allowed in it between word characters, and in names of
+/// values `:` before a digit.
 fn bare_len(bytes: &[u8], is_value: bool) -> usize {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -317,7 +317,7 @@ fn hex_byte(digits: &[u8]) -> Option<u8> {
     Some((digit(*high)? * 16 + digit(*low)?) as u8)
 }
 
-/// The bytes of a hex string, which may hold blanks and `_` between bytes.
+/// The bytes of a hex string, which may contain blanks and `_` between bytes.
 pub(super) fn hex_bytes(digits: &str) -> Option<Vec<u8>> {
     let mut rest = digits.as_bytes();
     let mut bytes = Vec::with_capacity(rest.len() / 2);

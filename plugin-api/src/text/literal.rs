@@ -63,7 +63,7 @@ pub(super) fn push(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("a string takes everything");
 }
 
-/// A number as `Display` has it: names of values are most of a text.
+/// A number as formatted by `Display`: names of values are most of a text.
 pub(super) fn number(out: &mut String, mut number: u32) {
     let mut digits = [0; 10];
     let mut from = digits.len();
@@ -101,7 +101,7 @@ pub(super) fn float(out: &mut String, value: f32) {
     float_bits(out, ElemType::FLOAT, u64::from(value.to_bits()), f64::from(value));
 }
 
-/// A float whose value is `value`: as a decimal that reads back to the same bits.
+/// A float whose value is `value`: as a decimal that parses to the same bits.
 fn float_bits(out: &mut String, elem: ElemType, bits: u64, value: f64) {
     if value.is_nan() {
         match nan_bits(elem) {

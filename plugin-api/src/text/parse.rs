@@ -17,7 +17,7 @@ pub(super) type Parsed<T> = Result<T, Box<Fault>>;
 
 /// Parsing stops after this many faults.
 const MOST_FAULTS: usize = 20;
-/// Node ids that a text may leave free, beyond one for each of its bytes.
+/// The number of node ids that a text may leave unused, beyond one for each of its bytes.
 const SPARE_IDS: usize = 1 << 16;
 
 /// A value's name or number.
@@ -357,7 +357,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Defines a name whose definition is at fault, so that its uses are not.
+    /// Defines a name whose definition is at fault, so that its uses are not reported.
     pub fn poison(&mut self, symbol: Option<Symbol<'s>>) {
         let Some(symbol) = symbol.filter(|symbol| self.find(symbol).is_none()) else {
             return;

@@ -276,7 +276,7 @@ impl<'s> Parser<'s> {
 
     /// A list whose items are in the function's tables already.
     fn encode_words(&mut self, kind: u8, words: &[u32]) -> AttrRec {
-        // Lists of ids are encoded alike; a list of types takes them as they are.
+        // Lists of ids are encoded alike; a list of types is used directly.
         let types = words.iter().map(|&word| TypeId(word)).collect();
         AttrRec { kind, ..self.encode(AttrData::Types(types)) }
     }

@@ -53,8 +53,8 @@ const MOST_INDENTS: usize = 32;
 /// Text is handed on in pieces of about this size.
 const PIECE: usize = 1 << 16;
 
-/// Prints a module into `sink`, handing on in pieces; large constants that go to the side file are added to
-/// `side_file` with the names they have there.
+/// Prints a module into `sink`, in pieces; large constants that go to the side file are added to `side_file` with their
+/// names there.
 pub(super) fn module(
     module: &IRModule,
     options: &PrintOptions,
@@ -182,7 +182,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// One binding on one line, the blocks of its functions left out.
+    /// One binding on one line, without the blocks of its functions.
     pub fn line_of(&mut self, node: NodeId) {
         let mut work = Vec::new();
         match self.function.kind(node) {

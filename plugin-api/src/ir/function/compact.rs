@@ -144,7 +144,8 @@ impl Renumber {
     /// Adds a node after the floating ones it refers to.
     fn add(&mut self, f: &Function, id: NodeId) {
         for &operand in f.operands(id) {
-            // Only functions, and the tuples that are results, have operands that float; theirs are bound or leaves.
+            // Only functions, and the tuples that are results, have operands that float; their own operands are bound
+            // or leaves.
             if f.kind(operand) == kind::FUNCTION {
                 for &param in f.operands(operand) {
                     self.number(param);

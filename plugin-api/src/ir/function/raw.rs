@@ -23,7 +23,7 @@ pub(in crate::ir) struct Parts<'a> {
 }
 
 impl Function {
-    /// A node of any kind, also of one that this version of the library does not know. The last `n_regions` operands
+    /// A node of any kind, including one that this version of the library does not know. The last `n_regions` operands
     /// are functions that belong to the node; `None` is for kinds that never have any.
     ///
     /// # Panics

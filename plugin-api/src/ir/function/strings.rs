@@ -11,7 +11,7 @@ impl Function {
         &pool[4..4 + len]
     }
 
-    /// A string; empty when its bytes are not UTF-8 (only attribute values may be such).
+    /// A string; empty if its bytes are not UTF-8 (only attribute values may have other bytes).
     #[inline]
     pub fn str(&self, id: StrId) -> &str {
         std::str::from_utf8(self.bytes(id)).unwrap_or("")

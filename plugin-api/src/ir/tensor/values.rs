@@ -30,8 +30,8 @@ macro_rules! for_float {
 }
 
 impl Tensor {
-    /// A tensor of numbers, each rounded to the nearest of `elem`; `None` where `elem` is not `float32`, `float64`,
-    /// `float16` or `bfloat16`, or there are not as many values as `dims` ask for.
+    /// A tensor of numbers, each rounded to the nearest of `elem`; `None` if `elem` is not `float32`, `float64`,
+    /// `float16` or `bfloat16`, or the number of values is not the one that `dims` require.
     ///
     /// ```
     /// use relais_plugin_api::prelude::*;
@@ -59,13 +59,13 @@ impl Tensor {
         })?
     }
 
-    /// The values as 64-bit floats, which is exact, for element types `float32`, `float64`, `float16` and `bfloat16`. One
-    /// value repeated is written out: look at [`len`](Self::len) before, where it may be of any size.
+    /// The values as 64-bit floats, which is exact, for element types `float32`, `float64`, `float16` and `bfloat16`. A
+    /// repeated value is expanded: check [`len`](Self::len) first, since the tensor may have any size.
     pub fn to_f64s(&self) -> Option<Vec<f64>> {
         for_float!(self.elem(), F => self.to_bytes().chunks_exact(F::WIDTH).map(F::read).collect())
     }
 
-    /// The value of a tensor that has just one, in one element or repeated, where [`to_f64s`](Self::to_f64s) has
+    /// The value of a tensor that has just one, in one element or repeated, if [`to_f64s`](Self::to_f64s) returns
     /// values; `None` for others.
     ///
     /// ```
@@ -96,8 +96,8 @@ impl Tensor {
         }
     }
 
-    /// The same shape with each value put through `f`, and rounded to the element type; `None` where
-    /// [`to_f64s`](Self::to_f64s) has none. One value repeated stays that, however often.
+    /// The same shape with `f` applied to each value, and rounded to the element type; `None` if
+    /// [`to_f64s`](Self::to_f64s) returns `None`. A repeated value stays compact, however often it is repeated.
     ///
     /// ```
     /// use relais_plugin_api::prelude::*;

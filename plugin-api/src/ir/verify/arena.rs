@@ -67,8 +67,8 @@ impl<'a> Checker<'a, '_, '_> {
             Some(rec) if rec.kind == kind::FUNCTION => {}
             _ => self.fault(FaultCode::NodeRange, Some(self.parts.root), "the root is no function"),
         }
-        // Every list has a place of its own, so together they are no longer than the pool. Reading them is linear only
-        // because of that.
+        // Every list has its own place, so together they are no longer than the pool. Only because of this is reading
+        // them linear.
         let n_operands: u64 = nodes.iter().filter(|rec| rec.kind > kind::CONSTANT).map(|rec| u64::from(rec.b)).sum();
         let n_bindings: u64 = self.parts.blocks.iter().map(|block| u64::from(block.len)).sum();
         let is_overlapping = n_operands + n_bindings > self.parts.pool.len() as u64;

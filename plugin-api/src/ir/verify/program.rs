@@ -63,11 +63,11 @@ struct Walk<'a, 'r, 'f> {
     /// The block a node is bound in, or a parameter of, plus one.
     bound_in: Vec<u32>,
     state: Vec<u8>,
-    /// When the walk went into a block and out of it: a block encloses those within its interval.
+    /// When the walk entered a block and when it left it: a block encloses those within its interval.
     interval: Vec<Option<(u32, u32)>>,
     clock: u32,
     names: HashMap<&'a [u8], NodeId>,
-    /// For each attribute list, how many functions it asks for; made when there is one.
+    /// For each attribute list, the number of functions that it needs; created when the first list exists.
     n_graphs: Vec<Option<u32>>,
     unseen: Vec<Unseen>,
 }
