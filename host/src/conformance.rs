@@ -25,14 +25,14 @@ use relais_plugin_api::{
 };
 use std::sync::Arc;
 
-/// A plugin of a registry, with all others there to help it.
+/// A plugin of a registry, together with all others.
 pub struct PluginBench<'a> {
     registry: &'a Registry,
     plugin: &'a Provider,
 }
 
 impl<'a> PluginBench<'a> {
-    /// The plugin of this name; `None` when it is not in the registry.
+    /// The plugin of this name; `None` if it is not in the registry.
     pub fn new(registry: &'a Registry, plugin: &str) -> Option<Self> {
         let plugin = registry.plugins().find(|provider| provider.records().plugin.name == plugin)?;
         Some(Self { registry, plugin })

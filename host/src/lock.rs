@@ -46,7 +46,7 @@ pub struct LockedPlugin {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The name of its file; empty when it is linked into the program. Files may lie elsewhere on another machine.
+    /// The name of its file; empty if it is linked into the program. Files may be elsewhere on another machine.
     pub file: String,
     /// The SHA-256 of its file; empty when there is none.
     pub sha256: String,
@@ -88,7 +88,7 @@ fn id(provider: &Provider) -> Id {
 }
 
 impl Lock {
-    /// Looks at a pipeline, its plugins opened, and at those that `also` names: plugins whose passes it asks for while
+    /// Records a pipeline, with its plugins opened, and those that `also` names: plugins whose passes it requests while
     /// it runs.
     ///
     /// # Errors

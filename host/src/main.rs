@@ -2,7 +2,7 @@
 
 mod cli;
 
-// Linked, so that the program does its work wherever it is copied to.
+// Linked, so that the program works wherever it is copied to.
 #[cfg(feature = "shipped")]
 use {relais_evaluator as _, relais_graph as _, relais_operators as _};
 

@@ -18,7 +18,7 @@ use std::{
 /// Files below this many bytes are read: later changes by other processes do not matter.
 const LARGE: u64 = 16 << 20;
 
-/// The most that is read from a pipe: a model cannot be larger, as protobuf has it.
+/// The most that is read from a pipe: protobuf does not allow a larger model.
 const MAX_STREAM: u64 = i32::MAX as u64;
 
 /// The bytes of a file, and which file that was.
@@ -63,7 +63,7 @@ pub fn map_file(path: &Path) -> io::Result<Blob> {
     if metadata.len() == 0 {
         return Ok(Blob::default());
     }
-    // A path that is not text cannot be handed on; writers then copy from memory instead.
+    // A path that is not text cannot be passed on; writers then copy from memory instead.
     let path = std::path::absolute(path)?.to_str().map(RString::from);
     let stamp = file_stamp(&metadata);
     if metadata.len() < LARGE {

@@ -132,7 +132,7 @@ pub(crate) fn list(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The name most like another one, if any is like it at all.
+/// The name most similar to another one, if any is similar at all.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let short = |name: &str| name.to_lowercase();
     let wanted = short(name);

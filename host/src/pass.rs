@@ -68,7 +68,7 @@ pub struct RunCx<'a> {
     pub config: &'a BTreeMap<String, Value>,
     /// Set when passes should stop.
     pub cancel: &'a AtomicBool,
-    /// The threads that functions are shared out among; rayon's own when there are none.
+    /// The threads that functions are distributed over; rayon's own if there are none.
     pub pool: Option<&'a rayon::ThreadPool>,
     /// Whether passes explain why they did not do something.
     pub remarks: Remarks,

@@ -116,7 +116,7 @@ pub(crate) fn output_format(path: &Path, input: Format) -> Format {
     Format::of_name(path).unwrap_or(input)
 }
 
-/// Writes a model: whole or not at all, but into pipes and devices.
+/// Writes a model: whole or not at all, except into pipes and devices.
 pub(crate) fn write(
     module: &IRModule,
     destination: &Destination,

@@ -1,4 +1,4 @@
-//! Where a run writes, looked at before it begins: nothing that the command line names is lost.
+//! The outputs of a run, checked before it begins: no file that the command line names is lost.
 
 use super::terminal::CliError;
 use relais::{

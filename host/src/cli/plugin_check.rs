@@ -64,7 +64,7 @@ fn open(file: &Path, args: &PluginArgs) -> Result<(), CliError> {
     )
 }
 
-/// Why a plugin does not open: it is tried in another process, which it may take along.
+/// Why a plugin cannot be opened: it is tried in another process, which it may end.
 fn why_not(file: &Path, args: &PluginArgs) -> io::Result<Option<String>> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["plugin", "check", "--open-here", "--quiet"]);
@@ -125,7 +125,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
     }
 }
 
-/// Looks at files: each for itself, beside each other, and beside the plugins that runs find.
+/// Checks files: each alone, against each other, and against the plugins that runs find.
 pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) -> Result<Vec<Checked>, CliError> {
     let dirs = catalogue::search_dirs(args);
     let found = catalogue::find(args)?;

@@ -181,19 +181,19 @@ fn make_folder(folder: &Path) -> Result<(), CliError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
-    // Whatever the user's mask is: a folder that others may write is refused in every search.
+    // Independent of the user's mask: a folder that others may write is refused in every search.
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
     builder.create(folder).map_err(|error| failed("made", folder, &error))
 }
 
-/// Copies under another name first: no run meets half a plugin, and one that has the old file open keeps it.
+/// Copies under another name first: no run sees half a plugin, and one that has the old file open keeps it.
 fn copy(from: &Path, target: &Path) -> Result<(), CliError> {
     let unwritten = |error: FileError| CliError::new(&error).help(error.help());
     let destination = Destination::new(target, Existing::Replace).map_err(unwritten)?;
     let mut set = FileSet::new();
     let file = set.add(&destination).map_err(unwritten)?;
     let copied = File::open(from).and_then(|mut from| io::copy(&mut from, file));
-    // Whatever the user's mask is: a plugin that others may write is refused.
+    // Independent of the user's mask: a plugin that others may write is refused.
     #[cfg(unix)]
     let copied = copied.and_then(|_| file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
     copied.map_err(|error| failed("written", target, &error))?;

@@ -53,7 +53,7 @@ fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> C
         .help(format!("`{again}` gives the first again"))
 }
 
-/// The registry of the plugin and all others, those apart that are the plugin in another build.
+/// The registry of the plugin and all others, except other builds of the same plugin.
 fn registry(args: &TestArgs) -> Result<(Registry, Records), CliError> {
     let file = args.file.display();
     let mut found = discover(&[], std::slice::from_ref(&args.file), catalogue::policy(&args.plugins));

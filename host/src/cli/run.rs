@@ -81,7 +81,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         Some(n_threads) => threads(n_threads)?.install(run),
     };
     if let Ok(here) = here {
-        // A plugin may have gone elsewhere, and the output must not follow it. Where that fails, so will the output.
+        // A plugin may have changed the folder, and the output must not follow it. If this fails, so will the output.
         let _ = env::set_current_dir(here);
     }
     let report = match &outcome {

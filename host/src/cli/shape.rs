@@ -27,7 +27,7 @@ pub(crate) fn set_input_shapes(
     let Some(main) = module.function_mut(MAIN) else {
         return Err(CliError::new("the module has no function `main`, so that no input can have a shape"));
     };
-    // Calls that are invalid whatever the shapes are not the arguments' fault.
+    // Calls that are invalid for any shapes are not due to the arguments.
     let old_faults = infer_function(&mut main.clone(), &mut *catalogue.relations(), Scope::Everything).faults;
     for text in wanted {
         let (param, dims) = parse(main, text)?;

@@ -13,7 +13,7 @@ use relais::{
 };
 use std::path::Path;
 
-/// The pipeline that the arguments ask for; `registry` has the pipelines of plugins.
+/// The pipeline that the arguments request; `registry` has the pipelines of plugins.
 pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineSpec, CliError> {
     let mut spec = match (&args.pipeline, args.opt_level, &args.passes) {
         (Some(name), level, _) => {
@@ -96,7 +96,7 @@ pub(crate) fn named_in_part(name: &str, registry: &Registry) -> Result<(Pipeline
     })
 }
 
-/// A pipeline of passes, each on and with all that it consists of, whatever the levels.
+/// A pipeline of passes, each on and with all its members, whatever the levels.
 fn of_passes(passes: &str) -> Result<PipelineSpec, CliError> {
     let mut spec = PipelineSpec { name: "passes".into(), ..PipelineSpec::default() };
     let source = spec.sources.add("--passes", passes);

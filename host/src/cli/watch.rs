@@ -1,4 +1,4 @@
-//! Instruments that the arguments ask for: each argument is one that a pipeline could name.
+//! Instruments that the arguments request: each argument is one that a pipeline could name.
 
 use super::{
     args_watch::WatchArgs,
@@ -61,7 +61,7 @@ pub(crate) fn add(args: &WatchArgs, spec: &mut PipelineSpec) -> Result<(), CliEr
     Ok(())
 }
 
-/// Warns of functions to print that the model does not have. A pass may make them.
+/// Warns of functions to print that the model does not have. A pass may create them.
 pub(crate) fn check_functions(args: &WatchArgs, module: &IRModule) {
     for name in args.filter_function.iter().filter(|name| module.function(name).is_none()) {
         let near = nearest(name, module.functions().map(|(name, _)| name));

@@ -17,14 +17,14 @@ use std::{
 /// How often another name is tried.
 const MAX_TRIES: usize = 100;
 
-/// The files and folders of this process that have another name than they shall have.
+/// The files and folders of this process that still have temporary names.
 static PENDING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn pending() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes whatever is not whole, for a process that ends: no file takes its place after this.
+/// Removes incomplete files, for a process that ends: no file is renamed into place after this.
 pub fn abandon() {
     let mut pending = pending();
     std::mem::take(&mut *pending).iter().for_each(|path| remove(path));
@@ -37,8 +37,8 @@ fn remove(path: &Path) {
     let _ = if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }
 
-/// Files that appear together, each whole: those that must not be there yet first, then those that replace others, in
-/// the order in which they were added.
+/// Files that appear together, each whole: first those that must not exist yet, then those that replace others, in the
+/// order in which they were added.
 #[derive(Debug)]
 pub struct FileSet {
     /// Part of all their names, so that their remains can be matched.
@@ -125,7 +125,7 @@ impl FileSet {
         if appeared.is_err() {
             linked.into_iter().for_each(|path| remove(path));
         }
-        // A file that must not be there yet has both names until all are there: see `sweep`.
+        // A file that must not exist yet has both names until all files are in place: see `sweep`.
         for draft in &self.drafts {
             remove(&draft.path);
             pending.remove(&draft.path);

@@ -1,7 +1,7 @@
 //! Writing files: every file of the host is written through this module.
 //!
 //! - A file appears whole or not at all: it is written under another name in its folder, synced, and renamed. That name
-//!   cannot be foreseen, and nothing that has it is opened or followed.
+//!   is unpredictable, and an existing file of that name is neither opened nor followed.
 //! - A file that is replaced keeps its mode and its owner. One that may not be written is not replaced. Through a link,
 //!   the file that it leads to is written.
 //! - Pipes and character devices are never replaced: they are written into.
@@ -43,7 +43,7 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), FileEr
     Destination::new(path, existing)?.write(|out| out.write_all(bytes))
 }
 
-/// Makes a file that grows line by line while the program runs. There must be none.
+/// Makes a file that grows line by line while the program runs. It must not exist yet.
 ///
 /// # Errors
 /// Returns an error if it is there, or cannot be made.

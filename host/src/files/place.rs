@@ -54,7 +54,7 @@ pub enum Why {
     ReadOnly,
     /// A new file cannot be given its owner or its group.
     Owner,
-    /// It is something that files do not replace and that nothing is written into.
+    /// It is an object that files do not replace and that is never written into.
     Special(&'static str),
     /// An error of the system.
     Io(io::Error),

@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The end of the name of each file that is not whole.
+/// The end of the name of each incomplete file.
 const SUFFIX: &str = ".relais-tmp";
 
 /// The digits of the random part of a name.
@@ -18,17 +18,17 @@ const TOKEN: usize = 16;
 /// As many letters of a name as leave room for the rest.
 const MAX_NAME: usize = 200;
 
-/// The folders that were looked at. Leftovers are rare, and folders may be large.
+/// The folders that were examined. Leftovers are rare, and folders may be large.
 static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The name of a file until it is whole: `.NAME.TOKEN.relais-tmp` beside it.
+/// The temporary name of a file: `.NAME.TOKEN.relais-tmp` beside it.
 pub(super) fn temporary_name(target: &Path, token: &str) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let end = (0..=MAX_NAME.min(name.len())).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     target.with_file_name(format!(".{}.{token}{SUFFIX}", &name[..end]))
 }
 
-/// The name of a file that is not whole, and its token.
+/// The name of an incomplete file, and its token.
 fn parts(name: &OsStr) -> Option<(&str, &str)> {
     let name = name.to_str()?.strip_prefix('.')?.strip_suffix(SUFFIX)?;
     let (name, token) = name.rsplit_once('.')?;
@@ -56,7 +56,7 @@ pub fn sweep(folder: &Path) {
         })
         .collect();
     let is_linked = |name: &OsStr, target: &str| is_same_file(&folder.join(name), &folder.join(target));
-    // New files get their own names first, and keep the others until all that belongs to them is in place.
+    // New files get their own names first, and keep the others until all files that belong to them are in place.
     let halves: BTreeSet<&str> =
         left.iter().filter(|(name, target, _)| !is_linked(name, target)).map(|&(_, _, token)| token).collect();
     for &(name, target, token) in &left {

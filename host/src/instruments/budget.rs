@@ -56,9 +56,9 @@ pub struct Budget {
 struct State {
     /// When the run began.
     began: Option<Instant>,
-    /// Whether a pass failed because the run's time was over: those that follow are vetoed.
+    /// Whether a pass failed because the run's time was over: later ones are vetoed.
     is_over: bool,
-    /// How many calls the passes under way were given, where that matters.
+    /// The number of calls in the inputs of the passes under way, if it matters.
     n_calls: Vec<u64>,
 }
 

@@ -150,7 +150,7 @@ fn option(name: &str, doc: &str, kind: OptionType, default: Option<Value>) -> Op
     OptionSchema { name: name.into(), doc: doc.into(), kind, default }
 }
 
-/// An option that is one of some names; the first one is the default.
+/// An option with a choice of names; the first one is the default.
 fn choice(name: &str, doc: &str, choices: &[(&str, &str)]) -> OptionSchema {
     let default = choices.first().map(|(name, _)| Value::Str((*name).to_owned()));
     let choices = choices.iter().map(|(name, doc)| ((*name).to_owned(), (*doc).to_owned())).collect();

@@ -8,7 +8,7 @@ pub trait Output: Send + Sync {
     fn print(&self, text: &str);
 }
 
-/// Standard error, coloured where that is a terminal and `NO_COLOR` is not set.
+/// Standard error, coloured if it is a terminal and `NO_COLOR` is not set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StandardError;
 

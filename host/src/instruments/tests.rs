@@ -214,7 +214,7 @@ fn r20_a_dump_reads_back_and_its_index_says_what_each_pass_did() {
     let read = |name: &str| text::parse_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap();
     let n_calls = |module: IRModule| Size::of(&module).n_calls;
     assert_eq!(["000-initial.relay", "001-Add.relay", "004-Add.relay"].map(|name| n_calls(read(name))), [0, 1, 2]);
-    // A second run does not write over the first, unless it is asked to.
+    // A second run does not overwrite the first, unless this is requested.
     let failure = run(&used, "\"Add\"").result.map(|_| ()).unwrap_err();
     assert!(failure.to_string().contains("has files in it"), "{failure}");
     assert!(run(&used.replace(" } }", ", overwrite = true } }"), "\"Add\"").result.is_ok());

@@ -24,7 +24,7 @@ inventory::submit! {
     }
 }
 
-/// Passes are on one track, whatever the threads that functions are shared out among.
+/// Passes are on one track, whatever the threads that functions are distributed over.
 const TRACK: u32 = 1;
 
 /// Writes a trace when its context is left, also after a fault.

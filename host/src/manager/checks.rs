@@ -48,7 +48,7 @@ pub(super) fn made_calls(
     let refusal = type_faults.iter().find(|fault| !fault.error.is_broken() && is_made(old, new, fault.node));
     let Some(TypeFault { node, error }) = refusal else { return Ok(()) };
     let Some(op) = new.call(*node).and_then(CallView::op) else { return Ok(()) };
-    // A program that was at fault before may go on being so, in other calls.
+    // A program that already had errors may have them in other calls too.
     if old.is_some_and(|old| !infer_function(&mut old.clone(), relations, Scope::Everything).faults.is_empty()) {
         return Ok(());
     }
@@ -90,7 +90,7 @@ pub(super) fn callees(old: &IRModule, new: &IRModule, changed: impl Fn(&str) -> 
     Ok(())
 }
 
-/// The calls of functions in a function that these do not take.
+/// The calls of functions in a function that these do not accept.
 fn call_faults<'a>(module: &'a IRModule, f: &'a Function) -> impl Iterator<Item = (NodeId, &'a str, String)> + 'a {
     f.all_bindings().filter_map(move |id| {
         let call = f.call(id)?;

@@ -16,7 +16,7 @@ pub struct PassContext {
     scope: Scope,
     /// Shared by the contexts of a run's scopes.
     instruments: Arc<Mutex<Vec<Arc<dyn Instrument>>>>,
-    /// The first hook that failed for a pass that a pass ran.
+    /// The first hook that failed for a pass that another pass ran.
     fault: Mutex<Option<HookFault>>,
 }
 
@@ -98,7 +98,7 @@ impl PassContext {
         Self { instruments: Arc::new(Mutex::new(instruments)), ..self }
     }
 
-    /// A context with other settings and the very instruments of this one.
+    /// A context with other settings and the same instruments as this one.
     pub(super) fn with_settings(&self, scope: Scope) -> Self {
         Self { scope, instruments: self.instruments.clone(), ..Self::default() }
     }
@@ -108,7 +108,7 @@ impl PassContext {
         Arc::ptr_eq(&self.instruments, &other.instruments)
     }
 
-    /// The innermost context of this thread; its default when none was entered.
+    /// The innermost context of this thread; its default if none was entered.
     pub fn current() -> Arc<Self> {
         STACK.with_borrow(|stack| stack.entered.last().map_or(&stack.default, |entered| &entered.context).clone())
     }
@@ -147,7 +147,7 @@ impl PassContext {
         Ok(ContextGuard { id: Some(self.push()), _this_thread: PhantomData })
     }
 
-    /// Runs `f` in it. It is left on every path, panics included.
+    /// Runs `f` in it. It is left on every path, including panics.
     ///
     /// # Errors
     /// Returns an error if a hook fails. The result of `f` is not lost.

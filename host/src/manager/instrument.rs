@@ -55,7 +55,7 @@ pub trait Instrument: Send + Sync {
         Ok(())
     }
 
-    /// Whether a pass may run. Every instrument is asked; one no is enough.
+    /// Whether a pass may run. Every instrument is asked; one veto is enough.
     ///
     /// # Errors
     /// Returns an error if it fails, which fails the run.
@@ -85,10 +85,10 @@ pub trait Instrument: Send + Sync {
     /// A pass that `before` was called for failed; no `after` follows.
     fn failed(&self, _pass: &PassInfo<'_>, _error: &PassError) {}
 
-    /// How long the pass that runs took by itself, whatever the hooks around it took. No hook: nothing may depend on it.
+    /// The time of the running pass by itself, without the hooks around it. Not a hook: nothing may depend on it.
     fn took(&self, _pass: &PassInfo<'_>, _duration: Duration) {}
 
-    /// How long the driver took to infer types within the pass that runs. No hook: nothing may depend on it.
+    /// The time that the driver took to infer types within the running pass. Not a hook: nothing may depend on it.
     fn types_took(&self, _duration: Duration) {}
 
     /// Reports a count of a pass: called before its `after` or `failed`, in the order of the names.
@@ -147,11 +147,11 @@ pub enum SkipReason {
     Vetoed,
     /// It is a requirement, and its result holds.
     Holds,
-    /// It left this very module unchanged before, in an earlier round of a fixpoint.
+    /// It left this same module unchanged before, in an earlier round of a fixpoint.
     Settled,
     /// A pass that it requires did not run.
     RequirementLost(String),
-    /// A pass of its plugin failed, and the policy is to leave the plugin alone.
+    /// A pass of its plugin failed, and the policy is to exclude the plugin.
     Quarantined,
 }
 
@@ -183,7 +183,7 @@ pub enum Hook {
     Before,
     /// See [`Instrument::after`].
     After,
-    /// See [`Instrument::skipped`]. It cannot fail but by a panic, as those below.
+    /// See [`Instrument::skipped`]. It cannot fail except by a panic, like those below.
     Skipped,
     /// See [`Instrument::failed`].
     Failed,

@@ -161,7 +161,7 @@ impl<'a> Machine<'a> {
         Ok((self.state.version() > 0).then(|| self.state.into_module()))
     }
 
-    /// The one pass that there is. The members of a sequence are subject to levels and lists (rule R11).
+    /// The only pass. The members of a sequence are subject to levels and lists (rule R11).
     fn direct(&mut self, watch: &Watch) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         self.scopes.push(&pipeline.scope);
@@ -520,7 +520,7 @@ impl<'a> Machine<'a> {
         is_types || self.left.get(&pass) == Some(&self.state.version())
     }
 
-    /// Whether a pass left this very module unchanged before. Outside of fixpoints a step runs as often as it is named.
+    /// Whether a pass left this same module unchanged before. Outside fixpoints a step runs as often as it is named.
     fn is_settled(&self, pass: usize) -> bool {
         self.n_fixpoints > 0 && self.settled.get(&pass) == Some(&self.state.version())
     }

@@ -60,8 +60,8 @@ pub struct RunOptions<'a> {
     pub pool: Option<&'a rayon::ThreadPool>,
     /// How requirements are followed, unless the pipeline sets it.
     pub dependencies: Option<Dependencies>,
-    /// The context that was entered for the run: its instruments watch, and [`instruments`](Self::instruments); none is
-    /// entered for the pipeline's.
+    /// The context that was entered for the run: its instruments watch, and [`instruments`](Self::instruments); the
+    /// pipeline's own context is not entered.
     pub context: Option<Arc<PassContext>>,
 }
 
@@ -83,7 +83,7 @@ pub trait Progress: Sync {
     fn took(&self, _pass: &str, _duration: Duration) {}
 }
 
-/// Runs a pipeline. The module that is given stays as it is (rule R15).
+/// Runs a pipeline. The input module is unchanged (rule R15).
 ///
 /// # Errors
 /// Returns an error if a pass or an instrument fails and the policy is not to go on.

@@ -103,8 +103,8 @@ impl<'a> Nest<'a> {
     }
 }
 
-/// Runs a pass for another one; `None` when it changed nothing. The fault of a hook is the run's as well (rule R18),
-/// whatever the outer pass makes of it.
+/// Runs a pass for another one; `None` if it changed nothing. The fault of a hook also fails the run (rule R18),
+/// whatever the outer pass does with it.
 pub(crate) fn run_nested(
     pipeline: &Pipeline,
     module: &IRModule,

@@ -12,7 +12,7 @@ use std::{fmt, time::Duration};
 /// The results of a run, pass by pass.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Every pass whose turn came, in the order in which they ended. Disabled ones are not among them.
+    /// Every pass that was reached, in the order in which they ended. Disabled ones are not among them.
     pub executions: Vec<Execution>,
     /// The messages of passes, in order.
     pub said: Vec<Said>,
@@ -170,7 +170,7 @@ pub enum FailureKind {
         /// The line where it failed, as in the printed text.
         line: Option<String>,
     },
-    /// One of several passes, whose results were not checked one by one.
+    /// One of several passes, whose results were not checked individually.
     Program {
         /// The passes that changed the program.
         passes: Vec<String>,

@@ -54,7 +54,7 @@ fn checked_path(folder: Option<&Path>, location: &str) -> Result<PathBuf, Extern
     if location.is_empty() {
         return Err(ExternalFault::NoLocation);
     }
-    // A backslash separates folders on some systems and not on others: neither reading of it may lead out.
+    // A backslash separates folders on some systems and not on others: neither interpretation may lead out.
     let is_inside =
         |path: &str| Path::new(path).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     if !is_inside(location) || !is_inside(&location.replace('\\', "/")) {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::ir::{Dim, DimRec, ElemType, Function, Type, TypeId};
 
-/// How deep types may nest: no operator takes more than a few levels.
+/// How deep types may nest: no operator accepts more than a few levels.
 const MAX_DEPTH: usize = 64;
 
 enum Wrap {
@@ -127,7 +127,7 @@ fn decode_opaque(f: &mut Function, message: &[u8], at: u64) -> Result<TypeId> {
     Ok(f.add_type(Type::Opaque { domain, name }))
 }
 
-/// The usual encoding of a type; empty when nothing is known, `None` when ONNX has no such type.
+/// The usual encoding of a type; empty if nothing is known, `None` if ONNX has no type for it.
 pub(super) fn encode_type(f: &Function, ty: TypeId) -> Option<Vec<u8>> {
     let mut wraps = Vec::new();
     let mut ty = ty;
@@ -255,7 +255,7 @@ pub(super) fn decode_value_info<'a>(f: &mut Function, bytes: &'a [u8], base: u64
         [] => TypeId::UNKNOWN,
         [(bytes, at)] => decode_type(f, bytes, at)?,
         [(_, at), ..] => {
-            // Occurrences of one message merge as if their bytes stood in a row.
+            // Occurrences of one message merge as if their bytes were concatenated.
             let merged: Vec<u8> = types.iter().flat_map(|(bytes, _)| bytes.iter().copied()).collect();
             decode_type(f, &merged, at)?
         }

@@ -48,7 +48,7 @@ pub struct PassFacts {
     pub opt_level: u8,
     /// The passes that must have run.
     pub required: Vec<String>,
-    /// Whether it establishes types, which the driver then keeps up (rule R16).
+    /// Whether it establishes types, which the driver then keeps up to date (rule R16).
     pub establishes_types: bool,
     /// The extension point that it is added at, in pipelines that have it.
     pub extends: Option<String>,

@@ -1,4 +1,4 @@
-//! A catalogue of passes that write down that they ran, for tests.
+//! A catalogue of passes that record their runs, for tests.
 
 use super::catalogue::*;
 use crate::{

@@ -343,7 +343,7 @@ fn join<S: AsRef<str>>(names: &[S], word: &str) -> String {
     out
 }
 
-/// The names most like a mistyped one: at most three, nearest first.
+/// The names most similar to a mistyped one: at most three, nearest first.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     const MAX_DISTANCE_PER_THREE: usize = 1;
     let wanted = name.to_lowercase();
@@ -362,7 +362,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
 
 /// The distance to the name or to its last word, which is its short name.
 fn distance(wanted: &str, known: &str) -> usize {
-    // Edit distance is quadratic: a name of a megabyte is like no other.
+    // Edit distance is quadratic: a name of a megabyte is similar to no other.
     if wanted.len() > 256 {
         return usize::MAX;
     }

@@ -111,7 +111,7 @@ impl PipelineSpec {
         spec.unless(faults)
     }
 
-    /// Reads as much of a pipeline's file, and of those it includes, as can be read, with everything that is wrong.
+    /// Reads as much of a pipeline's file, and of those it includes, as can be read, with all errors.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read at all.
@@ -151,7 +151,7 @@ impl PipelineSpec {
         spec.unless(faults)
     }
 
-    /// Everything that is wrong with a text by itself: its includes are not read, and no name is looked up.
+    /// All errors of a text by itself: its includes are not read, and no name is looked up.
     pub fn check_text(name: &str, text: &str) -> Faults {
         let mut sources = Sources::default();
         let source = sources.add(name, text);
@@ -190,7 +190,7 @@ impl PipelineSpec {
         run.plugins.append(&mut loader.plugins);
         let Parser { mut nodes, mut faults, .. } = parser;
         let Loader { chain, points, mut origins, .. } = loader;
-        // A file that was not read may have the point that is missing.
+        // A file that was not read may contain the missing point.
         if !faults.iter().any(|fault| matches!(fault.code, Code::Syntax | Code::Include | Code::IncludeCycle)) {
             let mut all = extend::Nodes { all: &mut nodes, origins: &mut origins, faults: &mut faults };
             extend::attach(&mut all, &steps, &chain, &points);
@@ -301,7 +301,7 @@ impl Loader<'_> {
         !identity.is_absolute() || folder.is_some_and(|folder| identity.starts_with(folder))
     }
 
-    /// The file, or the pipeline of a plugin, that an include means. A plugin's pipeline knows of no files.
+    /// The file, or the pipeline of a plugin, that an include means. A plugin's pipeline cannot include files.
     fn find(&self, include: &Written<String>, parent: usize) -> Result<Found, Box<Fault>> {
         let wanted = include.value.as_str();
         let from = &self.chain[parent].shown;

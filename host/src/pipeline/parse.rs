@@ -200,7 +200,7 @@ impl<'p> FileParser<'p> {
         self.steps(todo);
     }
 
-    /// Reads arrays of steps; the ones within are put off, so that nesting takes no recursion.
+    /// Reads arrays of steps; nested ones are deferred, so that nesting needs no recursion.
     fn steps<'t, 'a>(&mut self, mut todo: Vec<Todo<'t, 'a>>) {
         while let Some((list, owner)) = todo.pop() {
             let Some(items) = self.array(list, "steps") else { continue };

@@ -154,7 +154,7 @@ impl FileParser<'_> {
     }
 
     /// Options as a table. Dotted keys make nested tables: `config.relay.FuseOps.max_depth = 4` is the option
-    /// `relay.FuseOps.max_depth`; which part of a path is a name is known to the registry alone.
+    /// `relay.FuseOps.max_depth`; only the registry knows which part of a path is a name.
     pub(super) fn config(&mut self, node: &Node<'_>) -> Vec<Entry> {
         self.entries(node, "config")
     }

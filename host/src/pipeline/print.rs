@@ -67,7 +67,7 @@ impl Pipeline {
         out
     }
 
-    /// With a stack of its own: steps may be nested more deeply than the program's.
+    /// With its own stack: steps may be nested more deeply than the program's stack allows.
     fn steps(&self, out: &mut String) {
         enum Work<'a> {
             Step(usize),

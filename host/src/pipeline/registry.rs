@@ -287,7 +287,7 @@ struct KnownOp<'a> {
     is_closed: bool,
 }
 
-/// Asked for when it is first needed: that may open a library.
+/// Requested when it is first needed: that may open a library.
 #[derive(Clone, Copy)]
 enum Relation {
     None,

@@ -91,7 +91,7 @@ pub(crate) struct Outline {
     pub named: BTreeSet<String>,
 }
 
-/// The name of a sequence that has none, to be switched by.
+/// The name of a sequence without one, by which it is switched.
 pub(super) const ANONYMOUS: &str = "sequential";
 
 /// Whether passes are made.
@@ -114,7 +114,7 @@ pub(super) struct Resolver<'a> {
     pub passes: Vec<PassInstance>,
     /// Where each pass was first named.
     pub places: Vec<Option<Place>>,
-    /// The passes of a name, a plugin and options: several, where a sequence holds such that differ.
+    /// The passes of a name, a plugin and options: several, if a sequence holds different ones.
     pub by_options: BTreeMap<(String, String, String), Vec<usize>>,
     pub nodes: Vec<Step>,
     /// Every context, the outermost first, with the places of its disabled names.
@@ -266,7 +266,7 @@ impl<'a> Resolver<'a> {
         demands
     }
 
-    /// The outermost names and values of a context over those of the one around it.
+    /// The outermost names and values of a context take precedence over those of the enclosing one.
     fn scope(&mut self, spec: &ScopeSpec, around: &Scope) -> Scope {
         let mut scope = around.clone();
         scope.opt_level = spec.opt_level.unwrap_or(around.opt_level);
@@ -622,7 +622,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The name and a version of the plugin that several descriptions of the form `NAME VERSION` are of.
+/// The name and a version of the plugin that several descriptions of the form `NAME VERSION` refer to.
 fn one_of_versions(plugins: &[String]) -> Option<(&str, &str)> {
     let mut described = plugins
         .iter()

@@ -27,7 +27,7 @@ pub struct Pipeline {
     pub nodes: Vec<Step>,
     /// Every pass that a step, a requirement or a sequential pass needs, each once.
     pub passes: Vec<PassInstance>,
-    /// Where steps come from that the pipeline's own file does not have, by index into [`nodes`](Self::nodes).
+    /// Where steps come from that are not in the pipeline's own file, by index into [`nodes`](Self::nodes).
     pub origins: BTreeMap<usize, String>,
     /// The passes that plugins add and that are on.
     pub additions: Vec<Addition>,

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The last version of the format that wants every initializer listed as an input.
+/// The last version of the format that requires every initializer to be listed as an input.
 pub(in crate::onnx) const LAST_WITH_LISTED_INITIALIZERS: i64 = 3;
 
 /// Which message a graph is written as.
@@ -475,7 +475,7 @@ impl<'a> Builder<'a, '_> {
             let info = decode_value_info(&mut self.f, part.of(bytes), part.at)?;
             match self.get_local(info.name) {
                 Some(value) if self.has_open_type(value, form) => self.f.set_type(value, info.ty),
-                // A statement that was wrong from the start is carried as one about nothing.
+                // A statement that was wrong from the start is carried as one about no value.
                 Some(value) if !agree(&self.f, self.f.type_id(value), info.ty) => unbound.push(index as i64),
                 Some(_) => {}
                 None => unbound.push(index as i64),

@@ -26,7 +26,7 @@ use crate::{
 use abi_stable::std_types::RArc;
 use std::path::{Path, PathBuf};
 
-/// The newest operator set of the default domain that this version knows of.
+/// The newest operator set of the default domain that this version knows.
 const NEWEST_OPSET: i64 = 28;
 
 /// The first version of the format whose models name their operator sets.

@@ -29,7 +29,7 @@ pub(super) struct TensorRead<'a> {
     form: Form<'a>,
 }
 
-/// How the tensor stood in the file, where that is not the usual way.
+/// How the tensor was encoded in the file, if that is not the usual way.
 #[derive(Default)]
 struct Form<'a> {
     field: Option<u32>,

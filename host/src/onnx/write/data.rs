@@ -259,7 +259,7 @@ pub(super) enum IsWeight {
     No,
 }
 
-/// A name for a data file beside `out` that no file has yet.
+/// A name for a data file beside `out` that is not in use yet.
 fn fresh_name(folder: &Path, out: &Path) -> String {
     let base = out.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
     let numbered = (1u32..).map(|number| format!("{base}.{number}.data"));

@@ -242,7 +242,7 @@ impl<'w> Writer<'w> {
                         d.sections.add(number, Item { content: Content::Node(id), at });
                     }
                 },
-                // Neither is a node: projections are the outputs of one, and tuples are gone where they are taken apart.
+                // Neither is a node: projections are the outputs of one, and tuples vanish where they are taken apart.
                 kind::TUPLE_GET_ITEM | kind::TUPLE => {}
                 _ => return Err(OnnxError::new(Fault::NotExpressible("such a binding")).within(|| format!("`{id}`"))),
             }
@@ -432,7 +432,7 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// The types that the file stated for inner values, of the values that are still there.
+    /// The types that the file stated for inner values, of the values that still exist.
     fn value_info(&self, d: &mut Described<'_>, attrs: Attrs<'_>) -> Result<()> {
         let stated = strings(attrs, meta::VALUE_INFO);
         if stated.is_empty() {

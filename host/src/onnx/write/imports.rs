@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The domain that functions get which have none: one that no operator has.
+/// The domain of functions without one: one that no operator has.
 pub(super) fn own_domain(module: &IRModule) -> String {
     let mut taken = BTreeSet::new();
     for (_, f) in module.functions() {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// The content of a field.
 pub(super) enum Content {
-    /// The whole field, encoded; it is the source's when their values are equal.
+    /// The whole field, encoded; the source's if their values are equal.
     Field(Vec<u8>),
     /// A node.
     Node(NodeId),

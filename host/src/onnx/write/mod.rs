@@ -42,13 +42,13 @@ use std::{
 };
 use steps::{FunctionKey, Scene, Step, Writer};
 
-/// The version of the format that a model gets which has none: the first with all of today's types.
+/// The version of the format for a model without one: the first with all of today's types.
 const DEFAULT_IR_VERSION: i64 = 10;
 
 /// The first version of the format in which initializers need not also be inputs.
 const FIRST_WITH_INITIALIZERS: i64 = LAST_WITH_LISTED_INITIALIZERS + 1;
 
-/// The first version of the format whose models have functions of their own.
+/// The first version of the format whose models have their own functions.
 const FIRST_WITH_FUNCTIONS: i64 = 8;
 
 /// Where the elements of tensors go.
@@ -192,7 +192,7 @@ pub fn write_destination(module: &IRModule, destination: &Destination, options: 
     Ok(report)
 }
 
-/// Domain, name and overload of a model-local function; its domain is the given one where it has none.
+/// Domain, name and overload of a model-local function; its domain is the given one if it has none.
 fn function_key(global: &str, f: &Function, default_domain: &str) -> FunctionKey {
     let attrs = f.attrs(f.root());
     let text = |key| match attrs.meta(key) {
@@ -219,7 +219,7 @@ fn function_key(global: &str, f: &Function, default_domain: &str) -> FunctionKey
     }
 }
 
-/// The model that a module was read from, if it was one.
+/// The model that a module was read from, if any.
 fn source_of(module: &IRModule) -> &[u8] {
     let Some(source) = module.sources.first() else { return &[] };
     let mut has_graph = false;

@@ -198,7 +198,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         Ok(())
     }
 
-    /// With hidden names about, a use must still see the value it means.
+    /// With hidden names around, a use must still see the value it means.
     fn check_uses(&mut self, binding: NodeId) {
         if !self.has_shadows {
             return;
@@ -343,7 +343,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             let has_it = !is_owner
                 && match (name, self.names.names[value.index()]) {
                     (Name::Own(name), Name::Own(own)) => name == own,
-                    // A value of this block has no name yet: its own is the one it will have.
+                    // A value of this block has no name yet: its own is the one it will get.
                     (Name::Own(name), Name::None) => {
                         is_local && owners[&value] < index && wanted.get(owners[&value]) == Some(&name)
                     }

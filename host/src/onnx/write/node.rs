@@ -509,7 +509,7 @@ pub(super) fn constant_of_shape(shape: &str, output: &str, elem: ElemType, eleme
     bytes
 }
 
-/// A `Constant` node for a small tensor that is made while writing.
+/// A `Constant` node for a small tensor that is created while writing.
 pub(super) fn constant_node(output: &str, tensor: &Tensor) -> Vec<u8> {
     let mut attr = Vec::new();
     put_bytes(&mut attr, attribute::NAME, b"value");
