@@ -110,7 +110,7 @@ impl Provider {
         self.open.get_or_init(open).clone()
     }
 
-    /// Refuses to open any bytes but those of that SHA-256. The first one holds.
+    /// Refuses to open any bytes except those of that SHA-256. The first one set applies.
     pub(crate) fn insist_on(&self, sha256: &str) {
         if self.path().is_some() {
             let _ = self.sha256.set(sha256.to_owned());

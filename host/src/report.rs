@@ -16,8 +16,8 @@ use std::{
 /// The contents of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
-    /// How often each operator is called, nested graphs and functions included. Outside of ONNX's own domain a name has
-    /// its domain before it.
+    /// How often each operator is called, including nested graphs and functions. Outside ONNX's own domain a name is
+    /// preceded by its domain.
     pub operators: BTreeMap<String, u64>,
     /// Constants that are initializers.
     pub n_initializers: u64,

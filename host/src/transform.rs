@@ -89,8 +89,8 @@ impl Pass {
         Self::own(name, opt_level, Level::MODULE, OwnModule(run))
     }
 
-    /// A function pass of the program's own (rule R13): it gets each function with the module as it was before the
-    /// pass. Functions are shared out among threads, and results come in module order.
+    /// A function pass of the program's own (rule R13): it receives each function with the module as it was before the
+    /// pass. Functions are distributed over threads, and results come in module order.
     pub fn function(
         name: &str,
         opt_level: u8,
@@ -108,8 +108,8 @@ impl Pass {
         Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals::<PrimFunc, _>::new(run))
     }
 
-    /// A rewrite of the program's own: `rule` is offered every call of the operators `ops`, of all when there are none,
-    /// until nothing changes. New nodes are typed as they are inserted, and `rewritten` is counted.
+    /// A rewrite of the program's own: `rule` is offered every call of the operators `ops`, or every call if there are
+    /// none, until nothing changes. New nodes are typed as they are inserted, and `rewritten` is counted.
     pub fn rewrite(
         name: &str,
         opt_level: u8,
@@ -470,7 +470,7 @@ impl ContextBuilder<'_> {
         self
     }
 
-    /// A pass that is off, whatever else is said. `"Name?"` need not exist.
+    /// A pass that is off, whatever else applies. `"Name?"` need not exist.
     pub fn disable(mut self, pass: &str) -> Self {
         self.scope.disabled.push(Written::made(pass.to_owned()));
         self

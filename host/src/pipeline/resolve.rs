@@ -266,7 +266,7 @@ impl<'a> Resolver<'a> {
         demands
     }
 
-    /// The outermost names and values of a context take precedence over those of the enclosing one.
+    /// Returns the settings of a context on top of those of the enclosing one.
     fn scope(&mut self, spec: &ScopeSpec, around: &Scope) -> Scope {
         let mut scope = around.clone();
         scope.opt_level = spec.opt_level.unwrap_or(around.opt_level);

@@ -36,7 +36,7 @@ pub struct PipelineSpec {
     pub scope: ScopeSpec,
     /// The steps, in order, by index into [`nodes`](Self::nodes).
     pub steps: Vec<usize>,
-    /// Every step, however deep it is nested: dropping or walking a pipeline takes no recursion.
+    /// Every step, however deep it is nested: dropping or walking a pipeline needs no recursion.
     pub nodes: Vec<Written<StepSpec>>,
     /// Where steps come from that the file itself does not have, by index into [`nodes`](Self::nodes).
     pub origins: BTreeMap<usize, String>,
@@ -110,9 +110,9 @@ pub enum StepSpec {
         /// Its steps.
         steps: Vec<usize>,
     },
-    /// Every pass of some levels, in the order of their names, less the disabled ones.
+    /// Every pass of some levels, in the order of their names, except disabled ones.
     Levels(LevelSet),
-    /// A place where plugins and the tables `extend` of files add steps. Where nothing is added, it is nothing.
+    /// A place where plugins and the tables `extend` of files add steps. If nothing is added, it has no effect.
     Extension {
         /// Its name.
         point: Written<String>,
@@ -245,7 +245,7 @@ pub enum Dependencies {
     Transitive,
     /// One level, in order, repeated, whatever is disabled: TVM's algorithm.
     Direct,
-    /// They are taken to hold, and nothing is run for them: for modules that were written just before a pass.
+    /// They are assumed to hold, and nothing is run for them: for modules that were written just before a pass.
     Assumed,
 }
 

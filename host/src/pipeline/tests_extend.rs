@@ -191,7 +191,7 @@ fn passes_that_cannot_be_added_are_warned_of() {
     let warning =
         "pass `acme.Deep` of plugin `fakes 1.2.3` extends `here`, but is not added: it needs its option `depth`";
     assert_eq!(pipeline.warnings, [warning]);
-    // A point of a shipped pipeline is there, though not in this one.
+    // A point exists in a shipped pipeline, but not in this one.
     assert!(with(fakes().pass("acme.Last", 0, &[], Does::Change).extends("last")).warnings.is_empty());
 }
 

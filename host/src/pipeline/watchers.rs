@@ -70,7 +70,7 @@ fn check(resolver: &mut Resolver<'_>, schema: &[OptionSchema], used: &Instrument
     check_options(schema, &used.options, &used.name.value, used.name.place, &mut resolver.faults)
 }
 
-/// The option of built-in instruments that chooses passes takes every name that a pass or a sequence has.
+/// The option of built-in instruments that selects passes accepts every name of a pass or a sequence.
 fn full_names(resolver: &mut Resolver<'_>, used: &InstrumentUse, options: &mut Value) {
     let Some(entry) = used.options.iter().find(|entry| entry.key.value == PASSES) else { return };
     let (Literal::List(items), Value::Struct(options)) = (&entry.value.value, options) else { return };

@@ -220,6 +220,6 @@ pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
             }
         }
     }
-    // Files that cannot be compared count as different: a conflict is then said where the names are used.
+    // Files that cannot be compared count as different: a conflict is then reported where the names are used.
     compare(a, b).unwrap_or(false)
 }

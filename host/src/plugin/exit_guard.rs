@@ -32,7 +32,7 @@ static REGISTER: Once = Once::new();
 /// The exit status of a process that a plugin ended.
 const STATUS: i32 = 70;
 
-/// While this is alive, an end of the process is a plugin's doing.
+/// While this is alive, a plugin is responsible if the process ends.
 pub(crate) struct Running(u64);
 
 impl Running {

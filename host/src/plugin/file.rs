@@ -57,7 +57,7 @@ fn section_of_one<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
 /// A library for one kind of machine within a universal file.
 pub(super) type Slice<'a> = (Architecture, &'a [u8]);
 
-/// The libraries in a universal file of macOS; `None` when it is none.
+/// The libraries in a universal file of macOS; `None` if it is not one.
 ///
 /// # Errors
 /// Returns an error if its table of them is wrong.
@@ -105,7 +105,7 @@ pub(super) fn records_of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Resu
     Ok(data.into())
 }
 
-/// Why this system could not open a library; `None` when it could.
+/// Why this system could not open a library; `None` if it could.
 pub(super) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<String> {
     let bits = if file.is_64() { 64 } else { 32 };
     if bits != usize::BITS {

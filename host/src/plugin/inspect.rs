@@ -144,7 +144,7 @@ impl Objection {
         )
     }
 
-    /// Whether it is about which other plugins there are, and not about the file.
+    /// Whether it depends on the other plugins that exist, and not on the file.
     pub fn is_about_others(&self) -> bool {
         matches!(self, Self::Requirement { .. } | Self::Overlap { .. })
     }
@@ -261,7 +261,7 @@ fn quoted(names: &[String]) -> String {
     }
 }
 
-/// Looks at a file as a plugin. It is not opened: nothing of it is run.
+/// Inspects a file as a plugin. It is not opened: nothing in it is run.
 pub fn inspect(path: &Path, policy: Policy) -> Inspection {
     let mut inspection = Inspection {
         path: path.to_owned(),

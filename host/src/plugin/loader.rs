@@ -18,8 +18,8 @@ use libloading::Library;
 use relais_plugin_api::boundary::{abi::PluginRef, guard::caught};
 use std::{ffi::OsString, fs, path::Path, sync::Arc};
 
-/// A plugin whose code may be called. It is never closed: threads, thread-locals and values of its may outlive every
-/// use that the host knows of.
+/// A plugin whose code may be called. It is never closed: its threads, thread-locals and values may outlive every use
+/// that the host knows of.
 #[derive(Clone, Copy)]
 pub struct OpenPlugin {
     /// Its table.
@@ -134,7 +134,7 @@ fn sealed_copy(_: &[u8], _: &Path, _: &Path) -> Option<OsString> {
     None
 }
 
-/// The first difference that a report on layouts shows: the report runs to a megabyte, and begins with types that do not
+/// The first difference in a report on layouts: the report may be a megabyte long, and begins with types that do not
 /// differ.
 fn first_difference(report: &str) -> String {
     let mut lines = report.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -37,7 +37,7 @@ pub enum Needs {
 pub struct Needed {
     /// The libraries that it names, and where they are.
     pub libraries: Vec<(String, Option<PathBuf>)>,
-    /// Versions that it wants of libraries that are there and do not have them: the library, the version.
+    /// Versions that it requires of libraries that are present and do not have them: the library, the version.
     pub missing_versions: Vec<(String, String)>,
     /// Symbols that it uses and that neither the libraries nor this program define, by name. Empty when a library is
     /// missing, which may define them.
@@ -193,7 +193,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// One that has no versions at all takes every wish, as the loader does.
+    /// A library without any versions satisfies every request, as for the loader.
     fn has_version(&self, version: &str) -> bool {
         self.own_versions.is_empty() || self.own_versions.iter().any(|own| own == version)
     }

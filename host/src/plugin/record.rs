@@ -69,7 +69,7 @@ pub struct PluginRecord {
     pub panic: String,
     /// Whether debug assertions are on.
     pub debug: bool,
-    /// The domains that it describes whole, each up to a version of its operator set.
+    /// The domains that it describes completely, each up to a version of its operator set.
     pub closed_domains: Vec<(String, u32)>,
 }
 
@@ -299,7 +299,7 @@ pub enum RecordError {
         /// The name.
         name: String,
     },
-    /// A name is in the namespace of Relais's own plugins, and the plugin is none of them.
+    /// A name is in the namespace of Relais's own plugins, and the plugin is not one of them.
     Reserved {
         /// The name.
         name: String,

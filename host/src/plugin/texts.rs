@@ -21,8 +21,7 @@ pub fn cut(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}… ({} bytes more)", &text[..end], text.len() - end))
 }
 
-/// A text with escapes in the place of characters that a terminal obeys or that put others in another order. Lines and
-/// tabs stay.
+/// A text with escapes for characters that a terminal obeys or that reorder others. Lines and tabs stay.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_obeyed) {
         return Cow::Borrowed(text);

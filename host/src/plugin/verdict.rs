@@ -224,7 +224,7 @@ pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
     reasons(plugin).next().map_or(Ok(()), Err)
 }
 
-/// Everything in its record that is against opening a plugin, the gravest first.
+/// Everything in its record that speaks against opening a plugin, the most important first.
 pub(super) fn reasons(plugin: &PluginRecord) -> impl Iterator<Item = Refusal> {
     let boundary = (!BOUNDARY.takes(plugin.boundary)).then_some(Refusal::Boundary { plugin: plugin.boundary });
     let target = (plugin.target != TARGET).then(|| Refusal::Target { plugin: plugin.target.clone() });

@@ -25,7 +25,7 @@ pub(super) struct Writers {
     system: system::Users,
 }
 
-/// A folder, and the nearest one on the way to it, itself left out, in which everybody may rename things.
+/// A folder, and the nearest one above it in which everybody may rename things.
 #[derive(Clone)]
 struct Folder {
     access: Access,

@@ -95,7 +95,7 @@ impl Operators {
         retain(evaluator_index, (domain, name), |&id| is_preferred(evaluators[id].plugin));
     }
 
-    /// The plugins that describe an operator in the same version, where they are several: none of them is believed.
+    /// The plugins that describe an operator in the same version, if there are several: none of them is believed.
     pub fn rivals(&self, domain: &str, name: &str, version: u32) -> Vec<usize> {
         let ids = self.operator_index.get(normal_domain(domain)).and_then(|names| names.get(name));
         let fitting = ids.into_iter().flatten().map(|&id| &self.operators[id]).filter(|op| op.since <= version);

@@ -1,4 +1,4 @@
-//! Plugins from every linker and profile that authors use: the records are there, and the library opens.
+//! Plugins from every linker and profile that authors use: the records are found, and the library can be opened.
 #![cfg(target_os = "linux")]
 
 use crate::common::*;

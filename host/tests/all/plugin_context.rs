@@ -1,4 +1,4 @@
-//! The context that passes of a plugin see is the host's, on every thread that the host has them run on.
+//! The context that passes of a plugin see is the host's, on every thread on which the host runs them.
 
 use crate::common::*;
 use relais::{

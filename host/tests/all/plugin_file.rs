@@ -375,7 +375,8 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
         let says = format!("it was built for version {version} of the plugin boundary, and this host takes {range}");
         check(plugin_tag::BOUNDARY, &version.encode(), &says, help);
     };
-    // Grown once more than the host's, or of a later series: the host has to move. Of an earlier series: the plugin.
+    // Grown once more than the host's, or of a later series: the host has to be updated. Of an earlier series: the
+    // plugin.
     of_version(BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY }, "update the host: `cargo install relais`");
     of_version(BoundaryVersion { minor: BOUNDARY.minor + 1, patch: 0, ..BOUNDARY }, "update the host");
     of_version(BoundaryVersion { major: 1, minor: 0, patch: 0 }, "update the host");

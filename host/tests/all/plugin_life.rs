@@ -138,7 +138,7 @@ fn break_attributes(bytes: &mut [u8]) {
     bytes[at + 24..at + 32].copy_from_slice(&checksum(&fields).to_le_bytes());
 }
 
-/// Puts a string of the same length in the place of one that ends with a zero.
+/// Replaces a string that ends with a zero by one of the same length.
 #[cfg(target_os = "linux")]
 fn replace(bytes: &mut [u8], old: &str, new: &str) {
     assert_eq!(old.len(), new.len());

@@ -14,7 +14,7 @@ use relais::{
 };
 use std::{fs, path::Path, process::Command};
 
-/// Why a plugin is refused when its pass is made, though its record is in order; the other plugin is not touched by it.
+/// Why a plugin is refused when its pass is made, although its record is in order; the other plugin is not affected.
 fn refused(plugin: &Path) -> (Refusal, String) {
     let registry: Registry = registry(&[plugin, &SAMPLE]);
     assert_eq!(registry.refused(), []);

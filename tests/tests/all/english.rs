@@ -78,6 +78,7 @@ const ROWS: &[Row] = &[
     row("so many", "that many, the number of", "After so many rounds it ends.", "There are many."),
     row("goes|go by", "is printed with, is called", "It goes by its number.", "It goes on."),
     row("as it|they stands|stand", "as it is, in its current form", "The text as it stands.", "It is as it was."),
+    row("shared out", "distributed over", "Shared out among threads.", "Threads share the pool."),
     row("is|are asked for", "is requested", "What is asked for.", "It asks for a type."),
 ];
 

@@ -22,7 +22,7 @@ use std::{
     sync::{LazyLock, Mutex},
 };
 
-/// Trusts folders that everybody may write: the system's temporary one may be such.
+/// Trusts folders that everybody may write: the system's temporary one may be one of them.
 pub const TRUSTING: Policy = Policy { writable: WritableFiles::Allow };
 
 /// Cargo, without debug information, which is not needed for these crates.
