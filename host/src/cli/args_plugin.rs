@@ -124,6 +124,10 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub allow: Vec<String>,
 
+    /// Leave this option at its default: one that is there to change what a model computes.
+    #[arg(long, value_name = "PASS.OPTION")]
+    pub keep: Vec<String>,
+
     /// As JSON.
     #[arg(long)]
     pub json: bool,

@@ -89,6 +89,7 @@ fn settings(args: &TestArgs, bench: &PluginBench<'_>) -> Result<Settings, CliErr
         settings.allowed.extend(Kind::from_name(name));
     }
     settings.only = only(&args.only, bench)?;
+    settings.kept = kept(&args.keep, bench)?;
     Ok(settings)
 }
 
@@ -115,6 +116,30 @@ fn only(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliErr
         all.extend(meant);
     }
     Ok(all)
+}
+
+/// Checks the names of options.
+fn kept(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliError> {
+    let passes = bench.passes();
+    let options = passes.iter().flat_map(|pass| pass.options.iter().map(|option| (&pass.name, option)));
+    let known: Vec<(String, bool)> =
+        options.map(|(pass, option)| (format!("{pass}.{}", option.name), option.default.is_some())).collect();
+    for name in names {
+        match known.iter().find(|(full, _)| full == name) {
+            Some((_, true)) => {}
+            Some((_, false)) => return Err(CliError::new(format!("option `{name}` has no default to be left at"))),
+            None => {
+                let error = CliError::new(format!("the plugin has no option `{name}`"));
+                let near = nearest(name, known.iter().map(|(full, _)| full.as_str()));
+                return Err(if near.is_empty() {
+                    error
+                } else {
+                    error.help(format!("did you mean {}?", or_list(&near)))
+                });
+            }
+        }
+    }
+    Ok(names.to_vec())
 }
 
 fn report_json(file: &Path, plugin: &PluginRecord, report: &Report) -> Value {

@@ -85,6 +85,8 @@ pub struct Settings {
     pub tolerance: f64,
     /// What may be wrong.
     pub allowed: Vec<Kind>,
+    /// The options that keep their defaults, as `acme.Pass.option`.
+    pub kept: Vec<String>,
     /// Modules as text, to be tried beside random ones.
     pub modules: Vec<String>,
     /// What is judged, by full name; everything when empty.
@@ -100,6 +102,7 @@ impl Default for Settings {
             deadline: Duration::from_secs(20),
             tolerance: 1e-4,
             allowed: Vec::new(),
+            kept: Vec::new(),
             modules: Vec::new(),
             only: Vec::new(),
         }
@@ -144,6 +147,13 @@ impl Kit {
     /// The same with something that may be wrong.
     pub fn allow(mut self, kind: Kind) -> Self {
         self.settings.allowed.push(kind);
+        self
+    }
+
+    /// The same with an option that keeps its default, as `acme.Pass.option`: one that is there to change what a module
+    /// computes.
+    pub fn keep(mut self, option: &str) -> Self {
+        self.settings.kept.push(option.to_owned());
         self
     }
 
