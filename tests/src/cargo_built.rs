@@ -66,10 +66,10 @@ pub fn test_crate(folder: &Path) -> String {
 }
 
 /// Cargo, for crates outside this workspace: it builds them in the profile `dev`, which loads as well and is made sooner,
-/// without what a debugger reads, and all into one folder, so that what they share is built once.
+/// without what a debugger or a second build uses, and all into one folder, so that what they share is built once.
 pub fn author_cargo() -> Command {
     let mut cargo = cargo();
-    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_TARGET_DIR", plugin_target());
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0").env("CARGO_TARGET_DIR", plugin_target());
     cargo
 }
 

@@ -4,7 +4,6 @@ mod common;
 mod dump;
 mod golden;
 mod onnx_common;
-mod onnx_corpus;
 mod onnx_edits;
 mod onnx_external;
 mod onnx_hostile;

@@ -25,10 +25,10 @@ use std::{
 /// Trusts folders that everybody may write: the system's temporary one may be such.
 pub const TRUSTING: Policy = Policy { writable: WritableFiles::Allow };
 
-/// Cargo, without what a debugger reads: nobody debugs these crates.
+/// Cargo, without what a debugger or a second build uses: these crates are built once.
 pub fn cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     cargo
 }
 
@@ -43,7 +43,7 @@ fn build(name: &str, library: &str) -> PathBuf {
 }
 
 /// Copies the files below a folder, build folders and tests apart.
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

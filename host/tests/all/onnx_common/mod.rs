@@ -1,4 +1,4 @@
-//! What the tests of ONNX share: finding models, and recreating every node of a module.
+//! Helpers of the tests of ONNX, such as recreating every node of a module.
 #![allow(dead_code, reason = "each test crate uses a part")]
 
 pub mod proto;
@@ -8,25 +8,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-
-/// The models under the folders of `RELAIS_TEST_MODELS`, sorted; `None` when it is not set.
-pub fn models() -> Option<Vec<PathBuf>> {
-    let folders = std::env::var_os("RELAIS_TEST_MODELS")?;
-    let mut models = Vec::new();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "onnx") {
-                models.push(path);
-            }
-        }
-    }
-    models.sort();
-    Some(models)
-}
 
 /// A folder for one test's files, removed when the value goes.
 pub struct TempFolder(PathBuf);

@@ -1,7 +1,12 @@
-//! Compares inferred types with those of another implementation, and with results of runs: the case files that
-//! `RELAIS_INFER_CASES` names (joined by `:`).
+//! What type relations infer of the node cases of the `onnx` package, beside what `onnx.shape_inference` infers and what
+//! the package's own results are.
+//!
+//! The judge writes the cases (`tests/judge/relations.py` says how).
 
-use crate::support;
+#[path = "../../../plugins/operators/tests/all/support/mod.rs"]
+mod support;
+
+use relais_tests::{cli::folder, venv::judge};
 use std::collections::BTreeMap;
 
 /// How an inferred type stands to another.
@@ -16,35 +21,31 @@ enum Relation {
 }
 
 #[test]
-fn agrees_with_other_implementations() {
-    let Ok(files) = std::env::var("RELAIS_INFER_CASES") else {
-        return;
-    };
-    for file in files.split(':') {
-        let text = std::fs::read_to_string(file).unwrap();
-        let mut counts = BTreeMap::new();
-        let mut contradictions = Vec::new();
-        let mut by_op: BTreeMap<(Relation, &str), Vec<String>> = BTreeMap::new();
-        let n_cases = support::run(&text, |judged| {
-            let relation = relate(&judged.found, judged.expected);
-            *counts.entry(relation).or_insert(0) += 1;
-            let line = judged.to_string();
-            let is_false = is_false(&judged.found, judged.truth);
-            // The other implementation is wrong where a run says so.
-            let is_right = !is_false && is_concrete(judged.truth);
-            if is_false || (relation == Relation::Contradictory && !is_right) {
-                contradictions.push(line.clone());
-            }
-            if relation != Relation::Equal {
-                by_op.entry((relation, judged.op_name)).or_default().push(line);
-            }
-        });
-        eprintln!("{file}: {n_cases} cases, {counts:?}");
-        for ((relation, op_name), lines) in by_op {
-            eprintln!("  {relation:?} {op_name}: {} such as {}", lines.len(), lines[0]);
+fn nothing_that_is_inferred_is_false() {
+    let path = folder("relations").join("cases.txt");
+    judge(["relations".as_ref(), path.as_os_str()]);
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut counts = BTreeMap::new();
+    let mut less: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut faults = Vec::new();
+    support::run(&text, |judged| {
+        let relation = relate(&judged.found, judged.expected);
+        *counts.entry(relation).or_insert(0) += 1;
+        let is_false = is_false(&judged.found, judged.truth);
+        // The other implementation is wrong where the results say so.
+        let is_right = !is_false && is_concrete(judged.truth);
+        if is_false || (relation == Relation::Contradictory && !is_right) {
+            faults.push(judged.to_string());
         }
-        assert!(contradictions.is_empty(), "{}", contradictions.join("\n"));
-    }
+        if relation == Relation::LessPrecise {
+            *less.entry(judged.op_name).or_default() += 1;
+        }
+    });
+    println!("{counts:?}, less precise: {less:?}");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(counts[&Relation::Equal] > 4000, "{counts:?}");
+    // Most of these are reshapes by sizes that are computed from symbols.
+    assert!(counts.get(&Relation::LessPrecise).is_none_or(|&n| n < 450), "{counts:?}: {less:?}");
 }
 
 /// Whether what was inferred does not hold for what a run gave. A symbol `$name_3` stands for 3.
