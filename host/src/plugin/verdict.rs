@@ -149,7 +149,7 @@ impl Refusal {
                 "copy it to make it your own, or allow it with `--allow-writable-plugins`".into()
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
-            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais`".into(),
+            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais-cli`".into(),
             Self::Record(RecordError::NoPlugin) => "put `plugin! { description = \"…\" }` into its `lib.rs`".into(),
             Self::Record(RecordError::TwoPlugins { .. }) => {
                 "a plugin must not depend on another one: move what both use into a third crate".into()
@@ -158,7 +158,7 @@ impl Refusal {
                 "give the pass a name in a namespace of your own, such as `acme.FuseMyThing`".into()
             }
             Self::Record(_) => "build or copy it again".into(),
-            Self::Boundary { plugin } if *plugin > BOUNDARY => "update the host: `cargo install relais`".into(),
+            Self::Boundary { plugin } if *plugin > BOUNDARY => "update the host: `cargo install relais-cli`".into(),
             Self::Boundary { .. } => change(),
             Self::Fingerprint { .. } | Self::Layout { .. } | Self::Entry { .. } => update(),
             Self::Target { .. } => format!("build it for this system: `cargo build --release --target {TARGET}`"),

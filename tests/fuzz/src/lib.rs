@@ -2,7 +2,7 @@
 //!
 //! Each function is a fuzz target; an ordinary test gives each what stands in `seeds/`.
 
-#[path = "../../../host/tests/all/onnx_common/mod.rs"]
+#[path = "../../../host/onnx/tests/all/common/mod.rs"]
 pub mod onnx_common;
 
 // Its passes are what pipelines name.

@@ -1,0 +1,121 @@
+//! Plugins of other builds: `relais plugin check` judges each from its record, without opening it.
+//!
+//! Those for other systems are in `plugin_foreign.rs`, those with damaged records in `plugin_file.rs`.
+
+use crate::common::*;
+use relais_plugin_api::boundary::{
+    fingerprint::FINGERPRINT,
+    record::{BOUNDARY, BoundaryVersion},
+};
+use serde_json::Value;
+use std::{path::Path, process::Command};
+
+/// What a check says of a plugin that leaves a mark when it is opened.
+fn check(plugin: &Path) -> Value {
+    let mark = plugin.with_file_name("opened");
+    let mut relais = Command::new(env!("CARGO_BIN_EXE_relais"));
+    relais.args(["plugin", "check", "--no-open", "--json", "--allow-writable-plugins"]).arg(plugin);
+    relais.env("RELAIS_TEST_MARK", &mark).env("RELAIS_HOME", plugin.with_file_name("home"));
+    let output = relais.env_remove("RELAIS_PLUGIN_PATH").output().unwrap();
+    assert!(!mark.exists(), "such a check opens nothing");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let is_accepted = said[0]["verdict"] == "accepted";
+    assert_eq!(output.status.code(), Some(i32::from(!is_accepted)), "{said}");
+    said[0].clone()
+}
+
+/// The plugin is accepted, and works.
+fn accepted(plugin: &Path) -> Value {
+    let said = check(plugin);
+    assert_eq!((&said["verdict"], &said["objections"]), (&"accepted".into(), &Value::Array(Vec::new())), "{said}");
+    assert_eq!(said["plugin"]["fingerprint"], format!("{FINGERPRINT:016x}"));
+    let registry = registry(&[plugin]);
+    assert_eq!(registry.refused(), []);
+    assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&["Relu"])).is_ok());
+    said
+}
+
+/// The plugin is refused for one reason alone: what it says, who moves, and what to do.
+fn refused(plugin: &Path, says: &str, mover: &str, help: &str) {
+    let said = check(plugin);
+    assert_eq!((&said["verdict"], said["objections"].as_array().unwrap().len()), (&"refused".into(), 1), "{said}");
+    let objection = &said["objections"][0];
+    assert_eq!(objection["to_change"], mover, "{said}");
+    assert!(objection["message"].as_str().unwrap().contains(says), "{says}: {said}");
+    assert!(objection["help"].as_str().unwrap().contains(help), "{help}: {said}");
+    // Others are as usable as ever.
+    let registry = registry(&[plugin, &SAMPLE]);
+    assert_eq!(registry.refused().len(), 1);
+    assert!(run(&registry, "sample.Nothing", &table(&[]), &chain(&[])).is_ok());
+}
+
+const VERSION: &str = "plugin-api/src/boundary/record.rs";
+
+/// The change that makes the boundary another version.
+fn version(version: BoundaryVersion) -> [String; 2] {
+    [BOUNDARY, version].map(|BoundaryVersion { major, minor, patch }| {
+        format!("= BoundaryVersion {{ major: {major}, minor: {minor}, patch: {patch} }};")
+    })
+}
+
+#[test]
+#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+fn a_later_boundary() {
+    let [from, to] = version(BoundaryVersion { major: 0, minor: BOUNDARY.minor + 1, patch: 0 });
+    let plugin = plugin_of_another_api("later", &[(VERSION, &from, &to)], &[]);
+    refused(&plugin, "of the plugin boundary, and this host takes", "host", "cargo install relais-cli");
+}
+
+#[test]
+fn another_layout_under_the_same_version() {
+    let record = "pub struct BlockRec {";
+    let wider = "#[expect(missing_docs)]\npub struct BlockRec {\n    pub first: u32,";
+    let hash = "__layout_hash!(BlockRec { start,";
+    let changes = [
+        ("plugin-api/src/ir/node.rs", record, wider),
+        ("plugin-api/src/boundary/fingerprint.rs", hash, "__layout_hash!(BlockRec { first, start,"),
+        ("plugin-api/src/ir/function/build.rs", "self.blocks.push(BlockRec {", "self.blocks.push(BlockRec { first: 0,"),
+    ];
+    let plugin = plugin_of_another_api("layout", &changes, &[]);
+    let says = "its types are laid out differently, though its version of the plugin boundary fits";
+    refused(&plugin, says, "plugin", "cargo update -p relais-plugin-api --precise ");
+}
+
+#[test]
+#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+fn an_abort_at_the_first_panic() {
+    let plugin = plugin_of_another_api("abort", &[], &["--config=profile.dev.panic=\"abort\""]);
+    refused(&plugin, "it was built with `panic = \"abort\"`", "plugin", "remove `panic = \"abort\"`");
+}
+
+#[test]
+#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+fn another_optimisation_level() {
+    let release = plugin_of_another_api("release", &[], &["--release", "--config=profile.release.opt-level=0"]);
+    assert_eq!(accepted(&release)["plugin"]["build"], "release");
+}
+
+/// Features of what the boundary is made of, and of the crate itself, change nothing in it.
+#[test]
+#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+fn another_feature_set() {
+    let manifest: toml::Table = include_str!("../../../../plugin-api/Cargo.toml").parse().unwrap();
+    let features = manifest.get("features").and_then(toml::Value::as_table).into_iter().flatten();
+    let features: Vec<&String> = features.map(|(feature, _)| feature).collect();
+    let api = format!("relais-plugin-api = {{ path = \"../plugin-api\", features = {features:?} }}");
+    let changes = [
+        ("mark/Cargo.toml", "relais-plugin-api = { path = \"../plugin-api\" }", &*api),
+        (
+            "Cargo.toml",
+            "smallvec = \"1\"",
+            "smallvec = { version = \"1\", features = [\"union\", \"const_generics\"] }",
+        ),
+        (
+            "Cargo.toml",
+            "default-features = false }\nhalf",
+            "default-features = false, features = [\"rust_1_64\"] }\nhalf",
+        ),
+    ];
+    let plain = accepted(&plugin_of_another_api("features", &changes, &[]));
+    assert_eq!(plain["plugin"]["build"], "debug");
+}
