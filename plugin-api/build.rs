@@ -1,4 +1,4 @@
-//! Says what compiled the plugin boundary: the host compares it with its own.
+//! Records the compiler that built the plugin boundary; the host compares it with its own.
 
 use std::{env, process::Command};
 

@@ -1,4 +1,4 @@
-//! The conformance kit of the plugin API over a plugin that the host loads: what `relais plugin test` does.
+//! The conformance kit of the plugin API over a plugin that the host loads: the implementation of `relais plugin test`.
 
 use crate::{
     manager::{Instrument, PassContext, PassInfo, SkipReason},
@@ -108,7 +108,7 @@ impl Bench for PluginBench<'_> {
 
     fn watch(&self, instrument: &str, options: &Value, modules: &[IRModule]) -> Result<(), PassError> {
         let made = self.registry.create_instrument(instrument, options).map_err(not_made)?;
-        // No pass runs: the instrument is told of one.
+        // No pass runs: the instrument only receives the description of one.
         let (name, level) = ("relais.conformance", Level::MODULE);
         let info = PassInfo { name, plugin: "", level, opt_level: 0, required: &[] };
         made.enter()?;
@@ -125,7 +125,7 @@ impl Bench for PluginBench<'_> {
     }
 }
 
-/// What a pass could not be made with; a panic stays one.
+/// The error of a pass that could not be created; a panic stays one.
 fn not_made(error: CreateError) -> PassError {
     match error {
         CreateError::Make { error, .. } => error,
@@ -155,7 +155,7 @@ fn knob_kind(kind: &OptionType) -> KnobKind {
     }
 }
 
-/// What the registry knows of the operators that a function uses, by their numbers in it.
+/// The registry's facts about the operators that a function uses, by their numbers in it.
 struct Known<'a> {
     registry: &'a Registry,
     ops: Vec<KnownOp>,

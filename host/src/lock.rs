@@ -1,6 +1,6 @@
-//! Lock files: what a pipeline was made of when somebody looked at it last, to insist on it later.
+//! Lock files: the recorded parts of a pipeline, which a later run can enforce.
 //!
-//! A lock is held against files alone: no plugin is opened before all of it is found to hold.
+//! A lock is compared only with files: no plugin is opened before all of it is found to hold.
 
 use crate::{
     pipeline::{Faults, Outline, Pipeline, PipelineSpec},
@@ -22,7 +22,7 @@ const FORMAT: i64 = 1;
 /// A lock file is a few kilobytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// What a pipeline was made of.
+/// The parts of a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lock {
     /// The version of the host.
@@ -58,11 +58,11 @@ pub struct LockedPlugin {
 pub enum LockError {
     /// A file cannot be read or written.
     Io(PathBuf, io::Error),
-    /// The file is no lock file.
+    /// The file is not a lock file.
     Format(PathBuf, String),
     /// The pipeline cannot be resolved.
     Pipeline(Faults),
-    /// What is locked beside the pipeline's own plugins is not there.
+    /// A plugin that was locked with `--also` is missing.
     NoPlugin(String),
 }
 
@@ -92,7 +92,7 @@ impl Lock {
     /// it runs.
     ///
     /// # Errors
-    /// When the pipeline cannot be resolved, or a plugin's file cannot be read.
+    /// Returns an error if the pipeline cannot be resolved, or a plugin's file cannot be read.
     pub fn of(spec: &PipelineSpec, registry: &Registry, also: &[String]) -> Result<Self, LockError> {
         let pipeline = spec.resolve(registry).map_err(LockError::Pipeline)?;
         let outline = spec.outline(registry).map_err(LockError::Pipeline)?;
@@ -120,11 +120,11 @@ impl Lock {
         })
     }
 
-    /// Everything that is not as it was. When nothing is, gives the plugins of the lock alone, each in the bytes that
-    /// it had: others are not there for the pipeline, whatever it asks for.
+    /// Compares everything with the lock. If nothing differs, returns a registry with only the plugins of the lock,
+    /// each in the locked bytes: others are unavailable to the pipeline, whatever it requests.
     ///
     /// # Errors
-    /// What is different, one line each.
+    /// Returns the differences, one line each.
     pub fn enforce(&self, spec: &PipelineSpec, registry: &Registry) -> Result<Registry, Vec<String>> {
         let mut different = Vec::new();
         let mut was = |what: &str, old: &str, new: &str| {
@@ -225,7 +225,7 @@ impl Lock {
     /// Reads a lock file.
     ///
     /// # Errors
-    /// When it cannot be read, or is none.
+    /// Returns an error if it cannot be read, or is none.
     pub fn read(path: &Path) -> Result<Self, LockError> {
         let mut text = String::new();
         let read = fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
@@ -236,7 +236,7 @@ impl Lock {
     /// Reads a lock file's text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the first error in the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let place = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
@@ -323,7 +323,8 @@ fn locked(provider: &Provider) -> Result<LockedPlugin, LockError> {
     Ok(LockedPlugin { name: name.clone(), version: version.to_string(), file, sha256 })
 }
 
-/// What was looked up, and plugins that have a part in any run: they say what operators are, and compute them.
+/// Returns the plugins that were looked up, and those that take part in any run: they describe operators, or compute
+/// them.
 fn used(outline: &Outline, registry: &Registry) -> BTreeSet<Id> {
     let has_part = |provider: &&Provider| {
         let records = provider.records();
@@ -339,7 +340,7 @@ fn used(outline: &Outline, registry: &Registry) -> BTreeSet<Id> {
     used
 }
 
-/// The hash of a pipeline: of what runs, and not of where it was written.
+/// The hash of a pipeline: of its steps, and not of the place where it was written.
 fn hash(mut pipeline: Pipeline) -> String {
     pipeline.origins.clear();
     sha256_of_bytes(pipeline.print().as_bytes())

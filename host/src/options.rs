@@ -1,4 +1,4 @@
-//! Schemas of options as records hold them, and checking values against them.
+//! Schemas of options as stored in records, and checking values against them.
 
 use relais_plugin_api::{
     boundary::wire::{Fields, Malformed},
@@ -13,13 +13,13 @@ pub struct OptionSchema {
     pub name: String,
     /// Documentation.
     pub doc: String,
-    /// What it takes.
+    /// The values that it accepts.
     pub kind: OptionType,
-    /// What it is when nobody says; without one it is mandatory.
+    /// The default; an option without one is mandatory.
     pub default: Option<Value>,
 }
 
-/// What an option takes.
+/// The values that an option accepts.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum OptionType {
@@ -54,15 +54,15 @@ pub enum OptionType {
 pub struct OptionError {
     /// Which option: names joined by dots, indices in brackets.
     pub path: String,
-    /// What is wrong with it.
+    /// The error.
     pub fault: OptionFault,
 }
 
-/// What is wrong with a value.
+/// An error in a value.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum OptionFault {
-    /// There is no such option.
+    /// The option does not exist.
     Unknown {
         /// The nearest name there is.
         nearest: Option<String>,
@@ -73,21 +73,21 @@ pub enum OptionFault {
     Duplicate,
     /// It has no default and is not given.
     Missing {
-        /// What it takes.
+        /// The values that it accepts.
         expected: String,
     },
     /// It has another type.
     Type {
-        /// What it takes.
+        /// The values that it accepts.
         expected: String,
-        /// What it was given.
+        /// The kind of value that was given.
         found: &'static str,
     },
     /// It is out of range, or none of the choices.
     Value {
-        /// What it takes.
+        /// The values that it accepts.
         expected: String,
-        /// What it was given.
+        /// The value that was given.
         found: String,
         /// The nearest choice.
         nearest: Option<String>,
@@ -173,7 +173,7 @@ impl OptionSchema {
     /// Reads a schema from a record.
     ///
     /// # Errors
-    /// When it does not read.
+    /// Returns an error if it cannot be decoded.
     pub fn read(fields: &[u8]) -> Result<Self, Malformed> {
         Self::read_nested(fields, 0)
     }
@@ -194,7 +194,7 @@ impl OptionSchema {
         let name = name.ok_or(Malformed::Missing("option's name"))?;
         let kind = kind.ok_or(Malformed::Missing("option's type"))?;
         let mut schema = Self { name, doc, kind, default };
-        // The default is checked as what a user writes is; of a struct it is what its options say.
+        // The default is checked like a user's value; the default of a struct consists of those of its options.
         schema.default = match (&schema.default, &schema.kind) {
             (Some(default), kind) => {
                 Some(kind.check(default, &schema.name).map_err(|_| Malformed::Missing("default"))?)
@@ -243,10 +243,10 @@ impl OptionType {
         })
     }
 
-    /// The value, with the defaults of what it leaves out.
+    /// The value, with the defaults of omitted parts.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// Returns the first error in it.
     pub fn check(&self, value: &Value, path: &str) -> Result<Value, OptionError> {
         let error = |fault| OptionError { path: path.to_owned(), fault };
         let expected = || self.to_string();
@@ -292,10 +292,10 @@ fn read_choice(fields: &[u8]) -> Result<(String, String), Malformed> {
     Ok((name, doc))
 }
 
-/// A table with a value for each option, in the schema's order: what is given, checked, else the default.
+/// A table with a value for each option, in the schema's order: the given value, checked, otherwise the default.
 ///
 /// # Errors
-/// The first thing that is wrong: an unknown option before a missing one.
+/// Returns the first error: an unknown option before a missing one.
 pub fn complete(options: &[OptionSchema], given: &Value) -> Result<Value, OptionError> {
     let Value::Struct(entries) = given else {
         let fault = OptionFault::Type { expected: "a table".into(), found: given.type_name() };

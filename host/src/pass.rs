@@ -27,7 +27,7 @@ use std::{
     },
 };
 
-/// Where what passes say goes. Called in module order, whatever the number of threads; progress as it comes.
+/// Receives the messages of passes. Called in module order, whatever the number of threads; progress as it comes.
 pub trait Sink: Sync {
     /// Takes a diagnostic.
     fn diagnostic(&self, pass: &PassRecord, diagnostic: &Diagnostic);
@@ -35,7 +35,7 @@ pub trait Sink: Sync {
     /// Takes how far a pass is.
     fn progress(&self, _pass: &PassRecord, _done: u64, _total: u64) {}
 
-    /// Takes what a pass counted, once for each statistic of a run that went well: the sum over all functions.
+    /// Receives a count of a pass, once for each statistic of a successful run: the sum over all functions.
     fn count(&self, _pass: &PassRecord, _statistic: &str, _n: u64) {}
 }
 
@@ -47,7 +47,7 @@ impl Sink for Silent {
     fn diagnostic(&self, _: &PassRecord, _: &Diagnostic) {}
 }
 
-/// Whether passes say why they did not do something.
+/// Whether passes explain why they did not do something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Remarks {
     /// They do not.
@@ -57,12 +57,12 @@ pub enum Remarks {
     Show,
 }
 
-/// What passes run in.
+/// The environment in which passes run.
 #[derive(Clone, Copy)]
 pub struct RunCx<'a> {
     /// Where operators and other passes are looked up.
     pub registry: &'a Registry,
-    /// Where what passes say goes.
+    /// Receives the messages of passes.
     pub sink: &'a dyn Sink,
     /// The context's options that were set, checked.
     pub config: &'a BTreeMap<String, Value>,
@@ -70,7 +70,7 @@ pub struct RunCx<'a> {
     pub cancel: &'a AtomicBool,
     /// The threads that functions are shared out among; rayon's own when there are none.
     pub pool: Option<&'a rayon::ThreadPool>,
-    /// Whether passes say why they did not do something.
+    /// Whether passes explain why they did not do something.
     pub remarks: Remarks,
     /// The run that it is a part of, for the passes that it calls.
     pub(crate) nest: Nest<'a>,
@@ -80,7 +80,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
 
 impl<'a> RunCx<'a> {
-    /// A context without options that says nothing and is never cancelled.
+    /// A context without options that discards messages and is never cancelled.
     pub fn new(registry: &'a Registry) -> Self {
         Self {
             registry,
@@ -103,7 +103,7 @@ impl<'a> RunCx<'a> {
         Self { config, ..self }
     }
 
-    /// The same with what says that passes should stop.
+    /// The same with a flag that asks passes to stop.
     pub fn with_cancel(self, cancel: &'a AtomicBool) -> Self {
         Self { cancel, ..self }
     }
@@ -122,7 +122,7 @@ impl<'a> RunCx<'a> {
         self.remarks == Remarks::Show
     }
 
-    /// What passes are given that a pass runs.
+    /// Returns the environment for the passes that a pass runs.
     pub(crate) fn for_passes<'b>(
         &'b self,
         diagnostics: &'b (dyn Fn(Diagnostic) + Sync),
@@ -141,14 +141,14 @@ impl<'a> RunCx<'a> {
     }
 }
 
-/// What one run of a pass has in common on all threads.
+/// The state that one run of a pass shares between all threads.
 pub(crate) struct Run<'a> {
     pub cx: &'a RunCx<'a>,
     /// The context of the thread that runs the pass; that of all others, while they work for it (rule R9).
     pub context: Arc<PassContext>,
-    /// The context as plugins are told it, once somebody asks.
+    /// The context as encoded for plugins, once requested.
     pub encoded: OnceLock<Vec<u8>>,
-    /// What was counted, by statistic; sums do not depend on which thread came first.
+    /// The counts, by statistic; sums do not depend on which thread came first.
     counts: Vec<AtomicU64>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
         Self { cx, context: PassContext::current(), encoded: OnceLock::new(), counts }
     }
 
-    /// Adds to a statistic of the pass; what it does not declare it cannot count.
+    /// Adds to a statistic of the pass; an undeclared one cannot be counted.
     pub fn count(&self, pass: &PassRecord, statistic: &str, n: u64) {
         let index = pass.statistics.iter().position(|declared| declared.name == statistic);
         if let Some(count) = index.and_then(|index| self.counts.get(index)) {
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Passes on what a pass counted, in the order in which it declares it.
+    /// Passes on the counts of a pass, in the order of their declaration.
     fn tell_counts(&self, pass: &PassRecord) {
         for (statistic, count) in pass.statistics.iter().zip(&self.counts) {
             let count = count.load(Ordering::Relaxed);
@@ -185,7 +185,7 @@ pub struct PassHandle {
     object: Made<PassObject>,
 }
 
-/// What a pass did.
+/// The result of a pass.
 #[derive(Clone, Default)]
 pub struct Outcome {
     /// The new module; nothing when the pass changed nothing.
@@ -222,12 +222,12 @@ impl PassHandle {
         Self { provider, index, options, object }
     }
 
-    /// What the pass's record says.
+    /// Returns the pass's record.
     pub fn record(&self) -> &PassRecord {
         &self.provider.records().passes[self.index]
     }
 
-    /// What its plugin's record says.
+    /// Returns its plugin's record.
     pub fn plugin(&self) -> &PluginRecord {
         &self.provider.records().plugin
     }
@@ -237,10 +237,10 @@ impl PassHandle {
         &self.options
     }
 
-    /// The members of a sequential pass: names and options, as its author says them.
+    /// The members of a sequential pass: names and options, as its author defines them.
     ///
     /// # Errors
-    /// When it cannot say.
+    /// Returns an error if they cannot be determined.
     pub fn members(&self) -> Result<Vec<(String, Value)>, PassError> {
         if self.record().level != Level::SEQUENTIAL {
             return Ok(Vec::new());
@@ -254,7 +254,7 @@ impl PassHandle {
     /// Runs the pass, whatever its level. Rules about levels and lists are the caller's (rule R3).
     ///
     /// # Errors
-    /// When it returns an error, panics, or says something of severity error.
+    /// Returns an error if it returns an error, panics, or emits a diagnostic of severity error.
     pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let _running = Running::new(self.object.what());
         let is_shared_out = self.record().parallel && !matches!(self.record().level, Level::MODULE | Level::SEQUENTIAL);
@@ -278,7 +278,7 @@ impl PassHandle {
         Ok(outcome)
     }
 
-    /// Calls a function pass on one function and ignores what comes of it: nothing but the boundary, for benchmarks.
+    /// Calls a function pass on one function and ignores the result: only the boundary, for benchmarks.
     #[doc(hidden)]
     pub fn bench_call<'a>(&'a self, cx: &'a RunCx<'a>, function: &'a RArc<Function>) -> impl FnMut() + 'a {
         let module = IRModule::new();
@@ -287,7 +287,7 @@ impl PassHandle {
         }
     }
 
-    /// What the pass would be called with, for benchmarks that call its Rust function.
+    /// Calls `body` with the context of the pass, for benchmarks that call its Rust function.
     #[doc(hidden)]
     pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
         let run = Run::new(cx, self.record());
@@ -310,13 +310,13 @@ impl PassHandle {
         let state = CallState::new(run, self, module, global);
         let call = state.call();
         let result = f(&call).map(ROption::into_option).map_err(cut_error);
-        // What the plugin made of a call that the host failed in is not to be used.
+        // If the host failed during a call, the plugin's result is discarded.
         let result = state.fault().map_or(result, Err);
         let result = match global {
             "" => result,
             global => result.map_err(|error| error.in_function(global)),
         };
-        // Whatever the pass made of it, the operator's plugin has failed.
+        // The operator's plugin has failed, whatever the pass does next.
         let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
         let result = match broken {
             None => result,
@@ -325,7 +325,7 @@ impl PassHandle {
         Call { result, said: state.said.into_inner().unwrap_or_else(PoisonError::into_inner) }
     }
 
-    /// Passes on what was said; an error among it is the pass's, unless it failed otherwise.
+    /// Passes on the messages; an error among them is the pass's, unless it failed otherwise.
     fn settle<T>(&self, cx: &RunCx<'_>, call: Call<T>) -> Result<Option<T>, PassFailure> {
         call.said.iter().for_each(|said| cx.sink.diagnostic(self.record(), said));
         let new = call.result.map_err(|error| self.failure(error))?;
@@ -343,7 +343,7 @@ impl PassHandle {
         })
     }
 
-    /// Runs on each global that such a pass is shown; the results come out in module order.
+    /// Runs on each global that a pass of this level sees; the results come out in module order.
     fn run_globals<T: Send + Sync + IntoGlobal>(
         &self,
         module: &IRModule,
@@ -356,7 +356,7 @@ impl PassHandle {
         let shown: Vec<(&str, &RArc<T>)> =
             module.globals().iter().filter_map(|global| Some((global.name.as_str(), T::shown(global)?))).collect();
         let one = |&(name, old): &(&str, &RArc<T>)| {
-            // After a cancellation, what has not begun does not begin.
+            // After a cancellation, globals that have not begun do not begin.
             if run.cx.cancel.load(Ordering::Relaxed) {
                 return Call { result: Err(cancelled()), said: Vec::new() };
             }
@@ -382,7 +382,7 @@ impl PassHandle {
         Ok(outcome)
     }
 
-    /// Runs the members that are on (rule R11), with what they require.
+    /// Runs the members that are on (rule R11), with their requirements.
     fn run_steps(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
         let made = || {
             let callee = Callee::Named(&self.record().name, self.options.clone());
@@ -401,14 +401,14 @@ impl PassHandle {
     }
 }
 
-/// What holds in a context, with options of it that were set besides.
+/// Returns the settings of a context, with additional options.
 pub(crate) fn scope_of(context: &PassContext, config: &BTreeMap<String, Value>) -> Scope {
     let mut scope = context.settings().clone();
     scope.config.extend(config.iter().map(|(key, value)| (key.clone(), value.clone())));
     scope
 }
 
-/// What is wrong with a pass that is asked for, as its caller is told.
+/// Turns the faults of a requested pass into an error for the caller.
 pub(crate) fn host_error(faults: Faults) -> PassError {
     let mut list = faults.list.into_iter();
     let Some(first) = list.next() else { return PassError::with_kind(error_kind::HOST, "it cannot be made") };
@@ -418,7 +418,7 @@ pub(crate) fn host_error(faults: Faults) -> PassError {
     first.notes.iter().map(String::as_str).chain(first.help.as_deref()).fold(error, PassError::help)
 }
 
-/// What a call gave.
+/// The result of a call.
 struct Call<T> {
     result: Result<Option<T>, PassError>,
     said: Vec<Diagnostic>,
@@ -435,9 +435,9 @@ pub(crate) fn cancelled() -> PassError {
     PassError::with_kind(error_kind::CANCELLED, "cancelled")
 }
 
-/// What a module holds under a name.
+/// An entry of a module.
 pub(crate) trait IntoGlobal: Sized {
-    /// What a pass is shown of a global.
+    /// Returns the part of a global that a pass of this level sees.
     fn shown(global: &Global) -> Option<&RArc<Self>>;
 
     fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>);

@@ -1,4 +1,4 @@
-//! The registry: from names to what plugins register.
+//! The registry: from names to the items that plugins register.
 
 mod instruments;
 mod names;
@@ -42,7 +42,7 @@ pub struct Registry(Arc<Inner>);
 
 struct Inner {
     providers: Vec<Arc<Provider>>,
-    /// Plugins that others take the place of: builds of the same that are linked, or older files of what is.
+    /// Plugins that others replace: linked builds of the same plugin, or older files of it.
     set_aside: Vec<Arc<Provider>>,
     refused: Vec<RefusedPlugin>,
     duplicates: Vec<(PathBuf, PathBuf)>,
@@ -81,7 +81,7 @@ enum ProviderSource {
 }
 
 impl Provider {
-    /// What is in it.
+    /// Returns its records.
     pub fn records(&self) -> &Records {
         &self.records
     }
@@ -141,14 +141,14 @@ pub enum CreateError {
     Resolve(ResolveError),
     /// It does not take its options.
     Options {
-        /// What: `pass` or `instrument`, and its name in backticks.
+        /// The kind of item, `pass` or `instrument`, and its name in backticks.
         what: String,
         /// Why.
         error: OptionError,
     },
     /// Its plugin could not be opened.
     Open {
-        /// What: `pass` or `instrument`, and its name in backticks.
+        /// The kind of item, `pass` or `instrument`, and its name in backticks.
         what: String,
         /// The plugin, with its file.
         plugin: String,
@@ -157,7 +157,7 @@ pub enum CreateError {
     },
     /// Its plugin did not make it.
     Make {
-        /// What: `pass` or `instrument`, and its name in backticks.
+        /// The kind of item, `pass` or `instrument`, and its name in backticks.
         what: String,
         /// The plugin, with its file.
         plugin: String,
@@ -189,7 +189,7 @@ impl fmt::Display for CreateError {
 impl std::error::Error for CreateError {}
 
 impl Registry {
-    /// A registry of what was found; of plugins that `choices` names, only versions that match count.
+    /// A registry of the plugins that were found; of plugins that `choices` names, only versions that match count.
     pub fn new(found: Discovery, linked: Linked, choices: &Choices) -> Self {
         let Discovery { plugins, mut refused, duplicates } = found;
         let mut providers = Vec::new();
@@ -210,7 +210,7 @@ impl Registry {
                         records: None,
                         refusal: Refusal::Record(error),
                     }),
-                    // Passes of a crate that is no plugin, such as a test's own, are not registered.
+                    // Passes of a crate that is not a plugin, such as a test's own, are not registered.
                     _ => {}
                 }
             }
@@ -250,59 +250,59 @@ impl Registry {
         }))
     }
 
-    /// The same with other choices: of plugins that `choices` names, only versions that match count. What was opened
-    /// stays open in both.
+    /// The same with other choices: of plugins that `choices` names, only versions that match count. Opened plugins
+    /// stay open in both.
     pub fn choose(&self, choices: &Choices) -> Self {
         let Inner { providers, set_aside, refused, duplicates, .. } = &*self.0;
         let is_chosen = |provider: &&Arc<Provider>| {
             let plugin = &provider.records.plugin;
             choices.get(&plugin.name).is_none_or(|wanted| wanted.matches(&plugin.version))
         };
-        // What was set aside may be what is chosen. Linked plugins come first.
+        // A plugin that was set aside may be chosen. Linked plugins come first.
         let (mut linked, mut files): (Vec<_>, Vec<_>) =
             set_aside.iter().chain(providers).filter(is_chosen).cloned().partition(|it| it.path().is_none());
         linked.append(&mut files);
         Self::of(linked, refused.clone(), duplicates.clone())
     }
 
-    /// Plugins that are not used, since others of the same name take their place: those that are linked into this
-    /// program where a file is not older, files that are older than what is linked.
+    /// Plugins that are not used, because others of the same name replace them: those that are linked into this program
+    /// if a file is not older, and files that are older than the linked ones.
     pub fn set_aside(&self) -> impl Iterator<Item = &Provider> {
         self.0.set_aside.iter().map(|provider| &**provider)
     }
 
-    /// The same of some plugins, told by their places in [`plugins`](Self::plugins).
+    /// The same with only some plugins, given by their places in [`plugins`](Self::plugins).
     pub(crate) fn only(&self, is_kept: impl Fn(usize, &Provider) -> bool) -> Self {
         let Inner { providers, refused, duplicates, .. } = &*self.0;
         let kept = providers.iter().enumerate().filter(|(at, provider)| is_kept(*at, provider));
         Self::of(kept.map(|(_, provider)| provider.clone()).collect(), refused.clone(), duplicates.clone())
     }
 
-    /// Takes a pass, by full or short name, from this plugin, though others provide it, too.
+    /// Takes a pass, by full or short name, from this plugin, although others also provide it.
     ///
     /// # Panics
-    /// When the registry is shared already.
+    /// Panics if the registry is shared already.
     pub fn prefer(&mut self, pass: &str, plugin: &str) {
         let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
         let providers = &inner.providers;
         inner.names.prefer(pass, |id| providers[id].records.plugin.name == plugin);
     }
 
-    /// Takes the description and the evaluator of an operator from this plugin, as far as it has them, though others have
-    /// them, too.
+    /// Takes the description and the evaluator of an operator from this plugin, as far as it has them, although others
+    /// also have them.
     ///
     /// # Panics
-    /// When the registry is shared already.
+    /// Panics if the registry is shared already.
     pub fn prefer_operator(&mut self, domain: &str, name: &str, plugin: &str) {
         let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
         let providers = &inner.providers;
         inner.operators.prefer(domain, name, |id| providers[id].records.plugin.name == plugin);
     }
 
-    /// Takes a pipeline, by full or short name, from this plugin, though others provide it, too.
+    /// Takes a pipeline, by full or short name, from this plugin, although others also provide it.
     ///
     /// # Panics
-    /// When the registry is shared already.
+    /// Panics if the registry is shared already.
     pub fn prefer_pipeline(&mut self, pipeline: &str, plugin: &str) {
         let inner = Arc::get_mut(&mut self.0).expect("a registry is arranged before it is shared");
         let providers = &inner.providers;
@@ -339,7 +339,7 @@ impl Registry {
         self.0.names.conflicts(&self.0.providers)
     }
 
-    /// The short names of passes of a plugin that mean something else, too, as long as nobody chooses.
+    /// Returns the short names of passes of a plugin that have another meaning too, until one is chosen.
     pub fn ambiguous_passes(&self, plugin: &str) -> Vec<(String, Vec<Candidate>)> {
         let plugins = self.0.providers.iter().enumerate();
         let of_plugin = plugins.filter(|(_, provider)| provider.records.plugin.name == plugin);
@@ -349,7 +349,7 @@ impl Registry {
     /// A pass's record, by full name, alias or short name (rule R4).
     ///
     /// # Errors
-    /// When nothing provides it, several plugins do, or the short name is ambiguous.
+    /// Returns an error if nothing provides it, several plugins do, or the short name is ambiguous.
     pub fn pass(&self, name: &str) -> Result<&PassRecord, ResolveError> {
         let (plugin, pass) = self.find(name)?;
         Ok(&self.0.providers[plugin].records.passes[pass])
@@ -362,7 +362,7 @@ impl Registry {
     /// Makes a pass, by any of its names; `options` is a table. Its library is opened if it was not.
     ///
     /// # Errors
-    /// When it has no such options, or its plugin cannot be opened.
+    /// Returns an error if it has no such options, or its plugin cannot be opened.
     pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
         let (plugin, index) = self.find(name)?;
         let provider = &self.0.providers[plugin];
@@ -396,7 +396,7 @@ impl Registry {
     /// An instrument's record and plugin, by full or short name.
     ///
     /// # Errors
-    /// When nothing provides it, several plugins do, or the short name is ambiguous.
+    /// Returns an error if nothing provides it, several plugins do, or the short name is ambiguous.
     pub fn instrument(&self, name: &str) -> Result<(&InstrumentRecord, &Provider), ResolveError> {
         let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
         let provider = &*self.0.providers[plugin];
@@ -406,7 +406,7 @@ impl Registry {
     /// Makes an instrument, by full or short name; `options` is a table. Its library is opened if it was not.
     ///
     /// # Errors
-    /// When it has no such options, or its plugin cannot be opened.
+    /// Returns an error if it has no such options, or its plugin cannot be opened.
     pub fn create_instrument(&self, name: &str, options: &Value) -> Result<PluginInstrument, CreateError> {
         let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
         PluginInstrument::new(self, &self.0.providers[plugin], index, options)
@@ -425,14 +425,14 @@ impl Registry {
     /// A pipeline's record and plugin, by full or short name.
     ///
     /// # Errors
-    /// When nothing provides it, several plugins do, or the short name is ambiguous.
+    /// Returns an error if nothing provides it, several plugins do, or the short name is ambiguous.
     pub fn pipeline(&self, name: &str) -> Result<(&PipelineRecord, &Provider), ResolveError> {
         let (plugin, index) = self.0.pipelines.find(name, &self.0.providers, &self.0.refused)?;
         let provider = &*self.0.providers[plugin];
         Ok((&provider.records.pipelines[index], provider))
     }
 
-    /// What is odd about the operators that a module uses: those that several plugins describe are opaque.
+    /// Returns warnings about the operators that a module uses: those that several plugins describe are opaque.
     pub fn operator_conflicts(&self, module: &IRModule) -> Vec<String> {
         let used: BTreeSet<(String, String, u32)> = module
             .functions()
@@ -469,7 +469,7 @@ impl Registry {
     /// Checks a value of an option of the context.
     ///
     /// # Errors
-    /// When nothing registers the key, several plugins do (rule R22), or the value is not taken.
+    /// Returns an error if nothing registers the key, several plugins do (rule R22), or the value is not taken.
     pub fn check_config(&self, key: &str, value: &Value) -> Result<Value, ConfigError> {
         let Some(providers) = self.0.options.get(key) else {
             let nearest = crate::options::nearest(key, self.0.options.keys().map(String::as_str)).map(str::to_owned);
@@ -482,7 +482,7 @@ impl Registry {
         self.0.providers[plugin].records.options[index].kind.check(value, key).map_err(ConfigError::Value)
     }
 
-    /// The default of an option of the context. Of one that several plugins register, whoever asks has its own.
+    /// Returns the default of an option of the context. If several plugins register it, each of them gets its own.
     pub(crate) fn config_default(&self, key: &str, asking: &PluginRecord) -> Option<Value> {
         let registered = self.0.options.get(key)?;
         let is_asking = |plugin: usize| std::ptr::eq(&self.0.providers[plugin].records.plugin, asking);
@@ -497,8 +497,8 @@ impl Registry {
         keys.filter_map(|key| Some((key.clone(), self.config_default(key, asking)?))).collect()
     }
 
-    /// The description of an operator that holds for a version: the one with the greatest first version that is not
-    /// above it. The number is what [`infer_entry`](Self::infer_entry) takes.
+    /// The description of an operator that applies to a version: the one with the greatest first version that is not
+    /// above it. The number is the argument of [`infer_entry`](Self::infer_entry).
     pub fn operator(&self, domain: &str, name: &str, version: u32) -> Option<(u32, &OperatorRecord)> {
         self.0.operators.operator(domain, name, version, &self.0.providers)
     }
@@ -523,13 +523,13 @@ impl Registry {
     /// The type relation of an operator; opens its library.
     ///
     /// # Errors
-    /// When the library cannot be opened or lacks it.
+    /// Returns an error if the library cannot be opened or lacks it.
     pub fn infer_entry(&self, id: u32) -> Result<InferEntry, PassError> {
         self.0.operators.infer_entry(id, &self.0.providers)
     }
 
-    /// What the plugin of an operator failed with, when its type relation or evaluator of this number (see
-    /// [`operator_part`](relais_plugin_api::boundary::abi::operator_part)) panicked or lied.
+    /// Returns the failure of an operator's plugin, when its type relation or evaluator of this number (see
+    /// [`operator_part`](relais_plugin_api::boundary::abi::operator_part)) panicked or returned something untrue.
     pub fn operator_fault(&self, part: u8, id: u32, message: &str) -> PassError {
         self.0.operators.fault(part, id, message, &self.0.providers)
     }
@@ -537,7 +537,7 @@ impl Registry {
     /// An evaluator; opens its library.
     ///
     /// # Errors
-    /// When the library cannot be opened or lacks it.
+    /// Returns an error if the library cannot be opened or lacks it.
     pub fn eval_entry(&self, id: u32) -> Result<EvalEntry, PassError> {
         self.0.operators.eval_entry(id, &self.0.providers)
     }
@@ -582,8 +582,8 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// The plugins that count, and those that are set aside: where a plugin is linked and there are files of it, too, it is
-/// the files that count, so that a plugin that was built anew is used, but for those that are older.
+/// Returns the plugins that count, and those that are set aside: of a linked plugin and files of it, the files count,
+/// so that a rebuilt plugin is used, except for files that are older.
 fn arranged(all: Vec<Arc<Provider>>) -> (Vec<Arc<Provider>>, Vec<Arc<Provider>>) {
     let id = |provider: &Provider| (provider.records.plugin.name.clone(), provider.records.plugin.version.clone());
     let (linked, files): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! What a model consists of, and how two models compare.
+//! The contents of a model, and the comparison of two models.
 
 use crate::{
     files::{Destination, FileError},
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// What a model consists of.
+/// The contents of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
     /// How often each operator is called, nested graphs and functions included. Outside of ONNX's own domain a name has
@@ -28,7 +28,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What a module consists of. `model_file` is the file that it was read from: weights in other files are external.
+    /// The contents of a module. `model_file` is the file that it was read from: weights in other files are external.
     pub fn of(module: &IRModule, model_bytes: Option<u64>, model_file: &str) -> Self {
         let mut summary = Self { model_bytes, ..Self::default() };
         let mut external = BTreeSet::new();
@@ -173,7 +173,7 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.2} {}", UNITS[unit])
 }
 
-/// What a run did, as JSON.
+/// Returns the results of a run, as JSON.
 pub fn report_json(report: &Report) -> Value {
     let executions: Vec<Value> = report
         .executions
@@ -238,7 +238,7 @@ pub fn report_json(report: &Report) -> Value {
 /// Writes JSON.
 ///
 /// # Errors
-/// When it cannot be written.
+/// Returns an error if it cannot be written.
 pub fn write_json(destination: &Destination, value: &Value) -> Result<(), FileError> {
     destination.write(|out| writeln!(out, "{value:#}"))
 }

@@ -1,4 +1,4 @@
-//! What the host does for a pass that runs.
+//! The host's functions for a running pass.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
 use crate::{
@@ -36,7 +36,7 @@ use std::{
     },
 };
 
-/// What a call of a pass may ask about.
+/// The state that a call of a pass may query.
 pub(crate) struct CallState<'a> {
     pub run: &'a Run<'a>,
     /// The pass.
@@ -45,11 +45,12 @@ pub(crate) struct CallState<'a> {
     pub module: &'a IRModule,
     /// The global that the pass was given; empty for the module.
     pub global: &'a str,
-    /// What was said, to come out in module order.
+    /// The messages, to be output in module order.
     pub said: Mutex<Vec<Diagnostic>>,
     /// How many rewrites were about to be committed.
     n_rewrites: AtomicU64,
-    /// The first operator whose type relation or evaluator panicked or lied, as what its plugin failed with.
+    /// The first operator whose type relation or evaluator panicked or returned something untrue, as its plugin's
+    /// failure.
     pub broken: Mutex<Option<PassError>>,
     /// The passes that `get_pass` made.
     passes: Mutex<Vec<Arc<Pipeline>>>,
@@ -75,7 +76,7 @@ impl<'a> CallState<'a> {
         }
     }
 
-    /// What the host failed with while it worked for the pass.
+    /// Returns the host's error while it worked for the pass.
     pub fn fault(&self) -> Option<PassError> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -114,14 +115,14 @@ const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 const HOOK_TABLE: &WithMetadata<HookApi> = &WithMetadata::new(HookApi { context: hook_context });
 const HOOK: HookApiRef = HookApiRef(HOOK_TABLE.static_as_prefix());
 
-/// What a hook of a plugin's instrument is called with.
+/// Returns the arguments for a hook of a plugin's instrument.
 pub(crate) fn hook_call(instrument: &PluginInstrument) -> HookCall<'_> {
     // SAFETY: `HOOK` takes the data for a `PluginInstrument`.
     unsafe { HookCall::new(HOOK, HostData::new(instrument), log::max_level() as u8) }
 }
 
 impl CallState<'_> {
-    /// What a pass is called with.
+    /// Returns the arguments for a pass.
     pub fn call(&self) -> CallCx<'_> {
         // SAFETY: `HOST` takes the data for a `CallState`.
         unsafe { CallCx::new(HOST, HostData::new(self), log::max_level() as u8) }
@@ -130,7 +131,7 @@ impl CallState<'_> {
 
 const SETUP_TABLE: &WithMetadata<HostSetup> = &WithMetadata::new(HostSetup { log });
 
-/// What a plugin is given when it is opened.
+/// The functions that a plugin receives when it is opened.
 pub(crate) const SETUP: HostSetupRef = HostSetupRef(SETUP_TABLE.static_as_prefix());
 
 fn state<'a>(data: HostData<'a>) -> &'a CallState<'a> {
@@ -165,20 +166,20 @@ extern "C" fn is_cancelled(data: HostData<'_>) -> u8 {
 
 extern "C" fn progress(data: HostData<'_>, done: u64, total: u64) {
     let state = state(data);
-    // A fault of whoever draws the progress is nobody else's.
+    // A fault in drawing the progress must not affect others.
     let _ = caught(|| state.run.cx.sink.progress(state.pass.record(), done, total));
 }
 
 unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), body: ParallelBody) {
     struct Shared(*const ());
-    // SAFETY: the plugin's side gives a pointer to what its threads may share.
+    // SAFETY: the plugin's side passes a pointer to data that its threads may share.
     unsafe impl Sync for Shared {}
     let shared = Shared(body_state);
     let shared = &shared;
     let state = state(data);
     let CallState { run, n_loops, .. } = state;
     let entered = || run.context.push_quietly();
-    // SAFETY: the caller gives the state with the body, and waits for this function.
+    // SAFETY: the caller passes the state with the body, and waits for this function.
     let turn = |_: &mut _, index| unsafe { body.turn(shared.0, index) };
     n_loops.fetch_add(1, Ordering::Relaxed);
     state.guarded(|| run.cx.install(|| (0..n).into_par_iter().for_each_init(entered, turn)));
@@ -274,14 +275,14 @@ extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
 }
 
 extern "C" fn may_rewrite(data: HostData<'_>, _: NodeId) -> u8 {
-    // Nobody asks yet to hold one back; the number is what a search for a harmful one will go by.
+    // Rewrites cannot be held back yet; a search for a harmful one will use this number.
     state(data).n_rewrites.fetch_add(1, Ordering::Relaxed);
     1
 }
 
 extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RStr<'_>) {
     let CallState { run, broken, .. } = state(data);
-    // A number that the registry never gave names no operator, and nobody to blame but the pass itself.
+    // A number that the registry never issued does not name an operator, and only the pass itself can be blamed.
     let _ = caught(|| {
         let error = run.cx.registry.operator_fault(part, id, &message);
         broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -298,8 +299,8 @@ extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {
     caught(encode).map(RVec::from).unwrap_or_default()
 }
 
-/// A context as plugins are told it: its settings, and every option of a context, as it was set or by default. What is
-/// in `config` counts before what the context says.
+/// A context as encoded for plugins: its settings, and every option of a context, as it was set or by default. Settings
+/// in `config` take precedence over those of the context.
 fn encode_context(
     context: &PassContext,
     catalogue: &dyn Catalogue,

@@ -1,6 +1,6 @@
-//! Passes, sequences and contexts for programs that embed the host: what `tvm.transform` is to TVM.
+//! Passes, sequences and contexts for programs that embed the host: the counterpart of `tvm.transform` in TVM.
 //!
-//! A pass is one of a plugin, found by name, or one of the program, made of a closure. It is called directly
+//! A pass is one of a plugin, found by name, or one of the program, made from a closure. It is called directly
 //! ([`Pass::run`]), or as a member of a sequence; both run in the current [`PassContext`], whose instruments watch.
 //!
 //! ```
@@ -47,7 +47,7 @@ use relais_plugin_api::{
 };
 use std::{fmt, sync::Arc};
 
-/// A pass that can be called, or put into sequences. Cloning it gives the same pass.
+/// A pass that can be called, or put into sequences. A clone is the same pass.
 #[derive(Clone)]
 pub struct Pass {
     held: HeldPass,
@@ -62,7 +62,7 @@ type MakePass = dyn Fn(&Value) -> Result<Pass, PassError> + Send + Sync;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Names or options stand for nothing; nothing ran.
+    /// Names or options cannot be resolved; nothing ran.
     Resolve(Faults),
     /// A pass or an instrument failed.
     Failed(Box<Failure>),
@@ -80,7 +80,7 @@ impl fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 impl Pass {
-    /// A module pass of the program's own: name, level, and what it does.
+    /// A module pass of the program's own: name, level, and function.
     pub fn module(
         name: &str,
         opt_level: u8,
@@ -124,7 +124,7 @@ impl Pass {
         Self::own(name, opt_level, Level::REWRITE, OwnGlobals::<Function, _>::new(run))
     }
 
-    /// Passes that run one after the other, those that are off left out. Its level is 0, as in TVM (rule R11).
+    /// Passes that run one after another, except those that are off. Its level is 0, as in TVM (rule R11).
     pub fn sequence(name: &str, passes: impl IntoIterator<Item = Pass>) -> Self {
         Self::own(name, 0, Level::SEQUENTIAL, OwnSequence(passes.into_iter().map(|pass| pass.held).collect()))
     }
@@ -139,7 +139,7 @@ impl Pass {
         self.with(|facts| facts.required = required.iter().map(|&name| name.to_owned()).collect())
     }
 
-    /// The same under other names, too.
+    /// The same with additional names.
     pub fn with_aliases(self, aliases: &[&str]) -> Self {
         self.with(|facts| facts.aliases = aliases.iter().map(|&name| name.to_owned()).collect())
     }
@@ -159,29 +159,29 @@ impl Pass {
         self.with(|facts| facts.extends = Some(point.to_owned()))
     }
 
-    /// The same as a pass of somebody whom messages name instead of the program, and who is left alone when it fails and
-    /// the policy is quarantine.
+    /// The same as a pass of another provider, which messages name instead of the program, and which is excluded when
+    /// it fails and the policy is quarantine.
     ///
     /// # Errors
-    /// When the version is not a semantic one.
+    /// Returns an error if the version is not a semantic one.
     pub fn provided_by(self, provider: &str, version: &str) -> Result<Self, semver::Error> {
         let version = version.parse()?;
         Ok(self.with(|facts| (facts.plugin, facts.plugin_version) = (provider.to_owned(), version)))
     }
 
-    /// The same with functions given to it one after the other, on the thread that runs it. Instruments see the passes
-    /// that it runs.
+    /// The same, but receiving functions one after another, on the thread that runs it. Instruments see the passes that
+    /// it runs.
     pub fn serial(self) -> Self {
         let pass = Arc::new(Serial(self.held.pass));
         let make = self.make.map(|make| -> Arc<MakePass> { Arc::new(move |options| Ok(make(options)?.serial())) });
         Self { held: HeldPass { pass, ..self.held }, make }
     }
 
-    /// The same with options: they are checked and listed as those of plugins are, and `make` gives the pass that they
-    /// describe, of which nothing counts but what it does.
+    /// The same with options: they are checked and listed like those of plugins, and `make` returns the pass that they
+    /// describe, of which only the function is used.
     ///
     /// # Errors
-    /// When `make` fails for the defaults.
+    /// Returns an error if `make` fails for the defaults.
     pub fn with_options(
         self,
         options: Vec<OptionSchema>,
@@ -205,7 +205,7 @@ impl Pass {
         Self { held: HeldPass { facts: Arc::new(facts), ..self.held }, ..self }
     }
 
-    /// What is known about it: name, level, requirements.
+    /// Returns the facts about it: name, level, requirements.
     pub fn info(&self) -> &PassFacts {
         &self.held.facts
     }
@@ -215,17 +215,17 @@ impl Pass {
         &self.held.options
     }
 
-    /// Runs the pass in the current context. A pass that is no sequence runs whatever its level and the lists say, and
-    /// without what it requires (rule R3); a sequence asks of each member whether it is on, and runs what that requires.
-    /// The module that is given stays as it is.
+    /// Runs the pass in the current context. A pass that is not a sequence runs whatever its level and the lists, and
+    /// without its requirements (rule R3); a sequence checks for each member whether it is on, and runs its
+    /// requirements. The input module is unchanged.
     ///
     /// # Errors
-    /// When a name stands for nothing, or a pass or an instrument fails.
+    /// Returns an error if a name does not resolve, or a pass or an instrument fails.
     pub fn run(&self, catalogue: &dyn Catalogue, module: &IRModule) -> Result<IRModule, RunError> {
         self.run_with(catalogue, module, &RunOptions::default()).map(|(module, _)| module)
     }
 
-    /// The same, with a report of what was done.
+    /// The same, with a report of the run.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -243,12 +243,12 @@ impl Pass {
         ran.map_err(RunError::Failed)
     }
 
-    /// Runs the pass for another one of the program, which was given `cx`: it is a part of the same run, so that the
-    /// run's policy, its cancellation and what is in quarantine hold for it, and what it says is said by the pass that
-    /// runs it. `None` when it changed nothing.
+    /// Runs the pass for another one of the program, which received `cx`: it is a part of the same run, so that the
+    /// run's policy, cancellation and quarantine apply to it, and its messages are reported by the pass that runs it.
+    /// `None` if it changed nothing.
     ///
     /// # Errors
-    /// When a name stands for nothing, or the pass or an instrument fails.
+    /// Returns an error if a name does not resolve, or the pass or an instrument fails.
     pub fn run_within(&self, cx: &RunCx<'_>, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         let scope = scope_of(&PassContext::current(), cx.config);
         let callee = Callee::Held(&self.held);
@@ -311,7 +311,7 @@ impl<'a> PassLibrary<'a> {
     }
 
     /// Adds a pass of the program's own, to be found by name: as a requirement, in pipelines, by
-    /// [`get_pass`](Self::get_pass). A name that something else has, too, is a conflict of those who use it (rule R4).
+    /// [`get_pass`](Self::get_pass). A name that another item also has is a conflict for its users (rule R4).
     pub fn register(&mut self, pass: &Pass) {
         if !self.own.iter().any(|known| Arc::ptr_eq(&known.held.facts, &pass.held.facts)) {
             self.own.push(pass.clone());
@@ -321,7 +321,7 @@ impl<'a> PassLibrary<'a> {
     /// The pass of a name, full or short, with its default options.
     ///
     /// # Errors
-    /// When the name stands for none, or it has a mandatory option.
+    /// Returns an error if the name does not resolve to a pass, or the pass has a mandatory option.
     pub fn get_pass(&self, name: &str) -> Result<Pass, Faults> {
         self.get_pass_with(name, Vec::new())
     }
@@ -329,10 +329,10 @@ impl<'a> PassLibrary<'a> {
     /// The pass of a name, full or short, with options.
     ///
     /// # Errors
-    /// When the name stands for none, or it has no such options.
+    /// Returns an error if the name does not resolve to a pass, or the pass does not have these options.
     pub fn get_pass_with(&self, name: &str, options: Vec<(String, Value)>) -> Result<Pass, Faults> {
         let callee = Callee::Named(name, Value::Struct(options));
-        // What it requires is looked up, and made, when it runs as part of a sequence.
+        // Its requirements are looked up, and made, when it runs as part of a sequence.
         let pipeline = Pipeline::of_call(callee, &Scope::default(), Some(Dependencies::Assumed), self)?;
         let PassInstance { facts, options, .. } = &pipeline.passes[0];
         let pass = pipeline.passes[0].pass().clone();
@@ -452,7 +452,7 @@ impl Catalogue for PassLibrary<'_> {
 pub struct ContextBuilder<'a> {
     library: &'a PassLibrary<'a>,
     scope: ScopeSpec,
-    /// Nothing stands for the next one of those that are named.
+    /// `None` is a placeholder for the next of the named ones.
     instruments: Vec<Option<Arc<dyn Instrument>>>,
     named: Vec<InstrumentUse>,
 }
@@ -482,13 +482,13 @@ impl ContextBuilder<'_> {
         self
     }
 
-    /// Something that watches the passes; what is added first is asked first.
+    /// Adds an instrument; those that are added first are asked first.
     pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> Self {
         self.instruments.push(Some(instrument));
         self
     }
 
-    /// An instrument by name, of the host or of a plugin, with options. What it prints goes to standard error.
+    /// An instrument by name, of the host or of a plugin, with options. It prints to standard error.
     pub fn instrument_by_name(mut self, name: &str, options: Vec<(String, Value)>) -> Self {
         self.instruments.push(None);
         let (name, options) = (Written::made(name.to_owned()), entries_of(Value::Struct(options)));
@@ -499,7 +499,8 @@ impl ContextBuilder<'_> {
     /// The context, not entered yet.
     ///
     /// # Errors
-    /// When a name stands for nothing, an option does not take its value, or an instrument cannot be made.
+    /// Returns an error if a name does not resolve, an option does not accept its value, or an instrument cannot be
+    /// made.
     pub fn build(self) -> Result<PassContext, Faults> {
         let run = RunSpec { instruments: self.named, ..RunSpec::default() };
         let spec = PipelineSpec { scope: self.scope, run, ..PipelineSpec::default() };

@@ -1,4 +1,4 @@
-//! Making nodes: the one way in which rewrites and passes add calls, held against what is known of their operators.
+//! Making nodes: the one way in which rewrites and passes add calls, checked against the records of their operators.
 
 use crate::{
     diagnostics::PassError,
@@ -20,7 +20,7 @@ pub(crate) enum NewNode {
     Call { callee: Callee, args: Nodes, attrs: NewAttrs, n_results: Option<u16> },
 }
 
-/// What a new call calls.
+/// The callee of a new call.
 pub(crate) enum Callee {
     Op { domain: Cow<'static, str>, name: Cow<'static, str> },
     Same(NodeId),
@@ -46,11 +46,11 @@ impl NewNode {
     }
 }
 
-/// Makes nodes in a function and types them at once. They stand in no block yet: what places them is a
-/// [`RebuildCx`], or [`Function::append`].
+/// Makes nodes in a function and types them at once. They are not in a block yet: a [`RebuildCx`] or
+/// [`Function::append`] places them.
 ///
-/// A call is held against its operator's record in the version that the function imports. An operator of a domain that
-/// the function does not import brings the import along.
+/// A call is checked against its operator's record in the version that the function imports. If the function does not
+/// import the operator's domain, the import is added.
 pub struct Builder<'a> {
     function: &'a mut Function,
     relations: &'a mut dyn TypeRelations,
@@ -76,7 +76,7 @@ impl<'a> Builder<'a> {
     /// A call of an operator of the default domain with one result.
     ///
     /// # Errors
-    /// When the operator does not take it.
+    /// Returns an error if the operator does not take it.
     pub fn call(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -185,7 +185,7 @@ fn refused_as(domain: &str, name: &str, fault: &CallFault) -> PassError {
 /// Holds a call that a pass made against its operator's record.
 ///
 /// # Errors
-/// The first thing that does not fit.
+/// Returns the first mismatch.
 pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
     let version = relations.version(f, op);
     let Some(schema) = relations.schema(op) else {

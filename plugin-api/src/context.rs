@@ -20,13 +20,14 @@ mod tag {
     pub const DISABLED_ALIAS: u16 = 6;
 }
 
-/// What holds for the passes of a context, as it is when somebody asks: a copy, which may be taken to another thread.
+/// The settings that apply to the passes of a context, as they are at the time of the request: a copy, which may be
+/// moved to another thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PassContext {
     opt_level: u8,
     required: Vec<String>,
     disabled: Vec<String>,
-    /// The other names of what is required and disabled.
+    /// The other names of the required and disabled passes.
     required_aliases: Vec<String>,
     disabled_aliases: Vec<String>,
     config: Value,
@@ -51,7 +52,7 @@ impl PassContext {
     /// the host's threads. On a thread that the plugin started itself nothing was entered, so that it is the default;
     /// take a copy there.
     pub fn current() -> Self {
-        // What does not read comes from no host of this boundary version.
+        // A host of this boundary version never sends a context that cannot be decoded.
         current::encoded().and_then(|bytes| Self::decode(&bytes).ok()).unwrap_or_default()
     }
 
@@ -80,13 +81,14 @@ impl PassContext {
         self.disabled.iter().chain(&self.disabled_aliases).any(|name| is_named(name, pass))
     }
 
-    /// An option: what is set, else its default; `None` when nobody registered it or it has another type.
+    /// Returns an option: the value that is set, otherwise its default; `None` if it is not registered or has another
+    /// type.
     pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
         T::from_value(self.config.get(key)?)
     }
 
-    /// The encoding that crosses the boundary. `aliases` gives the other names of a pass; `config` is a table of options,
-    /// defaults included.
+    /// The encoding that crosses the boundary. `aliases` returns the other names of a pass; `config` is a table of
+    /// options, including defaults.
     #[doc(hidden)]
     pub fn encode<'a>(
         opt_level: u8,
@@ -110,7 +112,7 @@ impl PassContext {
     /// Reads an encoding.
     ///
     /// # Errors
-    /// When the bytes are none.
+    /// Returns an error if the bytes are none.
     #[doc(hidden)]
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut context = Self::default();
@@ -123,7 +125,7 @@ impl PassContext {
                 tag::REQUIRED_ALIAS => context.required_aliases.push(field.text()?.to_owned()),
                 tag::DISABLED_ALIAS => context.disabled_aliases.push(field.text()?.to_owned()),
                 tag::CONFIG => context.config = Value::decode(field.bytes)?,
-                // A later host says more.
+                // A later host sends more.
                 _ => {}
             }
         }
@@ -131,7 +133,7 @@ impl PassContext {
     }
 }
 
-/// Whether a pass of a full name is meant.
+/// Whether a name means the pass of a full name.
 fn is_named(full: &str, name: &str) -> bool {
     full == name || full.rsplit_once('.').is_some_and(|(_, short)| short == name)
 }

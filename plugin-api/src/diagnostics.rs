@@ -1,4 +1,4 @@
-//! What a pass says about the program, and how it fails.
+//! The messages of a pass about the module, and its failures.
 
 use crate::{
     boundary::abi::{DiagnosticRec, PassErrorRec, error_kind},
@@ -39,10 +39,10 @@ impl fmt::Debug for Severity {
     }
 }
 
-/// The code of a remark about what was done; other remarks say why something was not done.
+/// The code of a remark about something that was done; other remarks say why something was not done.
 pub const PASSED: &str = "passed";
 
-/// The code of a note that somebody asked for: it is shown however little is to be said.
+/// The code of a note that was requested: it is shown at any verbosity.
 pub const PRINTED: &str = "printed";
 
 /// Something said about the program.
@@ -62,7 +62,7 @@ impl Diagnostic {
         Self::new(Severity::ERROR, message)
     }
 
-    /// A remark about what was done.
+    /// A remark about something that was done.
     pub fn passed(message: impl fmt::Display) -> Self {
         Self::new(Severity::REMARK, message).code(PASSED)
     }
@@ -77,7 +77,7 @@ impl Diagnostic {
         Self::new(Severity::NOTE, message)
     }
 
-    /// A note that somebody asked for, as by putting a pass that prints among others.
+    /// A note that was requested, for example by a printing pass in the pipeline.
     pub fn printed(message: impl fmt::Display) -> Self {
         Self::note(message).code(PRINTED)
     }
@@ -94,7 +94,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same about a function of the module; a function pass need not say which one it was given.
+    /// The same about a function of the module; a function pass need not name the one that it received.
     pub fn in_function(mut self, name: &str) -> Self {
         self.rec.function = name.into();
         self
@@ -106,13 +106,13 @@ impl Diagnostic {
         self
     }
 
-    /// The same with what to do about it.
+    /// The same with a suggestion.
     pub fn help(mut self, help: impl fmt::Display) -> Self {
         self.rec.help = help.to_string().into();
         self
     }
 
-    /// What it consists of.
+    /// Returns the fields.
     pub fn rec(&self) -> &DiagnosticRec {
         &self.rec
     }
@@ -191,7 +191,7 @@ impl PassError {
         self
     }
 
-    /// The same with what to do about it.
+    /// The same with a suggestion.
     pub fn help(mut self, help: impl fmt::Display) -> Self {
         self.0.help = help.to_string().into();
         self
@@ -209,7 +209,7 @@ impl PassError {
         self
     }
 
-    /// What it consists of.
+    /// Returns the fields.
     pub fn rec(&self) -> &PassErrorRec {
         &self.0
     }

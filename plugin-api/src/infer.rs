@@ -11,7 +11,7 @@ pub trait TypeRelations {
     /// The operator-set version that a call of `op` is written for.
     fn version(&mut self, function: &Function, op: OpId) -> i64;
 
-    /// Applies the type relation of `op` to a call of it; `None` when it has none. [`version`](Self::version) was asked
+    /// Applies the type relation of `op` to a call of it; `None` if it has none. [`version`](Self::version) was called
     /// for it before.
     fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>>;
 
@@ -21,14 +21,14 @@ pub trait TypeRelations {
         None
     }
 
-    /// What calls of an operator are held against; `None` when nothing describes it. [`version`](Self::version) was asked
-    /// for it before.
+    /// Returns the schema that calls of an operator are checked against; `None` if no plugin describes it.
+    /// [`version`](Self::version) was called for it before.
     fn schema(&self, _op: OpId) -> Option<&OpSchema> {
         None
     }
 
-    /// Whether the domain of an operator is described whole in the version of the call: what nothing describes does not
-    /// exist there.
+    /// Whether the domain of an operator is described completely in the version of the call: an operator that nothing
+    /// describes does not exist there.
     fn is_closed(&self, _op: OpId) -> bool {
         false
     }
@@ -44,10 +44,12 @@ pub trait TypeRelations {
         true
     }
 
-    /// Hears that the operator's plugin is at fault: its type relation panicked, lied or cannot be opened.
+    /// Reports that the operator's plugin is at fault: its type relation panicked, returned something untrue, or cannot
+    /// be opened.
     fn broken(&mut self, _op: OpId, _error: &OpError) {}
 
-    /// What the operator's plugin failed with, for an error of its type relation; names the plugin where it is known.
+    /// Returns the failure of the operator's plugin, for an error of its type relation; names the plugin if it is
+    /// known.
     fn fault(&self, _op: OpId, error: &OpError) -> PassError {
         PassError::new(&error.message)
     }
@@ -71,8 +73,8 @@ pub fn other_index(op: OpId) -> Option<usize> {
     (op.0 & OTHER != 0).then_some((op.0 & !OTHER) as usize)
 }
 
-/// The type of what a function returns, as a type of one that calls it: what holds whatever the arguments are. Names of
-/// sizes mean something else there.
+/// The type of a function's results, as a type of a function that calls it: the part that holds for any arguments.
+/// Names of sizes have another meaning there.
 pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
     let body = callee.body();
     let mut tensor = |ty: TypeId| match callee.ty(ty) {
@@ -92,12 +94,13 @@ pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
     }
 }
 
-/// What passes ask about operators: type relations, effects, evaluators.
+/// The facts about operators that passes request: type relations, effects, evaluators.
 pub trait Operators: TypeRelations {
-    /// The effects of an operator; opaque when nobody registered it.
+    /// Returns the effects of an operator; opaque if it is not registered.
     fn effects(&self, op: OpId) -> Effects;
 
-    /// The fewest and most results of an operator; `u16::MAX` is any number. All are needed when nobody registered it.
+    /// Returns the fewest and most results of an operator; `u16::MAX` is any number. All are needed if it is not
+    /// registered.
     fn outputs(&self, op: OpId) -> (u16, u16);
 
     /// Evaluates a call of `op` for these arguments (`None` is absent); `None` when it has no evaluator. No result may
@@ -117,11 +120,11 @@ pub trait Operators: TypeRelations {
 pub struct TypeFault {
     /// The call.
     pub node: NodeId,
-    /// What the operator says.
+    /// The operator's error.
     pub error: OpError,
 }
 
-/// What inference did.
+/// The outcome of inference.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Inferred {
     /// How many nodes have another type than before.
@@ -139,8 +142,8 @@ pub enum Scope {
     Missing,
 }
 
-/// Infers the types of a function's bindings. A type that stood there before (declared in the file, say) is kept where
-/// the relation knows less.
+/// Infers the types of a function's bindings. A previous type (declared in the file, for example) is kept if the
+/// relation knows less.
 pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations, scope: Scope) -> Inferred {
     let mut cx = Inference { scope, changed: vec![false; function.n_nodes()], ..Inference::default() };
     // The table must exist before relations look for it.
@@ -229,10 +232,10 @@ pub fn contradiction(a: Type<'_>, b: Type<'_>) -> Option<String> {
     }
 }
 
-/// What inference keeps from call to call, so that no call allocates.
+/// Buffers that inference keeps from call to call, so that no call allocates.
 pub(crate) struct Inference {
     scope: Scope,
-    /// Whether this run changed a node's type; empty when nobody asks.
+    /// Whether this run changed a node's type; empty if not requested.
     changed: Vec<bool>,
     report: Inferred,
     given: Given,
@@ -367,7 +370,7 @@ impl Inference {
     }
 }
 
-/// The type of a function's results as that of a call which uses so many of them.
+/// The type of a function's results, for a call that uses that many of them.
 fn fitting(f: &mut Function, call: NodeId, ty: TypeId) -> TypeId {
     match (f.n_results(call), f.ty(ty)) {
         (None, Type::Tuple(&[one])) => one,
@@ -390,7 +393,7 @@ fn result_type(f: &mut Function, block: BlockId) -> TypeId {
     }
 }
 
-/// The type of a conditional: what both branches have in common.
+/// The type of a conditional: the common part of both branches.
 fn join_results(f: &mut Function, then: BlockId, otherwise: BlockId, is_tuple: bool) -> TypeId {
     let types = |f: &Function, block| -> Vec<TypeId> { f.results(block).iter().map(|&r| f.type_id(r)).collect() };
     let (a, b) = (types(f, then), types(f, otherwise));
@@ -404,7 +407,7 @@ fn join_results(f: &mut Function, then: BlockId, otherwise: BlockId, is_tuple: b
     }
 }
 
-/// What holds for a value that has one type or the other.
+/// Returns the type information common to both types.
 pub fn join(f: &mut Function, a: TypeId, b: TypeId) -> TypeId {
     if a == b {
         return a;

@@ -1,4 +1,4 @@
-//! What watches passes (rules R17 to R20), as a plugin writes it.
+//! Instruments, which watch passes (rules R17 to R20), as a plugin writes them.
 
 use crate::{
     boundary::record::{InstrumentSpec, Level},
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::fmt;
 
-/// What an instrument is told about a pass.
+/// An instrument's view of a pass.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PassView<'a> {
@@ -17,11 +17,11 @@ pub struct PassView<'a> {
     pub name: &'a str,
     /// The plugin that provides it; empty for a sequence of the pipeline.
     pub plugin: &'a str,
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Its optimisation level.
     pub opt_level: u8,
-    /// What it requires.
+    /// The names of the passes that it requires.
     pub required: &'a [&'a str],
 }
 
@@ -30,11 +30,11 @@ pub struct PassView<'a> {
 pub struct SkipKind(pub u8);
 
 impl SkipKind {
-    /// Something that this version does not tell apart.
+    /// A level that is unknown to this version.
     pub const OTHER: Self = Self(0);
     /// An instrument said no.
     pub const VETOED: Self = Self(1);
-    /// It is a requirement, and what it established holds.
+    /// It is a requirement, and its result holds.
     pub const HOLDS: Self = Self(2);
     /// It left this very module unchanged before, in an earlier round of a fixpoint.
     pub const SETTLED: Self = Self(3);
@@ -60,7 +60,7 @@ impl fmt::Display for Skipped<'_> {
     }
 }
 
-/// What an instrument is given beside the program.
+/// The context of an instrument's hook.
 pub struct InstrumentCx<'a> {
     spec: &'a InstrumentSpec,
 }
@@ -126,7 +126,7 @@ impl<'a> InstrumentCx<'a> {
 /// }
 /// ```
 ///
-/// The attribute fills in what is left out: `type Options = ();` and a `new` that is `Self::default()`.
+/// The attribute fills in omitted items: `type Options = ();` and a `new` that is `Self::default()`.
 pub trait Instrument: Send + Sync + Sized + 'static {
     /// Its options: `()`, or a struct that derives `PassOptions`.
     type Options: PassOptions;
@@ -134,13 +134,13 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// Makes one; its options were checked.
     ///
     /// # Errors
-    /// When it cannot work.
+    /// Returns an error if it cannot work.
     fn new(options: Self::Options) -> Result<Self, PassError>;
 
     /// Its context is about to be entered.
     ///
     /// # Errors
-    /// When it fails, which keeps the context from being entered.
+    /// Returns an error if it fails, which keeps the context from being entered.
     fn enter(&self, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -148,7 +148,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// Its context was left.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     fn exit(&self, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -156,7 +156,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// Whether a pass may run. Every instrument is asked; one no is enough.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn should_run(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
         Ok(true)
     }
@@ -164,7 +164,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// A pass is about to run.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn before(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -172,7 +172,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     /// A pass ran; the module is its result.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn after(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }

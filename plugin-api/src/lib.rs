@@ -43,15 +43,15 @@
 //! | a test | | [`testing`]: [`run`](testing::run), [`Trial`](testing::Trial), [`infer`](testing::infer), [`evaluate`](testing::evaluate), [`Watch`](testing::Watch) |
 //! | a test of everything at once | the feature `conformance` | `conformance::check_all` |
 //! | a pipeline | [`pipeline`](prelude::pipeline) | |
-//! | what is said about a program | | [`Diagnostic`](diagnostics::Diagnostic), [`PassError`](diagnostics::PassError) |
+//! | messages about a program | | [`Diagnostic`](diagnostics::Diagnostic), [`PassError`](diagnostics::PassError) |
 //!
-//! [`ir`] is what programs are made of: a [`Function`](ir::Function) owns its nodes, which [`NodeId`](ir::NodeId)s name
-//! and [`Expr`](ir::Expr) shows; constants are [`Tensor`](ir::Tensor)s, [`Type`](ir::Type) is what is known of a value.
-//! [`Walk`](ir::Walk), [`ExprVisitor`](ir::ExprVisitor), [`ExprFunctor`](ir::ExprFunctor) and
-//! [`ExprMutator`](ir::ExprMutator) go through them, [`verify`](ir::verify) finds what is wrong with them, and [`text`] is
-//! how they are printed and read. [`infer`] types whole functions, and [`context`] tells what a pass runs in.
+//! [`ir`] is the representation of modules: a [`Function`](ir::Function) owns its nodes, which [`NodeId`](ir::NodeId)s
+//! name and [`Expr`](ir::Expr) shows; constants are [`Tensor`](ir::Tensor)s, and a [`Type`](ir::Type) is the known
+//! information about a value. [`Walk`](ir::Walk), [`ExprVisitor`](ir::ExprVisitor), [`ExprFunctor`](ir::ExprFunctor)
+//! and [`ExprMutator`](ir::ExprMutator) traverse them, [`verify`](ir::verify) finds errors in them, and [`text`] prints
+//! and parses them. [`infer`] types whole functions, and [`context`] describes the environment of a pass.
 //!
-//! [`boundary`] is how plugins and programs meet. The macros write what is needed of it; no author names it.
+//! [`boundary`] connects plugins and programs. The macros generate the code for it; authors do not use it directly.
 
 pub mod boundary;
 pub mod build;
@@ -75,7 +75,7 @@ mod properties;
 #[cfg(any(test, feature = "conformance"))]
 mod random;
 
-/// What the macros expand to. Nothing here is for authors, and nothing here is stable.
+/// The expansion of the macros. Not intended for authors, and not stable.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{

@@ -1,4 +1,4 @@
-//! What plugins say about operators: schema, type relation, effects, fusion kind, evaluator.
+//! Descriptions of operators: schema, type relation, effects, fusion kind, evaluator.
 
 mod evaluation;
 mod relation;
@@ -14,7 +14,7 @@ use crate::diagnostics::PassError;
 use abi_stable::{StableAbi, std_types::RString};
 use std::fmt;
 
-/// What calling an operator may do besides computing its results from its arguments. A bit set; no bit is pure.
+/// The side effects of calling an operator. A bit set; no bit means pure.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effects(pub u32);
@@ -39,7 +39,7 @@ impl Effects {
         if self.0 & !Self::KNOWN == 0 { self.0 } else { self.0 | Self::KNOWN }
     }
 
-    /// Whether all bits of `other` are set; one that this version does not know stands for all that it knows.
+    /// Whether all bits of `other` are set; an unknown bit counts as all known bits.
     pub const fn contains(self, other: Self) -> bool {
         self.cautious() & other.0 == other.0
     }
@@ -49,12 +49,12 @@ impl Effects {
         Self(self.0 | other.0)
     }
 
-    /// Whether two calls with equal arguments give equal results, so that one may stand for both.
+    /// Whether two calls with equal arguments have equal results, so that one may replace both.
     pub const fn is_mergeable(self) -> bool {
         self.cautious() & (Self::STATEFUL.0 | Self::RANDOM.0 | Self::OPAQUE.0) == 0
     }
 
-    /// Whether a call whose results nobody uses may go.
+    /// Whether a call without used results may be removed.
     pub const fn is_removable(self) -> bool {
         self.cautious() & (Self::STATEFUL.0 | Self::OPAQUE.0) == 0
     }
@@ -100,7 +100,7 @@ pub struct AttrSchema {
 pub enum Required {
     /// It must.
     Yes,
-    /// It may be left off.
+    /// It may be omitted.
     No,
 }
 
@@ -228,7 +228,7 @@ pub struct Evaluator {
 pub struct OpError {
     /// One of [`op_error_kind`].
     pub kind: u8,
-    /// What is wrong, as it continues "`Conv`: …".
+    /// The error, to be printed after "`Conv`: …".
     pub message: RString,
 }
 
@@ -238,9 +238,11 @@ pub mod op_error_kind {
     pub const INVALID: u8 = 0;
     /// The case is not covered, which is not an error: nothing is inferred or folded.
     pub const UNSUPPORTED: u8 = 1;
-    /// The type relation or evaluator panicked, or its library cannot be opened: its plugin is at fault, whoever asked.
+    /// The type relation or evaluator panicked, or its library cannot be opened: its plugin is at fault, regardless of
+    /// the caller.
     pub const BROKEN: u8 = 2;
-    /// The type relation or evaluator gave what cannot be: its plugin is at fault, whoever asked.
+    /// The type relation or evaluator returned something that cannot be true: its plugin is at fault, regardless of the
+    /// caller.
     pub const LIED: u8 = 3;
 }
 
@@ -255,7 +257,7 @@ impl OpError {
         Self { kind: op_error_kind::UNSUPPORTED, message: message.to_string().into() }
     }
 
-    /// The type relation or evaluator gave what cannot be.
+    /// The type relation or evaluator returned something that cannot be true.
     pub(crate) fn lied(message: impl fmt::Display) -> Self {
         Self { kind: op_error_kind::LIED, message: message.to_string().into() }
     }

@@ -1,4 +1,4 @@
-//! Options of passes and of contexts: their schemas, which stand in records, and their values.
+//! Options of passes and of contexts: their schemas, which are stored in records, and their values.
 
 mod value;
 
@@ -64,13 +64,13 @@ pub struct OptionSpec {
     pub name: &'static str,
     /// Documentation.
     pub doc: &'static str,
-    /// What it takes.
+    /// The values that it accepts.
     pub kind: OptionKind,
-    /// What it is when nobody says; without one it is mandatory, except a struct, whose options have their own.
+    /// The default; an option without one is mandatory, except a struct, whose options have their own.
     pub default: Option<DefaultSpec>,
 }
 
-/// What an option takes.
+/// The values that an option accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum OptionKind {
@@ -131,7 +131,7 @@ pub enum DefaultSpec {
     note = "`bool`, integers, floats, `String`, `Vec<_>`, and structs and enums that derive `PassOptions` are"
 )]
 pub trait OptionType: Sized {
-    /// What the option takes.
+    /// The values that the option accepts.
     const KIND: OptionKind;
 
     /// The value, when it is of this type.
@@ -349,7 +349,7 @@ pub(crate) const fn is_equal(a: &str, b: &str) -> bool {
     true
 }
 
-/// The field of a struct of options: what the table says, else the default. What the derive calls.
+/// The field of a struct of options: the value in the table, otherwise the default. The derive calls this.
 #[doc(hidden)]
 pub fn field<T: OptionType>(table: &Value, spec: &OptionSpec) -> Option<T> {
     if let Some(value) = table.get(spec.name) {

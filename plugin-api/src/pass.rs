@@ -1,4 +1,4 @@
-//! What a pass is given beside the program, and what it can ask its host for.
+//! The context of a pass, and the requests that it can make of its host.
 
 use crate::{
     boundary::{
@@ -21,16 +21,16 @@ use crate::{
 use abi_stable::std_types::RVec;
 use std::{fmt, sync::OnceLock};
 
-/// What the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
+/// The statistic that the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
 pub const REWRITES: StatisticSpec = StatisticSpec { name: "rewritten", doc: "calls replaced" };
 
-/// What a pass is given beside the program. It may be used from several threads.
+/// The context of a pass. It may be used from several threads.
 pub struct PassCx<'a> {
     call: CallCx<'a>,
     spec: &'static PassSpec,
 }
 
-/// What a pass's record says about it.
+/// The description of a pass from its record.
 pub type PassInfo = PassSpec;
 
 impl<'a> PassCx<'a> {
@@ -49,29 +49,29 @@ impl<'a> PassCx<'a> {
         self.spec
     }
 
-    /// What is known about each operator that a function uses.
+    /// Returns the facts about each operator that a function uses.
     pub fn ops(&self, function: &Function) -> OpFactsTable<'a> {
         OpFactsTable::new(self.call, function)
     }
 
-    /// What is known about operators, looked up as they are met.
+    /// Returns the facts about operators, looked up when they are first needed.
     pub(crate) fn relations(&self) -> OpFactsTable<'a> {
         OpFactsTable::empty(self.call)
     }
 
-    /// Says something about the program. One error makes the pass fail after it returns.
+    /// Emits a diagnostic about the module. One error makes the pass fail after it returns.
     pub fn diagnostic(&self, diagnostic: Diagnostic) {
         (self.call.host.diagnostic())(self.call.data, diagnostic.into_rec());
     }
 
-    /// Says why something was not done; costs nothing when nobody asked.
+    /// Explains why something was not done; costs nothing unless remarks were requested.
     pub fn remark(&self, node: NodeId, reason: impl fmt::Display) {
         if self.wants_remarks() {
             self.diagnostic(Diagnostic::new(Severity::REMARK, reason).at(node));
         }
     }
 
-    /// Says what was done; costs nothing when nobody asked.
+    /// Reports what was done; costs nothing unless remarks were requested.
     pub fn remark_passed(&self, node: NodeId, what: impl fmt::Display) {
         if self.wants_remarks() {
             self.diagnostic(Diagnostic::passed(what).at(node));
@@ -91,7 +91,7 @@ impl<'a> PassCx<'a> {
     /// Stops a pass that should stop.
     ///
     /// # Errors
-    /// When it should.
+    /// Returns an error if it should.
     pub fn check_cancelled(&self) -> Result<(), PassError> {
         match self.is_cancelled() {
             true => Err(PassError::with_kind(error_kind::CANCELLED, "cancelled")),
@@ -99,13 +99,13 @@ impl<'a> PassCx<'a> {
         }
     }
 
-    /// Says how far the pass is.
+    /// Reports the progress of the pass.
     pub fn progress(&self, done: u64, total: u64) {
         (self.call.host.progress())(self.call.data, done, total);
     }
 
     /// Calls `body` for each number below `n`, on the host's threads. A panic in one of the calls (the one with the
-    /// lowest number) goes on here when all have returned.
+    /// lowest number) is resumed here when all have returned.
     pub fn parallel_for(&self, n: usize, body: &(dyn Fn(usize) + Sync)) {
         parallel::run(self.call, n, body);
     }
@@ -113,7 +113,7 @@ impl<'a> PassCx<'a> {
     /// Another pass, by name, with its default options.
     ///
     /// # Errors
-    /// When nothing provides it, or it has a mandatory option.
+    /// Returns an error if nothing provides it, or it has a mandatory option.
     pub fn get_pass(&self, name: &str) -> Result<PassRef<'a>, PassError> {
         self.get_pass_with(name, Vec::new())
     }
@@ -121,15 +121,15 @@ impl<'a> PassCx<'a> {
     /// Another pass, by name, with options.
     ///
     /// # Errors
-    /// When nothing provides it, or it has no such options.
+    /// Returns an error if nothing provides it, or it has no such options.
     pub fn get_pass_with(&self, name: &str, options: Vec<(String, Value)>) -> Result<PassRef<'a>, PassError> {
         let options = Value::Struct(options).encode();
         let id = (self.call.host.get_pass())(self.call.data, name.into(), options.as_slice().into());
         Ok(PassRef { call: self.call, id: id.into_result()? })
     }
 
-    /// Adds to one of the statistics that the pass declares. They are summed up over functions and runs, and shown on
-    /// request; a pass that fails has counted nothing. Counting what was not declared is an error of the pass.
+    /// Adds to one of the statistics that the pass declares. They are summed over functions and runs, and shown on
+    /// request; the counts of a failing pass are discarded. Counting an undeclared statistic is an error of the pass.
     pub fn count(&self, statistic: &str, n: usize) {
         if self.declares(statistic) {
             if n > 0 {
@@ -153,11 +153,11 @@ impl<'a> PassCx<'a> {
     /// The context that the pass runs in: level, lists and options.
     pub fn context(&self) -> PassContext {
         let encoded = (self.call.host.context())(self.call.data);
-        // What does not read comes from no host of this boundary version.
+        // A host of this boundary version never sends a context that cannot be decoded.
         PassContext::decode(&encoded).unwrap_or_default()
     }
 
-    /// An option of the context; `None` when nobody registered it or it has another type.
+    /// Returns an option of the context; `None` if it is not registered or has another type.
     pub fn config<T: OptionType>(&self, key: &str) -> Option<T> {
         let encoded = (self.call.host.config())(self.call.data, key.into()).into_option()?;
         T::from_value(&Value::decode(&encoded).ok()?)
@@ -211,11 +211,11 @@ pub struct PassRef<'a> {
 }
 
 impl PassRef<'_> {
-    /// Runs it, whatever its level, and without what it requires (rule R3). The result is the same module when it changed
-    /// nothing. To instruments it is a part of the pass that runs it.
+    /// Runs it, whatever its level, and without its requirements (rule R3). The result is the same module if it changed
+    /// nothing. For instruments it is a part of the calling pass.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     pub fn run(&self, module: &IRModule) -> Result<IRModule, PassError> {
         let outcome = (self.call.host.run_pass())(self.call.data, self.id, module).into_result()?;
         Ok(outcome.into_option().unwrap_or_else(|| module.clone()))
@@ -246,14 +246,14 @@ impl Step {
     }
 }
 
-/// What is known about an operator.
+/// The facts about an operator.
 pub struct OpFacts<'a> {
     known: bool,
     fields: &'a [u8],
     schema: OnceLock<OpSchema>,
     /// Whether its domain is described whole, in the version that calls are written for.
     is_closed: bool,
-    /// The operator-set version that calls are written for; 0 when nobody says.
+    /// The operator-set version that calls are written for; 0 if unspecified.
     pub version: i64,
     /// The version from which on the description holds.
     pub since_version: u32,
@@ -261,7 +261,7 @@ pub struct OpFacts<'a> {
     pub inputs: (u16, u16),
     /// Fewest and most results.
     pub outputs: (u16, u16),
-    /// Effects; opaque when nobody describes the operator.
+    /// The effects; opaque if no plugin describes the operator.
     pub effects: Effects,
     /// The fusion kind.
     pub fusion: FusionKind,
@@ -288,12 +288,12 @@ impl<F: Copy> Entry<F> {
 }
 
 impl<'a> OpFacts<'a> {
-    /// Whether a plugin describes the operator. One that nobody describes is opaque.
+    /// Whether a plugin describes the operator. An operator without a description is opaque.
     pub fn is_known(&self) -> bool {
         self.known
     }
 
-    /// What calls are held against; `None` when nobody describes the operator.
+    /// Returns the schema that calls are checked against; `None` if no plugin describes the operator.
     pub fn schema(&self) -> Option<&OpSchema> {
         self.known.then(|| self.schema.get_or_init(|| OpSchema::read(self.fields)))
     }
@@ -335,7 +335,7 @@ impl<'a> OpFacts<'a> {
                     op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
                     op_tag::FUSION => facts.fusion = field.u8().map_or(FusionKind::OPAQUE, FusionKind),
                     _ if field.skip().is_ok() => {}
-                    // Of a later version: nothing else that it says can be relied on.
+                    // Of a later version: its other contents cannot be relied on.
                     _ => {
                         let unknown = ResolvedOp { is_known: 0, infer: None.into(), eval: None.into(), ..resolved };
                         return Self::new(unknown, version);
@@ -347,11 +347,11 @@ impl<'a> OpFacts<'a> {
     }
 }
 
-/// What is known about each operator that a function uses: each was looked up once, by name, and is read by id.
+/// The facts about each operator that a function uses: each was looked up once, by name, and is read by id.
 pub struct OpFactsTable<'a> {
     call: CallCx<'a>,
     facts: Vec<OpFacts<'a>>,
-    /// What is known of operators that the function does not have: domain, name, facts.
+    /// The facts about operators that the function does not have: domain, name, facts.
     others: Vec<(String, String, OpFacts<'a>)>,
 }
 
@@ -366,22 +366,22 @@ impl<'a> OpFactsTable<'a> {
         table
     }
 
-    /// What is known about an operator of the function that the table was made for.
+    /// Returns the facts about an operator of the function that the table was made for.
     ///
     /// # Panics
-    /// When the operator was added to the function since; see [`extend`](Self::extend).
+    /// Panics if the operator was added to the function since; see [`extend`](Self::extend).
     #[inline]
     pub fn get(&self, op: OpId) -> &OpFacts<'a> {
         &self.facts[op.index()]
     }
 
-    /// What is known about the operator that is called; `None` when the callee is none.
+    /// Returns the facts about the operator that is called; `None` if the callee is not an operator.
     #[inline]
     pub fn of(&self, call: CallView<'_>) -> Option<&OpFacts<'a>> {
         self.facts.get(call.op()?.index())
     }
 
-    /// The effects of a call; opaque when the callee is no operator.
+    /// Returns the effects of a call; opaque if the callee is not an operator.
     #[inline]
     pub fn effects(&self, call: CallView<'_>) -> Effects {
         self.of(call).map_or(Effects::OPAQUE, |facts| facts.effects)
@@ -398,7 +398,7 @@ impl<'a> OpFactsTable<'a> {
         }
     }
 
-    /// What is known of an operator of the function, or of another one that was asked for.
+    /// Returns the facts about an operator of the function, or about another one that was looked up.
     fn find(&self, op: OpId) -> Option<&OpFacts<'a>> {
         match other_index(op) {
             None => self.facts.get(op.index()),
@@ -428,7 +428,7 @@ impl<'a> OpFactsTable<'a> {
         Some(entry.and_then(|entry| entry.call(RequestCx::of_pass(&self.call), request).into_result()))
     }
 
-    /// Tells the host that an operator's plugin is at fault.
+    /// Reports to the host that an operator's plugin is at fault.
     fn tell_broken(&self, part: u8, id: u32, error: &OpError) {
         if error.is_broken() {
             (self.call.host.operator_failed())(self.call.data, part, id, error.message.as_str().into());
@@ -526,11 +526,11 @@ impl Operators for OpFactsTable<'_> {
     }
 }
 
-/// Offers every live call of the operators `ops` (all calls when empty) to `rule` until nothing changes; how much it did
-/// and what it declines become remarks. New nodes are typed as they are inserted.
+/// Offers every live call of the operators `ops` (all calls if empty) to `rule` until nothing changes; what it did and
+/// what it declines become remarks. New nodes are typed as they are inserted.
 ///
 /// # Errors
-/// When the rule still applies after the most rounds that `options` allow.
+/// Returns an error if the rule still applies after the most rounds that `options` allow.
 pub fn drive(
     editor: &mut Editor,
     cx: &PassCx<'_>,

@@ -3,7 +3,7 @@
 use crate::ir::*;
 use abi_stable::std_types::RArc;
 
-/// Choices, read from random bytes; 0 when they are used up, so that fewer bytes give a smaller module.
+/// Choices, read from random bytes; 0 when they are used up, so that fewer bytes result in a smaller module.
 pub(crate) struct Tape<'a> {
     bytes: &'a [u8],
     /// Makes names different.
@@ -275,7 +275,7 @@ impl Builder<'_> {
                 let cond = self.value(tape, block);
                 let n_results = tape.below(4) as u16;
                 let [then, otherwise] = [(); 2].map(|()| self.region(tape, depth, Some(n_results.max(1).into())));
-                // One result that is no tuple, or any number as one.
+                // One result that is not a tuple, or any number as a tuple.
                 let is_single = n_results == 0;
                 let node = self.f.add_if(cond, then, otherwise, (!is_single).then_some(n_results));
                 self.metadata(tape, node, 2);

@@ -1,8 +1,8 @@
 //! The rewrite driver: authors match one call and decide; the driver mutates.
 //!
-//! Nothing that a rewrite gives is believed: nodes that it names must be its own or visible at the call, calls that it
-//! makes must fit their operators' records, and what takes a value's place must not contradict what is inferred of the
-//! value. What does not hold fails the pass, and names the call.
+//! Nothing that a rewrite returns is believed: nodes that it names must be its own or visible at the call, calls that
+//! it makes must match their operators' records, and the replacement of a value must not contradict the types inferred
+//! for the value. A violation fails the pass, and the error names the call.
 
 mod cx;
 
@@ -19,7 +19,7 @@ use cx::{Stage, Staged};
 use smallvec::smallvec;
 use std::{borrow::Cow, collections::BTreeSet};
 
-/// What a rewrite decides about a call.
+/// The decision of a rewrite about a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rewrite {
     /// The call stays.
@@ -40,7 +40,7 @@ impl Rewrite {
     }
 }
 
-/// How far the driver goes.
+/// The limits of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DriveOptions {
     /// The most rounds over the function; a rule that still matches then is taken to run in circles.
@@ -53,7 +53,7 @@ impl Default for DriveOptions {
     }
 }
 
-/// What the driver did.
+/// The outcome of the driver.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DriveStats {
     /// Rounds over the function.
@@ -73,9 +73,10 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 /// `rule` until nothing changes. New nodes are typed as they are made.
 ///
 /// # Errors
-/// When `rule` gives a node that is neither visible at the call nor made through its [`RewriteCx`], makes a call that its
-/// operator does not take, or puts a value of another type in the place of a result; and when a type relation panics or
-/// lies. The error names the call; the function is half rewritten then and to be thrown away.
+/// Returns an error if `rule` returns a node that is neither visible at the call nor made through its [`RewriteCx`],
+/// makes a call that its operator does not accept, or replaces a result by a value of another type; and if a type
+/// relation panics or returns something untrue. The error names the call; the function is then half rewritten and must
+/// be discarded.
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
@@ -144,7 +145,7 @@ struct Driver<'d, 'r> {
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
     stats: &'d mut DriveStats,
-    /// What the rule makes for a call; empty between calls.
+    /// The nodes that the rule makes for a call; empty between calls.
     stage: Stage,
 }
 
@@ -161,7 +162,7 @@ impl Driver<'_, '_> {
         self.ops.is_empty() || self.wanted.contains(&true)
     }
 
-    /// Notes that a binding stands in the innermost open block.
+    /// Records that a binding is in the innermost open block.
     fn settle(&mut self, id: NodeId) {
         if self.home.len() <= id.index() {
             self.home.resize(id.index() + 1, NOWHERE);
@@ -169,7 +170,7 @@ impl Driver<'_, '_> {
         self.home[id.index()] = self.open.last().copied().unwrap_or(NOWHERE);
     }
 
-    /// Whether a value can be used where the driver is: it stands before, in a block that is open.
+    /// Whether a value can be used at the driver's position: it comes before, in a block that is open.
     fn is_visible(&self, id: NodeId) -> bool {
         let home = self.home.get(id.index()).copied().unwrap_or(NOWHERE);
         home != NOWHERE && self.is_open.get(home.index()) == Some(&true)
@@ -186,7 +187,7 @@ impl Driver<'_, '_> {
         Some(format!("something uses result {index}").into())
     }
 
-    /// Makes what is staged real, in place of a call; returns the ids of the new nodes, by position.
+    /// Inserts the staged nodes, in place of a call; returns the ids of the new nodes, by position.
     fn commit(&mut self, cx: &mut RebuildCx<'_>, old: NodeId) -> Result<(u32, Nodes), PassError> {
         let first = self.stage.first();
         let (staged, types) = self.stage.take();
@@ -243,14 +244,14 @@ impl Driver<'_, '_> {
         Ok((first, ids))
     }
 
-    /// Uncounts the uses that a call which goes makes.
+    /// Subtracts the uses by a call that is removed.
     fn release(&mut self, f: &Function, old: NodeId) {
         for &operand in f.operands(old) {
             bump(&mut self.uses, operand, -1);
         }
     }
 
-    /// Holds a call that the rule made against what is known of its operator.
+    /// Checks a call that the rule made against the record of its operator.
     fn check(
         &mut self,
         f: &Function,
@@ -265,7 +266,7 @@ impl Driver<'_, '_> {
                 self.relations.broken(asked, &error);
                 return Err(self.relations.fault(asked, &error));
             }
-            // Nothing is known of such a call, that is all.
+            // Nothing is known of this call, which is not an error.
             (Ok(()), Some((_, error))) if error.is_unsupported() => return Ok(()),
             (Ok(()), Some((_, error))) => CallFault::new(CallRule::Types, error),
         };
@@ -326,7 +327,7 @@ impl Rebuild for Driver<'_, '_> {
             Some(op) => self.wanted.get(op.index()).copied().unwrap_or(false),
             None => self.ops.is_empty(),
         };
-        // What nobody uses is left to dead code elimination.
+        // Unused values are left to dead code elimination.
         if !is_wanted || self.uses.get(id.index()).is_none_or(|&n| n == 0) {
             return Ok(Action::Keep);
         }
@@ -344,7 +345,7 @@ impl Rebuild for Driver<'_, '_> {
     }
 }
 
-/// Says at which call a rewrite went wrong.
+/// Adds to an error the call at which a rewrite failed.
 fn name_call(error: PassError, f: &Function, call: NodeId) -> PassError {
     let op = f.call(call).map_or("", CallView::op_name);
     let name = match f.name(call) {
@@ -355,7 +356,7 @@ fn name_call(error: PassError, f: &Function, call: NodeId) -> PassError {
 }
 
 impl Driver<'_, '_> {
-    /// Does what a rule decided about a call.
+    /// Applies a rule's decision about a call.
     fn act(&mut self, cx: &mut RebuildCx<'_>, id: NodeId, rewrite: Rewrite) -> Result<Action, PassError> {
         let results: Nodes = match rewrite {
             Rewrite::Keep => return Ok(Action::Keep),
@@ -423,8 +424,8 @@ impl Driver<'_, '_> {
     fn inherit(&self, cx: &mut RebuildCx<'_>, old: NodeId, new: NodeId, is_new: bool) {
         let f = cx.function();
         let (ty, old_type) = (f.type_id(new), f.type_id(old));
-        // It is the same value wherever both are computed, and its type there is what is known of either. But the type of
-        // a parameter belongs to the interface.
+        // It is the same value wherever both are computed, and its type there is the known information of either. But
+        // the type of a parameter belongs to the interface.
         let is_beside = is_new || self.home.get(new.index()) == self.open.last();
         let may_know_more = ty != old_type && old_type != TypeId::UNKNOWN && is_beside && f.kind(new) != kind::VAR;
         if !is_new && !may_know_more {
@@ -462,19 +463,19 @@ fn stray(f: &Function, id: NodeId, verb: &str) -> PassError {
         .help("use operands of the call, what they are computed from in the same block, and nodes made for this call")
 }
 
-/// Holds the replacements that an editor made against what type relations infer of what was replaced.
+/// Checks the replacements that an editor made against the types inferred for the replaced nodes.
 ///
 /// # Errors
-/// The first one that contradicts it. A contradiction with a type that was merely declared is none.
+/// Returns the first one that contradicts it. A contradiction with a type that was merely declared does not count.
 pub fn check_replacements(editor: &mut Editor, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
     let suspects = editor.take_suspects();
     suspects.iter().try_for_each(|(old, new)| check_replacement(editor.function(), relations, *old, new))
 }
 
-/// Holds what takes the place of a call's results against what the call's own type relation infers of them.
+/// Checks the replacement of a call's results against the types that the call's own type relation infers.
 ///
 /// # Errors
-/// When they contradict each other. A contradiction with a type that was merely declared is none.
+/// Returns an error if they contradict each other. A contradiction with a type that was merely declared is none.
 fn check_replacement(
     f: &Function,
     relations: &mut dyn TypeRelations,
@@ -596,7 +597,7 @@ mod tests {
         assert_eq!(stats.n_rounds, 5);
     }
 
-    /// What a rule that gives `node` for the second of two calls fails with.
+    /// Returns the error of a rule that returns `node` for the second of two calls.
     fn refusal(node: impl Fn(&Function, &mut RewriteCx<'_>) -> NodeId) -> String {
         let mut editor = Editor::new(chain(&["Neg", "Relu", "Exp"]).into());
         let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| {

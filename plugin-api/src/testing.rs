@@ -1,4 +1,4 @@
-//! Trying what a plugin has on text, in an author's own tests, without a host.
+//! Testing a plugin on text, in an author's own tests, without a host.
 //!
 //! | what | how |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | an evaluator | [`evaluate`] |
 //! | an instrument | a [`Watch`] |
 //!
-//! Programs are written in the text form of [`crate::text`]. Everything that is linked into the test is there: the crate
-//! itself, and what it depends on. Passes and operators of other plugins are not.
+//! Programs are written in the text form of [`crate::text`]. Everything that is linked into the test is available: the
+//! crate itself, and its dependencies. Passes and operators of other plugins are not.
 
 mod instruments;
 mod operators;
@@ -25,8 +25,8 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Runs a pass of this crate on a module in text form, and gives the text of what comes out, with the types of
-/// functions and parameters alone. Passes that it requires run first, where they are linked too.
+/// Runs a pass of this crate on a module in text form, and returns the text of the result, with the types of functions
+/// and parameters only. Its requirements run first, if they are linked too.
 ///
 /// ```no_run
 /// # use relais_plugin_api::testing;
@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// # Panics
-/// With the reason, when the text is at fault, the pass fails, or what it makes is not a sound module.
+/// Panics with the reason, if the text is at fault, the pass fails, or its result is not a valid module.
 pub fn run(pass: &str, text: &str) -> String {
     run_with(pass, Value::Struct(Vec::new()), text)
 }
@@ -86,22 +86,22 @@ pub struct Trial {
     config: Vec<(String, Value)>,
 }
 
-/// What a pass did.
+/// The outcome of a pass.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The module that came out, with the types of functions and parameters alone.
     pub text: String,
-    /// Whether the pass says that it changed the module.
+    /// Whether the pass reports that it changed the module.
     pub changed: bool,
-    /// What it said, remarks included.
+    /// The diagnostics that it emitted, including remarks.
     pub diagnostics: Vec<Diagnostic>,
-    /// What it counted, by the name of the statistic.
+    /// Its counts, by the name of the statistic.
     pub counts: BTreeMap<String, u64>,
 }
 
 impl Outcome {
-    /// The reasons that it gave for not doing something: what `relais run --remarks=missed` shows.
+    /// Its reasons for not doing something, as shown by `relais run --remarks=missed`.
     pub fn declined(&self) -> Vec<&str> {
         let recs = self.diagnostics.iter().map(Diagnostic::rec);
         let missed = recs.filter(|rec| rec.severity == Severity::REMARK && rec.code != PASSED);
@@ -127,14 +127,14 @@ impl Trial {
         self
     }
 
-    /// Runs it on a module in text form. Passes that it requires run first, where they are linked too. Options are
-    /// checked as a host checks them, but for ranges.
+    /// Runs it on a module in text form. Its requirements run first, if they are linked too. Options are checked as in
+    /// a host, except for ranges.
     ///
     /// # Errors
-    /// When the pass fails, or has other options.
+    /// Returns an error if the pass fails, or has other options.
     ///
     /// # Panics
-    /// With the reason, when the text is at fault, or what the pass makes is not a sound module.
+    /// Panics with the reason, if the text is at fault, or the result of the pass is not a valid module.
     pub fn run(&self, text: &str) -> Result<Outcome, PassError> {
         let mut module = parse(text);
         let info = local::info(&self.pass);
@@ -153,7 +153,7 @@ impl Trial {
     }
 }
 
-/// Says which option is not one of these, or is missing.
+/// Reports an option that is unknown or missing.
 fn check_options(of: &str, known: &[OptionSpec], given: &[(String, Value)]) -> Result<(), PassError> {
     if let Some((name, _)) = given.iter().find(|(name, _)| known.iter().all(|option| option.name != name)) {
         return Err(PassError::new(format_args!("`{of}` has no option `{name}`")));

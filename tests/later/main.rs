@@ -1,7 +1,7 @@
 //! A host of a later version that meets plugins of today's: `later PLUGIN…`.
 //!
-//! Its modules have what they cannot know (a kind of node, of attribute, of type and of effect, side tables), and its
-//! tables have entries that theirs lack. Every pass is run, and must carry all of it through.
+//! Its modules have items unknown to the plugins (a kind of node, of attribute, of type and of effect, side tables),
+//! and its tables have entries that theirs lack. Every pass is run, and must carry all of it through.
 
 use relais::{
     ir::*,
@@ -12,7 +12,7 @@ use relais::{
 use relais_plugin_api::options::Value;
 use std::path::PathBuf;
 
-/// What stands in the side tables for a node: something that tells it from every other.
+/// A node's entry in the side tables, which is different for every node.
 fn entry(id: NodeId) -> [u8; 8] {
     (0x5a5a_0000_0000 + u64::from(id.0)).to_le_bytes()
 }
@@ -74,7 +74,7 @@ fn module() -> (IRModule, [NodeId; 2]) {
     (module, [known, unused])
 }
 
-/// What a later version knows about two nodes, after a pass that does not.
+/// Compares the later version's knowledge about two nodes, after a pass that lacks it.
 fn check(pass: &str, before: &Function, after: &Function, nodes: [NodeId; 2]) {
     let live: Vec<NodeId> = after.all_bindings().collect();
     for id in nodes {

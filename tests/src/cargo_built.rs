@@ -9,13 +9,13 @@ use std::{
     sync::{LazyLock, Mutex},
 };
 
-/// What this workspace builds.
+/// The build outputs of this workspace.
 pub struct Workspace {
-    /// The binary `relais`. The plugins stand beside it, where it finds them.
+    /// The binary `relais`. The plugins are beside it, where it finds them.
     pub relais: PathBuf,
     /// The plugins that are shipped with it.
     pub plugins: Vec<PathBuf>,
-    /// A folder below cargo's target folder for what tests make and keep.
+    /// A folder below cargo's target folder for files that tests make and keep.
     pub scratch: PathBuf,
 }
 
@@ -25,23 +25,23 @@ static PLUGINS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 /// Builds the host and its plugins in the profile of the running test, once in a process.
 ///
 /// # Panics
-/// When they do not build.
+/// Panics if they do not build.
 pub fn workspace() -> &'static Workspace {
     &WORKSPACE
 }
 
-/// Builds the crate `tests/plugins/NAME` as its author would, once in a process, and gives its library.
+/// Builds the crate `tests/plugins/NAME` as its author would, once in a process, and returns its library.
 ///
 /// # Panics
-/// When it does not build, or makes no library.
+/// Panics if it does not build, or makes no library.
 pub fn plugin(name: &str) -> PathBuf {
     library(&plugin_source(name))
 }
 
-/// Builds a crate outside this workspace as its author would, once in a process, and gives its library.
+/// Builds a crate outside this workspace as its author would, once in a process, and returns its library.
 ///
 /// # Panics
-/// When it does not build, or makes no library.
+/// Panics if it does not build, or makes no library.
 pub fn library(folder: &Path) -> PathBuf {
     let mut built = PLUGINS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(path) = built.get(folder) {
@@ -55,18 +55,18 @@ pub fn library(folder: &Path) -> PathBuf {
     library
 }
 
-/// Runs the tests of a crate outside this workspace, and gives what they say.
+/// Runs the tests of a crate outside this workspace, and returns their output.
 ///
 /// # Panics
-/// When one fails.
+/// Panics if one fails.
 pub fn test_crate(folder: &Path) -> String {
     let mut cargo = author_cargo();
     cargo.args(["test", "--quiet", "--manifest-path"]).arg(folder.join("Cargo.toml"));
     Run::of(&mut cargo).expect_success().stdout
 }
 
-/// Cargo, for crates outside this workspace: it builds them in the profile `dev`, which loads as well and is made sooner,
-/// without what a debugger or a second build uses, and all into one folder, so that what they share is built once.
+/// Cargo, for crates outside this workspace: it builds them in the profile `dev`, which can be loaded just as well and
+/// builds faster, without debug information, and all into one folder, so that shared parts are built once.
 pub fn author_cargo() -> Command {
     let mut cargo = cargo();
     cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0").env("CARGO_TARGET_DIR", plugin_target());
@@ -87,7 +87,7 @@ pub fn plugin_source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins").join(name)
 }
 
-/// Cargo's folder for what tests make, as seen from the running test, which stands in `deps`.
+/// Cargo's folder for the files of tests, as seen from the running test, which is in `deps`.
 fn scratch() -> PathBuf {
     let test = std::env::current_exe().expect("the running test has a path");
     let target = test.ancestors().nth(3).expect("cargo builds into a folder for each profile");
@@ -117,7 +117,7 @@ struct Artifacts {
 
 const BUILD: [&str; 3] = ["build", "--quiet", "--message-format=json-render-diagnostics"];
 
-/// What a build makes.
+/// Returns the outputs of a build.
 fn artifacts_of(cargo: &mut Command) -> Artifacts {
     let output = cargo.stderr(Stdio::inherit()).output().expect("cargo can be started");
     assert!(output.status.success(), "failed: {cargo:?}");

@@ -26,7 +26,7 @@ impl Run {
     /// Starts a command and waits for it.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// Panics if it cannot be started.
     pub fn of(command: &mut Command) -> Self {
         let start = Instant::now();
         let Output { status, stdout, stderr } =
@@ -38,7 +38,7 @@ impl Run {
     /// The same run, which must have succeeded.
     ///
     /// # Panics
-    /// When it failed, with what it said.
+    /// Panics if it failed, with its output.
     #[track_caller]
     pub fn expect_success(self) -> Self {
         assert!(self.status == Some(0), "the run failed ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
@@ -48,7 +48,7 @@ impl Run {
     /// The same run, which must have failed with status 1, as runs do for reasons that they can name.
     ///
     /// # Panics
-    /// When it ended in another way, with what it said.
+    /// Panics if it ended in another way, with its output.
     #[track_caller]
     pub fn expect_failure(self) -> Self {
         assert!(self.status == Some(1), "the run did not fail ({:?}):\n{}{}", self.status, self.stdout, self.stderr);
@@ -56,12 +56,12 @@ impl Run {
     }
 }
 
-/// A folder that is not there, in the place of the user's own.
+/// A folder that does not exist, in the place of the user's own.
 pub fn no_home() -> PathBuf {
     workspace().scratch.join("no-home")
 }
 
-/// `relais`, without what the environment may say about plugins, and without those that the user installed.
+/// `relais`, without plugin settings of the environment, and without plugins that the user installed.
 pub fn command() -> Command {
     let mut command = Command::new(&workspace().relais);
     command.env_remove("RELAIS_PLUGIN_PATH").env("RELAIS_HOME", no_home());
@@ -84,7 +84,7 @@ pub fn relais_on_small_stack<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Ru
 /// An empty folder of that name, for one test.
 ///
 /// # Panics
-/// When it cannot be made.
+/// Panics if it cannot be made.
 pub fn folder(name: &str) -> PathBuf {
     let folder = workspace().scratch.join("e2e").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -106,7 +106,7 @@ pub fn quick_folder() -> TempDir {
 /// The names of the files in a folder, sorted.
 ///
 /// # Panics
-/// When it cannot be read.
+/// Panics if it cannot be read.
 pub fn files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("`{}`: {error}", folder.display()));
     let mut names: Vec<String> =

@@ -1,4 +1,4 @@
-//! Filetests: a pass on text, and what holds for every pass on every text.
+//! Filetests: a pass on text, and the properties of every pass on every text.
 
 use crate::reference::Judge;
 use relais::{
@@ -25,13 +25,13 @@ use std::{
     sync::Arc,
 };
 
-/// What the header of a case may say.
+/// The keys that the header of a case may have.
 pub const KEYS: &[&str] = &["pass", "options", "before", "unchanged", "idempotent", "types", "numbers", "tolerance"];
 
-/// What the key `numbers` begins with; what keeps the case from being judged follows.
+/// The beginning of the key `numbers`, followed by the reason why the case cannot be compared.
 const NOT_EVALUATED: &str = "not evaluated: ";
 
-/// The line after which the expected text stands, in comments.
+/// The line before the expected text, in comments.
 const EXPECTED: &str = "// expected:";
 
 /// One case.
@@ -49,8 +49,8 @@ pub struct Case {
     pub idempotent: bool,
     /// Types of bindings are part of the expectation.
     pub types: bool,
-    /// What keeps the results before and after from being compared: an operator without an evaluator (`Erf`), or a
-    /// parameter of whose type there are no values here (`%x`).
+    /// Why the results before and after cannot be compared: an operator without an evaluator (`Erf`), or a parameter
+    /// for whose type no values can be generated here (`%x`).
     pub not_evaluated: Option<String>,
     /// How far floats may be apart, relative to their size; 0 is bit for bit.
     pub tolerance: f64,
@@ -65,17 +65,17 @@ pub struct Case {
 pub enum Property {
     /// The case itself can be read and run.
     Case,
-    /// What is printed is read back equal, and prints the same.
+    /// Printed text parses to an equal module, and prints the same.
     RoundTrip,
     /// The verifier finds nothing, before and after.
     Verified,
     /// A second run changes nothing.
     Idempotent,
-    /// The pass says that it changed the module if and only if it did.
+    /// The pass reports a change if and only if it changed the module.
     HonestChanged,
     /// The parameters and results of `@main` keep their names and types.
     SameInterface,
-    /// The module computes the same before and after, or the case says what cannot be evaluated.
+    /// The module computes the same before and after, or the case states what cannot be evaluated.
     SameNumbers,
     /// Linked and loaded, the pass does the same.
     StaticEqualsLoaded,
@@ -105,7 +105,7 @@ impl Libraries {
     /// Finds the plugins in these files.
     ///
     /// # Panics
-    /// When one of them is refused.
+    /// Panics if one of them is refused.
     pub fn open(files: &[PathBuf]) -> Self {
         let policy = Policy { writable: WritableFiles::Allow };
         let registry = Registry::new(discover(&[], files, policy), Linked::Exclude, &Choices::new());
@@ -113,7 +113,7 @@ impl Libraries {
         Self(registry)
     }
 
-    /// The names of all passes and operators, without what stands before the last dot.
+    /// Returns the names of all passes and operators, without the part before the last dot.
     pub fn names(&self) -> BTreeSet<String> {
         let passes = self.0.passes().map(|(pass, _)| pass.name.as_str());
         let operators = self.0.operators().map(|(operator, _)| operator.name.as_str());
@@ -136,10 +136,10 @@ impl Libraries {
 }
 
 impl Case {
-    /// Reads a case; the pass is `folder` unless the header says otherwise.
+    /// Parses a case; the pass is `folder` unless the header names another.
     ///
     /// # Errors
-    /// What is wrong with the header.
+    /// Returns the error in the header.
     pub fn parse(folder: &str, source: &str) -> Result<Self, String> {
         let header: String =
             source.lines().map_while(|line| line.strip_prefix("//!")).map(|line| format!("{line}\n")).collect();
@@ -176,7 +176,7 @@ impl Case {
         case().ok_or_else(|| "a value in the header has the wrong type".to_owned())
     }
 
-    /// The source with what the pass gives now as the expectation.
+    /// Returns the source with the current output of the pass as the expectation.
     pub fn blessed(&self, output: &str) -> String {
         if self.unchanged {
             return format!("{}\n", self.input.trim_end());
@@ -186,7 +186,7 @@ impl Case {
         format!("{}\n\n{EXPECTED}\n{comment}", self.input.trim_end())
     }
 
-    /// Runs the case; gives the text of the result and every property that does not hold.
+    /// Runs the case; returns the text of the result and every property that does not hold.
     pub fn check(&self, loaded: Option<&Libraries>) -> (String, Vec<Failure>) {
         let mut failures = Vec::new();
         match self.run(loaded, &mut failures) {
@@ -243,7 +243,7 @@ impl Case {
         if let Err(how) = same_interface(&before, &after) {
             fail(Property::SameInterface, how);
         }
-        // What did not change computes the same.
+        // An unchanged module computes the same.
         let judgement =
             difference.as_ref().map_or(Ok(Judgement::Same), |_| same_numbers(&before, &after, self.tolerance, &Judge));
         if let Err(how) = judgement.map_err(|differ| differ.how).and_then(|judgement| self.accept(judgement)) {
@@ -298,7 +298,7 @@ impl Case {
 /// All cases below a folder, by name: `<folder>/<case>` and the path of the file.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// Returns an error if the folder cannot be read.
 pub fn find_cases(root: &Path) -> std::io::Result<BTreeMap<String, PathBuf>> {
     let mut cases = BTreeMap::new();
     for folder in std::fs::read_dir(root)? {

@@ -1,6 +1,6 @@
-//! Golden tests of the command line: what it says and with what status, in a file for each case.
+//! Golden tests of the command line: its output and status, in a file for each case.
 //!
-//! `RELAIS_BLESS=1` writes what is said now.
+//! `RELAIS_BLESS=1` writes the current output.
 
 use crate::{
     cargo_built::workspace,
@@ -17,17 +17,17 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// What stands in `out.onnx` before a run that must leave it alone.
+/// The contents of `out.onnx` before a run that must leave it alone.
 const PRECIOUS: &[u8] = b"the work of last week";
 
 /// A folder with files in which the program runs.
 pub struct Workshop {
     folder: tempfile::TempDir,
-    /// What is not the same everywhere, and what stands for it in golden files.
+    /// The parts of the output that differ between machines, and their replacements in golden files.
     normal: Vec<(String, String)>,
 }
 
-/// What the program said.
+/// The output of the program.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// How it ended.
@@ -52,10 +52,10 @@ impl Said {
 }
 
 impl Workshop {
-    /// An empty folder that goes when this value does.
+    /// An empty folder that is removed when this value is dropped.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// Panics if it cannot be made.
     pub fn new() -> Self {
         let folder = quick_folder();
         let path = folder.path().canonicalize().expect("it is there").display().to_string();
@@ -72,7 +72,7 @@ impl Workshop {
     /// Writes a file.
     ///
     /// # Panics
-    /// When that fails.
+    /// Panics if that fails.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, bytes).expect("the folder can be written");
@@ -82,18 +82,18 @@ impl Workshop {
     /// Runs the program in the folder.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// Panics if it cannot be started.
     pub fn run(&self, arguments: &[&str]) -> Said {
         self.said(self.program(arguments).output().expect("the program can be started"))
     }
 
-    /// As [`fails`](Self::fails), as somebody who may not read everything: root runs it as nobody.
+    /// As [`fails`](Self::fails), as a user who may not read everything: root runs it as the user `nobody`.
     ///
     /// # Errors
-    /// Why that cannot be done here.
+    /// Returns the reason why this is not possible here.
     ///
     /// # Panics
-    /// When the command does something that it must not do.
+    /// Panics if the command does something that it must not do.
     pub fn fails_unprivileged(&self, arguments: &[&str]) -> Result<Said, String> {
         const NOBODY: u32 = 65_534;
         let owner = self.folder.path().metadata().map_err(|error| error.to_string())?.uid();
@@ -139,11 +139,11 @@ impl Workshop {
         text
     }
 
-    /// Runs a command that must fail, and must neither make `out.onnx` nor change one that is there, nor change or
-    /// leave any other file.
+    /// Runs a command that must fail, and must neither make `out.onnx` nor change an existing one, nor change or leave
+    /// any other file.
     ///
     /// # Panics
-    /// When it does.
+    /// Panics if it does.
     pub fn fails(&self, arguments: &[&str]) -> Said {
         self.fails_with(&[], arguments)
     }
@@ -196,7 +196,7 @@ impl Default for Workshop {
     }
 }
 
-/// The golden files of one topic, as far as they differ from what is said now.
+/// The golden files of one topic that differ from the current output.
 pub struct Golden {
     folder: PathBuf,
     seen: Vec<String>,
@@ -213,7 +213,7 @@ impl Golden {
     /// Compares with the file of a case, or writes it.
     ///
     /// # Panics
-    /// When two cases have one name, or the file cannot be written.
+    /// Panics if two cases have one name, or the file cannot be written.
     pub fn check(&mut self, case: &str, text: &str) {
         assert!(!self.seen.iter().any(|seen| seen == case), "`{case}` is there twice");
         self.seen.push(case.to_owned());
@@ -239,7 +239,7 @@ impl Golden {
     /// Ends the comparison.
     ///
     /// # Panics
-    /// When something differed, or a golden file has no case.
+    /// Panics if something differed, or a golden file has no case.
     pub fn finish(mut self) {
         for entry in fs::read_dir(&self.folder).expect("there are golden files") {
             let path = entry.expect("it can be read").path();

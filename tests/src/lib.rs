@@ -1,4 +1,4 @@
-//! What the end-to-end tests share.
+//! Shared code of the end-to-end tests.
 
 pub mod cargo_built;
 pub mod cli;

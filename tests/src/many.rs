@@ -1,4 +1,4 @@
-//! Many plugins, made of one.
+//! Many plugins, made from one.
 
 use relais::plugin::{read_section, section_of};
 use relais_plugin_api::boundary::{
@@ -14,7 +14,7 @@ use std::{
 pub struct Pattern {
     file: Vec<u8>,
     section: Vec<u8>,
-    /// Where the records stand in the file.
+    /// The position of the records in the file.
     at: usize,
 }
 
@@ -22,7 +22,7 @@ impl Pattern {
     /// The plugin in a file.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics if there is none.
     pub fn of(library: &Path) -> Self {
         let file = fs::read(library).unwrap_or_else(|error| panic!("`{}`: {error}", library.display()));
         let section = read_section(library).expect("a plugin has records").to_vec();
@@ -37,7 +37,7 @@ impl Pattern {
         file
     }
 
-    /// A file that says the same of itself and that no system opens: it is all records.
+    /// A file with the same records that no system opens: it consists of records.
     pub fn stub(&self, number: usize) -> Vec<u8> {
         elf(&renamed(&self.section, number))
     }
@@ -48,7 +48,7 @@ pub fn library(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
 }
 
-/// What a plugin of that number is called in the place of `name`.
+/// Returns the name of the plugin of that number, in the place of `name`.
 pub fn renamed_text(name: &str, number: usize) -> String {
     format!("p{number:03}{}", &name[4..])
 }
@@ -56,7 +56,7 @@ pub fn renamed_text(name: &str, number: usize) -> String {
 /// A plugin in another version, whose text is as long.
 ///
 /// # Panics
-/// When the bytes are not those of a plugin.
+/// Panics if the bytes are not those of a plugin.
 pub fn with_version(file: &[u8], version: &str) -> Vec<u8> {
     let section = section_of(file).expect("a plugin has records");
     let at = file.windows(section.len()).position(|bytes| bytes == &*section).expect("the records stand in the file");

@@ -1,16 +1,16 @@
 //! Pages of documentation whose blocks are run.
 //!
-//! Above a block, `<!-- file: NAME -->` makes a file of it, and `<!-- not run: WHY -->` says why nothing is done with it.
-//! In what a command prints, `…` stands for any lines, and numbers with a unit of time, of memory, or with `%` are not
+//! Above a block, `<!-- file: NAME -->` makes a file of it, and `<!-- not run: WHY -->` says why it is not run. In the
+//! output of a command, `…` stands for any lines, and numbers with a unit of time, of memory, or with `%` are not
 //! compared.
 
 use std::{collections::BTreeSet, path::Path};
 
 /// A fenced block.
 pub struct Block {
-    /// What stands behind its fence.
+    /// The text after its opening fence.
     pub language: &'static str,
-    /// What it says.
+    /// Its contents.
     pub text: String,
     /// Its line on the page.
     pub line: usize,
@@ -33,7 +33,7 @@ impl Block {
 /// The fenced blocks of a page.
 ///
 /// # Panics
-/// When the last one does not end.
+/// Panics if the last one does not end.
 pub fn blocks(page: &'static str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut is_open = false;
@@ -57,10 +57,10 @@ pub fn blocks(page: &'static str) -> Vec<Block> {
     blocks
 }
 
-/// The commands of a block of the language `console`, each with what it prints.
+/// The commands of a block of the language `console`, each with its output.
 ///
 /// # Panics
-/// When the block does not end with a line.
+/// Panics if the block does not end with a line.
 pub fn commands(block: &Block) -> Vec<(&str, &str)> {
     let mut commands = Vec::new();
     let mut rest = block.text.as_str();
@@ -118,7 +118,7 @@ fn comparable(line: &str) -> String {
 /// Checks that the links of a page in `docs` lead to its own headings and to files that are there.
 ///
 /// # Panics
-/// When one does not.
+/// Panics if one does not.
 pub fn check_links(page: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     for link in page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {

@@ -1,4 +1,4 @@
-//! The judge (`tests/judge`), run in a Python environment of its own.
+//! The judge (`tests/judge`), run in its own Python environment.
 
 use crate::{
     cargo_built::{plugin, workspace},
@@ -18,7 +18,7 @@ const WHOLE: &str = "whole";
 const REQUIREMENTS: &str = include_str!("../judge/requirements.txt");
 
 static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-    // By content, so that an environment never holds what an older list asked for.
+    // By content, so that an environment never holds the packages of an older list.
     let mut hasher = DefaultHasher::new();
     REQUIREMENTS.hash(&mut hasher);
     let folder = workspace().scratch.join(format!("judge-{:016x}", hasher.finish()));
@@ -40,32 +40,32 @@ pub struct Models {
 /// The models, written once and kept.
 ///
 /// # Panics
-/// When they cannot be written, with the reason.
+/// Panics if they cannot be written, with the reason.
 pub fn models() -> &'static Models {
     MODELS.as_ref().unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// Writes the models of 600 MB, too, into the same folder.
+/// Adds the models of 600 MB to the same folder.
 ///
 /// # Panics
-/// When they cannot be written, with the reason.
+/// Panics if they cannot be written, with the reason.
 pub fn add_large_models() {
     collect(&["--large"]).unwrap_or_else(|why| panic!("{why}"));
 }
 
-/// Runs `python -m judge ARGS`, and gives what it said.
+/// Runs `python -m judge ARGS`, and returns its output.
 ///
 /// # Panics
-/// When the judge is not satisfied, with what it said.
+/// Panics if the judge is not satisfied, with its output.
 #[track_caller]
 pub fn judge<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> String {
     satisfied("judge", args)
 }
 
-/// Runs `python -m random_graphs ARGS` with the binary, and gives what it said.
+/// Runs `python -m random_graphs ARGS` with the binary, and returns its output.
 ///
 /// # Panics
-/// When a result differs, with what it said.
+/// Panics if a result differs, with its output.
 #[track_caller]
 pub fn random_graphs(args: &[&str]) -> String {
     let relais = [OsStr::new("--relais"), workspace().relais.as_ref()];
@@ -83,7 +83,7 @@ fn satisfied<I: IntoIterator<Item: AsRef<OsStr>>>(module: &str, args: I) -> Stri
 /// Runs a command of the judge with the binary and the models, and further arguments.
 ///
 /// # Panics
-/// When the judge is not satisfied, with what it said.
+/// Panics if the judge is not satisfied, with its output.
 #[track_caller]
 pub fn judge_models(command: &[&str], args: &[&str]) -> String {
     let models = &models().folder;
@@ -100,7 +100,7 @@ pub fn with_pass(pass: &str, crate_name: &str) -> String {
 /// A program of the judge's environment.
 ///
 /// # Panics
-/// When the environment cannot be made, with the reason.
+/// Panics if the environment cannot be made, with the reason.
 pub fn program(name: &str) -> PathBuf {
     let python = PYTHON.as_ref().unwrap_or_else(|why| panic!("{why}"));
     python.with_file_name(name).with_extension(std::env::consts::EXE_EXTENSION)

@@ -1,4 +1,5 @@
-//! Every file below `filetests/` is a test of its own. `RELAIS_BLESS=1` writes what passes give now as expectation.
+//! Every file below `filetests/` is a separate test. `RELAIS_BLESS=1` writes the current output of passes as the
+//! expectation.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use relais_tests::{

@@ -1,4 +1,4 @@
-//! Finding plugins, and the registry of what they provide.
+//! Finding plugins, and the registry of the items that they provide.
 
 use super::{
     args::PluginArgs,
@@ -12,16 +12,16 @@ use relais::{
 };
 use std::{env, path::PathBuf};
 
-/// The folders that plugins are looked for in: the program's, the user's own, those of `RELAIS_PLUGIN_PATH`, and where
-/// the arguments say.
+/// The folders that are searched for plugins: the program's, the user's own, those of `RELAIS_PLUGIN_PATH`, and those
+/// of the arguments.
 pub(crate) fn search_dirs(args: &PluginArgs) -> Vec<SearchDir> {
     let executable = env::current_exe().ok();
     let listed = env::var_os("RELAIS_PLUGIN_PATH");
     SearchDir::standard(executable.as_deref(), user_dir().as_deref(), listed.as_deref(), &args.plugin_dir)
 }
 
-/// The user's own folder of plugins: in `RELAIS_HOME`, else where the system keeps the data of programs for each user.
-/// `None` for a user without a home.
+/// The user's own folder of plugins: in `RELAIS_HOME`, otherwise where the system keeps the data of programs for each
+/// user. `None` for a user without a home.
 pub(crate) fn user_dir() -> Option<PathBuf> {
     let home = env::var_os("RELAIS_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let home = home.or_else(|| Some(etcetera::choose_base_strategy().ok()?.data_dir().join("relais")))?;
@@ -39,7 +39,7 @@ pub(crate) fn policy(args: &PluginArgs) -> Policy {
 /// Looks for plugins.
 ///
 /// # Errors
-/// When one that an argument names cannot be used.
+/// Returns an error if one that an argument names cannot be used.
 pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
     if args.no_plugins {
         return Ok(Discovery::default());
@@ -58,7 +58,7 @@ pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
 /// The registry for a pipeline: where several versions of a plugin were found, those that it demands count.
 ///
 /// # Errors
-/// When a plugin that an argument names cannot be used.
+/// Returns an error if a plugin that an argument names cannot be used.
 pub(crate) fn registry_for(args: &PluginArgs, spec: &PipelineSpec) -> Result<Registry, CliError> {
     Ok(choose(&registry(args)?, spec, args))
 }
@@ -85,12 +85,12 @@ pub(crate) fn choose(all: &Registry, spec: &PipelineSpec, args: &PluginArgs) -> 
 /// The registry of everything that was found.
 ///
 /// # Errors
-/// When a plugin that an argument names cannot be used.
+/// Returns an error if a plugin that an argument names cannot be used.
 pub(crate) fn registry(args: &PluginArgs) -> Result<Registry, CliError> {
     Ok(Registry::new(find(args)?, Linked::Include, &Choices::new()))
 }
 
-/// Says what is not used of what nobody named, unless nobody wants to hear warnings.
+/// Warns about unused files that the user did not name, unless warnings are off.
 fn report_refused(registry: &Registry) {
     for refused in registry.refused().iter().filter(|_| log::log_enabled!(log::Level::Warn)) {
         let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `relais list` and `relais describe`: what the records of plugins say. No plugin is opened.
+//! `relais list` and `relais describe`: the contents of plugins' records. No plugin is opened.
 
 use super::{
     args::{DescribeArgs, ListArgs, What},
@@ -16,10 +16,10 @@ use relais::{
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Stands where a plugin would, for what the host itself provides.
+/// The name in the place of a plugin for items of the host itself.
 const BUILT_IN_PLUGIN: &str = "(built in)";
 
-/// Lists what there is.
+/// Lists items of a kind.
 pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
     let registry = catalogue::registry(&args.plugins)?;
     if args.json {
@@ -71,7 +71,7 @@ fn shown_name(registry: &Registry, pass: &PassRecord) -> String {
     if is_own { short.to_owned() } else { pass.name.clone() }
 }
 
-/// Describes what has a name.
+/// Describes the item of a name.
 pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     let registry = catalogue::registry(&args.plugins)?;
     let name = args.name.as_str();
@@ -326,7 +326,7 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
     used.chain(aside).chain(refused).collect()
 }
 
-/// What is said of a plugin that another one takes the place of.
+/// The note on a plugin that another one replaces.
 const NOT_USED: &str = "not used: the other one of that name takes its place";
 
 /// The options of contexts, then those of passes.
@@ -481,7 +481,7 @@ pub(super) fn option_json(option: &OptionSchema) -> Value {
 }
 
 fn type_json(kind: &OptionType) -> Value {
-    // Infinite bounds are no bounds, and JSON has no number for them.
+    // Infinite bounds mean no bounds, and JSON has no number for them.
     let bound = |value: f64| value.is_finite().then_some(value);
     match kind {
         OptionType::Bool => json!({ "type": "bool" }),
@@ -533,7 +533,7 @@ pub(super) fn first_line(text: &str) -> String {
 fn headline(text: &str) -> String {
     let comment: Vec<&str> = text
         .lines()
-        // A line for editors comes before what people read.
+        // A line for editors precedes the text for people.
         .skip_while(|line| line.is_empty() || line.starts_with("#:"))
         .map_while(|line| line.strip_prefix('#'))
         .map(str::trim)

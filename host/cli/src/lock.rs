@@ -13,7 +13,7 @@ use relais::{
 };
 use std::path::Path;
 
-/// Writes what a pipeline is made of.
+/// Writes the lock file of a pipeline.
 pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let failed = |error| outputs::failed("lock file", &error);
     let destination = Destination::of_argument(&args.output, Existing::Replace).map_err(failed)?;
@@ -38,7 +38,7 @@ pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError
     ))
 }
 
-/// The plugins that a lock file names, where everything is as it says.
+/// Returns the plugins that a lock file names, if it matches.
 pub(crate) fn enforce(path: &Path, spec: &PipelineSpec, registry: &Registry) -> Result<Registry, CliError> {
     let lock = Lock::read(path).map_err(|error| {
         let error = CliError::new(format!("the lock cannot be kept: {error}"));

@@ -1,4 +1,4 @@
-//! The command line of Relais: runs pipelines over models, and shows what there is.
+//! `relais`: runs pipelines over models, and lists passes and plugins.
 
 mod args;
 mod args_plugin;
@@ -43,9 +43,9 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are no errors, and say so by their exit code.
+            // Help and version are not errors, and their exit code shows it.
             let code = if error.use_stderr() { USAGE } else { 0 };
-            // Nobody is left to be told when the terminal is gone.
+            // Nothing can be reported when the terminal is gone.
             let _ = error.print();
             return ExitCode::from(code);
         }

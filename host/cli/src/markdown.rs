@@ -1,4 +1,4 @@
-//! What a record says, as a page in Markdown: `relais describe NAME --markdown`.
+//! The contents of a record, as a page in Markdown: `relais describe NAME --markdown`.
 
 use super::list::{Instrument, first_line};
 use relais::{
@@ -48,7 +48,7 @@ pub(super) fn instrument(it: &Instrument) -> String {
     out
 }
 
-/// A documentation comment, which is Markdown as it is, but for the space that each line begins with.
+/// A documentation comment, which is Markdown, without the space that each line begins with.
 fn paragraphs(out: &mut String, doc: &str) {
     for line in doc.trim().lines() {
         out.push_str(line.strip_prefix(' ').unwrap_or(line).trim_end());
@@ -99,7 +99,7 @@ fn codes(names: &[String]) -> String {
     names.iter().map(|name| code(name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Text in a cell of a table: on one line, without what ends the cell.
+/// Text in a cell of a table: on one line, without characters that end the cell.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

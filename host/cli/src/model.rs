@@ -1,4 +1,4 @@
-//! Models: ONNX files, and text files where a name or the content says so.
+//! Models: ONNX files, and text files as determined by name or content.
 
 use super::{args, outputs, terminal::CliError};
 use relais::{
@@ -111,7 +111,7 @@ fn read_text(path: &Path, bytes: &Blob) -> Result<IRModule, CliError> {
     })
 }
 
-/// The format of an output: its name's, else the input's.
+/// The format of an output: from its name, otherwise that of the input.
 pub(crate) fn output_format(path: &Path, input: Format) -> Format {
     Format::of_name(path).unwrap_or(input)
 }

@@ -7,7 +7,7 @@ use relais::{
 };
 use std::path::{Path, PathBuf};
 
-/// What a run writes, no two to one place.
+/// The files that a run writes; no two have the same path.
 #[derive(Default)]
 pub(crate) struct Outputs {
     all: Vec<(&'static str, Destination)>,
@@ -30,7 +30,7 @@ impl Outputs {
         Ok(new)
     }
 
-    /// Adds what the instruments of a pipeline write to files that it names.
+    /// Adds the files that a pipeline names for the output of its instruments.
     pub fn add_instruments(&mut self, run: &RunSpec) -> Result<(), CliError> {
         for instrument in run.instruments.iter().filter(|instrument| instrument.name.value == "trace") {
             let file = instrument.options.iter().find(|option| option.key.value == "file");
@@ -41,7 +41,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Refuses to replace what the run reads.
+    /// Refuses to replace the inputs of the run.
     pub fn spare<'a>(&self, what: &str, inputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), CliError> {
         for input in inputs {
             if let Some((output, _)) = self.all.iter().find(|(_, output)| output.is_file(input)) {
@@ -58,7 +58,7 @@ impl Outputs {
     }
 }
 
-/// Why a file cannot be written, in a word what it was to be.
+/// Why a file cannot be written, with a word for its purpose.
 pub(crate) fn failed(what: &str, error: &FileError) -> CliError {
     CliError::new(error.of(what)).help(error.help())
 }

@@ -1,4 +1,4 @@
-//! `relais plugin check`: judges plugins from their files, then opens them in processes of their own.
+//! `relais plugin check`: checks plugins from their files, then opens them in separate processes.
 
 use super::{
     args::PluginArgs,
@@ -21,13 +21,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A file, and what is known of it.
+/// A file, and the facts about it.
 pub(crate) struct Checked {
     pub inspection: Inspection,
     pub place: Place,
 }
 
-/// Where a run would find a file that nobody names.
+/// The place where a run would find a file that the user did not name.
 pub(crate) enum Place {
     /// In a folder that is searched.
     Found(PathBuf, Origin),
@@ -46,7 +46,7 @@ pub(crate) enum Opening {
     Leave,
 }
 
-/// What opening a plugin may take.
+/// The time that opening a plugin may take.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Opens a plugin as a run does.
@@ -76,7 +76,7 @@ fn why_not(file: &Path, args: &PluginArgs) -> io::Result<Option<String>> {
     let stderr = child.stderr.take();
     let said = thread::spawn(move || {
         let mut said = Vec::new();
-        // What does not end comes from a plugin that goes on writing.
+        // Endless output comes from a plugin that keeps writing.
         let _ = stderr.map(|stderr| stderr.take(1 << 16).read_to_end(&mut said));
         said
     });

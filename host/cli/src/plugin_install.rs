@@ -146,7 +146,7 @@ fn user_dir() -> Result<PathBuf, CliError> {
     })
 }
 
-/// What stands in the folder of a plugin: one file for each, whatever the file was called.
+/// Returns the file name of a plugin in the folder: one file for each, whatever the file was called.
 fn file_name(plugin: &str) -> String {
     format!("{DLL_PREFIX}{}{DLL_SUFFIX}", plugin.replace('-', "_"))
 }
@@ -164,7 +164,7 @@ fn installed(folder: &Path) -> Result<Vec<Inspection>, CliError> {
     Ok(files.iter().map(|file| inspect(file, Policy::default())).collect())
 }
 
-/// What others provide is for the pipelines to settle that use them.
+/// Items that others provide too are an issue only for the pipelines that use them.
 fn is_refused(inspection: &Inspection) -> bool {
     inspection.objections.iter().any(|objection| !objection.is_about_others())
 }

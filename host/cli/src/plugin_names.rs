@@ -1,10 +1,10 @@
-//! The names in a new crate: what is asked for, checked against the grammars of everybody who reads them.
+//! The names in a new crate: those requested, checked against the grammars of all their readers.
 
 use super::{args_plugin::NewArgs, terminal::CliError};
 use relais_plugin_api::boundary::record::is_name;
 use std::collections::BTreeMap;
 
-/// Names that are longer make lines that nobody wants to read.
+/// Longer names would make lines unreadable.
 const MAX_NAME: usize = 64;
 
 /// The kinds of pass.
@@ -16,7 +16,7 @@ pub(crate) enum PassKind {
     Sequential,
 }
 
-/// What a file of the crate begins with.
+/// The initial contents of a crate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Item {
     /// A pass, by its full name.
@@ -36,7 +36,7 @@ impl Item {
         }
     }
 
-    /// What has the name.
+    /// Returns the kind of item.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Pass(..) => "pass",
@@ -46,7 +46,7 @@ impl Item {
     }
 }
 
-/// What the crate begins with, by the names of its modules.
+/// Returns the initial items of the crate, by the names of their modules.
 pub(crate) fn items(args: &NewArgs) -> Result<BTreeMap<String, Item>, CliError> {
     check_crate_name(&args.name)?;
     let mut items = Vec::new();
@@ -119,7 +119,7 @@ fn check_name(what: &str, name: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What cargo takes for a package with a library.
+/// Checks that cargo accepts the name for a package with a library.
 fn check_crate_name(name: &str) -> Result<(), CliError> {
     let wrong = |why: &str| Err(CliError::usage(format!("{name:?} cannot be the name of a crate: {why}")));
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
@@ -149,7 +149,7 @@ fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// The module that an item stands in: the last part of its name in snake case.
+/// Returns the module that contains an item: the last part of its name in snake case.
 fn module_of(item: &Item) -> Result<String, CliError> {
     let name = item.name();
     let short = name.rsplit(['.', ':']).next().unwrap_or(&name);

@@ -32,7 +32,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
     let mut written = Vec::new();
     for (name, text) in &sources(&args.name, &api, &items) {
         if let Err((path, error)) = write(&folder.join(name), text, &mut written) {
-            // What cannot be taken back stays; nothing of it was there before.
+            // Files that cannot be removed stay; none of them existed before.
             written.iter().for_each(|path| drop(fs::remove_file(path)));
             return Err(failed(&path, &error));
         }
@@ -93,13 +93,13 @@ fn source(item: &Item) -> String {
     }
 }
 
-/// A module, apart from its neighbours: formatting has an order of its own for those that stand together.
+/// A module in its own group: formatting would reorder adjacent ones.
 fn mod_line(module: &str, item: &Item) -> String {
     let word = item.word();
     format!("/// {}{} `{}`.\npub mod {module};\n\n", word[..1].to_uppercase(), &word[1..], item.name())
 }
 
-/// The command that tries what is in the crate.
+/// The command that tries the items of the crate.
 fn run_line(library: &str, items: &BTreeMap<String, Item>) -> String {
     let mut line = format!("relais run model.onnx -o out.onnx --plugin {library}");
     let passes = items.values().filter(|item| matches!(item, Item::Pass(..)));
@@ -110,7 +110,7 @@ fn run_line(library: &str, items: &BTreeMap<String, Item>) -> String {
     for instrument in items.values().filter(|item| matches!(item, Item::Instrument(_))) {
         line.push_str(&format!(" --instrument {}", instrument.name()));
     }
-    // What instruments log is information.
+    // Instruments log at the level `info`.
     let is_watched = items.values().any(|item| matches!(item, Item::Instrument(_)));
     line + if is_watched { " -v" } else { "" }
 }

@@ -1,4 +1,4 @@
-//! What `relais plugin check` says of a file, as text and as JSON.
+//! The report of `relais plugin check` on a file, as text and as JSON.
 
 use super::{
     list::{

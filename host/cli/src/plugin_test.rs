@@ -1,4 +1,4 @@
-//! `relais plugin test`: judges a plugin by running it, in a process of its own.
+//! `relais plugin test`: tests a plugin by running it, in a separate process.
 
 use super::{
     args_plugin::TestArgs,
@@ -25,7 +25,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<(), CliError> {
     let bench = PluginBench::new(&registry, &plugin.name)
         .ok_or_else(|| CliError::new(format!("`{}` was found and is gone", args.file.display())))?;
     let kit = Kit::with(settings(args, &bench)?);
-    // A process that was started for it judges, and ends here.
+    // A process that was started for it tests, and ends here.
     kit.judges(&bench);
     let report = kit
         .supervise(&own_arguments())
@@ -93,7 +93,7 @@ fn settings(args: &TestArgs, bench: &PluginBench<'_>) -> Result<Settings, CliErr
     Ok(settings)
 }
 
-/// The full names of what is meant.
+/// The full names of the selected items.
 fn only(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliError> {
     let mut known: Vec<String> = bench.passes().into_iter().map(|pass| pass.name).collect();
     let operators = bench.operators().into_iter().filter(|op| op.judges_infer || op.judges_eval);
@@ -101,7 +101,7 @@ fn only(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliErr
     known.extend(bench.instruments().into_iter().map(|(name, _)| name));
     let mut all = Vec::new();
     for name in names {
-        // A pass without what stands before the dot, an operator without domain and version.
+        // A pass without the part before the dot, an operator without domain and version.
         let is_short_for = |full: &str| {
             let unversioned = full.split_once('@').map_or(full, |(name, _)| name);
             let short = unversioned.rsplit(['.', ':']).next();

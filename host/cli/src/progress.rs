@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// A line that says which pass runs.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Tells the thread that shows the line after a while that there is no need any more.
+    /// Stops the thread that shows the line after a while.
     done: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -67,7 +67,7 @@ impl Output for AroundLine {
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.done.take() {
-            // Either it waits and hears this, or it has shown the line and is gone.
+            // Either it waits and receives this, or it has shown the line and is gone.
             let _ = sender.send(());
             let _ = thread.join();
         }

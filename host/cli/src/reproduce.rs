@@ -19,8 +19,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Writes a reproducer of each pass that failed, one for each error of a pass. That one cannot be written is a warning:
-/// what the run itself did matters more.
+/// Writes a reproducer of each pass that failed, one for each error of a pass. If one cannot be written, that is a
+/// warning: the result of the run itself matters more.
 pub(crate) fn write(
     dir: Option<&Path>,
     output: &Path,
@@ -73,7 +73,7 @@ pub(crate) fn explain(error: CliError, reproducers: &[PathBuf], plugins: &Plugin
     error.help(format!("see it fail again: `{}`", command(last, plugins)))
 }
 
-/// Says where the reproducers of passes that the run went on without are.
+/// Prints where the reproducers of passes that the run went on without are.
 pub(crate) fn note(reproducers: &[PathBuf], plugins: &PluginArgs) {
     for path in reproducers {
         terminal::note(format_args!(

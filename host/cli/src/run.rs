@@ -110,7 +110,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
             return Err(reproduce::explain(error, &reproducers, &args.plugins));
         }
     };
-    // What the passes made goes before the model is written: their plugins may fail at that, too.
+    // The objects that the passes created are dropped before the model is written: their plugins may fail at that too.
     drop(pipeline);
     dropped()?;
     progress.says("writing the model");
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     if verbosity > Verbosity::Quiet {
         reproduce::note(&reproducers, &args.plugins);
     }
-    // What was written is counted as the next reader will see it: some constants are nodes in the file.
+    // The output is counted as the next reader will see it: some constants are nodes in the file.
     let after = match verbosity > Verbosity::Quiet || args.report.is_some() {
         true => summary_of(&module, &output, &written)?,
         false => Summary::default(),
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     }
 }
 
-/// What plugins failed with while what they had made was dropped.
+/// Returns the failures of plugins while their objects were dropped.
 pub(crate) fn dropped() -> Result<(), CliError> {
     match take_faults().split_first() {
         None => Ok(()),
@@ -153,7 +153,7 @@ pub(crate) fn dropped() -> Result<(), CliError> {
     }
 }
 
-/// What is known of a run before its end.
+/// The facts about a run before its end.
 struct Seen<'a> {
     args: &'a RunArgs,
     pipeline: String,
@@ -207,7 +207,7 @@ fn write_report(file: &Destination, report: &serde_json::Value) -> Result<(), Cl
     write_json(file, report).map_err(|error| outputs::failed("report", &error))
 }
 
-/// Says what passes and the driver said, as far as somebody wants to hear it.
+/// Prints the messages of passes and the driver, as far as the verbosity allows.
 pub(crate) fn say(report: &Report, verbosity: Verbosity) {
     let least = match verbosity {
         Verbosity::Quiet => Severity::ERROR,
@@ -222,12 +222,12 @@ pub(crate) fn say(report: &Report, verbosity: Verbosity) {
     }
 }
 
-/// Prints what instruments found. Somebody asked for it, so it comes also when little is to be said.
+/// Prints the findings of instruments. They were requested, so they are printed at any verbosity.
 pub(crate) fn findings(report: &Report) {
     report.findings.iter().for_each(|(_, findings)| terminal::findings(&findings.text));
 }
 
-/// Says where the run was stopped.
+/// Prints where the run was stopped.
 fn stopped(args: &RunArgs, report: &Report) {
     match (&report.stopped_after, args.watch.stop_after) {
         (Some((n, pass)), _) => {

@@ -15,7 +15,7 @@ enum Wanted<'a> {
     Unknown,
 }
 
-/// Gives inputs other shapes, and lets the types follow.
+/// Sets the shapes of inputs, and infers the types that follow.
 pub(crate) fn set_input_shapes(
     module: &mut IRModule,
     wanted: &[String],
@@ -45,7 +45,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
     let known = inputs(main);
     let (name, dims) = match (text.rsplit_once(':'), known.as_slice()) {
         (Some((name, dims)), _) => (name, dims),
-        // With one input there is no doubt which is meant.
+        // With one input, the meaning is unambiguous.
         (None, [(name, _)]) => (name.as_str(), text),
         (None, _) => {
             return Err(
@@ -111,7 +111,7 @@ fn set(main: &mut Function, param: NodeId, wanted: &[Wanted<'_>], text: &str) ->
         .map(|(at, dim)| match dim {
             Wanted::Size(size) => Dim::Static(*size),
             Wanted::Symbol(name) => Dim::Symbol(main.intern(name)),
-            // Nothing new is said, so that what is known stays.
+            // Nothing new is given, so the known size stays.
             Wanted::Unknown => old.as_ref().map_or(Dim::Unknown, |old| Dim::from(old[at])),
         })
         .collect();

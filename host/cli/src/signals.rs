@@ -1,4 +1,4 @@
-//! Interrupts: what is not whole goes, and the status says which signal it was.
+//! Interrupts: incomplete files are removed, and the status contains the signal.
 
 #[cfg(unix)]
 pub(crate) fn watch() {
@@ -16,7 +16,7 @@ pub(crate) fn watch() {
 
     mapped::explain_shortened_files();
     let _ = flag::register(SIGXFSZ, Arc::default());
-    // What whoever started this wants to be ignored, as `nohup` does, stays so.
+    // A signal that the parent process ignores, as `nohup` does, stays ignored.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

@@ -54,7 +54,7 @@ pub(crate) fn adjust(spec: &mut PipelineSpec, args: &AdjustArgs) -> Result<(), C
     }
 }
 
-/// Says what plugins add to a pipeline.
+/// Prints the additions of plugins to a pipeline.
 pub(crate) fn say_additions(pipeline: &Pipeline) {
     if pipeline.additions.is_empty() {
         return;
@@ -67,7 +67,7 @@ pub(crate) fn say_additions(pipeline: &Pipeline) {
     terminal::note(format_args!("plugins add to the pipeline:{all}\n  help: `--no-extensions` runs it without"));
 }
 
-/// A file, else a pipeline of that name.
+/// A file, otherwise a pipeline of that name.
 fn named(name: &str, registry: &Registry) -> Result<PipelineSpec, CliError> {
     let (spec, faults) = named_in_part(name, registry)?;
     match faults.is_empty() {
@@ -76,7 +76,7 @@ fn named(name: &str, registry: &Registry) -> Result<PipelineSpec, CliError> {
     }
 }
 
-/// The same, as far as it can be read, with what is wrong with it.
+/// The same, as far as it can be parsed, with its faults.
 pub(crate) fn named_in_part(name: &str, registry: &Registry) -> Result<(PipelineSpec, Vec<Fault>), CliError> {
     let path = Path::new(name);
     if !path.exists() && built_in(name).is_some() {

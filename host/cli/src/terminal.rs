@@ -1,4 +1,4 @@
-//! What is said, and how.
+//! Messages, and how they are printed.
 
 use super::args::Verbosity;
 use anstream::{AutoStream, ColorChoice};
@@ -18,7 +18,7 @@ use std::{
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// Something is wrong: what, and what to do about it.
+    /// An error, with a suggestion.
     Failed { code: String, message: String, help: Option<String>, status: u8 },
     /// A pipeline is at fault.
     Pipeline(Box<Faults>),
@@ -41,7 +41,7 @@ impl CliError {
         self
     }
 
-    /// The same with the code of what failed; none when that is empty.
+    /// The same with the code of the failure; none if it is empty.
     pub fn code(mut self, text: &str) -> Self {
         if let Self::Failed { code, .. } = &mut self {
             text.clone_into(code);
@@ -64,7 +64,7 @@ impl CliError {
         }
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     pub fn print(&self) {
         match self {
             Self::Failed { code, message, help, .. } => {
@@ -87,7 +87,7 @@ impl From<Faults> for CliError {
     }
 }
 
-/// Prints to standard output. That nobody reads it any more is no error.
+/// Prints to standard output. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -108,17 +108,17 @@ pub(crate) fn shell_word(path: &Path) -> String {
     }
 }
 
-/// Says a warning on standard error.
+/// Prints a warning on standard error.
 pub(crate) fn warn(message: impl fmt::Display) {
     say("warning", AnsiColor::Yellow, &message.to_string(), None);
 }
 
-/// Says a note on standard error.
+/// Prints a note on standard error.
 pub(crate) fn note(message: impl fmt::Display) {
     say("note", AnsiColor::Cyan, &message.to_string(), None);
 }
 
-/// Says what a pass said, each part on a line of its own.
+/// Prints the message of a pass, each part on a line of its own.
 pub(crate) fn said(said: &Said) {
     let rec = said.diagnostic.rec();
     let (label, colour) = match said.severity() {
@@ -142,7 +142,7 @@ pub(crate) fn said(said: &Said) {
     say(&label, colour, &text, Some(rec.help.as_str()).filter(|help| !help.is_empty()));
 }
 
-/// Prints what an instrument found on standard error.
+/// Prints the findings of an instrument on standard error.
 pub(crate) fn findings(text: &str) {
     eprint_line(text.trim_end_matches('\n'));
 }
@@ -165,11 +165,11 @@ fn say(label: &str, colour: AnsiColor, message: &str, help: Option<&str>) {
 }
 
 fn eprint_line(text: &str) {
-    // There is nobody to tell when standard error is gone.
+    // Nothing can be reported when standard error is gone.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Logs as `RELAIS_LOG` says, else as the verbosity does.
+/// Logs as configured by `RELAIS_LOG`, otherwise by the verbosity.
 pub(crate) fn start_log(verbosity: Verbosity) {
     let level = match verbosity {
         Verbosity::Quiet => "error",

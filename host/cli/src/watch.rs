@@ -32,7 +32,7 @@ pub(crate) fn add(args: &WatchArgs, spec: &mut PipelineSpec) -> Result<(), CliEr
         if passes.is_empty() {
             continue;
         }
-        // `*` is what no name says.
+        // `*` is represented by no names.
         let passes: &[String] = if passes.iter().any(|pass| pass == "*") { &[] } else { passes };
         let print = Use::new(sources, name, flag).texts(sources, "passes", flag, passes);
         uses.push(print.texts(sources, "functions", "--filter-function", &args.filter_function));

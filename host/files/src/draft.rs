@@ -28,12 +28,12 @@ fn pending() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub fn abandon() {
     let mut pending = pending();
     std::mem::take(&mut *pending).iter().for_each(|path| remove(path));
-    // Whoever is about to rename something waits for the end.
+    // Threads that are about to rename a file wait for the end.
     std::mem::forget(pending);
 }
 
 fn remove(path: &Path) {
-    // Nothing more can be done about what does not go; the next run tries again.
+    // A file that cannot be removed stays; the next run tries again.
     let _ = if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }
 
@@ -41,7 +41,7 @@ fn remove(path: &Path) {
 /// the order in which they were added.
 #[derive(Debug)]
 pub struct FileSet {
-    /// In all their names, so that what is left of them can be put together.
+    /// Part of all their names, so that their remains can be matched.
     token: String,
     drafts: Vec<Draft>,
 }
@@ -69,10 +69,11 @@ impl FileSet {
         Self { token: format!("{:016x}", RandomState::new().build_hasher().finish()), drafts: Vec::new() }
     }
 
-    /// Adds a file, and gives what to write its content to.
+    /// Adds a file, and returns the writer for its content.
     ///
     /// # Errors
-    /// When it is no regular file, its folder cannot be written, or what is there cannot be replaced by its like.
+    /// Returns an error if it is not a regular file, its folder cannot be written, or the existing file cannot be
+    /// replaced by one like it.
     pub fn add(&mut self, destination: &Destination) -> Result<&mut File, FileError> {
         let fail = |why| FileError::new(destination.named(), why);
         let Place::File(target) = destination.place() else { return Err(fail(Why::Special("stream"))) };
@@ -105,7 +106,7 @@ impl FileSet {
     /// Lets the files appear.
     ///
     /// # Errors
-    /// When one cannot; then no file is replaced, and none is new.
+    /// Returns an error if one cannot; then no file is replaced, and none is new.
     pub fn commit(self) -> Result<(), FileError> {
         for draft in &self.drafts {
             draft.file.sync_all().map_err(|error| draft.error(error))?;
@@ -145,7 +146,7 @@ impl Draft {
         FileError::new(&self.named, why)
     }
 
-    /// Gives it its own name, unless something has it.
+    /// Gives it its own name, unless the name is taken.
     fn link(&self) -> Result<(), FileError> {
         match fs::hard_link(&self.path, &self.target) {
             Ok(()) => Ok(()),
@@ -156,7 +157,7 @@ impl Draft {
         }
     }
 
-    /// Takes over mode and owner of the file that it will replace. Until then nobody else may read it.
+    /// Takes over mode and owner of the file that it will replace. Until then only this user may read it.
     #[cfg(unix)]
     fn resemble(&self, replaced: &fs::Metadata) -> Result<(), Why> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -197,7 +198,7 @@ impl NewFolder {
     /// Makes a folder under another name.
     ///
     /// # Errors
-    /// When it cannot be made, or `target` is there.
+    /// Returns an error if it cannot be made, or `target` is there.
     pub fn new(target: &Path) -> io::Result<Self> {
         if target.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -221,7 +222,7 @@ impl NewFolder {
     /// Lets the folder appear.
     ///
     /// # Errors
-    /// When it cannot.
+    /// Returns an error if it cannot.
     pub fn commit(self) -> io::Result<()> {
         let mut pending = pending();
         if self.target.symlink_metadata().is_ok() {
@@ -244,14 +245,14 @@ impl Drop for NewFolder {
     }
 }
 
-/// Makes a file that nobody else has, and locks it.
+/// Creates a file for this process alone, and locks it.
 fn create(target: &Path, token: &str, is_replacement: bool) -> io::Result<(PathBuf, File)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A replacement gets the mode of what it replaces; any other file the one that the user's mask leaves.
+        // A replacement gets the mode of the file that it replaces; any other file the one that the user's mask leaves.
         options.mode(if is_replacement { 0o600 } else { 0o666 });
     }
     #[cfg(not(unix))]

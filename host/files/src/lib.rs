@@ -1,12 +1,12 @@
-//! Reading files, mapped or not ([`mapped`]), and writing them: every file that the host writes goes through here.
+//! Writing files: every file of the host is written through this module.
 //!
 //! - A file appears whole or not at all: it is written under another name in its folder, synced, and renamed. That name
 //!   cannot be foreseen, and nothing that has it is opened or followed.
 //! - A file that is replaced keeps its mode and its owner. One that may not be written is not replaced. Through a link,
 //!   the file that it leads to is written.
 //! - Pipes and character devices are never replaced: they are written into.
-//! - Who writes a file holds a lock on it. What a process that was killed left behind has no lock, and goes with the next
-//!   run that writes into the folder. Locks, unlike process ids, do not come back with another process.
+//! - A process that writes a file holds a lock on it. Files left by a killed process have no lock, and are removed by
+//!   the next run that writes into the folder. Unlike process ids, locks are not reused by another process.
 //! - Files that belong together, as a model and its weights, appear under one lock of this process: an interrupt comes
 //!   before all of them or after.
 
@@ -27,7 +27,7 @@ use std::{
     path::Path,
 };
 
-/// What becomes of a file that is there.
+/// The treatment of an existing file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Existing {
     /// It is replaced by the whole result.
@@ -39,7 +39,7 @@ pub enum Existing {
 /// Writes a whole file, or into a pipe or device.
 ///
 /// # Errors
-/// When it cannot be written. What was there stays then.
+/// Returns an error if it cannot be written. The existing file then stays.
 pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), FileError> {
     Destination::new(path, existing)?.write(|out| out.write_all(bytes))
 }
@@ -47,16 +47,16 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), FileEr
 /// Makes a file that grows line by line while the program runs. There must be none.
 ///
 /// # Errors
-/// When it is there, or cannot be made.
+/// Returns an error if it is there, or cannot be made.
 pub fn new_log(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).open(path)
 }
 
 impl Destination {
-    /// Writes what `fill` gives: a whole file, or into a pipe, a device or standard output.
+    /// Writes the output of `fill`: a whole file, or into a pipe, a device or standard output.
     ///
     /// # Errors
-    /// When it cannot be written. What was there stays then.
+    /// Returns an error if it cannot be written. The existing file then stays.
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
         let into = |out: &mut dyn Write| fill(out).and_then(|()| out.flush());
         let written = match self.place() {

@@ -15,7 +15,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-/// Files below this many bytes are read: what other processes do to them afterwards is of no importance.
+/// Files below this many bytes are read: later changes by other processes do not matter.
 const LARGE: u64 = 16 << 20;
 
 /// The most that is read from a pipe: a model cannot be larger, as protobuf has it.
@@ -45,12 +45,12 @@ impl<B: Deref<Target = [u8]> + Send + Sync + 'static> ByteSource for FileBytes<B
 /// The bytes of a regular file, read or mapped. Slices of them know the file.
 ///
 /// # Errors
-/// When it cannot be opened or read, or is something else than a regular file.
+/// Returns an error if it cannot be opened or read, or is not a regular file.
 pub fn map_file(path: &Path) -> io::Result<Blob> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
-    // A pipe that nobody writes would let this wait for ever.
+    // A pipe without a writer would block this forever.
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let mut file = options.open(path)?;
     let metadata = file.metadata()?;
@@ -74,8 +74,8 @@ pub fn map_file(path: &Path) -> io::Result<Blob> {
         }
         return Ok(Blob::from_source(FileBytes { bytes, path, stamp }));
     }
-    // SAFETY: the bytes are read only. What cannot be ruled out is that somebody shortens or overwrites the file while
-    // it is mapped, which no reader of mapped files can; this host itself only ever renames new files into place.
+    // SAFETY: the bytes are read only. A change of the file while it is mapped cannot be ruled out by any reader of
+    // mapped files; this host itself only ever renames new files into place.
     let bytes = unsafe { Mmap::map(&file)? };
     Ok(Blob::from_source(FileBytes { bytes, path, stamp }))
 }
@@ -83,7 +83,7 @@ pub fn map_file(path: &Path) -> io::Result<Blob> {
 /// The bytes of a file that a user names: a regular one, or a pipe, which is read to its end.
 ///
 /// # Errors
-/// When it cannot be opened or read, or is a device or a folder.
+/// Returns an error if it cannot be opened or read, or is a device or a folder.
 pub fn read_input(path: &Path) -> io::Result<Blob> {
     #[cfg(unix)]
     {
@@ -102,7 +102,7 @@ pub fn read_input(path: &Path) -> io::Result<Blob> {
 /// Everything that comes from a stream.
 ///
 /// # Errors
-/// When it cannot be read, or does not come to an end.
+/// Returns an error if it cannot be read, or does not end.
 pub fn read_stream(stream: impl Read) -> io::Result<Blob> {
     let mut bytes = Vec::new();
     stream.take(MAX_STREAM + 1).read_to_end(&mut bytes)?;
@@ -112,20 +112,20 @@ pub fn read_stream(stream: impl Read) -> io::Result<Blob> {
     Ok(bytes.into())
 }
 
-/// From now on, a mapped file that another process shortens ends this process with an error that says so, and not with
-/// a mere signal. What was not whole goes with the next run.
+/// From now on, if another process shortens a mapped file, this process ends with an error message instead of a mere
+/// signal. Incomplete files are removed by the next run.
 #[cfg(target_os = "linux")]
 pub fn explain_shortened_files() {
     extern "C" fn explain(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: a file was shortened by another process while it was in use\n  \
             help: run again, and leave the model and its data alone meanwhile\n";
-        // SAFETY: both may be called when a signal comes, and the message lives for ever.
+        // SAFETY: both may be called in a signal handler, and the message is never freed.
         unsafe {
             libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
             libc::_exit(1);
         }
     }
-    // SAFETY: an empty action is valid, and the handler calls nothing but what handlers may call.
+    // SAFETY: an empty action is valid, and the handler calls only functions that handlers may call.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = explain as extern "C" fn(libc::c_int) as usize;
@@ -137,7 +137,7 @@ pub fn explain_shortened_files() {
 #[cfg(not(target_os = "linux"))]
 pub fn explain_shortened_files() {}
 
-/// What tells this state of a file from other files and other states; never 0.
+/// Returns a value that distinguishes this state of a file from other files and other states; never 0.
 pub fn file_stamp(metadata: &Metadata) -> u64 {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let hash = Hash64::new().word(metadata.len()).word(modified.map_or(0, |time| time.as_nanos() as u64));

@@ -1,4 +1,4 @@
-//! Where a file goes, and whether it may go there.
+//! The destination of a file, and whether it may be written.
 
 use super::{Existing, draft::FileSet};
 use std::{
@@ -56,7 +56,7 @@ pub enum Why {
     Owner,
     /// It is something that files do not replace and that nothing is written into.
     Special(&'static str),
-    /// The system says so.
+    /// An error of the system.
     Io(io::Error),
 }
 
@@ -65,7 +65,7 @@ impl FileError {
         Self { path: path.to_owned(), why }
     }
 
-    /// The error, with a word for what the file was to be.
+    /// Returns the error, with a word for the purpose of the file.
     pub fn of(&self, what: &str) -> String {
         let path = self.path.display();
         match &self.why {
@@ -79,7 +79,7 @@ impl FileError {
         }
     }
 
-    /// What to do about it.
+    /// Returns a suggestion.
     pub fn help(&self) -> String {
         match &self.why {
             Why::Folder => "name a file in it".into(),
@@ -103,10 +103,10 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {}
 
 impl Destination {
-    /// A path that something is written to: follows links, and looks at what is there.
+    /// A path to write to: follows links, and examines an existing file.
     ///
     /// # Errors
-    /// When it cannot or may not be written, as far as that can be told without writing.
+    /// Returns an error if it cannot or may not be written, as far as this can be determined without writing.
     pub fn new(path: &Path, existing: Existing) -> Result<Self, FileError> {
         let fail = |why| FileError::new(path, why);
         let place = resolve(path).map_err(|error| fail(Why::Io(error)))?;
@@ -127,7 +127,7 @@ impl Destination {
                 if existing == Existing::Keep {
                     return Err(fail(Why::Exists));
                 }
-                // The administrator may write everything; what is protected is protected all the same.
+                // The administrator may write everything; a protected file is protected anyway.
                 if metadata.permissions().readonly() {
                     return Err(fail(Why::ReadOnly));
                 }
@@ -156,7 +156,7 @@ impl Destination {
         }
         let destination = Self::new(path, existing)?;
         if let Place::File(_) = destination.place {
-            // Better now than after an hour's work. It goes at once.
+            // Better now than after an hour's work. It is removed at once.
             FileSet::new().add(&destination)?;
         }
         Ok(destination)
@@ -172,7 +172,7 @@ impl Destination {
         &self.named
     }
 
-    /// Whether a file that is there is replaced.
+    /// Whether an existing file is replaced.
     pub fn existing(&self) -> Existing {
         self.existing
     }
@@ -190,7 +190,7 @@ impl Destination {
         self.file().is_some_and(|file| is_same_file(file, other))
     }
 
-    /// What the system says of it, as an error.
+    /// Turns the system's error into an error about it.
     pub fn error(&self, error: io::Error) -> FileError {
         FileError::new(&self.named, Why::Io(error))
     }
@@ -224,7 +224,7 @@ fn resolve(path: &Path) -> io::Result<Place> {
             _ => return Ok(Place::File(path)),
         }
         let folder = folder_of(&path).canonicalize()?;
-        // What is there are open files of this process: links in name only.
+        // These are open files of this process: links in name only.
         if folder.starts_with("/proc") && folder.ends_with("fd") {
             let is_output = path.file_name() == Some(OsStr::new("1"));
             return Ok(if is_output { Place::StandardOutput } else { Place::Stream(path) });
@@ -238,7 +238,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A word for what nothing is written into; none for pipes and character devices.
+/// A word for a kind of file that is never written into; none for pipes and character devices.
 #[cfg(unix)]
 fn special(kind: FileType) -> Option<&'static str> {
     use std::os::unix::fs::FileTypeExt;

@@ -1,4 +1,4 @@
-//! What processes that were killed left behind.
+//! Files left behind by killed processes.
 
 use std::{
     collections::BTreeSet,
@@ -36,7 +36,7 @@ fn parts(name: &OsStr) -> Option<(&str, &str)> {
     is_token.then_some((name, token))
 }
 
-/// Removes what dead processes left in a folder, where nobody of this process looked yet.
+/// Removes the files that dead processes left in a folder, unless this process already did so.
 pub(super) fn sweep_once(folder: &Path) {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(whole) {
@@ -44,8 +44,7 @@ pub(super) fn sweep_once(folder: &Path) {
     }
 }
 
-/// Removes what dead processes left in a folder: files and folders under the names that they have until they are whole,
-/// on which nobody holds a lock.
+/// Removes files that dead processes left in a folder: unlocked files and folders under their temporary names.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
@@ -83,7 +82,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// The lock of something that was left behind; none where somebody has it, or nobody can have one.
+/// Returns the lock of a file that was left behind; nothing if it is locked, or locks are not supported.
 fn dead(path: &Path) -> Option<File> {
     let metadata = path.symlink_metadata().ok()?;
     if !metadata.is_file() && !metadata.is_dir() {
@@ -94,7 +93,7 @@ fn dead(path: &Path) -> Option<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // Somebody may put a pipe or a link there meanwhile.
+        // A pipe or a link may appear there in the meantime.
         options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
     let file = options.open(path).ok()?;

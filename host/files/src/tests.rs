@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-/// A folder that goes when this value does.
+/// A folder that is removed when this value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -72,7 +72,7 @@ fn an_owner_stays_or_nothing_is_written() {
     let folder = Folder::new("owner");
     let file = folder.file("a");
     fs::write(&file, "old").unwrap();
-    // Who is not the administrator cannot make such a file.
+    // Only the administrator can create this kind of file.
     if std::os::unix::fs::chown(&file, Some(4711), Some(4712)).is_ok() {
         replace(&file, b"new").unwrap();
         let metadata = file.metadata().unwrap();
@@ -151,7 +151,7 @@ fn files_of_a_set_appear_all_or_none() {
     assert_eq!(folder.names().len(), 3, "{:?}", folder.names());
     set.commit().unwrap();
     assert_eq!((fs::read(&model).unwrap(), fs::read(&data).unwrap()), (b"model".to_vec(), b"data".to_vec()));
-    // Somebody else takes the name meanwhile.
+    // The name is taken in the meantime.
     fs::remove_file(&data).unwrap();
     let set = fill();
     fs::write(&data, "somebody else's").unwrap();
@@ -162,7 +162,7 @@ fn files_of_a_set_appear_all_or_none() {
     assert_eq!(folder.names(), ["a", "a.data"]);
 }
 
-/// What a process leaves that is killed: its files, without a lock.
+/// Leaves the files of a killed process, without a lock.
 fn leave(folder: &Folder, name: &str, token: &str) -> PathBuf {
     let path = folder.file(&format!(".{name}.{token}.relais-tmp"));
     fs::write(&path, "half").unwrap();
@@ -195,7 +195,7 @@ fn new_data_of_a_model_that_did_not_come_goes_and_that_of_one_that_came_stays() 
     fs::hard_link(leave(&folder, "a.data", came), folder.file("a.data")).unwrap();
     fs::hard_link(leave(&folder, "b.data", did_not), folder.file("b.data")).unwrap();
     leave(&folder, "b", did_not);
-    // Somebody's own file is not the one that was left.
+    // A user's own file is not the one that was left.
     leave(&folder, "c.data", did_not);
     fs::write(folder.file("c.data"), "mine").unwrap();
     sweep(&folder.0);

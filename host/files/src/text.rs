@@ -11,11 +11,11 @@ use std::{
 };
 
 /// Writes a module in the text form, and its large constants to the file beside it, if there are any; into a pipe or a
-/// device, with the constants in the text. The two files are replaced one after the other, the text last. Gives the side
-/// file.
+/// device, with the constants in the text. The two files are replaced one after another, the text last. Returns the
+/// side file.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_text_form(
     module: &IRModule,
     destination: &Destination,
@@ -29,7 +29,7 @@ pub fn write_text_form(
     let options = PrintOptions { large: Large::SideFile, ..options.clone() };
     let mut files = FileSet::new();
     let side = side_path(path);
-    // The text says which constants there are, and comes after them.
+    // The text determines which constants there are, and comes after them.
     let mut bytes = Vec::new();
     let tensors = text::print_io(module, &options, &mut bytes).map_err(|error| destination.error(error))?;
     if !tensors.is_empty() {

@@ -1,4 +1,4 @@
-//! What can go wrong between a file and the IR: each with a place, a cause and a help.
+//! The errors between a file and the IR: each has a place, a cause and a help.
 
 use relais_files::FileError;
 use relais_plugin_api::ir::TensorError;
@@ -20,7 +20,7 @@ struct Inner {
     fault: Fault,
 }
 
-/// What is wrong with the bytes.
+/// An error in the bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum WireFault {
@@ -35,7 +35,7 @@ pub enum WireFault {
     },
     /// A number takes more than ten bytes.
     LongVarint,
-    /// No field has such a tag.
+    /// There is no field with this tag.
     Tag(u64),
     /// A group is not closed, or closed without having been opened.
     Group,
@@ -43,7 +43,7 @@ pub enum WireFault {
     WireType(u8),
 }
 
-/// What is wrong with a tensor in another file.
+/// An error in a tensor in another file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExternalFault {
@@ -57,25 +57,25 @@ pub enum ExternalFault {
     Io(io::Error),
     /// The file is too short.
     Short {
-        /// First byte asked for.
+        /// The first requested byte.
         offset: u64,
-        /// Number of bytes asked for.
+        /// The number of requested bytes.
         len: u64,
         /// Length of the file.
         file: u64,
     },
-    /// `offset` or `length` is no number.
+    /// `offset` or `length` is not a number.
     Number {
         /// Which one.
         key: &'static str,
     },
-    /// The model was not read from a file, so that there is no folder to look in.
+    /// The model was not read from a file, so there is no folder to search.
     NoFolder,
-    /// Strings cannot stand in another file.
+    /// Strings cannot be stored in another file.
     Strings,
 }
 
-/// What went wrong.
+/// The kinds of errors.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -92,7 +92,7 @@ pub enum Fault {
     OwnData(String),
     /// The file has no bytes.
     Empty,
-    /// The bytes are no ONNX model at all.
+    /// The bytes are not an ONNX model at all.
     NotOnnx,
     /// The bytes are damaged.
     Wire(WireFault),
@@ -105,7 +105,7 @@ pub enum Fault {
         /// Wire type expected.
         expected: u8,
     },
-    /// A packed field's length is no multiple of its element's size.
+    /// A packed field's length is not a multiple of its element's size.
     Packed {
         /// Field number.
         field: u32,
@@ -215,7 +215,7 @@ impl OnnxError {
         Self::new(Fault::Io { path: path.into(), cause })
     }
 
-    /// What went wrong.
+    /// Returns the kind of error.
     pub fn fault(&self) -> &Fault {
         &self.inner.fault
     }
@@ -235,7 +235,7 @@ impl OnnxError {
         &self.inner.place
     }
 
-    /// What one can do about it.
+    /// Returns a suggestion.
     pub fn help(&self) -> &'static str {
         self.inner.fault.help()
     }
@@ -389,7 +389,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Something about a model that reading mended or let pass.
+/// An irregularity of a model that reading corrected or ignored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Warning {

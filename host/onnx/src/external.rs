@@ -8,7 +8,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// What a tensor's `external_data` says.
+/// The contents of a tensor's `external_data`.
 #[derive(Default, Clone, Debug)]
 pub(crate) struct Location<'a> {
     pub location: &'a str,

@@ -1,8 +1,8 @@
-//! The names under which the reader keeps what the IR has no other place for, and the writer finds it again.
+//! The names under which the reader keeps data that the IR has no other place for, so that the writer finds it again.
 //!
-//! All are metadata: attributes of a node with the flag `META`, or attributes of the module. What the file says in
-//! the usual encoding is kept in readable form; `…_raw` and `extra` keep encoded protobuf fields where the readable
-//! form would lose something (unknown fields, a field that is present and empty).
+//! All are metadata: attributes of a node with the flag `META`, or attributes of the module. Properties in the usual
+//! encoding are kept in readable form; `…_raw` and `extra` keep encoded protobuf fields where the readable form would
+//! lose something (unknown fields, a field that is present and empty).
 
 /// Of a node: the `name` of a `NodeProto`.
 pub const NAME: &str = "name";
@@ -12,7 +12,7 @@ pub const DOC: &str = "doc";
 pub const METADATA_PROPS: &str = "metadata_props";
 /// Of a node or function: encoded fields that have no other place.
 pub const EXTRA: &str = "extra";
-/// Of a node: the domain as written, where the operator does not say it; of a function: its domain.
+/// Of a node: the domain as written, if it differs from the operator's; of a function: its domain.
 pub const DOMAIN: &str = "domain";
 /// Of a function: its overload.
 pub const OVERLOAD: &str = "overload";
@@ -26,11 +26,11 @@ pub const ATTRIBUTE_ORDER: &str = "attribute_order";
 pub const UNTYPED: &str = "untyped";
 /// Of a node: attributes whose value the file left out, so that it is the default of the type.
 pub const IMPLICIT: &str = "implicit_values";
-/// Of a node, with `:` and the attribute's name behind: encoded fields of the attribute that have no other place.
+/// Of a node, followed by `:` and the attribute's name: encoded fields of the attribute that have no other place.
 pub const ATTR_EXTRA: &str = "attr_extra";
 
-/// Of a constant (or, with `:` and the attribute's name behind, of a call): the `TensorProto` field that held the
-/// elements, where it was not `raw_data`; 0 is none.
+/// Of a constant (or, followed by `:` and the attribute's name, of a call): the `TensorProto` field that held the
+/// elements, if it was not `raw_data`; 0 is none.
 pub const TENSOR_FIELD: &str = "tensor_field";
 /// Likewise: encoded fields of the `TensorProto` that have no other place.
 pub const TENSOR_EXTRA: &str = "tensor_extra";
@@ -42,7 +42,7 @@ pub const INITIALIZER_INDEX: &str = "initializer_index";
 pub const INPUT_INDEX: &str = "input_index";
 /// Of a parameter or a listed constant: the encoded `ValueInfoProto`.
 pub const INPUT_RAW: &str = "input_raw";
-/// Of a call of `Constant` that stands for an entry of a list of initializers: the list's field number.
+/// Of a call of `Constant` that represents an entry of a list of initializers: the list's field number.
 pub const INITIALIZER_LIST: &str = "initializer_list";
 
 /// Of a function: the graph's name.
@@ -50,13 +50,13 @@ pub const GRAPH_NAME: &str = "graph_name";
 pub use relais_plugin_api::ir::OUTPUT_NAMES;
 /// Of a function: declared types of the outputs, by position.
 pub const OUTPUT_TYPES: &str = "output_types";
-/// Of a function: the encoded `ValueInfoProto` of each output, empty where name and type say all.
+/// Of a function: the encoded `ValueInfoProto` of each output, empty if it consists of name and type.
 pub const OUTPUT_RAW: &str = "output_raw";
 /// Of a function: names of the values whose types the file states.
 pub const VALUE_INFO: &str = "value_info";
 /// Of a function: the types of those values.
 pub const VALUE_INFO_TYPES: &str = "value_info_types";
-/// Of a function: their encoded `ValueInfoProto`, empty where name and type say all.
+/// Of a function: their encoded `ValueInfoProto`, empty if it consists of name and type.
 pub const VALUE_INFO_RAW: &str = "value_info_raw";
 /// Of a function: positions in the list of names that named no value of the graph from the start, or
 /// one of another type.
@@ -69,10 +69,10 @@ pub const OPSET_IMPORT_RAW: &str = "opset_import_raw";
 pub const FUNCTION_NAME: &str = "function_name";
 /// Of a model-local function: names of attributes without default.
 pub const ATTRIBUTES: &str = "attributes";
-/// Of a model-local function, with `:` and the attribute's name behind: the attribute's default.
+/// Of a model-local function, followed by `:` and the attribute's name: the attribute's default.
 pub const DEFAULT: &str = "default";
-/// Of a model-local function, likewise, where the default is not encoded in the usual way: the usual encoding, and the
-/// file's, which stands for it.
+/// Of a model-local function, likewise, if the default is not encoded in the usual way: the usual encoding, and the one
+/// in the file that represents it.
 pub const DEFAULT_RAW: &str = "default_raw";
 
 /// Of the module: the version of the format.
@@ -87,9 +87,9 @@ pub const MODEL_DOMAIN: &str = "domain";
 pub const MODEL_VERSION: &str = "model_version";
 /// Of the module: the model's documentation string.
 pub const DOC_STRING: &str = "doc_string";
-/// Of the module, with `:` and the key behind: one entry of the model's metadata.
+/// Of the module, followed by `:` and the key: one entry of the model's metadata.
 pub const MODEL_METADATA: &str = "metadata_props";
-/// Of the module, with `:` and the number behind: one encoded field that has no other place.
+/// Of the module, followed by `:` and the number: one encoded field that has no other place.
 pub const FIELD: &str = "field";
 
 /// The name of a piece of metadata about an attribute.

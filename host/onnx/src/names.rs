@@ -7,11 +7,11 @@ use std::{
     hash::{BuildHasher, Hasher},
 };
 
-/// A map whose keys come from a model. Its seed is random, so that nobody can write a model whose names all collide, and
-/// so nothing that is written may depend on its order.
+/// A map whose keys come from a model. Its seed is random, so that no model can be crafted whose names all collide;
+/// therefore output must not depend on its order.
 pub(crate) type FastMap<K, V> = HashMap<K, V, RandomState>;
 
-/// A set of what comes from a model; see [`FastMap`].
+/// A set of items from a model; see [`FastMap`].
 pub(crate) type FastSet<T> = HashSet<T, RandomState>;
 
 /// The number of a name in its table.
@@ -19,7 +19,7 @@ pub(crate) type FastSet<T> = HashSet<T, RandomState>;
 pub(crate) struct NameId(u32);
 
 impl NameId {
-    /// The place of what is said of the name in a list by number.
+    /// The index of the name's entry in a list by number.
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -205,7 +205,7 @@ fn encode_tensor(f: &Function, elem: ElemType, dims: Option<&[DimRec]>) -> Vec<u
     message
 }
 
-/// Whether two types may be those of one value: nothing that both say differs.
+/// Whether two types may be those of one value: the parts known in both do not differ.
 pub(crate) fn agree(f: &Function, a: TypeId, b: TypeId) -> bool {
     let (mut a, mut b) = (a, b);
     loop {
@@ -231,11 +231,11 @@ pub(crate) fn agree(f: &Function, a: TypeId, b: TypeId) -> bool {
     }
 }
 
-/// What a `ValueInfoProto` says.
+/// The contents of a `ValueInfoProto`.
 pub(crate) struct ValueInfo<'a> {
     pub name: &'a str,
     pub ty: TypeId,
-    /// Whether name and type say all, in the usual encoding.
+    /// Whether it consists of name and type, in the usual encoding.
     pub is_plain: bool,
 }
 
@@ -267,7 +267,7 @@ pub(crate) fn decode_value_info<'a>(f: &mut Function, bytes: &'a [u8], base: u64
 /// The usual encoding of a `ValueInfoProto`; `None` when ONNX has no such type.
 pub(crate) fn encode_value_info(f: &Function, name: &str, ty: TypeId) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    // No name is no bytes, so that only what is usual is ever empty.
+    // A missing name has no bytes, so only the usual case is ever empty.
     if !name.is_empty() {
         put_bytes(&mut bytes, value_info::NAME, name.as_bytes());
     }
@@ -278,8 +278,8 @@ pub(crate) fn encode_value_info(f: &Function, name: &str, ty: TypeId) -> Option<
     Some(bytes)
 }
 
-/// A `ValueInfoProto` for `name` of type `ty` that keeps what `raw` says besides name and type; `raw` is empty where
-/// there is nothing to keep.
+/// A `ValueInfoProto` for `name` of type `ty` that keeps the contents of `raw` other than name and type; `raw` is empty
+/// if there is nothing to keep.
 pub(crate) fn renew_value_info(f: &Function, name: &str, ty: TypeId, raw: &[u8]) -> Result<Option<Vec<u8>>> {
     let Some(plain) = encode_value_info(f, name, ty) else { return Ok(None) };
     if raw.is_empty() {

@@ -1,4 +1,5 @@
-//! The protobuf wire format: a scanner that keeps every field's exact bytes, and what the writer needs to make fields.
+//! The protobuf wire format: a scanner that keeps every field's exact bytes, and the functions with which the writer
+//! makes fields.
 
 use super::error::{Fault, OnnxError, Result, WireFault};
 
@@ -55,13 +56,13 @@ impl<'a> Field<'a> {
         Ok(self.data)
     }
 
-    /// Where the bytes of a length-delimited field stand.
+    /// Returns the position of the bytes of a length-delimited field.
     pub fn part(&self) -> Result<Part> {
         let len = self.bytes()?.len() as u64;
         Ok(Part { at: self.at + self.raw.len() as u64 - len, len })
     }
 
-    /// Where the whole field stands.
+    /// Returns the place of the whole field.
     pub fn whole(&self) -> Part {
         Part { at: self.at, len: self.raw.len() as u64 }
     }

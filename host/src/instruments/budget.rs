@@ -41,7 +41,7 @@ fn options() -> Vec<OptionSchema> {
     ]
 }
 
-/// The code of what is over a limit.
+/// The code of an exceeded limit.
 pub const OVER_BUDGET: &str = "over-budget";
 
 /// Limits time and size.

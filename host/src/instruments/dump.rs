@@ -61,7 +61,7 @@ pub struct Dump {
     weights: Large,
     existing: Existing,
     state: Mutex<State>,
-    /// What each pass did, line by line.
+    /// The effect of each pass, line by line.
     log: Mutex<Option<File>>,
 }
 
@@ -69,11 +69,11 @@ pub struct Dump {
 struct State {
     n_executions: u64,
     n_files: u64,
-    /// What the passes under way were given: one, and those that it runs.
+    /// The inputs of the passes under way: one, and those that it runs.
     open: Vec<Open>,
     /// The file that has the program as it is now.
     file: String,
-    /// The side file that was written last, and what is in it.
+    /// The side file that was written last, and its contents.
     side: Option<(PathBuf, Vec<(String, Tensor)>)>,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for Number {
 }
 
 impl Dump {
-    /// The pass that ends, with what it was given.
+    /// Returns the pass that ends, with its input.
     fn close(state: &mut State) -> Option<(Number, IRModule)> {
         let outer = state.open.iter().map(|open| open.n_nested);
         let number = std::iter::once(state.n_executions).chain(outer).take(state.open.len()).collect();
@@ -131,13 +131,13 @@ impl Dump {
                 .side
                 .as_ref()
                 .filter(|(_, old)| old.len() == tensors.len() && old.iter().zip(&tensors).all(is_same));
-            // Where there are no links, there are copies.
+            // Where links are not supported, files are copied.
             if shared.is_none_or(|(old, _)| fs::hard_link(old, &side).is_err()) {
                 write_side_file(&tensors, &side)?;
             }
             state.side = Some((side, tensors));
         }
-        // The program is what the outermost pass leaves.
+        // The program is the result of the outermost pass.
         if state.open.is_empty() {
             state.file = name.to_owned();
         }
@@ -186,7 +186,7 @@ impl Instrument for Dump {
     }
 
     fn exit(&self) -> Result<(), PassError> {
-        // Nobody needs the tensors any more.
+        // The tensors are not needed any more.
         self.lock().side = None;
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())

@@ -30,7 +30,7 @@ pub struct Size {
     pub n_calls: u64,
     /// Nodes in memory, those that are no longer used included.
     pub n_nodes: u64,
-    /// Bytes of constants, each counted where it stands. One that is a single value repeated has few.
+    /// Bytes of constants, each counted once per binding. A single repeated value has few.
     pub constant_bytes: u64,
 }
 
@@ -125,7 +125,7 @@ impl Instrument for IrSize {
     }
 
     fn exit(&self) -> Result<(), PassError> {
-        // Nobody needs the module any more; the figures stay.
+        // The module is not needed any more; the figures stay.
         self.lock().last = None;
         Ok(())
     }

@@ -32,7 +32,7 @@ pub struct Memory {
 struct State {
     done: Vec<Measured>,
     open: Vec<Open>,
-    /// Whether the system lets the peak begin anew, so that it is that of a pass and not of all before it, too.
+    /// Whether the system can reset the peak, so that it is that of one pass and not of all passes before it too.
     peak_is_of_pass: bool,
     /// Nothing could be read.
     is_blind: bool,
@@ -51,14 +51,14 @@ struct Measured {
     pass: String,
     depth: usize,
     peak: u64,
-    /// By how many bytes what no file backs grew; negative when it shrank.
+    /// The growth of the memory that is not backed by files, in bytes; negative if it shrank.
     growth: i64,
 }
 
-/// What the system says about the process.
+/// The system's figures about the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Usage {
-    /// The highest that was resident since the peak last began anew.
+    /// The highest resident size since the last reset.
     peak: u64,
     /// Resident and not backed by a file.
     anonymous: u64,
@@ -83,11 +83,11 @@ impl Usage {
             let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
             kib.checked_mul(1024)
         };
-        // Kernels before 4.5 do not tell apart what files back.
+        // Kernels before 4.5 do not distinguish memory backed by files.
         Some(Self { peak: field("VmHWM")?, anonymous: field("RssAnon").or_else(|| field("VmRSS"))? })
     }
 
-    /// Lets the peak begin anew, where the system can.
+    /// Resets the peak, if the system can.
     fn reset_peak() -> bool {
         cfg!(target_os = "linux") && std::fs::write("/proc/self/clear_refs", "5").is_ok()
     }
@@ -122,7 +122,7 @@ impl Instrument for Memory {
         let usage = Usage::now();
         state.is_blind |= usage.is_none();
         let usage = usage.unwrap_or_default();
-        // What was reached before this pass belongs to what runs around it.
+        // The peak before this pass belongs to the enclosing pass.
         if let Some(around) = state.open.last_mut() {
             around.peak = around.peak.max(usage.peak);
         }

@@ -1,4 +1,4 @@
-//! The built-in instruments, each in a file of its own. A file registers its instrument; there is no list.
+//! The built-in instruments, each in its own file. A file registers its instrument; there is no list.
 
 mod budget;
 mod dump;
@@ -86,10 +86,10 @@ pub(crate) fn make(
 }
 
 impl BuiltIn {
-    /// Makes it. What the options leave out has its default.
+    /// Makes it. Omitted options have their defaults.
     ///
     /// # Errors
-    /// When the options are not taken, or what it needs is not there.
+    /// Returns an error if the options are not accepted, or the system lacks a requirement.
     pub fn create(&self, options: &Value, output: &Arc<dyn Output>) -> Result<Arc<dyn Instrument>, PassError> {
         let options = complete(&(self.options)(), options).map_err(PassError::new)?;
         (self.make)(&Given(&options), output)
@@ -102,7 +102,7 @@ impl fmt::Debug for BuiltIn {
     }
 }
 
-/// Options that were checked against the schema of who reads them.
+/// Options that were checked against the schema of their reader.
 pub struct Given<'a>(&'a Value);
 
 impl<'a> Given<'a> {

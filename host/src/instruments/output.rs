@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// Takes what instruments print while passes run.
+/// Receives the output of instruments while passes run.
 pub trait Output: Send + Sync {
     /// Takes a text of whole lines, with ANSI styles.
     fn print(&self, text: &str);
@@ -14,24 +14,24 @@ pub struct StandardError;
 
 impl Output for StandardError {
     fn print(&self, text: &str) {
-        // There is nobody to tell when standard error is gone.
+        // Nothing can be reported when standard error is gone.
         let _ = anstream::stderr().lock().write_all(text.as_bytes());
     }
 }
 
-/// Keeps what is printed, for tests.
+/// Keeps the output, for tests.
 #[cfg(test)]
 #[derive(Default)]
 pub(crate) struct Kept(std::sync::Mutex<String>);
 
 #[cfg(test)]
 impl Kept {
-    /// What was printed, without styles.
+    /// Returns the output, without styles.
     pub fn text(&self) -> String {
         anstream::adapter::strip_str(&self.0.lock().unwrap()).to_string()
     }
 
-    /// What was printed.
+    /// Returns the output.
     pub fn styled(&self) -> String {
         self.0.lock().unwrap().clone()
     }

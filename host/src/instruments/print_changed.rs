@@ -41,7 +41,7 @@ inventory::submit! {
     }
 }
 
-/// After this long a diff is finished in a coarser way: texts of a million lines must not take for ever.
+/// After this time a diff is finished in a coarser way: texts of a million lines must not take forever.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How changes are shown.
@@ -56,12 +56,12 @@ pub enum ChangeForm {
     },
 }
 
-/// Prints what passes change.
+/// Prints the functions that passes change.
 pub struct PrintChanged {
     form: ChangeForm,
     selection: Selection,
     output: Arc<dyn Output>,
-    /// What the passes under way were given.
+    /// The inputs of the passes under way.
     before: Mutex<Vec<IRModule>>,
 }
 
@@ -111,7 +111,7 @@ impl Instrument for PrintChanged {
         if !self.selection.has_pass(pass) {
             return Ok(());
         }
-        // In the order of the new module; what is gone comes last.
+        // In the order of the new module; removed functions come last.
         let mut seen = BTreeSet::new();
         let names = module.functions().chain(before.functions()).map(|(name, _)| name);
         let names = names.filter(|name| self.selection.has_function(name) && seen.insert(name.to_owned()));

@@ -1,4 +1,4 @@
-//! `remarks`: what passes say they did, and why they did not.
+//! `remarks`: what passes did, and why they did nothing.
 
 use super::{BuiltIn, Output, Selection, choice, texts};
 use crate::manager::{Instrument, PassInfo, Said};

@@ -21,7 +21,7 @@ impl Selection {
         Self { passes: passes.into_iter().collect(), functions: functions.into_iter().collect() }
     }
 
-    /// Whether a pass is among them. A sequence is when it is named: what runs within it is told by itself.
+    /// Whether a pass is selected. A sequence is selected if it is named: the passes in it are reported separately.
     pub fn has_pass(&self, pass: &PassInfo<'_>) -> bool {
         match self.passes.is_empty() {
             true => pass.level != Level::SEQUENTIAL,
@@ -62,7 +62,7 @@ impl Selection {
     }
 }
 
-/// Whether two modules have the same functions, told without looking into them.
+/// Whether two modules have the same functions, determined without looking into them.
 pub(super) fn is_same(a: &IRModule, b: &IRModule) -> bool {
     let globals = a.globals().iter().zip(b.globals());
     a.globals().len() == b.globals().len() && a.attrs == b.attrs && globals.into_iter().all(|(a, b)| a.is_same(b))

@@ -1,4 +1,4 @@
-//! `statistics`: what passes counted.
+//! `statistics`: the counts of passes.
 
 use super::{BuiltIn, table::table};
 use crate::manager::{Findings, Instrument, PassInfo};
@@ -17,14 +17,14 @@ inventory::submit! {
     }
 }
 
-/// Sums up what passes count.
+/// Sums the counts of passes.
 #[derive(Debug, Default)]
 pub struct Statistics {
     counts: Mutex<BTreeMap<(String, String), u64>>,
 }
 
 impl Statistics {
-    /// What was counted, ordered by pass and statistic.
+    /// Returns the counts, ordered by pass and statistic.
     pub fn counts(&self) -> BTreeMap<(String, String), u64> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -18,7 +18,7 @@ pub(super) fn table<const N: usize>(n_names: usize, header: [&str; N], rows: &[[
     out
 }
 
-/// A name indented as deep as it is nested; deeper than forty, columns help nobody.
+/// A name indented by its nesting depth, up to forty levels, beyond which columns are useless.
 pub(super) fn indented(name: &str, depth: usize) -> String {
     format!("{}{name}", "  ".repeat(depth.min(40)))
 }

@@ -67,7 +67,7 @@ fn r04_short_and_full_names_choose_passes_and_wrong_ones_are_told() {
         let printed = run(&used, "\"Add\", \"Fail\"").printed;
         assert_eq!(printed.matches("// before").count(), 1, "{name}: {printed}");
     }
-    // A pass that may be missing, and is, does not stand for all.
+    // A pass that may be missing, and is missing, does not mean all passes.
     let used = "{ instrument = \"print-before\", options = { passes = [\"Gone?\"] } }";
     assert_eq!(run(used, "\"Add\"").printed, "");
     let wrong = "{ instrument = \"print-before\", options = { passes = [\"Ad\"] } }";
@@ -189,7 +189,7 @@ fn r20_memory_is_measured_or_said_not_to_be() {
         Some(passes) => {
             assert_eq!(passes.len(), 3);
             assert!(passes.iter().all(|pass| pass["peak_bytes"].as_u64().unwrap() > 0), "{text}");
-            // What runs within counts for what is around it.
+            // Passes that run within another one count for it.
             assert!(passes[0]["peak_bytes"].as_u64() >= passes[1]["peak_bytes"].as_u64(), "{text}");
         }
         None => assert!(text.contains("not measured"), "{text}"),
@@ -231,7 +231,7 @@ fn r20_a_trace_is_written_also_after_a_fault() {
     let trace: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     for event in events {
-        // What the format asks of every event, and of complete ones.
+        // The properties that the format requires of every event, and of complete ones.
         assert!(event["name"].is_string() && event["ph"].is_string() && event["ts"].is_number(), "{event}");
         assert!(event["pid"].is_u64() && event["tid"].is_u64(), "{event}");
         assert_eq!(event["ph"] == "X", event["dur"].is_number(), "{event}");
@@ -317,7 +317,7 @@ fn r20_instruments_have_documentation_and_are_made_from_their_defaults() {
         for option in (built_in.options)() {
             assert!(!option.doc.is_empty(), "{built_in:?}: {}", option.name);
         }
-        // What has a mandatory option cannot be made without.
+        // An instrument with a mandatory option cannot be made without it.
         let options = defaults(&(built_in.options)());
         let is_made = options.is_some_and(|options| built_in.create(&options, &output).is_ok());
         assert_eq!(is_made, !["dump", "trace"].contains(&built_in.name), "{built_in:?}");

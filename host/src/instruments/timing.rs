@@ -44,7 +44,7 @@ enum TimesForm {
     Json,
 }
 
-/// Measures passes as a tree: what runs within what. Its data stays after its context was left.
+/// Measures passes as a tree of nested passes. Its data is kept after its context was left.
 #[derive(Default)]
 pub struct Timing {
     form: TimesForm,
@@ -58,9 +58,9 @@ pub struct Timed {
     pub name: String,
     /// How deep it is nested.
     pub depth: usize,
-    /// How long it took, with what ran within.
+    /// Its time, including nested passes.
     pub total: Duration,
-    /// How long it took without what ran within.
+    /// Its time, without nested passes.
     pub own: Duration,
 }
 
@@ -69,7 +69,7 @@ struct State {
     done: Vec<Timed>,
     /// Passes that run.
     open: Vec<Open>,
-    /// What the innermost pass took by itself, where the driver said so: hooks of other instruments do not count.
+    /// The innermost pass's own time, if the driver measured it: hooks of other instruments do not count.
     exact: Option<Duration>,
 }
 
@@ -77,12 +77,12 @@ struct Open {
     /// Index into `done`.
     at: usize,
     began: Instant,
-    /// What the driver took after the pass itself.
+    /// The driver's time after the pass itself.
     beyond: Duration,
 }
 
 impl Timing {
-    /// What ran, outside in, in order.
+    /// Returns the passes that ran, outermost first, in order.
     pub fn times(&self) -> Vec<Timed> {
         self.lock().done.clone()
     }
@@ -97,7 +97,7 @@ impl Timing {
         let exact = state.exact.take();
         let parent = state.open.last().map(|parent| parent.at);
         let entry = &mut state.done[at];
-        // What ran within was taken off before: `own` held the debt.
+        // The time of nested passes was subtracted before: `own` held the debt.
         let within = entry.own;
         let total = exact.map_or_else(|| began.elapsed(), |exact| exact + beyond);
         (entry.total, entry.own) = (total, total.saturating_sub(within));
@@ -192,7 +192,7 @@ fn json(times: &[Timed]) -> Value {
         let Timed { name, total, own, .. } = time;
         json!({ "pass": name, "seconds": total.as_secs_f64(), "own_seconds": own.as_secs_f64(), "within": [] })
     };
-    // A node goes into the one around it when the next one is no deeper.
+    // A node is moved into the enclosing one when the next one is at the same depth or above.
     let mut open: Vec<(usize, Value)> = Vec::new();
     let mut roots = Vec::new();
     let close = |open: &mut Vec<(usize, Value)>, roots: &mut Vec<Value>, depth: usize| {

@@ -1,4 +1,4 @@
-//! `trace`: what ran when, for trace viewers.
+//! `trace`: a timeline, for trace viewers.
 
 use super::{BuiltIn, option};
 use crate::{
@@ -46,7 +46,7 @@ struct State {
 }
 
 impl Trace {
-    /// A trace that goes into that file.
+    /// A trace that is written to that file.
     pub fn new(file: impl AsRef<Path>) -> Self {
         let file = file.as_ref().to_owned();
         let is_output = file.as_os_str() == "-";
@@ -81,7 +81,7 @@ impl Trace {
         let Some((began, is_pass)) = state.open.pop() else { return };
         let is_nested = state.open.iter().any(|&(_, is_pass)| is_pass);
         let mut args = json!({ "plugin": pass.plugin, "opt_level": pass.opt_level, "kind": pass.level.name() });
-        // What a pass runs is part of its execution.
+        // A pass that another pass runs is part of its execution.
         if is_pass && !is_nested {
             state.n_executions += 1;
             args["execution"] = state.n_executions.into();

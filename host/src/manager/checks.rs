@@ -1,5 +1,5 @@
-//! What a pass may not have done to the program, whatever it says of itself: calls that their operators do not take,
-//! calls of functions that do not take them, another interface of the entry function.
+//! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
+//! of functions that do not accept them, another interface of the entry function.
 
 use relais_plugin_api::{
     build::{check_made, refused},
@@ -9,25 +9,25 @@ use relais_plugin_api::{
     op::{CallFault, CallRule},
 };
 
-/// Whether a pass may give the entry function another interface.
+/// Whether a pass may change the interface of the entry function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Interface {
     /// It stays as it is.
     Kept,
-    /// The pass says that it may change it, and was asked to.
+    /// The pass declares that it may change it, and was asked to.
     Open,
 }
 
-/// Whether a pass made a call, or gave it another number of arguments or results or other attributes: it is not in the
-/// old function, or is another one there.
+/// Whether a pass made a call, or changed its number of arguments or results or its attributes: it is not in the old
+/// function, or differs there.
 fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
     let Some(old) = old.filter(|old| id.index() < old.n_nodes()) else { return true };
     let (was, is) = (old.node(id), new.node(id));
     (was.kind, was.aux, was.b, was.c) != (is.kind, is.aux, is.b, is.c)
 }
 
-/// Holds the calls that a pass made in a function against the records of their operators, and what their type relations
-/// said of them. The same fault of the same operator that was in the function before is not the pass's.
+/// Checks the calls that a pass made in a function against the records of their operators, and the errors of their type
+/// relations. An error of the same operator that the function already had is not attributed to the pass.
 pub(super) fn made_calls(
     old: Option<&Function>,
     new: &Function,
@@ -65,7 +65,7 @@ fn had_fault(old: &Function, relations: &mut dyn TypeRelations, (domain, name): 
 }
 
 /// Holds calls of the module's functions against these: those in functions that changed, and those of functions that
-/// changed. What was wrong before in a call of the same function by the same one is not the pass's.
+/// changed. An error that a call of the same function by the same one already had is not attributed to the pass.
 pub(super) fn callees(old: &IRModule, new: &IRModule, changed: impl Fn(&str) -> bool) -> Result<(), PassError> {
     for (name, function) in new.functions() {
         if !function.nodes().iter().any(|node| node.kind == kind::GLOBAL_VAR) {
@@ -116,10 +116,10 @@ fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -
     })
 }
 
-/// Holds the interface of the entry function against what it was: names, order, element types, ranks and static sizes of
-/// its inputs and outputs.
+/// Compares the interface of the entry function with the previous one: names, order, element types, ranks and static
+/// sizes of its inputs and outputs.
 ///
-/// What a file merely declares of an output is no part of it: where that contradicts, the type counts that is inferred.
+/// The declared type of an output in a file is not part of it: if the two contradict, the inferred type counts.
 pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
     let Some(was) = old.main() else { return Ok(()) };
     let changed = |what: String| {
@@ -167,7 +167,7 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
     Ok(())
 }
 
-/// Why an input does not have the type that it had; to learn more of it is no change.
+/// Returns why an input does not have its previous type; learning more about the type does not count as a change.
 fn lost(was: Type<'_>, is: Type<'_>) -> Option<String> {
     contradiction(was, is).or_else(|| match (was.elem(), is.elem(), was.static_shape(), is.static_shape()) {
         (Some(_), None, ..) => Some("its element type is not known any more".to_owned()),

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What holds for passes that run in it: levels, lists, options, instruments.
+/// The settings of the passes that run in it: levels, lists, options, instruments.
 #[derive(Default)]
 pub struct PassContext {
     scope: Scope,
@@ -20,7 +20,7 @@ pub struct PassContext {
     fault: Mutex<Option<HookFault>>,
 }
 
-/// What went wrong with a context.
+/// An error of a context.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ContextError {
@@ -47,11 +47,11 @@ impl From<HookFault> for ContextError {
     }
 }
 
-/// What went wrong with a context that something was run in.
+/// An error of a context in which something ran.
 pub struct ScopeError<T> {
-    /// What went wrong.
+    /// The error.
     pub error: ContextError,
-    /// What was run gave this; nothing where the context was not entered, so that nothing was run.
+    /// The result of the function that ran; nothing if the context was not entered, so that nothing ran.
     pub result: Option<T>,
 }
 
@@ -103,7 +103,7 @@ impl PassContext {
         Self { scope, instruments: self.instruments.clone(), ..Self::default() }
     }
 
-    /// Whether both have the very same instruments, whatever becomes of these.
+    /// Whether both have exactly the same instruments, even after these are replaced.
     pub(super) fn shares_instruments(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.instruments, &other.instruments)
     }
@@ -128,7 +128,7 @@ impl PassContext {
         self.lock().clone()
     }
 
-    /// Keeps the fault of a hook until whoever runs the pass asks for it.
+    /// Keeps the fault of a hook until the caller of the pass asks for it.
     pub(super) fn keep_fault(&self, fault: HookFault) {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
     }
@@ -140,7 +140,8 @@ impl PassContext {
     /// Enters it: the `enter` hooks run first, the outer context being the current one.
     ///
     /// # Errors
-    /// When a hook fails: those that entered exit in reverse, the list is cleared, and the context is not entered.
+    /// Returns an error if a hook fails: those that entered exit in reverse, the list is cleared, and the context is
+    /// not entered.
     pub fn enter(self: &Arc<Self>) -> Result<ContextGuard, HookFault> {
         self.enter_instruments()?;
         Ok(ContextGuard { id: Some(self.push()), _this_thread: PhantomData })
@@ -149,7 +150,7 @@ impl PassContext {
     /// Runs `f` in it. It is left on every path, panics included.
     ///
     /// # Errors
-    /// When a hook fails. What `f` gave is not lost.
+    /// Returns an error if a hook fails. The result of `f` is not lost.
     pub fn scope<T>(self: &Arc<Self>, f: impl FnOnce(&Arc<Self>) -> T) -> Result<T, ScopeError<T>> {
         let guard = self.enter().map_err(|fault| ScopeError { error: fault.into(), result: None })?;
         let result = f(self);
@@ -221,7 +222,7 @@ impl PassContext {
 /// The lowest bit of a guard's id: whether hooks run when it leaves. Ids of entries are even.
 const LOUD: u64 = 1;
 
-/// A context that was entered. It is left when this is dropped; [`leave`](Self::leave) says what went wrong then.
+/// A context that was entered. It is left when this is dropped; [`leave`](Self::leave) returns the error of leaving.
 pub struct ContextGuard {
     id: Option<u64>,
     /// The stack is this thread's.
@@ -232,7 +233,7 @@ impl ContextGuard {
     /// Leaves the context: it is no longer the current one, then its `exit` hooks run.
     ///
     /// # Errors
-    /// When a hook fails, or another context has to be left first.
+    /// Returns an error if a hook fails, or another context has to be left first.
     pub fn leave(mut self) -> Result<(), ContextError> {
         let Some(id) = self.id else { return Ok(()) };
         let is_top = STACK.with_borrow(|stack| stack.entered.last().is_some_and(|top| top.id == id & !LOUD));
@@ -264,7 +265,7 @@ impl Drop for ContextGuard {
     }
 }
 
-/// Pops the innermost context, and those under it that nobody holds any more.
+/// Pops the innermost context, and those under it that are no longer held.
 fn pop(id: u64) -> Result<(), HookFault> {
     let mut left = Vec::new();
     STACK.with_borrow_mut(|stack| {
@@ -295,7 +296,7 @@ mod tests {
 
     type Said = Arc<Mutex<Vec<String>>>;
 
-    /// Writes down what it is told, and fails at one hook.
+    /// Records its calls, and fails at one hook.
     struct Scribe {
         name: &'static str,
         fails_at: Option<Hook>,

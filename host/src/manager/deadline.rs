@@ -18,8 +18,8 @@ const PERIOD: Duration = Duration::from_millis(10);
 /// A pass that was not done in time, whatever it returned.
 pub(super) struct Late(pub PassError);
 
-/// Runs a pass, and tells it to stop at the deadline, or when `cancel` is set. One that does not listen is late, too, but
-/// not before it returns.
+/// Runs a pass, and asks it to stop at the deadline, or when `cancel` is set. A pass that does not check is also late,
+/// but not before it returns.
 pub(super) fn keep<T>(deadline: &Deadline, cancel: &AtomicBool, run: impl FnOnce(&AtomicBool) -> T) -> Result<T, Late> {
     let stop = AtomicBool::new(false);
     let (is_done, bell) = (Mutex::new(false), Condvar::new());

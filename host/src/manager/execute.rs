@@ -1,4 +1,4 @@
-//! One execution of a pass: what it is given, what is taken over, what its failing leads to (rules R15, R25).
+//! One execution of a pass: its input, accepting its result, and the consequences of a failure (rules R15, R25).
 
 use super::{
     checks::Interface,
@@ -33,7 +33,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Whether two modules have the very same content, as a copy has that nobody changed.
+/// Whether two modules have exactly the same content, like an unchanged copy.
 fn is_same(a: &IRModule, b: &IRModule) -> bool {
     let is_same = |(a, b): (&Global, &Global)| a.name == b.name && a.is_same(b);
     a.globals().len() == b.globals().len()
@@ -55,7 +55,7 @@ fn interface(pass: &PassInstance) -> Interface {
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// What a pass says and counts while it runs, from any thread.
+/// The messages and counts of a pass while it runs, from any thread.
 #[derive(Default)]
 struct Heard {
     said: Mutex<Vec<Diagnostic>>,
@@ -117,10 +117,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Tells those that watch what a pass said and counted.
+    /// Passes the messages and counts of a pass on to the instruments.
     fn pass_on(&mut self, watch: &Watch, facts: &PassFacts, info: &PassInfo<'_>, heard: Heard) {
         if let Some(outer) = self.outer {
-            // It is told as what the pass says that runs this one.
+            // It is reported as a message of the calling pass.
             let said = heard.said.into_inner().unwrap_or_else(PoisonError::into_inner);
             said.into_iter().for_each(|diagnostic| (outer.diagnostics)(diagnostic));
             for (statistic, n) in heard.counts.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -149,7 +149,7 @@ impl<'a> Machine<'a> {
     }
 
     /// # Errors
-    /// When a hook fails for a pass that this one runs.
+    /// Returns an error if a hook fails for a pass that this one runs.
     fn call(
         &self,
         watch: &Watch,
@@ -194,7 +194,7 @@ impl<'a> Machine<'a> {
         PassContext::current().take_fault().map_or(Ok(result), Err)
     }
 
-    /// What holds for the passes that a pass runs.
+    /// Returns the settings for the passes that a pass runs.
     fn nest<'b>(&'b self, watch: &'b Watch) -> Nest<'b> {
         let run = &self.pipeline.run;
         let around = self.outer.map(|outer| outer.nest);
@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
         around.within(run, self.verify, self.quarantine(), watch)
     }
 
-    /// Keeps what a reproducer of a failing pass needs.
+    /// Keeps the data for a reproducer of a failing pass.
     fn keep_fault(&mut self, pass: usize, error: &PassError) {
         if self.report.faults.len() < MAX_FAULTS {
             self.report.faults.push(PassFault {
@@ -257,11 +257,11 @@ impl<'a> Machine<'a> {
         let facts: &'a PassFacts = &pipeline.passes[pass].facts;
         self.keep_fault(pass, &error);
         watch.failed(info, &error);
-        // An operator's, say.
+        // For example an operator's.
         let at_fault = error.rec().plugin.to_string();
         let is_suspicious = error.is_panic() && self.verify == Verify::Off;
         let kind = match is_suspicious.then(|| verifier::check(self.state.module())) {
-            // A pass that trips over what others left is not to blame.
+            // A pass is not at fault for errors that others left.
             Some(Err(broken)) => self.broken(broken.with_note(format!("then `{}` {error}", facts.name))),
             _ => FailureKind::pass(facts, error, self.state.module()),
         };

@@ -1,4 +1,4 @@
-//! What watches passes (rules R17 to R20).
+//! Instruments, which watch passes (rules R17 to R20).
 
 use super::report::Said;
 use crate::pipeline::PassFacts;
@@ -12,18 +12,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What an instrument is told about a pass.
+/// An instrument's view of a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct PassInfo<'a> {
     /// Its full name.
     pub name: &'a str,
     /// The plugin that provides it; empty for a sequence of the pipeline.
     pub plugin: &'a str,
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Its optimisation level.
     pub opt_level: u8,
-    /// What it requires.
+    /// The names of the passes that it requires.
     pub required: &'a [String],
 }
 
@@ -42,7 +42,7 @@ pub trait Instrument: Send + Sync {
     /// Its context is about to be entered.
     ///
     /// # Errors
-    /// When it fails, which keeps the context from being entered.
+    /// Returns an error if it fails, which keeps the context from being entered.
     fn enter(&self) -> Result<(), PassError> {
         Ok(())
     }
@@ -50,7 +50,7 @@ pub trait Instrument: Send + Sync {
     /// Its context was left.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     fn exit(&self) -> Result<(), PassError> {
         Ok(())
     }
@@ -58,7 +58,7 @@ pub trait Instrument: Send + Sync {
     /// Whether a pass may run. Every instrument is asked; one no is enough.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn should_run(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<bool, PassError> {
         Ok(true)
     }
@@ -66,7 +66,7 @@ pub trait Instrument: Send + Sync {
     /// A pass is about to run.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn before(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -74,7 +74,7 @@ pub trait Instrument: Send + Sync {
     /// A pass ran; the module is its result.
     ///
     /// # Errors
-    /// When it fails, which fails the run.
+    /// Returns an error if it fails, which fails the run.
     fn after(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
         Ok(())
     }
@@ -91,10 +91,10 @@ pub trait Instrument: Send + Sync {
     /// How long the driver took to infer types within the pass that runs. No hook: nothing may depend on it.
     fn types_took(&self, _duration: Duration) {}
 
-    /// What a pass counted while it ran: told before its `after` or `failed`, in the order of the names.
+    /// Reports a count of a pass: called before its `after` or `failed`, in the order of the names.
     fn counted(&self, _pass: &PassInfo<'_>, _statistic: &str, _n: u64) {}
 
-    /// What a pass said while it ran: told before its `after` or `failed`, in module order.
+    /// Reports a message of a pass: called before its `after` or `failed`, in module order.
     fn said(&self, _pass: &PassInfo<'_>, _said: &Said) {}
 
     /// Whether it reads remarks. If one instrument does, passes make them.
@@ -102,20 +102,20 @@ pub trait Instrument: Send + Sync {
         false
     }
 
-    /// When a pass that begins now has to be done: it is told to stop then, as by a cancellation.
+    /// Returns the deadline of a pass that begins now: at that time it is asked to stop, as by a cancellation.
     fn deadline(&self, _pass: &PassInfo<'_>) -> Option<Deadline> {
         None
     }
 
-    /// Whether what a pass made of the module is taken over. If not, the pass failed, and the policy decides.
+    /// Whether the result of a pass is accepted. If not, the pass failed, and the policy decides.
     ///
     /// # Errors
-    /// When it is not.
+    /// Returns an error if it is not.
     fn accept(&self, _module: &IRModule, _pass: &PassInfo<'_>) -> Result<(), PassError> {
         Ok(())
     }
 
-    /// What it found. Asked for when its context was left, also after a fault.
+    /// Returns its findings. Called after its context was left, also after a fault.
     fn findings(&self) -> Option<Findings> {
         None
     }
@@ -126,11 +126,11 @@ pub trait Instrument: Send + Sync {
 pub struct Deadline {
     /// The moment.
     pub at: Instant,
-    /// What is said of a pass that is not done by then, after its name.
+    /// The message about a pass that misses the deadline, after its name.
     pub message: String,
 }
 
-/// What an instrument found, for people and for programs.
+/// The findings of an instrument, for people and for programs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Findings {
     /// As text: whole lines.
@@ -145,7 +145,7 @@ pub struct Findings {
 pub enum SkipReason {
     /// An instrument said no.
     Vetoed,
-    /// It is a requirement, and what it established holds.
+    /// It is a requirement, and its result holds.
     Holds,
     /// It left this very module unchanged before, in an earlier round of a fixpoint.
     Settled,
@@ -224,9 +224,9 @@ pub struct HookFault {
     pub instrument: String,
     /// The hook.
     pub hook: Hook,
-    /// What it said.
+    /// Its error.
     pub error: PassError,
-    /// What failed while cleaning up after it.
+    /// Faults during the cleanup after it.
     pub also: Vec<HookFault>,
 }
 

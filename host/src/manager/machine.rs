@@ -46,28 +46,28 @@ pub(super) struct Machine<'a> {
     /// Whether types hold, as after the pass that infers them.
     pub(super) types_hold: bool,
     quarantine: Quarantine,
-    /// What the pass was given that runs this one.
+    /// The input of the pass that runs this one.
     pub(super) outer: Option<&'a RunCx<'a>>,
-    /// What became of the requirement that ran last; read by the pass that requires it.
+    /// The outcome of the requirement that ran last; read by the pass that requires it.
     pub(super) last: Turn,
-    /// What passes counted: a pass's full name, a statistic's name.
+    /// The counts of passes, by a pass's full name and a statistic's name.
     pub(super) counts: BTreeMap<(String, String), u64>,
     /// How many passes were executed.
     pub(super) n_executions: u64,
-    /// What failed while cleaning up.
+    /// Faults during the cleanup.
     also: Vec<HookFault>,
     pub(super) report: Report,
 }
 
 /// Something that is under way.
 enum Frame<'a> {
-    /// Steps, one after the other.
+    /// Steps, one after another.
     Group { steps: &'a [usize], next: usize, end: End<'a> },
     /// A pass whose requirements run.
     Pass { pass: usize, next: usize, role: Role, lost: Option<&'a str> },
 }
 
-/// What follows the steps of a group.
+/// The action after the steps of a group.
 enum End<'a> {
     Nothing,
     /// The scope is closed.
@@ -90,7 +90,7 @@ enum Role {
     Requirement,
 }
 
-/// What became of a pass.
+/// The outcome of a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It ran, or need not.
@@ -150,7 +150,7 @@ impl<'a> Machine<'a> {
         self.within_context(Self::direct)
     }
 
-    /// The same for a pass that runs it: what holds for the run holds here. `None` when it changed nothing.
+    /// The same for a pass that runs it: the settings of the run apply. `None` if it changed nothing.
     pub fn run_within(mut self, watch: &Watch, outer: &'a RunCx<'a>) -> Result<Option<IRModule>, Stop> {
         self.outer = Some(outer);
         self.direct(watch)?;
@@ -186,7 +186,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Who is left alone for the rest of the run.
+    /// Returns the plugins and passes that are excluded for the rest of the run.
     pub(super) fn quarantine(&self) -> &Quarantine {
         self.outer.and_then(|outer| outer.nest.quarantine).unwrap_or(&self.quarantine)
     }
@@ -261,7 +261,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The instruments that the pipeline names, each made anew, then those of the caller.
+    /// Creates the instruments that the pipeline names, followed by those of the caller.
     fn instruments(&self) -> Result<Vec<Arc<dyn Instrument>>, HookFault> {
         let output = self.options.output.clone().unwrap_or_else(|| Arc::new(StandardError));
         let mut list = Vec::new();
@@ -328,7 +328,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Tells those that watch the sequences that are under way.
+    /// Reports the sequences under way to the instruments.
     fn unwind(&mut self, watch: &Watch, stop: &Stop) {
         let error = match stop {
             Stop::Hook(fault) => &fault.error,
@@ -344,7 +344,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether so many passes were executed that nothing more runs.
+    /// Whether that many passes were executed that nothing more runs.
     pub(super) fn is_stopped(&self) -> bool {
         self.options.stop_after.is_some_and(|most| self.n_executions >= most)
     }
@@ -427,7 +427,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Whether the instruments let a pass run; they are not asked about what the context requires (rule R17).
+    /// Whether the instruments let a pass run; they are not asked about passes that the context requires (rule R17).
     fn may_run(&self, watch: &Watch, info: &PassInfo<'_>) -> Result<bool, Stop> {
         if self.scope().required.contains(info.name) {
             return Ok(true);
@@ -493,7 +493,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Begins a requirement, unless it is vetoed or what it established holds (rules R5, R6).
+    /// Begins a requirement, unless it is vetoed or its result holds (rules R5, R6).
     fn requirement(&mut self, watch: &Watch, pass: usize, is_transitive: bool) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         let facts = &pipeline.passes[pass].facts;
@@ -551,7 +551,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Who is left alone when a pass fails: its plugin, or itself where it is the program's own.
+/// Returns the name to exclude when a pass fails: its plugin, or the pass itself if it is the program's own.
 pub(super) fn blamed(facts: &PassFacts) -> &str {
     if facts.plugin.is_empty() { &facts.name } else { &facts.plugin }
 }

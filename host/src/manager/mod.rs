@@ -38,34 +38,34 @@ use std::{
     time::Duration,
 };
 
-/// How a pipeline is run, beyond what it says itself.
+/// The settings of a run, in addition to those of the pipeline.
 #[derive(Clone, Default)]
 pub struct RunOptions<'a> {
-    /// When the verifier runs, whatever the pipeline says. If neither says: after each pass in builds with debug
-    /// assertions, else once at the end.
+    /// When the verifier runs, which takes precedence over the pipeline. If neither is set: after each pass in builds
+    /// with debug assertions, otherwise once at the end.
     pub verify: Option<Verify>,
-    /// Whether passes say why they did not do something.
+    /// Whether passes explain why they did not do something.
     pub remarks: Remarks,
-    /// What watches the passes, after the instruments that the pipeline names, or those of the context.
+    /// Instruments that run after those of the pipeline or the context.
     pub instruments: Vec<Arc<dyn Instrument>>,
-    /// Where the instruments that the pipeline names print; standard error when nobody says.
+    /// The output of the instruments that the pipeline names; standard error by default.
     pub output: Option<Arc<dyn Output>>,
-    /// After so many executions of passes nothing more runs: for finding the one that does harm.
+    /// The number of executions of passes after which nothing more runs: for finding the one that does harm.
     pub stop_after: Option<u64>,
     /// Set when passes should stop.
     pub cancel: Option<&'a AtomicBool>,
-    /// Hears of what runs.
+    /// Receives the progress of the run.
     pub progress: Option<&'a dyn Progress>,
-    /// The threads that functions are shared out among, and that passes run on; those of the caller when nobody says.
+    /// The threads that functions are distributed over, and that passes run on; those of the caller by default.
     pub pool: Option<&'a rayon::ThreadPool>,
-    /// How requirements are followed, where the pipeline does not say.
+    /// How requirements are followed, unless the pipeline sets it.
     pub dependencies: Option<Dependencies>,
     /// The context that was entered for the run: its instruments watch, and [`instruments`](Self::instruments); none is
     /// entered for the pipeline's.
     pub context: Option<Arc<PassContext>>,
 }
 
-/// Hears of what runs.
+/// Receives the progress of a run.
 pub trait Progress: Sync {
     /// A pass begins.
     fn begins(&self, pass: &str);
@@ -86,7 +86,7 @@ pub trait Progress: Sync {
 /// Runs a pipeline. The module that is given stays as it is (rule R15).
 ///
 /// # Errors
-/// When a pass or an instrument fails and the policy is not to go on.
+/// Returns an error if a pass or an instrument fails and the policy is not to go on.
 pub fn run(
     pipeline: &Pipeline,
     module: &IRModule,
@@ -96,10 +96,10 @@ pub fn run(
     on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run())
 }
 
-/// Runs the one pass of a pipeline, whatever its level and the lists say, and without what it requires (rule R3).
+/// Runs the one pass of a pipeline, whatever its level and the lists, and without its requirements (rule R3).
 ///
 /// # Errors
-/// When the pass or an instrument fails.
+/// Returns an error if the pass or an instrument fails.
 pub(crate) fn run_directly(
     pipeline: &Pipeline,
     module: &IRModule,
@@ -109,7 +109,7 @@ pub(crate) fn run_directly(
     on_pool(options, || Machine::new(pipeline, module.clone(), catalogue, options).run_directly())
 }
 
-/// Runs `f` on the pool that is asked for, in the context of this thread.
+/// Runs `f` on the requested pool, in the context of this thread.
 fn on_pool<T: Send>(options: &RunOptions<'_>, f: impl FnOnce() -> T + Send) -> T {
     let Some(pool) = options.pool else { return f() };
     let context = PassContext::current();

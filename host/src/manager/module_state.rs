@@ -1,4 +1,4 @@
-//! The module between passes: what is kept true about it.
+//! The module between passes, and its invariants.
 
 use super::{
     checks::{self, Interface},
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How far up a chain of callers types are followed; functions that call each other would go round for ever.
+/// How far up a chain of callers types are followed; functions that call each other would never end.
 const MAX_CALL_DEPTH: usize = 32;
 
 /// Arenas smaller than this are not worth compacting.
@@ -61,11 +61,11 @@ impl ModuleState {
         self.n_nodes
     }
 
-    /// Takes over what a pass made of the module: verified as asked, but readable in any case,
-    /// accepted by those who watch, compacted, and typed where it changed.
+    /// Accepts a pass's result: verified as requested, but readable in any case, accepted by the instruments,
+    /// compacted, and typed where it changed.
     ///
     /// # Errors
-    /// When the verifier finds a fault, or it is not accepted. The module is as it was, then.
+    /// Returns an error if the verifier finds a fault, or it is not accepted. The module is as it was, then.
     pub fn take(
         &mut self,
         mut new: IRModule,
@@ -88,7 +88,7 @@ impl ModuleState {
             checks::interface(&self.module, &new, &mut *catalogue.relations())?;
         }
         let types = began.elapsed();
-        // What typing left is verified, too: a type relation is a plugin's.
+        // The module is also verified after type inference: type relations belong to plugins.
         if verify == Verify::Each {
             verifier::check(&new)?;
         }
@@ -132,7 +132,7 @@ impl ModuleState {
     }
 
     /// # Errors
-    /// When a function that is new cannot be read.
+    /// Returns an error if a function that is new cannot be read.
     fn changed(&self, new: &IRModule) -> Result<Changed, PassError> {
         let old: HashMap<&str, &Global> =
             self.module.globals().iter().map(|global| (global.name.as_str(), global)).collect();
@@ -156,7 +156,7 @@ impl ModuleState {
         Ok(changed)
     }
 
-    /// Whether the module calls one of these operators, or has a conditional where `If` is asked for.
+    /// Whether the module calls one of these operators, or has a conditional if `If` is among them.
     pub fn calls_any(&self, operators: &[OperatorName]) -> bool {
         let is_wanted = |domain: &str, name: &str| {
             let domain = crate::ir::normal_domain(domain);
@@ -176,15 +176,15 @@ impl ModuleState {
     }
 }
 
-/// What is different in another module.
+/// The differences to another module.
 struct Changed {
     /// The functions that are new or other ones.
     now: HashSet<String>,
-    /// What was there in the place of these, and what is gone.
+    /// The previous versions of these, and the removed ones.
     before: Vec<Global>,
 }
 
-/// Operator calls and conditionals: what ONNX counts as nodes, `Constant` apart.
+/// Operator calls and conditionals: the nodes in ONNX's sense, except `Constant`.
 fn n_calls(function: &Function) -> u64 {
     function.all_bindings().filter(|&id| matches!(function.kind(id), kind::CALL | kind::IF)).count() as u64
 }
@@ -193,10 +193,10 @@ fn total_calls(globals: &[Global]) -> u64 {
     globals.par_iter().map(|global| global.function().map_or(0, |function| n_calls(function))).sum()
 }
 
-/// Compacts a function that a pass made, and types what has no type; returns how many calls there are.
+/// Compacts a function that a pass made, and infers missing types; returns how many calls there are.
 ///
 /// # Errors
-/// When a type relation panics or lies.
+/// Returns an error if a type relation panics or returns something untrue.
 fn settle(
     name: &str,
     function: &mut RArc<Function>,
@@ -217,7 +217,7 @@ fn settle(
 }
 
 /// # Errors
-/// What the plugin of the first type relation that panicked or lied failed with.
+/// Returns the failure of the plugin whose type relation was the first to panic or to return something untrue.
 fn operator_fault(
     name: &str,
     function: &Function,
@@ -289,7 +289,7 @@ fn calls_one_of(function: &Function, names: &HashSet<String>) -> bool {
     })
 }
 
-/// Compacts an arena of which more than half is dead.
+/// Compacts an arena if more than half of it is dead.
 fn compact(function: &mut Function) {
     if function.n_nodes() >= MIN_COMPACTED && function.n_live() * 2 < function.n_nodes() {
         *function = function.compacted();

@@ -1,4 +1,5 @@
-//! Passes that a pass runs: instruments see them as they see a step (rule R3), and what holds for the run holds for them.
+//! Passes that a pass runs: instruments see them as they see a step (rule R3), and the settings of the run apply to
+//! them.
 
 use super::{
     RunOptions,
@@ -17,7 +18,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Who is left alone for the rest of a run: plugins, and passes of the program's own (rule R25).
+/// The plugins, and passes of the program's own, that are excluded for the rest of a run (rule R25).
 #[derive(Default)]
 pub(crate) struct Quarantine(Mutex<BTreeSet<String>>);
 
@@ -34,7 +35,7 @@ impl Quarantine {
 /// How deep passes may run passes.
 const MAX_DEPTH: u8 = 16;
 
-/// What a run has in common with those of the passes that its passes call.
+/// The state that a run shares with those of the passes that its passes call.
 #[derive(Clone, Copy)]
 pub(crate) struct Nest<'a> {
     pub catalogue: &'a dyn Catalogue,
@@ -44,17 +45,17 @@ pub(crate) struct Nest<'a> {
     pub quarantine: Option<&'a Quarantine>,
     /// Those that watch the run, as long as no pass enters a context of its own.
     pub watch: Option<&'a Watch>,
-    /// Whether instruments see the passes that a pass runs: not where functions are shared out among threads, since
-    /// nothing would say in which order they are told.
+    /// Whether instruments see the passes that a pass runs: not where functions are distributed over threads, since the
+    /// order of the hooks would be undefined.
     pub is_watched: bool,
-    /// Whether functions are given to the pass one after the other.
+    /// Whether the pass receives functions one after another.
     is_serial: bool,
     /// How many passes that run passes are around this one.
     depth: u8,
 }
 
 impl<'a> Nest<'a> {
-    /// For a pass that nobody's run is around.
+    /// For a pass that is called outside a run.
     pub fn alone(catalogue: &'a dyn Catalogue) -> Self {
         Self {
             catalogue,
@@ -69,7 +70,7 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// What holds for the passes that a pass of this run runs.
+    /// Returns the settings for the passes that a pass of this run runs.
     pub fn within(self, run: &RunSettings, verify: Verify, quarantine: &'a Quarantine, watch: &'a Watch) -> Self {
         Self { dependencies: run.dependencies, verify, quarantine: Some(quarantine), watch: Some(watch), ..self }
     }
@@ -79,12 +80,13 @@ impl<'a> Nest<'a> {
         Self { on_failure, ..self }
     }
 
-    /// The same for a pass whose functions are given to it one after the other.
+    /// The same for a pass that receives its functions one after another.
     pub fn one_by_one(self) -> Self {
         Self { is_serial: true, ..self }
     }
 
-    /// What holds for what a pass does with each of its functions, and whether it is given them one after the other.
+    /// Returns the settings for the work of a pass on each of its functions, and whether it receives them one after
+    /// another.
     pub fn for_globals(self) -> (Self, bool) {
         let nest = Self { is_serial: false, is_watched: self.is_watched && self.is_serial, ..self };
         (nest, self.is_serial)
@@ -119,7 +121,7 @@ pub(crate) fn run_nested(
         (true, Some(outer)) if outer.is_of(&current) => outer.again(),
         (true, _) => Watch::of(current.clone()),
     };
-    // Where nobody is told of them, nobody is told of what they run, either.
+    // If the passes are not reported, neither are those that they run.
     let _guard = (!nest.is_watched).then(|| {
         let unwatched = Arc::new(PassContext::new(current.settings().clone()));
         unwatched.push_quietly()

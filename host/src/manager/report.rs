@@ -1,4 +1,4 @@
-//! What a run did.
+//! The results of a run.
 
 use super::instrument::{Findings, HookFault, SkipReason};
 use crate::pipeline::{Scope, spec::Verify};
@@ -9,22 +9,22 @@ use relais_plugin_api::{
 };
 use std::{fmt, time::Duration};
 
-/// What a run did, pass by pass.
+/// The results of a run, pass by pass.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Every pass whose turn came, in the order in which they ended. Disabled ones are not among them.
     pub executions: Vec<Execution>,
-    /// What passes said, in order.
+    /// The messages of passes, in order.
     pub said: Vec<Said>,
-    /// What the driver has to say: fixpoints that did not settle, passes that were skipped.
+    /// The driver's messages: fixpoints that did not settle, passes that were skipped.
     pub warnings: Vec<String>,
-    /// What instruments found, in the order of their list: name and findings.
+    /// The findings of instruments, in the order of their list: name and findings.
     pub findings: Vec<(String, Findings)>,
-    /// What passes counted, ordered by pass and name.
+    /// The counts of passes, ordered by pass and name.
     pub statistics: Vec<Statistic>,
     /// The execution of a pass after which the run was stopped, and that pass.
     pub stopped_after: Option<(u64, String)>,
-    /// The passes that failed, with what a reproducer needs; the first [`MAX_FAULTS`] of them.
+    /// The passes that failed, with the data for a reproducer; the first [`MAX_FAULTS`] of them.
     pub faults: Vec<PassFault>,
 }
 
@@ -40,7 +40,7 @@ pub struct PassFault {
     pub execution: u64,
     /// The module just before it.
     pub module: IRModule,
-    /// What held for it.
+    /// The settings that applied to it.
     pub scope: Scope,
     /// Whether its result was verified.
     pub verify: Verify,
@@ -80,11 +80,11 @@ pub struct Execution {
     pub n_nodes_before: u64,
     /// How many it has after it.
     pub n_nodes_after: u64,
-    /// What became of it.
+    /// Its outcome.
     pub fate: Fate,
 }
 
-/// What became of a pass.
+/// The outcome of a pass.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fate {
@@ -103,9 +103,9 @@ pub enum Fate {
 pub struct Said {
     /// The pass.
     pub pass: String,
-    /// What it said.
+    /// The diagnostic.
     pub diagnostic: Diagnostic,
-    /// The line that it is about, as it stands in the printed text of the module before the pass.
+    /// The line that it is about, as in the printed text of the module before the pass.
     pub line: Option<String>,
 }
 
@@ -143,17 +143,17 @@ impl fmt::Display for Said {
 /// Why a run ended early.
 #[derive(Debug)]
 pub struct Failure {
-    /// What failed.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// How many passes had been executed, the one that failed included.
     pub execution: u64,
-    /// What failed while cleaning up.
+    /// Faults during the cleanup.
     pub also: Vec<HookFault>,
-    /// What had been done.
+    /// The results up to the failure.
     pub report: Report,
 }
 
-/// What failed.
+/// The kinds of failure.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FailureKind {
@@ -165,16 +165,16 @@ pub enum FailureKind {
         plugin: String,
         /// That plugin's version.
         version: semver::Version,
-        /// What it said.
+        /// Its error.
         error: PassError,
-        /// The line where it failed, as it stands in the printed text.
+        /// The line where it failed, as in the printed text.
         line: Option<String>,
     },
     /// One of several passes, whose results were not checked one by one.
     Program {
         /// The passes that changed the program.
         passes: Vec<String>,
-        /// What is wrong with it.
+        /// The error.
         error: PassError,
     },
     /// An instrument.
@@ -190,7 +190,7 @@ impl FailureKind {
 }
 
 impl FailureKind {
-    /// The code of what failed; empty where it has none.
+    /// The code of the failure; empty if it has none.
     pub fn code(&self) -> &str {
         match self {
             Self::Pass { error, .. } | Self::Program { error, .. } => &error.rec().code,

@@ -1,4 +1,5 @@
-//! What it takes to see a pass fail again: the module just before it, a pipeline that runs it alone, and what ran it.
+//! Reproducers of failing passes: the module just before the pass, a pipeline that runs it alone, and the versions of
+//! the host and the plugins.
 
 use super::report::PassFault;
 use crate::{
@@ -24,7 +25,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file that says what a reproducer is; written last, so that one without it is not whole.
+/// The file that explains what a reproducer is; written last, so that one without it is incomplete.
 const FACTS: &str = "reproducer.json";
 const MODULE: &str = "module.relay";
 const PIPELINE: &str = "pipeline.toml";
@@ -38,11 +39,11 @@ pub struct Reproducer {
     pub module: IRModule,
     /// A pipeline that runs the pass alone.
     pub pipeline: PipelineSpec,
-    /// What ran it, and to what end.
+    /// The facts about the failed run.
     pub facts: ReproducerFacts,
 }
 
-/// What ran a pass that failed, and to what end.
+/// The host, plugins and error of a pass that failed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReproducerFacts {
     /// The version of the host.
@@ -80,11 +81,11 @@ pub enum ReproducerError {
     Io(PathBuf, io::Error),
     /// A file cannot be written.
     File(files::FileError),
-    /// The module does not read.
+    /// The module cannot be parsed.
     Module(FileError),
-    /// The facts do not read.
+    /// The facts cannot be parsed.
     Facts(PathBuf, String),
-    /// The pipeline does not read.
+    /// The pipeline cannot be parsed.
     Pipeline(Faults),
     /// An earlier pass had broken the module.
     Broken,
@@ -126,7 +127,7 @@ impl ReproducerFacts {
         self.code == error.rec().code.as_str() && without_ids(&self.message) == without_ids(&error.rec().message)
     }
 
-    /// What is different now, one line each.
+    /// Returns the differences to the current state, one line each.
     pub fn differences(&self, now: &[PluginState]) -> Vec<String> {
         let mut out = Vec::new();
         if self.host != env!("CARGO_PKG_VERSION") {
@@ -201,10 +202,10 @@ impl ReproducerFacts {
 }
 
 impl Reproducer {
-    /// Writes what it takes to see a pass fail again into a folder that this makes: nothing is overwritten.
+    /// Writes a reproducer into a new folder: nothing is overwritten.
     ///
     /// # Errors
-    /// When the folder is there, or a file cannot be written. No half reproducer stays.
+    /// Returns an error if the folder is there, or a file cannot be written. No half reproducer stays.
     pub fn write(
         folder: &Path,
         pipeline: &Pipeline,
@@ -223,7 +224,7 @@ impl Reproducer {
     /// Reads a reproducer: its folder, or the file `reproducer.json` in it.
     ///
     /// # Errors
-    /// When it does not read.
+    /// Returns an error if it cannot be parsed.
     pub fn read(path: &Path) -> Result<Self, ReproducerError> {
         let facts_path = if path.is_dir() { path.join(FACTS) } else { path.to_owned() };
         let folder = facts_path.parent().unwrap_or(Path::new("")).to_owned();
@@ -239,7 +240,7 @@ impl Reproducer {
     }
 }
 
-/// A folder for a reproducer that is not there yet: `BASE.repro`, `BASE.repro2` and so on; none when there are too many.
+/// A new folder for a reproducer: `BASE.repro`, `BASE.repro2` and so on; none if there are too many.
 pub fn free_folder(base: &Path) -> Option<PathBuf> {
     let name = |suffix: String| {
         let mut name = base.as_os_str().to_owned();
@@ -284,7 +285,7 @@ fn alone(pipeline: &Pipeline, fault: &PassFault) -> Pipeline {
     let name = instance.facts.name.clone();
     let is_budget = fault.error.rec().code == OVER_BUDGET;
     let instruments = pipeline.run.instruments.iter().filter(|(name, _)| is_budget && name == "budget");
-    // A plugin that was mended has another version: what was there stands in the facts.
+    // A plugin that was fixed has another version: the previous one is in the facts.
     let plugins = pipeline.run.plugins.iter().map(|demand| {
         let is_chosen = demand.name == instance.facts.plugin && !demand.passes.is_empty();
         Demand {

@@ -15,7 +15,7 @@ fn resolve(text: &str, fakes: &Fakes) -> Pipeline {
     spec.resolve(fakes).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// Runs a pipeline and says what ran.
+/// Runs a pipeline and returns the passes that ran.
 fn ran(text: &str, fakes: &Fakes) -> String {
     super::run(&resolve(text, fakes), &module(), fakes, &RunOptions::default()).unwrap();
     fakes.ran()
@@ -110,7 +110,7 @@ fn r05_direct_requirements_run_though_they_are_disabled() {
     assert_eq!(ran("dependencies = \"direct\"\ndisabled = [\"N\"]\nsteps = [\"N\", \"NeedsN\"]", &fakes), "N NeedsN");
 }
 
-/// Writes down what it is told; says no to some passes.
+/// Records its calls; vetoes some passes.
 #[derive(Default)]
 struct Scribe {
     vetoes: Vec<&'static str>,
@@ -234,7 +234,7 @@ fn r16_hooks_are_counted_as_the_rule_says() {
     }
 }
 
-/// A pass that says nothing of types has to run again once the module changed, whatever it is called.
+/// A pass that does not establish types has to run again once the module changed, whatever its name.
 #[test]
 fn r16_types_hold_after_the_pass_that_says_so() {
     let run = |fakes: Fakes| {
@@ -403,7 +403,7 @@ fn r25_a_failing_pass_at_step_7_of_12_leaves_the_module_of_step_6() {
     let (_, findings) = &report.findings[0];
     let within = findings.data[0]["within"].as_array().unwrap();
     assert_eq!(within.iter().filter(|time| time["pass"] != "(types)").count(), 12, "{}", findings.text);
-    // The times of a run that fails are right, too.
+    // The times of a run that fails are also correct.
     let failure = super::run(&resolve(&text.replace("skip", "fail"), &fakes), &module, &fakes, &RunOptions::default());
     let report = failure.map(|_| ()).unwrap_err().report;
     let within = report.findings[0].1.data[0]["within"].as_array().unwrap().clone();
@@ -430,7 +430,7 @@ fn r09_budgets_belong_to_the_run_and_their_faults_to_the_passes() {
     assert_eq!(fakes.ran(), "Wait");
     assert!(run(&budget("pass_seconds = 0.02", "skip", "{ scope = [\"Wait\"] }, \"N\"")).is_ok());
     assert_eq!(fakes.ran(), "Wait N");
-    // When the run's time is over, what follows is vetoed rather than failed one by one.
+    // When the run's time is over, later passes are vetoed rather than failed one by one.
     let (_, report) = run(&budget("run_seconds = 0.02", "skip", "\"Wait\", \"N\", \"N\"")).unwrap();
     assert_eq!((fakes.ran().as_str(), report.faults.len()), ("Wait", 1));
     assert!(run(&budget("run_seconds = 600.0", "fail", "\"N\"")).is_ok());

@@ -1,4 +1,4 @@
-//! The verifier as a judge of what passes leave.
+//! The verifier of the results of passes.
 
 use rayon::prelude::*;
 use relais_plugin_api::{
@@ -6,17 +6,17 @@ use relais_plugin_api::{
     ir::{Fault, Function, IRModule, NodeId, Verifier, verify_arena},
 };
 
-/// How many faults of one pass are told.
+/// The maximum number of reported faults of one pass.
 const MAX_TOLD: usize = 5;
 
-/// What is wrong with a module that a pass left.
+/// Verifies a module that a pass returned.
 pub(crate) fn check(module: &IRModule) -> Result<(), PassError> {
     let (verifier, functions) = (Verifier::new(module), module.functions().collect::<Vec<_>>());
     let faults: Vec<_> = functions.par_iter().map(|(name, function)| verifier.global(name, function)).collect();
     judge(&faults.concat())
 }
 
-/// What is wrong with the memory of a function that a pass left: nothing else may read it before that is known.
+/// Verifies the memory of a function that a pass returned: it must not be read otherwise before that.
 pub(super) fn check_arena(name: &str, function: &Function) -> Result<(), PassError> {
     let faults = verify_arena(function).into_iter();
     judge(&faults.map(|fault| Fault { global: name.to_owned(), ..fault }).collect::<Vec<_>>())

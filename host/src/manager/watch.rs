@@ -18,7 +18,8 @@ type List = Vec<Arc<dyn Instrument>>;
 pub(crate) struct Watch {
     /// The contexts whose instruments watch.
     contexts: Vec<Arc<PassContext>>,
-    /// For each pass that is under way, those that heard that it begins: nobody else hears how it ends (rule R17).
+    /// For each pass under way, the instruments that were told of its beginning: only they are told how it ends (rule
+    /// R17).
     begun: Mutex<Vec<List>>,
     /// The first fault of a hook that has no way to fail.
     fault: Mutex<Option<HookFault>>,
@@ -64,7 +65,7 @@ impl Watch {
         lock(&self.fault).take()
     }
 
-    /// Tells every one of a list something that they have no answer to.
+    /// Calls a hook that returns nothing for every instrument of a list.
     fn tell(&self, list: &[Arc<dyn Instrument>], hook: Hook, tell: impl Fn(&dyn Instrument)) {
         for instrument in list {
             if let Err(error) = caught(|| tell(&**instrument)) {
@@ -83,7 +84,7 @@ impl Watch {
         Ok(all)
     }
 
-    /// Those that had `before` hear `failed` when a later one fails.
+    /// Instruments whose `before` was called receive `failed` when a later one fails.
     pub fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), HookFault> {
         let list = self.list();
         for (i, instrument) in list.iter().enumerate() {
@@ -96,7 +97,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Those that heard that a pass begins and still watch; the pass ends.
+    /// The instruments that were told of the pass's beginning and still watch; the pass ends.
     fn ended(&self) -> List {
         let mut begun = lock(&self.begun).pop().unwrap_or_default();
         let now = self.list();
@@ -104,7 +105,7 @@ impl Watch {
         begun
     }
 
-    /// Those whose `after` did not run hear `failed` when one fails.
+    /// Instruments whose `after` did not run receive `failed` when one fails.
     pub fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), HookFault> {
         let list = self.ended();
         for (i, instrument) in list.iter().enumerate() {

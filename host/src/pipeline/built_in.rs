@@ -1,6 +1,6 @@
 //! The pipelines that are part of the program.
 
-/// What the path of a built-in pipeline begins with, where files are named.
+/// The prefix of a built-in pipeline's path, where files are named.
 pub(super) const PREFIX: &str = "builtin:";
 
 /// The built-in pipelines: name and text.

@@ -11,17 +11,17 @@ use super::{
 use relais_plugin_api::options::Value;
 use std::collections::BTreeSet;
 
-/// What is called.
+/// The pass that is called.
 pub(crate) enum Callee<'a> {
-    /// A pass that somebody holds.
+    /// A pass object of the caller.
     Held(&'a HeldPass),
     /// One of that name, with options.
     Named(&'a str, Value),
 }
 
 impl Pipeline {
-    /// A pass that is called in a context: it runs whatever its level and the lists say, and without what it requires
-    /// itself (rule R3). What the members of a sequence require is found.
+    /// A pass that is called in a context: it runs whatever its level and the lists, and without its own requirements
+    /// (rule R3). The requirements of a sequence's members are found.
     pub(crate) fn of_call(
         callee: Callee<'_>,
         scope: &Scope,

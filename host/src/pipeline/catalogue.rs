@@ -1,4 +1,4 @@
-//! What resolving a pipeline needs to know about passes, options and plugins: the registry, seen from here.
+//! The information about passes, options and plugins that resolving a pipeline needs: an abstraction of the registry.
 
 use super::{fault::nearest, resolved::OperatorName};
 use crate::{
@@ -23,13 +23,13 @@ use std::{
 /// Whose a pass is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// A plugin's: its name says which pass it is.
+    /// A plugin's: its name identifies the pass.
     Plugin,
     /// The program's own: several may have one name.
     Program,
 }
 
-/// What is known about a pass before it is made.
+/// The facts about a pass before it is made.
 #[derive(Clone, Debug)]
 pub struct PassFacts {
     /// Its full name.
@@ -42,7 +42,7 @@ pub struct PassFacts {
     pub plugin_version: Version,
     /// Whose it is.
     pub origin: Origin,
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Its optimisation level.
     pub opt_level: u8,
@@ -75,16 +75,16 @@ impl PassFacts {
     }
 }
 
-/// What is known about an option of the context.
+/// The facts about an option of the context.
 #[derive(Clone, Debug)]
 pub struct ConfigFacts {
     /// The option; its name is the key.
     pub schema: OptionSchema,
-    /// The plugins that register the key. More than one is a conflict of those who set it.
+    /// The plugins that register the key. More than one is a conflict for its users.
     pub plugins: Vec<String>,
 }
 
-/// What is known about a plugin.
+/// The facts about a plugin.
 #[derive(Clone, Debug)]
 pub struct PluginFacts {
     /// Its name.
@@ -97,7 +97,7 @@ pub struct PluginFacts {
     pub refusal: Option<String>,
 }
 
-/// What is known about an instrument before it is made.
+/// The facts about an instrument before it is made.
 #[derive(Clone, Debug)]
 pub struct InstrumentFacts {
     /// Its name.
@@ -112,7 +112,7 @@ pub struct InstrumentFacts {
     pub doc: String,
 }
 
-/// Why a name stands for no pass.
+/// Why a name does not resolve to a pass.
 #[derive(Clone, Debug)]
 pub enum NoPass {
     /// Nothing provides it; the names most like it.
@@ -130,15 +130,15 @@ pub enum NoPass {
     },
 }
 
-/// What a pass is given while it runs, beside the module.
+/// The environment of a pass while it runs, in addition to the module.
 pub struct RunCx<'a> {
-    /// Takes what the pass says.
+    /// Receives the diagnostics of the pass.
     pub diagnostics: &'a (dyn Fn(Diagnostic) + Sync),
     /// Takes how far the pass is: done, of a total.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
-    /// Takes what the pass counted: the statistic's name, and by how much it grew.
+    /// Receives a count of the pass: the statistic's name, and by how much it grew.
     pub count: &'a (dyn Fn(&str, u64) + Sync),
-    /// Whether the pass says why it did not do something.
+    /// Whether the pass explains why it did not do something.
     pub remarks: Remarks,
     /// Set when the pass should stop.
     pub cancel: &'a AtomicBool,
@@ -149,7 +149,7 @@ pub struct RunCx<'a> {
 }
 
 impl<'a> RunCx<'a> {
-    /// What a pass is given that is run by itself: what it says is not heard, and nothing stops it.
+    /// Returns the environment of a pass that is run by itself: its messages are discarded, and nothing stops it.
     pub fn alone(catalogue: &'a dyn Catalogue) -> Self {
         Self {
             diagnostics: &|_| {},
@@ -169,7 +169,7 @@ static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
 /// A pass as a sequence holds it: not its name, but the pass.
 #[derive(Clone)]
 pub struct HeldPass {
-    /// What is known about it.
+    /// The facts about it.
     pub facts: Arc<PassFacts>,
     /// Its options, defaults filled in.
     pub options: Value,
@@ -183,7 +183,7 @@ pub struct HeldPass {
 pub enum Member {
     /// One that is looked up by its name, with its options.
     Named(String, Value),
-    /// One that is held.
+    /// A pass object.
     Held(HeldPass),
 }
 
@@ -192,13 +192,13 @@ pub trait RunnablePass: Send + Sync {
     /// Runs it; `None` when it changed nothing.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError>;
 
     /// The members of a sequential pass.
     ///
     /// # Errors
-    /// When it cannot say.
+    /// Returns an error if they cannot be determined.
     fn members(&self) -> Result<Vec<Member>, PassError> {
         Ok(Vec::new())
     }
@@ -212,7 +212,7 @@ pub trait Catalogue: Sync {
     /// The pass of a name: full, alias, or short where that is unambiguous.
     ///
     /// # Errors
-    /// When the name stands for none.
+    /// Returns an error if the name does not resolve to a pass.
     fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass>;
 
     /// The extension points of the pipelines that plugins provide.
@@ -234,7 +234,7 @@ pub trait Catalogue: Sync {
     /// Makes a pass.
     ///
     /// # Errors
-    /// When its plugin cannot be opened or its constructor fails.
+    /// Returns an error if its plugin cannot be opened or its constructor fails.
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError>;
 
     /// Every instrument that a plugin provides, ordered by name.
@@ -245,7 +245,7 @@ pub trait Catalogue: Sync {
     /// The instrument of a name: full, or short where that is unambiguous (rule R4).
     ///
     /// # Errors
-    /// When the name stands for none.
+    /// Returns an error if the name does not resolve to an instrument.
     fn instrument(&self, name: &str) -> Result<InstrumentFacts, NoPass> {
         let all = self.instruments();
         let is_short_for = |full: &str| full.rsplit_once('.').is_some_and(|(_, short)| short == name);
@@ -272,7 +272,7 @@ pub trait Catalogue: Sync {
     /// Makes an instrument of [`instruments`](Self::instruments); its options were checked.
     ///
     /// # Errors
-    /// When its plugin cannot be opened or its constructor fails.
+    /// Returns an error if its plugin cannot be opened or its constructor fails.
     fn create_instrument(&self, name: &str, _options: &Value) -> Result<Arc<dyn Instrument>, PassError> {
         Err(PassError::new(format!("nothing provides the instrument `{name}`")))
     }

@@ -1,4 +1,4 @@
-//! Extension points: what files and plugins add at named places of pipelines.
+//! Extension points: the additions of files and plugins at named places of pipelines.
 
 use super::{
     catalogue::PassFacts,
@@ -15,13 +15,13 @@ use std::{
     sync::Arc,
 };
 
-/// A file of a pipeline, with what it adds.
+/// A file of a pipeline, with its additions.
 pub(super) struct File {
     /// The file that includes it, by index.
     pub parent: Option<usize>,
-    /// What it is called.
+    /// Its displayed name.
     pub shown: String,
-    /// What it adds, in its own steps and in those of the files that it includes.
+    /// The steps that it adds, to its own steps and to those of the files that it includes.
     pub extends: Vec<Extend>,
 }
 
@@ -31,12 +31,12 @@ pub(super) struct Nodes<'a> {
     pub all: &'a mut Vec<Written<StepSpec>>,
     /// Where some come from.
     pub origins: &'a mut BTreeMap<usize, String>,
-    /// What is wrong.
+    /// The faults found so far.
     pub faults: &'a mut Vec<Fault>,
 }
 
-/// Puts what files add where it belongs: at each point in their own steps, and in those of the files that they include.
-/// What the inner file adds comes first. `points` says in which file each point stands.
+/// Inserts the additions of files: at each point in their own steps, and in those of the files that they include.
+/// Additions of the inner file come first. `points` maps each point to the file that contains it.
 pub(super) fn attach(nodes: &mut Nodes<'_>, steps: &[usize], files: &[File], points: &BTreeMap<usize, usize>) {
     let by_name: Vec<BTreeMap<&str, usize>> = files
         .iter()
@@ -107,8 +107,8 @@ fn reached(nodes: &[Written<StepSpec>], steps: &[usize]) -> Vec<usize> {
     out
 }
 
-/// A copy of the steps of a node, and of those within them. A point among them is left out: what was added is not added
-/// to. `None` when there would be too many.
+/// A copy of the steps of a node, and of those within them. A point among them is left out: additions cannot be
+/// extended. `None` if there would be too many.
 fn copy(nodes: &mut Vec<Written<StepSpec>>, from: usize) -> Option<Vec<usize>> {
     let mut out = Vec::new();
     let mut todo: VecDeque<(usize, Option<usize>)> =
@@ -146,7 +146,7 @@ pub(crate) fn points_of(toml: &str) -> Vec<String> {
     points.into_iter().filter_map(name).collect()
 }
 
-/// The passes of plugins that are added, by point, in the order of their names; and what is odd about others.
+/// The passes of plugins that are added, by point, in the order of their names; and warnings about others.
 pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<PassFacts>>>, Vec<String>) {
     let mut additions: BTreeMap<String, Vec<Arc<PassFacts>>> = BTreeMap::new();
     let mut warnings = Vec::new();

@@ -16,22 +16,22 @@ use relais_plugin_api::{
 };
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
-/// What a fake pass does.
+/// The behaviour of a fake pass.
 #[derive(Clone, Debug)]
 pub(crate) enum Does {
     /// Nothing.
     Nothing,
     /// Adds a call, each time.
     Change,
-    /// Adds a call until there are so many.
+    /// Adds a call until there are that many.
     ChangeUpTo(usize),
     /// Returns an error.
     Fail,
-    /// Says something of severity warning, and changes the module.
+    /// Emits a warning, and changes the module.
     Complain,
-    /// Says in remarks what it did and what it did not, and counts from several threads.
+    /// Emits remarks about what it did and did not do, and counts from several threads.
     Remark,
-    /// Waits until it is told to stop, and returns as if nothing had happened.
+    /// Waits for the request to stop, and returns as if nothing had happened.
     Wait,
     /// Makes the result refer to a node that is bound nowhere.
     Break,
@@ -39,7 +39,7 @@ pub(crate) enum Does {
     Consist(Vec<&'static str>),
 }
 
-/// Passes by name, and what ran.
+/// Passes by name, and a record of those that ran.
 #[derive(Default)]
 pub(crate) struct Fakes {
     passes: Vec<(Arc<PassFacts>, Does)>,
@@ -95,7 +95,7 @@ impl Fakes {
         self
     }
 
-    /// Says that the last pass establishes types.
+    /// Declares that the last pass establishes types.
     pub fn establishing_types(mut self) -> Self {
         let (facts, _) = self.passes.last_mut().unwrap();
         Arc::get_mut(facts).unwrap().establishes_types = true;
@@ -141,7 +141,7 @@ impl Fakes {
         self
     }
 
-    /// What ran since this was asked last.
+    /// Returns the passes that ran since the last call.
     pub fn ran(&self) -> String {
         std::mem::take(&mut *self.ran.lock().unwrap()).join(" ")
     }

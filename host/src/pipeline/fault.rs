@@ -1,4 +1,4 @@
-//! What is wrong with a pipeline, and where.
+//! The faults of a pipeline, and their places.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::{collections::BTreeSet, fmt, ops::Range};
@@ -27,7 +27,7 @@ pub enum Code {
     Limit,
     /// Nothing provides this name.
     UnknownName,
-    /// Several passes can be meant by this name, or several plugins provide it.
+    /// Several passes have this name, or several plugins provide it.
     Ambiguous,
     /// The plugin that provides it was refused.
     Refused,
@@ -48,7 +48,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The code as it stands in messages.
+    /// Returns the code as printed in messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Syntax => "P001",
@@ -123,7 +123,7 @@ impl Sources {
         id
     }
 
-    /// A text that stands for itself, such as an argument of the command line; the place is all of it.
+    /// A text that is its own place, such as an argument of the command line; the place is all of it.
     pub fn add_whole(&mut self, name: impl Into<String>, text: impl Into<String>) -> Place {
         let source = self.add(name, text);
         Place::new(source, 0..self.get(source).text.len())
@@ -155,17 +155,17 @@ impl Sources {
 pub struct Fault {
     /// Its kind.
     pub code: Code,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// Where; nowhere when it stands in no text.
+    /// Its place; none if it is not in a text.
     pub place: Option<Place>,
-    /// What to say at the place.
+    /// The label at the place.
     pub label: String,
-    /// Other places, and what to say there.
+    /// Other places, with their labels.
     pub related: Vec<(Place, String)>,
-    /// What else there is to know.
+    /// Further information.
     pub notes: Vec<String>,
-    /// What to do about it.
+    /// A suggestion.
     pub help: Option<String>,
 }
 
@@ -201,7 +201,7 @@ impl Fault {
         self
     }
 
-    /// The same with what to do about it.
+    /// The same with a suggestion.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -230,11 +230,11 @@ pub enum Style {
 pub struct Faults {
     /// The faults, in the order in which they were found.
     pub list: Vec<Fault>,
-    /// What the faults' places are in.
+    /// The texts that contain the faults' places.
     pub sources: Sources,
 }
 
-/// A reader of thousands of faults reads the first ones; the count says how many more there are.
+/// A reader of thousands of faults reads the first ones; the count shows how many more there are.
 const MAX_SHOWN: usize = 50;
 
 impl Faults {
@@ -279,7 +279,7 @@ impl Fault {
                 group.element(Snippet::source(text).line_start(line).path(source.name.as_str()).annotation(annotation));
         }
         if self.place.is_none() && !self.label.is_empty() {
-            // What nobody wrote in a file has no place to stand beside.
+            // An item that is not in a file has no place for the label.
             group = group.element(Level::NOTE.message(&self.label));
         }
         for note in &self.notes {

@@ -1,7 +1,8 @@
-//! The JSON Schema of pipelines, for editors and validators: what the grammar allows, and what the plugins provide.
+//! The JSON Schema of pipelines, for editors and validators: the constructs of the grammar, and the items that the
+//! plugins provide.
 //!
-//! Draft 7, which the language servers for TOML read. It cannot tell an integer from a float of the same value, nor does
-//! it know which sequences a pipeline names: `relais pipeline check` does.
+//! Draft 7, which the language servers for TOML read. It cannot distinguish an integer from a float of the same value,
+//! nor does it know which sequences a pipeline names: `relais pipeline check` does.
 
 use super::{
     catalogue::{Catalogue, PassFacts},
@@ -18,7 +19,7 @@ use std::{collections::BTreeMap, sync::Arc};
 /// Keys of more parts can be set in one piece only: the tables that they may be split into grow with the square.
 const MAX_SPLIT: usize = 6;
 
-/// The schema of pipelines that use what a catalogue provides.
+/// The schema of pipelines that use the items of a catalogue.
 pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
     let passes = passes(catalogue);
     let config: Vec<(String, Value)> = catalogue
@@ -29,7 +30,7 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
         .collect();
     let level = json!({ "type": "integer", "minimum": 0, "maximum": 255 });
     let names = |what: &str| {
-        // Sequences of the pipeline have names, too.
+        // Sequences of the pipeline also have names.
         let item = json!({ "anyOf": [{ "$ref": "#/definitions/pass_name" }, { "type": "string", "minLength": 1 }] });
         json!({ "type": "array", "description": what, "items": item })
     };

@@ -18,9 +18,9 @@ use std::{
 
 /// So many files may be read for one pipeline, each counted as often as it is included.
 const MAX_INCLUDES: usize = 1000;
-/// A pipeline has so many steps at most, those of includes counted.
+/// The most steps of a pipeline, including those of includes.
 pub(super) const MAX_STEPS: usize = 1_000_000;
-/// What the name of a plugin's pipeline begins with, where files are named.
+/// The prefix of the name of a plugin's pipeline, where files are named.
 pub(super) const PLUGIN: &str = "plugin:";
 
 /// A pipeline that a plugin provides.
@@ -39,13 +39,13 @@ pub trait Files {
     /// The text of a file.
     ///
     /// # Errors
-    /// When it cannot be read as text.
+    /// Returns an error if it cannot be read as text.
     fn read(&self, path: &Path) -> io::Result<String>;
 
     /// The text of a file that another file includes.
     ///
     /// # Errors
-    /// As for [`read`](Self::read), and when the file cannot be a pipeline: nobody but its author chose it.
+    /// As for [`read`](Self::read), and if the file cannot be a pipeline: only its author chose it.
     fn read_included(&self, path: &Path) -> io::Result<String> {
         self.read(path)
     }
@@ -58,7 +58,7 @@ pub trait Files {
     /// The pipeline of that name, full or short, that a plugin provides; `demands` choose among several plugins.
     ///
     /// # Errors
-    /// When the name stands for none.
+    /// Returns an error if the name does not resolve to a pipeline.
     fn named(&self, _name: &str, _demands: &[PluginDemand]) -> Result<NamedPipeline, NoPass> {
         Err(NoPass::Unknown(Vec::new()))
     }
@@ -87,7 +87,7 @@ impl Files for Disk {
     fn read_included(&self, path: &Path) -> io::Result<String> {
         let is_built_in = path.to_str().is_some_and(|path| path.starts_with(super::built_in::PREFIX));
         if !is_built_in {
-            // What a link is called says nothing of the file behind it.
+            // The name of a link does not reveal the file behind it.
             let file = path.canonicalize()?;
             if !file.is_file() || file.extension().is_none_or(|extension| extension != "toml") {
                 return Err(io::Error::other("it is not a file whose name ends in `.toml`"));
@@ -105,7 +105,7 @@ impl PipelineSpec {
     /// Reads a pipeline's file and those it includes.
     ///
     /// # Errors
-    /// When something is wrong with one of them; all that is wrong is reported.
+    /// Returns an error if something is wrong with one of them; all that is wrong is reported.
     pub fn read(path: &Path, files: &dyn Files) -> Result<Self, Faults> {
         let (spec, faults) = Self::read_in_part(path, files)?;
         spec.unless(faults)
@@ -114,7 +114,7 @@ impl PipelineSpec {
     /// Reads as much of a pipeline's file, and of those it includes, as can be read, with everything that is wrong.
     ///
     /// # Errors
-    /// When the file cannot be read at all.
+    /// Returns an error if the file cannot be read at all.
     pub fn read_in_part(path: &Path, files: &dyn Files) -> Result<(Self, Vec<Fault>), Faults> {
         let mut sources = Sources::default();
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(PLUGIN)) {
@@ -210,7 +210,7 @@ impl PipelineSpec {
     }
 }
 
-/// What an include leads to.
+/// The target of an include.
 struct Found {
     identity: PathBuf,
     shown: String,
@@ -221,18 +221,18 @@ struct Found {
 
 struct Loader<'f> {
     files: &'f dyn Files,
-    /// Includes to be read, with the link of the file they stand in.
+    /// Includes to be read, with the link of the file that contains them.
     todo: Vec<(Include, usize)>,
-    /// What the outermost file demands of plugins.
+    /// The demands of the outermost file on plugins.
     demands: Vec<PluginDemand>,
-    /// What the others do.
+    /// The demands of the others.
     plugins: Vec<PluginDemand>,
     /// Files whose faults were reported: a file included twice reports them once.
     read: Vec<PathBuf>,
     identities: Vec<Option<PathBuf>>,
     /// Every file, as often as it is included, by the same index.
     chain: Vec<extend::File>,
-    /// In which of them each extension point stands.
+    /// By extension point, the file that contains it.
     points: BTreeMap<usize, usize>,
     origins: BTreeMap<usize, String>,
 }
@@ -277,7 +277,7 @@ impl Loader<'_> {
             parser.faults.truncate(n_faults);
         } else {
             self.read.push(identity.clone());
-            // Faults quote what they are about. A file elsewhere may be anything, and may be somebody's secret.
+            // Faults quote the text they are about. A file elsewhere may be anything, including a secret.
             if n_own > 0 && !self.is_near(&identity) {
                 parser.faults.truncate(n_faults);
                 let message = format!("`{shown}` is not a pipeline that can be included");
@@ -295,7 +295,7 @@ impl Loader<'_> {
         self.push(file.includes, link);
     }
 
-    /// Whether a file stands in the folder of the outermost file, or below it. What has no path is nobody's file.
+    /// Whether a file is in the folder of the outermost file, or below it. A text without a path is not a file.
     fn is_near(&self, identity: &Path) -> bool {
         let folder = self.identities.first().and_then(Option::as_deref).and_then(Path::parent);
         !identity.is_absolute() || folder.is_some_and(|folder| identity.starts_with(folder))
@@ -358,7 +358,7 @@ impl Loader<'_> {
     }
 }
 
-/// What is wrong with a name that stands for no pipeline of a plugin.
+/// Returns the fault for a name that does not resolve to a pipeline of a plugin.
 fn no_pipeline(name: &str, place: Option<Place>, why: &NoPass) -> Fault {
     let short = super::schema::shorten(name);
     match why {

@@ -1,4 +1,4 @@
-//! Pipelines: what a TOML file says, what its names stand for, and TOML again.
+//! Pipelines: the contents of a TOML file, its names resolved, and TOML again.
 
 mod built_in;
 mod called;

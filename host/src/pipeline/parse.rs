@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A pipeline file's text may have so many bytes.
+/// The most bytes of a pipeline file.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
 pub(super) type Node<'t> = Spanned<DeValue<'t>>;
@@ -27,11 +27,11 @@ pub(super) struct Include {
 pub(super) struct Extend {
     /// The point's name.
     pub point: Written<String>,
-    /// The node whose steps they are; it stands nowhere.
+    /// The node that contains these steps; it has no place in the text.
     pub node: usize,
 }
 
-/// What a file says.
+/// The contents of a file.
 pub(super) struct ParsedFile {
     pub name: Option<String>,
     pub run: RunSpec,
@@ -41,7 +41,7 @@ pub(super) struct ParsedFile {
     pub extends: Vec<Extend>,
     /// The nodes that are extension points.
     pub points: Vec<usize>,
-    /// The keys that belong to the whole run, which an included file must not say.
+    /// The keys that belong to the whole run, which an included file must not set.
     pub run_keys: Vec<(&'static str, Place)>,
 }
 
@@ -141,7 +141,7 @@ impl<'p> FileParser<'p> {
         for (_, span, message) in places {
             self.faults.push(syntax(Place::new(self.source, span), message));
         }
-        // What a damaged file seems to say is not worth more faults.
+        // The apparent contents of a damaged file are not worth more faults.
         if errors.is_empty() {
             self.pipeline(table.get_ref());
         }
@@ -219,7 +219,7 @@ impl<'p> FileParser<'p> {
         }
     }
 
-    /// Reads what is added at extension points: a table of arrays of steps.
+    /// Reads the additions at extension points: a table of arrays of steps.
     fn extend<'t, 'a>(&mut self, node: &'a Node<'t>, todo: &mut Vec<Todo<'t, 'a>>) {
         let DeValue::Table(table) = node.get_ref() else {
             return self.wrong_type(self.place(node), "`extend`", "a table", type_name(node.get_ref()));

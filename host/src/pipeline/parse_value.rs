@@ -1,4 +1,4 @@
-//! Keys and values of TOML, and what is wrong with them.
+//! Keys and values of TOML, and their errors.
 
 use super::{
     fault::{Code, Fault, Place, Sources, and_list, nearest, or_list},
@@ -13,7 +13,7 @@ use toml::{
 /// Reads `KEY=VALUE` of the command line: the value is TOML, or else a string that needs no quotes.
 ///
 /// # Errors
-/// When there is no key or no `=`.
+/// Returns an error if there is no key or no `=`.
 pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<Entry, Box<Fault>> {
     let place = sources.add_whole(origin, text);
     let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
@@ -38,7 +38,7 @@ pub fn parse_setting(sources: &mut Sources, origin: &str, text: &str) -> Result<
     })
 }
 
-/// Gives a value and everything in it one place. As deep as the parser went.
+/// Assigns a value and everything in it one place. Recurses as deep as the parser did.
 fn flatten_places(mut value: Written<Literal>, place: Place) -> Written<Literal> {
     value.place = Some(place);
     value.value = match value.value {

@@ -168,7 +168,7 @@ fn names(out: &mut String, key: &str, names: &std::collections::BTreeSet<String>
 }
 
 fn indent(out: &mut String, depth: usize) {
-    // Deeper than this, columns help nobody, and a pipeline's text would grow with the square of its depth.
+    // Beyond this depth, columns are useless, and a pipeline's text would grow with the square of its depth.
     out.extend(std::iter::repeat_n("    ", depth.min(8)));
 }
 

@@ -1,4 +1,4 @@
-//! The registry as what pipelines are resolved against.
+//! The registry against which pipelines are resolved.
 
 use super::{
     catalogue::*,
@@ -70,8 +70,8 @@ fn stands_for_none(error: ResolveError) -> NoPass {
 }
 
 impl PipelineSpec {
-    /// The registry of what was found, as the table `[plugins]` demands: where several versions of a plugin were found,
-    /// those that will do; where several plugins provide a pass or an operator, the one that is chosen.
+    /// The registry of the plugins that were found, as the table `[plugins]` demands: of several versions of a plugin,
+    /// the acceptable ones; of several plugins that provide a pass or an operator, the chosen one.
     pub fn registry(&self, found: Discovery, linked: Linked) -> Registry {
         self.choose(&Registry::new(found, linked, &Choices::new()))
     }
@@ -88,7 +88,7 @@ fn demanded(all: &Registry, demands: &[PluginDemand]) -> Registry {
     }
     let mut choices = Choices::new();
     for demand in demands {
-        // Where no version will do, the one that is there is told to be wrong.
+        // If no version is acceptable, the present one is reported to be wrong.
         let will_do = |provider: &Provider| {
             let plugin = &provider.records().plugin;
             plugin.name == demand.name.value && demand.version.value.matches(&plugin.version)
@@ -300,7 +300,7 @@ impl<'a> Relations<'a> {
         Self { registry, ops: Vec::new(), others: Vec::new() }
     }
 
-    /// What is known of an operator in a version of its domain's operator set; in the newest for `None`.
+    /// Returns the facts about an operator in a version of its domain's operator set; in the newest for `None`.
     fn look_up(&self, domain: &str, name: &str, version: Option<i64>) -> KnownOp<'a> {
         let wanted = version.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
         let known = self.registry.operator(domain, name, wanted);

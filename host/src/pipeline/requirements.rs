@@ -1,4 +1,5 @@
-//! What passes require (rule R5): found by name, followed, and every fault told with the chain that led to it.
+//! The requirements of passes (rule R5): found by name, followed, and every fault reported with the chain that led to
+//! it.
 
 use super::{
     catalogue::NoPass,
@@ -10,7 +11,7 @@ use super::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Finds the passes that a pass requires. What cannot be found is reported by [`check`], which knows the chains.
+/// Finds the passes that a pass requires. A missing pass is reported by [`check`], which knows the chains.
 pub(super) fn of(resolver: &mut Resolver<'_>, pass: usize) {
     if resolver.is_called && pass == 0 {
         return;
@@ -42,7 +43,7 @@ pub(super) fn check(resolver: &mut Resolver<'_>, enabled: &[BTreeSet<usize>], mo
 
 struct Check {
     mode: Dependencies,
-    /// Dependent, requirement and code of what was reported: no fault is told twice.
+    /// Dependent, requirement and code of each reported fault: no fault is reported twice.
     reported: BTreeSet<(usize, String, Code)>,
 }
 
@@ -114,7 +115,8 @@ impl Check {
         }
     }
 
-    /// What runs when this pass runs: its requirements, and the members of a sequential one that are on.
+    /// Returns the passes that run when this pass runs: its requirements, and the members of a sequential pass that are
+    /// on.
     fn successors(
         &mut self,
         resolver: &mut Resolver<'_>,

@@ -1,4 +1,4 @@
-//! Finds what every name of a pipeline stands for, and everything that is wrong with it, before anything runs.
+//! Resolves every name of a pipeline, and finds all its faults, before anything runs.
 
 use super::{
     catalogue::{Catalogue, ConfigFacts, HeldPass, Member, NoPass, PassFacts, RunnablePass},
@@ -22,23 +22,22 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// A pipeline needs so many passes at most: sequential passes that name new ones without end are stopped here.
+/// The most passes of a pipeline: sequential passes that name new ones without end are stopped here.
 const MAX_PASSES: usize = 100_000;
 
 impl PipelineSpec {
-    /// Finds what every name stands for, and makes the passes.
+    /// Resolves every name, and makes the passes.
     ///
     /// # Errors
-    /// When something is wrong; all that is wrong is reported.
+    /// Returns an error if something is wrong; all that is wrong is reported.
     pub fn resolve(&self, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         self.resolve_after(Vec::new(), catalogue)
     }
 
-    /// Finds what every name stands for, and makes no pass: no plugin is opened. Members of sequential passes are not
-    /// known then.
+    /// Resolves every name, and makes no pass: no plugin is opened. Members of sequential passes remain unknown.
     ///
     /// # Errors
-    /// When something is wrong; all that is wrong is reported.
+    /// Returns an error if something is wrong; all that is wrong is reported.
     pub(crate) fn outline(&self, catalogue: &dyn Catalogue) -> Result<Outline, Faults> {
         let mut resolver = Resolver::new(self, catalogue);
         resolver.makes = Makes::Nothing;
@@ -52,11 +51,11 @@ impl PipelineSpec {
         Ok(Outline { pipeline, plugins, config, named: self.sources.plugin_pipelines() })
     }
 
-    /// The same for a pipeline that was read in part: tells what is wrong with its names, too. Where parts are missing
-    /// whose names may be used elsewhere, names are not looked at.
+    /// The same for a pipeline that was parsed in part: also reports errors in its names. If missing parts may contain
+    /// names that are used elsewhere, names are not checked.
     ///
     /// # Errors
-    /// When something is wrong; all that is wrong is reported.
+    /// Returns an error if something is wrong; all that is wrong is reported.
     pub fn resolve_after(&self, before: Vec<Fault>, catalogue: &dyn Catalogue) -> Result<Pipeline, Faults> {
         let is_torn = |code| matches!(code, Code::Syntax | Code::Limit | Code::Include | Code::IncludeCycle);
         if before.iter().any(|fault| is_torn(fault.code)) {
@@ -80,7 +79,7 @@ impl PipelineSpec {
     }
 }
 
-/// A pipeline of which no pass was made.
+/// A pipeline whose passes have not been made.
 pub(crate) struct Outline {
     /// The pipeline.
     pub pipeline: Pipeline,
@@ -127,7 +126,7 @@ pub(super) struct Resolver<'a> {
     pub added: Vec<Addition>,
     pub origins: BTreeMap<usize, String>,
     pub warnings: Vec<String>,
-    /// Whether the first pass is called by itself: what it requires does not count (rule R3).
+    /// Whether the first pass is called by itself: its requirements do not count (rule R3).
     pub is_called: bool,
     makes: Makes,
 }
@@ -285,10 +284,10 @@ impl<'a> Resolver<'a> {
         scope
     }
 
-    /// The full name of what is disabled or required: a pass, or a sequence of the pipeline.
+    /// The full name of a disabled or required pass, or of a sequence of the pipeline.
     pub fn switch(&mut self, name: &Written<String>) -> Option<String> {
         if self.sequences.contains(name.value.as_str()) {
-            // A point at which nothing is added is not there when the resolved pipeline is read again.
+            // An empty extension point does not exist when the resolved pipeline is read again.
             return self.is_there(&name.value).then(|| name.value.clone());
         }
         self.named(&name.value, name.place).map(|facts| facts.name.clone())
@@ -307,7 +306,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The pass of a name; `Err(None)` when it is missing and its name says that it may be.
+    /// The pass of a name; `Err(None)` if it is missing and its name allows this.
     pub fn find(&mut self, name: &str) -> Result<Arc<PassFacts>, Option<NoPass>> {
         let (wanted, may_miss) = match name.strip_suffix('?') {
             Some(wanted) => (wanted, true),
@@ -327,7 +326,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// What is wrong with a name that stands for no pass.
+    /// Returns the fault for a name that does not resolve to a pass.
     pub fn no_pass(&self, name: &str, place: Option<Place>, why: &NoPass) -> Fault {
         match why {
             NoPass::Unknown(near) => {
@@ -449,7 +448,7 @@ impl<'a> Resolver<'a> {
         self.scopes[scope].enables(&facts.name, facts.opt_level)
     }
 
-    /// The passes of some levels, less the disabled ones and those that cannot be made without being told more.
+    /// The passes of some levels, except disabled ones and those that cannot be made without options.
     fn levels(&mut self, set: LevelSet, scope: usize, place: Option<Place>) -> Vec<usize> {
         let mut steps = Vec::new();
         let mut names = BTreeSet::new();
@@ -472,8 +471,8 @@ impl<'a> Resolver<'a> {
         steps
     }
 
-    /// The same passes, each after those of them that it requires. Passes that require each other stay as they are: that
-    /// is told when requirements are followed.
+    /// The same passes, each after those of them that it requires. Passes that require each other stay as they are: the
+    /// cycle is reported when requirements are followed.
     fn requirements_first(&mut self, passes: Vec<Arc<PassFacts>>) -> Vec<Arc<PassFacts>> {
         let at: BTreeMap<String, usize> =
             passes.iter().enumerate().map(|(at, facts)| (facts.name.clone(), at)).collect();
@@ -535,7 +534,7 @@ impl<'a> Resolver<'a> {
         self.passes.len() - 1
     }
 
-    /// Finds what passes require and what sequential passes consist of, until nothing new is found.
+    /// Finds the requirements of passes and the members of sequential passes, until nothing new is found.
     pub fn expand(&mut self) {
         let mut at = 0;
         while at < self.passes.len() {

@@ -1,4 +1,4 @@
-//! A pipeline whose every name stands for something: what the manager runs.
+//! A pipeline with all names resolved: the input of the manager.
 
 use super::{
     catalogue::{PassFacts, RunnablePass},
@@ -17,9 +17,9 @@ use std::{
 pub struct Pipeline {
     /// Its name.
     pub name: String,
-    /// What holds for the whole run.
+    /// The settings for the whole run.
     pub run: RunSettings,
-    /// What holds for the steps.
+    /// The settings for the steps.
     pub scope: Scope,
     /// The outermost steps, by index into [`nodes`](Self::nodes).
     pub steps: Vec<usize>,
@@ -31,7 +31,7 @@ pub struct Pipeline {
     pub origins: BTreeMap<usize, String>,
     /// The passes that plugins add and that are on.
     pub additions: Vec<Addition>,
-    /// What is odd about the pipeline but no fault.
+    /// Warnings about the pipeline.
     pub warnings: Vec<String>,
 }
 
@@ -48,22 +48,22 @@ pub struct Addition {
     pub version: String,
 }
 
-/// What holds for a whole run.
+/// The settings for a whole run.
 #[derive(Clone, Debug, Default)]
 pub struct RunSettings {
     /// How requirements are followed.
     pub dependencies: Dependencies,
-    /// What a failing pass leads to.
+    /// The consequence of a failing pass.
     pub on_failure: OnFailure,
     /// When the verifier runs; the caller decides when the pipeline does not.
     pub verify: Option<Verify>,
-    /// What watches the passes, each with its options.
+    /// The instruments, each with its options.
     pub instruments: Vec<(String, Value)>,
-    /// What is demanded of plugins.
+    /// The demands on plugins.
     pub plugins: Vec<Demand>,
 }
 
-/// What is demanded of a plugin.
+/// The demand on a plugin.
 #[derive(Clone, Debug)]
 pub struct Demand {
     /// The plugin.
@@ -78,7 +78,7 @@ pub struct Demand {
     pub pipelines: Vec<String>,
 }
 
-/// What holds for some steps: a pass context, its names full ones.
+/// The settings for some steps: a pass context, with full names.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scope {
     /// Passes up to this level are on.
@@ -103,7 +103,7 @@ impl Default for Scope {
 }
 
 impl Scope {
-    /// What would have to be written for it.
+    /// Returns the settings as a file would contain them.
     pub(crate) fn to_spec(&self) -> ScopeSpec {
         let names = |names: &BTreeSet<String>| names.iter().cloned().map(Written::made).collect();
         let config = self.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -143,7 +143,7 @@ pub enum Step {
     Fixpoint {
         /// Its steps.
         steps: Vec<usize>,
-        /// After so many rounds it ends.
+        /// The number of rounds after which it ends.
         max_rounds: u32,
     },
     /// Steps in a context of their own.
@@ -191,7 +191,7 @@ impl fmt::Display for OperatorName {
 /// A pass and its options.
 #[derive(Clone)]
 pub struct PassInstance {
-    /// What is known about it.
+    /// The facts about it.
     pub facts: Arc<PassFacts>,
     /// Its options, defaults filled in.
     pub options: Value,

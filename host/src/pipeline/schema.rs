@@ -1,4 +1,4 @@
-//! Options checked against what their owner says about them (rules R21 and R22).
+//! Options checked against their owner's schema (rules R21 and R22).
 
 use super::{
     fault::{Code, Fault, Place, and_list, nearest, or_list},
@@ -8,7 +8,7 @@ use crate::options::{OptionSchema, OptionType};
 use relais_plugin_api::options::Value;
 
 impl OptionType {
-    /// What is accepted, in words.
+    /// Returns a description of the accepted values.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Bool => "`true` or `false`".into(),
@@ -41,7 +41,7 @@ impl OptionSchema {
     }
 }
 
-/// The table that says nothing, defaults filled in; `None` when an option is mandatory.
+/// The empty table, with defaults filled in; `None` if an option is mandatory.
 pub fn defaults(schema: &[OptionSchema]) -> Option<Value> {
     let entries: Option<Vec<(String, Value)>> =
         schema.iter().map(|option| Some((option.name.clone(), option.default_value()?))).collect();
@@ -53,8 +53,8 @@ pub fn mandatory(schema: &[OptionSchema]) -> Vec<&str> {
     schema.iter().filter(|option| option.default_value().is_none()).map(|option| option.name.as_str()).collect()
 }
 
-/// Checks options against their schema. `owner` is who takes them, as in "option of `owner`"; `place` is where the
-/// owner is named. Returns the whole table, defaults filled in; what is at fault is left off.
+/// Checks options against their schema. `owner` accepts the options, as in "option of `owner`"; `place` is where the
+/// owner is named. Returns the whole table, with defaults filled in and without options at fault.
 pub fn check_options(
     schema: &[OptionSchema],
     entries: &[Entry],

@@ -11,7 +11,7 @@ use relais_plugin_api::options::Value;
 use std::collections::BTreeMap;
 
 impl Resolver<'_> {
-    /// Splits nested tables into keys that are registered. What comes later is set over what came before, field by field.
+    /// Splits nested tables into keys that are registered. Later settings replace earlier ones, field by field.
     pub fn config_values(&mut self, entries: &[Entry]) -> BTreeMap<String, Value> {
         let mut set: Vec<(ConfigFacts, Entry)> = Vec::new();
         let mut todo: Vec<(String, &Entry)> =
@@ -60,7 +60,7 @@ impl Resolver<'_> {
         check_value(&facts.schema.kind, &entry.value, &format!("option `{key}`"), &mut self.faults)
     }
 
-    /// What is set from outside. Returns the options of the context, and keeps those of passes.
+    /// Applies the settings from outside. Returns the options of the context, and keeps those of passes.
     pub fn settings(&mut self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for setting in &self.spec.settings {
@@ -102,7 +102,7 @@ impl Resolver<'_> {
     }
 }
 
-/// A key's prefixes that end before a dot, the whole key first, each with what follows the dot.
+/// A key's prefixes that end before a dot, the whole key first, each with the part after the dot.
 fn prefixes(key: &str) -> impl Iterator<Item = (&str, &str)> {
     std::iter::once((key, "")).chain(key.rmatch_indices('.').map(move |(at, _)| (&key[..at], &key[at + 1..])))
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Something that was written, and where.
 #[derive(Clone, Debug)]
 pub struct Written<T> {
-    /// What was written.
+    /// The value.
     pub value: T,
     /// Where; nowhere when the program made it.
     pub place: Option<Place>,
@@ -19,7 +19,7 @@ impl<T> Written<T> {
         Self { value, place: Some(place) }
     }
 
-    /// Something that no text says.
+    /// A value that is not in any text.
     pub fn made(value: T) -> Self {
         Self { value, place: None }
     }
@@ -28,11 +28,11 @@ impl<T> Written<T> {
 /// A pipeline, its includes read.
 #[derive(Clone, Debug, Default)]
 pub struct PipelineSpec {
-    /// Its name; the file's when it gives itself none.
+    /// Its name; the file's if it has none.
     pub name: String,
-    /// What holds for the whole run.
+    /// The settings for the whole run.
     pub run: RunSpec,
-    /// What holds for the steps.
+    /// The settings for the steps.
     pub scope: ScopeSpec,
     /// The steps, in order, by index into [`nodes`](Self::nodes).
     pub steps: Vec<usize>,
@@ -46,24 +46,24 @@ pub struct PipelineSpec {
     pub sources: Sources,
 }
 
-/// What holds for a whole run: no nested scope sheds it.
+/// The settings for a whole run: no nested scope removes them.
 #[derive(Clone, Debug, Default)]
 pub struct RunSpec {
     /// How requirements are followed.
     pub dependencies: Option<Dependencies>,
-    /// What a failing pass leads to.
+    /// The consequence of a failing pass.
     pub on_failure: Option<OnFailure>,
     /// When the verifier runs.
     pub verify: Option<Verify>,
-    /// What watches the passes.
+    /// The instruments.
     pub instruments: Vec<InstrumentUse>,
-    /// What is demanded of plugins.
+    /// The demands on plugins.
     pub plugins: Vec<PluginDemand>,
     /// Whether passes of plugins are added at extension points.
     pub extensions: Option<Extensions>,
 }
 
-/// What holds for some steps: a pass context.
+/// The settings for some steps: a pass context.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeSpec {
     /// Passes up to this level are on.
@@ -100,10 +100,10 @@ pub enum StepSpec {
     Fixpoint {
         /// Its steps.
         steps: Vec<usize>,
-        /// After so many rounds it ends, settled or not.
+        /// The number of rounds after which it ends, settled or not.
         max_rounds: u32,
     },
-    /// Steps in a context of their own, which holds what the enclosing one holds where it says nothing else.
+    /// Steps in a context of their own, which inherits the settings of the enclosing one unless it overrides them.
     Scope {
         /// The context.
         scope: ScopeSpec,
@@ -165,7 +165,7 @@ pub struct Entry {
     pub value: Written<Literal>,
 }
 
-/// A value as it was written. As deep as the TOML parser goes, which is less than a hundred.
+/// A value as it was written. The depth is limited by the TOML parser, to less than a hundred.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Literal {
@@ -211,19 +211,19 @@ pub struct InstrumentUse {
     pub options: Vec<Entry>,
 }
 
-/// What is demanded of a plugin.
+/// The demand on a plugin.
 #[derive(Clone, Debug)]
 pub struct PluginDemand {
     /// Its name.
     pub name: Written<String>,
     /// The versions that will do.
     pub version: Written<semver::VersionReq>,
-    /// The passes that are taken from this plugin though others provide them, too.
+    /// The passes that are taken from this plugin although others also provide them.
     pub passes: Vec<Written<String>>,
-    /// The operators whose description and evaluator are taken from this plugin though others have them, too: `Clip`,
+    /// The operators whose description and evaluator are taken from this plugin although others also have them: `Clip`,
     /// `com.acme::Fused`.
     pub operators: Vec<Written<String>>,
-    /// The pipelines that are taken from this plugin though others provide them, too.
+    /// The pipelines that are taken from this plugin although others also provide them.
     pub pipelines: Vec<Written<String>>,
 }
 
@@ -233,23 +233,23 @@ pub enum Extensions {
     /// They are.
     #[default]
     On,
-    /// They are not. What files add is added.
+    /// They are not. Additions of files are.
     Off,
 }
 
 /// How the requirements of passes are followed (rule R5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dependencies {
-    /// Requirements of requirements run first, and none runs again while what it established holds.
+    /// Requirements of requirements run first, and none runs again while its result holds.
     #[default]
     Transitive,
-    /// One level, in order, repeated, whatever is disabled: what TVM does.
+    /// One level, in order, repeated, whatever is disabled: TVM's algorithm.
     Direct,
     /// They are taken to hold, and nothing is run for them: for modules that were written just before a pass.
     Assumed,
 }
 
-/// What a failing pass leads to (rule R25). The module is as before the pass in any case.
+/// The consequence of a failing pass (rule R25). The module is as before the pass in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnFailure {
     /// The run fails.
@@ -280,7 +280,7 @@ pub struct LevelSet {
 }
 
 impl LevelSet {
-    /// Reads `level<=3`, `level==2`, `level<2`, `level>=1`, `level>0`; spaces may stand around the sign.
+    /// Reads `level<=3`, `level==2`, `level<2`, `level>=1`, `level>0`; spaces are allowed around the operator.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.trim().strip_prefix("level")?.trim_start();
         let digits = rest.trim_start_matches(['<', '>', '=']);
@@ -303,7 +303,7 @@ impl LevelSet {
     }
 }
 
-/// The entries of a table that no text says, as if they had been written. As deep as values go.
+/// The entries of a table that is not in any text, as if they had been written. Recurses as deep as values are nested.
 pub(crate) fn entries_of(value: Value) -> Vec<Entry> {
     match literal_of(value) {
         Literal::Table(entries) => entries,
@@ -328,9 +328,9 @@ fn literal_of(value: Value) -> Literal {
     }
 }
 
-/// Rounds of a fixpoint that says nothing. A pass list of well-behaved passes settles in two or three.
+/// The default number of rounds of a fixpoint. A list of well-behaved passes settles in two or three.
 pub const DEFAULT_MAX_ROUNDS: u32 = 32;
-/// The context's level when nobody says (rule R2).
+/// The context's default level (rule R2).
 pub const DEFAULT_OPT_LEVEL: u8 = 2;
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ fn shelf(files: &[(&str, &str)], named: &[(&str, &str)]) -> Shelf {
     }
 }
 
-/// Passes of which `acme.Z` and `acme.Y` extend `here`.
+/// Passes, of which `acme.Z` and `acme.Y` extend `here`.
 fn fakes() -> Fakes {
     Fakes::default()
         .pass("A", 0, &[], Does::Change)
@@ -59,7 +59,7 @@ fn resolve(text: &str, shelf: &Shelf, fakes: &Fakes) -> Result<Pipeline, Faults>
     PipelineSpec::parse("p.toml", text, shelf)?.resolve(fakes)
 }
 
-/// The passes that run, in order, and those of what the resolved pipeline prints.
+/// The passes that run, in order, and those of the printed form of the resolved pipeline.
 fn ran(text: &str, shelf: &Shelf) -> String {
     let fakes = fakes();
     let run = |pipeline: &Pipeline| manager::run(pipeline, &module(), &fakes, &Default::default()).unwrap();
@@ -146,7 +146,7 @@ fn a_point_that_is_not_there_is_a_fault_with_the_nearest_name() {
     assert!(text.contains("p.toml:2:8") && text.contains("did you mean `after-simplify`?"), "{text}");
     let text = fault("steps = [\"A\"]\nextend.last = [\"B\"]", &none, &fakes());
     assert!(text.contains("include a pipeline that has it"), "{text}");
-    // A point of the outer file is not there for the inner one.
+    // A point of the outer file does not exist for the inner one.
     let files = shelf(&[("inner.toml", "steps = [\"A\"]\nextend.here = [\"B\"]")], &[]);
     let text = fault("steps = [{ include = \"inner.toml\" }, { extension = \"here\" }]", &files, &fakes());
     assert!(text.contains("inner.toml:2:8"), "{text}");
@@ -246,7 +246,7 @@ fn pipelines_of_plugins_are_included_by_name() {
     ];
     let files = shelf(&[("acme.more", "steps = [\"C\"]")], &named);
     assert_eq!(ran("steps = [{ include = \"acme.tidy\" }, \"C\"]", &files), "A B C");
-    // A file that is there is what is meant, unless the name says otherwise.
+    // A file that exists is preferred, unless the name has a prefix.
     assert_eq!(ran("steps = [{ include = \"acme.more\" }]", &files), "C");
     assert_eq!(ran("steps = [{ include = \"plugin:acme.more\" }]", &files), "B");
     let spec = PipelineSpec::read(Path::new("plugin:acme.tidy"), &files).unwrap();

@@ -1,4 +1,4 @@
-//! The instruments that a pipeline names: the host's own, else those of plugins.
+//! The instruments that a pipeline names: the host's own, otherwise those of plugins.
 
 use super::{
     catalogue::NoPass,
@@ -14,7 +14,7 @@ use crate::{
 };
 use relais_plugin_api::options::Value;
 
-/// Finds the instruments, checks their options, and gives passes that these name their full names.
+/// Finds the instruments, checks their options, and replaces names of passes in these by full names.
 pub(super) fn resolve(resolver: &mut Resolver<'_>, used: &[InstrumentUse]) -> Vec<(String, Value)> {
     let mut out = Vec::new();
     for used in used {
@@ -36,7 +36,7 @@ pub(super) fn resolve(resolver: &mut Resolver<'_>, used: &[InstrumentUse]) -> Ve
     out
 }
 
-/// What is wrong with a name that stands for no instrument.
+/// Returns the fault for a name that does not resolve to an instrument.
 fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
     let (name, place) = (&name.value, name.place);
     match why {
@@ -78,7 +78,7 @@ fn full_names(resolver: &mut Resolver<'_>, used: &InstrumentUse, options: &mut V
     for item in items {
         if let Literal::Str(name) = &item.value {
             let name = Written { value: name.clone(), place: item.place };
-            // One that may be missing, and is, stays: an empty list would stand for all passes.
+            // A pass that may be missing, and is missing, stays: an empty list would mean all passes.
             full.push(Value::Str(resolver.switch(&name).unwrap_or(name.value)));
         }
     }

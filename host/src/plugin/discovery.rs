@@ -24,7 +24,7 @@ pub enum Origin {
     User,
     /// In the environment.
     Environment,
-    /// By the user, who wants to hear when it is not there.
+    /// By the user, who is told if it is missing.
     Named,
 }
 
@@ -37,7 +37,7 @@ pub struct SearchDir {
     pub origin: Origin,
 }
 
-/// What to do about files that others may change, and folders in which they may replace them.
+/// The treatment of files that others may change, and folders in which they may replace them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WritableFiles {
     /// Refuse them.
@@ -50,16 +50,16 @@ pub enum WritableFiles {
 /// How careful to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Policy {
-    /// What to do about files that others may change.
+    /// The treatment of files that others may change.
     pub writable: WritableFiles,
 }
 
-/// A file with readable records that say it can be opened.
+/// A file with readable records according to which it can be opened.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FoundPlugin {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its records.
     pub records: Records,
     /// The bytes of its records, to be compared when it is opened.
     pub section: Arc<[u8]>,
@@ -70,18 +70,18 @@ pub struct FoundPlugin {
 pub struct RefusedPlugin {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is in it, where its records read.
+    /// Its records, if they can be read.
     pub records: Option<Records>,
     /// Why it is not used.
     pub refusal: Refusal,
 }
 
-/// What was found.
+/// The results of discovery.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Discovery {
     /// Plugins, in the order of the search.
     pub plugins: Vec<FoundPlugin>,
-    /// What is not used.
+    /// The files and folders that are not used.
     pub refused: Vec<RefusedPlugin>,
     /// Files that are the same plugin as an earlier one: the later file, then the earlier.
     pub duplicates: Vec<(PathBuf, PathBuf)>,
@@ -105,8 +105,8 @@ impl SearchDir {
     }
 }
 
-/// Looks for plugins in folders (files with the system's extension for libraries, by name; libraries without records
-/// are passed over), then takes the files that were named.
+/// Searches folders for plugins (files with the system's extension for libraries, by name; libraries without records
+/// are skipped), then takes the files that were named.
 pub fn discover(dirs: &[SearchDir], files: &[PathBuf], policy: Policy) -> Discovery {
     let writers = (policy.writable == WritableFiles::Refuse).then(Writers::default);
     let mut search =
@@ -131,7 +131,7 @@ struct Search {
     seen: BTreeMap<PathBuf, PathBuf>,
     /// The plugins whose records have these bytes: one of many is not compared with all others.
     same_section: BTreeMap<Arc<[u8]>, Vec<usize>>,
-    /// Who may change files, where somebody asks.
+    /// The users that may change files, if this is checked.
     writers: Option<Writers>,
 }
 
@@ -193,7 +193,7 @@ impl Search {
     }
 }
 
-/// Why a file is refused for who may change it, or replace it in its folder.
+/// Why a file is refused because of other users who may change it, or replace it in its folder.
 pub(super) fn writable(path: &Path, policy: Policy) -> Option<Refusal> {
     match policy.writable {
         WritableFiles::Allow => None,

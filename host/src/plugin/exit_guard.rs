@@ -19,11 +19,12 @@ use std::{
     },
 };
 
-/// What runs now, in the order in which it began. The one thing that hosts of one process share: a process ends once.
+/// The plugin code that runs now, in the order in which it began. This is the only state that hosts of one process
+/// share: a process ends once.
 static RUNNING: Mutex<BTreeMap<u64, Arc<str>>> = Mutex::new(BTreeMap::new());
 /// Where the libraries of plugins begin in memory, and which plugins they are.
 static LOADED: Mutex<BTreeMap<usize, Arc<str>>> = Mutex::new(BTreeMap::new());
-/// What went wrong where nothing could be returned.
+/// Failures where no error could be returned.
 static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static REGISTER: Once = Once::new();
@@ -59,12 +60,12 @@ pub(crate) struct Made<T: Close> {
     what: Arc<str>,
 }
 
-/// What a plugin's code drops.
+/// Drops an object of a plugin.
 pub(crate) trait Close {
     /// Drops it.
     ///
     /// # Errors
-    /// When the plugin's code panics.
+    /// Returns an error if the plugin's code panics.
     fn close(self) -> Result<(), PassError>;
 }
 
@@ -74,7 +75,7 @@ impl<T: Close> Made<T> {
         Self { value: ManuallyDrop::new(value), what }
     }
 
-    /// For the guard: what the plugin's code works on.
+    /// For the guard: the subject of the plugin's code.
     pub(crate) fn what(&self) -> &Arc<str> {
         &self.what
     }
@@ -111,8 +112,8 @@ impl Close for InstrumentObject {
     }
 }
 
-/// What went wrong since the last call where nothing could be returned: plugins that panicked while what they had made
-/// was dropped.
+/// Failures since the last call where no error could be returned: plugins that panicked while their objects were
+/// dropped.
 pub fn take_faults() -> Vec<String> {
     std::mem::take(&mut *FAULTS.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -131,7 +132,7 @@ extern "C" fn at_exit() {
     let who = match culprit {
         None if running.is_empty() => return,
         None => running.values().map(ToString::to_string).collect::<Vec<_>>().join(", or "),
-        // What it was doing, where the host had asked it to.
+        // Its current task, if the host had requested one.
         Some(plugin) => {
             let asked = running.values().rev().find(|what| what.starts_with(&**plugin));
             asked.map_or_else(|| plugin.to_string(), ToString::to_string)
@@ -141,7 +142,7 @@ extern "C" fn at_exit() {
     let notes: String = callers.map(|what| format!("  note: {what} called it\n")).collect();
     files::abandon();
     let mut stderr = std::io::stderr().lock();
-    // There is nobody left to tell that standard error is closed.
+    // Nothing can be reported when standard error is closed.
     let _ = write!(stderr, "error: {who} ended the process\n{notes}  help: a plugin returns an error instead\n");
     let _ = stderr.flush();
     // SAFETY: ends the process at once, without further exit functions.
@@ -157,7 +158,7 @@ fn library_of(address: *const c_void) -> Option<usize> {
         dli_sname: std::ptr::null(),
         dli_saddr: std::ptr::null_mut(),
     };
-    // SAFETY: it takes any address, and fills in what is given.
+    // SAFETY: it accepts any address, and fills in the given structure.
     let is_known = unsafe { libc::dladdr(address, &raw mut info) } != 0;
     is_known.then_some(info.dli_fbase as usize)
 }
@@ -171,7 +172,7 @@ fn library_of(_: *const c_void) -> Option<usize> {
 #[cfg(unix)]
 fn stack() -> Vec<usize> {
     type Callback = extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int;
-    // What unwinds panics; the standard library is linked with it.
+    // The library that unwinds panics; the standard library is linked with it.
     unsafe extern "C" {
         fn _Unwind_Backtrace(callback: Callback, argument: *mut c_void) -> libc::c_int;
         fn _Unwind_GetIP(frame: *mut c_void) -> usize;

@@ -14,15 +14,15 @@ const MAX_SECTION: u64 = 64 << 20;
 /// The most slices of a universal file. Files of another kind begin in the same way, with a larger number.
 const MAX_SLICES: usize = 32;
 
-/// The bytes of a file's records: those parts of the file are read that say where they are, and nothing is run.
+/// The bytes of a file's records: only the parts of the file that locate them are read, and nothing is run.
 ///
 /// # Errors
-/// When the file cannot be read, is no library, or has no records.
+/// Returns an error if the file cannot be read, is not a library, or has no records.
 pub fn read_section(path: &Path) -> Result<Arc<[u8]>, Refusal> {
     section_of(&open(path)?)
 }
 
-/// A file that is there and may be a library, to be read where it is needed.
+/// A file that exists and may be a library, to be read where it is needed.
 pub(super) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
     let metadata = path.metadata().map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
@@ -37,7 +37,7 @@ pub(super) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
 /// The bytes of the records of a library that is in memory.
 ///
 /// # Errors
-/// When it is no library, or has no records.
+/// Returns an error if it is not a library, or has no records.
 pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
     match slices(data)? {
         None => section_of_one(data),
@@ -47,7 +47,7 @@ pub fn section_of<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
 
 fn section_of_one<'a, R: ReadRef<'a>>(data: R) -> Result<Arc<[u8]>, Refusal> {
     let file = object::File::parse(data).map_err(|error| Refusal::NotALibrary { why: error.to_string() })?;
-    // Without this, the record alone would say for which machine it is, and the system that it does not open it.
+    // Without this, only the record would tell which machine it is for, and the system that it does not open it.
     if let Some(why) = foreign(&file) {
         return Err(Refusal::NotALibrary { why });
     }
@@ -60,7 +60,7 @@ pub(super) type Slice<'a> = (Architecture, &'a [u8]);
 /// The libraries in a universal file of macOS; `None` when it is none.
 ///
 /// # Errors
-/// When what it says of them does not hold.
+/// Returns an error if its table of them is wrong.
 pub(super) fn slices<'a, R: ReadRef<'a>>(data: R) -> Result<Option<Vec<Slice<'a>>>, Refusal> {
     fn read<'a, R: ReadRef<'a>, A: FatArch>(data: R, arches: &[A]) -> Option<Vec<Slice<'a>>> {
         let len = data.len().ok()?;
@@ -111,13 +111,13 @@ pub(super) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<
     if bits != usize::BITS {
         return Some(format!("it is for a {bits}-bit system, and this one has {} bits", usize::BITS));
     }
-    // Where it is not known, opening it will tell.
+    // If it is unknown, opening the file will tell.
     let own = own_architecture()?;
     let other = file.architecture();
     (other != own).then(|| format!("it is for {other:?}, and this machine is {own:?}"))
 }
 
-/// The architecture of this machine, as it stands in files.
+/// Returns the architecture of this machine, as encoded in files.
 fn own_architecture() -> Option<Architecture> {
     Some(match std::env::consts::ARCH {
         "x86_64" => Architecture::X86_64,

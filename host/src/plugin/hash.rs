@@ -6,7 +6,7 @@ use std::{fs::File, io, io::Read, path::Path};
 /// The SHA-256 of a file in hexadecimal digits.
 ///
 /// # Errors
-/// When it cannot be read.
+/// Returns an error if it cannot be read.
 pub fn sha256_of(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut file = File::open(path)?;

@@ -1,4 +1,4 @@
-//! Judging a file as a plugin, with everything that can be told without opening it.
+//! Inspecting a file as a plugin, with everything that can be determined without opening it.
 
 use super::{
     discovery::{FoundPlugin, Policy, is_same_file, writable},
@@ -23,16 +23,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is known of a file as a plugin.
+/// The facts about a file as a plugin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Inspection {
     /// The file.
     pub path: PathBuf,
-    /// For which kind of system and machine it is; `None` when it is no library.
+    /// The kind of system and machine it is for; `None` if it is not a library.
     pub format: Option<String>,
-    /// What is in it, where its records read.
+    /// Its records, if they can be read.
     pub records: Option<Records>,
-    /// What it needs of the system.
+    /// Its requirements on the system.
     pub needs: Needs,
     /// Everything that is wrong with it, the gravest first.
     pub objections: Vec<Objection>,
@@ -49,7 +49,7 @@ pub enum Objection {
         /// Why.
         why: String,
     },
-    /// A library that it needs is not there.
+    /// A library that it needs is missing.
     MissingLibrary {
         /// Its name.
         library: String,
@@ -68,29 +68,29 @@ pub enum Objection {
         /// Their names.
         symbols: Vec<String>,
     },
-    /// An attribute of an operator does not read.
+    /// An attribute of an operator cannot be decoded.
     Attribute {
         /// The operator.
         operator: String,
-        /// What is wrong.
+        /// The error.
         why: String,
     },
     /// It provides a name twice.
     Twice {
-        /// What has the name.
+        /// The kind of item.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// A pipeline does not read.
+    /// A pipeline cannot be parsed.
     Pipeline {
         /// The pipeline.
         pipeline: String,
         /// Where in it: line and column.
         place: String,
-        /// What is wrong.
+        /// The error.
         why: String,
-        /// What to do about it.
+        /// A suggestion.
         help: Option<String>,
     },
     /// No shipped pipeline and none of the plugin's own has the extension point that a pass is added at.
@@ -113,14 +113,14 @@ pub enum Objection {
     Requirement {
         /// The pass.
         pass: String,
-        /// What it asks for.
+        /// The required name.
         required: String,
         /// The nearest name there is.
         nearest: Option<String>,
     },
     /// Another plugin provides some of its names.
     Overlap {
-        /// What has the names.
+        /// The kind of items.
         what: &'static str,
         /// The names.
         names: Vec<String>,
@@ -167,7 +167,7 @@ impl Objection {
         }
     }
 
-    /// What has to change.
+    /// Returns the side that has to change.
     pub fn mover(&self) -> Mover {
         match self {
             Self::Refused(refusal) => refusal.mover(),
@@ -183,7 +183,7 @@ impl Objection {
         }
     }
 
-    /// What to do about it.
+    /// Returns a suggestion.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Refused(refusal) => return refusal.help(),
@@ -288,7 +288,7 @@ impl Inspection {
         same_path || is_same_file(&self.path, other)
     }
 
-    /// Adds what another plugin provides, too. A copy of the same file is no other plugin.
+    /// Adds the items that another plugin provides too. A copy of the same file does not count as another plugin.
     pub fn compare(&mut self, other: &FoundPlugin) {
         let Some(records) = &self.records else { return };
         if self.is_copy(&other.path) {
@@ -313,7 +313,7 @@ impl Inspection {
         }
     }
 
-    /// Adds what its passes ask for and nobody provides: `registry` has this plugin and all others.
+    /// Adds the required passes that nothing provides: `registry` has this plugin and all others.
     pub fn require(&mut self, registry: &Registry) {
         let Some(records) = &self.records else { return };
         for pass in &records.passes {
@@ -338,7 +338,7 @@ impl Inspection {
         match own_slice(&slices) {
             Ok(bytes) => self.look_at(bytes, " in a universal file", policy),
             Err(refusal) => {
-                // What is in it reads all the same.
+                // Its records can be read anyway.
                 let (_, bytes) = slices[0];
                 let looked = self.look_at(bytes, " in a universal file", policy);
                 self.objections
@@ -361,7 +361,7 @@ impl Inspection {
         };
         let records = read_records(&section).map_err(Refusal::Record)?;
         reasons(&records.plugin).for_each(|reason| self.object(reason));
-        // The record says it better, where it does.
+        // The record explains it better, if it does.
         if let Some(why) = foreign.clone().filter(|_| records.plugin.target == TARGET) {
             self.object(Refusal::NotALibrary { why });
         }
@@ -409,7 +409,7 @@ fn missing(needed: &Needed) -> Vec<Objection> {
     all
 }
 
-/// What is wrong within the records.
+/// Returns the errors within the records.
 fn flaws(records: &Records) -> Vec<Objection> {
     let mut all = Vec::new();
     for op in &records.operators {

@@ -27,12 +27,12 @@ pub struct OpenPlugin {
 }
 
 impl OpenPlugin {
-    /// Opens a plugin that was found and judged: its file, its record, and the bytes of all its records; also the
-    /// SHA-256 that the file must have, where somebody insists on it.
+    /// Opens a plugin that was found and checked: its file, its record, and the bytes of all its records; also the
+    /// SHA-256 that the file must have, if it is enforced.
     ///
     /// # Errors
-    /// When its bytes changed since, the system does not open it, it is built differently than its record says, or
-    /// its initialiser fails.
+    /// Returns an error if its bytes have changed, the system does not open it, it is built differently than its record
+    /// claims, or its initialiser fails.
     pub fn open(file: &Path, plugin: &PluginRecord, section: &[u8], sha256: Option<&str>) -> Result<Self, Refusal> {
         let what: Arc<str> = format!("plugin `{} {}`, being opened,", plugin.name, plugin.version).into();
         let _running = Running::new(&what);
@@ -46,8 +46,8 @@ impl OpenPlugin {
         let library = open_library(&path).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
         let library: &'static Library = Box::leak(Box::new(library));
         let entry = |why: String| Refusal::Entry { symbol: plugin.entry.clone(), why: one_line(&why) };
-        // SAFETY: the record says that the symbol is a `LibHeader`, whose first part is the header that
-        // `AbiHeaderRef` points at; the fingerprint says that the record was written by this version's macros.
+        // SAFETY: according to the record the symbol is a `LibHeader`, whose first part is the header that
+        // `AbiHeaderRef` points at; according to the fingerprint the record was written by this version's macros.
         let header = unsafe { library.get::<AbiHeaderRef>(plugin.entry.as_bytes()) };
         let header: AbiHeaderRef = *header.map_err(|error| entry(error.to_string()))?;
         loaded((&raw const *header).cast(), &format!("plugin `{} {}`", plugin.name, plugin.version));
@@ -84,7 +84,7 @@ impl OpenPlugin {
 fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
     use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
     // SAFETY: opening runs the library's constructors, which is what the user asked for by naming the plugin; its
-    // record was judged before.
+    // record was checked before.
     unsafe { UnixLibrary::open(Some(path), RTLD_NOW | RTLD_LOCAL).map(Library::from) }
 }
 
@@ -97,8 +97,8 @@ fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
 /// Where the open files of this process have names.
 const DESCRIPTORS: &str = "/proc/self/fd";
 
-/// A copy of the bytes in memory that nobody can change any more, so that what is opened is what was judged. `None`
-/// where the system has no such thing or does not let it be named: then the file itself is opened.
+/// A copy of the bytes in memory that can no longer be changed, so that exactly the checked bytes are opened. `None` if
+/// the system does not support this or does not allow it to be named: then the file itself is opened.
 #[cfg(target_os = "linux")]
 fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString> {
     use std::{
@@ -112,7 +112,7 @@ fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString
     if fd < 0 {
         return None;
     }
-    // SAFETY: the descriptor was made above and nobody else has it.
+    // SAFETY: the descriptor was made above and is not used elsewhere.
     let mut file = unsafe { fs::File::from_raw_fd(fd) };
     file.write_all(bytes).ok()?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
@@ -124,7 +124,7 @@ fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString
     if copy.metadata().ok()?.len() != bytes.len() as u64 {
         return None;
     }
-    // It stays open, for whoever reads the library's symbols for a backtrace.
+    // It stays open for readers of the library's symbols for a backtrace.
     let _ = file.into_raw_fd();
     Some(copy.into())
 }
@@ -152,7 +152,7 @@ fn first_difference(report: &str) -> String {
     one_line(report)
 }
 
-/// The first line that says something, and not too much of it.
+/// The first line with content, cut to a reasonable length.
 fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     line.chars().take(200).collect()

@@ -1,5 +1,5 @@
-//! What a library needs of the system so that it can be opened: other libraries, versions of them, symbols. Told from
-//! files alone, as the system's loader would look for them; nothing is run.
+//! The requirements of a library on the system: other libraries, versions of them, symbols. Determined from files
+//! alone, as the system's loader would search for them; nothing is run.
 
 use object::{
     Architecture, Endianness, Object, ReadCache, ReadRef,
@@ -20,7 +20,7 @@ const MAX_LIBRARIES: usize = 1024;
 /// number.
 const MAX_NAMES: usize = 64 << 20;
 
-/// What a library needs.
+/// The requirements of a library.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Needs {
     /// It was not looked at.
@@ -32,7 +32,7 @@ pub enum Needs {
     Checked(Needed),
 }
 
-/// What a library needs, and what of it is not there.
+/// The requirements of a library, and those that are missing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Needed {
     /// The libraries that it names, and where they are.
@@ -46,7 +46,7 @@ pub struct Needed {
     pub wants_own_folder: bool,
 }
 
-/// What a library needs, and whether it defines a symbol, where that can be told.
+/// The requirements of a library, and whether it defines a symbol, if they can be determined.
 pub(super) fn needs<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, symbol: &str) -> (Needs, Option<bool>) {
     let not_checked = |why: &str| Needs::NotChecked { why: why.to_owned() };
     if !matches!(file, object::File::Elf32(_) | object::File::Elf64(_)) {
@@ -67,7 +67,7 @@ fn needed<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, facts: &Facts) -> Need
     let mut scope = Scope { machine, seen: BTreeMap::new(), defined: HashSet::new() };
     let own: Vec<(String, Option<PathBuf>)> =
         facts.needed.iter().map(|name| (name.clone(), scope.find(name, &facts.search))).collect();
-    // The program and what it needs are there before any plugin is.
+    // The program and its libraries are loaded before any plugin is.
     let program = env::current_exe().ok().and_then(|path| Facts::read(&path, machine));
     scope.add_all([facts].into_iter().chain(&program));
     let is_complete = own.iter().all(|(_, found)| found.is_some());
@@ -86,7 +86,7 @@ fn needed<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, facts: &Facts) -> Need
     Needed { libraries: own, missing_versions, undefined, wants_own_folder }
 }
 
-/// A file that does not read, or has more to read than any library has.
+/// A file that cannot be read, or has more to read than any library has.
 struct Unreadable;
 
 impl From<object::Error> for Unreadable {
@@ -95,7 +95,7 @@ impl From<object::Error> for Unreadable {
     }
 }
 
-/// What one library says.
+/// The facts about one library.
 #[derive(Default)]
 struct Facts {
     needed: Vec<String>,
@@ -118,7 +118,7 @@ impl Facts {
         }
     }
 
-    /// What a file says, if it is a library for this machine.
+    /// Reads a file, if it is a library for this machine.
     fn read(path: &Path, machine: (Architecture, bool)) -> Option<Self> {
         if !path.metadata().ok()?.is_file() {
             return None;
@@ -202,7 +202,7 @@ impl Facts {
 /// The libraries that are there when the plugin is opened.
 struct Scope {
     machine: (Architecture, bool),
-    /// By the name that is asked for; `None` when there is no such library.
+    /// By the requested name; `None` if there is no such library.
     seen: BTreeMap<String, Option<Facts>>,
     defined: HashSet<String>,
 }
@@ -261,7 +261,7 @@ fn configured(file: &Path) -> Vec<PathBuf> {
             folders.extend(Some(line).filter(|line| line.starts_with('/')).map(PathBuf::from));
             continue;
         };
-        // Nobody writes another pattern there than `FOLDER/*.conf`.
+        // No other pattern than `FOLDER/*.conf` is in use there.
         let Some(folder) = included.trim().strip_suffix("/*.conf") else { continue };
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -1,4 +1,4 @@
-//! Reading the records of a plugin's file. Whoever wrote the file is not trusted.
+//! Reading the records of a plugin's file. The author of the file is not trusted.
 
 use super::texts::{cut, escaped};
 use crate::options::OptionSchema;
@@ -16,9 +16,9 @@ use relais_plugin_api::{
 use semver::Version;
 use std::{cmp::Ordering, fmt, ops::Range, sync::Arc};
 
-/// What the names of the passes begin with that the shipped pipelines use: no other plugin can take one over.
+/// The prefix of the names of passes that the shipped pipelines use: no other plugin can take one over.
 const OWN_NAMESPACE: &str = "relais.";
-/// What the plugins are called that have them.
+/// The prefix of the names of the plugins that have them.
 const OWN_PLUGINS: &str = "relais-";
 
 /// All records of one file.
@@ -40,7 +40,7 @@ pub struct Records {
     pub pipelines: Vec<PipelineRecord>,
 }
 
-/// What a plugin's record says.
+/// The contents of a plugin's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PluginRecord {
     /// Package name.
@@ -59,7 +59,7 @@ pub struct PluginRecord {
     pub boundary: BoundaryVersion,
     /// Layout fingerprint.
     pub fingerprint: u64,
-    /// Version of `relais-plugin-api`; empty in records that do not say it.
+    /// Version of `relais-plugin-api`; empty in records without it.
     pub api: String,
     /// Compiler.
     pub rustc: String,
@@ -73,14 +73,14 @@ pub struct PluginRecord {
     pub closed_domains: Vec<(String, u32)>,
 }
 
-/// What a pass's record says.
+/// The contents of a pass's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PassRecord {
     /// Full name.
     pub name: String,
     /// Other names.
     pub aliases: Vec<String>,
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Optimisation level.
     pub opt_level: u8,
@@ -102,7 +102,7 @@ pub struct PassRecord {
     pub phase: Phase,
     /// The option that asks it to change the interface of the entry function.
     pub changes_interface: Option<String>,
-    /// What it counts.
+    /// The statistics that it counts.
     pub statistics: Vec<StatisticRecord>,
     /// Options.
     pub options: Vec<OptionSchema>,
@@ -113,11 +113,11 @@ pub struct PassRecord {
 pub struct StatisticRecord {
     /// Name.
     pub name: String,
-    /// What is counted.
+    /// A description of what is counted.
     pub doc: String,
 }
 
-/// What an operator's record says.
+/// The contents of an operator's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OperatorRecord {
     /// Domain; empty is ONNX's own.
@@ -141,7 +141,7 @@ pub struct OperatorRecord {
     fields: Slice,
 }
 
-/// A plugin may describe hundreds of operators: what only people look at is read when somebody asks.
+/// A plugin may describe hundreds of operators: parts that only people look at are read on request.
 impl OperatorRecord {
     fn new(op: Operator<'_>, section: &Arc<[u8]>) -> Self {
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
@@ -159,7 +159,7 @@ impl OperatorRecord {
         }
     }
 
-    /// The fields as they stand in the file, which passes are shown.
+    /// The fields as stored in the file, for passes to see.
     pub fn fields(&self) -> &[u8] {
         self.fields.bytes()
     }
@@ -170,17 +170,17 @@ impl OperatorRecord {
         docs.next().and_then(|field| field.text().ok()).unwrap_or_default()
     }
 
-    /// Its attributes, as they stand in the record.
+    /// Its attributes, as stored in the record.
     ///
     /// # Errors
-    /// An attribute is an error where it does not read.
+    /// An attribute is an error if it cannot be decoded.
     pub fn attrs(&self) -> impl Iterator<Item = Result<AttrRecord<'_>, Malformed>> {
         let attrs = Fields::new(self.fields()).flatten().filter(|field| field.tag == op_tag::ATTR);
         attrs.map(|field| read_attr(field.bytes))
     }
 }
 
-/// What an operator's record says about an attribute.
+/// An attribute in an operator's record.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct AttrRecord<'a> {
     /// Name.
@@ -218,7 +218,7 @@ impl fmt::Debug for Slice {
     }
 }
 
-/// What an evaluator's record says.
+/// The contents of an evaluator's record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EvaluatorRecord {
     /// Domain; empty is ONNX's own.
@@ -229,7 +229,7 @@ pub struct EvaluatorRecord {
     pub since_version: u32,
 }
 
-/// What an instrument's record says.
+/// The contents of an instrument's record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct InstrumentRecord {
     /// Name.
@@ -240,25 +240,25 @@ pub struct InstrumentRecord {
     pub options: Vec<OptionSchema>,
 }
 
-/// What a pipeline's record says.
+/// The contents of a pipeline's record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PipelineRecord {
     /// Name.
     pub name: String,
-    /// The pipeline, as its file would say it in TOML.
+    /// The pipeline in TOML, as in a file.
     pub toml: String,
 }
 
-/// Why records do not read. Offsets are within the section.
+/// Why records cannot be read. Offsets are within the section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The bytes at an offset are no record.
+    /// The bytes at an offset are not a record.
     Foreign {
         /// Where.
         offset: usize,
     },
-    /// A record is longer than what is left, or than any may be.
+    /// A record is longer than the rest of the section, or than any may be.
     Length {
         /// Where.
         offset: usize,
@@ -270,12 +270,12 @@ pub enum RecordError {
         /// Where.
         offset: usize,
     },
-    /// A record is in a format that this host does not read.
+    /// A record is in a format that this host does not support.
     NewerFormat {
         /// The format.
         format: u32,
     },
-    /// A record of this kind is of a later version, and says that it must not be passed over.
+    /// A record of this kind is of a later version, and must not be skipped.
     Critical {
         /// The kind.
         kind: u32,
@@ -287,7 +287,7 @@ pub enum RecordError {
         /// Their names.
         names: [String; 2],
     },
-    /// A record's fields do not read.
+    /// A record's fields cannot be decoded.
     Malformed {
         /// Where.
         offset: usize,
@@ -304,9 +304,9 @@ pub enum RecordError {
         /// The name.
         name: String,
     },
-    /// The plugin's version is no semantic version.
+    /// The plugin's version is not a semantic version.
     Version {
-        /// What it is.
+        /// The version.
         version: String,
     },
 }
@@ -354,7 +354,7 @@ impl RecordError {
 /// Reads all records of a section, which may come in any order and with zeros between them.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Returns the first error.
 pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
     let mut plugin: Option<PluginRecord> = None;
     let mut passes = Vec::new();
@@ -401,7 +401,7 @@ pub fn read_records(section: &Arc<[u8]>) -> Result<Records, RecordError> {
             record_kind::INSTRUMENT => instruments.push(read_instrument(fields).map_err(malformed)?),
             record_kind::PIPELINE => pipelines.push(read_pipeline(fields).map_err(malformed)?),
             kind if kind & record_kind::CRITICAL != 0 => return Err(RecordError::Critical { kind }),
-            // Something that a later version has: what else is in the file is still good.
+            // An item of a later version: the rest of the file is still good.
             _ => {}
         }
         offset += HEADER + header.len;
@@ -488,8 +488,7 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
     Ok(plugin)
 }
 
-/// What cargo takes for a package's name.
-/// A text as it may be shown.
+/// Returns a text as it may be shown: cut, and escaped.
 fn shown(text: &str) -> String {
     escaped(&cut(text)).into_owned()
 }
@@ -674,8 +673,8 @@ fn read_instrument(fields: &[u8]) -> Result<InstrumentRecord, Malformed> {
     Ok(instrument)
 }
 
-/// Sorted by domain, name and first version. What is compared is a word that the texts begin with, and the texts only
-/// where it is the same.
+/// Sorted by domain, name and first version. The first bytes of the texts are compared as one word, and the texts only
+/// if it is equal.
 fn by_operator<T: Copy>(items: Vec<T>, key: impl Fn(&T) -> (&str, &str, u32)) -> Vec<T> {
     let mut order: Vec<(u128, usize)> = items.iter().map(|item| begins(key(item))).zip(0..).collect();
     order.sort_unstable_by(|&(first, a), &(other, b)| {
@@ -684,15 +683,14 @@ fn by_operator<T: Copy>(items: Vec<T>, key: impl Fn(&T) -> (&str, &str, u32)) ->
     order.into_iter().map(|(_, at)| items[at]).collect()
 }
 
-/// Nearly all domains are empty, and `memcmp` of the dangling pointers of two empty strings takes longer than the rest of
-/// reading a record: its masked load of an unmapped address is mended in microcode.
+/// Nearly all domains are empty, and `memcmp` of the dangling pointers of two empty strings takes longer than the rest
+/// of reading a record: its masked load of an unmapped address is handled in microcode.
 fn in_order(a: (&str, &str, u32), b: (&str, &str, u32)) -> Ordering {
     let domains = if a.0.is_empty() && b.0.is_empty() { Ordering::Equal } else { a.0.cmp(b.0) };
     domains.then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
 }
 
-/// What operators are compared by first: those of ONNX's own domain come before all others, which begin with their
-/// domain.
+/// The first key of operators: those of ONNX's own domain come before all others, which begin with their domain.
 fn begins((domain, name, _): (&str, &str, u32)) -> u128 {
     let (first, text) = if domain.is_empty() { (0, name) } else { (1, domain) };
     let mut bytes = [0; 16];

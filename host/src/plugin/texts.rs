@@ -1,4 +1,4 @@
-//! Texts that plugins give: no more of them than anybody reads, and nothing in them that a terminal obeys.
+//! Texts from plugins: cut to a readable length, and without characters that a terminal obeys.
 
 use relais_plugin_api::{
     boundary::abi::{DiagnosticRec, PassErrorRec},
@@ -46,14 +46,14 @@ fn cut_in_place(text: &mut abi_stable::std_types::RString) {
     }
 }
 
-/// Cuts what a message of a plugin says.
+/// Cuts the texts of a plugin's message.
 pub(crate) fn cut_diagnostic(rec: &mut DiagnosticRec) {
     rec.notes.truncate(MAX_NOTES);
     let texts = [&mut rec.code, &mut rec.function, &mut rec.message, &mut rec.help];
     texts.into_iter().chain(rec.notes.iter_mut()).for_each(cut_in_place);
 }
 
-/// Cuts what an error of a plugin says.
+/// Cuts the texts of a plugin's error.
 pub(crate) fn cut_error(error: PassError) -> PassError {
     let rec = error.rec();
     let own = [&rec.code, &rec.message, &rec.function, &rec.help, &rec.place, &rec.backtrace, &rec.plugin];

@@ -1,4 +1,4 @@
-//! Whether a plugin can be used, from its record alone, and what to do when it cannot.
+//! Whether a plugin can be used, from its record alone, and how to fix it otherwise.
 
 use super::{
     record::{PluginRecord, RecordError},
@@ -23,23 +23,23 @@ pub enum Refusal {
     NotAFile,
     /// It cannot be read.
     Unreadable {
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
-    /// It is no library that this system could open.
+    /// It is not a library that this system could open.
     NotALibrary {
-        /// What is wrong.
+        /// The error.
         why: String,
     },
-    /// It has no records: it is no plugin.
+    /// It has no records, so it is not a plugin.
     NoRecords,
-    /// Its records do not read.
+    /// Its records cannot be read.
     Record(RecordError),
-    /// Somebody else may change it.
+    /// Another user may change it.
     Writable {
         /// The file, or a folder on the way to it.
         path: PathBuf,
-        /// Who.
+        /// That user.
         by: Writer,
     },
     /// It was built for another version of the boundary.
@@ -64,18 +64,18 @@ pub enum Refusal {
         /// The compiler it was built with.
         rustc: String,
     },
-    /// Its bytes are no longer those that were judged.
+    /// Its bytes are no longer those that were checked.
     Replaced,
     /// The system does not open it.
     Open {
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
-    /// Its entry symbol is not there or is no plugin's.
+    /// Its entry symbol is missing or is not a plugin's.
     Entry {
         /// The symbol.
         symbol: String,
-        /// What is wrong.
+        /// The error.
         why: String,
     },
     /// The types that cross the boundary differ.
@@ -87,14 +87,14 @@ pub enum Refusal {
     Init(PassError),
 }
 
-/// What has to change, so that a plugin and the host fit.
+/// The side that has to change, so that a plugin and the host fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mover {
-    /// The plugin has to be built anew, or otherwise.
+    /// The plugin has to be rebuilt, or built differently.
     Plugin,
     /// The host has to be updated.
     Host,
-    /// The file, or where it lies and who may write there.
+    /// The file, or its folder and who may write there.
     File,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for Mover {
 }
 
 impl Refusal {
-    /// What has to change.
+    /// Returns the side that has to change.
     pub fn mover(&self) -> Mover {
         match self {
             Self::Boundary { plugin } if *plugin > BOUNDARY => Mover::Host,
@@ -128,14 +128,14 @@ impl Refusal {
         }
     }
 
-    /// What to do about it.
+    /// Returns a suggestion.
     pub fn help(&self) -> Option<String> {
         let rebuild = |command: &str| {
             format!(
                 "rebuild the plugin with this host's `relais-plugin-api`: `{command}{API} && cargo build --release`"
             )
         };
-        // What a manifest asks for may have to change for another version of the boundary, but not for the same one.
+        // The versions in a manifest may have to change for another version of the boundary, but not for the same one.
         let change = || rebuild("cargo add relais-plugin-api@");
         let update = || rebuild("cargo update -p relais-plugin-api --precise ");
         Some(match self {
@@ -219,7 +219,7 @@ impl std::error::Error for Refusal {}
 /// Whether a plugin with this record can be opened.
 ///
 /// # Errors
-/// The gravest reason against it.
+/// Returns the most important reason against it.
 pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
     reasons(plugin).next().map_or(Ok(()), Err)
 }

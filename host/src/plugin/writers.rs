@@ -1,4 +1,4 @@
-//! Who else may change a plugin's file, or put another one in its place.
+//! Finds other users who may change a plugin's file, or replace it.
 
 use super::verdict::Refusal;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Who may change something.
+/// A user or group that may change a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Writer {
@@ -32,7 +32,7 @@ struct Folder {
     open: Option<PathBuf>,
 }
 
-/// What the system says of a file or folder.
+/// The system's information about a file or folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Access {
     mode: u32,
@@ -50,7 +50,7 @@ impl Access {
         self.mode & bit != 0
     }
 
-    /// Who may write, besides its owner.
+    /// Returns the writers besides its owner.
     fn writer(self, is_private: &impl Fn(u32, u32) -> bool) -> Option<Writer> {
         if self.has(ALL) {
             return Some(Writer::Everybody);
@@ -60,15 +60,15 @@ impl Access {
     }
 }
 
-/// Which of the two somebody else may change.
+/// The one of the two that another user may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
     File,
     Folder,
 }
 
-/// Who else may change a file, or replace it in its folder. The user named the folder, so that whoever owns it is
-/// trusted with what is in it; where others may put files, only the user and the administrator are.
+/// Finds other users who may change a file, or replace it in its folder. The user named the folder, so its owner is
+/// trusted with its contents; where others may put files, only the user and the administrator are.
 fn other_writer(
     file: Access,
     folder: Access,
@@ -87,7 +87,7 @@ fn other_writer(
 }
 
 impl Writers {
-    /// Why a file is refused for who may change or replace it; `real` is where links lead.
+    /// Why a file is refused because of other users who may change or replace it; `real` is the target of links.
     pub fn of_file(&mut self, path: &Path, real: Option<&Path>) -> Option<Refusal> {
         let file = system::access(path)?;
         let linked = real.filter(|real| real.parent() != Some(folder_of(path)));
@@ -142,7 +142,7 @@ mod system {
         Some(Access { mode: metadata.mode(), uid: metadata.uid(), gid: metadata.gid() })
     }
 
-    /// The users and groups of this system, read when they are first asked for.
+    /// The users and groups of this system, read when they are first needed.
     #[derive(Default)]
     pub struct Users {
         lists: OnceCell<(String, String)>,
@@ -166,8 +166,8 @@ mod system {
         text.lines().map(|line| line.split(':').collect()).collect()
     }
 
-    /// Whether nobody but a user is in a group, as far as these lists know. A group that they do not know may have any
-    /// members.
+    /// Whether a user is the only member of a group, as far as these lists know. A group that they do not know may have
+    /// any members.
     pub fn is_private(gid: u32, uid: u32, users: &str, groups: &str) -> bool {
         let number = |field: Option<&&str>| field.and_then(|field| field.parse::<u32>().ok());
         let users = lines(users);
@@ -193,7 +193,7 @@ mod system {
     use super::Access;
     use std::path::Path;
 
-    /// Who may write is not looked at.
+    /// Write access is not checked.
     pub fn access(_: &Path) -> Option<Access> {
         None
     }
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(judge(of_group(0o664), access(0o755, ME)), Some((Part::File, Writer::Group(50))));
         assert_eq!(judge(mine, of_group(0o775)), Some((Part::Folder, Writer::Group(50))));
         assert_eq!(judge(mine, of_group(0o1775)), None);
-        // Somebody else's file.
+        // Another user's file.
         let other = Some((Part::File, Writer::User(OTHER)));
         assert_eq!(judge(access(0o644, OTHER), access(0o755, ME)), other);
         assert_eq!(judge(access(0o644, OTHER), access(0o755, 0)), other);
@@ -268,7 +268,7 @@ mod tests {
         let groups = "root:x:0:\nann:x:1000:\nbob:x:1001:ann\nself:x:1003:ann,\nusers:x:100:\nodd\n";
         let is_private = |gid, uid| system::is_private(gid, uid, users, groups);
         assert!(is_private(1000, 1000) && is_private(0, 0) && is_private(1003, 1000));
-        // Another member, another user's primary group, a group that nobody knows.
+        // Another member, another user's primary group, an unknown group.
         assert!(!is_private(1001, 1001) && !is_private(100, 1000) && !is_private(1000, 1001) && !is_private(7, 1000));
         assert!(!system::is_private(0, 0, "", ""));
     }

@@ -26,7 +26,7 @@ pub struct PluginInstrument {
     provider: Arc<Provider>,
     index: usize,
     object: Made<InstrumentObject>,
-    /// The first panic of a hook that has no way to fail; told when the context is left.
+    /// The first panic of a hook that has no way to fail; reported when the context is left.
     fault: Mutex<Option<PassError>>,
 }
 
@@ -55,7 +55,7 @@ impl PluginInstrument {
         Ok(Self { registry, provider, index, object, fault: Mutex::default() })
     }
 
-    /// What its record says.
+    /// Returns its record.
     pub fn record(&self) -> &InstrumentRecord {
         &self.provider.records.instruments[self.index]
     }

@@ -12,13 +12,13 @@ use std::{
     sync::Arc,
 };
 
-/// TVM's namespaces: a name in one of them that nobody registers so means the name without it.
+/// TVM's namespaces: an unregistered name in one of them means the name without it.
 const NAMESPACES: [&str; 3] = ["relay._transform.", "relax.transform.", "tir.transform."];
 
 /// A plugin's number, then the item's in it.
 type Id = (usize, usize);
 
-/// What has names.
+/// The kinds of items with names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Named {
     /// Passes.
@@ -71,7 +71,7 @@ pub(super) struct Names {
 /// A name that several plugins provide.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
-    /// What has the name.
+    /// The kind of item.
     pub named: Named,
     /// The name.
     pub name: String,
@@ -89,7 +89,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// What to write for one of several instead of their short name, and how to choose once and for all.
+    /// Returns the names to write for one of several instead of their short name, and how to choose permanently.
     pub fn help(several: &[Self], short: &str, table: &str) -> String {
         let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
         let help = format!("write {}", or_list(&names));
@@ -118,7 +118,7 @@ impl fmt::Display for Candidate {
 pub enum ResolveError {
     /// Nothing provides it.
     Unknown {
-        /// What should have it.
+        /// The kind of item to find.
         named: Named,
         /// The name.
         name: String,
@@ -127,7 +127,7 @@ pub enum ResolveError {
     },
     /// A plugin that was refused provides it.
     Refused {
-        /// What has the name.
+        /// The kind of item.
         named: Named,
         /// The name.
         name: String,
@@ -135,7 +135,7 @@ pub enum ResolveError {
         file: String,
         /// Why it was refused.
         refusal: String,
-        /// What to do about it.
+        /// A suggestion.
         help: Option<String>,
     },
     /// Several plugins provide it.
@@ -144,7 +144,7 @@ pub enum ResolveError {
     Ambiguous {
         /// The name.
         name: String,
-        /// What it may mean.
+        /// The possible meanings.
         candidates: Vec<Candidate>,
     },
 }
@@ -197,8 +197,8 @@ impl Names {
         names
     }
 
-    /// Takes what a name, full or short, stands for from some plugins alone, where they provide it: under this name and
-    /// under every other that it has.
+    /// Restricts a name, full or short, to items of some plugins, if they provide it: under this name and under all its
+    /// other names.
     pub fn prefer(&mut self, name: &str, is_preferred: impl Fn(usize) -> bool) {
         let meant = self.full.iter().filter(|(full, _)| *full == name || short_of(full) == name);
         let chosen: BTreeSet<Id> =
@@ -241,7 +241,7 @@ impl Names {
         Err(self.in_refused(name, refused).unwrap_or_else(|| self.unknown(name)))
     }
 
-    /// The short names that mean something of that plugin and something else, too.
+    /// The short names that mean an item of that plugin and also another one.
     pub fn ambiguous(&self, plugin: usize, providers: &[Arc<Provider>]) -> Vec<(String, Vec<Candidate>)> {
         let meant = self.short.iter().map(|(short, names)| {
             let ids: BTreeSet<Id> = names.iter().flat_map(|name| &self.full[name]).copied().collect();

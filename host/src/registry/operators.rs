@@ -81,7 +81,7 @@ impl Operators {
         Some((id as u32, &providers[entry.plugin].records.operators[entry.index]))
     }
 
-    /// Takes what is known of an operator from some plugins alone, where they have it.
+    /// Takes the facts about an operator only from some plugins, if they have them.
     pub fn prefer(&mut self, domain: &str, name: &str, is_preferred: impl Fn(usize) -> bool) {
         let Self { operators, evaluators, operator_index, evaluator_index } = self;
         fn retain(index: &mut Index, (domain, name): (&str, &str), is_preferred: impl Fn(&usize) -> bool) {

@@ -1,4 +1,4 @@
-//! What passes of the program's own do when they are run.
+//! How passes of the program's own run.
 
 use crate::{
     ir::{Editor, Function, IRModule},
@@ -68,7 +68,7 @@ impl RunnablePass for OwnSequence {
     }
 }
 
-/// A pass whose functions are given to it one after the other.
+/// A pass that receives its functions one after another.
 pub(super) struct Serial(pub(super) Arc<dyn RunnablePass>);
 
 impl RunnablePass for Serial {
@@ -81,7 +81,7 @@ impl RunnablePass for Serial {
     }
 }
 
-/// A pass that cannot be made without being told more.
+/// A pass that cannot be made without options.
 pub(super) struct Unmade(pub(super) PassError);
 
 impl RunnablePass for Unmade {
@@ -118,8 +118,8 @@ pub(super) fn rewrite(
     Ok(editor.is_changed().then(|| (*editor.into_function()).clone()))
 }
 
-/// Runs a pass, on a global or (without a name) on the module, and keeps what it says; an error among it is the pass's,
-/// unless it failed otherwise (rule R26).
+/// Runs a pass, on a global or (without a name) on the module, and keeps its messages; an error among them is the
+/// pass's, unless it failed otherwise (rule R26).
 fn heard<T>(
     global: &str,
     cx: &RunCx<'_>,
@@ -137,7 +137,8 @@ fn heard<T>(
     (result, said)
 }
 
-/// Runs on each global that such a pass is shown, on all threads; what is said and what fails first come in module order.
+/// Runs on each global that a pass of this level sees, on all threads; messages and the first failure come in module
+/// order.
 fn over_globals<T: Send + Sync + IntoGlobal>(
     module: &IRModule,
     cx: &RunCx<'_>,
@@ -150,14 +151,14 @@ where
     let cx = &RunCx { nest, ..*cx };
     let shown: Vec<(&str, &RArc<T>)> =
         module.globals().iter().filter_map(|global| Some((global.name.as_str(), T::shown(global)?))).collect();
-    // Instruments do not see what passes run that several threads work for: nothing would say in which order.
+    // Instruments do not see passes that a pass on several threads runs: their order would be undefined.
     let current = PassContext::current();
     let context = match is_serial {
         true => current,
         false => Arc::new(PassContext::new(current.settings().clone())),
     };
     let one = |&(name, function): &(&str, &RArc<T>)| {
-        // After a cancellation, what has not begun does not begin.
+        // After a cancellation, globals that have not begun do not begin.
         if cx.cancel.load(Ordering::Relaxed) {
             return (Err(cancelled()), Vec::new());
         }

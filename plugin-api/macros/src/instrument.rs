@@ -71,7 +71,7 @@ fn name(args: TokenStream) -> syn::Result<LitStr> {
     name.ok_or_else(|| syn::Error::new(Span::call_site(), "an instrument has a name: `name = \"acme.Counter\"`"))
 }
 
-/// Adds what an instrument without options need not write.
+/// Adds the items that an instrument without options may omit.
 fn fill_in(item: &mut ItemImpl) {
     let has_options = item.items.iter().any(|item| matches!(item, ImplItem::Type(ty) if ty.ident == "Options"));
     let has_new = item.items.iter().any(|item| matches!(item, ImplItem::Fn(new) if new.sig.ident == "new"));
@@ -84,7 +84,7 @@ fn fill_in(item: &mut ItemImpl) {
         );
     }
     if !has_new {
-        // A type that is not `Default` is reported where it stands.
+        // A type that is not `Default` is reported at its place in the source.
         let span = item.self_ty.span();
         let default = quote_spanned!(span=> <Self as ::core::default::Default>::default());
         item.items.push(parse_quote_spanned! {span=>

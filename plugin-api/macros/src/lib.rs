@@ -1,4 +1,4 @@
-//! The macros of `relais-plugin-api`. Their prelude has them; nobody names this crate.
+//! The macros of `relais-plugin-api`. Use them through its prelude; no crate needs to name this one.
 
 mod instrument;
 mod options;
@@ -32,8 +32,8 @@ pub fn config_option(input: TokenStream) -> TokenStream {
     finish(options::config_option(input.into()))
 }
 
-/// Registers a pipeline: `pipeline! { name = "acme.tidy", toml = include_str!("tidy.toml") }`. It is TOML as in a
-/// pipeline's file, and stands in the plugin's records: it is read without opening the plugin.
+/// Registers a pipeline: `pipeline! { name = "acme.tidy", toml = include_str!("tidy.toml") }`. The pipeline is TOML, as
+/// in a pipeline's file, and is stored in the plugin's records: it is read without opening the plugin.
 #[proc_macro]
 pub fn pipeline(input: TokenStream) -> TokenStream {
     finish(plugin::pipeline(input.into()))
@@ -43,9 +43,9 @@ pub fn pipeline(input: TokenStream) -> TokenStream {
 ///
 /// `#[rewrite_pass(name = "acme.ReluRelu", opt_level = 1, required = ["relais.InferType"], ops = ["Relu"])]`
 ///
-/// `extends = "after-simplify"`, in this attribute and the other four, adds the pass at the extension point of that name
-/// in every pipeline that has it. `phase` says when it runs among all passes of a level (`passes = "level<=3"`): in
-/// `"types"`, `"folding"`, `"rewrites"` (when nothing is said) or `"clean-up"`, or with `"none"` never.
+/// `extends = "after-simplify"`, in this attribute and the other four, adds the pass at the extension point of that
+/// name in every pipeline that has it. `phase` sets when it runs among all passes of a level (`passes = "level<=3"`):
+/// in `"types"`, `"folding"`, `"rewrites"` (the default) or `"clean-up"`, or with `"none"` never.
 #[proc_macro_attribute]
 pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Rewrite, args.into(), item.into()))
@@ -58,8 +58,8 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// `statistics(folded = "calls folded")` declares what `cx.count("folded", 1)` counts.
 ///
-/// `establishes = "types"` says that the pass does nothing but type what it is given: the host keeps types up after
-/// every pass that follows, so that it need not run again where it is required.
+/// `establishes = "types"` declares that the pass only infers types: the host keeps types up to date after every later
+/// pass, so that it need not run again where it is required.
 #[proc_macro_attribute]
 pub fn function_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Function, args.into(), item.into()))

@@ -10,7 +10,7 @@ use syn::{
     spanned::Spanned,
 };
 
-/// What `#[option(…)]` says.
+/// The contents of `#[option(…)]`.
 #[derive(Default)]
 struct Args {
     default: Option<Expr>,

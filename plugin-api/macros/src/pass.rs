@@ -37,7 +37,7 @@ impl Level {
     }
 }
 
-/// The phases, and what they are called in `Phase`.
+/// The phases, and their names in `Phase`.
 const PHASES: [(&str, &str); 5] =
     [("types", "TYPES"), ("folding", "FOLDING"), ("rewrites", "REWRITES"), ("clean-up", "CLEAN_UP"), ("none", "NONE")];
 
@@ -50,7 +50,7 @@ struct Args {
     opt_level: Option<LitInt>,
     max_rounds: Option<LitInt>,
     parallel: bool,
-    /// Whether it says that it establishes types.
+    /// Whether it declares that it establishes types.
     types: bool,
     extends: Option<LitStr>,
     /// The name of a constant of `Phase`.
@@ -282,7 +282,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     let has_options = function.sig.inputs.len() > level.n_params();
     let ident = &function.sig.ident;
     let span = function.sig.span();
-    // The function may be called like a parameter of what is generated.
+    // A parameter of the generated code may have the same name as the function.
     let local = |name: &str| Ident::new(name, Span::mixed_site().located_at(span));
     let (options_arg, cx, subject) = (local("options"), local("cx"), local("subject"));
     let with = has_options.then(|| quote!(, #options_arg));
@@ -356,7 +356,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     let serial = (!parallel).then(|| quote!(| rt::pass_flag::SERIAL));
     let types = types.then(|| quote!(| rt::pass_flag::TYPES));
     let register = register(quote!(rt::Spec::Pass(&SPEC)), quote!(rt::Item::Pass(&SPEC, rt::create::<ThisPass>)));
-    // A wrong type of options is reported where it stands.
+    // A wrong type of options is reported at its place in the source.
     let options_span = options.span();
     let fields = quote_spanned!(options_span=> <#options as rt::PassOptions>::FIELDS);
     Ok(quote! {

@@ -32,7 +32,7 @@ pub mod error_kind {
     pub const HOST: u8 = 3;
 }
 
-/// What a [`Diagnostic`](crate::diagnostics::Diagnostic) consists of.
+/// The fields of a [`Diagnostic`](crate::diagnostics::Diagnostic).
 #[repr(C)]
 #[derive(StableAbi, Clone, PartialEq, Debug)]
 pub struct DiagnosticRec {
@@ -48,7 +48,7 @@ pub struct DiagnosticRec {
     pub message: RString,
     /// Notes.
     pub notes: RVec<RString>,
-    /// What to do; may be empty.
+    /// A suggestion; may be empty.
     pub help: RString,
     /// Tagged fields of later versions (see `docs/abi.md`); empty.
     pub more: RVec<u8>,
@@ -69,7 +69,7 @@ impl Default for DiagnosticRec {
     }
 }
 
-/// What a [`PassError`] consists of.
+/// The fields of a [`PassError`].
 #[repr(C)]
 #[derive(StableAbi, Clone, PartialEq, Debug)]
 pub struct PassErrorRec {
@@ -83,7 +83,7 @@ pub struct PassErrorRec {
     pub function: RString,
     /// The node where it happened; may be absent.
     pub node: NodeId,
-    /// What to do; may be empty.
+    /// A suggestion; may be empty.
     pub help: RString,
     /// Notes.
     pub notes: RVec<RString>,
@@ -91,7 +91,7 @@ pub struct PassErrorRec {
     pub place: RString,
     /// The backtrace, for a panic.
     pub backtrace: RString,
-    /// The plugin that is at fault, where it is not the pass's: that of an operator, say; may be empty.
+    /// The plugin at fault, if it is not the pass's, such as that of an operator; may be empty.
     pub plugin: RString,
     /// Tagged fields of later versions (see `docs/abi.md`); empty.
     pub more: RVec<u8>,
@@ -115,16 +115,16 @@ impl Default for PassErrorRec {
     }
 }
 
-/// What a pass gives back: nothing when it changed nothing.
+/// The result of a pass: nothing if it changed nothing.
 pub type Outcome<T> = RResult<ROption<T>, PassError>;
 
-/// A call's context: the host's functions and what they work on.
+/// A call's context: the host's functions and their data.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct CallCx<'a> {
     /// The host's functions.
     pub(crate) host: HostApiRef,
-    /// What they work on.
+    /// The data of these functions.
     pub(crate) data: HostData<'a>,
     /// The most talkative level that the host logs: 0 is off, 5 is trace.
     pub(crate) log_level: u8,
@@ -140,7 +140,7 @@ impl<'a> CallCx<'a> {
     }
 }
 
-/// What the host's functions work on; only the host looks inside.
+/// The data of the host's functions; only the host looks inside.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct HostData<'a> {
@@ -162,7 +162,7 @@ impl<'a> HostData<'a> {
     /// Hides a reference.
     ///
     /// # Safety
-    /// It goes to functions alone that take it for a `T`.
+    /// It is only passed to functions that use it as a `T`.
     pub unsafe fn new<T: Sync>(data: &'a T) -> Self {
         Self { pointer: std::ptr::from_ref(data).cast(), _lifetime: PhantomData }
     }
@@ -248,7 +248,7 @@ unsafe impl Sync for EvalKey {}
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct ParallelBody {
-    /// The function; catches its own panics. Takes what was given to `parallel_for`, and a number.
+    /// The function; catches its own panics. Takes the state that was passed to `parallel_for`, and a number.
     pub(crate) call: unsafe extern "C" fn(*const (), usize),
 }
 
@@ -256,20 +256,20 @@ impl ParallelBody {
     /// Takes one turn.
     ///
     /// # Safety
-    /// `state` is what was given to `parallel_for` with this body, which has not returned.
+    /// `state` was passed to `parallel_for` with this body, and `parallel_for` has not returned.
     pub unsafe fn turn(self, state: *const (), index: usize) {
         // SAFETY: the caller's promise.
         unsafe { (self.call)(state, index) }
     }
 }
 
-/// What a pass may leave unsaid when nobody asked for it: bits. Append-only.
+/// Messages that a pass may omit unless they were requested: bits. Append-only.
 pub mod wanted {
     /// Remarks: what was done, and why something was not.
     pub const REMARKS: u32 = 1;
 }
 
-/// What belongs to an operator and is called. Append-only.
+/// The callable parts of an operator. Append-only.
 pub mod operator_part {
     /// Its type relation.
     pub const RELATION: u8 = 0;
@@ -277,13 +277,13 @@ pub mod operator_part {
     pub const EVALUATOR: u8 = 1;
 }
 
-/// What the registry knows about an operator.
+/// The facts that the registry has about an operator.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct ResolvedOp<'a> {
     /// Whether a plugin describes it: 1 when it does.
     pub is_known: u8,
-    /// Whether a plugin describes the whole of its domain in the version that was asked for: 1 when one does.
+    /// Whether a plugin describes the whole of its domain in the requested version: 1 if one does.
     pub is_closed: u8,
     /// The fields of its record.
     pub facts: RSlice<'a, u8>,
@@ -291,7 +291,7 @@ pub struct ResolvedOp<'a> {
     pub infer: ROption<u32>,
     /// To ask for its evaluator with.
     pub eval: ROption<u32>,
-    /// Tagged fields of later versions, for what else an operator may have (see `docs/abi.md`); empty.
+    /// Tagged fields of later versions, for further properties of an operator (see `docs/abi.md`); empty.
     pub more: RSlice<'a, u8>,
 }
 
@@ -307,7 +307,7 @@ pub struct StepRec {
     pub more: RVec<u8>,
 }
 
-/// What the host does for a pass. Every function may be called from any thread while the call lasts.
+/// The host's functions for a pass. Each may be called from any thread while the call lasts.
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = HostApiRef, prefix_fields = HostApiPrefix)))]
@@ -317,7 +317,7 @@ pub struct HostApi {
     pub module: for<'a> extern "C" fn(HostData<'a>) -> &'a IRModule,
     /// Takes a diagnostic.
     pub diagnostic: for<'a> extern "C" fn(HostData<'a>, DiagnosticRec),
-    /// Those of some bits of [`wanted`] that somebody asked for.
+    /// Returns those of some bits of [`wanted`] that were requested.
     pub wants: for<'a> extern "C" fn(HostData<'a>, u32) -> u32,
     /// 1 when the pass should stop.
     pub is_cancelled: for<'a> extern "C" fn(HostData<'a>) -> u8,
@@ -335,17 +335,17 @@ pub struct HostApi {
     pub get_pass: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RSlice<'b, u8>) -> RResult<u32, PassError>,
     /// Runs a pass that `get_pass` made.
     pub run_pass: for<'a, 'b> extern "C" fn(HostData<'a>, u32, &'b IRModule) -> Outcome<IRModule>,
-    /// An option of the context: nothing when nobody registered or set it, else an encoded value.
+    /// An option of the context: nothing if it is neither registered nor set, otherwise an encoded value.
     pub config: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>) -> ROption<RVec<u8>>,
     /// The context that the pass runs in, encoded.
     pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
-    /// Adds to something that the pass's record says it counts.
+    /// Adds to a statistic that the pass's record declares.
     pub count: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, u64),
     /// Whether a rewrite of a node may be committed: 1 when it may. The host counts the calls in each function, so that one
     /// rewrite of a run can be named by its number.
     pub may_rewrite: for<'a> extern "C" fn(HostData<'a>, NodeId) -> u8,
-    /// Tells that the type relation (see [`operator_part`]) or evaluator of this number panicked or lied: the plugin that
-    /// it belongs to has failed, whatever the pass makes of it.
+    /// Reports that the type relation (see [`operator_part`]) or evaluator of this number panicked or returned
+    /// something untrue: the plugin that it belongs to has failed, whatever the pass does next.
     #[sabi(last_prefix_field)]
     pub operator_failed: for<'a, 'b> extern "C" fn(HostData<'a>, u8, u32, RStr<'b>),
 }
@@ -365,12 +365,12 @@ unsafe impl Sync for PassObject {}
 
 impl Drop for PassObject {
     fn drop(&mut self) {
-        // SAFETY: the state is this object's, and nothing comes after this. Who wants to hear of a panic closes it.
+        // SAFETY: the state is this object's, and is not used afterwards. To learn of a panic, call `close`.
         let _ = unsafe { (self.vtable.drop())(self.state) };
     }
 }
 
-/// What a pass does. A function that does not belong to the pass's level returns an error.
+/// The functions of a pass. A function that does not belong to the pass's level returns an error.
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PassVTableRef, prefix_fields = PassVTablePrefix)))]
@@ -417,10 +417,10 @@ impl PassObject {
     /// Drops it.
     ///
     /// # Errors
-    /// When the pass's options panic while they are dropped.
+    /// Returns an error if the pass's options panic while they are dropped.
     pub fn close(self) -> Result<(), PassError> {
         let this = ManuallyDrop::new(self);
-        // SAFETY: the state is this object's, which nobody drops after this.
+        // SAFETY: the state is this object's, and is not dropped again.
         unsafe { (this.vtable.drop())(this.state) }.into_result()
     }
 }
@@ -445,8 +445,8 @@ pub struct LogRec<'a> {
     pub more: RSlice<'a, u8>,
 }
 
-/// What a plugin is given when it is opened. These functions need no context: they serve threads that a pass starts,
-/// too.
+/// The functions that a plugin receives when it is opened. They need no context, so they also serve threads that a pass
+/// starts.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 #[sabi(kind(Prefix(prefix_ref = HostSetupRef, prefix_fields = HostSetupPrefix)))]
@@ -463,15 +463,15 @@ pub struct HostSetup {
 #[sabi(kind(Prefix(prefix_ref = PluginRef, prefix_fields = PluginPrefix)))]
 #[sabi(missing_field(panic))]
 pub struct Plugin {
-    /// Called once, before anything else: log level and what the host gives.
+    /// Called once, before anything else: log level and the host's functions.
     pub init: extern "C" fn(HostSetupRef, u8) -> RResult<(), PassError>,
-    /// Makes a pass: what the host gives, full name, options as an encoded table.
+    /// Makes a pass: the host's functions, full name, options as an encoded table.
     pub create_pass: for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<PassObject, PassError>,
     /// The type relation of an operator: domain, name, first version.
     pub infer: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<InferEntry>,
     /// The evaluator of an operator: domain, name, first version.
     pub eval: for<'a> extern "C" fn(RStr<'a>, RStr<'a>, u32) -> ROption<EvalEntry>,
-    /// Makes an instrument: what the host gives, full name, options as an encoded table.
+    /// Makes an instrument: the host's functions, full name, options as an encoded table.
     #[sabi(last_prefix_field)]
     pub create_instrument:
         for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,

@@ -7,7 +7,7 @@ use abi_stable::{
 };
 use std::{fmt, ops::Deref};
 
-/// What keeps the bytes of a [`Blob`] alive: a vector, or a mapped file.
+/// The owner of the bytes of a [`Blob`]: a vector, or a mapped file.
 #[sabi_trait]
 pub trait ByteSource: Send + Sync + 'static {
     /// All bytes. The same slice at every call.
@@ -16,8 +16,8 @@ pub trait ByteSource: Send + Sync + 'static {
     /// The path of the file that the bytes are a mapping of, so that a writer can copy from file to file.
     fn path(&self) -> ROption<RStr<'_>>;
 
-    /// What tells the state of that file at the time of mapping from any other file under the path; 0 where there is
-    /// no file.
+    /// Returns a value that distinguishes the state of that file at the time of mapping from any other file under the
+    /// path; 0 if there is no file.
     #[sabi(last_prefix_field)]
     fn stamp(&self) -> u64;
 }
@@ -47,18 +47,18 @@ impl ByteSource for RVec<u8> {
     }
 }
 
-/// The most bytes that stand in a blob itself: a shape of four dimensions, a scalar, a few channels. Most constants of a
-/// model are no larger, and finding one in memory takes longer than comparing or copying it.
+/// The maximum number of bytes stored in a blob itself: a shape of four dimensions, a scalar, a few channels. Most
+/// constants of a model are no larger, and finding one in memory takes longer than comparing or copying it.
 const INLINE: usize = 32;
 
-/// A slice of reference-counted immutable bytes. Cloning and slicing copy nothing but the few that stand in it.
+/// A slice of reference-counted immutable bytes. Cloning and slicing copy nothing except the few bytes stored inline.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Blob {
     source: ROption<RArc<ByteSource_TO<RBox<()>>>>,
     start: u64,
     len: u64,
-    /// The bytes, when there is no source.
+    /// The bytes, if there is no source.
     inline: [u8; INLINE],
 }
 

@@ -1,12 +1,12 @@
-//! Which context a thread of the host works in, while it is within the plugin. A work-stealing pool may run one pass's
-//! task while another one waits on the same thread, so every entry sets it and gives back what was there.
+//! The context in which a thread of the host works while it is within the plugin. A work-stealing pool may run one
+//! pass's task while another one waits on the same thread, so every entry sets it and restores the previous one.
 #![expect(unsafe_code, reason = "the host's data is found without an argument")]
 
 use super::abi::HostData;
 use abi_stable::std_types::RVec;
 use std::cell::Cell;
 
-/// A function of the host that gives the context that its data belongs to.
+/// A function of the host that returns the context that its data belongs to.
 type AskContext = for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>;
 
 thread_local! {

@@ -1,5 +1,5 @@
-//! What the macros expand to: a plugin's constructors, collected inside it, and the functions that its entry points
-//! at. Nothing here is for authors.
+//! The expansion of the macros: a plugin's constructors, collected inside it, and the functions that its entry points
+//! at. Not intended for authors.
 #![expect(unsafe_code, reason = "values that cross the boundary as pointers")]
 
 use super::{
@@ -29,13 +29,13 @@ use std::marker::PhantomData;
 pub struct Registration {
     /// The crate.
     pub crate_name: &'static str,
-    /// Its records, as they stand in the file.
+    /// Its records, as stored in the file.
     pub records: &'static [u8],
-    /// What it is.
+    /// The registered item.
     pub item: Item,
 }
 
-/// What a crate registers.
+/// An item that a crate registers.
 #[derive(Clone, Copy)]
 pub enum Item {
     /// The plugin.
@@ -56,7 +56,7 @@ pub enum Item {
 
 inventory::collect!(Registration);
 
-/// What crates that are linked into this library or program registered.
+/// Returns the registrations of the crates that are linked into this library or program.
 pub fn registrations() -> impl Iterator<Item = &'static Registration> {
     inventory::iter::<Registration>()
 }
@@ -67,7 +67,7 @@ pub fn registrations() -> impl Iterator<Item = &'static Registration> {
 pub trait PassImpl: Sized + 'static {
     /// Its options.
     type Options: PassOptions;
-    /// What its record says.
+    /// The contents of its record.
     const SPEC: &'static PassSpec;
 
     /// Runs on one function.
@@ -119,7 +119,7 @@ impl<P: PassImpl> VTableOf<P> {
 /// Drops the state of an object that was made with `Box::<T>::into_raw`.
 ///
 /// # Safety
-/// Such an object holds the state, and is dropped by this.
+/// `state` belongs to an object of this kind, and is not used afterwards.
 pub(super) unsafe extern "C" fn drop_box<T>(state: *mut ()) -> RResult<(), PassError> {
     caught(|| {
         // SAFETY: the caller's promise.
@@ -248,7 +248,7 @@ unsafe extern "C" fn call_infer(
     cx: RequestCx<'_>,
     request: &mut InferRequest<'_>,
 ) -> RResult<(), OpError> {
-    // SAFETY: the caller's promise: the key was made from such a reference.
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
     let infer = unsafe { *key.0.cast::<InferFn>() };
     flatten(caught(|| infer(&mut InferCx::new(request, cx))))
 }
@@ -256,7 +256,7 @@ unsafe extern "C" fn call_infer(
 /// # Safety
 /// The key is one that `eval_entry` made in this library.
 unsafe extern "C" fn call_eval(key: EvalKey, cx: RequestCx<'_>, request: &mut EvalRequest<'_>) -> RResult<(), OpError> {
-    // SAFETY: the caller's promise: the key was made from such a reference.
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
     let eval = unsafe { *key.0.cast::<EvalFn>() };
     flatten(caught(|| eval(&mut EvalCx::new(request, cx))))
 }
@@ -282,7 +282,7 @@ pub fn root<P: PluginImpl>() -> PluginRef {
 
 /// The header that the entry symbol of a library is.
 pub const fn lib_header<P: PluginImpl>() -> LibHeader {
-    // SAFETY: `erased_root` gives a `PluginRef`.
+    // SAFETY: `erased_root` returns a `PluginRef`.
     unsafe { LibHeader::from_constructor::<PluginRef>(erased_root::<P>, CheckTypeLayout::Yes) }
 }
 

@@ -22,8 +22,8 @@ macro_rules! __layout_hash {
     }};
 }
 
-/// Hashes the name and offset of each entry of a table of functions that was there when the boundary's version became
-/// what it is. Entries that are added at its end later are not named: they leave the hash as it is.
+/// Hashes the name and offset of each entry that a table of functions had when the boundary's version was set. Entries
+/// that are added at its end later are not named: they leave the hash unchanged.
 macro_rules! table_hash {
     ($ty:ident { $($field:ident),* $(,)? }) => {{
         let hash = layout(stringify!($ty), 0, align_of::<$ty>());

@@ -14,7 +14,7 @@ use std::{
 thread_local! {
     /// Whether a panic on this thread will be caught by [`caught`].
     static ARMED: Cell<bool> = const { Cell::new(false) };
-    /// What the hook saw last on this thread.
+    /// The most recent panic that the hook saw on this thread.
     static SEEN: RefCell<Option<Box<PassErrorRec>>> = const { RefCell::new(None) };
 }
 
@@ -23,15 +23,15 @@ static HOOK: Once = Once::new();
 /// A panic that was caught on another thread, on its way to the caller.
 struct Rethrown(Box<PassErrorRec>);
 
-/// Runs `f`; a panic becomes an error that tells its message, place and backtrace. Nothing of the panic is left, not
-/// even one that its payload throws when it is dropped.
+/// Runs `f`; a panic becomes an error with its message, place and backtrace. The panic is fully disposed of, including
+/// one that its payload causes when it is dropped.
 pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, PassError> {
     caught_rec(f).map_err(|rec| PassError::from_rec(*rec))
 }
 
 /// As [`caught`], and flushes standard output, whose buffer is this library's own: a host that exits would lose it.
 pub fn entered<T>(f: impl FnOnce() -> Result<T, PassError>) -> Result<T, PassError> {
-    // A closed standard output is no reason to fail a pass.
+    // A closed standard output must not fail a pass.
     let flush = || drop(std::io::stdout().flush());
     let result = caught(|| {
         let result = f();
@@ -45,14 +45,14 @@ pub fn entered<T>(f: impl FnOnce() -> Result<T, PassError>) -> Result<T, PassErr
     result?
 }
 
-/// Throws what another thread caught.
+/// Resumes a panic that another thread caught.
 pub(super) fn rethrow(rec: Box<PassErrorRec>) -> ! {
     panic_any(Rethrown(rec))
 }
 
 pub(super) fn caught_rec<T>(f: impl FnOnce() -> T) -> Result<T, Box<PassErrorRec>> {
     HOOK.call_once(install_hook);
-    // A pool runs one pass's task while another waits on the same thread: what was there before comes back.
+    // A pool runs one pass's task while another waits on the same thread: the previous value is restored.
     let was_armed = ARMED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(f));
     let result = result.map_err(|payload| {
@@ -82,7 +82,7 @@ fn describe(payload: &(dyn Any + Send), seen: Option<Box<PassErrorRec>>) -> Box<
     rec
 }
 
-/// Drops a payload; one that panics when it is dropped may throw another such, so what it throws is leaked.
+/// Drops a payload; dropping it may panic with another one like it, so that payload is leaked.
 pub(super) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

@@ -22,7 +22,7 @@ use abi_stable::{
 };
 use std::{marker::PhantomData, mem::ManuallyDrop};
 
-/// What the host does for an instrument while one of its hooks runs.
+/// The host's functions for an instrument while one of its hooks runs.
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = HookApiRef, prefix_fields = HookApiPrefix)))]
@@ -33,13 +33,13 @@ pub struct HookApi {
     pub context: for<'a> extern "C" fn(HostData<'a>) -> RVec<u8>,
 }
 
-/// A call of a hook: the host's functions and what they work on.
+/// A call of a hook: the host's functions and their data.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct HookCall<'a> {
     /// The host's functions.
     host: HookApiRef,
-    /// What they work on.
+    /// The data of these functions.
     data: HostData<'a>,
     /// The most talkative level that the host logs: 0 is off, 5 is trace.
     log_level: u8,
@@ -58,7 +58,7 @@ impl<'a> HookCall<'a> {
     }
 }
 
-/// What a hook is told about a pass. More of it, in a later version, is asked of [`HookApi`].
+/// The description of a pass that a hook receives. Additions of later versions are functions of [`HookApi`].
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct PassInfoRec<'a> {
@@ -70,11 +70,11 @@ pub struct PassInfoRec<'a> {
     pub level: u8,
     /// Optimisation level.
     pub opt_level: u8,
-    /// What it requires.
+    /// The names of the passes that it requires.
     pub required: RSlice<'a, RStr<'a>>,
 }
 
-/// What a hook gives back.
+/// The result of a hook.
 pub type HookResult<T = ()> = RResult<T, PassError>;
 
 /// An instrument that was made, its options set.
@@ -92,7 +92,7 @@ unsafe impl Sync for InstrumentObject {}
 
 impl Drop for InstrumentObject {
     fn drop(&mut self) {
-        // SAFETY: the state is this object's, and nothing comes after this. Who wants to hear of a panic closes it.
+        // SAFETY: the state is this object's, and is not used afterwards. To learn of a panic, call `close`.
         let _ = unsafe { (self.vtable.drop())(self.state) };
     }
 }
@@ -131,10 +131,10 @@ impl InstrumentObject {
     /// Drops it.
     ///
     /// # Errors
-    /// When the instrument panics while it is dropped.
+    /// Returns an error if the instrument panics while it is dropped.
     pub fn close(self) -> Result<(), PassError> {
         let this = ManuallyDrop::new(self);
-        // SAFETY: the state is this object's, which nobody drops after this.
+        // SAFETY: the state is this object's, and is not dropped again.
         unsafe { (this.vtable.drop())(this.state) }.into_result()
     }
 
@@ -194,7 +194,7 @@ impl InstrumentObject {
 pub trait InstrumentImpl: 'static {
     /// The author's type.
     type Instrument: Instrument;
-    /// What its record says.
+    /// The contents of its record.
     const SPEC: &'static InstrumentSpec;
 }
 
@@ -235,7 +235,7 @@ fn hook<'a, I: InstrumentImpl, T>(
     current::within(call.host.context(), call.data, || entered(|| f(instrument, &cx))).into()
 }
 
-/// What an author is shown of a pass.
+/// Calls `body` with an author's view of a pass.
 fn view<T>(pass: &PassInfoRec<'_>, body: impl FnOnce(&PassView<'_>) -> T) -> T {
     let required: Vec<&str> = pass.required.iter().map(RStr::as_str).collect();
     let PassInfoRec { name, plugin, level, opt_level, .. } = pass;

@@ -1,6 +1,7 @@
 //! A host for the passes that are linked into this program, without a host library: for an author's tests.
 //!
-//! It looks passes and operators up among what is linked, runs everything on the calling thread and checks no option.
+//! It looks up passes and operators among the linked ones, runs everything on the calling thread and does not check
+//! options.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
 mod instrument;
@@ -31,23 +32,23 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Clone)]
 pub struct LocalRun {
     /// The module after the pass.
     pub module: IRModule,
     /// Whether the pass changed it.
     pub changed: bool,
-    /// What was said.
+    /// The diagnostics that were emitted.
     pub diagnostics: Vec<Diagnostic>,
-    /// What was counted, by name.
+    /// The counts, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
 /// Runs a linked pass, by full name, alias, or the part of a name after its last dot.
 ///
 /// # Errors
-/// When nothing of that name is linked, the options are not its own, or it fails.
+/// Returns an error if nothing of that name is linked, the options are not its own, or it fails.
 pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, PassError> {
     run_in(name, options, &[], module)
 }
@@ -80,12 +81,12 @@ pub fn run_in(
 /// Makes a linked pass and does nothing with it.
 ///
 /// # Errors
-/// When nothing of that name is linked, or the options are not its own.
+/// Returns an error if nothing of that name is linked, or the options are not its own.
 pub fn make(name: &str, options: &Value) -> Result<(), PassError> {
     entered(|| Local::new(IRModule::new()).create(name, options).map(drop))
 }
 
-/// What the record of a linked pass says, by full name, alias, or the part of a name after its last dot.
+/// Returns the record of a linked pass, by full name, alias, or the part of a name after its last dot.
 pub fn info(name: &str) -> Option<&'static PassSpec> {
     registrations().find_map(|entry| match entry.item {
         Item::Pass(spec, _) if is_named(spec, name) => Some(spec),
@@ -93,7 +94,7 @@ pub fn info(name: &str) -> Option<&'static PassSpec> {
     })
 }
 
-/// What is known about the linked operators that a function uses, for the length of `body`.
+/// Calls `body` with the facts about the linked operators that a function uses.
 pub fn with_ops<R>(function: &Function, body: impl FnOnce(&mut dyn Operators) -> R) -> R {
     let local = Local::new(IRModule::new());
     let module = IRModule::new();
@@ -163,7 +164,7 @@ struct Local {
     passes: Mutex<Vec<Arc<LocalPass>>>,
     diagnostics: Mutex<Vec<Diagnostic>>,
     counts: Mutex<BTreeMap<String, u64>>,
-    /// The first operator whose type relation or evaluator panicked or lied, with what it did.
+    /// The first operator whose type relation or evaluator panicked or returned something untrue, with its error.
     broken: Mutex<Option<PassError>>,
     /// A table of the context's options.
     config: Value,
@@ -322,7 +323,7 @@ extern "C" fn is_cancelled(_: HostData<'_>) -> u8 {
 extern "C" fn progress(_: HostData<'_>, _: u64, _: u64) {}
 
 unsafe extern "C" fn parallel_for(_: HostData<'_>, n: usize, state: *const (), body: ParallelBody) {
-    // SAFETY: the caller gives the state with the body.
+    // SAFETY: the caller passes the state with the body.
     (0..n).for_each(|index| unsafe { body.turn(state, index) });
 }
 

@@ -1,4 +1,4 @@
-//! The plugin boundary: what crosses it, and the unsafe code that this takes.
+//! The plugin boundary: everything that crosses it, and the unsafe code that this requires.
 
 pub mod abi;
 pub mod bytes;

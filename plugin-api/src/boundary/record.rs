@@ -1,4 +1,5 @@
-//! The records in a plugin's file that say what is in it: written in const evaluation, read without running anything.
+//! The records in a plugin's file that describe its contents: written in const evaluation, read without running
+//! anything.
 
 mod kinds;
 
@@ -11,7 +12,7 @@ use crate::{
 };
 use std::fmt;
 
-/// What a record begins with.
+/// The first bytes of a record.
 pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
 /// The format of records that this version writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
@@ -19,10 +20,10 @@ pub const FORMAT: u32 = 1;
 pub const HEADER: usize = 32;
 /// The most bytes that the fields of a record take.
 pub const MAX_LEN: usize = 64 * 1024;
-/// The name of the section that records stand in (ELF, PE). Not one that begins with `.rela`: GNU ld takes that for
+/// The name of the section that contains the records (ELF, PE). It must not begin with `.rela`, which GNU ld takes for
 /// relocations.
 pub const SECTION: &str = ".passrec";
-/// The name of the section that records stand in (Mach-O), within segment `__DATA`.
+/// The name of the section that contains the records (Mach-O), within segment `__DATA`.
 pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
@@ -123,7 +124,7 @@ pub mod pass_tag {
 pub mod statistic_tag {
     /// Name.
     pub const NAME: u16 = 1;
-    /// What is counted.
+    /// A description of what is counted.
     pub const DOC: u16 = 2;
 }
 
@@ -203,8 +204,8 @@ pub mod pipeline_tag {
     pub const TOML: u16 = 2;
 }
 
-/// A version of the boundary. Versions are compatible as far as they agree up to their first part that is not 0: what
-/// comes after it counts how often the boundary grew.
+/// A version of the boundary. Versions are compatible if they agree up to their first part that is not 0: the part
+/// after it counts how often the boundary grew.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct BoundaryVersion {
     /// First part.
@@ -251,7 +252,7 @@ impl fmt::Display for BoundaryVersion {
     }
 }
 
-/// What a plugin's record says, beyond what every record of this build says.
+/// The contents of a plugin's record, except for those that are the same in every record of this build.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginSpec {
     /// Package name.
@@ -274,14 +275,14 @@ pub struct PluginSpec {
     pub closed_domains: &'static [(&'static str, u32)],
 }
 
-/// What a pass's record says.
+/// The contents of a pass's record.
 #[derive(Clone, Copy, Debug)]
 pub struct PassSpec {
     /// Full name.
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// What it is given.
+    /// The unit that it receives.
     pub level: Level,
     /// Optimisation level.
     pub opt_level: u8,
@@ -301,7 +302,7 @@ pub struct PassSpec {
     pub phase: Phase,
     /// The option that asks the pass to change the interface of the entry function; empty when it never does.
     pub changes_interface: &'static str,
-    /// What it counts.
+    /// The statistics that it counts.
     pub statistics: &'static [StatisticSpec],
     /// Options.
     pub options: &'static [OptionSpec],
@@ -312,11 +313,11 @@ pub struct PassSpec {
 pub struct StatisticSpec {
     /// Name.
     pub name: &'static str,
-    /// What is counted.
+    /// A description of what is counted.
     pub doc: &'static str,
 }
 
-/// What an instrument's record says.
+/// The contents of an instrument's record.
 #[derive(Clone, Copy, Debug)]
 pub struct InstrumentSpec {
     /// Name.
@@ -327,7 +328,7 @@ pub struct InstrumentSpec {
     pub options: &'static [OptionSpec],
 }
 
-/// What a pipeline's record says.
+/// The contents of a pipeline's record.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineSpec {
     /// Name.
@@ -336,7 +337,7 @@ pub struct PipelineSpec {
     pub toml: &'static str,
 }
 
-/// What records are made from.
+/// The input from which records are made.
 #[derive(Clone, Copy, Debug)]
 pub enum Spec<'a> {
     /// A plugin, and the layout fingerprint.
@@ -519,7 +520,7 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     write_options(w, pass_tag::OPTION, spec.options, 0);
 }
 
-/// Nobody gives options to a pass that is added to a pipeline by itself.
+/// A pass that is added to a pipeline automatically has no options set.
 const fn check_defaults(options: &[OptionSpec]) {
     let mut i = 0;
     while i < options.len() {
@@ -603,7 +604,7 @@ pub struct Header {
     pub kind: u32,
     /// Bytes of its fields.
     pub len: usize,
-    /// What their checksum should be.
+    /// The expected checksum.
     pub checksum: u64,
 }
 

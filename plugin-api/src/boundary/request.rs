@@ -1,9 +1,9 @@
-//! What a type relation or an evaluator may ask whoever called it.
+//! The requests that a type relation or an evaluator may make of its caller.
 
 use super::abi::{CallCx, HostApiRef, HostData};
 use abi_stable::{StableAbi, std_types::ROption};
 
-/// The host's functions and what they work on, where there is a host.
+/// The host's functions and their data, if there is a host.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct RequestCx<'a> {
@@ -12,12 +12,12 @@ pub struct RequestCx<'a> {
 }
 
 impl RequestCx<'static> {
-    /// Nobody is asked: nothing is cancelled or limited.
+    /// No host: nothing is cancelled or limited.
     pub const NONE: Self = Self { host: ROption::RNone, data: HostData::NOTHING };
 }
 
 impl<'a> RequestCx<'a> {
-    /// What a pass may ask its host.
+    /// The requests of a pass to its host.
     pub(crate) fn of_pass(call: &CallCx<'a>) -> Self {
         Self { host: ROption::RSome(call.host), data: call.data }
     }

@@ -9,7 +9,7 @@ use std::fmt;
 /// Bytes of a field before its contents.
 pub const FIELD_HEADER: usize = 6;
 
-/// The bit of a tag without whose field the others cannot be understood: a reader that does not know it gives up.
+/// The bit of a tag without whose field the others cannot be understood: a reader that does not know it fails.
 pub const CRITICAL: u16 = 1 << 15;
 
 /// Writes fields in const evaluation: once to count, once to fill an array of exactly that length.
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A field that holds fields; [`end`](Self::end) takes what this returns.
+    /// Begins a field that contains fields; pass the result to [`end`](Self::end).
     pub const fn begin(&mut self, tag: u16) -> usize {
         self.raw(&tag.to_le_bytes());
         self.raw(&[0; 4]);
@@ -136,10 +136,10 @@ pub const fn mix(hash: u64, word: u64) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// Bytes that are not a list of fields, or a field that does not hold what its tag says.
+/// Bytes that are not a list of fields, or a field whose contents do not match its tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
-    /// A field is longer than what holds it.
+    /// A field is longer than its container.
     Length,
     /// Text is not UTF-8.
     Text,
@@ -149,7 +149,7 @@ pub enum Malformed {
     Missing(&'static str),
     /// Fields are nested deeper than anything needs.
     Depth,
-    /// A field of this tag is of a later version, and says that it must not be skipped.
+    /// A field of this tag is of a later version, and must not be skipped.
     Critical(u16),
 }
 
@@ -173,7 +173,7 @@ impl std::error::Error for Malformed {}
 /// A field of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field<'a> {
-    /// What it is.
+    /// The tag.
     pub tag: u16,
     /// Its contents.
     pub bytes: &'a [u8],
@@ -183,7 +183,7 @@ impl<'a> Field<'a> {
     /// Passes over a field that the reader does not know.
     ///
     /// # Errors
-    /// When its tag says that it is critical.
+    /// Returns an error if its tag is critical.
     pub const fn skip(self) -> Result<(), Malformed> {
         if self.tag & CRITICAL == 0 { Ok(()) } else { Err(Malformed::Critical(self.tag)) }
     }
@@ -191,7 +191,7 @@ impl<'a> Field<'a> {
     /// Its contents as text.
     ///
     /// # Errors
-    /// When they are not UTF-8.
+    /// Returns an error if they are not UTF-8.
     #[inline]
     pub fn text(self) -> Result<&'a str, Malformed> {
         std::str::from_utf8(self.bytes).map_err(|_| Malformed::Text)
@@ -200,7 +200,7 @@ impl<'a> Field<'a> {
     /// Its contents as bytes of a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn array<const N: usize>(self) -> Result<[u8; N], Malformed> {
         self.bytes.try_into().map_err(|_| Malformed::Number)
     }
@@ -208,7 +208,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u8(self) -> Result<u8, Malformed> {
         Ok(self.array::<1>()?[0])
     }
@@ -216,7 +216,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u16(self) -> Result<u16, Malformed> {
         self.array().map(u16::from_le_bytes)
     }
@@ -224,7 +224,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u32(self) -> Result<u32, Malformed> {
         self.array().map(u32::from_le_bytes)
     }
@@ -232,7 +232,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn u64(self) -> Result<u64, Malformed> {
         self.array().map(u64::from_le_bytes)
     }
@@ -240,7 +240,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn i64(self) -> Result<i64, Malformed> {
         self.array().map(i64::from_le_bytes)
     }
@@ -248,7 +248,7 @@ impl<'a> Field<'a> {
     /// Its contents as a number.
     ///
     /// # Errors
-    /// When the width differs.
+    /// Returns an error if the width differs.
     pub fn f64(self) -> Result<f64, Malformed> {
         self.array().map(f64::from_le_bytes)
     }

@@ -1,4 +1,4 @@
-//! What is judged, and where it runs: linked into this program, or loaded by a host.
+//! The items under test, and where they run: linked into this program, or loaded by a host.
 
 use super::interpret::Compute;
 use crate::{
@@ -47,9 +47,9 @@ pub struct OpShape {
     pub outputs: (u16, u16),
     /// Its attributes.
     pub attrs: Vec<AttrShape>,
-    /// Whether its type relation is judged.
+    /// Whether its type relation is tested.
     pub judges_infer: bool,
-    /// Whether its evaluator is judged.
+    /// Whether its evaluator is tested.
     pub judges_eval: bool,
 }
 
@@ -74,18 +74,18 @@ pub struct AttrShape {
     pub is_required: bool,
 }
 
-/// An option: what can be turned.
+/// An option that can be varied.
 #[derive(Clone, Debug)]
 pub struct Knob {
     /// Its name.
     pub name: String,
-    /// What it takes.
+    /// The values that it accepts.
     pub kind: KnobKind,
-    /// What it is when nobody says.
+    /// The default.
     pub default: Option<Value>,
 }
 
-/// What an option takes.
+/// The values that an option accepts.
 #[derive(Clone, Debug)]
 pub enum KnobKind {
     /// `true` or `false`.
@@ -108,13 +108,13 @@ pub enum KnobKind {
 
 /// Where passes and operators run.
 pub trait Bench: Compute + Sync {
-    /// The passes that are judged.
+    /// The passes under test.
     fn passes(&self) -> Vec<PassShape>;
 
-    /// The operators that modules are made of, those that are judged among them.
+    /// The operators that modules consist of, including those under test.
     fn operators(&self) -> Vec<OpShape>;
 
-    /// The instruments that are judged, with their options.
+    /// The instruments under test, with their options.
     fn instruments(&self) -> Vec<(String, Vec<Knob>)> {
         Vec::new()
     }
@@ -122,22 +122,22 @@ pub trait Bench: Compute + Sync {
     /// Makes a pass with options, and does nothing with it.
     ///
     /// # Errors
-    /// When it does not take them, or its constructor fails.
+    /// Returns an error if it does not take them, or its constructor fails.
     fn make(&self, pass: &str, options: &Value) -> Result<(), PassError>;
 
-    /// Whether what checks options is asked, so that values out of range can be tried.
+    /// Whether options are checked, so that values out of range can be tried.
     fn checks_options(&self) -> Checks;
 
-    /// Runs a pass, without what it requires; `None` when it says that it changed nothing.
+    /// Runs a pass, without its requirements; `None` if it reports that it changed nothing.
     ///
     /// # Errors
-    /// When it fails.
+    /// Returns an error if it fails.
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError>;
 
     /// Runs a pass on modules while an instrument watches.
     ///
     /// # Errors
-    /// When the instrument fails.
+    /// Returns an error if the instrument fails.
     fn watch(&self, _instrument: &str, _options: &Value, _modules: &[IRModule]) -> Result<(), PassError> {
         Ok(())
     }
@@ -148,11 +148,11 @@ pub trait Bench: Compute + Sync {
 pub enum Checks {
     /// A host does.
     Host,
-    /// Nobody does.
+    /// No provider.
     Nobody,
 }
 
-/// What is linked into this program.
+/// The items that are linked into this program.
 #[derive(Debug, Default)]
 pub struct Linked;
 
@@ -241,7 +241,8 @@ fn pass_shape(spec: &PassSpec) -> PassShape {
     PassShape { name: spec.name.to_owned(), level: spec.level, before, ops: names(spec.ops), options }
 }
 
-/// What must run before a pass, each after what it requires itself; `of` gives the requirements of a pass that is there.
+/// Returns the passes that must run before a pass, each after its own requirements; `of` returns the requirements of a
+/// pass that exists.
 pub fn requirements(pass: &str, of: impl Fn(&str) -> Option<Vec<String>>) -> Vec<String> {
     let (mut seen, mut order) = (BTreeSet::from([pass.to_owned()]), Vec::new());
     let mut todo: Vec<(String, Vec<String>)> = vec![(pass.to_owned(), of(pass).unwrap_or_default())];

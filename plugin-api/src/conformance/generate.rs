@@ -1,5 +1,5 @@
-//! Random modules of the kind that exporters write: typed, and mostly computable. What the bytes of a tape say is made;
-//! fewer bytes make a smaller module.
+//! Random modules of the kind that exporters write: typed, and mostly computable. The bytes of a tape decide what is
+//! made; fewer bytes make a smaller module.
 
 use super::{
     bench::{AttrShape, OpShape},
@@ -13,18 +13,18 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// The operators that modules are made of.
+/// The operators that modules consist of.
 #[derive(Debug, Default)]
 pub struct Vocabulary {
     ops: Vec<OpShape>,
     /// The most common ones.
     common: Vec<usize>,
-    /// Those that what is judged looks at.
+    /// Those that the tested pass looks at.
     favourites: Vec<usize>,
 }
 
-/// Operators of ONNX whose results have the type of their arguments, for where nobody describes any: how many arguments
-/// they have.
+/// ONNX operators whose results have the type of their arguments, with their number of arguments, for use when no
+/// plugin describes any operator.
 const COMMON: [(&str, u16); 12] = [
     ("Relu", 1),
     ("Abs", 1),
@@ -58,7 +58,7 @@ const ELEMS: [ElemType; 8] = [
 /// How often another call is tried where an operator does not take its arguments.
 const N_TRIES: usize = 4;
 
-/// The most elements of a value that are known to be so many.
+/// The most elements of a value whose size is known.
 const MAX_ELEMENTS: u64 = 1 << 12;
 
 /// How deep branches are nested.
@@ -121,7 +121,7 @@ pub fn sensible(bytes: &[u8], vocabulary: &Vocabulary, compute: &dyn Compute) ->
     make(bytes, vocabulary, compute, MOST)
 }
 
-/// A module with about so many bindings, in one function.
+/// A module with about that many bindings, in one function.
 pub fn large(bytes: &[u8], vocabulary: &Vocabulary, compute: &dyn Compute, n: usize) -> IRModule {
     make(bytes, vocabulary, compute, n)
 }
@@ -145,12 +145,12 @@ fn make(bytes: &[u8], vocabulary: &Vocabulary, compute: &dyn Compute, most: usiz
     canonical(&module).unwrap_or_default()
 }
 
-/// A module with everything that the IR can say, sense or not.
+/// A module with everything that the IR can express, meaningful or not.
 pub fn wild(bytes: &[u8]) -> IRModule {
     canonical(&random::module(&mut Tape::new(bytes))).unwrap_or_default()
 }
 
-/// The module as its text reads: numbered as it is printed, without what only the arena holds.
+/// The module as parsed from its text: numbered as it is printed, without the parts that only the arena holds.
 pub fn canonical(module: &IRModule) -> Option<IRModule> {
     text::parse_str(&text::print(module, &PrintOptions::default())).ok()
 }
@@ -171,7 +171,7 @@ fn function(
     let version_of = |domain: &str| if domain.is_empty() { version } else { vocabulary.domain_version(domain) };
     let imports: Vec<(&str, i64)> = domains.into_iter().map(|domain| (domain, version_of(domain))).collect();
     f.set_opset_imports(&imports);
-    // What is known of operators is asked for by their number in a function, so that an empty one will do.
+    // Facts about operators are requested by their number in a function, so an empty function is enough.
     compute.with_ops(&Function::new(), &mut |ops| {
         let mut builder =
             Builder { f: &mut f, vocabulary, version, ops, helper, most, visible: Vec::new(), n_names: 0 };
@@ -253,7 +253,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Values that nobody uses: the last one, some, or all of them, so that little and much is computed for nothing.
+    /// Results that are used nowhere: the last one, some, or all of them, so that little and much is computed for
+    /// nothing.
     fn results(&mut self, tape: &mut Tape<'_>, block: BlockId) -> Vec<NodeId> {
         let counts = self.f.use_counts();
         let is_unused = |id: &NodeId| counts.get(id.index()).is_none_or(|&count| count == 0);
@@ -380,8 +381,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A constant that goes with a value: of its element type and a shape like its own, or the integers that operators
-    /// take for shapes and axes.
+    /// A constant that matches a value: of its element type and a shape like its own, or the integers that operators
+    /// use as shapes and axes.
     fn some_constant(&mut self, tape: &mut Tape<'_>, with: Option<NodeId>) -> Tensor {
         let ty = with.map_or(Type::Unknown, |id| self.f.type_of(id));
         let elem = ty.elem().filter(|&elem| number(elem, 0.0).is_some()).unwrap_or(ElemType::FLOAT);
@@ -419,7 +420,7 @@ impl Builder<'_> {
         Some(recs)
     }
 
-    /// An `if` whose branches give the same types.
+    /// An `if` whose branches have results of the same types.
     fn conditional(&mut self, tape: &mut Tape<'_>, block: BlockId, depth: usize) {
         let is_bool = |id: &NodeId| match self.f.type_of(*id) {
             Type::Tensor { elem: ElemType::BOOL, shape: Some(shape) } => shape.is_empty(),
@@ -452,7 +453,7 @@ impl Builder<'_> {
             branches.push(branch);
         }
         let node = self.f.add_if(cond, branches[0], branches[1], None);
-        // The branches have different types where nothing fits; then the type is what they have in common.
+        // The branches have different types if nothing fits; then the type is their common part.
         if infer_node(self.f, self.ops, node).is_ok() {
             self.bind(tape, block, node);
         }

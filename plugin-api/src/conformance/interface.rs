@@ -1,12 +1,12 @@
-//! What users of a model rely on: no pass may change it.
+//! The interface that users of a model rely on: no pass may change it.
 
 use crate::{ir::*, text};
 
-/// Whether the parameters and results of `@main` keep their names, their number and their types; what was not known of
-/// a result's type may become known.
+/// Whether the parameters and results of `@main` keep their names, their number and their types; unknown parts of a
+/// result's type may become known.
 ///
 /// # Errors
-/// What differs first.
+/// Returns the first difference.
 pub fn same_interface(before: &IRModule, after: &IRModule) -> Result<(), String> {
     let f = before.main().ok_or("there was no `@main`")?;
     let g = after.main().ok_or("there is no `@main` any more")?;
@@ -59,7 +59,7 @@ fn results(f: &Function) -> Vec<(&Function, TypeId)> {
     types.map(|ty| (f, ty)).collect()
 }
 
-/// Whether what was known of a type still holds.
+/// Whether the known parts of a type still hold.
 fn agree(f: &Function, before: TypeId, g: &Function, after: TypeId) -> bool {
     match (f.ty(before), g.ty(after)) {
         (Type::Unknown, _) => true,

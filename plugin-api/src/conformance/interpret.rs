@@ -17,9 +17,9 @@ pub enum Stop {
     Wrong(String),
 }
 
-/// What computes calls of operators.
+/// Computes calls of operators.
 pub trait Compute {
-    /// Gives `body` what is known about the operators that a function uses.
+    /// Calls `body` with the facts about the operators that a function uses.
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators));
 
     /// Computes a call before any evaluator is asked.
@@ -28,7 +28,7 @@ pub trait Compute {
     }
 }
 
-/// How deep blocks and calls of functions may be nested: the interpreter is no place to find that out by crashing.
+/// The maximum nesting of blocks and calls of functions: the interpreter must not overflow the stack.
 const MAX_DEPTH: usize = 64;
 
 /// The most bindings that one run computes, and the most bytes of one result.
@@ -36,10 +36,10 @@ const MAX_STEPS: usize = 100_000;
 const MAX_BYTES: u64 = 1 << 24;
 
 /// Runs the function of that name on `inputs`, one for each parameter. Each result is a tensor, or the reason why there
-/// is none: what nobody can compute keeps only what depends on it from being known.
+/// is none: a value that cannot be computed only affects the values that depend on it.
 ///
 /// # Errors
-/// When there is no such function, or it cannot be run at all.
+/// Returns an error if there is no such function, or it cannot be run at all.
 pub fn run(
     module: &IRModule,
     name: &str,

@@ -1,4 +1,4 @@
-//! What judging says while it goes on, and a file of it: what a process that died was about is in the file.
+//! The messages of the kit while it runs, and a file with them, which shows what a process that died was doing.
 
 use super::report::{Finding, Judged, table};
 use crate::options::Value;
@@ -10,21 +10,21 @@ use std::{
     time::Instant,
 };
 
-/// Takes what judging says.
+/// Receives the messages of the kit.
 pub trait Log: Sync {
-    /// It goes on: nothing hangs.
+    /// Called regularly while nothing hangs.
     fn beat(&self) {}
 
-    /// A case begins: of what, with which options, on which module.
+    /// A case begins: of a subject, with options, on a module.
     fn case(&self, subject: &str, options: &str, module: &str);
 
     /// Something is wrong.
     fn finding(&self, finding: &Finding);
 
-    /// A pass, operator or instrument was judged.
+    /// A pass, operator or instrument was tested.
     fn judged(&self, judged: &Judged);
 
-    /// Everything was judged.
+    /// Everything was tested.
     fn end(&self) {}
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Entry {
     End,
 }
 
-/// What is being judged.
+/// The case under test.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Case {
     pub subject: String,
@@ -58,7 +58,7 @@ impl Journal {
         let bytes = table([(key, value)]).encode();
         let mut entry = (bytes.len() as u32).to_le_bytes().to_vec();
         entry.extend(bytes);
-        // Who started this process sees that the journal ends too early.
+        // The parent process notices that the journal ends too early.
         let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&entry);
     }
 }
@@ -121,7 +121,7 @@ pub(super) struct Memory {
     pub kept: Mutex<Kept>,
 }
 
-/// What a log in memory keeps.
+/// The contents of a log in memory.
 pub(super) struct Kept {
     pub case: Case,
     pub since: Instant,

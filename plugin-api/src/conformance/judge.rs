@@ -1,4 +1,4 @@
-//! Judging passes: random modules and options, and what holds for every pass on each.
+//! Testing passes: random modules and options, and the properties of every pass on each.
 
 use super::{
     Settings,
@@ -35,7 +35,7 @@ const OPTIONS_SHARE: usize = 8;
 const N_SHRINKS: usize = 120;
 const SHRINK_TIME: Duration = Duration::from_secs(10);
 
-/// What any run may take, however small the module is.
+/// The time that any run may take, however small the module is.
 const LEAST_TIME: Duration = Duration::from_millis(250);
 
 /// Bindings of a large module, with which time for each node shows.
@@ -54,7 +54,7 @@ enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// The bytes that a random module is made of.
+    /// The bytes that a random module is made from.
     fn tape(&self) -> Option<&[u8]> {
         match self {
             Self::Sensible(bytes) | Self::Wild(bytes) | Self::Large(bytes) => Some(bytes),
@@ -73,7 +73,7 @@ impl Source<'_> {
     }
 }
 
-/// What one case gave.
+/// The outcome of one case.
 #[derive(Default)]
 struct Outcome {
     faults: Vec<(Kind, String)>,
@@ -90,7 +90,7 @@ impl Outcome {
     }
 }
 
-/// One pass that is judged.
+/// One pass under test.
 struct Trial<'a> {
     bench: &'a dyn Bench,
     settings: &'a Settings,
@@ -106,7 +106,8 @@ struct Trial<'a> {
 pub fn judge_pass(bench: &dyn Bench, settings: &Settings, log: &dyn Log, pass: &PassShape) -> Judged {
     let subject = format!("pass {}", pass.name);
     let operators = bench.operators();
-    // A rewrite says what it looks at. Otherwise what is judged beside the pass is nearest to it.
+    // A rewrite names the operators that it looks at. For other passes, the operators tested with them are the nearest
+    // choice.
     let mut favourites = pass.ops.clone();
     if favourites.is_empty() {
         let is_judged = |op: &&super::bench::OpShape| op.judges_infer || op.judges_eval;
@@ -146,7 +147,7 @@ impl Trial<'_> {
         let n = self.settings.n_modules;
         for at in 0..n {
             let mut random = Random::of(self.settings.seed, &self.pass.name, at as u64);
-            // Small ones first, so that what is found first is small.
+            // Small ones first, so that the first findings are small.
             let bytes = random.bytes(4 + TAPE * at / n.max(1));
             let source = if at % 4 == 3 { Source::Wild(bytes) } else { Source::Sensible(bytes) };
             self.case(&source, defaults);
@@ -206,7 +207,7 @@ impl Trial<'_> {
     }
 
     fn find(&mut self, kind: Kind, message: String, options: &Value, module: String) {
-        // What is not deterministic is anything else, too, now and then.
+        // A pass that is not deterministic sporadically shows other faults too.
         let is_implied = kind == Kind::NotIdempotent && self.found.contains(&Kind::NotDeterministic);
         if is_implied || !self.found.insert(kind) {
             return;
@@ -243,7 +244,7 @@ impl Trial<'_> {
             self.log.beat();
             match self.bench.run(name, &Value::Struct(Vec::new()), &before) {
                 Ok(new) => before = new.unwrap_or(before),
-                // It fails for a reason of its own, which is judged where it is judged.
+                // It fails for a reason of its own, which is tested separately.
                 Err(_) => return Outcome { is_error: true, ..Outcome::default() },
             }
         }
@@ -272,7 +273,7 @@ impl Trial<'_> {
         let budget = LEAST_TIME + self.settings.time_per_node * u32::try_from(n_bindings(before)).unwrap_or(u32::MAX);
         if time > budget && self.is_slow(before, options, budget) {
             let message = format!("{time:.1?} for {} bindings, over the budget of {budget:.1?}", n_bindings(before));
-            // What else there is to be seen takes as long, each time.
+            // The remaining checks would take as long again, each time.
             return outcome.fault(Kind::Slow, message);
         }
         if let Some(after) = &after {
@@ -331,11 +332,11 @@ impl Trial<'_> {
         outcome
     }
 
-    /// Whether other runs are as slow: once may have been somebody else's fault.
+    /// Whether other runs are as slow: a single slow run may have had another cause.
     fn is_slow(&self, before: &IRModule, options: &Value, budget: Duration) -> bool {
         (0..2).all(|_| {
             let start = Instant::now();
-            // What it gives is looked at elsewhere.
+            // The result is checked elsewhere.
             let _ = self.run_once(before, options);
             start.elapsed() > budget
         })
@@ -400,7 +401,7 @@ pub fn judge_instrument(
 /// Smaller and smaller tapes: without their ends, without parts, with zeros.
 struct Smaller {
     best: Vec<u8>,
-    /// The length of what is taken out.
+    /// The length of the part to remove.
     step: usize,
     at: usize,
     candidate: Vec<u8>,
@@ -419,7 +420,7 @@ impl Smaller {
             self.step = self.step.min(self.best.len()).div_ceil(2);
             self.at = 0;
         }
-        // From the end, where a tape ends in what is not needed.
+        // From the end, because the end of a tape is often not needed.
         let end = self.best.len() - self.at;
         let start = end.saturating_sub(self.step.max(1));
         self.candidate = [&self.best[..start], &self.best[end..]].concat();

@@ -59,7 +59,7 @@ fn with(defaults: &[(String, Value)], name: &str, value: Value) -> Value {
     Value::Struct(entries)
 }
 
-/// The values at the borders of what an option takes. As deep as a schema, which has a limit.
+/// The values at the bounds of an option. The depth is that of a schema, which is limited.
 fn edges(kind: &KnobKind, random: &mut Random) -> Vec<Value> {
     match kind {
         KnobKind::Bool => vec![Value::Bool(false), Value::Bool(true)],
@@ -84,12 +84,12 @@ fn edges(kind: &KnobKind, random: &mut Random) -> Vec<Value> {
     }
 }
 
-/// A random value within what an option takes. As deep as a schema, which has a limit.
+/// A random value that an option accepts. The depth is that of a schema, which is limited.
 fn any(kind: &KnobKind, random: &mut Random) -> Value {
     match kind {
         KnobKind::Bool => Value::Bool(random.below(2) == 1),
         KnobKind::Int(min, max) => {
-            // Small numbers are what people write; the borders are tried anyway.
+            // Users write small numbers; the bounds are tried anyway.
             let (low, high) = (i128::from(*min), i128::from(*max));
             let near = (low.max(0) + i128::from(random.below(16))).min(high);
             let far = low + (u128::from(random.next()) % (high - low + 1).unsigned_abs()).cast_signed();
@@ -112,7 +112,7 @@ fn any(kind: &KnobKind, random: &mut Random) -> Value {
     }
 }
 
-/// Values just outside of what an option takes, and of another type.
+/// Values just outside the range of an option, and of another type.
 fn outside(kind: &KnobKind) -> Vec<Value> {
     let text = || Value::Str("no such thing".to_owned());
     match kind {
@@ -163,7 +163,7 @@ mod tests {
         ] {
             assert!(sets.iter().any(|set| set.get(name) == Some(&value)), "{name} = {value}");
         }
-        // What must be given always is; what has a default is once left off.
+        // A mandatory option is always given; one with a default is omitted once.
         assert!(sets.iter().all(|set| set.get("mode").is_some()));
         assert!(sets.iter().any(|set| set.get("n").is_none()));
         let in_range = |set: &Value| match set.get("n") {

@@ -1,4 +1,4 @@
-//! The conformance kit: judges passes and operators on random modules, with random options.
+//! The conformance kit: tests passes and operators on random modules, with random options.
 //!
 //! In an author's crate it is one line of a test, and the feature `conformance` among the development dependencies:
 //!
@@ -9,16 +9,17 @@
 //! }
 //! ```
 //!
-//! Of each pass it is asked, on each module and with options at their defaults, bounds, choices and at random: does it
-//! panic, end the process, hang, take too long; is its result sound, read back from text, the same on every run and on
-//! several threads; is it honest about having changed something; does it leave alone what it was given; does it keep the
-//! inputs and outputs, and what the module computes; does it change its own result again. Of each operator: do its type
-//! relation and its evaluator take whatever a model may say, and agree with each other. [`Kind`] lists the faults.
+//! Each pass is tested on each module, with options at their defaults, bounds, choices and at random: does it panic,
+//! end the process, hang, take too long; is its result valid, parsed again from text, the same on every run and on
+//! several threads; does it report correctly whether it changed something; does it leave its input alone; does it keep
+//! the inputs and outputs, and the results of the module; does it change its own result again. Each operator is tested:
+//! do its type relation and its evaluator accept everything that a model may contain, and agree with each other.
+//! [`Kind`] lists the faults.
 //!
 //! Operators without a linked evaluator cannot be computed; the report names them. `relais plugin test` runs the same kit
 //! on a built plugin, beside all others.
 //!
-//! A finding comes with the smallest module of its kind that was met, as text, and with the seed that gives it again:
+//! A finding comes with the smallest module of its kind that was found, as text, and with the seed that reproduces it:
 //!
 //! ```no_run
 //! use relais_plugin_api::conformance::{Kind, Kit};
@@ -70,26 +71,26 @@ pub fn check(pass: &str) {
     Kit::new().check(pass);
 }
 
-/// What to judge, and how.
+/// The settings of a run of the kit.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What the modules and options depend on.
+    /// The seed of the modules and options.
     pub seed: u64,
     /// How many random modules each pass is given.
     pub n_modules: usize,
-    /// What a pass may take for each binding of a module.
+    /// The time that a pass may take for each binding of a module.
     pub time_per_node: Duration,
     /// After how long a silence something hangs.
     pub deadline: Duration,
     /// How far floats may be apart, relative to their size.
     pub tolerance: f64,
-    /// What may be wrong.
+    /// The kinds of findings that are allowed.
     pub allowed: Vec<Kind>,
     /// The options that keep their defaults, as `acme.Pass.option`.
     pub kept: Vec<String>,
     /// Modules as text, to be tried beside random ones.
     pub modules: Vec<String>,
-    /// What is judged, by full name; everything when empty.
+    /// The items to test, by full name; all of them if empty.
     pub only: Vec<String>,
 }
 
@@ -132,7 +133,7 @@ impl Kit {
         self
     }
 
-    /// The same with so many random modules for each pass.
+    /// The same with that many random modules for each pass.
     pub fn modules(mut self, n: usize) -> Self {
         self.settings.n_modules = n;
         self
@@ -178,7 +179,7 @@ impl Kit {
     /// Judges everything that is linked into this program.
     ///
     /// # Panics
-    /// With the report, when something is wrong, or nothing is there to be judged.
+    /// Panics with the report, if something is wrong, or there is nothing to test.
     #[track_caller]
     pub fn check_all(self) {
         self.check_linked(Location::caller());
@@ -187,27 +188,27 @@ impl Kit {
     /// Judges one pass or operator that is linked into this program, by its full name.
     ///
     /// # Panics
-    /// With the report, when something is wrong, or it is not there.
+    /// Panics with the report, if something is wrong, or it does not exist.
     #[track_caller]
     pub fn check(mut self, name: &str) {
         self.settings.only.push(name.to_owned());
         self.check_linked(Location::caller());
     }
 
-    /// Judges in processes of their own, which are this program with `arguments`: [`judges`](Self::judges) tells them.
+    /// Tests in separate processes, which are this program with `arguments`: [`judges`](Self::judges) recognises them.
     ///
     /// # Errors
-    /// When no process can be started, or it ends before it begins to judge.
+    /// Returns an error if no process can be started, or it ends before it begins to test.
     pub fn supervise(&self, arguments: &[OsString]) -> io::Result<Report> {
         self.supervise_check("", arguments)
     }
 
-    /// Judges what is on a bench, if this is a process that [`supervise`](Self::supervise) started, and ends it.
+    /// Tests the items on a bench, if this is a process that [`supervise`](Self::supervise) started, and ends it.
     pub fn judges(&self, bench: &dyn Bench) {
         self.judges_check("", bench);
     }
 
-    /// Judges what is on a bench, in this process: something that ends it, or hangs, does so.
+    /// Tests the items on a bench, in this process: an item that ends it, or hangs, does so.
     pub fn judge(&self, bench: &dyn Bench, log: &dyn Log) {
         self.judge_but(bench, log, &[]);
     }
@@ -244,7 +245,7 @@ impl Kit {
         supervise::supervise(&self.settings, check, arguments).map(|report| self.settle(report))
     }
 
-    /// Takes out what is allowed.
+    /// Separates the findings that are allowed.
     fn settle(&self, mut report: Report) -> Report {
         let is_allowed = |finding: &Finding| self.settings.allowed.contains(&finding.kind);
         let (allowed, findings) = report.findings.into_iter().partition(is_allowed);
@@ -263,7 +264,7 @@ impl Kit {
         }
         self.judges_check(&check, &Linked);
         if supervise::orders().is_some() {
-            // Another check of this test is judged in this process.
+            // Another check of this test runs in this process.
             return;
         }
         let thread = thread::current();
@@ -304,7 +305,7 @@ impl Kit {
     }
 }
 
-/// What this process was started for, in the arguments of the program.
+/// Returns the task of this process, from the arguments of the program.
 pub fn own_arguments() -> Vec<OsString> {
     env::args_os().skip(1).collect()
 }

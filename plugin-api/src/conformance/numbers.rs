@@ -6,12 +6,12 @@ use crate::ir::*;
 /// The most elements that a parameter gets.
 const MANY: u64 = 1 << 20;
 
-/// What comparing two modules gave.
+/// The result of comparing two modules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
     /// They compute the same.
     Same,
-    /// They were not run to their ends; what was computed is the same.
+    /// They did not run to the end; the results that were computed are the same.
     NotEvaluated {
         /// The operator or the parameter.
         what: String,
@@ -34,7 +34,7 @@ pub struct Differ {
 /// Runs `@main` of two modules on the same values, which are the same in every run.
 ///
 /// # Errors
-/// How the results differ, or what is wrong with a module.
+/// Returns how the results differ, or the error in a module.
 pub fn same_numbers(
     before: &IRModule,
     after: &IRModule,
@@ -70,10 +70,11 @@ pub fn same_numbers(
 /// The last seed whose values are all finite, and none a negative zero.
 const FINITE: u64 = 2;
 
-/// What is among the floats of each parameter with the seeds after that, another one first each time.
+/// Special values among the floats of each parameter with the seeds after that; another one comes first each time.
 const SPECIAL: [f64; 4] = [-0.0, f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
 
-/// Compares two runs; gives what was not evaluated, and why. An error says whether it is the second module's.
+/// Compares two runs; returns the operators that were not evaluated, and why. An error states whether it is the second
+/// module's.
 fn compare(
     before: &IRModule,
     after: &IRModule,
@@ -151,7 +152,7 @@ fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
 /// Values for each parameter.
 ///
 /// # Errors
-/// The first parameter whose type has no such values here.
+/// Returns the first parameter for whose type no values can be generated here.
 fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -246,7 +247,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(named(judge("%1 = Foo(%x); %1", "%1 = Foo(%x); %1")), "Foo");
-        // Only what depends on it is not known.
+        // Only values that depend on it are unknown.
         assert_eq!(judge("%1 = Foo(%x); %x", "%x"), Ok(Judgement::Same));
         assert!(judge("%1 = Foo(%x); (%1, %x)", "%1 = Foo(%x); %2 = Neg(%x); (%1, %2)").is_err());
         assert_eq!(named(judge("%1 = @main(%x); %1", "%1 = @main(%x); %1")), "a block");

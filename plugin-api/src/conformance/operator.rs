@@ -1,4 +1,5 @@
-//! Judging operators: type relations and evaluators take whatever a model may say, and agree with each other.
+//! Testing operators: type relations and evaluators accept everything that a model may contain, and agree with each
+//! other.
 
 use super::{
     Settings,

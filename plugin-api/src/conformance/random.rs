@@ -11,7 +11,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The generator of a part of what a seed stands for, so that no part depends on how much another one took.
+    /// The generator of one part of a seed's output, so that no part depends on how much another one consumed.
     pub fn of(seed: u64, part: &str, index: u64) -> Self {
         let name = crate::boundary::wire::checksum(part.as_bytes());
         let mut mixed = Self(seed ^ name.rotate_left(17) ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93));

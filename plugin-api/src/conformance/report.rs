@@ -1,11 +1,11 @@
-//! What judging found.
+//! The findings of the kit.
 
 use crate::options::Value;
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal, $help:literal;)*) => {
-        /// What may be wrong.
+        /// The kinds of findings.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         #[non_exhaustive]
         pub enum Kind {
@@ -23,7 +23,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What to do about it.
+            /// Returns a suggestion.
             pub const fn help(self) -> &'static str {
                 match self {
                     $(Self::$name => $help,)*
@@ -34,7 +34,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The library does not open, or lacks what its records say.
+    /// The library cannot be opened, or lacks what its records claim.
     NotMade = "not-made", "`relais plugin check` says what is wrong with the file";
     /// Values that the schema of its options takes are refused, or others are taken.
     Options = "options", "derive the options with `#[derive(PassOptions)]`";
@@ -42,9 +42,9 @@ kinds! {
     Panic = "panic", "return an error, or leave alone what it does not understand";
     /// It changes the module that it is given, which others still use.
     InputModified = "input-modified", "change a copy: through the editor, or through `function_mut`";
-    /// What it makes is no sound module.
+    /// Its result is not a valid module.
     Broken = "broken", "the verifier's message names the node and the rule";
-    /// What it makes is not read back from its text as it was.
+    /// Its result, printed as text and parsed again, is not the same.
     Text = "text", "use what the text form can say";
     /// It says that it changed a module and gives an equal one.
     FalseChange = "false-change", "ask for `function_mut` only when there is something to change";
@@ -52,9 +52,9 @@ kinds! {
     NotDeterministic = "not-deterministic", "let no order of a hash table, address, time or thread reach the result";
     /// The parameters or results of `@main` are not what they were.
     Interface = "interface", "leave names, types and order of inputs and outputs alone";
-    /// The module computes something else than before.
+    /// The module computes other results than before.
     Numbers = "numbers", "compare the results of the module by hand; rounding is covered by the tolerance";
-    /// With infinities, NaN or negative zeros among its inputs, the module computes something else than before.
+    /// With infinities, NaN or negative zeros among its inputs, the module computes other results than before.
     SpecialNumbers = "special-numbers", "leave values alone for which it does not hold, or say so in its documentation and allow it";
     /// A second run changes what the first one made.
     NotIdempotent = "not-idempotent", "run to the end at once, or allow it when that is not meant to be so";
@@ -86,22 +86,22 @@ impl fmt::Display for Kind {
 /// A fault of a pass, an operator or an instrument: the smallest case of its kind that was met.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// What is at fault: `pass acme.X`, say.
+    /// The item at fault, such as `pass acme.X`.
     pub subject: String,
-    /// What is wrong.
+    /// The kind of finding.
     pub kind: Kind,
     /// How it shows.
     pub message: String,
-    /// The options, as they stand in a pipeline; empty for defaults.
+    /// The options, as written in a pipeline; empty for defaults.
     pub options: String,
     /// The module, as text; empty where none is to blame.
     pub module: String,
 }
 
-/// What was done for one pass, operator or instrument.
+/// Statistics about one pass, operator or instrument.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Judged {
-    /// Which: `pass acme.X`, say.
+    /// The item, such as `pass acme.X`.
     pub subject: String,
     /// How many cases it ran on.
     pub n_cases: usize,
@@ -111,22 +111,22 @@ pub struct Judged {
     pub n_errors: usize,
     /// How many results before and after were compared as numbers.
     pub n_compared: usize,
-    /// What could not be computed, and why.
+    /// The operators that could not be computed, and why.
     pub not_evaluated: BTreeMap<String, String>,
     /// How long it took.
     pub time: Duration,
 }
 
-/// What judging found, and what it did.
+/// The findings of the kit, and what it tested.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
-    /// The seed that gives the same again.
+    /// The seed that reproduces the same.
     pub seed: u64,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// What is wrong and was allowed.
+    /// The findings that were allowed.
     pub allowed: Vec<Finding>,
-    /// What was judged.
+    /// The items that were tested.
     pub judged: Vec<Judged>,
 }
 
@@ -207,7 +207,7 @@ impl fmt::Display for Report {
     }
 }
 
-// ---- as they stand in a journal -------------------------------------------------------------------------------------
+// ---- the encoding in a journal --------------------------------------------------------------------------------------
 
 fn text(value: &Value, key: &str) -> Option<String> {
     match value.get(key)? {

@@ -1,5 +1,5 @@
-//! Judging in a process of its own, which may hang, crash or end: whoever is to blame is named, and the others are judged
-//! all the same.
+//! Testing in a separate process, which may hang, crash or end: the item at fault is named, and the others are still
+//! tested.
 
 use super::{
     Settings,
@@ -18,11 +18,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// In a process that judges: the file to write to.
+/// In a process that tests: the file to write to.
 const JOURNAL: &str = "RELAIS_CONFORMANCE_JOURNAL";
-/// In a process that judges: what is not judged any more, one on a line.
+/// In a process that tests: the items to skip, one on a line.
 const SKIP: &str = "RELAIS_CONFORMANCE_SKIP";
-/// In a process that judges: which of several is meant.
+/// In a process that tests: the number of the check to run.
 const CHECK: &str = "RELAIS_CONFORMANCE_CHECK";
 
 /// How often the process is looked at.
@@ -31,28 +31,28 @@ const TICK: Duration = Duration::from_millis(15);
 /// How long a process may take to begin.
 const BEGINNING: Duration = Duration::from_secs(20);
 
-/// Lines of what a process said before it ended.
+/// The number of lines of a process's last output.
 const LAST_WORDS: usize = 6;
 
-/// What a process that judges was told.
+/// The orders of a process that tests.
 pub(super) struct Orders {
     pub journal: PathBuf,
     pub skip: Vec<String>,
     pub check: String,
 }
 
-/// What this process was told, if it is one that judges.
+/// Returns the orders of this process, if it is one that tests.
 pub(super) fn orders() -> Option<Orders> {
     let journal = env::var_os(JOURNAL)?.into();
     let skip = env::var(SKIP).unwrap_or_default().lines().map(str::to_owned).collect();
     Some(Orders { journal, skip, check: env::var(CHECK).unwrap_or_default() })
 }
 
-/// Has processes judge until everything was judged. Each runs this program with `arguments`, and finds out by itself
-/// that it is to judge.
+/// Starts processes that test until everything was tested. Each runs this program with `arguments`, and detects by
+/// itself that it is to test.
 ///
 /// # Errors
-/// When no process can be started, or one that judges ends before it begins.
+/// Returns an error if no process can be started, or one that tests ends before it begins.
 pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]) -> io::Result<Report> {
     let scratch = Scratch::new()?;
     let mut report = Report { seed: settings.seed, ..Report::default() };
@@ -62,7 +62,7 @@ pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]
         File::create(&journal)?;
         let mut command = Command::new(env::current_exe()?);
         command.args(arguments).env(JOURNAL, &journal).env(SKIP, skip.join("\n")).env(CHECK, check);
-        // What it said last is told; a backtrace would be all of it.
+        // The last thing it printed is reported; a backtrace would displace it.
         command.env_remove("RUST_BACKTRACE").env_remove("RUST_LIB_BACKTRACE");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said)?);
         let ended = wait(command.spawn()?, &journal, settings.deadline)?;
@@ -91,7 +91,7 @@ pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]
             return Err(io::Error::other(format!("the process that judges ended before it began{last_words}")));
         }
         if case.subject.is_empty() {
-            // It ended between two, and whoever is next is not to blame.
+            // It ended between two items, so the next one is not at fault.
             continue;
         }
         skip.push(case.subject.clone());
@@ -140,7 +140,7 @@ fn last_words(said: &Path) -> String {
     last.map(|line| format!("\n{line}")).collect()
 }
 
-/// A folder that goes when it is no longer needed.
+/// A folder that is removed when it is no longer needed.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -159,7 +159,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left in a folder for temporary files is the system's to remove.
+        // The system removes the remains in a folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -63,10 +63,10 @@ impl Analysis for Users {
     }
 }
 
-/// Where each node stands: the structured form of a dominator tree, since a value is visible in the rest of its block
+/// The place of each node: the structured form of a dominator tree, since a value is visible in the rest of its block
 /// and in everything nested there.
 pub struct BlockTree {
-    /// By node: the block it stands in (parameters: the function's block), if it stands anywhere.
+    /// By node: the block that contains it (parameters: the function's block), if any.
     block: Vec<Option<BlockId>>,
     /// By block: the block it is nested in.
     parent: Vec<Option<BlockId>>,
@@ -75,7 +75,7 @@ pub struct BlockTree {
 }
 
 impl BlockTree {
-    /// The block that a binding or parameter stands in.
+    /// Returns the block that contains a binding or parameter.
     pub fn block_of(&self, id: NodeId) -> Option<BlockId> {
         self.block[id.index()]
     }

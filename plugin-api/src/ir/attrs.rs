@@ -42,7 +42,7 @@ pub enum AttrValue<'a> {
     Ref {
         /// The attribute's name in the enclosing function.
         name: &'a str,
-        /// What kind of attribute it stands for.
+        /// The kind of attribute that it represents.
         kind: u8,
     },
     /// Bytes of a kind that only the reader knows.
@@ -325,7 +325,7 @@ pub enum AttrData {
     Ref {
         /// The attribute's name in the enclosing function.
         name: String,
-        /// What kind of attribute it stands for, one of [`attr_kind`].
+        /// The kind of attribute that it represents, one of [`attr_kind`].
         kind: u8,
     },
     /// Bytes of a kind that only the reader knows.

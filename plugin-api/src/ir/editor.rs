@@ -6,13 +6,14 @@ use abi_stable::std_types::RArc;
 use smallvec::SmallVec;
 use std::{collections::BTreeMap, rc::Rc};
 
-/// A function being edited. Whoever else holds it keeps seeing it as it was: the first write copies it (a handful of
-/// memory copies), unless nobody else does.
+/// A function being edited. Other holders of it keep seeing it as it was: the first write copies it (a handful of
+/// memory copies), unless it is held only here.
 pub struct Editor {
     shared: RArc<Function>,
     owned: Option<Box<Function>>,
     analyses: analysis::Cache,
-    /// Replacements whose types contradict each other: what was replaced, by what. Who knows the operators judges them.
+    /// Replacements whose types contradict each other: the replaced node and its replacements. They are checked where
+    /// the operators are known.
     suspects: Vec<(NodeId, Vec<NodeId>)>,
 }
 
@@ -22,7 +23,7 @@ impl Editor {
         Self { shared: function, owned: None, analyses: analysis::Cache::default(), suspects: Vec::new() }
     }
 
-    /// The function as it stands.
+    /// Returns the function in its current state.
     #[inline]
     pub fn function(&self) -> &Function {
         match &self.owned {
@@ -38,7 +39,7 @@ impl Editor {
         self.owned.get_or_insert_with(|| Box::new((*self.shared).clone()))
     }
 
-    /// An analysis of the function as it stands, computed unless it is still known.
+    /// Returns an analysis of the function in its current state, computed unless it is still valid.
     pub fn analysis<A: Analysis>(&mut self) -> Rc<A> {
         let function = match &self.owned {
             Some(owned) => owned,
@@ -47,7 +48,7 @@ impl Editor {
         self.analyses.get(function)
     }
 
-    /// Gives up all changes.
+    /// Discards all changes.
     pub fn revert(&mut self) {
         self.analyses.clear();
         self.suspects.clear();
@@ -83,7 +84,7 @@ impl Editor {
         self.owned.is_some()
     }
 
-    /// The function as it stands now: the same object when it was not written.
+    /// Returns the function in its current state: the same object if it was never written to.
     pub fn into_function(self) -> RArc<Function> {
         match self.owned {
             Some(mut owned) => {
@@ -104,12 +105,11 @@ impl Editor {
         self.function_mut().set_bindings(block, &kept);
     }
 
-    /// Visits all bindings in program order, each with its operands already replaced by what took their place, and
-    /// lets `rewriter` keep, drop, replace or inline them. One linear pass; a function in which nothing changes is not
-    /// written.
+    /// Visits all bindings in program order, each with its operands already replaced, and lets `rewriter` keep, drop,
+    /// replace or inline them. One linear pass; a function in which nothing changes is not written to.
     ///
     /// # Errors
-    /// The first one that `rewriter` gives; the function is then half rewritten and to be thrown away.
+    /// Returns the first error of `rewriter`; the function is then half rewritten and must be discarded.
     pub fn rebuild<R: Rebuild + ?Sized>(&mut self, rewriter: &mut R) -> Result<(), R::Error> {
         let mut subst = Subst::default();
         let mut open: Vec<Open> = Vec::new();
@@ -185,7 +185,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Lets a value without a name take the one of what it stands for.
+    /// Gives a value without a name the name of the value that it replaces.
     fn name_after(&mut self, new: NodeId, old: NodeId) {
         let is_nameless = |id| self.function().name_id(id) == StrId::EMPTY;
         if is_nameless(new) && !is_nameless(old) {
@@ -225,25 +225,25 @@ impl Editor {
 pub enum Retain {
     /// It stays.
     Keep,
-    /// It goes.
+    /// It is removed.
     Drop,
 }
 
-/// What becomes of a binding.
+/// The decision about a binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// It stays; the functions that belong to it are visited next.
     Keep,
-    /// It goes. Nothing may use it.
+    /// It is removed. It must be unused.
     Drop,
-    /// It goes, and every later use of it becomes a use of this node.
+    /// It is removed, and every later use of it becomes a use of this node.
     Replace(NodeId),
-    /// It goes; the bindings of this block of its own, which are visited next, take its place, and the block's
-    /// results take the place of its results. A node with several results must be used through projections alone.
+    /// It is removed; the bindings of this block of its own, which are visited next, take its place, and the block's
+    /// results replace its results. A node with several results must be used only through projections.
     Inline(BlockId),
 }
 
-/// Decides what becomes of each binding, for [`Editor::rebuild`].
+/// Decides about each binding, for [`Editor::rebuild`].
 pub trait Rebuild {
     /// Why it may stop.
     type Error;
@@ -262,7 +262,7 @@ pub trait Rebuild {
     }
 }
 
-/// What a [`Rebuild`] works on.
+/// The context of a [`Rebuild`].
 pub struct RebuildCx<'a> {
     editor: &'a mut Editor,
     subst: &'a mut Subst,
@@ -270,7 +270,7 @@ pub struct RebuildCx<'a> {
 }
 
 impl RebuildCx<'_> {
-    /// The function as it stands.
+    /// Returns the function in its current state.
     #[inline]
     pub fn function(&self) -> &Function {
         self.editor.function()
@@ -287,7 +287,7 @@ impl RebuildCx<'_> {
         self.before.push(id);
     }
 
-    /// Makes every later use of `old` a use of `new`, beyond what the action on the visited binding does.
+    /// Makes every later use of `old` a use of `new`, in addition to the action on the visited binding.
     pub fn replace(&mut self, old: NodeId, new: NodeId) {
         self.editor.suspect(old, &[new]);
         self.subst.set(old, new);
@@ -300,17 +300,17 @@ impl RebuildCx<'_> {
         self.subst.set_results(old, results);
     }
 
-    /// What stands for a node now.
+    /// Returns the current replacement of a node.
     pub fn resolve(&mut self, id: NodeId) -> NodeId {
         self.subst.get(id)
     }
 }
 
-/// Which node stands for which: a dense map with path compression.
+/// The replacements of nodes: a dense map with path compression.
 #[derive(Default)]
 pub struct Subst {
     by: Vec<NodeId>,
-    /// For nodes with several results, what stands for each.
+    /// For nodes with several results, the replacement of each.
     results: BTreeMap<NodeId, Vec<NodeId>>,
 }
 
@@ -320,7 +320,7 @@ impl Subst {
         self.by.is_empty() && self.results.is_empty()
     }
 
-    /// What stands for `id`; itself when nothing does.
+    /// Returns the replacement of `id`, or `id` itself if it has none.
     #[inline]
     pub fn get(&mut self, id: NodeId) -> NodeId {
         let Some(&by) = self.by.get(id.index()).filter(|by| !by.is_absent()) else { return id };
@@ -335,8 +335,7 @@ impl Subst {
         last
     }
 
-    /// Lets `new` stand for `old` from now on. A node may be replaced by the absent operand only when nothing uses
-    /// it.
+    /// Replaces `old` by `new` from now on. A node may be replaced by the absent operand only if it is unused.
     pub fn set(&mut self, old: NodeId, new: NodeId) {
         if self.get(new) == old || new.is_absent() {
             return;
@@ -347,7 +346,7 @@ impl Subst {
         self.by[old.index()] = new;
     }
 
-    /// Lets each of `results` stand for the projection of `old` at its position.
+    /// Replaces the projections of `old` by `results`, by position.
     pub fn set_results(&mut self, old: NodeId, results: Vec<NodeId>) {
         self.results.insert(old, results);
     }

@@ -1,4 +1,4 @@
-//! Structural equality of modules: what they say, not how their arenas lie in memory.
+//! Structural equality of modules: their contents, not the layout of their arenas in memory.
 
 use super::*;
 use std::fmt;
@@ -10,7 +10,7 @@ pub struct Difference {
     pub global: String,
     /// The node in the left function and in the right one.
     pub nodes: Option<(NodeId, NodeId)>,
-    /// What differs.
+    /// The difference.
     pub what: String,
 }
 
@@ -29,12 +29,12 @@ impl fmt::Display for Difference {
 
 impl std::error::Error for Difference {}
 
-/// Whether two modules say the same: attributes, functions in order, and in each function names, types, bindings in
-/// order, attributes and metadata. Node numbers, provenance, what the arenas hold besides, the order of pieces of
-/// metadata with different names, and side tables other than names and types do not matter.
+/// Whether two modules have the same contents: attributes, functions in order, and in each function names, types,
+/// bindings in order, attributes and metadata. Node numbers, provenance, other data in the arenas, the order of pieces
+/// of metadata with different names, and side tables other than names and types do not matter.
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
     let differ = |what: String| Err(Difference { global: String::new(), nodes: None, what });
     if left.attrs != right.attrs {
@@ -58,10 +58,10 @@ pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
     Ok(())
 }
 
-/// Whether two functions say the same; see [`equal`].
+/// Whether two functions have the same contents; see [`equal`].
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn equal_functions(left: &Function, right: &Function) -> Result<(), Difference> {
     let mut comparer = Comparer {
         left,
@@ -81,7 +81,7 @@ pub fn equal_functions(left: &Function, right: &Function) -> Result<(), Differen
 struct Comparer<'a> {
     left: &'a Function,
     right: &'a Function,
-    /// Which node of the other function a node stands for; absent where that is not known yet.
+    /// By node, the corresponding node of the other function; absent where that is not known yet.
     to_right: Vec<NodeId>,
     to_left: Vec<NodeId>,
     /// Types found equal.

@@ -26,9 +26,9 @@ use constants::ConstantTable;
 
 /// A graph function: parameters, a block of bindings, a result, and everything nested in it, in flat pools.
 ///
-/// Cloning is a handful of memory copies. Nodes that nothing refers to any more stay until [`compacted`](Function::compacted).
-/// Building methods (`add_…`) make nodes that stand nowhere yet; a binding is placed in a block with
-/// [`append`](Function::append), or by an [`Editor`].
+/// Cloning is a handful of memory copies. Nodes that are no longer referenced stay until
+/// [`compacted`](Function::compacted). Building methods (`add_…`) make nodes that are not in a block yet; a binding is
+/// placed in a block with [`append`](Function::append), or by an [`Editor`].
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Function {
@@ -214,7 +214,7 @@ impl Function {
         &operands[operands.len() - self.n_regions(id)..]
     }
 
-    /// The number of results of a call or an `If` as a tuple; `None` when it has one that is no tuple.
+    /// Returns the number of results of a call or an `If` as a tuple; `None` if it has one result that is not a tuple.
     #[inline]
     pub fn n_results(&self, id: NodeId) -> Option<usize> {
         let rec = self.node(id);
@@ -248,7 +248,7 @@ impl Function {
         self.constants.get(id.0)
     }
 
-    /// The tensor a parameter has when the caller gives none.
+    /// Returns the tensor of a parameter if the caller passes none.
     pub fn default_value(&self, id: NodeId) -> Option<&Tensor> {
         let rec = self.node(id);
         (rec.kind == kind::VAR && rec.a != 0).then(|| self.constants.get(rec.a - 1))
@@ -259,7 +259,7 @@ impl Function {
     /// The block of a function node.
     ///
     /// # Panics
-    /// When the node is no function.
+    /// Panics if the node is not a function.
     #[inline]
     pub fn block_of(&self, function: NodeId) -> BlockId {
         assert_eq!(self.kind(function), kind::FUNCTION, "{function} is not a function");
@@ -279,14 +279,14 @@ impl Function {
         &self.pool.as_slice()[rec.start as usize..][..rec.len as usize]
     }
 
-    /// The value of a block: a single node, or a tuple that stands in no block.
+    /// Returns the value of a block: a single node, or a tuple that is not bound in any block.
     #[inline]
     pub fn result(&self, id: BlockId) -> NodeId {
         self.block(id).result
     }
 
-    /// The values of a block, one for each output: the fields of its result where that is a tuple that stands in no
-    /// block, else the result alone.
+    /// Returns the values of a block, one for each output: the fields of its result if that is a tuple that is not
+    /// bound in any block, otherwise the result alone.
     pub fn results(&self, id: BlockId) -> &[NodeId] {
         let rec = self.block(id);
         let result = rec.result;
@@ -310,7 +310,7 @@ impl Default for Function {
     }
 }
 
-/// How a binding stands in its block: numbered or named.
+/// The form of a binding: numbered or named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LetForm {
     /// A graph binding, `%3 = …`.

@@ -20,7 +20,7 @@ macro_rules! arena_id {
             /// The id at `index`.
             ///
             /// # Panics
-            /// When `index` does not fit 32 bits: an arena holds fewer than 2^32 entries.
+            /// Panics if `index` does not fit 32 bits: an arena holds fewer than 2^32 entries.
             #[inline]
             pub fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).expect("an arena holds fewer than 2^32 entries"))

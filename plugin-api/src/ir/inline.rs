@@ -4,8 +4,8 @@
 //! %0 = my::Twice(%x)    =>    %0/t = Add(%x, %x); %0 = Add(%0/t, %0/t)
 //! ```
 //!
-//! A call is left alone, with a reason, where the two functions import different versions of an operator set that the
-//! callee uses, where an attribute stands for a graph, and where the caller would grow beyond all measure.
+//! A call is left alone, with a reason, if the two functions import different versions of an operator set that the
+//! callee uses, if an attribute represents a graph, or if the caller would grow out of proportion.
 
 mod import;
 
@@ -63,7 +63,7 @@ impl fmt::Display for Declined {
     }
 }
 
-/// What inlining did.
+/// The outcome of inlining.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Inlined {
@@ -93,7 +93,7 @@ impl std::error::Error for InlineError {}
 /// Replaces calls of the module's functions by their bodies, innermost first. The functions stay in the module.
 ///
 /// # Errors
-/// When functions call themselves; the module is unchanged then.
+/// Returns an error if functions call themselves; the module is unchanged then.
 pub fn inline_functions(module: &mut IRModule) -> Result<Inlined, InlineError> {
     let mut inlined = Inlined::default();
     for name in callees_first(module)? {
@@ -145,7 +145,7 @@ fn called(f: &Function) -> BTreeSet<String> {
     live(f).filter_map(callee).collect()
 }
 
-/// The functions of a module, each behind those it calls.
+/// The functions of a module, each after those it calls.
 fn callees_first(module: &IRModule) -> Result<Vec<String>, InlineError> {
     let calls: BTreeMap<&str, BTreeSet<String>> = module.functions().map(|(name, f)| (name, called(f))).collect();
     let mut order = Vec::new();
@@ -193,7 +193,7 @@ struct Inliner<'m> {
     callees: &'m IRModule,
     caller: &'m str,
     names: HashSet<String>,
-    /// For each node of the caller that was replaced, what stands for it.
+    /// For each replaced node of the caller, its replacement.
     values: Vec<Option<NodeId>>,
     /// The results of replaced calls that have a tuple of them, and the first node made for the call.
     tuples: BTreeMap<NodeId, (Vec<NodeId>, usize)>,
@@ -350,7 +350,7 @@ impl Inliner<'_> {
         Ok(())
     }
 
-    /// Lets `new` stand for `old`. What the call's result was called, a value that was made for it is.
+    /// Replaces `old` by `new`. A value that was made for it takes over the name of the call's result.
     fn replace(&mut self, f: &mut Function, old: NodeId, new: NodeId, first_made: usize) {
         self.values[old.index()] = Some(new);
         if new.index() >= first_made && !f.name(old).is_empty() && self.renamed.insert(new) {
@@ -370,10 +370,10 @@ impl Inliner<'_> {
     }
 }
 
-/// The attributes that a callee's references stand for, encoded in the caller.
+/// The attributes for a callee's references, encoded in the caller.
 type Given = BTreeMap<String, AttrRec>;
 
-/// The attributes of a call, and the defaults of those it does not give.
+/// The attributes of a call, and the defaults of those it omits.
 fn given_attributes(f: &mut Function, call: NodeId, callee: &Function) -> Result<Given, Declined> {
     let mut given = Given::new();
     for rec in callee.attr_recs(callee.root()).iter().filter(|rec| rec.flags & attr_flag::META != 0) {

@@ -28,7 +28,7 @@ impl InternTable {
         }
     }
 
-    /// Adds `id` under `hash`; `hash_of` gives the hash of an id that is already in the table.
+    /// Adds `id` under `hash`; `hash_of` returns the hash of an id that is already in the table.
     pub fn insert(&mut self, hash: u64, id: u32, hash_of: impl Fn(u32) -> u64) {
         if (self.len as usize + 1) * 4 > self.slots.len() * 3 {
             let capacity = (self.slots.len() * 2).max(16);
@@ -41,7 +41,7 @@ impl InternTable {
         self.len += 1;
     }
 
-    /// Whether look-ups end and give ids for which `is_id` holds only.
+    /// Whether look-ups end and return only ids for which `is_id` holds.
     pub(super) fn is_sound(&self, is_id: impl Fn(u32) -> bool) -> bool {
         let slots = self.slots.as_slice();
         let (mut n_used, mut n_bad) = (0, 0);
@@ -49,7 +49,7 @@ impl InternTable {
             n_used += 1;
             n_bad += usize::from(!is_id(slot - 1));
         }
-        // A table that says it has fewer entries would be filled up before it grows.
+        // A table whose stored number of entries is too low would be filled up before it grows.
         let is_counted = self.len as usize == n_used;
         let has_room = n_used * 4 <= slots.len() * 3;
         n_bad == 0 && is_counted && has_room && (slots.is_empty() || slots.len().is_power_of_two())

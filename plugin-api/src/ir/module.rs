@@ -15,7 +15,7 @@ pub struct PrimFunc {
     pub body: RVec<u8>,
 }
 
-/// What a global name stands for. Append-only.
+/// The kinds of globals. Append-only.
 pub mod global_kind {
     /// A graph function.
     pub const FUNCTION: u8 = 0;
@@ -23,7 +23,7 @@ pub mod global_kind {
     pub const PRIM_FUNC: u8 = 1;
 }
 
-/// A global name and what it stands for.
+/// A global name and its definition.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Global {
@@ -96,14 +96,14 @@ impl ModuleAttr {
     }
 }
 
-/// Global functions in order, and what is said about the model as a whole. Cloning shares every function.
+/// Global functions in order, and the properties of the model as a whole. Cloning shares every function.
 #[repr(C)]
 #[derive(StableAbi, Clone, Default)]
 pub struct IRModule {
     globals: RVec<Global>,
     /// Attributes of the module, in order; names may repeat.
     pub attrs: RVec<ModuleAttr>,
-    /// What the module was read from.
+    /// The files that the module was read from.
     pub sources: RVec<Source>,
     /// Changes whenever a function is added, replaced or removed.
     version: u64,
@@ -149,7 +149,7 @@ impl IRModule {
         self.function(MAIN)
     }
 
-    /// Puts a graph function under a name: in the place of the one that had it, else at the end.
+    /// Sets the graph function of a name: it replaces the one of that name, or is added at the end.
     pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
         let mut function = function.into();
         share_constants(&mut function);
@@ -255,7 +255,7 @@ impl IRModule {
     }
 }
 
-/// Lets clones of a function that nobody else holds yet share its constants.
+/// Lets clones of a function that has no other holder yet share its constants.
 fn share_constants(function: &mut RArc<Function>) {
     if let Some(function) = RArc::get_mut(function) {
         function.share_constants();
@@ -264,7 +264,7 @@ fn share_constants(function: &mut RArc<Function>) {
 
 /// A module-wide name for "the same function object": equal for clones of one module.
 impl Global {
-    /// Whether both stand for the same object.
+    /// Whether both are the same object.
     pub fn is_same(&self, other: &Self) -> bool {
         self.kind == other.kind
             && std::ptr::eq(&*self.function, &*other.function)

@@ -17,7 +17,7 @@ pub const MOST_NEW_TYPES: usize = 1 << 12;
 /// The most dimensions, fields and parameters that these may have together.
 pub const MOST_NEW_PARTS: usize = 1 << 22;
 
-/// Types that a function does not have, or not yet: their ids stand above its own. Crosses the boundary.
+/// Types that a function does not have, or not yet: their ids are above its own. Crosses the boundary.
 #[repr(C)]
 #[derive(StableAbi, Clone, Debug, Default)]
 pub struct NewTypes {
@@ -28,14 +28,14 @@ pub struct NewTypes {
     dims: RVec<DimRec>,
 }
 
-/// What is wrong with types that a type relation gave.
+/// An error in the types that a type relation returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TypeLie {
     /// It added more than it may.
     TooMany,
     /// This id names no type.
     NoSuchType(TypeId),
-    /// A type has parts that are not there, or is of a kind that a type relation cannot make.
+    /// A type has missing parts, or is of a kind that a type relation cannot make.
     Malformed(TypeId),
     /// A dimension has a name that no type of the call has.
     Symbol,
@@ -56,7 +56,7 @@ impl NewTypes {
     /// A hash of the layout, for the boundary's fingerprint.
     pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(NewTypes { base, recs, words, dims });
 
-    /// Forgets all types; the next ones stand above those of `function`.
+    /// Clears all types; the next ones are numbered above those of `function`.
     pub fn reset(&mut self, function: &Function) {
         self.base = function.n_types() as u32;
         self.recs.clear();
@@ -77,7 +77,7 @@ impl NewTypes {
         }
     }
 
-    /// The id of a type: the function's where it has the type, else a new one.
+    /// Returns the id of a type: the function's if it has the type, otherwise a new one.
     pub fn add(&mut self, function: &Function, ty: Type<'_>) -> TypeId {
         if let Some(id) = function.find_type(ty) {
             return id;
@@ -122,7 +122,8 @@ impl NewTypes {
         ids
     }
 
-    /// The id in the function of one of these types or of its own, once [`add_to`](Self::add_to) gave `ids`.
+    /// Returns the id in the function of one of these types or of its own, once [`add_to`](Self::add_to) has returned
+    /// `ids`.
     pub(crate) fn resolve(&self, ids: &[TypeId], id: TypeId) -> TypeId {
         id.0.checked_sub(self.base).map_or(id, |at| ids[at as usize])
     }
@@ -132,8 +133,8 @@ impl NewTypes {
         self.dims.len()
     }
 
-    /// Whether everything that these types say is there, and dimensions from number `n_before` on have names that
-    /// `is_symbol` knows: what a type relation gives is not believed.
+    /// Whether everything that these types refer to exists, and dimensions from number `n_before` on have names that
+    /// `is_symbol` knows: results of type relations are not believed.
     pub(crate) fn check(
         &self,
         function: &Function,

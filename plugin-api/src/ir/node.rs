@@ -46,10 +46,10 @@ pub mod flag {
     pub const PRISTINE: u8 = 8;
 }
 
-/// One node, 16 bytes. No `bool` and no enum stands here: a value that is not known must not be undefined behaviour.
+/// One node, 16 bytes. It contains no `bool` and no enum: an unknown value must not be undefined behaviour.
 ///
-/// For every kind, `pool[a..a + b]` are the operands (leaves have none and use `a` for what they are), and `c` is
-/// the node's attribute list.
+/// For every kind, `pool[a..a + b]` are the operands (leaves have none and use `a` for their contents), and `c` is the
+/// node's attribute list.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeRec {
@@ -59,7 +59,7 @@ pub struct NodeRec {
     pub flags: u8,
     /// By kind.
     pub aux: u16,
-    /// First operand, or what a leaf is.
+    /// First operand, or the contents of a leaf.
     pub a: u32,
     /// Number of operands.
     pub b: u32,
@@ -67,7 +67,7 @@ pub struct NodeRec {
     pub c: u32,
 }
 
-/// How a constant stands in an ONNX graph. Append-only.
+/// The form of a constant in an ONNX graph. Append-only.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct ConstForm(pub u16);
@@ -93,7 +93,7 @@ impl ConstForm {
     pub const VALUE_STRINGS: Self = Self(8);
 }
 
-/// One attribute, 16 bytes. What `a` and `b` mean depends on the kind.
+/// One attribute, 16 bytes. The meaning of `a` and `b` depends on the kind.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AttrRec {
@@ -146,7 +146,7 @@ pub mod attr_kind {
     /// Bytes `a` of a kind that only the reader knows.
     pub const RAW: u8 = 33;
 
-    /// What a kind is called.
+    /// Returns the name of a kind.
     pub const fn name(kind: u8) -> &'static str {
         match kind {
             FLOAT => "float",
@@ -222,7 +222,7 @@ pub struct Span {
     pub source: u32,
 }
 
-/// What happens to a side table's entry when its node changes or is replaced.
+/// The treatment of a side table's entry when its node changes or is replaced.
 pub mod table_policy {
     /// The entry describes the value: a replacement takes it over, an edit keeps it.
     pub const VALUE: u8 = 0;
@@ -232,12 +232,12 @@ pub mod table_policy {
     pub const DERIVED: u8 = 2;
 }
 
-/// Data beside the nodes: `stride` bytes for each node, all zero where there is nothing to say. Tables are copied,
-/// cleared and remapped by stride and policy alone, so that a version that does not know a table carries it.
+/// Data beside the nodes: `stride` bytes for each node, all zero if there is no entry. Tables are copied, cleared and
+/// remapped by stride and policy alone, so a version that does not know a table carries it along.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct SideTable {
-    /// What the table is.
+    /// The purpose of the table.
     pub key: RString,
     /// Bytes for each node.
     pub stride: u32,
@@ -318,7 +318,7 @@ impl Span {
     }
 }
 
-/// A type of a function's operand: where the three well-known tables stand.
+/// A type of a function's operand: the positions of the three well-known tables.
 pub(super) mod table {
     pub const TYPES: usize = 0;
     pub const NAMES: usize = 1;

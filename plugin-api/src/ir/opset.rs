@@ -55,7 +55,8 @@ impl Function {
         self.set_attr_recs(root, &recs);
     }
 
-    /// The operator-set version that a call of this operator is written for: its own, else the imported one, else 0.
+    /// The operator-set version that a call of this operator is written for: its own, otherwise the imported one,
+    /// otherwise 0.
     pub fn op_version(&self, op: OpId) -> i64 {
         let rec = self.op(op);
         match rec.version {

@@ -1,4 +1,4 @@
-//! Elements of fewer than eight bits, packed one after the other from the low bits up, across bytes.
+//! Elements of fewer than eight bits, packed one after another from the low bits up, across bytes.
 
 /// Packs elements of `bits` bits (1 to 7), each given in the low bits of a byte.
 pub fn pack(elements: &[u8], bits: u32) -> Vec<u8> {
@@ -15,7 +15,7 @@ pub fn pack(elements: &[u8], bits: u32) -> Vec<u8> {
     packed
 }
 
-/// Element `at` of packed elements of `bits` bits (1 to 7); what is beyond the end is zero.
+/// Element `at` of packed elements of `bits` bits (1 to 7); elements beyond the end are zero.
 pub fn unpack(packed: &[u8], bits: u32, at: usize) -> u8 {
     let first = at * bits as usize;
     let byte = |index: usize| u16::from(packed.get(index).copied().unwrap_or(0));

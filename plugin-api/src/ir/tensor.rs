@@ -10,7 +10,7 @@ use abi_stable::{
 };
 use std::{borrow::Cow, fmt};
 
-/// How a tensor's elements are held. Append-only.
+/// How a tensor's elements are stored. Append-only.
 mod storage {
     /// All elements, packed little-endian as in ONNX's `raw_data`.
     pub const DENSE: u8 = 0;
@@ -119,7 +119,7 @@ impl Tensor {
     /// A tensor of packed little-endian bytes.
     ///
     /// # Errors
-    /// When the number of bytes is not the one that `elem` and `dims` ask for.
+    /// Returns an error if the number of bytes is not the one that `elem` and `dims` ask for.
     pub fn dense(elem: ElemType, dims: &[u64], data: impl Into<Blob>) -> Result<Self, TensorError> {
         let data = data.into();
         let found = data.len() as u64;
@@ -145,7 +145,7 @@ impl Tensor {
     /// the low bits).
     ///
     /// # Errors
-    /// When `element` is not one element of type `elem`, or the shape has more than 2^64 elements.
+    /// Returns an error if `element` is not one element of type `elem`, or the shape has more than 2^64 elements.
     pub fn splat(elem: ElemType, dims: &[u64], element: &[u8]) -> Result<Self, TensorError> {
         let found = element.len() as u64;
         if elem.bits() == 0 {
@@ -161,7 +161,7 @@ impl Tensor {
     /// A tensor of 64-bit integers.
     ///
     /// # Panics
-    /// When the number of values is not the one that `dims` ask for.
+    /// Panics if the number of values is not the one that `dims` ask for.
     pub fn from_i64(dims: &[u64], values: &[i64]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Self::dense(ElemType::INT64, dims, bytes).expect("as many values as the shape asks for")
@@ -170,7 +170,7 @@ impl Tensor {
     /// A tensor of 32-bit floats.
     ///
     /// # Panics
-    /// When the number of values is not the one that `dims` ask for.
+    /// Panics if the number of values is not the one that `dims` ask for.
     pub fn from_f32(dims: &[u64], values: &[f32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         Self::dense(ElemType::FLOAT, dims, bytes).expect("as many values as the shape asks for")
@@ -179,7 +179,7 @@ impl Tensor {
     /// A tensor of strings.
     ///
     /// # Errors
-    /// When the number of strings is not the one that `dims` ask for, or one is longer than 2^32 bytes.
+    /// Returns an error if the number of strings is not the one that `dims` ask for, or one is longer than 2^32 bytes.
     pub fn from_strings<'a>(dims: &[u64], strings: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, TensorError> {
         let mut bytes = Vec::new();
         for string in strings {
@@ -212,7 +212,7 @@ impl Tensor {
     /// The same elements under other dimensions; no element is copied.
     ///
     /// # Errors
-    /// When the number of elements differs.
+    /// Returns an error if the number of elements differs.
     pub fn reshaped(&self, dims: &[u64]) -> Result<Self, TensorError> {
         let count = element_count(dims);
         if count != Some(self.len()) {
@@ -313,14 +313,14 @@ impl Tensor {
     /// form: for putting tensors into buckets, with equality to follow. Its cost does not grow with the tensor.
     pub fn bucket_hash(&self) -> u64 {
         const SAMPLES: usize = 16;
-        /// Bytes of a tensor all of which are hashed.
+        /// The size up to which all bytes of a tensor are hashed.
         const SMALL: u64 = 256;
         let mut hash = self.dims().iter().fold(Hash64::new().word(self.elem().0.into()), |hash, &dim| hash.word(dim));
         let data: &[u8] = &self.inner.data;
         let width = self.elem().bits() as usize / 8;
         if self.is_empty() {
         } else if width == 0 {
-            // Strings and types under a byte: one element, as it stands in a splat too.
+            // Strings and types under a byte: one element, in the same form as in a splat.
             let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
             hash = hash.word(u64::from(data[0] & mask));
         } else if self.len().saturating_mul(width as u64) <= SMALL {

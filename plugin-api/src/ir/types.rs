@@ -110,7 +110,8 @@ impl fmt::Debug for ElemType {
     }
 }
 
-/// One dimension of a tensor type, as stored: not negative is static, -1 is unknown, and below that stands a symbol.
+/// One dimension of a tensor type, as stored: a non-negative number is static, -1 is unknown, and a smaller number is a
+/// symbol.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DimRec(pub i64);
@@ -126,7 +127,7 @@ pub enum Dim {
     Unknown,
 }
 
-/// The dimensions of a shape: as many as shapes usually have stand where it stands, without an allocation.
+/// The dimensions of a shape; those of a usual rank are stored inline, without an allocation.
 pub type Dims = SmallVec<[Dim; 6]>;
 
 impl Dim {
@@ -164,8 +165,8 @@ impl From<Dim> for DimRec {
     }
 }
 
-/// The most parts (types and dimensions) that a type may have when it is written out. Types share parts, so that a few
-/// hundred bytes of arena could otherwise stand for more than any memory holds.
+/// The most parts (types and dimensions) that a type may have when it is expanded. Types share parts, so a few hundred
+/// bytes of arena could otherwise represent more than any memory holds.
 pub const MOST_TYPE_PARTS: usize = 1 << 20;
 
 /// The kinds of type, append-only.
@@ -210,7 +211,8 @@ pub struct TypeRec {
     pub b: u32,
 }
 
-/// A type, seen: what [`Function::ty`](super::Function::ty) returns and [`Function::add_type`](super::Function::add_type) takes.
+/// A view of a type: the result of [`Function::ty`](super::Function::ty) and the argument of
+/// [`Function::add_type`](super::Function::add_type).
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Type<'a> {

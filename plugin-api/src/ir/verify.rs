@@ -1,7 +1,7 @@
-//! The verifier: reports everything that is wrong with a module, whoever made it.
+//! The verifier: reports everything that is wrong with a module, whatever produced it.
 //!
 //! It works in two stages. The first checks every range and every id of the arena without relying on any of them. Only
-//! a function that passes is read as a program: what refers to what, and whether it may.
+//! a function that passes is read as a program: the references between its parts, and whether they are allowed.
 
 mod arena;
 mod places;
@@ -13,17 +13,17 @@ use std::{collections::HashMap, fmt, sync::Arc};
 /// Something that must not be, in a function or module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What kind of fault it is.
+    /// The kind of fault.
     pub code: FaultCode,
     /// The global function; empty for one that was checked alone.
     pub global: String,
     /// The node at fault.
     pub node: Option<NodeId>,
-    /// The block it stands in.
+    /// The block that contains it.
     pub block: Option<BlockId>,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// The node as it stands in the text, cut off when it is long; its record when that cannot be read.
+    /// The node as in the text form, truncated if it is long; its record if the node cannot be decoded.
     pub text: Arc<str>,
 }
 
@@ -37,7 +37,7 @@ macro_rules! fault_codes {
         }
 
         impl FaultCode {
-            /// The code as it stands in messages.
+            /// Returns the code as printed in messages.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $code,)* }
             }
@@ -70,31 +70,31 @@ fault_codes! {
     Order = "V101",
     /// A value is not visible where it is used.
     Visibility = "V102",
-    /// A value that stands in no block is used.
+    /// A value that is bound in no block is used.
     Unbound = "V103",
-    /// A binding stands in two places.
+    /// A binding is in two places.
     BoundTwice = "V104",
     /// A node of this kind cannot be a binding.
     NoBinding = "V105",
     /// Two visible values have one name.
     DuplicateName = "V106",
-    /// A function belongs to two nodes, or is no function.
+    /// A function belongs to two nodes, or is not a function.
     Region = "V107",
     /// The number of operands is not the one the kind asks for.
     Operands = "V108",
-    /// A parameter is no variable, or belongs to two functions.
+    /// A parameter is not a variable, or belongs to two functions.
     Parameter = "V109",
     /// A tuple of results is used as a value.
     ResultTuple = "V110",
-    /// A projection is out of range, or of a value that is no tuple.
+    /// A projection is out of range, or of a value that is not a tuple.
     Projection = "V111",
     /// A function is called that the module does not have.
     UnknownGlobal = "V112",
     /// An attribute names a function that the node does not have.
     GraphAttr = "V113",
-    /// The branches of an `If` do not have the results it says.
+    /// The branches of an `If` do not have the declared results.
     Branches = "V114",
-    /// A type contradicts what the node is.
+    /// A type contradicts the node's contents.
     TypeMismatch = "V115",
     /// An operand is absent that cannot be.
     Absent = "V116",
@@ -121,8 +121,8 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Metadata of a binding or parameter that may have the name of another value that is visible where it stands, as
-/// subgraphs of some ONNX files do.
+/// Metadata of a binding or parameter that may have the same name as another value visible at its place, as in
+/// subgraphs of some ONNX files.
 pub const SHADOWS: &str = "shadows";
 
 /// Everything that is wrong with a module.
@@ -154,8 +154,8 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// What is wrong with a function as it lies in memory: with nothing of this, it can be read, walked and printed without
-/// a panic and to an end. A fraction of what the whole check costs.
+/// Checks the representation of a function in memory: if nothing is reported, it can be read, walked and printed
+/// without panicking, and every walk ends. This costs a fraction of the whole check.
 pub fn verify_arena(function: &Function) -> Vec<Fault> {
     let mut report = Report { function, is_sound: false, faults: Vec::new(), last: None };
     arena::check(function, &mut report);

@@ -100,7 +100,7 @@ view! {
 }
 
 impl<'a> CallView<'a> {
-    /// What is called.
+    /// Returns the callee.
     #[inline]
     pub fn callee(self) -> NodeId {
         self.function.operands(self.id)[0]
@@ -130,7 +130,8 @@ impl<'a> CallView<'a> {
         })
     }
 
-    /// The operator-set version that the call is written for; 0 when nobody says, or the callee is no operator.
+    /// Returns the operator-set version that the call is written for; 0 if it is unspecified, or the callee is not an
+    /// operator.
     pub fn version(self) -> i64 {
         self.op().map_or(0, |op| self.function.op_version(op))
     }
@@ -153,7 +154,7 @@ impl<'a> CallView<'a> {
         self.function.regions(self.id)
     }
 
-    /// The number of results as a tuple; `None` for one that is no tuple.
+    /// Returns the number of results as a tuple; `None` for one result that is not a tuple.
     pub fn n_results(self) -> Option<usize> {
         self.function.n_results(self.id)
     }

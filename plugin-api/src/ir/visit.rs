@@ -1,7 +1,7 @@
 //! TVM's traversers over expressions, without recursion: [`ExprFunctor`], [`ExprVisitor`], [`ExprMutator`].
 //!
-//! What a node's children are: of a function, the bindings of its block in order, then the results; of any other node,
-//! its operands in order. A node is visited once, however often it is used.
+//! A node's children: of a function, the bindings of its block in order, then the results; of any other node, its
+//! operands in order. A node is visited once, however often it is used.
 
 use super::*;
 
@@ -16,10 +16,10 @@ pub enum Children {
     These(Vec<NodeId>),
 }
 
-/// Visits nodes to collect something. Override what matters: `visit_…` acts before a node's children and chooses
-/// them, `between` acts after each child, `leave` after the last.
+/// Visits nodes to collect information. Override the methods of interest: `visit_…` acts before a node's children and
+/// chooses them, `between` acts after each child, `leave` after the last.
 pub trait ExprVisitor {
-    /// Any node, before its kind is looked at; the default goes on to the method of its kind.
+    /// Visits any node, before its kind is examined; the default calls the method of its kind.
     fn visit_expr(&mut self, function: &Function, id: NodeId) -> Children {
         self.dispatch(function, id)
     }
@@ -146,7 +146,7 @@ pub trait ExprFunctor {
         self.visit_default(function, id, memo)
     }
 
-    /// Fills `memo` for `root` and what is below it, each node after its children; nodes that have a value keep it.
+    /// Fills `memo` for `root` and everything below it, each node after its children; nodes that have a value keep it.
     fn run(&mut self, function: &Function, root: NodeId, memo: &mut Memo<Self::Output>) {
         memo.values.resize_with(function.n_nodes().max(memo.values.len()), || None);
         let mut visited: Vec<bool> = memo.values.iter().map(Option::is_some).collect();
@@ -181,10 +181,10 @@ impl<R> Memo<R> {
     }
 }
 
-/// Rewrites a function, binding by binding, in program order: operands are already what they will be. Override the
-/// kinds that change; the others stay.
+/// Rewrites a function, binding by binding, in program order: operands have their final form. Override the kinds that
+/// change; the others stay.
 pub trait ExprMutator {
-    /// Any binding, before its kind is looked at; the default goes on to the method of its kind.
+    /// Visits any binding, before its kind is examined; the default calls the method of its kind.
     fn mutate(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
         self.dispatch(cx, id)
     }

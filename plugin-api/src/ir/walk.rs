@@ -18,8 +18,8 @@ pub enum WalkStep {
 
 /// Visits a block and everything nested in it in program order, on the heap instead of the stack.
 ///
-/// The walk holds no borrow, so that the function may change between steps; a block's list is read as it stands when
-/// each step is taken.
+/// The walk holds no borrow, so the function may change between steps; a block's list is read in its current state at
+/// each step.
 pub struct Walk {
     /// The innermost open block, unless the next step is a pending one, and where in its list the walk is.
     open: Option<(BlockId, usize)>,

@@ -1,4 +1,4 @@
-//! Evaluators: what they are given, and what they give.
+//! Evaluators: their arguments and their results.
 
 use super::{CallParts, CallValue, Given, InferRequest, OpError};
 use crate::{boundary::abi::RequestCx, ir::*};
@@ -10,17 +10,17 @@ use abi_stable::{
 /// An evaluator: computes a call's results from constant arguments.
 pub type EvalFn = fn(&mut EvalCx<'_>) -> Result<(), OpError>;
 
-/// What an evaluator is given and what it gives. Crosses the boundary.
+/// The arguments and results of an evaluator. Crosses the boundary.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct EvalRequest<'a> {
     /// The call; of its arguments, only the tensors below are known.
     pub(crate) call: CallValue<'a>,
-    /// The arguments; an absent one stands for nothing (see `present`).
+    /// The arguments; an absent one is a placeholder (see `present`).
     pub(crate) inputs: RVec<Tensor>,
     /// For each argument, 1 when it is present.
     pub(crate) present: RVec<u8>,
-    /// The number of results asked for.
+    /// The requested number of results.
     pub(crate) n_outputs: u32,
     /// Zero; for later use.
     pub(crate) reserved: u32,
@@ -55,11 +55,11 @@ pub struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// Has the call evaluated, and holds what comes out against the type that the operator's own relation gives. This is
-    /// where every evaluation goes through.
+    /// Evaluates the call, and checks the results against the type from the operator's own relation. Every evaluation
+    /// goes through this function.
     ///
     /// # Errors
-    /// What the evaluator says, or what is wrong with what it gives.
+    /// Returns the error of the evaluator, or the error in its results.
     pub fn run(
         self,
         infer: impl FnOnce(&mut InferRequest<'_>) -> Option<Result<(), OpError>>,
@@ -76,7 +76,7 @@ impl Evaluation<'_> {
         let outputs = request.outputs.into_vec();
         let mut given = Given::default();
         given.reset(function, n_outputs);
-        // A relation that refuses the call leaves nothing to hold the results against.
+        // If a relation refuses the call, there is nothing to check the results against.
         let is_typed = matches!(given.ask(parts.value(op, version), infer), Some(Ok(())));
         for (index, tensor) in outputs.iter().enumerate().take(n_outputs) {
             let ty = given.outputs.get(index).map_or(Type::Unknown, |&ty| given.types.ty(function, ty));
@@ -101,10 +101,10 @@ impl<'a> Evaluation<'a> {
     /// Calls an evaluator and believes it: for tests of evaluators.
     ///
     /// # Errors
-    /// What the evaluator says.
+    /// Returns the error of the evaluator.
     ///
     /// # Panics
-    /// When the node is not a call of an operator.
+    /// Panics if the node is not a call of an operator.
     pub fn call(self, eval: EvalFn) -> Result<Vec<Tensor>, OpError> {
         let op = self.function.call(self.call).and_then(CallView::op).expect("an operator is called");
         let parts = CallParts::new(self.function, self.call);
@@ -144,7 +144,7 @@ fn contradiction(tensor: &Tensor, ty: Type<'_>) -> Option<String> {
     })
 }
 
-/// What an evaluator sees and gives.
+/// The context of an evaluator.
 pub struct EvalCx<'a> {
     call: CallValue<'a>,
     cx: RequestCx<'a>,
@@ -199,7 +199,7 @@ impl<'a> EvalCx<'a> {
         self.inputs.len()
     }
 
-    /// Argument `index`, unless it is absent or left off.
+    /// Returns argument `index`, unless it is absent or omitted.
     pub fn input(&self, index: usize) -> Option<&Tensor> {
         (*self.present.get(index)? != 0).then(|| &self.inputs[index])
     }
@@ -207,12 +207,12 @@ impl<'a> EvalCx<'a> {
     /// Argument `index`.
     ///
     /// # Errors
-    /// When it is absent.
+    /// Returns an error if it is absent.
     pub fn require(&self, index: usize) -> Result<&Tensor, OpError> {
         self.input(index).ok_or_else(|| OpError::invalid(format_args!("input {index} is missing")))
     }
 
-    /// The number of results asked for.
+    /// Returns the requested number of results.
     pub fn n_outputs(&self) -> usize {
         self.n_outputs as usize
     }

@@ -1,4 +1,4 @@
-//! Type relations: what they are given, by value, and what they say.
+//! Type relations: their arguments, by value, and their results.
 
 use super::OpError;
 use crate::{boundary::abi::RequestCx, ir::*};
@@ -64,7 +64,7 @@ impl<'a> ArgRec<'a> {
     }
 }
 
-/// A call, by value: it need not stand in any function.
+/// A call, by value: it need not be in any function.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct CallValue<'a> {
@@ -88,7 +88,7 @@ pub struct CallValue<'a> {
     pub(crate) types_of: &'a Function,
 }
 
-/// What a type relation is given and what it gives. Crosses the boundary.
+/// The arguments and results of a type relation. Crosses the boundary.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct InferRequest<'a> {
@@ -122,7 +122,7 @@ impl InferRequest<'_> {
         ^ NewTypes::LAYOUT_HASH;
 }
 
-/// A call that stands in a function, taken apart for a [`CallValue`].
+/// A call in a function, taken apart for a [`CallValue`].
 pub(crate) struct CallParts<'a> {
     function: &'a Function,
     node: NodeId,
@@ -197,8 +197,7 @@ impl CallValue<'_> {
     }
 }
 
-/// What a type relation sees and says. It sees the call by value, and what it says is types: the program is out of its
-/// reach.
+/// The context of a type relation. The relation sees the call by value and returns types: it cannot reach the module.
 pub struct InferCx<'a> {
     call: CallValue<'a>,
     cx: RequestCx<'a>,
@@ -249,7 +248,7 @@ impl<'a> InferCx<'a> {
         self.call.args.len()
     }
 
-    /// Argument `index`, unless it is absent or left off.
+    /// Returns argument `index`, unless it is absent or omitted.
     pub fn arg(&self, index: usize) -> Option<ArgRec<'a>> {
         self.call.args.get(index).copied().filter(|arg| arg.present != 0)
     }
@@ -355,7 +354,7 @@ impl<'a> InferCx<'a> {
         self.set_output(index, ty);
     }
 
-    /// Says which integers result `index` holds.
+    /// Sets the integers that result `index` holds.
     pub fn set_value(&mut self, index: usize, values: &[Dim]) {
         if index < self.values.len() {
             self.values[index] = self.tensor_type(ElemType::INT64, values);
@@ -369,10 +368,10 @@ pub type ResultTypes = Vec<(TypeId, TypeId)>;
 /// Applies a type relation to a call of an operator in a function: for tests of type relations.
 ///
 /// # Errors
-/// What it says is wrong with the call, or what is wrong with what it says.
+/// Returns the relation's error about the call, or the error in its result.
 ///
 /// # Panics
-/// When the node is not a call of an operator.
+/// Panics if the node is not a call of an operator.
 pub fn relate(infer: InferFn, function: &mut Function, call: NodeId, version: i64) -> Result<ResultTypes, OpError> {
     let op = function.call(call).and_then(CallView::op).expect("an operator is called");
     let mut given = Given::default();
@@ -386,7 +385,7 @@ pub fn relate(infer: InferFn, function: &mut Function, call: NodeId, version: i6
     Ok(given.outputs.iter().zip(&given.values).map(|(&ty, &value)| (known(ty), known(value))).collect())
 }
 
-/// What a type relation gave, as it crossed: not checked yet.
+/// The result of a type relation, as it crossed the boundary: not checked yet.
 #[derive(Default)]
 pub(crate) struct Given {
     pub outputs: RVec<TypeId>,
@@ -409,10 +408,10 @@ impl Given {
         }
     }
 
-    /// Asks a type relation about a call of so many results, and checks what it says.
+    /// Applies a type relation to a call with that many results, and checks its result.
     ///
     /// # Errors
-    /// What it says is wrong with the call, or what is wrong with what it says.
+    /// Returns the relation's error about the call, or the error in its result.
     pub fn ask(
         &mut self,
         call: CallValue<'_>,

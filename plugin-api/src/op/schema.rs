@@ -1,4 +1,4 @@
-//! An operator's record as calls of it are held against it.
+//! An operator's record, as used to check calls of it.
 
 use super::CallValue;
 use crate::{
@@ -56,7 +56,7 @@ pub enum CallRule {
     Types,
     /// The operator does not exist, in a domain that is described whole.
     UnknownOperator,
-    /// A function of the module is called with arguments that it does not take, or for results that it does not give.
+    /// A function of the module is called with arguments that it does not accept, or for results that it does not have.
     Callee,
 }
 
@@ -78,12 +78,12 @@ impl CallRule {
     }
 }
 
-/// What is wrong with a call.
+/// An error in a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallFault {
     /// The rule that it breaks.
     pub rule: CallRule,
-    /// What is wrong, as it continues "`Conv`: …".
+    /// The error, to be printed after "`Conv`: …".
     pub message: String,
 }
 
@@ -114,10 +114,10 @@ impl OpSchema {
         self.attrs.iter().find(|attr| attr.name == name)
     }
 
-    /// Holds a call with so many results (`None` is one that is not a tuple) against the record.
+    /// Checks a call with that many results (`None` is one that is not a tuple) against the record.
     ///
     /// # Errors
-    /// The first thing that does not fit.
+    /// Returns the first mismatch.
     pub fn check(&self, call: &CallValue<'_>, n_results: Option<usize>) -> Result<(), CallFault> {
         let (fewest, most) = (usize::from(self.inputs.0), usize::from(self.inputs.1));
         let n_args = call.args.len();
@@ -165,7 +165,7 @@ impl OpSchema {
             };
             n_required += usize::from(attr.is_required);
             let kind = if rec.kind == attr_kind::REF { rec.b as u8 } else { rec.kind };
-            // What only the reader of a file knows may be anything.
+            // A value that only the reader of a file understands may be of any kind.
             if kind != attr.kind && kind != attr_kind::RAW && attr.kind != 0 {
                 let message = format_args!(
                     "attribute `{name}` is of kind `{}` where `{}` is wanted",

@@ -71,7 +71,7 @@ impl Value {
     /// Reads an encoding.
     ///
     /// # Errors
-    /// When the bytes are none.
+    /// Returns an error if the bytes are none.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let values = decode_list(bytes, 0)?;
         <[Self; 1]>::try_from(values).map(|[value]| value).map_err(|_| Malformed::Missing("value"))

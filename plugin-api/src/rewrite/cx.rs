@@ -1,4 +1,4 @@
-//! What a rewrite sees, and how it says what is to be made.
+//! The context of a rewrite, and how it requests new nodes.
 
 use crate::{
     build::{Callee, NewAttrs, NewNode, Nodes},
@@ -13,18 +13,18 @@ use std::borrow::Cow;
 /// Marks ids of nodes that are not in the arena yet.
 const STAGED: u32 = 1 << 31;
 
-/// Type and known integers of which nothing is known.
+/// Type and integers about which nothing is known.
 const NOTHING: (TypeId, TypeId) = (TypeId::UNKNOWN, TypeId::UNKNOWN);
 
-/// Nodes that a rewrite has made, which stand in no arena yet. Their ids are never given twice within a drive, so that one
-/// that a rewrite keeps for later names nothing then.
+/// Nodes that a rewrite has made, which are not in an arena yet. Their ids are never reused within a drive, so that an
+/// id that a rewrite keeps for later then names nothing.
 pub(super) struct Stage {
     /// The number of the first one.
     first: u32,
     nodes: Vec<Staged>,
-    /// What type relations said of them; the types stand above those of the function.
+    /// The results of type relations for them; the types are numbered above those of the function.
     given: Given,
-    /// Holds the attributes of the call whose type is asked for.
+    /// Holds the attributes of the call whose type is requested.
     pools: Function,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Staged {
     pub value: TypeId,
     /// The types and values of the results of a call with several, and of the fields of a tuple.
     pub results: SmallVec<[(TypeId, TypeId); 2]>,
-    /// What the operator's type relation has against it.
+    /// The objection of the operator's type relation.
     pub fault: Option<(OpId, OpError)>,
 }
 
@@ -57,7 +57,7 @@ impl Stage {
         id.0 & STAGED != 0
     }
 
-    /// Where a staged node stands; `None` where there is none of this id.
+    /// Returns the index of a staged node; `None` if the id is not one.
     pub fn index(&self, id: NodeId) -> Option<usize> {
         let index = (id.0 & !STAGED).checked_sub(self.first)? as usize;
         (Self::is_staged(id) && index < self.nodes.len()).then_some(index)
@@ -80,7 +80,7 @@ impl Stage {
         (nodes, std::mem::take(&mut self.given.types))
     }
 
-    /// Where a node stands among those that were taken, by the number of the first one.
+    /// Returns the index of a node among those that were taken, from the number of the first one.
     pub fn position(first: u32, id: NodeId) -> usize {
         ((id.0 & !STAGED) - first) as usize
     }
@@ -97,14 +97,14 @@ impl Stage {
             .copied()
     }
 
-    /// The number of the first node among those that [`take`](Self::take) is about to give.
+    /// Returns the number of the first node that [`take`](Self::take) will return.
     pub fn first(&self) -> u32 {
         self.first
     }
 
     fn arg<'a>(&'a self, f: &'a Function, id: NodeId) -> ArgRec<'a> {
         if !Self::is_staged(id) {
-            // An id that is nowhere is told when the rewrite ends.
+            // An unknown id is reported when the rewrite ends.
             return if id.index() < f.n_nodes() { ArgRec::of(f, id) } else { ArgRec::ABSENT };
         }
         let Some(staged) = self.get(id) else { return ArgRec::ABSENT };
@@ -211,18 +211,18 @@ impl Stage {
         let result = given.ask(call, |request| relations.infer(op, request)).unwrap_or(Ok(()));
         drop(args);
         self.given = given;
-        // Pools only grow: those of a function that rewrites many calls are made anew now and then.
+        // Pools only grow: those of a function that rewrites many calls are recreated now and then.
         self.pools = if pools.n_constants() > 256 { Function::new() } else { pools };
         result
     }
 }
 
-/// What a rewrite sees around its call, and how it makes new nodes. Nodes that it makes stand before the call if the
-/// rewrite replaces it, and vanish if not: their ids mean nothing once the rewrite has returned.
+/// A rewrite's view of its call, and its means to make new nodes. Nodes that it makes are inserted before the call if
+/// the rewrite replaces it, and vanish otherwise: their ids mean nothing once the rewrite has returned.
 pub struct RewriteCx<'a> {
     pub(super) function: &'a Function,
     pub(super) uses: &'a [u32],
-    /// By node: the block it stands in, as far as the driver has come.
+    /// By node: the block that contains it, as far as the driver has come.
     pub(super) home: &'a [BlockId],
     pub(super) block: BlockId,
     pub(super) stage: &'a mut Stage,
@@ -258,7 +258,7 @@ impl<'a> RewriteCx<'a> {
         }
     }
 
-    /// The type of a node's value; of one that the rewrite made, too.
+    /// Returns the type of a node's value, including nodes that the rewrite made.
     pub fn type_of(&self, id: NodeId) -> Type<'_> {
         match self.stage.get(id) {
             Some(staged) => self.stage.given.types.ty(self.function, staged.ty),
@@ -280,8 +280,8 @@ impl<'a> RewriteCx<'a> {
         self.uses.get(id.index()).copied().unwrap_or(0)
     }
 
-    /// Whether a binding stands in the same block as the call, so that computing it again here instead of there is
-    /// neither inside a loop nor under a condition that it was not.
+    /// Whether a binding is in the same block as the call, so that computing it again here instead of there is neither
+    /// inside a loop nor under an additional condition.
     pub fn is_in_same_block(&self, id: NodeId) -> bool {
         self.home.get(id.index()) == Some(&self.block)
     }

@@ -65,7 +65,7 @@ pub struct Watch {
     passes: Vec<MadeUp>,
 }
 
-/// What an instrument did.
+/// The outcome of an instrument.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Watched {
@@ -73,7 +73,7 @@ pub struct Watched {
     pub ran: Vec<String>,
     /// The passes that it kept from running.
     pub vetoed: Vec<String>,
-    /// What it logged, `info: acme.Few: …`, unless the test has set a logger of its own.
+    /// Its log messages, `info: acme.Few: …`, unless the test has set a logger of its own.
     pub logged: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ impl Watch {
     /// about, a veto keeps it from running, and `exit` is called on every path but after a failing `enter`.
     ///
     /// # Errors
-    /// When the instrument cannot be made, or a hook fails.
+    /// Returns an error if the instrument cannot be made, or a hook fails.
     ///
     /// # Panics
     /// With the reason, when a text is at fault.
@@ -176,7 +176,7 @@ impl Watch {
 }
 
 thread_local! {
-    /// What was logged on this thread since somebody asked for it.
+    /// The log messages of this thread since recording began.
     static LOGGED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 

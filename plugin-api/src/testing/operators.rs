@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Infers the types of a module in text form by the type relations that are linked, and gives its text with them.
+/// Infers the types of a module in text form by the linked type relations, and returns its text with them.
 ///
 /// Where a function does not import the operator set of a domain, the newest version that is linked is taken.
 ///
@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 /// ```
 ///
 /// # Errors
-/// The first call that its type relation refuses.
+/// Returns the first call that its type relation refuses.
 ///
 /// # Panics
 /// With the reason, when the text is at fault.
@@ -60,8 +60,8 @@ pub fn infer(text: &str) -> Result<String, PassError> {
     Ok(text::print(&module, &PrintOptions::default()))
 }
 
-/// Evaluates the calls of `@main` in a module in text form by the evaluators that are linked, one after the other, and
-/// gives its results. It has no parameters: arguments stand in the text.
+/// Evaluates the calls of `@main` in a module in text form by the linked evaluators, one after another, and returns its
+/// results. It has no parameters: arguments are written in the text.
 ///
 /// Where it does not import the operator set of a domain, the newest version that is linked is taken.
 ///
@@ -86,7 +86,7 @@ pub fn infer(text: &str) -> Result<String, PassError> {
 /// ```
 ///
 /// # Errors
-/// What the evaluator says, or that there is none.
+/// Returns the error of the evaluator, or one if there is no evaluator.
 ///
 /// # Panics
 /// With the reason, when the text is at fault: `@main` has parameters, or more in it than constants, tuples and calls.
@@ -102,7 +102,7 @@ pub fn evaluate(text: &str) -> Result<Vec<Tensor>, PassError> {
     Ok(f.results(f.body()).iter().map(|&id| known.of(&f, id)[0].clone()).collect())
 }
 
-/// What bindings stand for: one tensor, or those of a tuple.
+/// The values of bindings: one tensor, or those of a tuple.
 #[derive(Default)]
 struct Values(BTreeMap<NodeId, Vec<Tensor>>);
 

@@ -1,11 +1,11 @@
-//! What is wrong with a text, and where.
+//! An error in a text, and its place.
 
 use std::{fmt, ops::Range};
 
 /// A fault in a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
-    /// What kind of fault it is.
+    /// The kind of fault.
     pub code: TextCode,
     /// The file, or another name for where the text came from.
     pub source: String,
@@ -15,9 +15,9 @@ pub struct TextError {
     pub column: usize,
     /// The bytes at fault.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// What to do about it.
+    /// A suggestion.
     pub help: Option<String>,
 }
 
@@ -25,7 +25,7 @@ pub struct TextError {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum TextCode {
-    /// Something else should stand here.
+    /// Another token is expected.
     Syntax,
     /// A name is not defined, or not visible here.
     UnknownName,
@@ -40,7 +40,7 @@ pub enum TextCode {
 }
 
 impl TextCode {
-    /// The code as it stands in messages.
+    /// Returns the code as printed in messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Syntax => "T001",
@@ -86,7 +86,7 @@ impl Fault {
     }
 }
 
-/// Gives faults their lines and columns, in the order of the text.
+/// Adds lines and columns to faults, in the order of the text.
 pub(super) fn locate(source: &str, text: &str, mut faults: Vec<Fault>) -> Vec<TextError> {
     faults.sort_by_key(|fault| fault.span.start);
     let (mut at, mut line, mut line_start) = (0, 1, 0);

@@ -15,14 +15,14 @@ pub enum FileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The side file is at fault.
     SideFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         error: SideFileError,
     },
     /// The text is at fault.
@@ -53,11 +53,11 @@ pub fn side_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Reads a module from `path`. `open` gives the bytes of the side file, mapped or read; it is called when the text has
+/// Reads a module from `path`. `open` returns the bytes of the side file, mapped or read; it is called if the text has
 /// one beside it.
 ///
 /// # Errors
-/// When a file cannot be read or is at fault.
+/// Returns an error if a file cannot be read or is at fault.
 pub fn read_files(path: &Path, open: impl FnOnce(&Path) -> io::Result<Blob>) -> Result<IRModule, FileError> {
     let text = fs::read_to_string(path).map_err(|error| FileError::Io { path: path.to_owned(), error })?;
     let side = side_path(path);

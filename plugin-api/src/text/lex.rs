@@ -63,12 +63,12 @@ pub(super) struct Lexer<'s> {
     at: usize,
 }
 
-/// Whether a name stands without quotes.
+/// Whether a name is printed without quotes.
 pub(super) fn is_bare_name(name: &[u8]) -> bool {
     name.first().is_some_and(|&first| is_word_start(first)) && bare_len(name, true) == name.len()
 }
 
-/// Whether a word (an operator, an attribute name) stands without quotes.
+/// Whether a word (an operator, an attribute name) is printed without quotes.
 pub(super) fn is_bare_word(word: &[u8]) -> bool {
     word.first().is_some_and(|&first| is_word_start(first)) && bare_len(word, false) == word.len()
 }
@@ -111,7 +111,7 @@ impl<'s> Lexer<'s> {
         &self.text.as_bytes()[self.at..]
     }
 
-    /// The next token. After a fault, the text goes on behind what is at fault.
+    /// Returns the next token. After a fault, lexing continues after the text at fault.
     pub fn next(&mut self) -> Lexed<'s> {
         self.skip_blank()?;
         let start = self.at;

@@ -42,7 +42,7 @@ pub(super) fn quoted(out: &mut String, bytes: &[u8]) {
     out.push('"');
 }
 
-/// A name behind its sigil.
+/// A name after its sigil.
 pub(super) fn name(out: &mut String, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(name) if is_bare_name(bytes) => out.push_str(name),
@@ -51,7 +51,7 @@ pub(super) fn name(out: &mut String, bytes: &[u8]) {
 }
 
 /// A word without a sigil: an operator, an attribute name, a symbol. `reserved` are the words that mean something else
-/// where it stands.
+/// at its place.
 pub(super) fn word(out: &mut String, bytes: &[u8], reserved: &[&str]) {
     match std::str::from_utf8(bytes) {
         Ok(word) if is_bare_word(bytes) && !reserved.contains(&word) => out.push_str(word),

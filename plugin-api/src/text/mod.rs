@@ -1,6 +1,6 @@
 //! The text form: printer and parser.
 //!
-//! What is printed is read back as an equal module. The grammar stands in `docs/text-form.md`.
+//! Printed text parses to an equal module. `docs/text-form.md` contains the grammar.
 //!
 //! ```
 //! use relais_plugin_api::text;
@@ -42,7 +42,7 @@ pub fn print(module: &IRModule, options: &PrintOptions) -> String {
 /// Prints a module into `sink`, and returns the tensors that the text refers to by name, for the side file.
 ///
 /// # Errors
-/// When the sink fails.
+/// Returns an error if the sink fails.
 pub fn print_to(
     module: &IRModule,
     options: &PrintOptions,
@@ -56,7 +56,7 @@ pub fn print_to(
 /// Prints a module to a file or another sink of bytes, and returns the tensors that the text refers to by name.
 ///
 /// # Errors
-/// When the sink fails.
+/// Returns an error if the sink fails.
 pub fn print_io(
     module: &IRModule,
     options: &PrintOptions,
@@ -75,7 +75,7 @@ pub fn print_function(name: &str, function: &Function, options: &PrintOptions) -
     text
 }
 
-/// One node as it stands in the text, on one line, with blocks and large constants left out: for messages.
+/// One node as in the text form, on one line, without blocks and large constants: for messages.
 pub fn display(function: &Function, node: NodeId) -> impl fmt::Display {
     struct Line<'a>(&'a Function, NodeId);
 
@@ -92,7 +92,7 @@ pub fn display(function: &Function, node: NodeId) -> impl fmt::Display {
     Line(function, node)
 }
 
-/// A type as it stands in the text.
+/// A type as in the text form.
 pub fn display_type(function: &Function, ty: TypeId) -> impl fmt::Display {
     struct Type<'a>(&'a Function, TypeId);
 
@@ -110,12 +110,12 @@ pub fn display_type(function: &Function, ty: TypeId) -> impl fmt::Display {
 /// Reads a module. `source` names the text in errors; `side_file` has the constants that the text refers to.
 ///
 /// # Errors
-/// When the text is at fault: up to 20 faults, in the order of the text.
+/// Returns an error if the text is at fault: up to 20 faults, in the order of the text.
 pub fn parse(source: &str, text: &str, side_file: &SideFile) -> Result<IRModule, Vec<TextError>> {
     parse::module(source, text, side_file)
 }
 
-/// Reads a module from a text that stands alone.
+/// Parses a module from a text without a side file.
 ///
 /// # Errors
 /// As for [`parse`].

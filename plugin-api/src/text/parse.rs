@@ -61,7 +61,7 @@ pub(super) struct Parser<'s> {
     /// Node ids that may still be left free.
     spare_ids: usize,
 
-    // What belongs to the function that is being parsed.
+    // The state that belongs to the function being parsed.
     pub function: Function,
     pub frames: Vec<Frame<'s>>,
     /// Visible values by name; `NodeId::ABSENT` are those whose definition is at fault.
@@ -99,7 +99,7 @@ pub(super) fn module(source: &str, text: &str, side_file: &SideFile) -> Result<I
 impl<'s> Parser<'s> {
     // ---- tokens ---------------------------------------------------------------------------------------------------
 
-    /// Goes to the next token; faults of the lexer are noted and passed over.
+    /// Moves to the next token; faults of the lexer are recorded and skipped.
     pub fn bump(&mut self) -> Token<'s> {
         self.end = self.span.end;
         let ahead = self.lex();
@@ -153,7 +153,7 @@ impl<'s> Parser<'s> {
         Err(self.expected(&format!("`{}`", char::from(punct))))
     }
 
-    /// A fault at the next token: something else should stand there.
+    /// A fault at the next token: another one is expected.
     pub fn expected(&self, what: &str) -> Box<Fault> {
         Fault::new(TextCode::Syntax, self.span.clone(), format!("expected {what}, found {}", self.token))
     }
@@ -293,7 +293,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Gives the values that were written as numbers those node ids.
+    /// Assigns the values that were written as numbers those node ids.
     fn place_numbers(&mut self) {
         let n_nodes = self.function.n_nodes();
         let most = n_nodes + self.spare_ids;
@@ -349,7 +349,7 @@ impl<'s> Parser<'s> {
         self.defined.push(symbol);
     }
 
-    /// Names a value that goes by its number.
+    /// Names a value that is printed with its number.
     pub fn hidden_name(&mut self, node: NodeId, name: Option<Cow<'s, [u8]>>) {
         if let Some(name) = name {
             let id = self.function.add_string(&name);

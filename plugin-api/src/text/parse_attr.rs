@@ -10,14 +10,14 @@ use super::{
 use crate::ir::*;
 use std::borrow::Cow;
 
-/// What `#[…]` says about a binding.
+/// The contents of a binding's `#[…]`.
 #[derive(Default)]
 pub(super) struct Metadata<'s> {
     /// Attributes and metadata.
     pub attrs: Vec<AttrRec>,
     /// The form of a constant.
     pub form: FormAt,
-    /// The name of a value that goes by its number.
+    /// The name of a value that is printed with its number.
     pub name: Option<Cow<'s, [u8]>>,
     /// Whether an initializer is also listed as an input.
     pub listed: Option<std::ops::Range<usize>>,
@@ -39,7 +39,7 @@ enum Number {
 }
 
 impl<'s> Parser<'s> {
-    /// Whether `name =` or `name ?=` stands here.
+    /// Whether `name =` or `name ?=` is next.
     pub fn at_attr(&self) -> bool {
         matches!(self.token, Token::Word(_) | Token::Str(_)) && matches!(self.peek(), Token::Punct(b'=' | b'?'))
     }
@@ -189,7 +189,7 @@ impl<'s> Parser<'s> {
         Ok(values)
     }
 
-    /// A list; `kind` is what it was said to be.
+    /// A list; `kind` is its declared kind.
     fn attr_list(&mut self, kind: Option<u8>) -> Parsed<AttrRec> {
         let start = self.span.start;
         self.expect(b'[')?;
@@ -281,7 +281,7 @@ impl<'s> Parser<'s> {
         AttrRec { kind, ..self.encode(AttrData::Types(types)) }
     }
 
-    /// `#[…]`, if it stands here.
+    /// Parses `#[…]`, if it is next.
     pub fn metadata(&mut self) -> Parsed<Metadata<'s>> {
         let mut metadata = Metadata::default();
         if self.token != Token::Meta {

@@ -21,7 +21,7 @@ pub(super) struct Frame<'s> {
     then: Then<'s>,
 }
 
-/// What waits for a function to end.
+/// The continuation after a function ends.
 enum Then<'s> {
     /// Nothing: it is the global function.
     Root,
@@ -50,7 +50,7 @@ struct Statement<'s> {
     attrs: Vec<AttrRec>,
 }
 
-/// What a binding names.
+/// The target that a binding names.
 enum Target<'s> {
     /// Nothing: the block's result, or a call for its effect.
     None,
@@ -148,7 +148,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Ends a binding at fault: what it names is no fault elsewhere.
+    /// Ends a binding at fault: uses of its names elsewhere are not reported.
     fn fail(&mut self, statement: Statement<'s>, fault: Box<Fault>) -> Parsed<()> {
         match statement.target {
             Target::None => {}
@@ -162,7 +162,7 @@ impl<'s> Parser<'s> {
         Err(fault)
     }
 
-    /// Ends the innermost function, and goes on with what waited for it.
+    /// Ends the innermost function, and continues with the construct that waited for it.
     fn close(&mut self, results: &[NodeId], ty: Option<TypeId>) -> Parsed<()> {
         let Some(frame) = self.frames.pop() else {
             return Ok(());
@@ -267,7 +267,7 @@ impl<'s> Parser<'s> {
         self.close(results, ty)
     }
 
-    /// `(%a, %b)`: the results of the block, or what the next binding names.
+    /// `(%a, %b)`: the results of the block, or the targets of the next binding.
     fn tuple_or_targets(&mut self, start: usize, let_form: LetForm) -> Parsed<()> {
         enum Field<'s> {
             Target(TargetField<'s>),
@@ -336,7 +336,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Defines what a binding names.
+    /// Defines the targets of a binding.
     fn name(&mut self, statement: &mut Statement<'s>, node: NodeId) {
         match std::mem::replace(&mut statement.target, Target::None) {
             Target::None => {}
@@ -359,7 +359,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// What comes next in a call.
+/// The next part of a call.
 enum Next {
     Argument,
     Function,

@@ -150,7 +150,7 @@ impl<'s> Parser<'s> {
             .map_err(|error| Fault::new(TextCode::SideFile, span, format!("tensor `{key}` of the side file: {error}")))
     }
 
-    /// Whether a literal begins here that stands for a constant: a number, a boolean, a string, a list of them.
+    /// Whether a literal that represents a constant is next: a number, a boolean, a string, a list of them.
     pub fn at_literal(&self) -> bool {
         match &self.token {
             Token::Literal(_) | Token::Str(_) | Token::Punct(b'[') => true,

@@ -25,7 +25,7 @@ pub struct PrintOptions {
 /// Which types are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Types {
-    /// All that are known: what is read back has the same types.
+    /// All known types: the parsed text has the same types.
     All,
     /// Those of parameters and functions.
     Signatures,
@@ -92,7 +92,7 @@ pub(super) fn module(
     sink.write_str(&out)
 }
 
-/// Prints one function as `def @name…`, behind what `out` already holds, and returns what is not yet handed on.
+/// Prints one function as `def @name…`, after the existing contents of `out`, and returns the text not yet handed on.
 pub(super) fn print_function(
     name: &str,
     function: &Function,
@@ -128,7 +128,7 @@ pub(super) struct Printer<'a> {
     indent: usize,
 }
 
-/// What is still to be printed, the next last.
+/// The items still to be printed, the next last.
 pub(super) enum Work {
     Text(String),
     /// A function, from its name or parameters on.
@@ -253,7 +253,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Decides whether a value that is about to be defined goes by its name or its number.
+    /// Decides whether a value that is about to be defined is printed with its name or its number.
     pub fn choose_name(&mut self, node: NodeId) {
         let name = self.function.bytes(self.function.name_id(node));
         if !name.is_empty() && self.visible.get(name).is_some_and(|&other| other != node) {
@@ -261,7 +261,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The name of a value that goes by its number.
+    /// Returns the name of a value that is printed with its number.
     pub fn hidden_name(&self, node: NodeId) -> Option<&'a [u8]> {
         let is_numbered = !self.numbered.is_empty() && self.numbered.contains(&node);
         is_numbered.then(|| self.function.bytes(self.function.name_id(node)))

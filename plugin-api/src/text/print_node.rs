@@ -9,7 +9,7 @@ use crate::ir::*;
 /// Words that begin an expression of their own, so that an operator of that name is quoted.
 pub(super) const EXPRESSIONS: &[&str] =
     &["let", "if", "else", "fn", "const", "splat", "node", "hex", "true", "false", "inf", "nan", "_", "def", "prim"];
-/// The metadata that stands for the operator sets a function imports.
+/// The metadata that represents the operator sets a function imports.
 pub(super) const OPSET: [&str; 2] = ["opset_domains", "opset_versions"];
 /// The metadata that names a function's results.
 pub(super) const OUTPUT_NAMES: &str = "output_names";
@@ -42,7 +42,7 @@ pub(super) const FORMS: &[(&str, ConstForm)] = &[
     ("value_strings", ConstForm::VALUE_STRINGS),
 ];
 
-/// What a function is printed as.
+/// The header to print for a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
     /// With its parameters.
@@ -75,7 +75,7 @@ pub(super) fn binding(p: &mut Printer<'_>, node: NodeId) {
     expression(p, node);
 }
 
-/// Whether a constant's type is the one its tensor gives it.
+/// Whether a constant's type is the one that its tensor implies.
 fn has_own_type(function: &Function, constant: NodeId) -> bool {
     let (Some(tensor), Some((elem, shape))) = (function.constant(constant), function.type_of(constant).as_tensor())
     else {
@@ -177,7 +177,7 @@ pub(super) fn regions(p: &mut Printer<'_>, node: NodeId, work: &mut Vec<Work>) {
         kind::CONSTANT | kind::TUPLE | kind::TUPLE_GET_ITEM => return,
         _ => {}
     }
-    // Text before the first function goes out at once; what follows waits for it.
+    // Text before the first function is output at once; later text waits for the function.
     let mut text =
         Text { work: None, is_first: function.operands(node).len() - regions.len() <= first_arg(function, node) };
     let mut next = 0;
@@ -220,7 +220,7 @@ fn first_arg(function: &Function, node: NodeId) -> usize {
     usize::from(function.kind(node) == kind::CALL)
 }
 
-/// Text that waits behind a function: `work` is where in `out` it begins.
+/// Text that waits for a function: `work` is its position in `out`.
 struct Text {
     work: Option<usize>,
     is_first: bool,
@@ -244,7 +244,7 @@ impl Text {
     }
 }
 
-/// What follows a binding's expression: the number of results, and metadata.
+/// Prints the parts after a binding's expression: the number of results, and metadata.
 pub(super) fn tail(p: &mut Printer<'_>, node: NodeId) {
     let function = p.function;
     if let Some(n_results) = function.n_results(node) {
@@ -353,7 +353,7 @@ fn params_have(function: &Function, node: NodeId, types: &[TypeId]) -> bool {
     params.len() == types.len() && params.iter().zip(types).all(|(&param, &ty)| function.type_id(param) == ty)
 }
 
-/// The names of a function's results, where they can stand in its header.
+/// The names of a function's results, if they can be written in its header.
 fn output_names(function: &Function, node: NodeId) -> Option<Vec<&[u8]>> {
     let attrs = function.attrs(node);
     let mut recs = attrs.recs().iter().filter(|rec| function.bytes(rec.name) == OUTPUT_NAMES.as_bytes());

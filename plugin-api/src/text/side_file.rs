@@ -29,7 +29,7 @@ impl SideFile {
     /// The tensors of a file whose bytes are `file`.
     ///
     /// # Errors
-    /// When the bytes are no safetensors file.
+    /// Returns an error if the bytes are not a safetensors file.
     pub fn open(file: &Blob) -> Result<Self, SideFileError> {
         let bytes: &[u8] = file;
         let parsed = SafeTensors::deserialize(bytes).map_err(SideFileError)?;
@@ -41,7 +41,7 @@ impl SideFile {
         Ok(Self { tensors })
     }
 
-    /// A side file that is held in memory.
+    /// A side file in memory.
     pub fn from_tensors(tensors: impl IntoIterator<Item = (String, Tensor)>) -> Self {
         let bytes = |tensor: Tensor| match tensor.as_dense() {
             Some(data) => data.clone(),
@@ -58,14 +58,14 @@ impl SideFile {
     /// Writes tensors under their names to a file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(tensors: &[(String, Tensor)], path: &Path) -> Result<(), SideFileError> {
         let entries = tensors.iter().map(|(name, tensor)| (name.as_str(), Entry::new(tensor)));
         safetensors::serialize_to_file(entries, None, path).map_err(SideFileError)
     }
 }
 
-/// A tensor as it is written: with its own type where the format has it, else as its bytes. The text has type and
+/// A tensor as it is written: with its own type if the format has it, otherwise as its bytes. The text has type and
 /// shape in either case.
 struct Entry<'a> {
     tensor: &'a Tensor,

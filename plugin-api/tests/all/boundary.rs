@@ -1,4 +1,4 @@
-//! Nobody changes the boundary unawares: what crosses it stands in a file, type by type.
+//! The boundary cannot change unnoticed: a file lists everything that crosses it, type by type.
 #![cfg(target_pointer_width = "64")]
 
 use abi_stable::{
@@ -40,7 +40,7 @@ fn name(layout: &TypeLayout) -> String {
 }
 
 /// Everything that can be reached from a plugin's table, as text: each type with the offsets of its fields, each table
-/// with what its functions take and give.
+/// with the arguments and results of its functions.
 fn layouts() -> String {
     let mut pending: VecDeque<&'static TypeLayout> = [PluginRef::LAYOUT].into();
     let mut seen = HashSet::new();

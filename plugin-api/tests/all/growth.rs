@@ -1,6 +1,7 @@
-//! What this version cannot know is carried: the rules by which the IR may grow, each seen from an older version.
+//! Items unknown to this version are carried along: the rules by which the IR may grow, each tested from an older
+//! version.
 //!
-//! Numbers that nothing has a meaning for yet stand for those of a later version.
+//! Numbers without a meaning represent those of a later version.
 
 use relais_plugin_api::{
     ir::*,
@@ -132,7 +133,7 @@ fn later_side_tables_follow_their_nodes_by_policy() {
     assert_ne!(kept, later, "it moved");
     assert_eq!(said(&g, kept), [true; 4]);
     assert_eq!(g.table("t0").unwrap().get(kept), Some(&[1, 2, 0][..]));
-    // An edit clears where it came from and what was computed; a policy that is not known changes nothing.
+    // An edit clears where it came from and computed data; an unknown policy changes nothing.
     f.touch(later);
     assert_eq!(said(&f, later), [true, false, true, true]);
     f.forget_derived(later);

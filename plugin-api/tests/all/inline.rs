@@ -1,4 +1,4 @@
-//! Inlining: what is declined, with which reason, and what stays as it was then.
+//! Inlining: the calls that are declined, with which reason, and that they stay unchanged.
 
 use relais_plugin_api::{
     ir::*,
@@ -53,7 +53,7 @@ fn operator_sets_must_agree() {
     let acme = "def @f(%v) #[opset = {\"\": 17, \"acme\": 2}] { %w = acme::Gelu(%v); %w }\n";
     let reason = declined(&parse(&format!("{text}{acme}")));
     assert_eq!(reason.to_string(), "the function imports `acme` 2, its caller 0");
-    // What the function imports and does not use makes no difference.
+    // An unused import makes no difference.
     let mut module = import("{\"\": 17, \"acme\": 2}");
     assert_eq!(inline_functions(&mut module).unwrap().n_calls, 1);
 }
@@ -62,7 +62,7 @@ fn operator_sets_must_agree() {
 fn a_call_gives_no_more_than_the_function_takes() {
     assert_eq!(declined(&calling("%y = @f(%x, %x); %y", "%w = Relu(%v); %w")), Declined::Arity);
     assert_eq!(declined(&calling("%y = @f(%x) -> 2; %a = %y[0]; %a", "%w = Relu(%v); %w")), Declined::Arity);
-    // Fewer of both: a parameter that is left off is absent.
+    // Fewer of both: a parameter that is omitted is absent.
     let mut module = parse(&format!(
         "def @main(%x) {OPSET} {{ %y = @f(%x); %y }}\ndef @f(%v, %m) {OPSET} {{ %w = Clip(%v, %m); (%w, %v) }}\n"
     ));
@@ -95,7 +95,7 @@ fn a_function_that_binds_a_function_stays() {
 fn the_caller_stays_within_bounds() {
     let mut module = calling("%a = @f(%x); %b = @f(%a); %c = @f(%b); %c", "%w = Relu(%v); %w");
     let f = module.function_mut("f").unwrap();
-    // Nodes that stand nowhere count, too: nobody knows that before they were looked at.
+    // Nodes that are bound nowhere count too: this is only known after they were visited.
     for _ in 0..3 << 20 {
         f.add_tuple(&[]);
     }

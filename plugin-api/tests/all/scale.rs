@@ -73,7 +73,7 @@ fn nested_types_and_lists() {
     run(text);
 }
 
-/// Types that share their parts stand for more text than there is room for: printing them ends all the same.
+/// Types that share their parts represent more text than there is room for: printing them ends anyway.
 #[test]
 fn shared_types() {
     let mut f = Function::new();

@@ -1,4 +1,4 @@
-//! What authors try passes, operators and instruments with.
+//! The API with which authors test passes, operators and instruments.
 
 use relais_plugin_api::{
     prelude::*,
@@ -9,7 +9,7 @@ config_option! { "trial.depth": i64, default = 3, doc = "How deep it goes." }
 
 #[derive(PassOptions)]
 struct Options {
-    /// What it says.
+    /// The word that it says.
     word: String,
     #[option(default = [])]
     more: Vec<i64>,
@@ -160,7 +160,7 @@ fn types_are_inferred_in_the_newest_version_or_the_one_that_is_imported() {
         error.starts_with("`Sum`: a second argument needs version 3 (at %") && error.contains("`@main`"),
         "{error}"
     );
-    // Nobody describes it: its type stays unknown.
+    // No plugin describes it: its type stays unknown.
     assert!(testing::infer("def @main(%x) { %y = trial::Nobody(%x); %y }").unwrap().contains("%y = trial::Nobody"));
 }
 

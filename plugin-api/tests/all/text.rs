@@ -1,4 +1,4 @@
-//! The text form: what is printed is read back, and the text of every construct is as documented.
+//! The text form: printed text can be parsed, and the text of every construct is as documented.
 
 use relais_plugin_api::{
     ir::*,
@@ -153,8 +153,8 @@ fn every_attribute_and_type() {
     );
 }
 
-/// Each case of `text_errors.txt` is a text, its lines behind `> `, and the errors it gives. With `BLESS=1` in the
-/// environment, the file is written anew.
+/// Each case of `text_errors.txt` is a text, its lines after `> `, and the errors it produces. With `BLESS=1` in the
+/// environment, the test rewrites the file.
 #[test]
 fn errors_say_what_and_where() {
     let cases = include_str!("../text_errors.txt");

@@ -50,7 +50,7 @@ fn faults(b: &Built, codes: &[FaultCode]) -> Vec<Fault> {
     let found: Vec<FaultCode> = faults.iter().map(|fault| fault.code).collect();
     assert_eq!(found, codes, "{faults:#?}");
     if codes[0].as_str().starts_with("V1") {
-        // What can be read can be printed, broken as it may be.
+        // A function that can be read can be printed, however broken it is.
         text::print_function("f", &b.f, &PrintOptions::default());
     }
     faults

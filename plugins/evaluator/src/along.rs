@@ -58,7 +58,7 @@ impl Lines {
         Ok(Self { len: dims[at], stride: product(&dims[at + 1..])?, n_outer: product(&dims[..at])? })
     }
 
-    /// Where each line starts, those of the outer axes first; none when there are no elements.
+    /// Returns where each line starts, those of the outer axes first; nothing if there are no elements.
     fn starts(&self) -> impl Iterator<Item = usize> {
         let (outer, stride) = (self.len * self.stride, self.stride);
         (0..self.n_outer).flat_map(move |at| at * outer..at * outer + stride)

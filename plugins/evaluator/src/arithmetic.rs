@@ -69,7 +69,7 @@ fn term<'a>(cx: &'a EvalCx<'_>, a: &Tensor, index: usize) -> Eval<&'a Tensor> {
     Ok(b)
 }
 
-/// Refuses what stops a program: an integer divided by zero, or the least one by -1.
+/// Refuses operations that would stop a program: division of an integer by zero, or of the least one by -1.
 fn no_trap(a: &Tensor, b: &Tensor) -> Eval<()> {
     if !b.elem().is_integer() {
         return Ok(());

@@ -1,7 +1,8 @@
 //! Casts between all element types.
 //!
-//! Every number passes through a 64-bit integer or a double, which hold it exactly, and is rounded once. What ONNX
-//! leaves undefined (a float out of an integer type's range, a string that is no number) is not evaluated.
+//! Every number passes through a 64-bit integer or a double, which hold it exactly, and is rounded once. Conversions
+//! that ONNX leaves undefined (a float out of an integer type's range, a string that is not a number) are not
+//! evaluated.
 
 use crate::{
     cx::{Eval, flag, string, table, tensor_error, unsupported_elem},
@@ -114,7 +115,7 @@ fn cast_as(cx: &EvalCx<'_>, data: &Tensor, to: ElemType, options: Options) -> Ev
         encode(&decode(data.elem(), block)?, to, options, &mut out)?;
     }
     if len == 0 {
-        // Whether there is such a cast at all.
+        // Checks whether the cast exists at all.
         encode(&Wide::Int(Vec::new()), to, options, &mut out)?;
     }
     let out = if to.bits() < 8 { packed::pack(&out, to.bits()) } else { out };
@@ -209,7 +210,7 @@ fn half_of_real(x: f64) -> f16 {
     f16::from_f32(to_odd_f32(x))
 }
 
-/// Refuses numbers that come out otherwise where a runtime rounds to 32 bits first, as many do.
+/// Refuses numbers whose result differs if a runtime rounds to 32 bits first, as many do.
 fn rounded_once(wide: &Wide, at_once: impl Fn(f64) -> u16, from_f32: impl Fn(f32) -> u16) -> Eval<()> {
     let doubt = Doubt::default();
     let note = |x: f64, near: f32| doubt.note(!x.is_nan() && at_once(x) != from_f32(near));
@@ -242,7 +243,7 @@ fn put<T: Scalar>(
     out.extend_from_slice(&T::flatten(chunks));
 }
 
-/// Refuses floats that, truncated, are no integer from `low` to `high`.
+/// Refuses floats that, truncated, are not integers from `low` to `high`.
 fn check_range(wide: &Wide, low: f64, high: f64) -> Eval<()> {
     let Wide::Real(values) = wide else { return Ok(()) };
     // The greatest 64-bit integers are rounded up to a power of two, which is out of range.
@@ -271,7 +272,7 @@ fn minifloats(wide: &Wide, format: Format, options: Options, out: &mut Vec<u8>) 
 }
 
 /// Powers of two. The standard's table and its reference differ where a value is zero, infinite or below the normal
-/// floats: such a call is not evaluated, but for zero saturated, which is the least power.
+/// floats: such calls are not evaluated, except for zero saturated, which is the least power.
 fn scales(wide: &Wide, options: Options, out: &mut Vec<u8>) -> Eval<()> {
     let saturate = options.overflow == Overflow::Saturate;
     for_each_real(wide, |x| {

@@ -1,11 +1,11 @@
-//! What evaluators share: reading attributes and arguments with checks, and the table that lists them.
+//! Shared code of the evaluators: reading attributes and arguments with checks, and the table that lists them.
 
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, Tensor, TensorError},
     op::{EvalCx, OpError},
 };
 
-/// What an evaluator returns.
+/// The result of an evaluator.
 pub type Eval<T = Tensor> = Result<T, OpError>;
 
 /// The results of an evaluator.
@@ -70,7 +70,7 @@ macro_rules! attr {
         $(#[$doc])*
         ///
         /// # Errors
-        /// When the attribute is of another kind.
+        /// Returns an error if the attribute is of another kind.
         pub fn $name$(<$life>)?(cx: &$($life)? EvalCx<'_>, name: &str) -> Eval<Option<$type>> {
             match cx.attrs().get(name) {
                 None => Ok(None),

@@ -1,4 +1,4 @@
-//! N5: where runtimes are known to compute something else than the standard's text or than each other, nothing is folded.
+//! N5: where runtimes are known to differ from the standard's text or from each other, nothing is folded.
 //! `docs/numbers.md` lists the cases.
 
 use crate::{cx::Eval, scalar::Float};
@@ -25,7 +25,7 @@ impl Doubt {
     }
 }
 
-/// Whether two numbers are zeros of different signs: which of them is the greater one, ONNX does not say.
+/// Whether two numbers are zeros of different signs: ONNX does not specify which of them is greater.
 pub fn are_both_zeros(a: f64, b: f64) -> bool {
     a == 0.0 && b == 0.0 && a.is_sign_negative() != b.is_sign_negative()
 }
@@ -33,8 +33,8 @@ pub fn are_both_zeros(a: f64, b: f64) -> bool {
 /// Room that is left above a sum of magnitudes.
 const HEADROOM: f64 = 256.0;
 
-/// A sum of numbers, in double precision, with what tells whether accumulators of another width, and another order, give
-/// the same but for the last digits.
+/// A sum of numbers, in double precision, with the information whether accumulators of another width, and another
+/// order, give the same result except for the last digits.
 #[derive(Clone, Copy)]
 pub struct Sum {
     /// The sum.
@@ -66,7 +66,7 @@ impl Sum {
         }
     }
 
-    /// Whether accumulators of type `T` may come to something else.
+    /// Whether accumulators of type `T` may give another result.
     pub fn is_doubtful<T: Float>(self) -> bool {
         !is_within::<T>(self.size, self.is_tiny) || (self.is_minus_zero && !self.is_any)
     }
@@ -103,7 +103,7 @@ impl Product {
         }
     }
 
-    /// Whether accumulators of type `T` may come to something else.
+    /// Whether accumulators of type `T` may give another result.
     pub fn is_doubtful<T: Float>(self) -> bool {
         self.large > T::GREATEST_FINITE / HEADROOM || self.small < T::LEAST_NORMAL
     }

@@ -1,5 +1,5 @@
-//! Functions of one element, or of one of each of several broadcast tensors. Uniform arguments give a uniform result
-//! without being written out.
+//! Functions of one element, or of one of each of several broadcast tensors. Uniform arguments have a uniform result
+//! without being expanded.
 
 use crate::{
     cx::{Eval, same_elem, tensor_error},
@@ -32,7 +32,7 @@ pub fn map<A: Scalar, R: Scalar>(cx: &EvalCx<'_>, a: &Tensor, f: impl Fn(A) -> R
     Tensor::dense(R::ELEM, a.dims(), R::flatten(out)).map_err(tensor_error)
 }
 
-/// The bytes of an operand and its strides within the result; one element stands for all of a splat.
+/// The bytes of an operand and its strides within the result; one element represents all of a splat.
 fn operand<'a>(tensor: &'a Tensor, dims: &[u64]) -> Eval<(Cow<'a, [u8]>, Vec<isize>)> {
     match tensor.as_splat() {
         Some(element) => Ok((Cow::Borrowed(element), vec![0; dims.len()])),
@@ -85,8 +85,8 @@ pub fn any<T: Scalar>(tensor: &Tensor, f: impl Fn(T) -> bool) -> bool {
     T::chunks(&bytes).chunks(4096).any(|block| block.iter().fold(false, |found, &chunk| found | f(T::load(chunk))))
 }
 
-/// The two arguments of a binary operator, of one element type. Before operator-set version 7, where broadcasting is
-/// asked for with an attribute, the second comes with the dimensions by which the general rule does the same.
+/// The two arguments of a binary operator, of one element type. Before operator-set version 7, where an attribute
+/// requests broadcasting, the second comes with the dimensions by which the general rule does the same.
 pub fn operands(cx: &EvalCx<'_>) -> Eval<(Tensor, Tensor)> {
     let (a, b) = operands_of_any_elem(cx)?;
     same_elem(&a, &b)?;

@@ -33,7 +33,7 @@ impl<'a> Elems<'a> {
         }
         let bits = tensor.elem().bits();
         if bits < 8 {
-            // Unpacked, the elements may take more than the limit says, by a factor of at most four.
+            // Unpacked, the elements may exceed the limit, by a factor of at most four.
             let bytes = unpack(&tensor.to_bytes(), bits, tensor.len() as usize);
             return Ok(Self::Fixed { width: 1, bytes: Cow::Owned(bytes) });
         }

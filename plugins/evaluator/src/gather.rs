@@ -1,4 +1,4 @@
-//! Operators that pick elements, or put them, where an index tensor says.
+//! Operators that read or write elements at places given by an index tensor.
 
 use crate::{
     cx::{Eval, int, int_list, int_values, same_elem, string, table},
@@ -39,7 +39,7 @@ fn product(dims: &[usize]) -> Eval<usize> {
     product.ok_or_else(|| OpError::unsupported("a shape does not fit memory"))
 }
 
-/// Elements of `data` in pieces of `piece`, each starting where `starts` says.
+/// Elements of `data` in pieces of `piece`, each starting at an element of `starts`.
 fn pick(cx: &EvalCx<'_>, data: &Tensor, dims: &[u64], piece: usize, starts: Vec<usize>) -> Eval {
     if let Some(element) = data.as_splat() {
         return uniform(data.elem(), dims, element);
@@ -180,7 +180,7 @@ fn compress(cx: &EvalCx<'_>) -> Eval {
     pick(cx, data, &dims, piece, starts.map(|(outer, i)| (outer * data_dims[at] + i) * piece).collect())
 }
 
-/// How an update and what stands at its place make one.
+/// How an update is combined with the value at its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reduction {
     None,
@@ -215,7 +215,7 @@ impl Reduction {
     }
 }
 
-/// The data with pieces of `piece` elements of the updates put where `starts` says, in order.
+/// The data with pieces of `piece` elements of the updates written at `starts`, in order.
 fn put(cx: &EvalCx<'_>, data: &Tensor, updates: &Tensor, piece: usize, starts: &[usize]) -> Eval {
     same_elem(data, updates)?;
     if starts.is_empty() || piece == 0 {

@@ -1,8 +1,8 @@
 //! Exact evaluators of ONNX operators, for constant folding.
 //!
-//! An evaluator either gives the result that ONNX determines, or says that it does not cover the call: where the
-//! standard leaves a result open and runtimes disagree, nothing is folded. Arguments that are uniform give results that
-//! are, without being written out.
+//! An evaluator either returns the result that ONNX determines, or reports that it does not cover the call: where the
+//! standard leaves a result open and runtimes disagree, nothing is folded. Uniform arguments have uniform results,
+//! without being expanded.
 
 mod along;
 mod arithmetic;

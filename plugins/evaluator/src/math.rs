@@ -59,7 +59,7 @@ fn function(cx: &EvalCx<'_>, f: impl Fn(f64) -> f64) -> Eval {
     dispatch!(x.elem(), T in floats => map::<T, T>(cx, x, |x| x.via_f64(&f)))
 }
 
-/// Refuses doubles, of which some runtimes compute the error function with fewer digits.
+/// Refuses doubles, because some runtimes compute the error function for them with fewer digits.
 fn no_doubles<'a, 'b>(cx: &'a EvalCx<'b>) -> Eval<&'a EvalCx<'b>> {
     match cx.require(0)?.elem() {
         ElemType::DOUBLE => {
@@ -111,7 +111,7 @@ fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
-/// The error function: its series near zero, else by its complement.
+/// The error function: its series near zero, otherwise by its complement.
 fn erf(x: f64) -> f64 {
     if x.is_nan() {
         return x;

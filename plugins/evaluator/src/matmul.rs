@@ -111,7 +111,7 @@ impl Matrices {
         })
     }
 
-    /// The products of elements that `read_a` and `read_b` give by their places.
+    /// The products of elements that `read_a` and `read_b` return by their places.
     fn multiply<T: Product>(&self, cx: &EvalCx<'_>, read_a: impl Fn(usize) -> T, read_b: impl Fn(usize) -> T) -> Eval {
         let len = checked_len(cx, T::ELEM, &self.dims)?;
         let mut out = with_room(len)?;
@@ -165,12 +165,12 @@ fn range<T: Float>(tensor: &Tensor) -> (f64, f64) {
     }
 }
 
-/// Refuses products of `k` terms, each multiplied by `alpha`, where runtimes may come to something else.
+/// Refuses products of `k` terms, each multiplied by `alpha`, for which runtimes may give another result.
 fn certain<T: Float>(a: &Tensor, b: &Tensor, k: u64, alpha: f64, result: &Tensor) -> Eval<()> {
     let ((a_largest, a_least), (b_largest, b_least)) = (range::<T>(a), range::<T>(b));
     let largest = a_largest * b_largest * alpha.abs().max(1.0);
     let is_tiny = a_least * b_least * alpha.abs().min(1.0) < T::LEAST_NORMAL;
-    // Which terms underflow, and how much the others come to, is not looked at more closely.
+    // The terms that underflow, and the sum of the others, are not examined more closely.
     if !is_within::<T>(largest * k as f64, false) || (is_tiny && largest > 0.0) {
         return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
     }
@@ -220,7 +220,7 @@ fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
     crate::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)
 }
 
-/// Of floats only: what a scaled sum of integers is, ONNX does not say.
+/// Of floats only: ONNX does not define a scaled sum of integers.
 fn gemm(cx: &EvalCx<'_>) -> Eval {
     let (alpha, beta) = (float(cx, "alpha")?.unwrap_or(1.0), float(cx, "beta")?.unwrap_or(1.0));
     let (a, b) = (transposed(cx, cx.require(0)?, "transA")?, transposed(cx, cx.require(1)?, "transB")?);

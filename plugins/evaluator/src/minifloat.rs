@@ -14,7 +14,7 @@ pub struct Format {
     special: Special,
 }
 
-/// What the codes beyond the finite values mean.
+/// The meaning of the codes beyond the finite values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Special {
     /// There are none.
@@ -27,7 +27,7 @@ enum Special {
     NegativeZero,
 }
 
-/// What a value out of range becomes.
+/// The result for a value out of range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overflow {
     /// The greatest finite value.

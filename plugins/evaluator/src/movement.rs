@@ -108,7 +108,7 @@ fn slice_axis(dim: u64, start: i64, end: i64, step: i64) -> Eval<(i64, u64)> {
     let dim = i64::try_from(dim).map_err(|_| OpError::unsupported("a dimension is beyond 63 bits"))?;
     let from_end = |at: i64| if at < 0 { at.saturating_add(dim) } else { at };
     let (start, end) = (from_end(start), from_end(end));
-    // Some runtimes take the greatest integer for "all that there is" whichever way the step goes.
+    // Some runtimes interpret the greatest integer as "everything", in either direction of the step.
     if step < 0 && end >= dim && dim > 0 {
         return Err(OpError::unsupported("a slice goes backwards to an end beyond its axis"));
     }

@@ -139,7 +139,7 @@ fn sources(data: &Tensor, around: &[(i64, i64)], dims: &[u64], mode: Mode) -> Ev
         if mode == Mode::Reflect && before.max(after) >= dim && before.max(after) > 0 {
             return Err(OpError::unsupported("an axis is reflected more than once"));
         }
-        // Cropping takes its elements away first, and what is left is what is repeated.
+        // Cropping removes its elements first, and the rest is repeated.
         if mode != Mode::Constant && before.min(after) < 0 {
             return Err(OpError::unsupported("an axis is cropped in a mode other than `constant`"));
         }

@@ -29,7 +29,7 @@ table! {
     "ReduceMean" @ 1 => mean,
 }
 
-/// What is added up of each element.
+/// The function of each element that is summed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Term {
     Value,
@@ -40,7 +40,7 @@ enum Term {
 const FLOATS_DIFFER: &str = "accumulators of the element type may overflow, underflow, or keep the sign of zero";
 const INTEGERS_DIFFER: &str = "the integers may be too large for an accumulator";
 
-/// What is reduced and what stays.
+/// The axes that are reduced and those that stay.
 struct Plan {
     /// Dimensions of the result.
     dims: Vec<u64>,
@@ -83,7 +83,7 @@ impl Plan {
         self.reduced_dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))
     }
 
-    /// Folds the elements that make one, for every element of the result.
+    /// Folds the elements that belong to one element, for every element of the result.
     fn fold<T: Scalar, A: Copy, R: Scalar>(
         &self,
         cx: &EvalCx<'_>,
@@ -136,7 +136,7 @@ fn sum(cx: &EvalCx<'_>, input_since: i64, term: Term) -> Eval {
     dispatch!(data.elem(), T in integers => fold_integers::<T>(&plan, cx, data, term, |sum| sum))
 }
 
-/// A sum of floats, and what becomes of it, which is told how many elements make one.
+/// A sum of floats, followed by `finish`, which receives the number of elements in one sum.
 fn of_floats(cx: &EvalCx<'_>, term: Term, finish: impl Fn(f64, f64) -> f64) -> Eval {
     let plan = Plan::new(cx, 18)?;
     let data = cx.require(0)?;
@@ -191,7 +191,7 @@ fn fold_integers<T: Integer>(
     fold_exactly::<T>(plan, cx, data, Some((0, 0)), most, add, finish)
 }
 
-/// Folds integers to a value, beside the size of all that it is made of.
+/// Folds integers to a value, together with the magnitude of all its terms.
 fn fold_exactly<T: Integer>(
     plan: &Plan,
     cx: &EvalCx<'_>,
@@ -234,7 +234,7 @@ fn product(cx: &EvalCx<'_>) -> Eval {
     })
 }
 
-/// Runtimes that do not subtract the greatest exponent first overflow; what is not finite they make NaN of.
+/// Runtimes that do not subtract the greatest exponent first overflow, and turn results that are not finite into NaN.
 fn log_sum_exp(cx: &EvalCx<'_>) -> Eval {
     let plan = Plan::new(cx, 18)?;
     let data = cx.require(0)?;

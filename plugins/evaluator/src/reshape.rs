@@ -1,4 +1,4 @@
-//! Operators that give the same elements other dimensions, or say what the dimensions are. No element is copied.
+//! Operators that change the dimensions of a tensor, or return them. No element is copied.
 
 use crate::{
     cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error},

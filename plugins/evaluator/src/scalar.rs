@@ -27,9 +27,9 @@ pub trait Number: Scalar {
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// The least value: what the maximum of nothing is.
+    /// The least value: the maximum of no elements.
     const LEAST: Self;
-    /// The greatest value: what the minimum of nothing is.
+    /// The greatest value: the minimum of no elements.
     const GREATEST: Self;
 
     /// Sum.
@@ -421,8 +421,8 @@ float!(
     1.0 / 256.0
 );
 
-/// The float next to `value` whose last digit is odd, or `value` itself: rounding that to a type with fewer digits
-/// gives what rounding `value` at once gives.
+/// The float next to `value` whose last digit is odd, or `value` itself: rounding it to a type with fewer digits has
+/// the same result as rounding `value` directly.
 pub fn to_odd_f32(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) == value || !near.is_finite() {

@@ -163,7 +163,7 @@ pub struct Rows<const K: usize> {
 }
 
 impl<const K: usize> Rows<K> {
-    /// Rows over `dims`, none of which is zero, with strides of each tensor.
+    /// Rows over `dims`, all of which are nonzero, with strides of each tensor.
     pub fn new(dims: &[usize], strides: [&[isize]; K]) -> Self {
         // Built from the innermost axis outwards.
         let mut merged: Vec<(usize, [isize; K])> = Vec::with_capacity(dims.len());

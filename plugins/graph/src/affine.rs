@@ -14,7 +14,7 @@ pub enum PerChannel {
     Each(Vec<f64>),
 }
 
-/// What is known of the shape of a value.
+/// The known parts of a value's shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// The number of dimensions.
@@ -33,7 +33,7 @@ impl Layout {
 /// `y = x * scale + shift`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Affine {
-    /// What it applies to.
+    /// The operand.
     pub input: NodeId,
     /// Factor.
     pub scale: PerChannel,
@@ -161,7 +161,7 @@ pub struct BatchNorm {
 }
 
 impl BatchNorm {
-    /// Reads a `BatchNormalization` call; `Err` says why it is no fixed scale and shift.
+    /// Reads a `BatchNormalization` call; `Err` says why it is not a fixed scale and shift.
     pub fn of(call: CallView<'_>, cx: &RewriteCx<'_>) -> Result<Self, &'static str> {
         let version = call.owner().op_version(call.op().ok_or("not an operator")?);
         let attrs = call.attrs();
@@ -208,7 +208,7 @@ impl BatchNorm {
     }
 }
 
-/// What a call of `Mul`, `Div`, `Add` or `Sub` with one constant does to its other operand `x`.
+/// The effect of a call of `Mul`, `Div`, `Add` or `Sub` with one constant on its other operand `x`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// `x * c`.
@@ -251,7 +251,7 @@ pub struct Arithmetic {
     pub input: NodeId,
     /// The constant.
     pub constant: NodeId,
-    /// What becomes of the operand.
+    /// The effect on the operand.
     pub action: Action,
 }
 
@@ -295,8 +295,8 @@ impl Arithmetic {
     }
 }
 
-/// N3: multiplies each weight by the factor of its channel, which `channel` gives for the index of a run of `run`
-/// elements. A splat stays one when the factor is the same for all.
+/// N3: multiplies each weight by the factor of its channel, which `channel` returns for the index of a run of `run`
+/// elements. A splat stays one if the factor is the same for all.
 pub fn scaled(
     weights: &Tensor,
     run: u64,

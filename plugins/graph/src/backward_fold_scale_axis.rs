@@ -93,7 +93,7 @@ pub fn backward_fold_scale_axis(
     folded.map_or_else(Rewrite::decline, Rewrite::Replace)
 }
 
-/// What scales and shifts.
+/// The call that scales and shifts.
 #[derive(Clone, Copy)]
 enum Outer {
     Norm(NodeId),
@@ -235,7 +235,7 @@ fn absorb(norm_call: CallView<'_>, inner: Arithmetic, cx: &mut RewriteCx<'_>) ->
     let affine = inner.affine(layout, cx)?;
     let limits = Limits::of(norm.elem)?;
     let [scale, ..] = &norm.params;
-    // What the values are multiplied by in all, and what is kept of it as a parameter.
+    // The total factor of the values, and the part of it that is kept as a parameter.
     scaled_each(limits, &affine.scale, &outer.scale)?;
     let new_scale = scaled_each(limits, scale, &affine.scale)?;
     let new_bias = biased(limits, &affine.shift, &outer)?;

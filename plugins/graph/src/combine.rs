@@ -138,7 +138,7 @@ fn integers(first: &Tensor, second: &Tensor, f: impl Fn(u64, u64) -> u64) -> Res
     combined.map_err(|_| "the element type is not supported")
 }
 
-/// The elements of two lists side by side; one element goes with each of the other list.
+/// The elements of two lists side by side; a list of one element is repeated to match the other.
 fn pairs<'a, T>(a: &'a [T], b: &'a [T]) -> impl Iterator<Item = (&'a T, &'a T)> {
     let at = |list: &'a [T], at: usize| if list.len() == 1 { &list[0] } else { &list[at] };
     let n = if a.len() == 1 { b.len() } else { a.len() };

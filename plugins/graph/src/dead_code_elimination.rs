@@ -97,7 +97,7 @@ fn effects(f: &Function, steps: &[WalkStep], ops: &dyn Operators) -> Vec<bool> {
                 let own = match f.expr(id) {
                     Expr::Call(call) => match call.op() {
                         Some(op) => !ops.effects(op).is_removable(),
-                        // What a function does is not known here.
+                        // The effects of a function are not known here.
                         None => true,
                     },
                     Expr::Unknown(_) => true,
@@ -134,7 +134,7 @@ fn liveness(f: &Function, steps: &[WalkStep], has_effects: &[bool]) -> Vec<bool>
         live[f.result(block).index()] = true;
     };
     need_results(f.body(), &mut live);
-    // A function that nobody uses: nothing in it is executed, and what it refers to is not needed for its sake.
+    // An unused function: nothing in it is executed, and the values it refers to are not needed for its sake.
     let mut unused: Option<NodeId> = None;
     for &step in steps.iter().rev() {
         if let Some(function) = unused {

@@ -52,9 +52,9 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
     }
 }
 
-/// What is visible at the current place, to be found again. Equal bindings have the same last operand, which usually has
-/// few users and stands near them, so they are first looked for there: a hash table of everything would miss the cache
-/// at each binding of a large function.
+/// The bindings visible at the current place, for lookup. Equal bindings have the same last operand, which usually has
+/// few users nearby, so they are first looked for there: a hash table of everything would miss the cache at each
+/// binding of a large function.
 struct Merge<'a> {
     ops: &'a dyn Operators,
     /// By node: the latest of its users that are kept in a list.
@@ -68,7 +68,7 @@ struct Merge<'a> {
     n_in_slots: usize,
     /// The constants that are worth looking for.
     twins: Twins,
-    /// What was added, in order, so that a block's part can be taken back when it ends.
+    /// The added bindings, in order, so that a block's part can be removed when it ends.
     log: Vec<Added>,
     /// Where each open block's part of the log begins.
     marks: Vec<usize>,
@@ -265,7 +265,7 @@ fn is_same(f: &Function, a: NodeId, b: NodeId) -> bool {
         })
 }
 
-/// Equality of attribute values by what they are, floats by their bits.
+/// Equality of attribute values by their contents, floats by their bits.
 fn is_same_value(a: AttrValue<'_>, b: AttrValue<'_>) -> bool {
     match (a, b) {
         (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),

@@ -112,7 +112,8 @@ fn reshape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
     if from.len() != to.len() {
         return false;
     }
-    // The number of elements stays, so one dimension may differ in what is known of it, unless another is zero.
+    // The number of elements stays the same, so the known information may differ for one dimension, unless another is
+    // zero.
     let differing = from.iter().zip(to).filter(|&(&a, &b)| !Dim::from(a).is_same(b.into())).count();
     let may_be_empty = from.iter().any(|&dim| Dim::from(dim).known().is_none_or(|size| size == 0));
     match differing {
@@ -196,7 +197,7 @@ fn unit(call: CallView<'_>, cx: &RewriteCx<'_>) -> Rewrite {
             return Rewrite::decline("adding zero turns -0.0 into 0.0");
         }
         if is_unit(name, tensor) || is_zero(name, tensor) {
-            // Broadcasting by the unit element must not enlarge what is kept.
+            // Broadcasting by the unit element must not enlarge the remaining operand.
             if !has_same_shape(call, kept, cx) && tensor.dims().iter().any(|&dim| dim != 1) {
                 return Rewrite::decline("the unit element may broadcast the other operand");
             }
@@ -234,7 +235,7 @@ fn is_unit(op: &str, tensor: &Tensor) -> bool {
 
 /// Whether every element of a tensor has these bytes.
 fn is_all(tensor: &Tensor, wanted: &[u8]) -> bool {
-    // Past this size nobody writes a unit element, and reading it all would cost more than it saves.
+    // Unit elements beyond this size do not occur in practice, and reading it all would cost more than it saves.
     const MOST: u64 = 1 << 20;
     match tensor.as_splat() {
         Some(element) => element == wanted,

@@ -39,7 +39,7 @@ pub struct FoldConstantOptions {
     pub exact: bool,
 }
 
-/// What is folded.
+/// The amount of data that is folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Extent {
     max_growth: u64,
@@ -91,9 +91,9 @@ pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantO
 /// that are too large to be copied.
 const MAX_ROUNDS: usize = 64;
 
-/// Folds the constants of a function, in one pass over it, and returns how many bindings went, and which stay. Where
-/// something was too large to be folded and constants lost users since, it may not be any more: then there is another
-/// pass.
+/// Folds the constants of a function, in one pass over it, and returns how many bindings were removed, and which calls
+/// stay. If a result was too large to be folded and constants have lost users since, it may no longer be: then another
+/// pass follows.
 fn fold(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent) -> (usize, Declined) {
     let mut total = 0;
     let mut declined = Declined::new();
@@ -227,7 +227,7 @@ impl Rebuild for ConstantFolder<'_> {
 }
 
 impl ConstantFolder<'_> {
-    /// The results of a call of constants, if they may stand in its place.
+    /// The results of a call of constants, if they may replace it.
     fn evaluate(&mut self, f: &Function, call: CallView<'_>, op: OpId) -> Option<Vec<Tensor>> {
         // Without arguments there is nothing to fold: evaluating `ones(shape)` would only spell it out.
         if call.args().iter().all(|arg| arg.is_absent()) || !call.regions().is_empty() || call.attrs().has_refs() {
@@ -250,7 +250,8 @@ impl ConstantFolder<'_> {
             return None;
         }
         let budget = self.freed(f, call.args()).saturating_add(self.extent.max_growth);
-        // Without a type nothing says why an evaluator refused. What is small enough it would refuse again.
+        // Without a type, the reason for an evaluator's refusal is unknown. A result that is small enough would be
+        // refused again.
         if size_of(f, call.id).is_none_or(|size| size > budget) {
             self.is_too_large.set(true);
         }
@@ -268,13 +269,13 @@ impl ConstantFolder<'_> {
         (is_whole && fits).then_some(values)
     }
 
-    /// The bytes of the arguments that nobody needs once the call is gone.
+    /// Returns the bytes of the arguments that become unused once the call is gone.
     fn freed(&self, f: &Function, args: &[NodeId]) -> u64 {
         let sole = args.iter().filter(|arg| self.uses.get(arg.index()).is_some_and(|&n| n == 1));
         sole.filter_map(|&arg| f.constant(arg)).map(stored_bytes).sum()
     }
 
-    /// Replaces a scalar or vector of integers whose contents the types tell.
+    /// Replaces a scalar or vector of integers whose contents are known from the types.
     fn fold_known_value(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
         match known_tensor(cx.function(), id) {
             Some(tensor) => self.replace(cx, id, vec![tensor]),
@@ -348,7 +349,7 @@ fn replace(cx: &mut RebuildCx<'_>, id: NodeId, values: Vec<Tensor>) -> Action {
     }
 }
 
-/// The bytes of a call's only result, written out, where its type tells.
+/// The expanded bytes of a call's only result, if its type determines them.
 fn size_of(f: &Function, call: NodeId) -> Option<u64> {
     let ty = f.type_of(call);
     ty.elem()?.bytes_for(element_count(&ty.static_shape()?)?)
@@ -368,7 +369,7 @@ fn truth(tensor: &Tensor) -> Option<bool> {
     is_one.then(|| tensor.to_bytes().first().is_some_and(|&byte| byte != 0))
 }
 
-/// The tensor of a node whose contents are known and whose type says how to spell them.
+/// The tensor of a node whose contents are known and whose type determines its form.
 fn known_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
     let contents = f.ty(known_value(f, id)?).shape()?;
     let values: Vec<i64> =

@@ -1,4 +1,4 @@
-//! What a rewrite may do to numbers: the rules N1 to N3 and N7 of `docs/numbers.md`, once for all passes.
+//! The limits of rewrites on numbers: the rules N1 to N3 and N7 of `docs/numbers.md`, once for all passes.
 
 use relais_plugin_api::prelude::*;
 
@@ -19,7 +19,7 @@ const HEADROOM: f64 = 256.0;
 const NEAR_ONE: f64 = 1024.0;
 
 impl Limits {
-    /// The limits of a type; an error for what is not a floating-point type that constants are computed in.
+    /// The limits of a type; an error if it is not a floating-point type that constants are computed in.
     pub fn of(elem: ElemType) -> Result<Self, &'static str> {
         let (greatest, least) = match elem {
             ElemType::FLOAT => (f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE)),

@@ -28,7 +28,7 @@ pub fn to_a_normal_form(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassEr
     Ok(())
 }
 
-/// Gives every binding of a function one form, and returns how many had another.
+/// Sets the form of every binding of a function, and returns how many had another.
 pub(crate) fn set_form(edit: &mut Editor, form: LetForm) -> usize {
     let f = edit.function();
     let changed: Vec<NodeId> = f.all_bindings().filter(|&id| f.let_form(id) != form).collect();

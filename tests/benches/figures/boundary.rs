@@ -1,4 +1,4 @@
-//! What the boundary costs: a call, a pass over a big function, reading records, opening a library.
+//! The costs of the boundary: a call, a pass over a big function, reading records, opening a library.
 
 #[path = "../../plugins/sample/src/lib.rs"]
 mod sample_passes;

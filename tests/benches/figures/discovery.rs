@@ -1,4 +1,4 @@
-//! What it costs to have a thousand plugins: finding them, and making a registry of what they say.
+//! The costs of having a thousand plugins: finding them, and building a registry from their records.
 
 use crate::timing::{line, median};
 use relais::{

@@ -1,4 +1,4 @@
-//! A run as users see it, and what it spends its time on; beside what they use today, where that is installed.
+//! A run as users see it, with the time of its parts; next to the programs they use today, if those are installed.
 //!
 //! `RELAIS_BENCH_MODEL` names a model instead of the one made here, `RELAIS_BENCH_PYTHON` a Python with peers.
 
@@ -23,7 +23,7 @@ use std::{
 const STEPS: [&str; 6] =
     ["finding plugins, reading records", "resolving the pipeline", "reading", "passes", "again, opened", "writing"];
 
-/// What each peer is asked to do with `sys.argv`'s model and output.
+/// The task of each peer, with `sys.argv`'s model and output.
 const PEERS: [(&str, &str); 3] = [
     ("onnxsim", "import sys,onnx,onnxsim; m,_=onnxsim.simplify(sys.argv[1]); onnx.save(m,sys.argv[2])"),
     ("onnxslim", "import sys,onnxslim; onnxslim.slim(sys.argv[1],sys.argv[2])"),
@@ -54,7 +54,7 @@ pub fn run() {
     processes(&shipped, &model, &output);
 }
 
-/// One run within this process, its parts timed. Plugins are opened anew each time.
+/// One run within this process, its parts timed. Plugins are opened again each time.
 fn steps(shipped: &Path, model: &Path, output: &Path) -> [Duration; 6] {
     let mut last = Instant::now();
     let mut lap = || {

@@ -1,6 +1,6 @@
-//! All figures of speed, by one command: `cargo bench -p relais-tests`, or with the names of parts behind `--`.
+//! All figures of speed, by one command: `cargo bench -p relais-tests`, or with the names of parts after `--`.
 //!
-//! What is compared is measured in turns within one run, and the median counts. Goals stand in brackets.
+//! Alternatives are measured in turns within one run, and the median counts. Goals are in brackets.
 
 mod boundary;
 mod discovery;

@@ -1,4 +1,4 @@
-//! What the manager costs for each pass that it runs, and what threads gain over many functions.
+//! The costs of the manager for each pass that it runs, and the gain from threads over many functions.
 
 use crate::{
     models, shipped,
@@ -13,7 +13,7 @@ use relais::{
 };
 use std::hint::black_box;
 
-/// Steps of the pipeline whose overhead is measured: enough for what happens once to be nothing.
+/// Steps of the pipeline whose overhead is measured: enough to make one-time costs negligible.
 const N_STEPS: u32 = 1000;
 
 pub fn run() {

@@ -2,7 +2,7 @@
 
 use relais::ir::*;
 
-/// Calls one after the other.
+/// Calls in a chain.
 pub fn chain(n: usize) -> Function {
     let mut f = Function::new();
     f.set_opset_imports(&[("", 17)]);
@@ -18,8 +18,8 @@ pub fn chain(n: usize) -> Function {
     f
 }
 
-/// What convolutional nets look like: a convolution, a batch-norm, an activation and a residual sum, with reshapes
-/// whose shapes are constants, weights that differ, names, and about `n` bindings.
+/// Functions that look like convolutional nets: a convolution, a batch-norm, an activation and a residual sum, with
+/// reshapes whose shapes are constants, weights that differ, names, and about `n` bindings.
 pub fn blocks(n: usize) -> Function {
     const CHANNELS: usize = 4;
     let mut f = Function::new();

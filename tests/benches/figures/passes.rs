@@ -6,7 +6,7 @@ use relais_plugin_api::{boundary::record::Level, options::Value};
 use std::hint::black_box;
 
 const SIZES: [(usize, usize); 3] = [(10_000, 15), (100_000, 5), (1_000_000, 3)];
-/// Makes a function of about so many nodes.
+/// Makes a function with about that many nodes.
 type Shape = fn(usize) -> Function;
 
 /// Looks at a function.
@@ -38,7 +38,7 @@ pub fn run() {
             let changed = if changed { "changes it" } else { "" };
             println!("  {name:<37} {:>10.1} {:>10.1} {:>10.1}   {changed}", times[0], times[1], times[2]);
         }
-        // What the manager does after a pass that changed something, and once at the end.
+        // The manager's checks after a pass that changed something, and once at the end.
         let checks: [(&str, Check); 2] = [
             ("(verify_arena)", |f| drop(black_box(verify_arena(f)))),
             ("(verify)", |f| drop(black_box(verify_function(f, None)))),

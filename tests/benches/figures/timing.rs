@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 pub fn in_turns(n_rounds: usize, things: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
     let mut times = vec![Vec::with_capacity(n_rounds); things.len()];
     for round in 0..n_rounds {
-        // Nobody is always the first.
+        // Rotated, so that none is always the first.
         for index in 0..things.len() {
             let index = (index + round) % things.len();
             let start = Instant::now();
@@ -36,7 +36,7 @@ pub fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 
-/// The times of two things, one after the other, in turns.
+/// The times of two things, measured in turns.
 pub fn pairs(n: usize, one: &mut dyn FnMut(), two: &mut dyn FnMut()) -> Vec<(Duration, Duration)> {
     let time = |f: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -45,7 +45,7 @@ pub fn pairs(n: usize, one: &mut dyn FnMut(), two: &mut dyn FnMut()) -> Vec<(Dur
     };
     let mut times = Vec::with_capacity(n);
     for turn in 0..n {
-        // Nobody is always the first.
+        // Alternated, so that none is always the first.
         times.push(match turn % 2 {
             0 => {
                 let first = time(one);

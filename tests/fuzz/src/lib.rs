@@ -1,11 +1,12 @@
-//! What must hold for every sequence of bytes that is given to a reader: an answer or an error, and nothing is lost.
+//! The properties that hold for every sequence of bytes that is given to a reader: an answer or an error, and nothing
+//! is lost.
 //!
-//! Each function is a fuzz target; an ordinary test gives each what stands in `seeds/`.
+//! Each function is a fuzz target; an ordinary test runs each on the contents of `seeds/`.
 
 #[path = "../../../host/onnx/tests/all/common/mod.rs"]
 pub mod onnx_common;
 
-// Its passes are what pipelines name.
+// Its passes are those that pipelines name.
 use relais_graph as _;
 
 use onnx_common::Forget;
@@ -30,7 +31,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// A model that reads is sound, is written as it was, and is read again equal after every node was made anew.
+/// A model that can be read is sound, is written as it was, and is read again equal after every node was recreated.
 pub fn onnx(data: &[u8]) {
     let read = |bytes: Vec<u8>| onnx::read_bytes("fuzz.onnx", Blob::from(bytes), &ReadOptions::default());
     let model = match read(data.to_vec()) {
@@ -46,7 +47,7 @@ pub fn onnx(data: &[u8]) {
     let mut out = Vec::new();
     onnx::write_to(&touched, &mut out).expect("what was recreated can be written");
     let mut again = read(out).unwrap_or_else(|error| panic!("what was written does not read: {error}")).module;
-    // What is written anew imports every domain that it uses.
+    // A model that is written completely imports every domain that it uses.
     let imports: Vec<(String, Vec<(String, i64)>)> = again
         .functions()
         .map(|(name, f)| (name.to_owned(), f.opset_imports().into_iter().map(|(d, v)| (d.to_owned(), v)).collect()))
@@ -63,7 +64,7 @@ pub fn onnx(data: &[u8]) {
     assert_equal(&touched, &again);
 }
 
-/// A text that reads is a sound module, and what is printed of it reads as an equal one and prints the same.
+/// A text that can be parsed is a sound module; its printed form parses to an equal one and prints the same.
 pub fn text(data: &[u8]) {
     let Ok(source) = std::str::from_utf8(data) else { return };
     let module = match text::parse_str(source) {
@@ -79,8 +80,8 @@ pub fn text(data: &[u8]) {
     assert_eq!(printed, text::print(&again, &Default::default()));
 }
 
-/// A pipeline that resolves prints as one that resolves to the same. What stands behind a line `#---` is a file that
-/// the pipeline may include, as `a.toml`.
+/// A pipeline that resolves prints as one that resolves to the same. The text after a line `#---` is a file that the
+/// pipeline may include, as `a.toml`.
 pub fn toml(data: &[u8]) {
     static REGISTRY: LazyLock<Registry> =
         LazyLock::new(|| Registry::new(Default::default(), Linked::Include, &BTreeMap::new()));
@@ -94,13 +95,13 @@ pub fn toml(data: &[u8]) {
     };
     let printed = pipeline.print();
     let again = resolve(&printed).unwrap_or_else(|faults| panic!("{}\nin\n{printed}", faults.render(Style::Plain)));
-    // Comments say where steps come from: now all come from the printed file.
+    // Comments name the sources of steps: now all come from the printed file.
     let steps =
         |text: &str| text.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n");
     assert_eq!(steps(&printed), steps(&again.print()));
 }
 
-/// Bytes as a section of records, once as they are and once with checksums that fit; and as a library with such a
+/// Bytes as a section of records, once as they are and once with checksums that fit; and as a library with this
 /// section.
 pub fn records(data: &[u8]) {
     let read = |section: &[u8]| {
@@ -117,7 +118,7 @@ pub fn records(data: &[u8]) {
     }
 }
 
-/// What an input is given to.
+/// The reader for an input.
 pub type Target = fn(&[u8]);
 
 /// The targets, by name.

@@ -1,4 +1,4 @@
-//! What `docs/abi.md` says of numbers, offsets and signatures is what the code says.
+//! The numbers, offsets and signatures in `docs/abi.md` match the code.
 
 use relais_plugin_api::boundary::{
     fingerprint::FINGERPRINT,
@@ -11,7 +11,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// What stands in the page for a mark.
+/// Returns the block of the page for a mark.
 fn made(mark: &str) -> String {
     let words: Vec<&str> = mark.split(' ').collect();
     match words[..] {
@@ -41,7 +41,7 @@ fn constants() -> String {
     format!("| what | value |\n| --- | --- |\n{}", rows.concat())
 }
 
-/// The constants of a module, as they stand in the source, with what is said of them.
+/// The constants of a module, as in the source, with their documentation.
 fn numbers(file: &str, module: &str) -> String {
     let path = root().join("plugin-api/src").join(file);
     let source = fs::read_to_string(&path).unwrap();
@@ -107,7 +107,7 @@ fn the_page_says_what_the_code_says() {
     assert!(page == now, "{}\nbless with RELAIS_BLESS=1", diff.unified_diff().header("the page", "the code"));
 }
 
-/// Numbers that stand in the sentences of the page.
+/// The numbers in the sentences of the page.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn the_sentences_hold() {

@@ -80,7 +80,7 @@ fn a_file_of_a_linked_plugin_takes_its_place_unless_it_is_older() {
     let lock = fs::read_to_string(alone.here.join("file.lock")).unwrap();
     assert!(lock.contains("librelais_graph.so"), "{lock}");
     alone.run(&["run", "m.relay", "-o", "o.relay", "--passes", "EliminateNoOp", "--locked=file.lock"]).expect_success();
-    // An older build of it is not what runs.
+    // An older build of it is not the one that runs.
     let bytes = fs::read(graph()).unwrap();
     let older = relais_tests::many::with_version(&bytes, "0.0.9");
     fs::write(alone.program.with_file_name(graph().file_name().unwrap()), older).unwrap();

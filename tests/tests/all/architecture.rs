@@ -1,4 +1,4 @@
-//! What `ARCHITECTURE.md` says holds.
+//! The claims of `ARCHITECTURE.md` hold.
 
 use relais_tests::{cargo_built::workspace, filetest::Libraries};
 use std::{
@@ -21,7 +21,7 @@ const UNSAFE: &[&str] =
 /// The sources of the host: its library, what it stands on, and the command line.
 const HOST: [&str; 4] = ["host/src", "host/files/src", "host/onnx/src", "host/cli/src"];
 
-/// Operators that the host names, and why. No other one stands there, and no pass.
+/// Operators that the host names, and why. It names no other one, and no pass.
 const NAMED: &[(&str, &str)] = &[
     ("Constant", "a form in which ONNX writes constants"),
     ("ConstantOfShape", "a form in which ONNX writes constants that are one value over"),
@@ -171,7 +171,7 @@ fn unsafe_code_stands_where_it_may() {
     }
 }
 
-/// Files are written by one routine; what else there is, and why.
+/// Files are written by one routine; exceptions, and why.
 const WRITERS: &[(&str, &str)] = &[
     ("host/files/src/", "it is the routine"),
     ("host/src/instruments/memory.rs", "a switch of the kernel is no file"),
@@ -207,7 +207,7 @@ fn files_can_be_kept_in_mind() {
     }
 }
 
-/// A file that nobody names is never compiled, and one beside the program is a program of its own.
+/// A file without a `mod` line is never compiled, and one beside the program is a separate program.
 #[test]
 fn every_file_of_tests_is_in_a_program() {
     /// Programs of their own, and why.

@@ -1,5 +1,5 @@
-//! Files that are no models or pipelines, or hostile ones, given to the program itself. What it says is in
-//! `golden/`; what it must never do is tested here: crash, hang, write half a file or change one that is there.
+//! Files that are not models or pipelines, or hostile ones, given to the program itself. Its output is in `golden/`;
+//! the tests here check that it does not crash, hang, write half a file or change an existing one.
 #![cfg(unix)]
 
 use crate::proto::{Message, floats, graph, graph_attr, int_attr, message, model, node};
@@ -218,7 +218,7 @@ fn unusual_models_go_through() {
 fn nested_conditionals_need_no_stack() {
     const DEPTH: usize = 10_000;
     let here = Workshop::new();
-    // Lengths are known from the inside out, so that each level is written once, before what it holds.
+    // Lengths are known from the inside out, so that each level is written once, before its contents.
     let mut text = "def @main(%c: Tensor[(), bool], %x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n".to_owned();
     for at in 0..DEPTH {
         text.push_str(&format!("%a{at} = Relu(%x); %b{at} = if (%c) {{\n"));

@@ -31,7 +31,7 @@ fn run(here: &Workshop, fault: &str, verify: &str) -> Said {
     here.fails(&arguments)
 }
 
-/// The message without what differs from build to build.
+/// The message without the parts that differ from build to build.
 fn portable(said: &Said) -> String {
     let lines = said.golden();
     // A thread is named with its number.
@@ -71,7 +71,7 @@ fn a_pass_that_crashes_leaves_nothing_behind() {
     assert!(said.status.starts_with("signal"), "{said:?}");
 }
 
-/// What breaks the program.
+/// The ways to break the module.
 const BREAKS: &[&str] = &[
     "dangling_id",
     "duplicate_binding",

@@ -1,5 +1,5 @@
-//! Plugins that are none, that are damaged, that were built for another host or that get in each other's way, given to
-//! the program itself: what it says is in `golden/`, and whoever does not need them goes on.
+//! Plugins that are not plugins, that are damaged, that were built for another host or that get in each other's way,
+//! given to the program itself: its output is in `golden/`, and runs that do not need them go on.
 #![cfg(unix)]
 
 use crate::proto::{graph, model, node};
@@ -41,7 +41,7 @@ fn patched(kind: u32, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     bytes
 }
 
-/// Gives a field of a record a value that is no longer than the old one.
+/// Sets a field of a record to a value that is no longer than the old one.
 fn set_field(record: &mut [u8], tag: u16, value: &[u8]) {
     let header = Header::read(record).unwrap();
     let mut fields = Vec::new();
@@ -120,7 +120,7 @@ fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     ]
 }
 
-/// What does not depend on the compiler or on what it made.
+/// Returns the part of the output that does not depend on the compiler or on its output.
 fn portable(said: &Said) -> String {
     let mut text = said.golden().replace(TARGET, "<TARGET>");
     for (before, after) in [
@@ -161,7 +161,7 @@ fn plugins_that_are_refused() {
         let said = portable(&here.fails(WITH_PLUGIN));
         let golden = if row == "file" { &mut file } else { &mut records };
         golden.check(case, &said);
-        // Who names it needs it. Who does not goes on, and hears of it, unless it may be any library.
+        // A run that names it needs it. Any other run goes on, with a warning, unless it may be any library.
         let named = here.fails(&["run", "model.onnx", "-o", "out.onnx", "--plugin", "p.so"]);
         assert!(named.stderr.contains("error: plugin `p.so` is not used: "), "{case}: {named:?}");
         let others = here.run(&["run", "model.onnx", "-o", "out.onnx", "--plugin-dir", "."]);
@@ -263,7 +263,7 @@ fn plugins_that_get_in_each_others_way() {
         here.write("q.so", other);
         let both = ["run", "-q", "model.onnx", "-o", "out.onnx", "--plugin", "p.so", "--plugin", "q.so", "--passes"];
         golden.check(case, &portable(&here.fails(&[&both[..], &[passes], more].concat())));
-        // Whoever needs neither goes on.
+        // A run that needs neither goes on.
         let others = here.run(&[&both[..], &["InferType"]].concat());
         assert_eq!(others.status, "status 0", "{case}: {others:?}");
         fs::remove_file(here.path("out.onnx")).unwrap();
@@ -286,7 +286,7 @@ fn plugins_that_get_in_each_others_way() {
     golden.finish();
 }
 
-/// Four faults of requirements, of passes in two plugins of which one is refused.
+/// Four faults of requirements, of passes in two plugins, one of which is refused.
 #[test]
 fn r05_a_cycle_a_missing_a_disabled_and_a_refused_requirement_are_told_before_anything_runs() {
     let here = Workshop::new();
@@ -307,7 +307,7 @@ fn r05_a_cycle_a_missing_a_disabled_and_a_refused_requirement_are_told_before_an
     golden.check("four_at_once", &portable(&said));
     golden.finish();
     assert!(!here.path("ran").exists(), "no instrument was even entered");
-    // Each alone is told, too, and without them the pipeline runs.
+    // Each is also reported alone, and without them the pipeline runs.
     for step in ["Chicken", "NeedsUnicorn", "NeedsTypes", "NeedsNeighbour"] {
         let others = ["Chicken", "NeedsUnicorn", "NeedsTypes", "NeedsNeighbour"].into_iter().filter(|it| *it != step);
         let alone = others.fold(pipeline.to_owned(), |text, other| text.replace(&format!(", {other:?}"), ""));
@@ -327,7 +327,7 @@ fn r05_a_cycle_a_missing_a_disabled_and_a_refused_requirement_are_told_before_an
 
 // ---- plugins that do not open ------------------------------------------------------------------------------------------
 
-/// A plugin with a text in it changed to one of the same length, wherever it stands alone.
+/// A plugin with a text in it changed to one of the same length, wherever it is not part of a longer text.
 fn with_text(old: &str, new: &str) -> Vec<u8> {
     assert_eq!(old.len(), new.len());
     let mut bytes = BYTES.clone();
@@ -355,7 +355,7 @@ fn plugins_that_do_not_open() {
         let said = here.fails(WITH_PLUGIN);
         let text = portable(&said);
         let text = text.split(", version GLIBC").next().unwrap_or_default();
-        // Where it was opened from, and what the symbol was wanted of.
+        // The path it was opened from, and the user of the symbol.
         let words =
             text.split_inclusive(' ').map(|word| if word.contains("/proc/self/fd/") { "<FILE> " } else { word });
         golden.check(case, &words.collect::<String>());

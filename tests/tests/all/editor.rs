@@ -1,4 +1,4 @@
-//! What an editor shows of a pipeline: a language server for TOML, given the schema that stands beside the shipped
+//! The help that an editor shows for a pipeline: a language server for TOML, with the schema that is beside the shipped
 //! pipelines.
 
 use relais_tests::venv;
@@ -107,14 +107,14 @@ impl Document<'_> {
         })
     }
 
-    /// What may stand right after a place.
+    /// Returns the completions right after a place.
     fn completions(&mut self, after: &str) -> Vec<String> {
         let answer = self.server.request("textDocument/completion", &self.at(after));
         let items = answer.get("items").unwrap_or(&answer).as_array().cloned().unwrap_or_default();
         items.iter().map(|item| item["label"].as_str().unwrap().trim_matches('"').to_owned()).collect()
     }
 
-    /// What is shown of what a place ends in.
+    /// Returns the hover text at the end of a place.
     fn hover(&mut self, place: &str) -> String {
         let answer = self.server.request("textDocument/hover", &self.at(place));
         answer["contents"]["value"].as_str().unwrap_or_default().to_owned()

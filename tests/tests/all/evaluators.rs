@@ -1,6 +1,6 @@
 //! The evaluators on the node cases of the `onnx` package, with its inputs and expected outputs, node by node.
 //!
-//! The judge writes them as text (`tests/judge/spelled.py` says how).
+//! The judge writes them as text (`tests/judge/spelled.py` defines the form).
 
 #[expect(dead_code, reason = "the evaluators' own tests use the rest")]
 #[path = "../../../plugins/evaluator/tests/all/common/mod.rs"]
@@ -143,7 +143,7 @@ fn as_doubles(tensor: &Tensor) -> Option<Vec<f64>> {
         .then(|| cast.eval().to_bytes().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect())
 }
 
-/// Why the results differ. NaNs are all equal, and so are zeros: which one, ONNX does not say.
+/// Why the results differ. NaNs are all equal, and so are zeros, because ONNX does not specify which one results.
 fn difference(found: &Tensor, expected: &Tensor, inexact: bool) -> Option<String> {
     if found == expected {
         return None;
@@ -224,6 +224,6 @@ fn all_cases_match() {
     }
     println!("{} cases: {counts:?}", cases.len());
     assert_eq!(mismatches, [""; 0]);
-    // What is left to runtimes are functions of their own and cases in which runtimes differ.
+    // The cases left to runtimes are functions of their own and cases in which runtimes differ.
     assert!(counts["match"] > 700, "{counts:?}");
 }

@@ -26,7 +26,7 @@ fn name_of(example: &Path) -> String {
     example.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// What a run of an example leaves in its folder, and what it says.
+/// Runs an example; returns the files in its folder and its output.
 fn run(example: &Path) -> Vec<(String, String)> {
     let (demo, here) = (example.join("demo"), folder(&format!("example-{}", name_of(example))));
     let given = ["model.relay", "pipeline.toml"];

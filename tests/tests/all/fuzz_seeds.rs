@@ -1,4 +1,4 @@
-//! What the fuzz targets begin with, and what they once found.
+//! The initial inputs of the fuzz targets, and inputs that exposed bugs.
 
 use crate::fuzz;
 use std::{

@@ -46,7 +46,7 @@ fn run(registry: &Registry, text: &str, instruments: Vec<Arc<dyn Instrument>>) -
     manager::run(&pipeline(registry, text), &module(), registry, &options)
 }
 
-/// What `acme.Scribe` writes down of a run.
+/// The notes of `acme.Scribe` about a run.
 struct Scribe {
     path: PathBuf,
 }
@@ -123,7 +123,7 @@ fn r18_what_fails_is_told() {
     assert_eq!(said[said.len() - 3..], end, "{said:?}");
 }
 
-/// Runs with a scribe that fails at a hook, and says what became of it.
+/// Runs with a scribe that fails at a hook, and returns the outcome.
 fn fault(test: &str, hook: &str, how: &str) -> (Outcome, Vec<String>) {
     let scribe = Scribe::new(&format!("{test}-{hook}-{how}"));
     let outcome = scribe.watch("steps = [\"Nothing\"]", &[("fails_at", word(hook)), ("how", word(how))]);
@@ -156,7 +156,7 @@ fn r18_a_panic_in_a_hook_is_an_error_with_its_place() {
     }
 }
 
-/// These hooks give nothing back, so that what goes wrong in them is told when the context is left.
+/// These hooks return nothing, so their panics are reported when the context is left.
 #[test]
 fn r18_a_panic_in_a_hook_that_cannot_fail_is_not_lost() {
     let scribe = Scribe::new("instrument-skipped-panic");
@@ -221,7 +221,7 @@ fn r04_instruments_have_full_and_short_names() {
         assert!(error.contains("and `acme-rival 0.1.0`"), "{error}");
         assert!(matches!(Catalogue::instrument(&two, name), Err(NoPass::Conflict(plugins)) if plugins.len() == 2));
     }
-    // What only one of them has works.
+    // An item that only one of them has works.
     assert!(two.create_instrument("Scribe", &Scribe::new("instrument-two").options(&[])).is_ok());
 }
 
@@ -290,7 +290,7 @@ fn pipelines_and_the_command_line_name_them() {
     );
 }
 
-/// What a pass that is shipped counts on a module.
+/// The counts of a shipped pass on a module.
 fn counted(pass: &str, text: &str) -> Vec<String> {
     let registry = Registry::new(Discovery::default(), Linked::Include, &Choices::new());
     let pipeline = pipeline(&registry, &format!("opt_level = 3\nsteps = [\"{pass}\"]"));

@@ -1,6 +1,6 @@
 //! Runs that are killed at any moment lose nothing, and leave nothing that the next run does not remove.
 //!
-//! `RELAIS_KILLS=100` kills so many live runs; fewer are killed when nobody says.
+//! `RELAIS_KILLS=100` kills that many live runs; fewer are killed by default.
 
 use relais_tests::cli::{command, files, folder, relais};
 use std::{
@@ -58,7 +58,7 @@ fn a_run_that_is_killed_loses_nothing() {
     made("old.relay", "old.onnx");
     fs::remove_file(here.join("big.relay")).unwrap();
     let old = fs::read(here.join("old.onnx")).unwrap();
-    // What whole results are, and how long it takes to make them.
+    // The complete results, and how long it takes to make them.
     let ways: [&[&str]; 2] = [&["-o", "out.onnx"], &["-o", "out.onnx", "--external-data", "always"]];
     let mut whole = Vec::new();
     for way in ways {
@@ -102,7 +102,7 @@ fn a_run_that_is_killed_loses_nothing() {
         n_replaced += usize::from(is_new);
         n_left += leftovers(&here);
         assert!(!is_caught || leftovers(&here) == 0, "{name} leaves {:?}", files(&here));
-        // The next run on that output removes what is left.
+        // The next run on that output removes the remains.
         assert!(run(&here, ways[0]).wait().unwrap().success());
         assert_eq!(leftovers(&here), 0, "{:?}", files(&here));
         assert!(fs::read(here.join("out.onnx")).unwrap() == whole[0].0);

@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-/// Copies what is newer or of another size below a folder, build folders and tests apart.
+/// Copies files that are newer or of another size below a folder, except build folders and tests.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -38,7 +38,7 @@ impl Source {
         Self { path, text }
     }
 
-    /// Where a text ends that stands there once.
+    /// Returns where a text ends that occurs once.
     fn after(&self, text: &str) -> usize {
         assert_eq!(self.text.matches(text).count(), 1, "`{text}` in {}", self.path.display());
         self.text.find(text).unwrap() + text.len()
@@ -50,7 +50,7 @@ impl Source {
         self
     }
 
-    /// Adds to the end of what begins so, at the start of a line.
+    /// Appends to the item that begins like this, at the start of a line.
     fn append(mut self, item: &str, text: &str) -> Self {
         let at = self.after(item);
         let end = at + self.text[at..].find("\n}").unwrap();
@@ -166,7 +166,7 @@ fn plugins_of_today_work_in_a_host_that_knows_more() {
     let out = fs::read_to_string(here.path().join("out.relay")).unwrap();
     assert_eq!(out.matches("Relu(").count(), 1, "{out}");
 
-    // And today's host refuses a plugin of that version, saying who moves.
+    // Today's host refuses a plugin of that version, and names the side that has to change.
     let mark = plugin_source("mark");
     copy(&mark, &dir.join("mark"));
     Source::open(dir.join("mark/Cargo.toml"))

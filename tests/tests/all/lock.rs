@@ -15,7 +15,7 @@ const MODEL: &str = "def @main(%x: Tensor[(2, 3), float32]) -> (%y) #[opset = {\
 }
 ";
 
-/// A folder with a model, a pipeline, and the plugins that were asked for in the folder `plugins`.
+/// A folder with a model, a pipeline, and the requested plugins in the folder `plugins`.
 fn here(name: &str, plugins: &[&str]) -> PathBuf {
     let folder = folder(&format!("lock-{name}"));
     fs::write(folder.join("model.relay"), MODEL).unwrap();
@@ -41,7 +41,7 @@ fn run(here: &Path, args: &str) -> Run {
     relais(here, &format!("run model.relay -o out.relay {args}"))
 }
 
-/// What a run that insists on the lock says is different. Nothing was opened for it, and nothing written.
+/// Returns the differences reported by a run that enforces the lock. Nothing was opened for it, and nothing written.
 #[track_caller]
 fn different(here: &Path, args: &str) -> Vec<String> {
     let _ = fs::remove_file(here.join("opened"));
@@ -136,7 +136,7 @@ fn a_pipeline_that_is_another_is_told() {
         let told = different(&here, args);
         assert!(told.len() == 1 && told[0].starts_with("the pipeline, `p` then, is another"), "{args}: {told:?}");
     }
-    // Where it was written is no part of it.
+    // The place of the lock is not part of it.
     fs::rename(here.join("p.toml"), here.join("moved.toml")).unwrap();
     fs::write(here.join("p.toml"), "steps = [{ include = \"inner.toml\" }]").unwrap();
     relais(&here, "lock -p moved.toml").expect_success();
@@ -151,7 +151,7 @@ fn plugins_that_the_lock_does_not_name_are_not_there() {
     relais(&here, "lock -p p.toml").expect_success();
     let lock = fs::read_to_string(here.join("relais.lock")).unwrap();
     assert!(!lock.contains("\"acme-rival\"") && lock.contains("\"sample-passes\""), "{lock}");
-    // An instrument that somebody asks for beside the pipeline is no exception.
+    // An instrument requested beside the pipeline is not an exception.
     let said = run(&here, "-q -p p.toml --locked --instrument acme.Counter").expect_failure().stderr;
     assert!(said.contains("no instrument `acme.Counter`"), "{said}");
     relais(&here, "lock -p p.toml --also acme-rival").expect_success();

@@ -1,5 +1,5 @@
-//! What no pass touched goes out as it came in: byte for byte when nothing was touched, equal as a model when every
-//! node was made anew or the model went through the text form.
+//! Anything that no pass touched is written as it was read: byte for byte if nothing was touched, equal as a model if
+//! every node was recreated or the model went through the text form.
 
 use relais_tests::{
     cargo_built::plugin,
@@ -13,7 +13,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The most nodes of a model of which each is touched.
+/// The most nodes of a model for which each is touched in turn.
 const MANY: usize = 12;
 
 macro_rules! for_each_kind {
@@ -50,7 +50,7 @@ for_each_kind! {
     made: "made";
 }
 
-/// The pass fails where a node was left out; that it says how many there were shows that it ran.
+/// The pass fails if a node was left out; its count of nodes shows that it ran.
 #[test]
 fn every_node_of_resnet_is_made_anew() {
     let folder = folder("touch-all");
@@ -117,7 +117,7 @@ fn untouched(model: &Path) -> TempDir {
     folder
 }
 
-/// Compares the files beside two models, and gives their number.
+/// Compares the files beside two models, and returns their number.
 fn compare_data(expected: &Path, found: &Path) -> usize {
     assert_eq!(files(found), files(expected));
     let beside: Vec<String> = files(found).into_iter().filter(|name| name != "out.onnx").collect();
@@ -176,7 +176,7 @@ const GRAPH: u64 = 7;
 const NODE: u64 = 1;
 const OPSET_IMPORT: u64 = 8;
 
-/// `None` where the graph stands in several pieces, or other fields between nodes' tags would be cut.
+/// `None` if the graph is in several pieces, or other fields between nodes' tags would be cut.
 fn split(bytes: &[u8], index: usize) -> Option<Split<'_>> {
     let mut graphs = fields(bytes).into_iter().filter(|field| field.number == GRAPH);
     let graph = graphs.next()?;
@@ -193,7 +193,7 @@ fn count_nodes(bytes: &[u8]) -> usize {
     graphs.flat_map(|graph| fields(graph.content)).filter(|field| field.number == NODE).count()
 }
 
-/// A field: where it begins with its tag, where it ends, and what it holds if it has a length.
+/// A field: where it begins with its tag, where it ends, and its contents if it has a length.
 struct Field<'a> {
     number: u64,
     start: usize,
@@ -217,7 +217,7 @@ fn fields(bytes: &[u8]) -> Vec<Field<'_>> {
                 at += len;
             }
             5 => at += 4,
-            // A group's beginning and end; what is in it is read as fields.
+            // A group's beginning and end; its contents are read as fields.
             _ => {}
         }
         fields.push(Field { number: tag >> 3, start, end: at, content });

@@ -1,4 +1,4 @@
-//! Many plugins, many threads, several hosts in one process, and ways to a file that are no copies of it.
+//! Many plugins, many threads, several hosts in one process, and several paths to one file.
 #![cfg(target_os = "linux")]
 
 use relais::{
@@ -86,7 +86,7 @@ fn of_a_thousand_plugins_only_those_that_a_pipeline_uses_are_opened() {
     assert!(!here.join("opened").exists(), "a plugin was opened that nothing uses");
     relais(&here, "run -q model.relay -o out.relay --passes mark.Nothing").expect_success();
     assert!(here.join("opened").exists(), "opening one leaves a mark");
-    // What has the wrong passes behind its records fails when it is opened, and alone.
+    // A plugin with the wrong passes behind its records fails when it is opened, and only then.
     let said = relais(&here, "run -q model.relay -o out.relay --passes p003.Nothing").expect_failure().stderr;
     assert!(said.contains("`mark` has a record of `p003.Nothing` but no pass"), "{said}");
     let said = relais(&here, "run -q model.relay -o out.relay --passes p500.Nothing").expect_failure().stderr;
@@ -164,7 +164,7 @@ fn links_lead_to_plugins_and_are_no_second_ones() {
     fs::hard_link(&file, linked.join("c_hard.so")).unwrap();
     symlink(&real, here.join("folder")).unwrap();
 
-    // One file, however it is called: the first way to it counts, the others are told.
+    // One file under several paths: the first path counts, the others are reported.
     let found = in_folder(&linked);
     assert_eq!(found.refused, []);
     assert_eq!(found.plugins.len(), 1);
@@ -176,7 +176,7 @@ fn links_lead_to_plugins_and_are_no_second_ones() {
     let found = in_folder(&here.join("folder"));
     assert_eq!(found.plugins[0].path, here.join("folder").join(name));
 
-    // Every way to it opens it, and what is listed is the way that was taken.
+    // Every path to it opens it, and the listed path is the one that was used.
     fs::write(here.join("model.relay"), MODEL).unwrap();
     let ways = ["linked/a_link.so", "linked/b_link_of_a_link.so", "linked/c_hard.so", "folder/libtidy.so"];
     for way in ways {

@@ -1,5 +1,5 @@
-//! What the compiler says of the likeliest mistakes with the macros: each program in `tests/plugins/mistakes` has a
-//! golden file with the errors it must have. `RELAIS_BLESS=1` writes them anew.
+//! The compiler's messages for the likeliest mistakes with the macros: each program in `tests/plugins/mistakes` has a
+//! golden file with the errors it must have. `RELAIS_BLESS=1` rewrites them.
 
 use relais_tests::{
     cargo_built::{author_cargo, plugin_source},
@@ -30,7 +30,7 @@ fn programs() -> Vec<String> {
     files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
-/// What the compiler says, program after program.
+/// Returns the compiler's messages, program after program.
 fn build() -> Vec<Value> {
     let mut cargo = author_cargo();
     cargo.args(["build", "--quiet", "--keep-going", "--message-format=json", "--manifest-path"]);
@@ -42,8 +42,9 @@ fn build() -> Vec<Value> {
     messages.filter(|message| message["reason"] == "compiler-message").collect()
 }
 
-/// The message, the places in the author's source, and notes without a place: what does not depend on where this
-/// workspace stands and little on the version of the compiler. `None` for what is no error, or only counts errors.
+/// The message, the places in the author's source, and notes without a place: the parts that do not depend on the
+/// location of this workspace, and little on the version of the compiler. `None` if it is not an error, or only counts
+/// errors.
 fn error(message: &Value) -> Option<String> {
     let text = message["message"].as_str()?;
     if message["level"] != "error" || text.starts_with("aborting due to") {
@@ -65,7 +66,7 @@ fn error(message: &Value) -> Option<String> {
     Some(said)
 }
 
-/// The lines of a place with what is underlined, at the outermost macro call it comes from.
+/// The lines of a place with the underlined text, at the outermost macro call it comes from.
 fn place(span: &Value) -> String {
     let mut outer = span;
     while !outer["expansion"].is_null() && !is_own(outer) {

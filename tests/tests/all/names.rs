@@ -1,4 +1,4 @@
-//! Names that several plugins give their passes (rule R4).
+//! Several plugins whose passes have the same names (rule R4).
 
 use relais_tests::{
     cargo_built::plugin,
@@ -77,7 +77,7 @@ fn r04_the_plugins_table_says_which_pass_a_short_name_means() {
     for pass in ["FoldConstant", "relais.FoldConstant", "relay._transform.FoldConstant"] {
         match pass {
             "FoldConstant" => _ = pipeline("relais-graph", pass).expect_success(),
-            // It is the full name that is chosen then, which nobody else has.
+            // The name that is then chosen is the full name, which is unique.
             _ => assert!(pipeline("relais-graph", pass).expect_failure().stderr.contains("can mean several passes")),
         }
     }

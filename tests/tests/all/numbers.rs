@@ -1,4 +1,4 @@
-//! What rewrites do to numbers: the rules of `docs/numbers.md`, on values at which they would be seen.
+//! The effects of rewrites on numbers: the rules of `docs/numbers.md`, on values at which they would show.
 
 use relais_plugin_api::{boundary::local, conformance::interpret, ir::*, options::Value, text};
 use relais_tests::{
@@ -29,7 +29,7 @@ fn operators(module: &IRModule) -> Vec<String> {
     f.all_bindings().filter_map(|id| Some(f.call(id)?.op_name().to_owned())).collect()
 }
 
-/// A chain of arithmetic with constants, what it gives before and after folding, and the reasons that were given.
+/// A chain of arithmetic with constants, its results before and after folding, and the reasons for declining.
 fn chain(elem: ElemType, steps: &[(&str, f64)], x: f64) -> (f64, f64, Vec<String>) {
     let name = elem.name().unwrap();
     let mut source = format!("def @main(%x: Tensor[(1), {name}]) #[opset = {{\"\": 17}}] {{\n");
@@ -65,7 +65,7 @@ fn n01_products_stay_in_range() {
         assert_eq!((old.to_bits(), reasons.len()), (new.to_bits(), 1), "{elem} {steps:?} of {x}: {old} and {new}");
         assert!(reasons[0].contains("factor"), "{reasons:?}");
     }
-    // Folded, and within what the rounding of one constant makes.
+    // Folded, and within the rounding error of one constant.
     for (elem, steps, x, unit) in [
         (half, [("Mul", 3.0), ("Mul", 7.5)], 1.3, 2f64.powi(-11)),
         (half, [("Mul", 0.3), ("Div", 3.0)], 1.3, 2f64.powi(-11)),
@@ -346,7 +346,7 @@ fn n06_the_strict_pipeline_is_exact() {
         relais(args).expect_success();
         operators(&text::parse_str(&std::fs::read_to_string(&output).unwrap()).unwrap())
     };
-    // What is exact was done, and nothing else.
+    // Exact rewrites were made, and no others.
     assert_eq!(run("strict"), ["Conv", "Mul", "Mul", "Exp", "Mul"]);
     assert_eq!(run("default"), ["Conv"]);
 }

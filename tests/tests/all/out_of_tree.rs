@@ -87,7 +87,7 @@ fn it_is_listed_and_described() {
     for said in ["Makes one activation of two in a row", "activation", "The activation of which one is enough"] {
         assert!(described.stdout.contains(said), "`{said}` is missing:\n{}", described.stdout);
     }
-    // Without the folder nobody knows it.
+    // Without the folder it is unknown.
     assert!(!relais(["list", "passes"]).expect_success().stdout.contains("OneActivation"));
     let described = relais(["describe", PASS]).expect_failure();
     assert!(described.stderr.contains(PASS), "{}", described.stderr);

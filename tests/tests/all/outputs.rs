@@ -1,4 +1,4 @@
-//! Nothing that the command line names is lost, and nothing is left behind.
+//! No file that the command line names is lost, and no other file remains.
 
 use relais_tests::{
     cargo_built::workspace,
@@ -116,7 +116,7 @@ fn a_folder_that_cannot_be_written_is_told_before_the_run() {
     let here = workshop("outputs-folder");
     fs::create_dir(here.join("locked")).unwrap();
     fs::set_permissions(here.join("locked"), Permissions::from_mode(0o555)).unwrap();
-    // The administrator may write there all the same.
+    // The administrator may write there anyway.
     let line = "relais run m.onnx -o locked/out.onnx --passes EliminateNoOp --allow-writable-plugins -v";
     let said = match fs::write(here.join("locked/probe"), "").is_ok() {
         true => {

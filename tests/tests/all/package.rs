@@ -1,4 +1,4 @@
-//! What authors depend on could be published as it is.
+//! The crates that authors depend on could be published as they are.
 
 use relais_tests::{
     cargo_built::{author_cargo, plugin_target},
@@ -15,7 +15,7 @@ fn cargo(args: &[&str]) -> Run {
     Run::of(cargo.args(args)).expect_success()
 }
 
-/// Both are packed, unpacked and built from nothing but what was packed.
+/// Both are packed, unpacked and built only from the packed files.
 #[test]
 fn what_is_packed_builds() {
     let run = cargo(&["package", "--allow-dirty", "-p", CRATES[0], "-p", CRATES[1]]);

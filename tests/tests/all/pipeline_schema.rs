@@ -1,6 +1,7 @@
-//! The JSON Schema of pipelines, held against an independent validator: it takes what `relais pipeline check` takes.
+//! The JSON Schema of pipelines, compared with `relais pipeline check` by an independent validator: both accept the
+//! same.
 //!
-//! `RELAIS_BLESS=1` writes `pipelines/schema.json` anew.
+//! `RELAIS_BLESS=1` rewrites `pipelines/schema.json`.
 
 use relais_tests::{
     cargo_built::workspace,
@@ -19,7 +20,7 @@ fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../pipelines")
 }
 
-/// What the validator says of pipelines, by name: that they are taken, or why not.
+/// Returns the validator's verdicts on pipelines, by name: accepted, or why not.
 fn validate<'a>(name: &str, pipelines: impl IntoIterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
     let folder = folder(&format!("schema-of-{name}"));
     let schema = folder.join("schema.json");
@@ -37,14 +38,14 @@ fn validate<'a>(name: &str, pipelines: impl IntoIterator<Item = (&'a str, &'a st
     said
 }
 
-/// What the program says of a pipeline.
+/// Returns the program's output about a pipeline.
 fn check(name: &str, toml: &str) -> Run {
     let folder = folder(&format!("schema-{name}"));
     fs::write(folder.join("p.toml"), toml).expect("the folder can be written");
     Run::of(command().current_dir(&folder).args(["pipeline", "check", "p.toml"]))
 }
 
-/// Everything that a pipeline can say.
+/// Every construct of a pipeline.
 const TAKEN: &[&str] = &[
     "",
     "steps = []",
@@ -63,7 +64,7 @@ const TAKEN: &[&str] = &[
     "extensions = \"off\"\nsteps = [{ extension = \"mine\", then = [\"InferType\"] }]\n[extend]\nmine = [\"InferType\", { passes = \"level<=1\" }]",
 ];
 
-/// One fault each, of every kind that a schema can tell.
+/// One fault each, of every kind that a schema can detect.
 const REFUSED: &[(&str, &str)] = &[
     ("unknown_key", "optlevel = 3"),
     ("level_text", "opt_level = \"3\""),

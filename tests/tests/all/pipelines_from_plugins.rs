@@ -214,7 +214,7 @@ fn a_name_of_two_plugins_is_a_conflict_until_a_file_chooses() {
     let said = run(&here, "-p chosen.toml").expect_success();
     assert!(said.stderr.contains("checked"), "{}", said.stderr);
     assert_eq!(n_negations(&here), 0);
-    // The pass that both add is a conflict, too, where the pipeline is chosen alone.
+    // The pass that both add is also a conflict if only the pipeline is chosen.
     let choose = choose.replace(", passes = [\"tidy.Check\"]", "");
     fs::write(here.join("half.toml"), choose).unwrap();
     let said = run(&here, "-p half.toml").expect_failure().stderr;

@@ -1,5 +1,5 @@
-//! From nothing to a first own pass in a real run, as a stranger types it: `relais plugin new`, three lines changed,
-//! `cargo build`, a run, and what comes after.
+//! From nothing to a first pass of one's own in a real run, as a stranger types it: `relais plugin new`, three lines
+//! changed, `cargo build`, a run, and the steps after it.
 
 use relais_tests::{
     cargo_built::{author_cargo, plugin_source, plugin_target, workspace},
@@ -24,7 +24,7 @@ impl Desk {
     fn new(name: &str) -> Self {
         let folder = folder(name);
         fs::write(folder.join("in.relay"), MODEL).unwrap();
-        // Whatever the mask of who runs the tests is.
+        // Independent of the user's file mode mask.
         #[cfg(unix)]
         fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         Self { folder }
@@ -94,7 +94,7 @@ fn a_stranger_has_a_pass_of_his_own_in_a_run() {
     assert!(files(&desk.folder.join("home/plugins")).is_empty());
 }
 
-/// The crate may not be published, and who has its sources should hear how to say so.
+/// The crate may not be published, and an author who has its sources should learn how to name them.
 #[test]
 fn a_crate_that_takes_a_version_says_where_it_is_looked_for() {
     let desk = Desk::new("from-a-registry");
@@ -128,7 +128,7 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
     ];
     desk.new_crate(&args);
     let sources = desk.folder.join("every-kind/src");
-    // What the folders around say of the form of sources is not what an author has.
+    // An author does not have the formatting rules of the surrounding folders.
     fs::write(desk.folder.join("rustfmt.toml"), "").unwrap();
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", "2024", "--check"]).arg(sources.join("lib.rs"));

@@ -72,7 +72,7 @@ fn c12_a_plugin_that_ends_the_process_is_named_wherever_it_does() {
 
 #[test]
 fn c12_a_plugin_that_panics_is_named_wherever_it_does() {
-    // What type relations and evaluators fail with, the pass says that asked for them.
+    // A failure of type relations and evaluators is reported by the pass that called them.
     for place in PLACES.iter().filter(|place| !["infer", "eval"].contains(place)) {
         let (run, files) = quit("panic", &format!("{place}:panic"));
         assert_eq!(run.status, Some(1), "{place}: {}{}", run.stdout, run.stderr);
@@ -82,14 +82,14 @@ fn c12_a_plugin_that_panics_is_named_wherever_it_does() {
     }
 }
 
-/// What a check says of a file.
+/// Returns the output of a check of a file.
 fn check(file: &Path, arguments: &[&str]) -> Run {
     let mut check = command();
     check.args(["plugin", "check", "--allow-writable-plugins"]).args(arguments).arg(file);
     Run::of(&mut check)
 }
 
-/// Where a section of an ELF file stands in it.
+/// Returns the position of a section in an ELF file.
 fn section(file: &[u8], name: &str) -> Range<usize> {
     let number = |at: usize, len: usize| file[at..at + len].iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte));
     let (headers, n_headers, names) = (number(40, 8), number(60, 2), number(62, 2));
@@ -100,7 +100,8 @@ fn section(file: &[u8], name: &str) -> Range<usize> {
     number(found + 24, 8)..number(found + 24, 8) + number(found + 32, 8)
 }
 
-/// A bit here and there of what describes the types: none makes the host panic, and a check says what opening comes to.
+/// A few changed bits in the description of the types: none makes the host panic, and a check reports the outcome of
+/// opening.
 #[test]
 #[cfg(target_os = "linux")]
 fn c11_a_damaged_library_is_refused_and_a_check_says_so() {

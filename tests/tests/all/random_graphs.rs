@@ -1,5 +1,5 @@
-//! Random graphs through every pass: onnxruntime computes the same of the result as of the original, but for what
-//! `docs/numbers.md` says. `.ci/full` runs more of them.
+//! Random graphs through every pass: onnxruntime computes the same for the result as for the original, within the
+//! limits of `docs/numbers.md`. `.ci/full` runs more of them.
 
 use relais_tests::venv::random_graphs;
 

@@ -1,7 +1,7 @@
-//! `docs/passes/`: a page for each shipped pass, made of its record (`relais describe NAME --markdown`), of what its
-//! source opens with, of the built-in pipelines and of its filetests.
+//! `docs/passes/`: a page for each shipped pass, generated from its record (`relais describe NAME --markdown`), the
+//! opening comment of its source, the built-in pipelines and its filetests.
 //!
-//! `RELAIS_BLESS=1` writes the pages anew.
+//! `RELAIS_BLESS=1` rewrites the pages.
 
 use relais_tests::{
     cargo_built::workspace,
@@ -28,7 +28,7 @@ fn short(name: &str) -> &str {
     name.rsplit('.').next().unwrap()
 }
 
-/// What the file with a pass opens with, which is Markdown.
+/// Returns the opening comment of the file with a pass, which is Markdown.
 fn opening(name: &str) -> String {
     let plugins = root().join("plugins");
     let folders = files(&plugins).into_iter().map(|plugin| plugins.join(plugin).join("src"));
@@ -39,12 +39,12 @@ fn opening(name: &str) -> String {
     let named = format!("name = \"{name}\"");
     let source = sources.map(|path| fs::read_to_string(path).unwrap()).find(|source| source.contains(&named));
     let source = source.unwrap_or_else(|| panic!("no source has `{named}`"));
-    // More than one pass in a file: what it opens with is about the file.
+    // If a file has several passes, its opening comment is about the file.
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
     lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect()
 }
 
-/// What the built-in pipelines are resolved to, by name.
+/// Returns the resolved built-in pipelines, by name.
 fn pipelines() -> Vec<(String, String)> {
     let folder = folder("reference-pages");
     let resolved = json(&["list", "pipelines", "--json"]).into_iter().map(|pipeline| {
@@ -57,7 +57,7 @@ fn pipelines() -> Vec<(String, String)> {
     resolved.collect()
 }
 
-/// The filetests of a pass, with what each is about.
+/// The filetests of a pass, with their topics.
 fn cases(name: &str) -> String {
     let folder = root().join("tests/filetests").join(name);
     let mut out = String::new();
@@ -128,7 +128,7 @@ fn every_pass_has_its_page() {
     assert!(wrong.is_empty(), "{wrong}\nbless with RELAIS_BLESS=1 when this is right");
 }
 
-/// A page says what goes in and what comes out.
+/// A page shows input and output.
 #[test]
 fn every_page_has_an_example() {
     for (file, page) in pages() {

@@ -9,7 +9,7 @@ mod support;
 use relais_tests::{cli::folder, venv::judge};
 use std::collections::BTreeMap;
 
-/// How an inferred type stands to another.
+/// The relation of an inferred type to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Relation {
     Equal,
@@ -48,7 +48,7 @@ fn nothing_that_is_inferred_is_false() {
     assert!(counts.get(&Relation::LessPrecise).is_none_or(|&n| n < 450), "{counts:?}: {less:?}");
 }
 
-/// Whether what was inferred does not hold for what a run gave. A symbol `$name_3` stands for 3.
+/// Whether the inferred type contradicts the result of a run. A symbol `$name_3` means 3.
 fn is_false(found: &str, truth: &str) -> bool {
     let concrete: Vec<&str> = found.split('$').collect();
     let found = concrete

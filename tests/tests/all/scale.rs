@@ -7,7 +7,7 @@ use std::{fmt::Write, fs, path::Path, time::Duration};
 const N_CALLS: usize = 1_000_000;
 const N_BLOCKS: usize = 100_000;
 const N_NAMED: usize = 100_000;
-/// Far above what is needed, far below what a quadratic algorithm takes.
+/// Far above the time needed, far below the time of a quadratic algorithm.
 const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 300 } else { 60 });
 
 #[track_caller]
@@ -19,7 +19,7 @@ fn run(name: &str, input: &str, bytes: &[u8]) {
     let run = relais_on_small_stack(args).expect_success();
     println!("{name}: {:.1} s, {} bytes out", run.time.as_secs_f64(), fs::metadata(&output).unwrap().len());
     assert!(run.time < LIMIT, "{:?}", run.time);
-    // What was written can be read again on such a stack, too.
+    // Output can be read again on a stack of this size too.
     let again = folder.join("again.onnx");
     let args = ["run".as_ref(), output.as_os_str(), "-O0".as_ref(), "-o".as_ref(), again.as_ref(), "-q".as_ref()];
     let run = relais_on_small_stack(args).expect_success();

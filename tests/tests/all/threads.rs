@@ -1,4 +1,4 @@
-//! Whatever the number of threads, the same comes out.
+//! The result is the same for any number of threads.
 
 use relais::{
     ir::{ConstForm, Dim, ElemType, Function, IRModule, Tensor},
@@ -10,8 +10,8 @@ use relais::{
 use relais_plugin_api::text;
 use relais_tests::{evaluator as _, graph as _, operators as _};
 
-/// A function that passes find something to do in: constants to fold, calls to merge, some that nobody uses, a call
-/// that its operator refuses, and sizes that differ.
+/// A function with work for passes: constants to fold, calls to merge, some of them unused, a call that its operator
+/// refuses, and sizes that differ.
 fn function(seed: usize) -> Function {
     let mut f = Function::new();
     f.set_opset_imports(&[("", 17)]);

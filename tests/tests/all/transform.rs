@@ -300,7 +300,7 @@ fn r16_callers_are_typed_again_when_what_they_call_returns_another_type() {
     let module = text::parse_str(CALLS).expect("it is valid text");
     let typed = ["main", "middle", "leaf"].map(|name| typed_calls(&module, name));
     assert_eq!(typed, [0, 0, 0]);
-    // A pass that touches `leaf` alone: its new call is typed, and so is what depends on it.
+    // A pass that touches only `leaf`: its new call is typed, and so are the values that depend on it.
     let touch = Pass::module("my.TouchLeaf", 0, |module, _| {
         let mut new = module.clone();
         let leaf = new.function_mut("leaf").expect("it is there");

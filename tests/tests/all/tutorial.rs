@@ -1,5 +1,5 @@
 //! `docs/writing-a-plugin.md`, followed to the letter: its files are written and its commands are run, in order, as by
-//! somebody who has a copy of the repository in the folder `relais` and nothing else.
+//! a reader who has a copy of the repository in the folder `relais` and nothing else.
 
 use relais_tests::{
     cargo_built::{author_cargo, plugin_source, plugin_target},
@@ -14,7 +14,7 @@ use std::{
 
 const PAGE: &str = include_str!("../../../docs/writing-a-plugin.md");
 
-/// Somebody who reads the page.
+/// A reader of the page.
 struct Reader {
     /// Where he began.
     home: PathBuf,
@@ -27,7 +27,7 @@ impl Reader {
         let home = folder("tutorial");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         std::os::unix::fs::symlink(root, home.join("relais")).unwrap();
-        // Whatever the mask of who runs the tests is.
+        // Independent of the user's file mode mask.
         fs::set_permissions(&home, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         Self { here: home.clone(), home }
     }
@@ -58,7 +58,7 @@ impl Reader {
     fn types(&mut self, line: &str, expected: &str) {
         let line = line.strip_prefix("$ ").unwrap();
         let (program, args) = line.split_once(' ').unwrap();
-        // In the profile of the other tests' crates, so that little is built anew.
+        // In the profile of the other tests' crates, so that little is rebuilt.
         let args = args.replace("target/release/", "target/debug/");
         let args: Vec<&str> = args.split(' ').filter(|arg| *arg != "--release").collect();
         let run = match program {
@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    /// What the other tests have built stands where his crate's would.
+    /// Puts the build outputs of the other tests where those of his crate would be.
     fn gets_going(&self, name: &str) {
         let folder = self.here.join(name);
         fs::copy(plugin_source("author").join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -108,7 +108,7 @@ fn its_sources_are_as_an_author_writes_them() {
     }
 }
 
-/// What the page says in passing about names is so.
+/// The names that the page mentions in passing exist.
 #[test]
 fn every_name_of_the_api_that_it_mentions_is_there() {
     let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin-api");
@@ -132,7 +132,7 @@ fn every_name_of_the_api_that_it_mentions_is_there() {
         let Some(name) = path.rsplit(['.', ':']).next().filter(|name| name.len() > 2) else { continue };
         n_seen.insert(name.to_owned());
         let is_there = sources.contains(&format!("fn {name}")) || name.starts_with(char::is_uppercase);
-        // Of the standard library, of a reader's own, and what stands in attributes.
+        // Names of the standard library, of a reader's own, and of attributes.
         let is_other = ["unwrap_or", "unwrap_or_else", "helper", "statistics"].contains(&name);
         assert!(is_there || is_other, "`{word}`");
     }

@@ -1,5 +1,5 @@
-//! Nothing is believed: what type relations, evaluators, rewrites and passes say is checked, and who says what is not so
-//! is named (`docs/checks.md`).
+//! Nothing is believed: results of type relations, evaluators, rewrites and passes are checked, and an untrue one is
+//! reported with its plugin (`docs/checks.md`).
 
 use relais_tests::{
     cargo_built::plugin,
@@ -60,7 +60,7 @@ fn c01_what_a_type_relation_says_is_checked_and_its_plugin_is_named() {
     let mut golden = Golden::new("untrue-relations");
     for op in ["BadId", "ManyTypes", "Symbol", "BadValue", "Panics"] {
         let here = workshop(&call_of(op));
-        // The pass that asks, and the host that types what another pass changed.
+        // The pass that asks, and the host that types the changes of another pass.
         for (case, steps) in [("pass", "[\"InferType\"]"), ("host", "[\"ToANormalForm\"]")] {
             let said = fails(&here, &format!("opt_level = 3\nsteps = {steps}\n"));
             assert!(said.stderr.contains("of plugin `untrue 0.6.6`"), "{op}, {case}: {}", said.stderr);
@@ -195,7 +195,7 @@ fn c08_a_pass_that_says_so_and_is_asked_may_change_the_interface() {
     assert!(new.contains("%renamed"), "{new}");
 }
 
-/// The message without what differs from build to build.
+/// The message without the parts that differ from build to build.
 fn portable(said: &Said) -> String {
     let lines = said.golden();
     lines.lines().filter(|line| !line.starts_with("thread '")).map(|line| format!("{line}\n")).collect()

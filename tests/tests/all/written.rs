@@ -1,4 +1,4 @@
-//! What ends as ONNX loads (rule C10): every module of the filetests, before its pass and after it.
+//! Modules written as ONNX load (rule C10): every module of the filetests, before its pass and after it.
 
 use relais::onnx::{self, ExternalData, WriteOptions};
 use relais_plugin_api::{boundary::local, options::Value, text};
@@ -10,7 +10,7 @@ use relais_tests::{
 };
 use std::{fs, path::Path};
 
-/// Cases whose modules do not load, as they stand, and why.
+/// Cases whose modules do not load as they are, and why.
 const APART: &[(&str, &str)] = &[
     ("BackwardFoldScaleAxis/n03_batch_norm", "parameters that do not fit, on purpose"),
     ("BackwardFoldScaleAxis/training_mode", "too few results, on purpose"),

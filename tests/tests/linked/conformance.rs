@@ -1,6 +1,6 @@
 //! The conformance kit: one finding for each lie and fault, none for plugins that are honest.
 
-// The same source that is loaded: a crate of its own workspace is no dependency here.
+// The same source that is loaded: a crate of another workspace cannot be a dependency here.
 #[path = "../../plugins/liar/src/lib.rs"]
 mod liar;
 
@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-/// What is wrong with each pass, operator and instrument of the liar: one thing.
+/// The fault of each pass, operator and instrument of the liar: one each.
 const LIES: &[(&str, Kind)] = &[
     ("instrument liar.Watch", Kind::Panic),
     ("operator liar::Contradicts@1", Kind::Types),
@@ -52,7 +52,7 @@ fn test(file: &Path, arguments: &[&str]) -> Run {
     Run::of(&mut command)
 }
 
-/// Subjects and kinds of what was found.
+/// Subjects and kinds of the findings.
 fn found(run: &Run) -> Vec<(String, String)> {
     let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
     let findings = report["findings"].as_array().unwrap().iter();
@@ -72,7 +72,7 @@ fn timeless() -> Vec<&'static str> {
 #[test]
 fn each_lie_is_one_finding() {
     let liar = plugin("liar");
-    // Other tests may take all the time there is: what is no matter of time is given much.
+    // Other tests may take all the time there is: cases that are not about time get plenty.
     let patient: Vec<&str> = timeless().into_iter().flat_map(|name| ["--only", name]).collect();
     let patient = [&patient[..], &["--json", "--timeout", "120", "--budget", "100000"]].concat();
     let slow = ["--only", "Dawdles", "--json", "--timeout", "120", "--budget", "300"];
@@ -88,7 +88,7 @@ fn each_lie_is_one_finding() {
     assert_eq!(missing, [&Kind::NotMade]);
 }
 
-/// The inputs of the filetests: what passes look for.
+/// The inputs of the filetests: programs that passes look for.
 fn examples() -> Vec<PathBuf> {
     let cases = find_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests")).unwrap();
     cases.into_values().collect()
@@ -190,7 +190,7 @@ fn names_and_files_that_are_not_there() {
     assert!(run.stderr.contains("none.relay"), "{}", run.stderr);
 }
 
-/// What a test of an author's ends with.
+/// Returns the report at the end of an author's test.
 fn report_of(check: impl FnOnce() + panic::UnwindSafe) -> String {
     let payload = panic::catch_unwind(check).expect_err("something is wrong");
     text_of(&*payload)

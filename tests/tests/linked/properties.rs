@@ -1,6 +1,6 @@
 //! The properties of the filetests mean something: each has a pass that lacks it, and only it.
 
-// The same source that is loaded: a crate of its own workspace is no dependency here.
+// The same source that is loaded: a crate of another workspace cannot be a dependency here.
 #[path = "../../plugins/bad/src/faults.rs"]
 mod faults;
 #[path = "../../plugins/bad/src/properties.rs"]
@@ -80,7 +80,7 @@ fn what_is_not_evaluated_is_declared() {
     assert!(how.contains("`Frobnicate` ") && how.contains("`numbers = \"not evaluated: Frobnicate\"`"), "{how}");
     assert_eq!(numbers(&declared("Frobnicate"), unknown), None);
     assert!(numbers(&declared("Sigmoid"), unknown).unwrap().contains("`Frobnicate` "));
-    // Types without values are said, too.
+    // Types without values are reported too.
     let texts = |text: &str| text.replace("float32", "string");
     let of_texts = |header: &str| {
         let (_, failures) = Case::parse("bad.RemovesRelu", &format!("{header}{}", texts(INPUT))).unwrap().check(None);

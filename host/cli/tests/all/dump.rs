@@ -1,4 +1,4 @@
-//! Dumps of models with weights: each reads back, and what they share is on the disk once.
+//! Dumps of models with weights: each can be parsed, and shared data is on the disk once.
 
 use crate::common;
 use std::{fs, path::Path, process::Command};
@@ -45,7 +45,7 @@ fn r20_dumps_share_their_weights_and_are_numbered_as_stop_after_counts() {
         let shown = relais(&folder, &["show", &format!("dump/{name}")]);
         assert!(shown.contains("Relu(") && shown.contains("%w = const(float32"), "{shown}");
     }
-    // The second execution, asked for by its number, leaves what the dump of that number has.
+    // The second execution, requested by its number, leaves the same module as the dump of that number.
     relais(&folder, &[&run[..], &plugin, &["--stop-after", "2"]].concat());
     let dumped = relais(&folder, &["show", "dump/002-ReluRelu.relay"]);
     assert_eq!(relais(&folder, &["show", "out.relay"]), dumped);

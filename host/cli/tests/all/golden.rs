@@ -1,4 +1,4 @@
-//! What the command line says, word by word: each case is a file in `tests/golden`. `RELAIS_BLESS=1` writes them anew.
+//! The output of the command line, word by word: each case is a file in `tests/golden`. `RELAIS_BLESS=1` rewrites them.
 
 use crate::common;
 use std::{
@@ -10,7 +10,7 @@ use std::{
 /// A model with one call, and an output that is its input.
 const MODEL: &str = "def @main(%x: Tensor[(N, 4), float32]) { %y = Relu(%x); %z = Relu(%y); %z }\n";
 
-/// A run over the model in a folder of its own: the files that there are, and what is typed.
+/// A run over the model in a folder of its own: the existing files, and the command line.
 struct Case {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
@@ -112,11 +112,11 @@ const CASES: &[Case] = &[
     case("input_shape_static", "run model.relay -o out.relay -O0 --input-shape x:1,5"),
     case("input_shape_no_shape", "run model.relay -o out.relay -O0 --input-shape x:1;4"),
     case("describe_unknown", "describe ReluReul"),
-    // A pass that fails, and what works.
+    // A pass that fails, and working ones.
     case("pass_fails", "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error"),
     case("describe_pass", "describe Rename"),
     case("list_options", "list options"),
-    // Instruments and what they are asked for.
+    // Instruments and their arguments.
     case("list_instruments", "list instruments"),
     case("describe_instrument", "describe print-changed"),
     case("describe_instrument_unknown", "describe print-chnged"),
@@ -142,7 +142,7 @@ const CASES: &[Case] = &[
     ),
     case("filter_function_alone", "run -q model.relay -o out.relay --passes ReluRelu --filter-function main"),
     case("stats", "run -q model.relay -o out.relay --passes Nothing --stats"),
-    // What passes say, told as it is meant.
+    // Messages of passes, shown by their severity.
     case("said_note", "run -v model.relay -o out.relay --passes Rename --set Rename.prefix=a"),
     case(
         "said_error",
@@ -290,7 +290,7 @@ fn run(case: &Case, sample: &Path) -> String {
     )
 }
 
-/// A line with `_` in the place of every time and share, and of what is aligned by their widths.
+/// A line with `_` in the place of every time and share, and of text aligned by their widths.
 fn without_times(line: &str) -> String {
     const UNITS: [&str; 3] = ["ms", "s", "%"];
     let words: Vec<&str> = line.split(' ').collect();
@@ -380,7 +380,7 @@ fn text_becomes_onnx_and_back() {
     let model = "def @main(%x: Tensor[(N, 4), float32]) #[opset = {\"\": 17}] { %y = Relu(%x); %y }\n";
     fs::write(folder.join("model.relay"), model).unwrap();
     assert!(relais(&folder, &["run", "model.relay", "-o", "m.onnx", "-O0"]).status.success());
-    // The name says nothing, the content does.
+    // The name does not reveal the format, the content does.
     fs::rename(folder.join("m.onnx"), folder.join("plain")).unwrap();
     let output = relais_show(&folder, "plain");
     assert!(output.contains("Relu(%x)") && output.contains("Tensor[(N, 4), float32]"), "{output}");

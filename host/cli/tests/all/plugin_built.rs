@@ -13,7 +13,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// What a linker puts into the files it makes.
+/// The mark that a linker puts into its output.
 const LLD_MARK: &[u8] = b"Linker: LLD";
 
 #[derive(Clone, Copy)]

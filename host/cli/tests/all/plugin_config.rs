@@ -13,7 +13,7 @@ fn resolve(registry: &Registry, text: &str) -> Result<Pipeline, Faults> {
     PipelineSpec::parse("p.toml", text, &Disk).and_then(|spec| spec.resolve(registry))
 }
 
-/// What the passes of a pipeline say.
+/// Returns the messages of the passes of a pipeline.
 fn said(registry: &Registry, text: &str) -> Vec<String> {
     let pipeline = resolve(registry, text).unwrap_or_else(|faults| panic!("{faults}"));
     let (_, report) = manager::run(&pipeline, &chain(&[]), registry, &RunOptions::default()).unwrap();
@@ -84,7 +84,7 @@ fn r22_two_plugins_that_register_one_key_fail_the_pipelines_that_set_it() {
     }
     let error = registry.check_config("acme.depth", &Value::Int(7)).unwrap_err().to_string();
     assert!(error.contains("`acme-rules 0.3.0`") && error.contains("`acme-rival 0.1.0`"), "{error}");
-    // Others run, and each plugin has the default that it gave the option.
+    // Others run, and each plugin has the default with which it registered the option.
     let said = said(&registry, "config = { \"relay.FuseOps.max_depth\" = 9 }\nsteps = [\"AskContext\", \"AskDepth\"]");
     assert_eq!(said, ["level 2, depth Some(3), required [], disabled []", "depth Some(50), Some(50)"]);
 }

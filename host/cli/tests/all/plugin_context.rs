@@ -24,7 +24,7 @@ fn many() -> IRModule {
     module
 }
 
-/// What a pass says, each thing once, without its place.
+/// Returns the messages of a pass, each one once, without its place.
 fn said(pass: &str, module: &IRModule, cx: RunCx<'_>) -> BTreeSet<String> {
     let said = Said::default();
     let pass = cx.registry.create(pass, &table(&[])).unwrap();
@@ -60,7 +60,7 @@ fn r10_the_current_context_in_a_plugin_is_the_hosts() {
     assert_eq!(said("AskContext", &chain(&[]), RunCx::new(&registry)), one(DEFAULT));
 }
 
-/// Each pass also runs loops within loops, and compares what it finds in their turns.
+/// Each pass also runs loops within loops, and compares the results of their turns.
 #[test]
 fn r09_threads_of_the_host_see_the_context_of_the_pass() {
     let registry = rules();

@@ -1,5 +1,5 @@
-//! Files that are no plugins, or none that can be used: the rows "The file", "The record", "Compatibility" and
-//! "Registration" of what may go wrong.
+//! Files that are not plugins, or that cannot be used: the rows "The file", "The record", "Compatibility" and
+//! "Registration" of possible errors.
 
 use crate::common::*;
 use relais::{
@@ -178,7 +178,8 @@ fn what_others_may_replace_on_the_way_is_refused() {
     );
     symlink(dir.join("mine").join(&name), dir.join("sticky/link.so")).unwrap();
     assert_eq!(refusal(&dir.join("sticky/link.so")), None);
-    // Nobody else can replace a file there, but put one: what the user names is taken, what lies there is not.
+    // Others cannot replace a file there, only add one: files that the user names are taken, files that are found there
+    // are not.
     assert_eq!(refusal(&dir.join("sticky").join(&name)), None);
     let found = discover(&named(&dir.join("sticky")), &[], Policy::default());
     assert_eq!(found.refused[0].refusal, Refusal::Writable { path: dir.join("sticky"), by: Writer::Everybody });
@@ -194,7 +195,7 @@ fn what_a_group_may_write_is_refused_unless_it_is_a_group_of_one() {
     fs::copy(&*SAMPLE, &path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
-    // Nobody knows the members of a group without an entry. Only the administrator may give files away to it.
+    // The members of a group without an entry are unknown. Only the administrator may give files away to it.
     let unknown = 54_321;
     if chown(&path, None, Some(unknown)).is_err() {
         return;
@@ -240,7 +241,7 @@ fn damaged_records_are_refused() {
     assert!(number.to_string().ends_with("does not read: a number has the wrong width"), "{number}");
     let name = with(&|record| set_field(record, 0, pass_tag::NAME, b"a b"));
     assert_eq!(name, RecordError::Name { name: "a b".into() });
-    // A later version's kind of record is passed over.
+    // A later version's kind of record is skipped.
     let mut later = bytes.clone();
     later[at + 12] = 99;
     fs::write(dir.join("plugin.so"), later).unwrap();
@@ -347,7 +348,7 @@ fn a_locked_plugin_is_opened_in_the_bytes_that_were_locked_or_not_at_all() {
     let enforce = || lock.enforce(&spec, &registry(&[&path])).unwrap();
     assert!(spec.resolve(&enforce()).is_ok());
     let (locked, free) = (enforce(), registry(&[&path]));
-    // What follows the library is no part of it: its records are as they were.
+    // Bytes after the library are not part of it: its records are unchanged.
     let mut bytes = sample_bytes();
     bytes.push(0);
     fs::write(&path, &bytes).unwrap();
@@ -490,7 +491,7 @@ fn rule_r4_a_pass_is_taken_from_the_plugin_that_is_preferred() {
     registry.prefer("sample.Bad", "other-passes");
     assert_eq!(provider(&registry, "sample.Bad"), "other-passes");
     assert_eq!(provider(&registry, "Bad"), "other-passes");
-    // A choice holds for every name of the pass.
+    // A choice applies to every name of the pass.
     assert!(matches!(registry.pass("relay._transform.ReluRelu"), Err(ResolveError::Conflict(_))));
     registry.prefer("sample.ReluRelu", "other-passes");
     assert_eq!(registry.pass("relay._transform.ReluRelu").unwrap().name, "sample.ReluRelu");
@@ -582,7 +583,7 @@ fn rule_r22_an_option_key_of_two_plugins_conflicts_where_it_is_set() {
     let error = registry.check_config("sample.depth", &Value::Int(1)).unwrap_err().to_string();
     assert!(error.contains("`sample.depth`"), "{error}");
     assert!(error.contains("`other-passes 1.2.3` (`") && error.contains("`sample-passes 1.2.3` (`"), "{error}");
-    // Who does not set it does not hear of it.
+    // A run that does not set it is not told.
     assert!(run(&registry, "mark.Nothing", &table(&[]), &chain(&[])).is_ok());
 }
 
@@ -641,7 +642,7 @@ fn records_say_what_is_in_a_plugin() {
     assert!(!registry.pass("Parallel").unwrap().parallel);
 }
 
-/// Runs `child_process` in a process of its own, with what the plugin's constructor reads.
+/// Runs `child_process` in a separate process, with the variable that the plugin's constructor reads.
 fn child(open: &str, variable: &str, value: &Path) -> std::process::Output {
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "plugin_file::child_process", "--ignored", "--nocapture"]);

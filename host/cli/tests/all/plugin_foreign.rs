@@ -1,6 +1,7 @@
-//! Plugins of other systems, as their linkers make them: their records read, and they are refused for what they are.
+//! Plugins of other systems, as their linkers make them: their records can be read, and they are refused for their
+//! format.
 //!
-//! The linkers are those of the compiler's own `rust-lld`; a library is made of the sample's records alone.
+//! The linkers are those of the compiler's own `rust-lld`; a library is made from the sample's records alone.
 
 use crate::common::*;
 use relais::plugin::{Needs, Objection, Refusal, inspect, section_of};
@@ -56,7 +57,7 @@ fn rust_lld() -> Option<PathBuf> {
     lld.exists().then_some(lld)
 }
 
-/// Numbers of 32 bits, one after the other.
+/// Numbers of 32 bits, one after another.
 fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -129,7 +130,7 @@ fn check(system: &System, refused: impl FnOnce(&Refusal)) {
     let refusal = refusal(&dir, &library);
     assert!(refusal.help().is_some(), "{refusal}");
     refused(&refusal);
-    // However far it is from being opened here, its record says what it is.
+    // It cannot be opened here, but its record describes it.
     let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
     let target = Refusal::Target { plugin: system.target.to_owned() };
     assert!(inspection.records.is_some() && inspection.objections.contains(&Objection::Refused(target)));
@@ -191,7 +192,7 @@ fn a_universal_library_of_macos() {
         let refused = refusal(&dir, &universal(&[(other_cpu, other)], is_long)).to_string();
         let says = "it is no shared library: it is a universal file for ";
         assert!(refused.starts_with(says) && refused.contains(", and this machine is "), "{refused}");
-        // What is in it can be read all the same, and the better reason comes first.
+        // Its contents can be read anyway, and the better reason comes first.
         let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
         assert!(inspection.records.is_some() && inspection.objections[0].to_string() == refused, "{inspection:?}");
         assert_eq!(inspection.objections.len(), 2, "{:?}", inspection.objections);

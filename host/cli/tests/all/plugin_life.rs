@@ -1,5 +1,5 @@
-//! The life of a plugin, `relais plugin new` to `remove`, as it is typed: what each session says is a file in
-//! `tests/life`. `RELAIS_BLESS=1` writes them anew.
+//! The life of a plugin, `relais plugin new` to `remove`, as it is typed: the output of each session is a file in
+//! `tests/life`. `RELAIS_BLESS=1` rewrites them.
 
 use crate::common::*;
 use relais::plugin::{Needs, Objection, Refusal, Writer, inspect};
@@ -19,7 +19,7 @@ use std::{
     process::Command,
 };
 
-/// What was typed in a folder, and what was said.
+/// The commands typed in a folder, and their output.
 struct Session {
     name: &'static str,
     folder: PathBuf,
@@ -64,7 +64,7 @@ impl Session {
         status
     }
 
-    /// What was said, without what differs from system to system.
+    /// Returns the output, without the parts that differ from system to system.
     fn said(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).replace(self.folder.to_str().unwrap(), "<folder>");
         let text = text.replace(RUSTC, "<rustc>").replace(TARGET, "<target>");
@@ -84,7 +84,7 @@ impl Session {
                 Some((before, _)) => format!("{before}and this host takes <boundaries>"),
                 None => kept,
             };
-            // Records stand as the linker put them.
+            // Records are in the order of the linker.
             let kept = match kept.split_once("the record at offset ") {
                 Some((before, after)) => {
                     format!("{before}the record at offset _{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
@@ -421,7 +421,7 @@ fn what_passes_ask_for_and_nobody_provides_is_said() {
     let alone = said(format!("{check} --json rules.so"));
     assert!(alone.contains(&missing("acme.NeedsUnicorn", "acme.Unicorn")), "{alone:?}");
     assert!(!alone.iter().any(|message| message.contains("`acme.EditGlobals`")), "{alone:?}");
-    // It is installed all the same: what it asks for may come later.
+    // It is installed anyway: its requirements may be installed later.
     let output = session.output("plugin install --allow-writable-plugins typo.so");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && stderr.contains("`sample.ReluReul`, which no plugin"), "{stderr}");
@@ -489,7 +489,7 @@ fn plugins_are_installed_replaced_found_and_removed() {
     assert_eq!(session.files("home/plugins"), [installed.as_str()]);
     let mode = session.folder.join("home/plugins").join(&installed).metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o022, 0, "nobody else may write it");
-    // One that does not read any more is listed, replaced, and removed by the name of its file.
+    // One that can no longer be read is listed, replaced, and removed by the name of its file.
     fs::write(session.folder.join("home/plugins").join(&installed), "text").unwrap();
     assert_eq!(session.run("plugin list"), Some(0));
     assert_eq!(session.run("plugin install some.so"), Some(0));

@@ -1,4 +1,4 @@
-//! Plugins that are linked into the program do what they do when they are loaded.
+//! Plugins that are linked into the program behave as when they are loaded.
 
 // The same source: a crate of its own workspace cannot be a dependency here.
 #[path = "../../../../tests/plugins/sample/src/lib.rs"]

@@ -1,4 +1,4 @@
-//! Plugins of other builds: `relais plugin check` judges each from its record, without opening it.
+//! Plugins of other builds: `relais plugin check` checks each from its record, without opening it.
 //!
 //! Those for other systems are in `plugin_foreign.rs`, those with damaged records in `plugin_file.rs`.
 
@@ -10,7 +10,7 @@ use relais_plugin_api::boundary::{
 use serde_json::Value;
 use std::{path::Path, process::Command};
 
-/// What a check says of a plugin that leaves a mark when it is opened.
+/// Returns the output of a check of a plugin that leaves a mark when it is opened.
 fn check(plugin: &Path) -> Value {
     let mark = plugin.with_file_name("opened");
     let mut relais = Command::new(env!("CARGO_BIN_EXE_relais"));
@@ -35,7 +35,7 @@ fn accepted(plugin: &Path) -> Value {
     said
 }
 
-/// The plugin is refused for one reason alone: what it says, who moves, and what to do.
+/// The plugin is refused for one reason only: the message, the side that has to change, and the suggestion.
 fn refused(plugin: &Path, says: &str, mover: &str, help: &str) {
     let said = check(plugin);
     assert_eq!((&said["verdict"], said["objections"].as_array().unwrap().len()), (&"refused".into(), 1), "{said}");
@@ -95,7 +95,7 @@ fn another_optimisation_level() {
     assert_eq!(accepted(&release)["plugin"]["build"], "release");
 }
 
-/// Features of what the boundary is made of, and of the crate itself, change nothing in it.
+/// Features of the boundary's dependencies, and of the crate itself, change nothing in it.
 #[test]
 #[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
 fn another_feature_set() {

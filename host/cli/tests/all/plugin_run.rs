@@ -1,4 +1,4 @@
-//! Passes from a library: what they do, and how their faults end.
+//! Passes from a library: their effects, and how their faults end.
 
 use crate::common::*;
 use relais::{ir::*, pass::RunCx};
@@ -156,7 +156,7 @@ fn operators_are_described_and_called_across_libraries() {
     let pass = registry.create("sample.Types", &none()).unwrap();
     let said = Said::default();
     let module = chain(&["Relu", "sample::Faulty", "sample::Random", "Nobody"]);
-    // The type relation panics, which the pass says and goes on; its plugin has failed all the same.
+    // The type relation panics, which the pass reports and ignores; its plugin has failed anyway.
     let failure = pass.run(&module, &RunCx::new(&registry).with_sink(&said)).err().unwrap();
     assert_eq!(failure.error.rec().code, "operator-fault");
     let said: Vec<String> = said.take().iter().map(|line| line.split(" (at").next().unwrap().to_owned()).collect();

@@ -1,5 +1,5 @@
-//! How plugins start: the rows "Start-up" and "Compatibility" of what may go wrong, with plugins that were built
-//! against another `relais-plugin-api`.
+//! How plugins start: the rows "Start-up" and "Compatibility" of possible errors, with plugins that were built against
+//! another `relais-plugin-api`.
 #![expect(unsafe_code, dead_code, reason = "what is derived for a table")]
 
 use crate::common::*;
@@ -23,7 +23,7 @@ fn refused(plugin: &Path) -> (Refusal, String) {
     assert!(text.contains("`mark 0.1.0`"), "{text}");
     let CreateError::Open { refusal, .. } = error else { panic!("{text}") };
     assert!(run(&registry, "sample.Nothing", &table(&[]), &chain(&[])).is_ok());
-    // The program says the same, writes nothing, and runs the passes of others.
+    // The program reports the same, writes nothing, and runs the passes of others.
     let (model, out) = (plugin.with_file_name("model.relay"), plugin.with_file_name("out.relay"));
     fs::write(&model, "def @main(%x: Tensor[(2,), float32]) { %y = Relu(%x); %y }\n").unwrap();
     for (pass, status) in [("mark.Nothing", 1), ("sample.Nothing", 0)] {
@@ -65,7 +65,7 @@ fn an_initialiser_that_panics_is_a_refusal() {
     assert!(text.contains("its initialiser failed: ") && text.contains("not on a Sunday"), "{text}");
 }
 
-/// A record of this version, and a table that has grown: nobody but a developer of the boundary makes such a plugin.
+/// A record of this version, and a table that has grown: only a developer of the boundary makes plugins like this.
 #[test]
 #[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
 fn a_plugin_that_knows_more_than_the_host_is_refused() {
@@ -109,7 +109,8 @@ mod later {
     }
 }
 
-/// The order of arguments decides who may be older; the wrong one refuses every plugin that is older than the host.
+/// The order of arguments determines which side may be older; the wrong one refuses every plugin that is older than the
+/// host.
 #[test]
 fn a_table_may_grow_at_its_end_in_the_host() {
     let (old, new) = (<earlier::TableRef as StableAbi>::LAYOUT, <later::TableRef as StableAbi>::LAYOUT);

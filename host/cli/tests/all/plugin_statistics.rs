@@ -1,4 +1,4 @@
-//! What passes of plugins count.
+//! The counts of passes of plugins.
 
 use crate::common::*;
 use relais::{
@@ -12,7 +12,7 @@ use relais::{
 use relais_plugin_api::{diagnostics::Diagnostic, options::Value};
 use std::sync::Mutex;
 
-/// Keeps what was counted, in order.
+/// Keeps the counts, in order.
 #[derive(Default)]
 struct Counts(Mutex<Vec<String>>);
 

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// A model with a constant that goes into a side file.
+/// A model with a constant that is written to a side file.
 fn model() -> String {
     let weights = (0..64).map(|n| format!("{n}.5")).collect::<Vec<_>>().join(", ");
     format!(
@@ -17,7 +17,7 @@ fn model() -> String {
     )
 }
 
-/// Twelve steps, of which the seventh fails, and the second and eighth change the program.
+/// Twelve steps; the seventh fails, and the second and eighth change the module.
 fn pipeline(policy: &str) -> String {
     let steps = ["Nothing", "ReluRelu", "Nothing", "Nothing", "Nothing", "Nothing", "BAD", "NAME", "Nothing"];
     let steps = steps.iter().chain(&["Nothing"; 3]).map(|name| match *name {
@@ -122,7 +122,7 @@ fn r25_a_failing_run_writes_nothing_but_the_reproducer_and_overwrites_none() {
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["deep", "m.relay", "out.relay.repro", "out.relay.repro2", "p.toml"]);
-    // Where it cannot be written, that is a warning: the failure itself is what matters.
+    // If it cannot be written, that is a warning: the failure itself matters more.
     fs::write(folder.join("file"), "").unwrap();
     let fifth = relais(&folder, &[RUN, &["--reproducer-dir", "file"]].concat());
     let said = stderr(&fifth);
@@ -135,7 +135,7 @@ fn r25_a_replay_says_what_is_different() {
     assert!(!relais(&folder, RUN).status.success());
     let path = folder.join("out.relay.repro/reproducer.json");
     let mut facts: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    // Those beside the program are there, too, when there are any.
+    // Those beside the program are also there, if there are any.
     let at = facts["plugins"].as_array().unwrap().iter().position(|it| it["name"] == "sample-passes").unwrap();
     let plugin = &facts["plugins"][at];
     assert_eq!((&plugin["name"], &plugin["version"]), (&"sample-passes".into(), &"1.2.3".into()));
@@ -147,14 +147,14 @@ fn r25_a_replay_says_what_is_different() {
     let said = stderr(&relais(&folder, &["replay", "out.relay.repro/reproducer.json"]));
     assert!(said.contains("plugin `sample-passes` was another build of the same version"), "{said}");
     assert!(said.contains("note: another error was recorded: another"), "{said}");
-    // A pass that was mended.
+    // A pass that was fixed.
     let pipeline = folder.join("out.relay.repro/pipeline.toml");
     let mended = fs::read_to_string(&pipeline).unwrap().replace("\"error\"", "\"print\"");
     fs::write(&pipeline, mended).unwrap();
     let output = relais(&folder, &["replay", "out.relay.repro"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("`sample.Bad` no longer fails"));
-    // Without its plugin it says what is missing.
+    // Without its plugin it reports that it is missing.
     let mut command = Command::new(env!("CARGO_BIN_EXE_relais"));
     command.current_dir(&folder).args(["replay", "out.relay.repro"]);
     let output = command.env("RELAIS_PLUGIN_PATH", "").env("RELAIS_HOME", folder.join("home")).output();

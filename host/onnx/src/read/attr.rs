@@ -13,7 +13,7 @@ use crate::{
 };
 use relais_plugin_api::ir::{Attr, AttrData, Function, attr_flag, attr_kind};
 
-/// Which field holds the value of which kind.
+/// The fields that hold the values of each kind.
 const FIELDS: [(u32, u8); 14] = [
     (attribute::F, attr_kind::FLOAT),
     (attribute::I, attr_kind::INT),
@@ -55,13 +55,13 @@ pub(super) struct Attribute<'a> {
     pub flags: u8,
     /// Whether the file left the value out.
     pub is_implicit: bool,
-    /// What is said about the attribute besides its value.
+    /// The properties of the attribute other than its value.
     pub metadata: Vec<Attr>,
     /// How its tensor stood in the file.
     pub tensor: Option<TensorRead<'a>>,
 }
 
-/// What the first look at an attribute shows.
+/// The result of the first look at an attribute.
 struct Head<'a> {
     name: &'a str,
     reference: &'a str,

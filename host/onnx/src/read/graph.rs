@@ -106,7 +106,7 @@ struct Builder<'a, 'c> {
     orders: &'c FastMap<u64, Vec<u32>>,
 }
 
-/// Reads a model's graph or one of its functions, which stands in `segments`.
+/// Reads a model's graph or one of its functions, which is encoded in `segments`.
 pub(super) fn read_global(cx: &mut Cx<'_>, segments: &[Part], form: Form, opsets: &[Part]) -> Result<Function> {
     let n_warnings = cx.warnings.len();
     let none = FastMap::default();
@@ -388,7 +388,7 @@ impl<'a> Builder<'a, '_> {
         node
     }
 
-    /// Ends the innermost graph: its results, and what is said about it.
+    /// Ends the innermost graph: its results and its properties.
     fn close(&mut self, frames: &mut Vec<Frame<'a>>) -> Result<NodeId> {
         let frame = frames.pop().expect("an open graph");
         let form = if frames.is_empty() { self.form } else { Form::Graph };
@@ -459,8 +459,8 @@ impl<'a> Builder<'a, '_> {
         Ok(function)
     }
 
-    /// Whether a statement elsewhere can give a value its type. A graph's input has the type that its own entry says,
-    /// which is written from it, also when that says nothing.
+    /// Whether a statement elsewhere can set the type of a value. A graph's input has the type of its own entry, which
+    /// is written from it, even if that is empty.
     fn has_open_type(&self, value: NodeId, form: Form) -> bool {
         let is_input = form == Form::Graph && self.f.kind(value) == kind::VAR;
         !value.is_absent() && !is_input && self.f.type_id(value) == TypeId::UNKNOWN

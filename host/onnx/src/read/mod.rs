@@ -34,7 +34,7 @@ pub(super) const FIRST_WITH_OPSETS: i64 = 3;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The folder of data files; by default the one that the model stands in.
+    /// The folder of data files; by default the one that contains the model.
     pub data_folder: Option<PathBuf>,
 }
 
@@ -44,22 +44,22 @@ pub struct ReadOptions {
 pub struct ReadModel {
     /// The model.
     pub module: IRModule,
-    /// What reading mended or let pass.
+    /// The irregularities that reading corrected or ignored.
     pub warnings: Vec<Warning>,
 }
 
 /// Reads the model in a file.
 ///
 /// # Errors
-/// When the file cannot be read or is no valid model.
+/// Returns an error if the file cannot be read or is not a valid model.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<IRModule> {
     Ok(read_model(path, options)?.module)
 }
 
-/// Reads the model in a file, and says what was mended.
+/// Reads the model in a file, and reports corrections.
 ///
 /// # Errors
-/// When the file cannot be read or is no valid model.
+/// Returns an error if the file cannot be read or is not a valid model.
 pub fn read_model(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadModel> {
     let path = path.as_ref();
     let blob = mapped::read_input(path).map_err(|cause| OnnxError::io(path, cause))?;
@@ -67,10 +67,10 @@ pub fn read_model(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadM
     read_source(&path.to_string_lossy(), blob, folder)
 }
 
-/// Reads the model in `blob`; `name` is what errors call it.
+/// Reads the model in `blob`; `name` is its name in errors.
 ///
 /// # Errors
-/// When the bytes are no valid model.
+/// Returns an error if the bytes are not a valid model.
 pub fn read_bytes(name: &str, blob: Blob, options: &ReadOptions) -> Result<ReadModel> {
     read_source(name, blob, options.data_folder.clone())
 }
@@ -83,7 +83,7 @@ fn read_source(name: &str, blob: Blob, folder: Option<PathBuf>) -> Result<ReadMo
     Ok(ReadModel { module, warnings })
 }
 
-/// What all parts of the reader need.
+/// The state shared by all parts of the reader.
 pub(super) struct Cx<'a> {
     pub blob: &'a Blob,
     pub bytes: &'a [u8],
@@ -104,8 +104,8 @@ struct ModelParts {
     ir_version: i64,
 }
 
-/// Whether the bytes may be a `ModelProto`: the first field is one that it has.
-/// Whether a field of a model stands before the first byte that is no protobuf. Fields of later versions may come first.
+/// Whether the bytes may be a `ModelProto`: whether a known field of a model precedes the first byte that is not
+/// protobuf. Fields of later versions may come first.
 fn looks_like_model(bytes: &[u8]) -> bool {
     let mut scan = Scan::new(bytes, 0);
     loop {
@@ -113,7 +113,7 @@ fn looks_like_model(bytes: &[u8]) -> bool {
             Ok(Some(field)) if is_model_field(field.number, field.wire) => return true,
             Ok(Some(_)) => {}
             Ok(None) => return false,
-            // Cut off within the first field: judge by the tag.
+            // Cut off within the first field: decide by the tag.
             Err(_) => {
                 let [tag, ..] = *bytes else { return false };
                 return is_model_field(u32::from(tag >> 3), tag & 7) && tag < 0x80;
@@ -171,7 +171,7 @@ pub(super) fn metadata_props(fields: &[Field<'_>], extra: &mut Vec<u8>) -> Resul
     Ok((!entries.is_empty()).then(|| Attr::meta(meta::METADATA_PROPS, AttrData::Strings(entries))))
 }
 
-/// Sets a module attribute; an earlier one of that name gives way, as in protobuf.
+/// Sets a module attribute; it replaces an earlier one of that name, as in protobuf.
 fn set_attr(attrs: &mut Vec<ModuleAttr>, attr: ModuleAttr) {
     match attrs.iter_mut().find(|old| old.name == attr.name) {
         Some(old) => *old = attr,
@@ -323,7 +323,7 @@ pub(super) fn encode_opset((domain, version): (&str, i64)) -> Vec<u8> {
     bytes
 }
 
-/// Adds attributes behind those a node has.
+/// Adds attributes after those a node has.
 pub(super) fn add_attrs(f: &mut Function, node: relais_plugin_api::ir::NodeId, attrs: impl IntoIterator<Item = Attr>) {
     let mut recs = f.attr_recs(node).to_vec();
     recs.extend(attrs.into_iter().map(|attr| f.encode_attr(&attr)).collect::<Vec<_>>());

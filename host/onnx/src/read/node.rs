@@ -25,7 +25,7 @@ pub(super) struct Pending<'a> {
     op_type: &'a str,
     domain: Option<&'a str>,
     overload: Option<&'a str>,
-    /// What it is called, if that is said.
+    /// Its name, if it has one.
     name: Option<&'a [u8]>,
     inputs: SmallVec<[NodeId; 4]>,
     outputs: Outputs<'a>,
@@ -52,7 +52,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What errors call the node.
+    /// Returns the description of the node for errors.
     pub fn text(&self) -> String {
         format!("node `{}` ({})", String::from_utf8_lossy(self.name), self.op_type)
     }
@@ -170,7 +170,7 @@ fn read_attributes<'a>(cx: &mut Cx<'a>, f: &mut Function, pending: &mut Pending<
     Ok(())
 }
 
-/// Where a node was read from; nothing for what is too long to be said.
+/// Where a node was read from; nothing if it is too long to be represented.
 pub(super) fn span(part: Part) -> Option<Span> {
     Some(Span { offset: part.at, len: u32::try_from(part.len).ok()?, source: 1 })
 }
@@ -214,7 +214,7 @@ pub(super) fn finish_node<'a>(
     Ok((node, outputs))
 }
 
-/// Keeps a domain and an overload that the operator's own do not say.
+/// Keeps a domain and an overload that differ from the operator's own.
 fn keep_spelling(pending: &mut Pending<'_>, domain: &str, overload: &str) {
     if let Some(written) = pending.domain.filter(|&written| written != domain || written.is_empty()) {
         pending.metadata.push(Attr::meta(meta::DOMAIN, written));
@@ -230,8 +230,8 @@ fn is_plain_operator(pending: &Pending<'_>, name: &str) -> bool {
         && pending.overload.is_none_or(str::is_empty)
 }
 
-/// Whether a node is a conditional whose branches are where they belong. One whose branches give other numbers of values
-/// than it does stays a call.
+/// Whether a node is a conditional whose branches are where they belong. One whose branches have other numbers of
+/// values than the node stays a call.
 fn is_if(f: &Function, pending: &Pending<'_>, n_results: Option<u16>) -> bool {
     let n_results = n_results.map_or(1, usize::from);
     let branch = |name: &str| {
@@ -316,7 +316,7 @@ fn as_constant(f: &mut Function, pending: &mut Pending<'_>, outputs: &[&str]) ->
         pending.metadata.push(Attr::meta(meta::UNTYPED, 1));
     }
     if let Some(read) = pending.tensor.take() {
-        // The tensor is the node itself here: what is said about it needs no attribute's name.
+        // The tensor is the node itself here: its properties need no attribute's name.
         let about_tensor = [meta::TENSOR_FIELD, meta::TENSOR_EXTRA, meta::EXTERNAL_DATA];
         pending.metadata.retain(|attr| !about_tensor.iter().any(|key| *attr.name == meta::about(key, "value")));
         pending.metadata.extend(read.metadata(None));

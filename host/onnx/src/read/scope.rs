@@ -12,7 +12,7 @@ struct Definition {
 
 const UNDEFINED: Definition = Definition { depth: 0, node: NodeId::ABSENT };
 
-/// What a new definition does to the names that were visible.
+/// The effect of a new definition on the visible names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Defined {
     /// The name was free.
@@ -27,9 +27,9 @@ pub(crate) enum Defined {
 #[derive(Default)]
 pub(crate) struct Scope<'a> {
     pub names: NameTable<'a>,
-    /// What each name means now, by its number.
+    /// The current meaning of each name, by its number.
     meanings: Vec<Definition>,
-    /// What to restore when a graph ends.
+    /// The definitions to restore when a graph ends.
     hidden: Vec<(NameId, Definition)>,
     /// For each open graph, the length of `hidden` when it began.
     starts: Vec<usize>,
@@ -51,14 +51,14 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Gives a name a meaning in the innermost graph.
+    /// Defines a name in the innermost graph.
     pub fn define(&mut self, name: NameId, node: NodeId) -> Defined {
         let depth = self.starts.len() as u32;
         if self.meanings.len() <= name.index() {
             self.meanings.resize(name.index() + 1, UNDEFINED);
         }
         let before = std::mem::replace(&mut self.meanings[name.index()], Definition { depth, node });
-        // What ends last needs no restoring.
+        // The graph that ends last needs no restoring.
         if depth > 1 {
             self.hidden.push((name, before));
         }

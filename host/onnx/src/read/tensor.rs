@@ -1,4 +1,4 @@
-//! `TensorProto`: elements are slices of the file where they stand in `raw_data` or in another file.
+//! `TensorProto`: elements are slices of the file if they are in `raw_data` or in another file.
 
 use super::{Cx, entry};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 use relais_plugin_api::ir::{Attr, AttrData, ElemType, Tensor, TensorError, element_count, packed};
 
-/// What the name of a `TensorProto` is for.
+/// The use of a `TensorProto`'s name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameUse {
     /// It names the value.
@@ -22,7 +22,7 @@ pub(super) enum NameUse {
 /// A tensor as read.
 pub(super) struct TensorRead<'a> {
     pub name: &'a str,
-    /// `None` when elements of this type cannot be held.
+    /// `None` if elements of this type cannot be represented.
     pub tensor: Option<Tensor>,
     form: Form<'a>,
 }
@@ -62,7 +62,7 @@ struct Data<'a> {
     /// Elements of the other fields, as the tensor holds them.
     bytes: Vec<u8>,
     strings: Vec<&'a [u8]>,
-    /// The fields as they stand, for when their values do not survive.
+    /// The fields as they are, for when their values do not survive.
     fields: Vec<u8>,
     /// Whether a value does not fit the element type, so that it could not be written again.
     is_lossy: bool,
@@ -92,7 +92,7 @@ pub(crate) fn typed_field(elem: ElemType) -> u32 {
     }
 }
 
-/// Bytes that one value of `int32_data` or `uint64_data` stands for; types under a byte are packed already.
+/// Returns the bytes of one value of `int32_data` or `uint64_data`; types under a byte are packed already.
 pub(crate) fn stored_width(elem: ElemType) -> usize {
     (elem.bits() as usize / 8).max(1)
 }
@@ -163,7 +163,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
     let mut dims = Vec::new();
     let mut elem = 0;
     let mut is_external = false;
-    // What the data fields mean depends on a type that may come after them.
+    // The meaning of the data fields depends on a type that may come after them.
     let mut scan = Scan::part(cx.bytes, part);
     while let Some(field) = scan.field()? {
         match field.number {
@@ -202,7 +202,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
             | tensor::UINT64_DATA => data.add(elem, &field)?,
             tensor::DATA_LOCATION if is_external => {}
             tensor::EXTERNAL_DATA if is_external => {
-                // Where the elements are is not guessed from a part of what is said about it.
+                // The place of the elements is not guessed from a part of the information about it.
                 let unreadable = || OnnxError::new(Fault::Missing("readable key and value in `external_data`"));
                 let (key, value) = entry(field.bytes()?).ok_or_else(unreadable)?;
                 match key {
@@ -234,7 +234,7 @@ fn read<'a>(cx: &mut Cx<'a>, part: Part, name_use: NameUse, name: &mut &'a str) 
     Ok(TensorRead { name, tensor: Some(tensor.with_encoded(encoded)), form })
 }
 
-/// Keeps an empty `raw_data` that stands beside a field with elements.
+/// Keeps an empty `raw_data` beside a field with elements.
 fn keep_empty_fields(form: &mut Form<'_>, data: &Data<'_>) -> Result<()> {
     let mut scan = Scan::new(&data.fields, 0);
     while let Some(field) = scan.field()? {
@@ -284,7 +284,7 @@ pub(crate) fn encode_typed(tensor: &Tensor, out: &mut Vec<u8>) {
     }
     let mut bytes = tensor.to_bytes();
     if tensor.elem().bits() == 6 {
-        // Unlike narrower types, these stand one by one in `int32_data`.
+        // Unlike narrower types, these are stored one by one in `int32_data`.
         let count = usize::try_from(tensor.len()).unwrap_or(usize::MAX);
         bytes = (0..count).map(|at| packed::unpack(&bytes, 6, at)).collect::<Vec<u8>>().into();
     }

@@ -1,4 +1,4 @@
-//! Which tensors stand in a data file, and which file that is.
+//! The tensors that are stored in a data file, and the path of that file.
 
 use super::{ExternalData, plan::Plan};
 use crate::{
@@ -18,7 +18,7 @@ use std::{
 /// Protobuf's limit for one message.
 pub(super) const MAX_MODEL: u64 = i32::MAX as u64;
 
-/// What is left of that for everything but tensors before they move to a data file.
+/// The part of this limit for everything except tensors before they move to a data file.
 const HEADROOM: u64 = 64 << 20;
 
 /// Tensors from here on start at a page.
@@ -29,7 +29,7 @@ const PAGE: u64 = 4096;
 pub(super) enum Place {
     /// Into the model.
     Inline,
-    /// They stay where the source's `external_data` says.
+    /// They stay where the source's `external_data` refers to.
     Kept,
     /// To this byte of the new data file.
     Data(u64),
@@ -45,12 +45,12 @@ pub(super) struct Takeover {
 pub(super) struct Placement {
     min_bytes: Option<u64>,
     keeps_external: bool,
-    /// Paths of data files that the output goes on using.
+    /// Paths of data files that the output continues to use.
     kept: BTreeSet<String>,
     pub takeovers: Vec<Takeover>,
     /// Files that are kept where they are.
     pub shared: Vec<PathBuf>,
-    /// The name of the new data file, as the model says it.
+    /// The name of the new data file, as written in the model.
     pub location: String,
     /// The new data file.
     pub data: Plan,
@@ -76,7 +76,7 @@ pub(super) fn source_location(tensor: &Tensor) -> Option<String> {
     location.filter(|_| is_external)
 }
 
-/// The nodes that stand in a function's blocks, and its parameters.
+/// The nodes in a function's blocks, and its parameters.
 fn live_nodes(f: &Function) -> Vec<NodeId> {
     let mut nodes = Vec::new();
     let mut functions = vec![f.root()];
@@ -144,7 +144,7 @@ impl Placement {
     /// Decides for a model that is written to `out`.
     ///
     /// # Errors
-    /// When `out` is a data file of the model: to replace it would be to lose what goes into it.
+    /// Returns an error if `out` is a data file of the model: replacing it would lose data of the output.
     pub fn new(module: &IRModule, options: ExternalData, out: &Path) -> Result<Self> {
         let mut placement = Self::inline();
         if let Some(path) = data_files(module).into_iter().find(|path| is_same_file(Path::new(path), out)) {
@@ -221,7 +221,7 @@ impl Placement {
         self.takeovers.push(Takeover { bytes, target });
     }
 
-    /// Where a tensor goes; `is_weight` for those that may move to a data file.
+    /// The place of a tensor; `is_weight` for those that may move to a data file.
     pub fn place(&mut self, tensor: &Tensor, is_weight: IsWeight, was_external: bool) -> Place {
         let bytes = tensor.byte_len();
         let file = tensor.as_dense().and_then(Blob::file);
@@ -265,7 +265,7 @@ fn fresh_name(folder: &Path, out: &Path) -> String {
     names.find(is_free).expect("some number is free")
 }
 
-/// The fields of an encoded tensor besides those that say where its elements are.
+/// The fields of an encoded tensor other than those that locate its elements.
 pub(super) fn other_fields(encoded: &[u8], dropped: &[u32]) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut scan = Scan::new(encoded, 0);

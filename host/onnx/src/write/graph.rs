@@ -1,4 +1,4 @@
-//! `GraphProto` and `FunctionProto`, written: what the IR says, field by field.
+//! Writing `GraphProto` and `FunctionProto`: the contents of the IR, field by field.
 
 use super::{
     data::IsWeight,
@@ -80,7 +80,7 @@ fn types(attrs: Attrs<'_>, key: &str) -> Vec<TypeId> {
     }
 }
 
-/// Puts items among others, each where its position says, or at the end.
+/// Inserts items among others, each at its position, or at the end.
 fn weave(others: Vec<Item>, mut placed: Vec<(i64, Item)>) -> Vec<Item> {
     placed.sort_by_key(|(position, _)| *position);
     let mut placed = placed.into_iter().peekable();
@@ -97,7 +97,7 @@ fn weave(others: Vec<Item>, mut placed: Vec<(i64, Item)>) -> Vec<Item> {
 
 impl<'w> Writer<'w> {
     pub fn has_regions(&self, node: NodeId) -> bool {
-        // Only asked for nodes of the scene being planned; a node without graphs has none in any scene.
+        // Only called for nodes of the scene being planned; a node without graphs has none in any scene.
         self.scenes[self.current].f.n_regions(node) > 0
     }
 
@@ -333,7 +333,7 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// The name of a constant that holds a shape, made when it is first asked for.
+    /// The name of a constant that holds a shape, made when it is first needed.
     fn shape_name(&mut self, d: &mut Described<'_>, dims: &[u64], number: u32) -> String {
         if let Some(name) = d.shapes.get(dims) {
             return name.clone();
@@ -393,7 +393,7 @@ impl<'w> Writer<'w> {
         let name = self.scenes[d.scene].names.name(id).unwrap_or_default();
         let mut ty = d.f.type_id(id);
         if d.f.kind(id) == kind::CONSTANT && !raw.is_empty() {
-            // The constant has the type of its tensor, whatever the input says.
+            // The constant has the type of its tensor, whatever the input's type.
             return Ok(Item::field(bytes_field(graph::INPUT, &renamed(raw, name)?)));
         }
         let info = match renew_value_info(d.f, name, ty, raw)? {
@@ -414,7 +414,7 @@ impl<'w> Writer<'w> {
         let block = f.block_of(d.function);
         for (index, output) in self.scenes[d.scene].names.outputs(block).iter().enumerate() {
             let own = f.type_id(f.results(block)[index]);
-            // What the model promises its users is changed by who changes the promise, not by what was found out.
+            // The declared interface changes only where a pass changed it, not where more was inferred about it.
             let ty = match declared.get(index) {
                 Some(&ty) if is_read || ty != TypeId::UNKNOWN => ty,
                 None if is_read && index < n_declared => TypeId::UNKNOWN,

@@ -1,4 +1,4 @@
-//! What a module must import beyond what it says: the domains of calls that passes made, and of its own functions.
+//! The imports that a module needs beyond its own: the domains of calls that passes made, and of its own functions.
 
 use super::steps::FunctionKey;
 use crate::{
@@ -18,9 +18,8 @@ pub(super) fn own_domain(module: &IRModule) -> String {
     std::iter::once("local".to_owned()).chain(numbered).find(|name| !taken.contains(name.as_str())).unwrap_or_default()
 }
 
-/// The domains that a function uses and does not import, each with the newest version that something in it was written
-/// for, 0 where nothing says one. What stands in a model that was read as it was needs nothing:
-/// it is written as it was.
+/// The domains that a function uses and does not import, each with the newest version that a call in it was written
+/// for, 0 if unspecified. Nodes of a model that are unchanged need nothing: they are written as they were read.
 fn missing(f: &Function, form: Form, functions: &BTreeMap<&str, FunctionKey>) -> BTreeMap<String, i64> {
     let imports = f.opset_imports();
     let imported: BTreeSet<&str> = imports.iter().map(|(domain, _)| normal_domain(domain)).collect();
@@ -70,7 +69,7 @@ fn missing(f: &Function, form: Form, functions: &BTreeMap<&str, FunctionKey>) ->
     missing
 }
 
-/// What each function imports beyond what it says, in the order in which they are given: `main` first.
+/// Returns the imports that each function needs beyond its own, in the order of the functions: `main` first.
 pub(super) fn further(
     scenes: &[(&Function, Form)],
     functions: &BTreeMap<&str, FunctionKey>,

@@ -1,5 +1,5 @@
-//! Laying fields out as the source had them: what is still there stands where it stood, byte for byte, what is gone
-//! leaves no trace, and what is new stands among its kind in order.
+//! Laying fields out as in the source: those that still exist keep their place, byte for byte, removed ones leave no
+//! trace, and new ones are placed among their kind in order.
 
 use super::{
     node::header,
@@ -13,7 +13,7 @@ use crate::{
 use relais_plugin_api::ir::{Hash64, NodeId};
 use std::collections::BTreeMap;
 
-/// What a field says.
+/// The content of a field.
 pub(super) enum Content {
     /// The whole field, encoded; it is the source's when their values are equal.
     Field(Vec<u8>),
@@ -72,7 +72,7 @@ impl Sections {
     }
 }
 
-/// What of the source's extra fields is kept.
+/// The part of the source's extra fields that is kept.
 pub(super) struct ExtraFields<'a> {
     /// All of them, in a row.
     pub bytes: &'a [u8],
@@ -139,7 +139,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// How many items stand before the one that the slot holds.
+    /// How many items precede the one in the slot.
     fn distance(&mut self, slot: &Field<'_>) -> Result<Option<usize>> {
         match self.items.as_slice().first() {
             None => return Ok(None),
@@ -177,7 +177,7 @@ impl Progress {
 }
 
 impl Writer<'_> {
-    /// The steps for a message, one list for each of the segments it stands in; one list where there is none.
+    /// Returns the steps for a message, one list for each of its segments in the source; one list if there is none.
     pub fn merge(
         &mut self,
         sections: Sections,
@@ -249,7 +249,7 @@ impl Writer<'_> {
         last: Option<Part>,
     ) -> Result<()> {
         if let Some(last) = last.filter(|last| last.at != slot.at) {
-            // One of several occurrences of which the last counts: all stay while that one does.
+            // One of several occurrences, the last of which counts: all stay while that one does.
             let last = Scan::part(self.source, last).field()?;
             let stays = match (last, progress.items.as_slice().first()) {
                 (Some(last), Some(item)) => item.matches(&last)?,
@@ -261,7 +261,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let Some(distance) = progress.distance(slot)? else {
-            // What was here is gone or changed: something new takes its place, also among fields of other numbers.
+            // The previous item was removed or changed: a new one takes its place, also among fields of other numbers.
             return match progress.items.as_slice().first().is_some_and(Item::is_new) {
                 true => progress.take().map_or(Ok(()), |item| self.place_item(steps, slot.number, item, None)),
                 false => Ok(()),
@@ -309,7 +309,7 @@ impl Writer<'_> {
     }
 }
 
-/// Adds a part of the source, to the last step where it goes on there.
+/// Adds a part of the source; extends the last step if they are adjacent.
 fn push_source(steps: &mut Vec<Step>, part: Part) {
     match steps.last_mut() {
         Some(Step::Source(last)) if last.at + last.len == part.at => last.len += part.len,

@@ -1,10 +1,10 @@
-//! Writing: what no pass touched goes out byte for byte as it came in.
+//! Writing: anything that no pass touched is written byte for byte as it was read.
 //!
 //! The output is planned as a list of pieces (ranges of the source, bytes made here, tensors by reference), so that
 //! sizes are known before the first byte is written and no weight is held in memory. Files are written as
-//! [`relais_files`] writes them: a run that ends early leaves the old file as it was, also when output and input are one
-//! file. A model and its new data file are two files, which no system replaces at once. The data file comes first, under
-//! a name that is free, so that the old model keeps its own data until the new one takes its place.
+//! [`relais_files`] writes them: a run that ends early leaves the old file unchanged, even if output and input are one
+//! file. A model and its new data file are two files, which no system replaces at once. The data file comes first,
+//! under a name that is free, so that the old model keeps its own data until the new one takes its place.
 
 mod data;
 mod graph;
@@ -43,7 +43,7 @@ use steps::{FunctionKey, Scene, Step, Writer};
 /// The version of the format that a model gets which has none: the first with all of today's types.
 const DEFAULT_IR_VERSION: i64 = 10;
 
-/// The first version of the format in which initializers need not be inputs, too.
+/// The first version of the format in which initializers need not also be inputs.
 const FIRST_WITH_INITIALIZERS: i64 = LAST_WITH_LISTED_INITIALIZERS + 1;
 
 /// The first version of the format whose models have functions of their own.
@@ -89,7 +89,7 @@ impl WriteOptions {
     }
 }
 
-/// What was written.
+/// The results of writing.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteReport {
@@ -99,22 +99,22 @@ pub struct WriteReport {
     pub source_bytes: u64,
     /// Nodes that were copied.
     pub n_untouched: usize,
-    /// Nodes that were encoded anew.
+    /// The number of newly encoded nodes.
     pub n_encoded: usize,
     /// Data files that were written, and their bytes.
     pub data_files: Vec<(PathBuf, u64)>,
-    /// Data files of the source that the output goes on using.
+    /// Data files of the source that the output continues to use.
     pub shared_files: Vec<PathBuf>,
 }
 
 /// Writes a model to a file; with external data, beside a file `OUT.data`.
 ///
-/// Tensors that stood in a data file stay there when the output finds that file under the same name: the output
-/// stands in the input's folder, or the data file is copied along, which happens when at least nine tenths of it are
-/// still in use and the output's folder has no other file of that name. Otherwise they go to a new data file.
+/// Tensors that were in a data file stay there if the output finds that file under the same name: the output is in the
+/// input's folder, or the data file is copied along, which happens if at least nine tenths of it are still in use and
+/// the output's folder has no other file of that name. Otherwise they go to a new data file.
 ///
 /// # Errors
-/// When ONNX cannot express the module or a file cannot be written. No file is changed then.
+/// Returns an error if ONNX cannot express the module or a file cannot be written. No file is changed then.
 pub fn write(module: &IRModule, path: impl AsRef<Path>, options: &WriteOptions) -> Result<WriteReport> {
     let path = path.as_ref();
     let name = path.to_string_lossy();
@@ -124,7 +124,7 @@ pub fn write(module: &IRModule, path: impl AsRef<Path>, options: &WriteOptions) 
 /// Writes a model with all its weights to `out`.
 ///
 /// # Errors
-/// When ONNX cannot express the module, or `out` fails.
+/// Returns an error if ONNX cannot express the module, or `out` fails.
 pub fn write_to(module: &IRModule, out: &mut impl Write) -> Result<WriteReport> {
     let writer = plan(module, Placement::inline())?;
     writer.plan.write_to(out).map_err(|cause| OnnxError::io("", cause))?;
@@ -148,13 +148,13 @@ fn write_files(module: &IRModule, path: &Path, options: &WriteOptions) -> Result
     write_destination(module, &destination, options)
 }
 
-/// As [`write`](write()), to where something else may stand than a file.
+/// As [`write`](write()), to a destination that may not be a file.
 ///
 /// # Errors
-/// When ONNX cannot express the module or it cannot be written. No file is changed then.
+/// Returns an error if ONNX cannot express the module or it cannot be written. No file is changed then.
 pub fn write_destination(module: &IRModule, destination: &Destination, options: &WriteOptions) -> Result<WriteReport> {
     let at = |error: FileError| OnnxError::new(Fault::File(error));
-    // Beside a pipe or a device there is no place for data files.
+    // A pipe or a device has no folder for data files.
     let Some(path) = destination.file() else {
         let writer = plan(module, Placement::inline())?;
         destination.write(|mut out| writer.plan.write_to(&mut out)).map_err(at)?;
@@ -198,7 +198,7 @@ fn function_key(global: &str, f: &Function, default_domain: &str) -> FunctionKey
         _ => None,
     };
     let (own_domain, own_name) = (text(meta::DOMAIN), text(meta::FUNCTION_NAME));
-    // What the function says of itself decides where the name is cut: its parts may have colons of their own.
+    // The function's own record decides where the name is split: its parts may contain colons.
     let after_domain = own_domain.as_deref().and_then(|domain| global.strip_prefix(domain)?.strip_prefix("::"));
     let (domain, rest) = match after_domain {
         Some(rest) => ("", rest),

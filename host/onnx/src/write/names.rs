@@ -1,7 +1,7 @@
 //! The names that values are written under.
 //!
-//! A value keeps its name where it can. Names of outputs belong to their positions: the value that is there takes the
-//! name, and where it cannot (an input, a value of an enclosing graph, a second output) an `Identity` carries it.
+//! A value keeps its name if it can. Names of outputs belong to their positions: the value at a position takes the
+//! name, and if it cannot (an input, a value of an enclosing graph, a second output), an `Identity` carries it.
 
 use crate::{
     error::{Fault, OnnxError, Result},
@@ -30,13 +30,13 @@ enum Name {
 /// The names of all values of a function.
 pub(super) struct Names<'a> {
     f: &'a Function,
-    /// Every name that stands in the function, with what it means at the place that was come to.
+    /// The names in the function, with their meanings at the current place.
     scope: Scope<'a>,
     /// The name of each node in the function.
     own: Vec<Option<NameId>>,
     names: Vec<Name>,
     fresh: Vec<String>,
-    /// The value that a projection stands for.
+    /// The value that a projection represents.
     values: Vec<NodeId>,
     /// The first projection of each result.
     projections: FastMap<(NodeId, u16), NodeId>,
@@ -64,12 +64,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The value that `id` stands for: itself, or what a projection of a tuple picks.
+    /// Returns the value that `id` represents: itself, or the one that a projection of a tuple selects.
     pub fn value(&self, id: NodeId) -> NodeId {
         self.values[id.index()]
     }
 
-    /// The name of a value; empty for the absent operand, `None` for what has no name (a tuple).
+    /// The name of a value; empty for the absent operand, `None` for a value without a name (a tuple).
     pub fn name(&self, id: NodeId) -> Option<&str> {
         let value = self.value(id);
         if value.is_absent() {
@@ -82,7 +82,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The names of a node's outputs; those that nobody uses and that had none stay empty.
+    /// Returns the names of a node's outputs; unused outputs that had no name stay empty.
     pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &str> {
         let n_results = self.f.n_results(id);
         let has_none = || matches!(self.f.attrs(id).meta(meta::N_OUTPUTS), Some(AttrValue::Int(0)));
@@ -247,7 +247,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
     fn claim(&mut self, value: NodeId, name: Name) {
         let mut name = name;
         if let Name::Own(own) = name {
-            // Only what was read so may hide an outer name or, among a graph's inputs, be there twice.
+            // Only values that were read like this may hide an outer name or, among a graph's inputs, occur twice.
             let scope = &mut self.names.scope;
             let is_free = match scope.get(own) {
                 None => true,
@@ -289,7 +289,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         Ok(frame)
     }
 
-    /// Finds what a projection stands for.
+    /// Resolves a projection.
     fn resolve(&mut self, projection: NodeId) {
         let tuple = self.names.value(self.f.operands(projection)[0]);
         let index = self.f.node(projection).aux;

@@ -1,4 +1,4 @@
-//! `NodeProto`, written: copied where nothing changed, encoded anew where something did.
+//! Writing `NodeProto`: copied if unchanged, otherwise encoded again.
 
 use super::{
     data::IsWeight,
@@ -19,7 +19,7 @@ use relais_plugin_api::ir::{
     normal_domain,
 };
 
-/// What a node of this kind is written as.
+/// Returns the operator that a node of this kind is written as.
 pub(super) fn op_name(f: &Function, id: NodeId) -> &str {
     match f.expr(id) {
         Expr::Call(call) => call.op_name(),
@@ -47,7 +47,7 @@ pub(super) fn header(field: &Field<'_>) -> Result<Header> {
     Ok(Header { part: Part { at: field.at, len: part.at - field.at }, len: part.len })
 }
 
-/// An attribute on its way out: the fields before its value, the value, the fields behind it.
+/// An attribute to be written: the fields before its value, the value, the fields after it.
 struct AttrParts {
     name: String,
     value: Vec<Step>,
@@ -97,7 +97,7 @@ impl Writer<'_> {
         Ok((inputs.next().transpose()?.is_none() && outputs.next().is_none()).then_some(part))
     }
 
-    /// A node with graphs that stands in the source: everything but the graphs is copied.
+    /// Copies a node with graphs from the source: everything except the graphs.
     pub fn copy_node(&mut self, scene: usize, id: NodeId, part: Part) -> Result<Vec<Step>> {
         let f = self.scenes[scene].f;
         let mut steps = Vec::new();
@@ -173,7 +173,7 @@ impl Writer<'_> {
         })
     }
 
-    /// A node's message, encoded anew.
+    /// Encodes a node's message.
     pub fn encode_node(&mut self, scene: usize, id: NodeId) -> Result<Vec<Step>> {
         let f = self.scenes[scene].f;
         let place = || format!("node `{}` ({})", f.name(id), op_name(f, id));
@@ -212,7 +212,7 @@ impl Writer<'_> {
                 }
                 if let Some(AttrValue::Strings(order)) = attrs.meta(meta::ATTRIBUTE_ORDER) {
                     let order: Vec<&[u8]> = order.strings().collect();
-                    // What the order does not know stays behind, in the order it has.
+                    // Names that the order does not contain come last, in their own order.
                     let position = |name: &str| order.iter().position(|known| *known == name.as_bytes());
                     list.sort_by_key(|(name, _)| position(name).unwrap_or(usize::MAX));
                 }
@@ -245,7 +245,7 @@ impl Writer<'_> {
         Ok(steps)
     }
 
-    /// Domain, name and overload of what a node calls.
+    /// Domain, name and overload of a node's callee.
     fn callee(&self, scene: usize, id: NodeId) -> Result<(String, String, String)> {
         let Scene { f, imports, .. } = &self.scenes[scene];
         let Expr::Call(call) = f.expr(id) else {
@@ -409,7 +409,7 @@ fn finish_attribute(attrs: Attrs<'_>, parts: AttrParts) -> Vec<Step> {
     let is_empty = parts.value.iter().all(|step| matches!(step, Step::Bytes(bytes) if bytes.is_empty()));
     let list = field_of(parts.kind).filter(|_| matches!(parts.kind, attr_kind::FLOATS | attr_kind::INTS));
     if let Some(number) = list.filter(|_| is_empty && !parts.states_kind) {
-        // Nothing else would tell that there is a list, and of what.
+        // Without this, a list and its kind could not be recognised.
         put_bytes(&mut head, number, &[]);
     } else if parts.states_kind || is_empty {
         put_int(&mut tail, attribute::TYPE, parts.kind.into());

@@ -1,4 +1,4 @@
-//! What will be written, as a flat list of pieces whose sizes are known before the first byte goes out.
+//! The data to write, as a flat list of pieces whose sizes are known before the first byte is written.
 
 use crate::wire::{Part, put_tag, put_varint, wire_type};
 use relais_files::mapped::file_stamp;
@@ -34,7 +34,7 @@ enum Piece {
 pub(super) struct Header {
     /// Tag and length.
     pub part: Part,
-    /// The length it says.
+    /// Its stored length.
     pub len: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The writer's work list: what is still to be planned, so that nested graphs need no recursion.
+//! The writer's worklist: the items still to be planned, so that nested graphs need no recursion.
 
 use super::{
     data::Placement,
@@ -26,9 +26,9 @@ pub(super) enum Step {
     Begin(u32, Option<Header>),
     /// End the innermost message.
     End,
-    /// The content of a node's message, encoded anew.
+    /// The newly encoded content of a node's message.
     Node(NodeId),
-    /// The content of a node's message, which stands in the source and has graphs.
+    /// The content of a node's message, which is in the source and has graphs.
     SourceNode(NodeId, Part),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Scene<'a> {
     pub names: Names<'a>,
     /// Whether it becomes a `FunctionProto`.
     pub form: read::Form,
-    /// What it imports beyond what it says.
+    /// The imports beyond its own.
     pub imports: Vec<(String, i64)>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct FunctionKey {
     pub overload: String,
 }
 
-/// What all parts of the writer need.
+/// The state shared by all parts of the writer.
 pub(super) struct Writer<'a> {
     pub module: &'a IRModule,
     /// The model that was read; empty when there is none.
@@ -115,7 +115,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Where bytes stand in the model that was read, if they are a part of it.
+    /// The position of bytes in the model that was read, if they are a part of it.
     pub fn in_source(&self, bytes: &[u8]) -> Option<Part> {
         let start = (bytes.as_ptr() as usize).checked_sub(self.source.as_ptr() as usize)?;
         let is_inside = !bytes.is_empty() && start.checked_add(bytes.len())? <= self.source.len();

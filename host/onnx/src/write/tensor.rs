@@ -14,7 +14,7 @@ use crate::{
 };
 use relais_plugin_api::ir::{AttrValue, Attrs, Blob, ElemType, Tensor};
 
-/// What is said about a tensor beside its type and elements.
+/// The properties of a tensor other than its type and elements.
 pub(super) struct About<'a> {
     /// The value's name, for an initializer.
     pub name: Option<&'a str>,
@@ -46,7 +46,7 @@ fn encoded_name(encoded: &[u8]) -> Result<&[u8]> {
 }
 
 impl Writer<'_> {
-    /// The steps for bytes that are part of something held by reference.
+    /// The steps for bytes that are part of a blob held by reference.
     fn reference(&self, blob: &Blob, part: Part) -> Step {
         let slice = part.of(blob);
         if let Some(part) = self.in_source(slice) {
@@ -139,7 +139,7 @@ impl Writer<'_> {
         }
         put_int(&mut head, tensor::DATA_TYPE, value.elem().0.into());
         let field = match about.get(meta::TENSOR_FIELD) {
-            // Without a field there are no elements, or they stand among the other fields.
+            // Without a field there are no elements, or they are in the other fields.
             Some(AttrValue::Int(0)) if !value.is_empty() && about.get(meta::TENSOR_EXTRA).is_none() => {
                 tensor::RAW_DATA.into()
             }

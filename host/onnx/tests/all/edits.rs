@@ -1,4 +1,4 @@
-//! What an edit changes in the file, and what it does not.
+//! The changes of an edit in the file, and the parts that it leaves alone.
 
 use crate::common::{
     self,
@@ -108,7 +108,7 @@ fn outputs_keep_their_names() {
     let again = onnx::read_bytes("again", after.into(), &ReadOptions::default()).unwrap().module;
     assert_eq!(again.main().unwrap().name(again.main().unwrap().result(again.main().unwrap().body())), "y");
 
-    // The output is now an input: an `Identity` stands between.
+    // The output is now an input: an `Identity` is between them.
     let mut module = read(chain());
     let f = main(&mut module);
     let x = f.params()[0];

@@ -48,7 +48,7 @@ fn untouched_data_stays_where_it_is() {
     let report = onnx::write(&module, folder.join("out.onnx"), &WriteOptions::default()).unwrap();
     assert_eq!(fs::read(folder.join("out.onnx")).unwrap(), bytes);
     assert_eq!((report.data_files.len(), report.shared_files.len()), (0, 1));
-    // Onto itself, too.
+    // Also onto itself.
     onnx::write(&module, folder.join("in.onnx"), &WriteOptions::default()).unwrap();
     assert_eq!(fs::read(folder.join("in.onnx")).unwrap(), bytes);
 }
@@ -187,11 +187,11 @@ fn entries_are_read_however_they_are_encoded() {
     };
     assert_eq!(read(vec![location.clone()]).unwrap(), 1.0);
     assert_eq!(read(vec![offset(b"4"), location.clone()]).unwrap(), 2.0);
-    // The value first, with a field that later versions may have; a key that nobody knows; the last one counts.
+    // The value first, with a field that later versions may have; an unknown key; the last one counts.
     let odd = message().bytes(2, "4").bytes(9, "later").bytes(1, "offset");
     assert_eq!(read(vec![location.clone(), message(), message().bytes(1, "page"), odd]).unwrap(), 2.0);
     assert_eq!(read(vec![location.clone(), offset(b"4"), offset(b"0")]).unwrap(), 1.0);
-    // What cannot be read is no reason to look at the first byte.
+    // An unreadable offset must not be taken for 0.
     let error = read(vec![location.clone(), offset(b"\xff")]).unwrap_err();
     assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::Number { key: "offset" }, .. }), "{error}");
     let error = read(vec![location.clone(), message().bytes(1, "offset").int(2, 4)]).unwrap_err();
@@ -244,7 +244,7 @@ fn large_models_take_little_memory() {
     let path = folder.join("in.onnx");
     let mut file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
     let graph = graph(&["x"], vec![node("Relu", &["x"], &["y"])], &["y"]);
-    // Written piece by piece: the test must not hold what it measures.
+    // Written piece by piece: the test must not hold the memory that it measures.
     let name = |index: usize| format!("w{index:03}");
     let one = |index: usize| message().message(5, floats(&name(index), &[1 << 20], &vec![index as f32; 1 << 20])).0;
     let size: usize = graph.0.len() + one(0).len() * 150;

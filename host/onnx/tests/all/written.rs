@@ -1,4 +1,4 @@
-//! What is written loads (rule C10): what ONNX requires beyond what a module says is added, or the module is refused.
+//! Written models load (rule C10): what ONNX requires beyond a module's contents is added, or the module is refused.
 
 use crate::common::proto::{graph, message, node};
 use relais_onnx::{self as onnx, Fault, OnnxError, ReadOptions, meta};
@@ -56,7 +56,7 @@ fn c10_every_domain_that_is_called_is_imported() {
     let main = |opset: &str| written(&parse(&source(opset))).main().unwrap().clone();
     assert_eq!(imports(&main("{\"\": 17}")), [("", 17), ("acme", 1)]);
     assert_eq!(imports(&main("{\"\": 17, \"acme\": 3}")), [("", 17), ("acme", 3)]);
-    // Nothing says which version of ONNX's own operators is meant.
+    // The version of ONNX's own operators is unspecified.
     let error = write(&parse(&source("{\"acme\": 3}").replace("acme::Fused", "Relu"))).unwrap_err();
     assert!(matches!(error.fault(), Fault::NoOpset), "{error}");
 }

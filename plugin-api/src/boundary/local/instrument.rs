@@ -15,7 +15,7 @@ pub struct LocalInstrument {
 /// Makes a linked instrument, by full name or the part of it after its last dot, in a context with these options.
 ///
 /// # Errors
-/// When nothing of that name is linked, the options are not its own, or it cannot be made.
+/// Returns an error if nothing of that name is linked, the options are not its own, or it cannot be made.
 pub fn instrument(name: &str, options: &Value, config: &[(String, Value)]) -> Result<LocalInstrument, PassError> {
     let (_, create) = find(name).ok_or_else(|| PassError::new(format_args!("no instrument `{name}` is linked")))?;
     let other_options = || PassError::new(format_args!("`{name}` has other options"));
@@ -24,7 +24,7 @@ pub fn instrument(name: &str, options: &Value, config: &[(String, Value)]) -> Re
     Ok(LocalInstrument { object, local })
 }
 
-/// What the record of a linked instrument says.
+/// Returns the record of a linked instrument.
 pub fn instrument_info(name: &str) -> Option<&'static InstrumentSpec> {
     find(name).map(|(spec, _)| spec)
 }

@@ -1,6 +1,6 @@
-//! What kinds of passes there are, as their records say it.
+//! The kinds of passes, as in their records.
 
-/// What a pass is given. Append-only.
+/// The unit that a pass receives. Append-only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Level(pub u8);
 
@@ -34,13 +34,13 @@ impl Level {
 pub struct Phase(pub u8);
 
 impl Phase {
-    /// It infers what others read.
+    /// It infers information that other passes read.
     pub const TYPES: Self = Self(20);
-    /// It computes what can be computed.
+    /// It computes constant values.
     pub const FOLDING: Self = Self(40);
     /// It puts something better in the place of something.
     pub const REWRITES: Self = Self(60);
-    /// It removes what is not needed.
+    /// It removes unneeded parts.
     pub const CLEAN_UP: Self = Self(80);
     /// Never: it prints, or makes a form that others undo.
     pub const NONE: Self = Self(255);

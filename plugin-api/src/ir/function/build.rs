@@ -40,7 +40,7 @@ impl Function {
         id
     }
 
-    /// The value a parameter has when the caller gives none.
+    /// Sets the value of a parameter if the caller passes none.
     pub fn set_default_value(&mut self, var: NodeId, value: Tensor) {
         let value = self.add_tensor(value);
         self.nodes[var.index()].a = value.0 + 1;
@@ -52,7 +52,7 @@ impl Function {
         self.push_node(NodeRec { kind: kind::GLOBAL_VAR, flags: 0, aux: 0, a, b: 0, c: 0 })
     }
 
-    /// An entry of the constant table, which is no node.
+    /// Adds an entry to the constant table; the entry is not a node.
     pub fn add_tensor(&mut self, tensor: Tensor) -> ConstId {
         let id = next_id(self.constants.len());
         self.constants.push(tensor);
@@ -133,7 +133,7 @@ impl Function {
         (rec.a, rec.b) = (a, b);
     }
 
-    /// A copy of a node: kind, operands, attributes, and what the value-describing tables say; no provenance.
+    /// A copy of a node: kind, operands, attributes, and the entries of value-describing tables; no provenance.
     pub fn add_copy(&mut self, of: NodeId) -> NodeId {
         let mut rec = *self.node(of);
         rec.flags &= !flag::PRISTINE;
@@ -209,7 +209,7 @@ impl Function {
         self.touch(id);
     }
 
-    /// Replaces operands in place wherever `map` gives another one; returns whether any changed.
+    /// Replaces operands in place wherever `map` returns another one; returns whether any changed.
     pub fn map_operands(&mut self, id: NodeId, mut map: impl FnMut(NodeId) -> NodeId) -> bool {
         let rec = *self.node(id);
         if is_leaf(rec.kind) {
@@ -236,12 +236,12 @@ impl Function {
         }
     }
 
-    /// Sets or clears a bit of a node's flags that is no structure ([`flag::LISTED_INPUT`]).
+    /// Sets or clears a bit of a node's flags that is not part of the structure ([`flag::LISTED_INPUT`]).
     pub fn set_listed_input(&mut self, id: NodeId) {
         self.nodes[id.index()].flags |= flag::LISTED_INPUT;
     }
 
-    /// How a binding stands in its block.
+    /// Returns the form of a binding.
     pub fn let_form(&self, id: NodeId) -> LetForm {
         if self.node(id).flags & flag::LET != 0 { LetForm::Let } else { LetForm::Graph }
     }

@@ -1,4 +1,4 @@
-//! Compaction: the same function in a fresh arena, without what nothing refers to.
+//! Compaction: the same function in a fresh arena, without unreferenced parts.
 
 use super::*;
 
@@ -22,7 +22,7 @@ impl Function {
         out
     }
 
-    /// Empties what [`adopt_node`](Self::adopt_node) fills; strings, types and operators stay.
+    /// Empties the parts that [`adopt_node`](Self::adopt_node) fills; strings, types and operators stay.
     fn start_compaction(&mut self) {
         self.nodes = RVec::new();
         self.pool = RVec::new();
@@ -32,7 +32,7 @@ impl Function {
         self.constants = ConstantTable::default();
     }
 
-    /// Adds a node of `from`, of which this is the copy being compacted, under the next id. `new` gives the new ids,
+    /// Adds a node of `from`, whose compacted copy this function is, under the next id. `new` holds the new ids,
     /// `tensors` the constants that were taken over.
     fn adopt_node(&mut self, from: &Self, old: NodeId, new: &[NodeId], tensors: &mut [Option<u32>]) {
         let mut rec = *from.node(old);
@@ -87,7 +87,7 @@ impl Function {
         rec
     }
 
-    /// Gives blocks, operators and side tables their new ids once every node is there.
+    /// Assigns blocks, operators and side tables their new ids once every node is present.
     fn finish_compaction(&mut self, from: &Self, order: &[NodeId], new: &[NodeId]) {
         for at in 0..self.blocks.len() {
             let old = self.blocks[at];

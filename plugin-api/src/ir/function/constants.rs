@@ -1,4 +1,4 @@
-//! The constant table: a part that clones share, and what was added since.
+//! The constant table: a part that clones share, and later additions.
 
 use crate::ir::Tensor;
 use abi_stable::{
@@ -42,7 +42,7 @@ impl ConstantTable {
         self.added.push(tensor);
     }
 
-    /// Makes clones share what was added, once it is worth copying the rest for.
+    /// Makes clones share the additions, once this is worth copying the rest.
     pub(super) fn share(&mut self) {
         if self.added.len() * 4 <= self.shared.len() {
             return;

@@ -1,4 +1,4 @@
-//! Arenas that no method makes, and what the verifier says of each: one fault, one code.
+//! Arenas that no method makes, and the verifier's verdict on each: one fault, one code.
 
 use super::*;
 use crate::ir::{FaultCode, verify_function};
@@ -68,7 +68,7 @@ fn nodes_are_where_they_must_be() {
 
 #[test]
 fn lists_do_not_overlap() {
-    // Two lists that share a place would let a few bytes stand for many lists.
+    // Two lists that share a place would let a few bytes represent many lists.
     let all = |f: &mut Function| {
         let len = f.pool.len() as u32;
         f.nodes.iter_mut().filter(|rec| rec.kind == kind::CALL).for_each(|rec| rec.b = len - rec.a);
@@ -125,7 +125,7 @@ fn attributes_tables_and_indices_are_in_range() {
         assert!(!faults(cut).contains(&SideTable), "table {at}");
     }
     assert!(faults(|f| f.strings[0] = 1).contains(&SideTable));
-    // A full index would be searched for ever, and one with a foreign id would be followed.
+    // A full index would be searched forever, and one with a foreign id would be followed.
     let full = |table: &mut InternTable| (0..64u64).for_each(|id| table.insert(id, 1 << 20, |_| 0));
     assert_eq!(faults(|f| full(&mut f.string_index)), [Index]);
     assert_eq!(faults(|f| full(&mut f.type_index)), [Index]);

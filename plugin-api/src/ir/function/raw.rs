@@ -1,4 +1,5 @@
-//! The arena as it lies in memory: for checks that must not rely on it, and for readers that choose node ids.
+//! The representation of the arena in memory: for checks that must not rely on it, and for readers that choose node
+//! ids.
 
 use super::*;
 
@@ -26,7 +27,7 @@ impl Function {
     /// are functions that belong to the node; `None` is for kinds that never have any.
     ///
     /// # Panics
-    /// When the kind has no operands.
+    /// Panics if the kind has no operands.
     pub fn add_raw(&mut self, kind: u8, flags: u8, aux: u16, operands: &[NodeId], n_regions: Option<u32>) -> NodeId {
         assert!(!is_leaf(kind), "a node of kind {kind} has no operands");
         let (a, b) = self.push_operands(n_regions, operands);
@@ -37,7 +38,8 @@ impl Function {
     /// Moves each node `i` to the id `ids[i]`. Ids below `n_nodes` that no node moves to become dead nodes.
     ///
     /// # Panics
-    /// When `ids` has not one id below `n_nodes` for each node, two nodes move to one id, or the absent operand moves.
+    /// Panics if `ids` has not one id below `n_nodes` for each node, two nodes move to one id, or the absent operand
+    /// moves.
     pub fn renumber(&mut self, ids: &[NodeId], n_nodes: usize) {
         assert!(ids.len() == self.nodes.len() && ids[0].is_absent(), "one id for each node, the absent one staying");
         let dead = NodeRec { kind: kind::ABSENT, flags: 0, aux: 0, a: 0, b: 0, c: 0 };

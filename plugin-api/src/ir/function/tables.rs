@@ -1,4 +1,4 @@
-//! Side tables: what is said beside the nodes.
+//! Side tables: data beside the nodes.
 
 use super::*;
 
@@ -68,26 +68,26 @@ impl Function {
         Span::decode(self.tables.as_slice()[table::SPANS].get(id))
     }
 
-    /// Sets where a node was read from, and that its bytes there still say what it is.
+    /// Sets where a node was read from, and that its bytes there still describe it.
     pub fn set_span(&mut self, id: NodeId, span: Span) {
         self.tables[table::SPANS].get_mut(id).copy_from_slice(&span.encode());
         self.nodes[id.index()].flags |= flag::PRISTINE;
     }
 
-    /// Whether the bytes a node was read from still say what it is.
+    /// Whether the bytes a node was read from still describe it.
     #[inline]
     pub fn is_pristine(&self, id: NodeId) -> bool {
         self.node(id).flags & flag::PRISTINE != 0
     }
 
-    /// Forgets what was computed from a node and its attributes: its type, and every other derived table entry.
+    /// Clears the data computed from a node and its attributes: its type, and every other derived table entry.
     pub fn forget_derived(&mut self, id: NodeId) {
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::DERIVED) {
             table.clear(id);
         }
     }
 
-    /// Forgets where a node was read from, because it is no longer what stands there.
+    /// Clears where a node was read from, because the node has changed.
     pub fn touch(&mut self, id: NodeId) {
         self.nodes[id.index()].flags &= !flag::PRISTINE;
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::PROVENANCE) {
@@ -95,7 +95,8 @@ impl Function {
         }
     }
 
-    /// Gives `new` what describes the value of `old`: name and every other table entry of that policy.
+    /// Copies the entries that describe the value of `old` to `new`: its name and every other table entry of that
+    /// policy.
     pub fn inherit_value(&mut self, new: NodeId, old: NodeId) {
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::VALUE) {
             if let Some(entry) = table.get(old).map(<[u8]>::to_vec) {

@@ -46,7 +46,7 @@ impl Function {
             let (other, other_dims, other_parts) = self.type_parts(id);
             (other.kind, other.elem) == (rec.kind, rec.elem)
                 && match rec.kind {
-                    // Only what a kind has is compared: `memcmp` of two empty slices is far from free.
+                    // Only the parts that a kind has are compared: `memcmp` of two empty slices is far from free.
                     kind if has_dims(kind) => other_dims == dims,
                     kind if has_parts(kind) => other_parts == parts,
                     _ => (other.a, other.b) == (rec.a, rec.b),
@@ -70,7 +70,7 @@ impl Function {
     }
 }
 
-/// The type that a record stands for, its parts in these pools.
+/// Returns the type that a record represents, with its parts in these pools.
 pub(in crate::ir) fn decode<'a>(rec: TypeRec, dims: &'a [DimRec], words: &'a [u32]) -> Type<'a> {
     let dims = || &dims[rec.a as usize..][..rec.b as usize];
     // Type lists are stored in a pool whose words are ids of another kind.
@@ -94,13 +94,13 @@ pub(in crate::ir) fn decode<'a>(rec: TypeRec, dims: &'a [DimRec], words: &'a [u3
     }
 }
 
-/// The parts of a type that stand in pools.
+/// The parts of a type that are stored in pools.
 pub(in crate::ir) struct Parts<'a> {
     pub dims: &'a [DimRec],
     pub parts: SmallVec<[u32; 8]>,
 }
 
-/// The record of a type, which does not yet say where its parts stand, and these.
+/// The record of a type, which does not contain the places of its parts yet, and the parts.
 pub(in crate::ir) fn encode<'a>(ty: &Type<'a>) -> (TypeRec, Parts<'a>) {
     let mut rec = TypeRec { kind: 0, elem: ElemType::UNKNOWN, aux: 0, a: 0, b: 0 };
     let mut dims: &[DimRec] = &[];

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// An attribute value for another function, whose ids of types are `types`; `None` for what only its node can hold.
+/// An attribute value for another function, whose ids of types are `types`; `None` for a value that only its node can
+/// hold.
 pub(super) fn owned(value: AttrValue<'_>, types: &[TypeId]) -> Option<AttrData> {
     let ty = |id: TypeId| types.get(id.index()).copied();
     Some(match value {
@@ -26,7 +27,7 @@ pub(super) fn owned(value: AttrValue<'_>, types: &[TypeId]) -> Option<AttrData> 
 /// Copies the body of one function into another.
 pub(super) struct Import<'a> {
     pub(super) from: &'a Function,
-    /// For each node of `from`, what it is in the other function.
+    /// For each node of `from`, its counterpart in the other function.
     pub(super) map: Vec<NodeId>,
     pub(super) types: Vec<TypeId>,
     pub(super) given: Given,
@@ -42,7 +43,7 @@ pub(super) struct Copying {
 }
 
 impl Import<'_> {
-    /// Adds all types: parts have lower ids than what they are part of.
+    /// Adds all types: parts have lower ids than the types that contain them.
     pub(super) fn add_types(&mut self, to: &mut Function) {
         for id in 0..self.from.n_types() {
             let part = |id: TypeId, types: &[TypeId]| types.get(id.index()).copied().unwrap_or(TypeId::UNKNOWN);
@@ -193,7 +194,7 @@ impl Import<'_> {
             let name = self.from.str(rec.name);
             let value = match attrs.decode(rec) {
                 AttrValue::Ref { name: outer, .. } => {
-                    // An attribute that neither the call nor a default gives is one that is left out.
+                    // An attribute that has neither a value in the call nor a default is omitted.
                     if let Some(&given) = self.given.get(outer) {
                         recs.push(AttrRec { name: to.intern(name), flags: rec.flags, ..given });
                     }

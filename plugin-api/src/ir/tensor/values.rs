@@ -3,7 +3,7 @@
 use super::*;
 use half::{bf16, f16};
 
-/// Evaluates an expression with `$Float` as the type of the elements; `None` where they are no floating-point numbers.
+/// Evaluates an expression with `$Float` as the type of the elements; `None` if they are not floating-point numbers.
 /// The type is chosen once, not for each element.
 macro_rules! for_float {
     ($elem:expr, $Float:ident => $result:expr) => {
@@ -49,8 +49,8 @@ impl Tensor {
         Self::dense(elem, dims, bytes?).ok()
     }
 
-    /// One number repeated, rounded to the nearest of `elem` and held once, however many elements there are; `None`
-    /// where `elem` is not `float32`, `float64`, `float16` or `bfloat16`, or they are more than 2^64.
+    /// One repeated number, rounded to the nearest of `elem` and stored once, however many elements there are; `None`
+    /// if `elem` is not `float32`, `float64`, `float16` or `bfloat16`, or there are more than 2^64.
     pub fn full(elem: ElemType, dims: &[u64], value: f64) -> Option<Self> {
         for_float!(elem, F => {
             let mut element = [0; 8];
@@ -111,9 +111,9 @@ impl Tensor {
         }
     }
 
-    /// The same shape with the values of each run of `len` elements, the last of which may be shorter, put through what
-    /// `of_run` gives for its index, and rounded to the element type; `None` where [`to_f64s`](Self::to_f64s) has none.
-    /// One value repeated is written out.
+    /// Returns a tensor of the same shape whose values are `of_run` of the run's index applied to each run of `len`
+    /// elements, the last of which may be shorter, and rounded to the element type; `None` if
+    /// [`to_f64s`](Self::to_f64s) returns `None`. A repeated value is expanded.
     ///
     /// ```
     /// use relais_plugin_api::prelude::*;
@@ -139,15 +139,15 @@ impl Tensor {
     }
 }
 
-/// A type of floating-point elements, as they stand in a tensor.
+/// A type of floating-point elements, as stored in a tensor.
 trait Float {
     /// Bytes of an element.
     const WIDTH: usize;
 
-    /// The number of so many bytes.
+    /// The number in these bytes.
     fn read(bytes: &[u8]) -> f64;
 
-    /// The nearest number, to so many bytes.
+    /// Writes the nearest number to these bytes.
     fn write(value: f64, bytes: &mut [u8]);
 }
 

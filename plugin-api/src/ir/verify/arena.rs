@@ -8,7 +8,7 @@ use crate::ir::{
 };
 use std::collections::HashSet;
 
-/// What a later stage may rely on when this one reports nothing: no accessor of [`Function`] panics for an id that the
+/// The guarantee for later stages if this one reports nothing: no accessor of [`Function`] panics for an id that the
 /// function itself holds.
 pub(super) fn check(function: &Function, report: &mut Report<'_>) {
     let mut checker = Checker { parts: function.parts(), report };
@@ -179,7 +179,7 @@ impl<'a> Checker<'a, '_, '_> {
         let mut sizes: Vec<usize> = Vec::with_capacity(types.len());
         for (at, rec) in types.iter().enumerate() {
             let id = TypeId::from_index(at);
-            // Parts come before what they are part of: so no type is part of itself.
+            // Parts come before the types that contain them, so no type is part of itself.
             let part = |part: u32| (part >= id.0).then(|| format!("{id} has {} as a part", TypeId(part)));
             let out_of_range = || format!("{id} has parts {}..+{}, which are out of range", rec.a, rec.b);
             let size = 1 + match rec.kind {

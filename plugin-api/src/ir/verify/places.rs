@@ -1,5 +1,5 @@
-//! That every binding stands in one place and every function belongs to one node: without that, a walk over nested
-//! blocks may have no end.
+//! Checks that every binding is in one place and every function belongs to one node: otherwise a walk over nested
+//! blocks may not terminate.
 
 use super::{FaultCode, Report};
 use crate::ir::{node::kind, *};

@@ -1,4 +1,4 @@
-//! The second stage: blocks, visibility, and what each kind of node asks for.
+//! The second stage: blocks, visibility, and the requirements of each kind of node.
 
 use super::{FaultCode, Globals, Report};
 use crate::ir::{
@@ -27,7 +27,7 @@ pub(super) fn check(function: &Function, globals: Option<&Globals<'_>>, report: 
     walk.explain_unseen();
 }
 
-/// Bits of what is known about a node.
+/// Bits of the information about a node.
 mod state {
     /// May be used here.
     pub const VISIBLE: u8 = 1;
@@ -163,7 +163,7 @@ impl<'a> Walk<'a, '_, '_> {
         frames.push(Frame { function, block, at: 0, n_visited: 0 });
     }
 
-    /// Checks a block's result and ends the visibility of what it defined.
+    /// Checks a block's result and ends the visibility of its definitions.
     fn leave(&mut self, function: NodeId, block: BlockId) {
         let result = self.f.result(block);
         let rec = *self.f.node(result);
@@ -220,7 +220,7 @@ impl<'a> Walk<'a, '_, '_> {
 
     // ---- bindings -----------------------------------------------------------------------------------------------------
 
-    /// Checks a binding but for its functions; returns whether it stands here for the first time.
+    /// Checks a binding except for its functions; returns whether this is its first place.
     fn bind(&mut self, node: NodeId, block: BlockId) -> bool {
         let rec = *self.f.node(node);
         if matches!(rec.kind, kind::ABSENT | kind::VAR | kind::GLOBAL_VAR | kind::OP) {
@@ -272,7 +272,7 @@ impl<'a> Walk<'a, '_, '_> {
         true
     }
 
-    /// Checks that an operand may stand where it does.
+    /// Checks that an operand is allowed at its place.
     #[inline]
     fn operand(&mut self, user: Option<NodeId>, block: BlockId, operand: NodeId, absent: Absent) {
         if self.state[operand.index()] & state::VISIBLE == 0 {
@@ -280,7 +280,7 @@ impl<'a> Walk<'a, '_, '_> {
         }
     }
 
-    /// An operand that is no visible value: it may still be right.
+    /// An operand that is not a visible value: it may still be right.
     fn unusual_operand(&mut self, user: Option<NodeId>, block: BlockId, operand: NodeId, absent: Absent) {
         let rec = *self.f.node(operand);
         let node = user.unwrap_or(operand);
@@ -304,7 +304,7 @@ impl<'a> Walk<'a, '_, '_> {
         }
     }
 
-    /// Says why operands were not visible, now that the place of everything is known.
+    /// Explains why operands were not visible, now that the place of everything is known.
     fn explain_unseen(&mut self) {
         for Unseen { user, block, operand } in std::mem::take(&mut self.unseen) {
             let node = user.unwrap_or(operand);
@@ -331,7 +331,8 @@ impl<'a> Walk<'a, '_, '_> {
         }
     }
 
-    // ---- what each kind asks for ----------------------------------------------------------------------------------------
+    // ---- the requirements of each kind
+    // ----------------------------------------------------------------------------------
 
     fn constant(&mut self, node: NodeId, block: BlockId) {
         let Some(tensor) = self.f.constant(node) else { return };
@@ -452,7 +453,7 @@ impl<'a> Walk<'a, '_, '_> {
     }
 }
 
-/// Whether two types may describe one value: what is not known of one may be anything.
+/// Whether two types may describe one value: unknown parts may be anything.
 fn may_be_same(function: &Function, a: TypeId, b: TypeId) -> bool {
     if a == b {
         return true;

@@ -1,4 +1,4 @@
-//! The parser: what a binding binds.
+//! The parser: the right-hand side of a binding.
 
 use super::*;
 
@@ -117,7 +117,7 @@ impl<'s> Parser<'s> {
         Ok(self.function.op(op).node)
     }
 
-    /// An operand. A literal is bound in front of the binding that it stands in.
+    /// An operand. A literal is bound before the binding in which it appears.
     pub(super) fn operand(&mut self) -> Parsed<NodeId> {
         if let Some((symbol, span)) = self.symbol() {
             return self.lookup(&symbol, span);

@@ -1,4 +1,4 @@
-//! The edges of what operators mean: each case beside one that is refused or comes out otherwise.
+//! The edge cases of operators: each case beside one that is refused or has another result.
 
 use crate::common::*;
 use half::{bf16, f16};
@@ -97,7 +97,7 @@ fn uniform_arguments_give_uniform_results() {
 
 #[test]
 fn casts_round_once_and_refuse_what_is_undefined() {
-    // Half way between two halves but for a digit that a float does not have.
+    // Half way between two halves except for a digit that a float does not have.
     let value = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
     let double = raw(ElemType::DOUBLE, &[], &value.to_le_bytes());
     let half = |double| call("Cast", 13).attr("to", to(ElemType::FLOAT16)).input(double);

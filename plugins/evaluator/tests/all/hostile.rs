@@ -116,7 +116,7 @@ fn nonsense_gives_errors() {
             }
             let outputs = nonsense.outputs(random.below(4) as u32).eval_all();
             for output in outputs.unwrap_or_default() {
-                // What is given back unchanged may be larger.
+                // A tensor that is returned unchanged may be larger.
                 let is_new = output.as_dense().is_some() && output.byte_len() > 256 * 16;
                 assert!(!is_new || output.byte_len() <= MAX_BYTES, "{}: {output:?}", evaluator.name);
             }

@@ -101,7 +101,7 @@ fn n05_accumulators_may_be_as_wide_as_the_type() {
     call("ReduceSum", 18).input(row(&[-0.0, -0.0])).unsupported();
     assert_eq!(call("ReduceSum", 18).input(row(&[-0.0, 1.0])).eval(), row(&[1.0]));
     assert_eq!(call("ReduceSum", 18).input(row(&[INF, 1.0])).eval(), row(&[INF]));
-    // What is small beside other terms does not matter.
+    // Terms that are small compared with others do not matter.
     assert_eq!(call("ReduceSum", 18).input(row(&[1.0, 1e-40])).eval(), row(&[1.0]));
     call("ReduceLogSumExp", 18).input(row(&[INF])).unsupported();
     call("ReduceLogSumExp", 18).input(halves(&[60000.0])).unsupported();

@@ -6,7 +6,7 @@ use relais_plugin_api::{ir::*, op::*};
 /// The types of the results of the function that attribute `name` holds.
 ///
 /// # Errors
-/// When the attribute is missing or holds something else.
+/// Returns an error if the attribute is missing or holds something else.
 pub fn region_results(cx: &InferCx<'_>, name: &str) -> Result<Vec<TypeId>, OpError> {
     if let Some(results) = cx.region_of(name) {
         return Ok(results.to_vec());
@@ -20,7 +20,7 @@ pub fn region_results(cx: &InferCx<'_>, name: &str) -> Result<Vec<TypeId>, OpErr
     }
 }
 
-/// `If`: what both branches agree on.
+/// `If`: the type information common to both branches.
 pub fn conditional(cx: &mut InferCx<'_>) -> Outcome {
     let (then, otherwise) = (region_results(cx, "then_branch")?, region_results(cx, "else_branch")?);
     if then.len() != otherwise.len() {
@@ -33,7 +33,8 @@ pub fn conditional(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `Loop`: a carried value is the initial one when the body never runs; what the body yields at each turn is stacked.
+/// `Loop`: a carried value is the initial one if the body never runs; the values that the body yields at each turn are
+/// stacked.
 pub fn r#loop(cx: &mut InferCx<'_>) -> Outcome {
     let results = region_results(cx, "body")?;
     let n_carried = cx.n_args().saturating_sub(2);

@@ -84,7 +84,7 @@ pub fn conv_transpose(cx: &mut InferCx<'_>) -> Outcome {
         Some(sizes) if sizes.len() == n_axes => {
             dims.extend(sizes.into_iter().map(|size| Dim::from(Int::Known(size))));
         }
-        // Some writers give the whole shape.
+        // Some exporters store the whole shape.
         Some(_) => dims.extend(std::iter::repeat_n(Dim::Unknown, n_axes)),
         None => {
             let extra = opt_ints(cx, "output_padding")?.unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
-/// `Constant`, where it stands as a call.
+/// `Constant`, where it is a call.
 pub fn constant(cx: &mut InferCx<'_>) -> Outcome {
     if cx.attrs().iter().filter(|(name, _)| name.contains("value")).count() > 1 {
         return invalid("more than one attribute says the value");

@@ -55,7 +55,7 @@ pub fn bit_cast(cx: &mut InferCx<'_>) -> Outcome {
     with_elem(cx, elem)
 }
 
-/// The result has the shape of the first argument; attribute `dtype`, if any, says its element type.
+/// The result has the shape of the first argument; attribute `dtype`, if any, sets its element type.
 pub fn like(cx: &mut InferCx<'_>) -> Outcome {
     let elem = opt_elem(cx, "dtype")?.unwrap_or(cx.elem(0));
     with_elem(cx, elem)

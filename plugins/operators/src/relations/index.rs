@@ -134,7 +134,7 @@ pub fn unique(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// The dimensions with the one at attribute `axis` unknown; a vector when there is no such attribute.
+/// The dimensions with the one at attribute `axis` unknown; a vector if the attribute is missing.
 fn along_axis_or_flat(cx: &InferCx<'_>) -> Result<Option<Dims>, OpError> {
     let Some(axis) = opt_int(cx, "axis")? else {
         return Ok(Some(smallvec![Dim::Unknown]));

@@ -83,7 +83,7 @@ pub fn einsum(cx: &mut InferCx<'_>) -> Outcome {
     if terms.len() != n_args {
         return invalid(format_args!("`equation` has {} terms for {n_args} inputs", terms.len()));
     }
-    // `.` stands for the axes of an ellipsis.
+    // `.` represents the axes of an ellipsis.
     let mut sizes: BTreeMap<char, (Dim, usize)> = BTreeMap::new();
     let mut ellipsis: Option<Dims> = Some(Dims::new());
     for (index, term) in terms.iter().enumerate() {

@@ -129,7 +129,7 @@ pub fn mel_weight_matrix(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `StringNormalizer`: stop words go, and one empty string stands for none.
+/// `StringNormalizer`: stop words are removed, and one empty string represents an empty list.
 pub fn string_normalizer(cx: &mut InferCx<'_>) -> Outcome {
     match cx.dims(0).as_deref() {
         Some([_]) => cx.set_tensor(0, ElemType::STRING, &[Dim::Unknown]),
@@ -140,7 +140,7 @@ pub fn string_normalizer(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `StringSplit`: the longest list of parts says the size of the new axis.
+/// `StringSplit`: the longest list of parts determines the size of the new axis.
 pub fn string_split(cx: &mut InferCx<'_>) -> Outcome {
     let dims = cx.dims(0);
     let parts = dims.as_ref().map(|dims| [&dims[..], &[Dim::Unknown]].concat());

@@ -1,4 +1,4 @@
-//! Type relations, by hand. A relation says what holds for every run of a valid call: when in doubt, nothing.
+//! Type relations, by hand. A relation returns what holds for every run of a valid call: when in doubt, nothing.
 
 pub mod control;
 pub mod conv;

@@ -8,7 +8,7 @@ pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let ty = cx.input_id(0);
     cx.set_output(0, ty);
-    // Early versions have statistics for each element of a sample, too.
+    // Early versions also have statistics for each element of a sample.
     if cx.n_outputs() == 1 || int_or(cx, "spatial", 1)? == 0 {
         return Ok(());
     }

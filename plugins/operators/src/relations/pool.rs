@@ -1,4 +1,4 @@
-//! Windows that slide over spatial axes: what pooling and convolution share, and pooling.
+//! Windows that slide over spatial axes: the common part of pooling and convolution, and pooling.
 
 use super::util::*;
 use relais_plugin_api::{ir::*, op::*};
@@ -19,7 +19,7 @@ pub struct Window {
     pub rounding: Rounding,
 }
 
-/// What attribute `auto_pad` says.
+/// The value of attribute `auto_pad`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AutoPad {
     /// The padding is given.
@@ -43,7 +43,7 @@ impl Window {
     /// The attributes of a call over `n_axes` spatial axes.
     ///
     /// # Errors
-    /// When a list does not fit the number of axes, or a stride or dilation is not positive.
+    /// Returns an error if a list does not fit the number of axes, or a stride or dilation is not positive.
     pub fn of(cx: &InferCx<'_>, n_axes: usize) -> Result<Self, OpError> {
         let list = |name: &str, len: usize, default: i64| -> Result<IntList, OpError> {
             match opt_ints(cx, name)?.filter(|values| !values.is_empty()) {

@@ -21,7 +21,7 @@ pub fn reduce_prod(cx: &mut InferCx<'_>) -> Outcome {
     if !is_vector || is_noop || cx.elem(0) != ElemType::INT64 {
         return Ok(());
     }
-    // No axes but the one of a vector can be meant, unless they are given and empty.
+    // Only the axis of a vector can be meant, unless axes are given and empty.
     if cx.arg(1).is_some() && known_ints(cx, 1).is_none_or(|axes| axes.is_empty()) {
         return Ok(());
     }

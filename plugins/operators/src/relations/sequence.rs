@@ -146,7 +146,7 @@ pub fn optional_has_element(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `OptionalGetElement`: from version 18 on, a value that is no optional is its own element.
+/// `OptionalGetElement`: from version 18 on, a value that is not an optional is its own element.
 pub fn optional_get_element(cx: &mut InferCx<'_>) -> Outcome {
     let ty = match cx.input(0) {
         Type::Optional(item) => item,

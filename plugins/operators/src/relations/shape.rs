@@ -1,4 +1,4 @@
-//! Operators that change or tell the shape of one tensor.
+//! Operators that change or return the shape of one tensor.
 
 use super::{util::*, values};
 use relais_plugin_api::{ir::*, op::*};
@@ -29,7 +29,7 @@ pub fn size(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `Reshape`. A symbol that reaches its shape is taken not to stand for zero, which would mean a copied dimension.
+/// `Reshape`. A symbol in its shape is assumed not to be zero, which would mean a copied dimension.
 pub fn reshape(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
@@ -50,7 +50,7 @@ pub fn reshape(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// What a zero in a `Reshape`'s shape means.
+/// The meaning of a zero in a `Reshape`'s shape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Zero {
     IsZero,
@@ -58,7 +58,7 @@ enum Zero {
 }
 
 fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Dims, OpError> {
-    // The sizes whose products must be equal: copied ones stand on both sides and are left out.
+    // The sizes whose products must be equal: copied ones are on both sides and are omitted.
     let mut before: Dims = input.unwrap_or_default().into();
     let mut after = Dims::new();
     let mut dims = Dims::with_capacity(target.len());
@@ -98,13 +98,13 @@ fn reshape_dims(input: Option<&[Dim]>, target: &[Int], zero: Zero) -> Result<Dim
     }
     let n_copied = dims.len() - after.len() - unknowns.len() - usize::from(minus_one.is_some());
     let is_static = input.is_some_and(|dims| dims.iter().all(|dim| dim.known().is_some()));
-    // A copied size stands on both sides, but does so in vain if it is zero.
+    // A copied size is on both sides, but does not help if it is zero.
     let copies_nothing = n_copied > 0 && input.is_none_or(|dims| product(dims).known().is_none_or(|size| size == 0));
     let (Dim::Static(after_size), Some((Dim::Static(size), symbol))) = (known_product(&after), cancel(before, &after))
     else {
         return Ok(dims);
     };
-    // What is left for the one size that is not given.
+    // The remainder for the one size that is not given.
     let quotient = match symbol {
         _ if after_size == 0 => None,
         None if size % after_size == 0 => Some(Dim::Static(size / after_size)),

@@ -1,4 +1,4 @@
-//! `Slice`, `Pad` and what else cuts from or adds to the ends of axes.
+//! `Slice`, `Pad` and other operators that cut from or add to the ends of axes.
 
 use super::util::*;
 use relais_plugin_api::{ir::*, op::*};
@@ -160,7 +160,7 @@ pub fn pad(cx: &mut InferCx<'_>) -> Outcome {
         _ => known_ints(cx, 1),
     };
     let Some(mut dims) = cx.dims(0) else {
-        // The length of the pads tells the rank where all axes are padded.
+        // The length of the pads determines the rank if all axes are padded.
         let rank = pads.filter(|_| cx.arg(3).is_none()).map(|pads| vec![Dim::Unknown; pads.len() / 2]);
         set(cx, 0, elem, rank.as_deref());
         return Ok(());

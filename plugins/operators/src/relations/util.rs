@@ -1,11 +1,11 @@
-//! What all type relations share: attributes, known integers, and arithmetic on dimensions.
+//! Shared code of the type relations: attributes, known integers, and arithmetic on dimensions.
 
 use relais_plugin_api::{ir::*, op::*};
 
 pub use smallvec::{SmallVec, smallvec};
 use std::fmt;
 
-/// What a type relation returns.
+/// The result of a type relation.
 pub type Outcome = Result<(), OpError>;
 
 /// The most dimensions and known integers that a relation writes out because of a number somewhere in the file.
@@ -16,7 +16,7 @@ pub const MAX_LEN: usize = 1024;
 pub enum Int {
     /// This one.
     Known(i64),
-    /// The size that the symbol stands for.
+    /// The size that the symbol represents.
     Symbol(StrId),
     /// Any.
     Unknown,
@@ -33,7 +33,7 @@ impl From<Dim> for Int {
 }
 
 impl From<Int> for Dim {
-    /// The size that an integer stands for; a negative one stands for none.
+    /// The size that an integer represents; a negative one represents no size.
     fn from(int: Int) -> Self {
         match int {
             Int::Known(size) => u64::try_from(size).map_or(Self::Unknown, Self::Static),
@@ -70,7 +70,7 @@ macro_rules! attr_readers {
         $($(#[$doc])*
         ///
         /// # Errors
-        /// When the attribute is of another kind, or refers to one of the enclosing function.
+        /// Returns an error if the attribute is of another kind, or refers to one of the enclosing function.
         pub fn $function(cx: &InferCx<'_>, name: &str) -> Result<Option<$ty>, OpError> {
             match cx.attrs().get(name) {
                 None => Ok(None),
@@ -162,7 +162,7 @@ pub fn vector_len(cx: &InferCx<'_>, index: usize) -> Option<usize> {
     }
 }
 
-/// Says which integers result `index` holds, where there is anything to say.
+/// Sets the integers that result `index` holds, if any are known.
 pub fn set_ints(cx: &mut InferCx<'_>, index: usize, ints: &[Int]) {
     let values: Dims = ints.iter().map(|&int| int.into()).collect();
     if values.len() <= MAX_LEN && values.iter().any(|&value| value != Dim::Unknown) {
@@ -213,7 +213,7 @@ pub fn dims_from_rank(cx: &InferCx<'_>, index: usize, rank: usize) -> Result<Opt
 /// The element type that arguments share: that of the first whose element type is known.
 ///
 /// # Errors
-/// When two are known to differ.
+/// Returns an error if two are known to differ.
 pub fn common_elem(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -> Result<ElemType, OpError> {
     let mut common = ElemType::UNKNOWN;
     for index in indices {
@@ -233,7 +233,7 @@ pub fn common_elem(cx: &InferCx<'_>, indices: impl IntoIterator<Item = usize>) -
 /// An axis counted from the front.
 ///
 /// # Errors
-/// When there is no such axis.
+/// Returns an error if there is no such axis.
 pub fn axis_of(axis: i64, rank: usize) -> Result<usize, OpError> {
     let from_front = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
     match from_front.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank) {
@@ -245,7 +245,7 @@ pub fn axis_of(axis: i64, rank: usize) -> Result<usize, OpError> {
 /// Which of `rank` axes a list of axes names.
 ///
 /// # Errors
-/// When an axis is out of range.
+/// Returns an error if an axis is out of range.
 pub fn axis_mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
     let mut mask = vec![false; rank];
     for &axis in axes {
@@ -254,10 +254,10 @@ pub fn axis_mask(axes: &[i64], rank: usize) -> Result<Vec<bool>, OpError> {
     Ok(mask)
 }
 
-/// What is known of a size that two dimensions describe.
+/// Returns the known facts about a size that two dimensions describe.
 ///
 /// # Errors
-/// When both are known and differ.
+/// Returns an error if both are known and differ.
 pub fn merge_dim(a: Dim, b: Dim) -> Result<Dim, OpError> {
     match (a, b) {
         (Dim::Static(a), Dim::Static(b)) if a != b => {
@@ -269,7 +269,7 @@ pub fn merge_dim(a: Dim, b: Dim) -> Result<Dim, OpError> {
     }
 }
 
-/// What is known of a size that is one of two.
+/// Returns the known facts about a size that is one of two.
 pub fn join_dim(a: Dim, b: Dim) -> Dim {
     if a.is_same(b) { a } else { Dim::Unknown }
 }
@@ -277,7 +277,7 @@ pub fn join_dim(a: Dim, b: Dim) -> Dim {
 /// The shape that shapes broadcast to, in every direction.
 ///
 /// # Errors
-/// When they cannot be broadcast.
+/// Returns an error if they cannot be broadcast.
 pub fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Dims, OpError> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut dims = Dims::from_slice(long);
@@ -340,16 +340,16 @@ pub fn sum(dims: &[Dim]) -> Dim {
     }
 }
 
-/// A size, changed by a function when it is known; unknown when it is not or the function gives nothing.
+/// A size, changed by a function if it is known; unknown if it is not or the function returns nothing.
 pub fn map_dim(dim: Dim, f: impl FnOnce(u64) -> Option<u64>) -> Dim {
     dim.known().and_then(f).map_or(Dim::Unknown, Dim::Static)
 }
 
 // ---- types --------------------------------------------------------------------------------------------------------
 
-/// What is known of a value whose type is one of two.
+/// Returns the known facts about a value whose type is one of two.
 pub fn join(cx: &mut InferCx<'_>, mut a: TypeId, mut b: TypeId) -> TypeId {
-    // The sequences and optionals around what differs, outermost first.
+    // The sequences and optionals around the difference, outermost first.
     let mut wrappers: Vec<fn(TypeId) -> Type<'static>> = Vec::new();
     let mut joined = loop {
         if a == b {

@@ -1,4 +1,4 @@
-//! What integer arithmetic makes of known integers: shapes are computed with it.
+//! Integer arithmetic on known integers: shapes are computed with it.
 
 use super::util::*;
 use relais_plugin_api::{ir::*, op::*};

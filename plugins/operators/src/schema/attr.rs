@@ -12,7 +12,7 @@ pub const fn required(kind: u8, name: &'static str) -> AttrSchema {
     AttrSchema { name, kind, required: Required::Yes, default: "" }
 }
 
-/// An attribute that may be left off.
+/// An attribute that may be omitted.
 pub const fn optional(kind: u8, name: &'static str) -> AttrSchema {
     AttrSchema { name, kind, required: Required::No, default: "" }
 }

@@ -1,4 +1,4 @@
-//! Tensors made of shapes and numbers.
+//! Tensors made from shapes and numbers.
 
 use super::attr::{FLOAT, FLOATS, INT, INTS, SPARSE_TENSOR, STRING, STRINGS, TENSOR, default, optional, required};
 use crate::relations::{create, elementwise};

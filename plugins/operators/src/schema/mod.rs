@@ -1,7 +1,7 @@
-//! What the ONNX standard says of each operator: versions, numbers of arguments and results, attributes.
+//! The ONNX standard's description of each operator: versions, numbers of arguments and results, attributes.
 //!
 //! One file per family. An operator is a constant that describes its newest version; older versions in the table below
-//! it say what was different. All versions share a type relation, which looks at the version.
+//! it describe the differences. All versions share a type relation, which looks at the version.
 //!
 //! *Effects.* `TRAPS` is about the values of arguments: an index out of range, a division by zero, a shape that does
 //! not fit. That shapes of arguments do not fit each other is an error in types, found by the type relations where types

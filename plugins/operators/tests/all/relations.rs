@@ -1,4 +1,4 @@
-//! Type relations on hand-written cases, and the tables they stand in.
+//! Type relations on hand-written cases, and the tables that contain them.
 
 use crate::support;
 use relais_plugin_api::op::Effects;

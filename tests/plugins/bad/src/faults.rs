@@ -1,8 +1,8 @@
-//! Passes that fail, or break what they are given.
+//! Passes that fail, or break their input.
 
 use relais_plugin_api::prelude::*;
 
-/// What to do wrong.
+/// The fault to commit.
 #[derive(PassOptions)]
 enum Fault {
     /// Nothing.
@@ -57,7 +57,7 @@ enum Fault {
     AddInput,
     /// Print without a newline.
     Print,
-    /// Say something of every severity that is no error.
+    /// Say something of every severity except error.
     Say,
     /// Log at every level.
     Log,
@@ -71,10 +71,10 @@ enum Fault {
     CallItself,
 }
 
-/// What to do wrong.
+/// The fault to commit.
 #[derive(PassOptions)]
 struct Options {
-    /// What to do wrong.
+    /// The fault to commit.
     #[option(default = "none")]
     fault: Fault,
 }

@@ -22,7 +22,7 @@ fn says_unchanged(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     let Some(main) = cx.module().main() else { return Ok(()) };
     let Some(&param) = main.params().first() else { return Ok(()) };
     let given = std::ptr::from_ref::<Function>(main).cast_mut();
-    // SAFETY: there is none: what others share is written to. That is the lie.
+    // SAFETY: there is none: shared data is written to. That is the lie.
     unsafe { (*given).set_type(param, TypeId::UNKNOWN) };
     Ok(())
 }
@@ -103,7 +103,7 @@ fn simplifies(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     Rewrite::Replace(cx.constant(zero))
 }
 
-/// What [`panics`] can be told.
+/// The options of [`panics`].
 #[derive(PassOptions)]
 struct Options {
     /// How much.
@@ -216,7 +216,7 @@ fn loses_in_text(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// What an option can be that says another thing of itself than it takes.
+/// An option whose schema does not match the values it accepts.
 struct Strict;
 
 impl relais_plugin_api::options::OptionType for Strict {
@@ -227,7 +227,7 @@ impl relais_plugin_api::options::OptionType for Strict {
     }
 }
 
-/// What [`refuses`] can be told.
+/// The options of [`refuses`].
 #[derive(PassOptions)]
 struct StrictOptions {
     /// How strict.

@@ -45,7 +45,7 @@ fn eval_panics(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
     Ok(())
 }
 
-/// What [`Watch`] keeps: nothing.
+/// The state of [`Watch`]: nothing.
 #[derive(Default)]
 pub struct Watch;
 

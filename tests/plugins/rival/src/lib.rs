@@ -1,4 +1,4 @@
-//! Provides what another plugin provides, too.
+//! Provides an item that another plugin also provides.
 #![forbid(unsafe_code)]
 
 use relais_plugin_api::prelude::*;

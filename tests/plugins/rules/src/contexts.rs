@@ -1,4 +1,4 @@
-//! Passes that ask what they run in.
+//! Passes that query their context.
 
 use relais_plugin_api::prelude::*;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! What watches passes.
+//! Instruments that watch passes.
 
 use relais_plugin_api::prelude::*;
 use std::{

@@ -2,7 +2,7 @@
 
 use relais_plugin_api::prelude::*;
 
-/// What [`edit_globals`] does.
+/// The edit that [`edit_globals`] makes.
 #[derive(PassOptions)]
 enum Edit {
     /// Nothing.
@@ -18,7 +18,7 @@ enum Edit {
 /// Options of [`edit_globals`].
 #[derive(PassOptions)]
 struct EditOptions {
-    /// What it does.
+    /// The edit that it makes.
     #[option(default = "nothing")]
     edit: Edit,
 }
@@ -69,7 +69,7 @@ struct ReverseOptions {
     refused: i64,
 }
 
-/// Turns the bodies of loop programs round that are no palindromes, and says how long all are.
+/// Reverses the bodies of loop programs unless they are palindromes, and reports their lengths.
 #[prim_func_pass(name = "acme.Reverse", opt_level = 1)]
 fn reverse(prim_func: &mut PrimFunc, cx: &PassCx<'_>, options: &ReverseOptions) -> Result<(), PassError> {
     if prim_func.body.first().is_some_and(|&byte| i64::from(byte) == options.refused) {

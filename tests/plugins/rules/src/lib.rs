@@ -1,4 +1,4 @@
-//! What the rules about instruments, contexts and options are shown with.
+//! The plugin for the rules about instruments, contexts and options.
 #![forbid(unsafe_code)]
 
 mod contexts;

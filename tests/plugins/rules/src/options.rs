@@ -2,7 +2,7 @@
 
 use relais_plugin_api::prelude::*;
 
-/// What TVM's `UnrollLoopConfig` holds.
+/// The fields of TVM's `UnrollLoopConfig`.
 #[derive(PassOptions, PartialEq)]
 struct UnrollLoop {
     /// The number of steps up to which a loop is unrolled by itself.
@@ -105,7 +105,7 @@ fn needs_every(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
 /// Options of [`told`].
 #[derive(PassOptions)]
 struct ToldOptions {
-    /// What it must be told.
+    /// A text that must be given.
     what: String,
 }
 

@@ -1,4 +1,4 @@
-//! Passes whose requirements nobody can meet. Their level keeps them out of what asks for all passes of the others.
+//! Passes with requirements that cannot be met. Their level keeps them out of requests for all passes of the others.
 
 use relais_plugin_api::prelude::*;
 

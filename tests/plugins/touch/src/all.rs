@@ -1,4 +1,4 @@
-//! Every node is made anew.
+//! Every node is made again.
 
 use relais_plugin_api::prelude::*;
 
@@ -49,7 +49,7 @@ fn touch_all(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// The same elements, without what the file said about them.
+/// The same elements, without the form they had in the file.
 pub fn tensor(tensor: &Tensor) -> Tensor {
     let (elem, dims) = (tensor.elem(), tensor.dims());
     let made = match (tensor.as_splat(), tensor.as_dense()) {
@@ -60,7 +60,7 @@ pub fn tensor(tensor: &Tensor) -> Tensor {
     made.expect("what one tensor holds, another can hold")
 }
 
-/// Which node stands for which.
+/// The copies of nodes.
 struct Copies {
     new: Vec<NodeId>,
     n_bindings: usize,

@@ -1,4 +1,4 @@
-//! Passes that show what an edit costs: nothing is lost, and nothing else changes.
+//! Passes that show the costs of an edit: nothing is lost, and nothing else changes.
 #![forbid(unsafe_code)]
 
 mod all;

@@ -15,7 +15,7 @@ struct Options {
 fn touch_one(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
     let f = module.function_mut(MAIN).ok_or_else(|| PassError::new("the module has no main function"))?;
     let is_node = |id: NodeId| match f.expr(id) {
-        // An initializer whose elements have no form of their own here is a call, too.
+        // An initializer whose elements have no form of their own here is also a call.
         Expr::Call(_) => f.attrs(id).meta("initializer_list").is_none(),
         Expr::If(_) => true,
         Expr::Constant(_) => ConstForm(f.node(id).aux) != ConstForm::INITIALIZER,

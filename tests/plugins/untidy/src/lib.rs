@@ -1,4 +1,4 @@
-//! Provides what another plugin provides, a pipeline that does not read, and a pass for a point that is nowhere.
+//! Provides an item of another plugin, a pipeline that cannot be parsed, and a pass for an unknown extension point.
 #![forbid(unsafe_code)]
 
 use relais_plugin_api::prelude::*;

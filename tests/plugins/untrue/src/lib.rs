@@ -1,4 +1,4 @@
-//! What says what is not so: type relations, evaluators, rewrites and passes. A host that believes any of it writes a
+//! Type relations, evaluators, rewrites and passes whose results are untrue. A host that believes any of it writes a
 //! wrong model.
 
 mod operators;

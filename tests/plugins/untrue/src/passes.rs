@@ -1,8 +1,8 @@
-//! A module pass that breaks what it must not.
+//! A module pass that breaks a rule.
 
 use relais_plugin_api::prelude::*;
 
-/// What it breaks.
+/// The part that it breaks.
 #[derive(PassOptions)]
 enum Breaks {
     /// Another name of the first input.
@@ -21,10 +21,10 @@ enum Breaks {
     Attribute,
 }
 
-/// What it breaks.
+/// The part that it breaks.
 #[derive(PassOptions)]
 struct Options {
-    /// What it breaks.
+    /// The part that it breaks.
     breaks: Breaks,
     /// Whether it may change inputs and outputs.
     #[option(default = false)]

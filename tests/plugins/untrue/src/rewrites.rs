@@ -1,9 +1,9 @@
-//! A rewrite that gives what it must not.
+//! A rewrite with a forbidden result.
 
 use relais_plugin_api::prelude::*;
 use std::sync::Mutex;
 
-/// What it gives in the place of a `Sub`.
+/// Its replacement of a `Sub`.
 #[derive(PassOptions)]
 enum Gives {
     /// A call of the same arguments, which is right.
@@ -32,10 +32,10 @@ enum Gives {
     OtherDomain,
 }
 
-/// What it gives in the place of a `Sub`.
+/// Its replacement of a `Sub`.
 #[derive(PassOptions)]
 struct Options {
-    /// What it gives in the place of a `Sub`.
+    /// Its replacement of a `Sub`.
     gives: Gives,
 }
 

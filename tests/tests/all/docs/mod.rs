@@ -1,8 +1,8 @@
-//! The examples of `docs/pass-infrastructure.md`: each is compiled and run, or says why it is not.
+//! The examples of `docs/pass-infrastructure.md`: each is compiled and run, or marked with the reason why it is not.
 //!
 //! Above a block, `<!-- file: NAME -->` puts it into the folder that commands run in, and `<!-- not run: WHY -->` says
-//! why nothing is done with it. In what a command prints, `…` stands for any lines, and numbers with a unit of time, of
-//! memory, or with `%` are not compared.
+//! why it is not run. In the output of a command, `…` stands for any lines, and numbers with a unit of time, of memory,
+//! or with `%` are not compared.
 
 mod host;
 

@@ -1,4 +1,4 @@
-//! Passes that fail, and what passes say (rules R25, R26).
+//! Passes that fail, and messages of passes (rules R25, R26).
 
 use super::*;
 use relais::{ir::NodeId, manager::FailureKind};

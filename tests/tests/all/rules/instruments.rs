@@ -1,4 +1,4 @@
-//! What follows when a hook fails, row by row (rule R18), and printing between passes (rule R20).
+//! The consequences of a failing hook, row by row (rule R18), and printing between passes (rule R20).
 
 use super::*;
 use relais::{
@@ -7,8 +7,8 @@ use relais::{
 };
 use relais_tests::cli::{folder, relais};
 
-/// What follows when `b` of three instruments fails: what is written down, how many instruments are left, and whether
-/// the context is still entered afterwards.
+/// The consequences when `b` of three instruments fails: the notes, how many instruments are left, and whether the
+/// context is still entered afterwards.
 fn failing_at(hook: Hook, at: &'static str, passes: &[&str]) -> (Vec<String>, usize, Result<(), String>) {
     let (events, instruments) = scribes(3, "b", hook, at);
     let context = Arc::new(library().context().opt_level(6).build().unwrap().with_instruments(instruments));

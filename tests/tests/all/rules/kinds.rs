@@ -1,4 +1,4 @@
-//! What passes of each level see and may do (rules R12 to R15).
+//! The view and the rights of passes of each level (rules R12 to R15).
 
 use super::*;
 use relais::ir::{Attr, AttrData, PrimFunc};

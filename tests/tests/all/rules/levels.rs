@@ -1,4 +1,4 @@
-//! What a pass is, which ones are on, and what they require (rules R1, R2, R6, R7, R11).
+//! The definition of passes, which ones are on, and what they require (rules R1, R2, R6, R7, R11).
 
 use super::*;
 use relais::{pipeline::spec::Dependencies, transform::ContextBuilder};
@@ -21,7 +21,7 @@ fn r01_passes_of_every_level_say_what_they_are_and_map_modules_to_modules() {
     }
 }
 
-/// What TVM writes as a class: state, and a method that transforms.
+/// The equivalent of a class in TVM: state, and a method that transforms.
 struct AddFunctions {
     names: Vec<&'static str>,
     n_runs: AtomicUsize,
@@ -60,7 +60,7 @@ fn r01_passes_of_the_program_have_the_levels_of_what_they_are_made_of() {
     assert_eq!((executed(&report), class.n_runs.load(Ordering::Relaxed)), (vec!["AddFunctions"], 1));
 }
 
-/// What of a sequence runs in a context.
+/// Returns the members of a sequence that run in a context.
 fn on(sequence: &Pass, set: impl FnOnce(ContextBuilder<'_>) -> ContextBuilder<'_>) -> Vec<String> {
     let library = library();
     let context = Arc::new(set(library.context()).build().unwrap_or_else(|faults| panic!("{faults}")));

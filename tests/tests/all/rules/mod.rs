@@ -1,5 +1,5 @@
-//! The rules of the pass infrastructure, over passes of a plugin that is built and loaded, of the plugins that are
-//! shipped, and of this program. A test's name says which rule it is about.
+//! The rules of the pass infrastructure, over passes of a plugin that is built and loaded, of the shipped plugins, and
+//! of this program. A test's name contains the number of its rule.
 
 mod contexts;
 mod faults;
@@ -56,7 +56,7 @@ fn print(module: &IRModule) -> String {
     text::print(module, &Default::default())
 }
 
-/// `main`, and functions `f1`, `f2` and so on, of which some call `Neg` and the others `Relu`.
+/// `main`, and functions `f1`, `f2` and so on, some of which call `Neg` and the others `Relu`.
 fn functions(n: usize, calls_neg: impl Fn(usize) -> bool) -> IRModule {
     let mut text = String::new();
     for i in 0..n {
@@ -108,7 +108,7 @@ fn executed(report: &Report) -> Vec<&str> {
     ran.map(|execution| short(&execution.name)).collect()
 }
 
-/// What passes said.
+/// Returns the messages of passes.
 fn said(report: &Report) -> Vec<String> {
     report.said.iter().map(|said| said.diagnostic.rec().message.to_string()).collect()
 }
@@ -175,7 +175,7 @@ impl Instrument for Scribe {
     }
 }
 
-/// Scribes `a`, `b` and so on that write into one list, of which one fails.
+/// Scribes `a`, `b` and so on that write into one list, one of which fails.
 fn scribes(n: usize, failing: &str, hook: Hook, at: &'static str) -> (Events, Vec<Arc<dyn Instrument>>) {
     let events = Events::default();
     let scribe = |&name: &&'static str| -> Arc<dyn Instrument> {
@@ -185,7 +185,7 @@ fn scribes(n: usize, failing: &str, hook: Hook, at: &'static str) -> (Events, Ve
     (events.clone(), ["a", "b", "c"][..n].iter().map(scribe).collect())
 }
 
-/// What was written down since this was asked last.
+/// Returns the notes since the last call.
 fn taken(events: &Events) -> Vec<String> {
     std::mem::take(&mut events.lock().unwrap())
 }

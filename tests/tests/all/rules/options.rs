@@ -101,7 +101,7 @@ fn r22_options_of_passes_are_checked_without_conversion() {
     assert!(faults.to_string().contains("given twice"), "{faults}");
 }
 
-/// What TVM's `test_pass_config` shows.
+/// The equivalent of TVM's `test_pass_config`.
 #[test]
 fn r22_a_struct_of_a_context_is_made_of_a_table_with_its_defaults() {
     let library = library();

@@ -49,7 +49,7 @@ fn r01_a_rewrite_of_the_program_that_does_not_settle_fails() {
     assert!(error.contains("pass `my.Turns` failed: still rewriting after"), "{error}");
 }
 
-/// Says what its option is.
+/// A pass that reports its option.
 fn with_depth(default: Option<Value>) -> Pass {
     let kind = OptionType::Int { min: 0, max: 9 };
     let options = vec![OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default }];

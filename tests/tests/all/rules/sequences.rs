@@ -7,7 +7,7 @@ use relais::{
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A module pass that does nothing but say who it is.
+/// A module pass that only reports its name.
 fn says(name: &str, what: &'static str, opt_level: u8) -> (Pass, Arc<Mutex<Vec<&'static str>>>) {
     let said: Arc<Mutex<Vec<&'static str>>> = Arc::default();
     let ours = said.clone();
@@ -64,7 +64,7 @@ fn r11_the_level_of_a_member_counts_and_that_of_what_is_called_does_not() {
     assert_eq!(n_said(&said), 1);
     at_level(&library(), 3, &sequence).unwrap();
     assert_eq!(n_said(&said), 3);
-    // A plugin's pass can be held at another level, too.
+    // A plugin's pass can also be held at another level.
     let shipped = Pass::sequence("s", [pass_of("FoldConstant").at_level(3)]);
     assert!(executed(&at_level(&library(), 2, &shipped).unwrap().1).is_empty());
     assert_eq!(executed(&at_level(&library(), 3, &shipped).unwrap().1), ["FoldConstant"]);

@@ -1,4 +1,4 @@
-//! What the tests of the plugin boundary share.
+//! Shared code of the tests of the plugin boundary.
 #![allow(dead_code, missing_docs)]
 
 use relais::{
@@ -25,14 +25,14 @@ use std::{
 /// Trusts folders that everybody may write: the system's temporary one may be such.
 pub const TRUSTING: Policy = Policy { writable: WritableFiles::Allow };
 
-/// Cargo, without what a debugger or a second build uses: these crates are built once.
+/// Cargo, without debug information, which is not needed for these crates.
 pub fn cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     cargo
 }
 
-/// Builds a crate of `tests/plugins` as an author would, and gives its library.
+/// Builds a crate of `tests/plugins` as an author would, and returns its library.
 fn build(name: &str, library: &str) -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/plugins").join(name).join("Cargo.toml");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
@@ -56,8 +56,8 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Builds the plugin `mark` against a copy of this workspace's `relais-plugin-api`, both with changes (the file, what
-/// stands there once, what stands there then), with these arguments of cargo.
+/// Builds the plugin `mark` against a copy of this workspace's `relais-plugin-api`, both with changes (the file, the
+/// text that occurs there once, its replacement), with these arguments of cargo.
 pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], arguments: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let dir = folder(&format!("api-{name}"));
@@ -68,7 +68,7 @@ pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], argumen
     let own = "members = [\"plugin-api\", \"plugin-api/macros\", \"mark\"]";
     fs::write(dir.join("Cargo.toml"), workspace.replace(members, own)).unwrap();
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
-    // A library of its own name: it stands among those of other crates.
+    // A library with its own name, because it is beside those of other crates.
     let crate_name = format!("mark_{}", name.replace('-', "_"));
     let of_workspace = [
         ("mark/Cargo.toml", "[workspace]\n", ""),
@@ -141,7 +141,7 @@ pub fn records(bytes: &[u8], kind: u32) -> Vec<usize> {
     found
 }
 
-/// Gives a field of the record at an offset a value that is no longer than the old one.
+/// Sets a field of the record at an offset to a value that is no longer than the old one.
 pub fn set_field(bytes: &mut [u8], at: usize, tag: u16, value: &[u8]) {
     let header = Header::read(&bytes[at..]).unwrap();
     let mut fields = Vec::new();
@@ -156,7 +156,7 @@ pub fn set_field(bytes: &mut [u8], at: usize, tag: u16, value: &[u8]) {
     record[24..32].copy_from_slice(&checksum(&fields).to_le_bytes());
 }
 
-/// A module whose `main` calls these operators one after the other on its parameter.
+/// A module whose `main` calls these operators one after another on its parameter.
 pub fn chain(ops: &[&str]) -> IRModule {
     let mut module = IRModule::new();
     module.set_function(MAIN, function(ops));
@@ -184,7 +184,7 @@ pub fn op_names(module: &IRModule) -> Vec<String> {
     f.bindings(f.body()).iter().filter_map(|&id| Some(f.call(id)?.op_name().to_owned())).collect()
 }
 
-/// Keeps what was said.
+/// Keeps the messages.
 #[derive(Default)]
 pub struct Said(Mutex<Vec<String>>);
 

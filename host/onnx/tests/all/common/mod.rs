@@ -1,4 +1,4 @@
-//! Helpers of the tests of ONNX, such as recreating every node of a module.
+//! Shared code of the tests of ONNX: finding models, and recreating every node of a module.
 #![allow(dead_code, reason = "each test crate uses a part")]
 
 pub mod proto;
@@ -34,12 +34,12 @@ impl Drop for TempFolder {
     }
 }
 
-/// What a recreated node loses.
+/// The information that a recreated node loses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Forget {
     /// Where it was read from.
     Provenance,
-    /// That, and how its tensors were encoded: what remains is what a text form would carry.
+    /// That, and how its tensors were encoded: the rest is what a text form would carry.
     Encodings,
 }
 

@@ -22,17 +22,17 @@
 use relais_plugin_api::{ir::*, op::*};
 use std::{collections::HashMap, fmt};
 
-/// What one line asks about a result.
+/// One line: a question about a result.
 pub struct Judged<'a> {
     /// The case.
     pub case: &'a str,
     /// The operator.
     pub op_name: &'a str,
-    /// What was inferred.
+    /// The inferred type.
     pub found: String,
-    /// What the other implementation infers.
+    /// The type that the other implementation infers.
     pub expected: &'a str,
-    /// What a run gave.
+    /// The type from a run.
     pub truth: &'a str,
 }
 
@@ -62,10 +62,10 @@ struct Case<'a> {
     failure: Option<OpError>,
 }
 
-/// Runs all cases; `judge` sees what is to be compared.
+/// Runs all cases; `judge` receives the results to compare.
 ///
 /// # Panics
-/// When an expectation does not hold.
+/// Panics if an expectation does not hold.
 pub fn run<'a>(text: &'a str, mut judge: impl FnMut(Judged<'a>)) -> usize {
     let mut case = Case::default();
     let mut n_cases = 0;
@@ -181,7 +181,7 @@ impl<'a> Case<'a> {
         let node = f.add_call_with(callee, &call.args, &call.regions, n_results);
         f.set_attrs(node, &call.attrs);
         let operator = find(call.domain, call.name, call.version);
-        // Nothing counts of what a relation says before it fails.
+        // Anything that a relation reports before it fails is discarded.
         let mut results = vec![(TypeId::UNKNOWN, TypeId::UNKNOWN); outs.len()];
         if let Some(infer) = operator.and_then(|operator| operator.infer) {
             match relate(infer, f, node, call.version.into()) {
