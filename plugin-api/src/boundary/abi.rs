@@ -1,12 +1,13 @@
 //! The types that cross the boundary, beside the IR.
 //!
-//! Tables of functions are prefix types: they grow at the end, and a reader asks whether it has a field. Everything
-//! else here is frozen.
+//! Tables of functions are prefix types: they grow at the end. An entry after the first version's last one is `None` in
+//! a table that was made before it, for the host as for a plugin, which says so with [`entry`]. Everything else here is
+//! frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 
 pub use super::request::RequestCx;
 
-use super::instrument::InstrumentObject;
+use super::{instrument::InstrumentObject, record::BoundaryVersion};
 use crate::{
     diagnostics::{PassError, Severity},
     ir::*,
@@ -113,6 +114,17 @@ impl Default for PassErrorRec {
             more: RVec::new(),
         }
     }
+}
+
+/// Returns an entry of a table of the host's, which may have been made before there was such an entry.
+///
+/// # Errors
+/// When the table ends before the entry. The error says what the host lacks, and since when there is such a thing.
+pub fn entry<F>(entry: Option<F>, name: &str, since: BoundaryVersion) -> Result<F, PassError> {
+    entry.ok_or_else(|| {
+        let message = format!("this host has no `{name}`: it came with version {since} of the plugin boundary");
+        PassError::with_kind(error_kind::HOST, message).help("update the host: `cargo install relais`")
+    })
 }
 
 /// What a pass gives back: nothing when it changed nothing.
@@ -311,7 +323,7 @@ pub struct StepRec {
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = HostApiRef, prefix_fields = HostApiPrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct HostApi {
     /// The module as it was before the pass.
     pub module: for<'a> extern "C" fn(HostData<'a>) -> &'a IRModule,
@@ -374,7 +386,7 @@ impl Drop for PassObject {
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PassVTableRef, prefix_fields = PassVTablePrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct PassVTable {
     /// Drops the state; catches its panics.
     pub drop: unsafe extern "C" fn(*mut ()) -> RResult<(), PassError>,
@@ -450,7 +462,7 @@ pub struct LogRec<'a> {
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 #[sabi(kind(Prefix(prefix_ref = HostSetupRef, prefix_fields = HostSetupPrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct HostSetup {
     /// Takes a log message.
     #[sabi(last_prefix_field)]
@@ -461,7 +473,7 @@ pub struct HostSetup {
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PluginRef, prefix_fields = PluginPrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct Plugin {
     /// Called once, before anything else: log level and what the host gives.
     pub init: extern "C" fn(HostSetupRef, u8) -> RResult<(), PassError>,

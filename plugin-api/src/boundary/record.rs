@@ -27,6 +27,9 @@ pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
 pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 0 };
+/// The least version of the boundary that the plugins of this build use: the newest one that a feature `api-…` of this
+/// crate names, and [`BOUNDARY`] without such a feature.
+pub const NEEDS: BoundaryVersion = needs(&[(cfg!(feature = "api-0-2"), [0, 2, 0])], BOUNDARY);
 /// The version of this crate.
 pub const API: &str = env!("CARGO_PKG_VERSION");
 /// The compiler of this build.
@@ -85,6 +88,8 @@ pub mod plugin_tag {
     pub const API: u16 = 13;
     /// A domain that it describes whole: the last version of its operator set, four bytes, then its name.
     pub const CLOSED_DOMAIN: u16 = 14;
+    /// The least boundary version that it uses, as in `BOUNDARY`; `BOUNDARY` itself where it is not said.
+    pub const NEEDS: u16 = 15;
 }
 
 /// The tags of a pass's record.
@@ -225,9 +230,12 @@ impl BoundaryVersion {
         }
     }
 
-    /// Whether a host of this version takes plugins of another: compatible ones that expect nothing that it lacks.
-    pub fn takes(self, plugin: Self) -> bool {
-        (self.first_compatible()..=self).contains(&plugin)
+    /// Whether a host of this version takes plugins that were built for version `plugin` and use nothing that came after
+    /// version `needs`: those of compatible versions that are not above its own, and those of later versions that need no
+    /// later one.
+    pub fn takes(self, plugin: Self, needs: Self) -> bool {
+        let fits = |version| self.first_compatible() <= version && version <= self;
+        fits(plugin) || plugin > self && fits(needs)
     }
 
     /// The parts, two bytes each.
@@ -241,6 +249,30 @@ impl BoundaryVersion {
     /// The version of an encoding.
     pub const fn decode([a, b, c, d, e, f]: [u8; 6]) -> Self {
         Self { major: u16::from_le_bytes([a, b]), minor: u16::from_le_bytes([c, d]), patch: u16::from_le_bytes([e, f]) }
+    }
+}
+
+/// Returns the newest version whose feature is on, or `none` when no feature is.
+const fn needs(features: &[(bool, [u16; 3])], none: BoundaryVersion) -> BoundaryVersion {
+    let mut newest: Option<[u16; 3]> = None;
+    let mut i = 0;
+    while i < features.len() {
+        let (is_on, version) = features[i];
+        let is_newer = match newest {
+            Some([a, b, c]) => {
+                let [major, minor, patch] = version;
+                major > a || major == a && (minor > b || minor == b && patch > c)
+            }
+            None => true,
+        };
+        if is_on && is_newer {
+            newest = Some(version);
+        }
+        i += 1;
+    }
+    match newest {
+        Some([major, minor, patch]) => BoundaryVersion { major, minor, patch },
+        None => none,
     }
 }
 
@@ -456,6 +488,7 @@ const fn plugin(w: &mut Writer<'_>, spec: &PluginSpec, fingerprint: u64) {
     w.text(plugin_tag::ENTRY, spec.entry);
     w.text(plugin_tag::CRATE, spec.crate_name);
     w.field(plugin_tag::BOUNDARY, &BOUNDARY.encode());
+    w.field(plugin_tag::NEEDS, &NEEDS.encode());
     w.field(plugin_tag::FINGERPRINT, &fingerprint.to_le_bytes());
     w.text(plugin_tag::RUSTC, RUSTC);
     w.text(plugin_tag::TARGET, TARGET);
@@ -643,7 +676,8 @@ mod tests {
     #[test]
     fn versions_are_compatible_up_to_their_first_part_that_counts() {
         let version = |[major, minor, patch]: [u16; 3]| BoundaryVersion { major, minor, patch };
-        let takes = |host, plugin| version(host).takes(version(plugin));
+        // What a plugin needs that needs all that it was built for.
+        let takes = |host, plugin| version(host).takes(version(plugin), version(plugin));
         for (host, plugin) in [
             ([0, 1, 0], [0, 1, 0]),
             ([0, 1, 3], [0, 1, 2]),
@@ -665,9 +699,62 @@ mod tests {
         ] {
             assert!(!takes(host, plugin), "{host:?} does not take {plugin:?}");
         }
+        // A later plugin that needs no later host, and one that does or is of another series.
+        let takes = |host, plugin, needs| version(host).takes(version(plugin), version(needs));
+        for (host, plugin, needs) in [
+            ([0, 1, 2], [0, 1, 3], [0, 1, 2]),
+            ([0, 1, 2], [0, 1, 9], [0, 1, 0]),
+            ([0, 2, 1], [1, 0, 0], [0, 2, 0]),
+            ([2, 3, 0], [2, 4, 1], [2, 0, 0]),
+            ([0, 1, 3], [0, 1, 2], [0, 1, 0]),
+            ([1, 0, 0], [1, 0, 0], [0, 2, 0]),
+        ] {
+            assert!(takes(host, plugin, needs), "{host:?} takes {plugin:?} that needs {needs:?}");
+        }
+        for (host, plugin, needs) in [
+            ([0, 1, 2], [0, 1, 4], [0, 1, 3]),
+            ([0, 2, 0], [0, 3, 0], [0, 1, 0]),
+            ([0, 2, 0], [0, 1, 0], [0, 2, 0]),
+            ([0, 0, 4], [0, 0, 5], [0, 0, 3]),
+            ([1, 1, 0], [2, 0, 0], [0, 2, 0]),
+            ([1, 1, 0], [1, 3, 0], [1, 2, 0]),
+        ] {
+            assert!(!takes(host, plugin, needs), "{host:?} does not take {plugin:?} that needs {needs:?}");
+        }
         let version = version([0x102, 3, 0xfffe]);
         assert_eq!(BoundaryVersion::decode(version.encode()), version);
         assert_eq!(version.to_string(), "258.3.65534");
+    }
+
+    #[test]
+    fn the_newest_feature_says_what_is_needed() {
+        let version = |[major, minor, patch]: [u16; 3]| BoundaryVersion { major, minor, patch };
+        let of = |features: &[(bool, [u16; 3])]| needs(features, version([9, 9, 9]));
+        let (old, new) = ([0, 2, 7], [0, 3, 0]);
+        assert_eq!(of(&[]), version([9, 9, 9]));
+        assert_eq!(of(&[(false, old), (false, new)]), version([9, 9, 9]));
+        assert_eq!(of(&[(true, old), (false, new)]), version(old));
+        for both in [[(true, old), (true, new)], [(true, new), (true, old)]] {
+            assert_eq!(of(&both), version(new));
+        }
+        assert_eq!(of(&[(true, [1, 0, 9]), (true, [1, 1, 0]), (true, [1, 0, 10])]), version([1, 1, 0]));
+        assert!(NEEDS <= BOUNDARY);
+    }
+
+    /// Each feature is a version, and what it is named after.
+    #[test]
+    fn every_feature_names_a_version_of_the_boundary() {
+        let (manifest, source) = (include_str!("../../Cargo.toml"), include_str!("record.rs"));
+        let features = manifest.lines().filter_map(|line| line.strip_prefix("api-")?.split_once(" = "));
+        let features: Vec<&str> = features.map(|(feature, _)| feature).collect();
+        for feature in &features {
+            let mut parts = feature.split('-').map(|part| part.parse::<u16>().unwrap());
+            let [major, minor, patch] = [(); 3].map(|()| parts.next().unwrap_or(0));
+            let says = format!("(cfg!(feature = \"api-{feature}\"), [{major}, {minor}, {patch}])");
+            assert!(source.contains(&says), "{says}");
+        }
+        let BoundaryVersion { major, minor, .. } = BOUNDARY;
+        assert!(features.contains(&&*format!("{major}-{minor}")), "the series has a feature: {features:?}");
     }
 
     #[test]
