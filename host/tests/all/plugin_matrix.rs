@@ -134,6 +134,25 @@ fn a_later_boundary_of_which_nothing_is_needed() {
     assert!(error.to_string().contains(&says), "{error}");
 }
 
+/// A table without the entry that a pass is asked with before a run: it can work.
+#[test]
+fn a_shorter_table() {
+    const ABI: &str = "plugin-api/src/boundary/abi.rs";
+    const CHECK: &str = "for<'a> unsafe extern \"C\" fn(*const (), &CallCx<'a>, &IRModule) -> RResult<(), PassError>";
+    let (entry, none) = (
+        format!(
+            "    /// Says whether the pass can work on a module, before any pass of the run did. Where there is none, it can.\n    pub check: {CHECK},\n"
+        ),
+        format!("None::<{CHECK}>"),
+    );
+    let changes = [
+        (ABI, &*entry, ""),
+        (ABI, "self.vtable.check()", &none),
+        ("plugin-api/src/boundary/entry.rs", "        check: run_check::<P>,\n", ""),
+    ];
+    accepted(&plugin_of_another_api("shorter", &changes, &[]));
+}
+
 #[test]
 fn another_layout_under_the_same_version() {
     let record = "pub struct BlockRec {";

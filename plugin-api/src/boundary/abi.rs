@@ -399,6 +399,8 @@ pub struct PassVTable {
     /// The members of a sequential pass.
     #[sabi(last_prefix_field)]
     pub steps: unsafe extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
+    /// Says whether the pass can work on a module, before any pass of the run did. Where there is none, it can.
+    pub check: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> RResult<(), PassError>,
 }
 
 impl PassObject {
@@ -424,6 +426,15 @@ impl PassObject {
     pub fn steps(&self) -> RResult<RVec<StepRec>, PassError> {
         // SAFETY: the state is this object's.
         unsafe { (self.vtable.steps())(self.state) }
+    }
+
+    /// Asks the pass whether it can work on a module. One that is never asked says yes.
+    pub fn check(&self, cx: &CallCx<'_>, module: &IRModule) -> RResult<(), PassError> {
+        match self.vtable.check() {
+            // SAFETY: the state is this object's.
+            Some(check) => unsafe { check(self.state, cx, module) },
+            None => RResult::ROk(()),
+        }
     }
 
     /// Drops it.

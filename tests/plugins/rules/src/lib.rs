@@ -1,6 +1,7 @@
 //! What the rules about instruments, contexts and options are shown with.
 #![forbid(unsafe_code)]
 
+mod checks;
 mod contexts;
 mod instruments;
 mod kinds;

@@ -1,6 +1,7 @@
 //! The rules of the pass infrastructure, over passes of a plugin that is built and loaded, of the plugins that are
 //! shipped, and of this program. A test's name says which rule it is about.
 
+mod checks;
 mod contexts;
 mod faults;
 mod instruments;
