@@ -27,7 +27,7 @@ pub(crate) fn text(Checked { inspection, place }: &Checked) -> String {
     line("format", inspection.format.clone().unwrap_or_default());
     if let Some(plugin) = plugin {
         line("licence", plugin.licence.clone());
-        line("boundary", plugin.boundary.to_string());
+        line("boundary", format!("{}, needs {}", plugin.boundary, plugin.needs));
         line("api", plugin.api.clone());
         line("compiler", plugin.rustc.clone());
         line("target", plugin.target.clone());
@@ -226,6 +226,7 @@ fn plugin_json(plugin: &PluginRecord) -> Value {
         "entry": plugin.entry,
         "crate": plugin.crate_name,
         "boundary": plugin.boundary.to_string(),
+        "needs": plugin.needs.to_string(),
         "api": plugin.api,
         "fingerprint": format!("{:016x}", plugin.fingerprint),
         "rustc": plugin.rustc,

@@ -70,7 +70,6 @@ impl Source {
 }
 
 const FIELD: &str = "\n    /// Later.\n    pub later: extern \"C\" fn() -> u64,";
-const OPTIONAL: &str = "\n    /// Later.\n    #[sabi(missing_field(option))]\n    pub later: extern \"C\" fn() -> u64,";
 const VALUE: &str = "\n        later: { extern \"C\" fn later() -> u64 { 42 } later },";
 
 /// A copy of the host and of `relais-plugin-api`, of a later version.
@@ -96,8 +95,8 @@ fn later_version(dir: &Path) {
     api("boundary/abi.rs")
         .append("pub struct HostApi {", FIELD)
         .append("pub struct HostSetup {", FIELD)
-        .append("pub struct PassVTable {", OPTIONAL)
-        .append("pub struct Plugin {", OPTIONAL)
+        .append("pub struct PassVTable {", FIELD)
+        .append("pub struct Plugin {", FIELD)
         .save();
     api("boundary/entry.rs")
         .insert("WithMetadata::new(PassVTable {", VALUE)
@@ -105,7 +104,7 @@ fn later_version(dir: &Path) {
         .save();
     api("boundary/instrument.rs")
         .append("pub struct HookApi {", FIELD)
-        .append("pub struct InstrumentVTable {", OPTIONAL)
+        .append("pub struct InstrumentVTable {", FIELD)
         .insert("WithMetadata::new(InstrumentVTable {", VALUE)
         .save();
     api("boundary/local.rs").insert("WithMetadata::new(HostApi {", VALUE).save();

@@ -38,6 +38,7 @@ const PLACES: &[&str] = &[
     "function",
     "steps",
     "rewrite",
+    "check",
     "instrument-new",
     "enter",
     "exit",

@@ -32,6 +32,14 @@ fn with_plugin_field(tag: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// The sample as if it was built for a version of the boundary, and needed another one.
+fn with_versions(built: BoundaryVersion, needs: BoundaryVersion) -> Vec<u8> {
+    let mut bytes = with_plugin_field(plugin_tag::BOUNDARY, &built.encode());
+    let at = records(&bytes, record_kind::PLUGIN)[0];
+    set_field(&mut bytes, at, plugin_tag::NEEDS, &needs.encode());
+    bytes
+}
+
 fn named(dir: &Path) -> [SearchDir; 1] {
     [SearchDir { path: dir.to_owned(), origin: Origin::Named }]
 }
@@ -361,19 +369,20 @@ fn a_locked_plugin_is_opened_in_the_bytes_that_were_locked_or_not_at_all() {
 #[test]
 fn what_was_built_for_another_host_is_refused_with_what_to_do() {
     let dir = folder("other_host");
-    let check = |tag: u16, value: &[u8], says: &str, help: &str| {
-        let refusal = refusal(&dir, &with_plugin_field(tag, value));
+    let checked = |bytes: Vec<u8>, says: &str, help: &str| {
+        let refusal = refusal(&dir, &bytes);
         assert_eq!(refusal.to_string(), says);
         let said = refusal.help().unwrap();
         assert!(said.starts_with(help), "{said}");
     };
+    let check = |tag: u16, value: &[u8], says: &str, help: &str| checked(with_plugin_field(tag, value), says, help);
     let range = match BOUNDARY.first_compatible() {
         first if first == BOUNDARY => BOUNDARY.to_string(),
         first => format!("{first} to {BOUNDARY}"),
     };
     let of_version = |version: BoundaryVersion, help: &str| {
         let says = format!("it was built for version {version} of the plugin boundary, and this host takes {range}");
-        check(plugin_tag::BOUNDARY, &version.encode(), &says, help);
+        checked(with_versions(version, version), &says, help);
     };
     // Grown once more than the host's, or of a later series: the host has to move. Of an earlier series: the plugin.
     of_version(
@@ -386,6 +395,27 @@ fn what_was_built_for_another_host_is_refused_with_what_to_do() {
         "rebuild the plugin with this host's `relais-plugin-api`: `cargo add relais-plugin-api@{API} && cargo "
     );
     of_version(BoundaryVersion { major: 0, minor: 0, patch: 9 }, &rebuild);
+    // What it needs counts where it was built for a later version: then the host moves, too.
+    let later = |by| BoundaryVersion { patch: BOUNDARY.patch + by, ..BOUNDARY };
+    let (built, needs) = (later(2), later(1));
+    let says = format!("it was built for version {built} of the plugin boundary and needs {needs}, and this host ");
+    checked(
+        with_versions(built, needs),
+        &format!("{says}takes {range}"),
+        "update the host: `cargo install relais`; or",
+    );
+    let path = dir.join("needs_less.so");
+    for needs in [BOUNDARY, BOUNDARY.first_compatible()] {
+        fs::write(&path, with_versions(built, needs)).unwrap();
+        let plugin = find(&[&path]).plugins.remove(0).records.plugin;
+        assert_eq!((plugin.boundary, plugin.needs), (built, needs));
+    }
+    // Who says nothing needs all that it was built for.
+    let mut silent = with_versions(built, BOUNDARY);
+    let at = records(&silent, record_kind::PLUGIN)[0];
+    rename_field(&mut silent[at..], plugin_tag::NEEDS, 0x7fff);
+    let says = format!("it was built for version {built} of the plugin boundary, and this host takes {range}");
+    checked(silent, &says, "update the host: `cargo install relais`; or");
     let target = format!("it was built for `s390x-unknown-linux`, and this host is `{TARGET}`");
     check(plugin_tag::TARGET, b"s390x-unknown-linux", &target, "build it for this system");
     let abort = "it was built with `panic = \"abort\"`: its first panic would end the process";

@@ -5,7 +5,7 @@ use crate::common::*;
 use relais::plugin::{Needs, Objection, Refusal, Writer, inspect};
 use relais_plugin_api::boundary::{
     record::{
-        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, RUSTC, TARGET, op_tag, pass_tag, plugin_tag,
+        API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, NEEDS, RUSTC, TARGET, op_tag, pass_tag, plugin_tag,
         record_kind,
     },
     wire::{Fields, checksum, push_field},
@@ -68,7 +68,7 @@ impl Session {
     fn said(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).replace(self.folder.to_str().unwrap(), "<folder>");
         let text = text.replace(RUSTC, "<rustc>").replace(TARGET, "<target>");
-        let text = text.replace(&format!("boundary    {BOUNDARY}"), "boundary    <boundary>");
+        let text = text.replace(&format!("boundary    {BOUNDARY}, needs {NEEDS}"), "boundary    <boundary>");
         let text = text.replace(&format!("api         {API}"), "api         <api>");
         let text = ["relais-plugin-api@", "--precise ", "with ", "with `relais-plugin-api` "]
             .iter()
@@ -112,6 +112,12 @@ impl Session {
         names.sort();
         names
     }
+}
+
+/// Makes a plugin one that was built for a version of the boundary and needs all of it.
+fn set_versions(bytes: &mut [u8], version: &[u8; 6]) {
+    set_plugin(bytes, plugin_tag::BOUNDARY, version);
+    set_plugin(bytes, plugin_tag::NEEDS, version);
 }
 
 /// Sets a field of the record of the plugin.
@@ -233,7 +239,7 @@ fn a_good_plugin_is_accepted_with_everything_that_it_says() {
 fn a_check_is_json_for_programs() {
     let session = Session::new("check_json");
     let mark = session.plugin("mark.so", &MARK, |_| {});
-    session.plugin("newer.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[9, 0, 0, 0, 0, 0]));
+    session.plugin("newer.so", &MARK, |bytes| set_versions(bytes, &[9, 0, 0, 0, 0, 0]));
     session.plugin("text.so", &MARK, |bytes| *bytes = b"text".to_vec());
     let output = session.output("plugin check --json --allow-writable-plugins mark.so newer.so text.so");
     assert_eq!(output.status.code(), Some(1));
@@ -242,6 +248,7 @@ fn a_check_is_json_for_programs() {
     assert_eq!(said[0]["objections"], json!([]));
     assert_eq!(said[0]["plugin"]["name"], "mark");
     assert_eq!(said[0]["plugin"]["boundary"], BOUNDARY.to_string());
+    assert_eq!(said[0]["plugin"]["needs"], NEEDS.to_string());
     assert_eq!(said[0]["passes"][0]["name"], "mark.Nothing");
     assert_eq!(said[0]["found"], Value::Null);
     assert_eq!(said[1]["verdict"], "refused");
@@ -259,17 +266,17 @@ fn what_is_no_plugin_or_does_not_fit_is_refused() {
     session.plugin("text.so", &MARK, |bytes| *bytes = b"this is a text, not a library\n".to_vec());
     session.plugin("empty.so", &MARK, Vec::clear);
     session.plugin("cut.so", &MARK, |bytes| bytes.truncate(bytes.len() / 2));
-    session.plugin("older.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[0, 0, 0, 0, 9, 0]));
-    session.plugin("newer.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::BOUNDARY, &[9, 0, 0, 0, 0, 0]));
+    session.plugin("older.so", &MARK, |bytes| set_versions(bytes, &[0, 0, 0, 0, 9, 0]));
+    session.plugin("newer.so", &MARK, |bytes| set_versions(bytes, &[9, 0, 0, 0, 0, 0]));
     session.plugin("grown.so", &MARK, |bytes| {
         let version = BoundaryVersion { patch: 999, ..BOUNDARY };
-        set_plugin(bytes, plugin_tag::BOUNDARY, &version.encode());
+        set_versions(bytes, &version.encode());
     });
     session.plugin("layout.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::FINGERPRINT, &[7; 8]));
     session.plugin("target.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::TARGET, b"pdp11-dec-rsx"));
     session.plugin("abort.so", &MARK, |bytes| set_plugin(bytes, plugin_tag::PANIC, b"abort"));
     session.plugin("all.so", &MARK, |bytes| {
-        set_plugin(bytes, plugin_tag::BOUNDARY, &[9, 0, 0, 0, 0, 0]);
+        set_versions(bytes, &[9, 0, 0, 0, 0, 0]);
         set_plugin(bytes, plugin_tag::TARGET, b"pdp11-dec-rsx");
         set_plugin(bytes, plugin_tag::PANIC, b"abort");
         set_plugin(bytes, plugin_tag::FINGERPRINT, &[7; 8]);

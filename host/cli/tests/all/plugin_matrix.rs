@@ -36,7 +36,7 @@ fn accepted(plugin: &Path) -> Value {
 }
 
 /// The plugin is refused for one reason only: the message, the side that has to change, and the suggestion.
-fn refused(plugin: &Path, says: &str, mover: &str, help: &str) {
+fn refused(plugin: &Path, says: &str, mover: &str, help: &str) -> Value {
     let said = check(plugin);
     assert_eq!((&said["verdict"], said["objections"].as_array().unwrap().len()), (&"refused".into(), 1), "{said}");
     let objection = &said["objections"][0];
@@ -47,6 +47,7 @@ fn refused(plugin: &Path, says: &str, mover: &str, help: &str) {
     let registry = registry(&[plugin, &SAMPLE]);
     assert_eq!(registry.refused().len(), 1);
     assert!(run(&registry, "sample.Nothing", &table(&[]), &chain(&[])).is_ok());
+    said
 }
 
 const VERSION: &str = "plugin-api/src/boundary/record.rs";
@@ -58,12 +59,99 @@ fn version(version: BoundaryVersion) -> [String; 2] {
     })
 }
 
+/// The changes that make the boundary a later version, with an entry more at the end of each table, and a pass of `mark`
+/// that asks for the host's.
+fn grown_api(later: BoundaryVersion) -> Vec<(&'static str, String, String)> {
+    const ABI: &str = "plugin-api/src/boundary/abi.rs";
+    const INSTRUMENT: &str = "plugin-api/src/boundary/instrument.rs";
+    const ENTRY: &str = "plugin-api/src/boundary/entry.rs";
+    let [from, to] = version(later);
+    let mut changes = vec![(VERSION, from, to)];
+    let mut after = |file, text: &str, more: &str| changes.push((file, text.to_owned(), format!("{text}{more}")));
+    let field = "\n    /// Later.\n    pub later: extern \"C\" fn() -> u64,";
+    let value = "\n    later: { extern \"C\" fn later() -> u64 { 42 } later },";
+    let plugins = [(ABI, ENTRY, "PassVTable"), (ABI, ENTRY, "Plugin"), (INSTRUMENT, INSTRUMENT, "InstrumentVTable")];
+    let last = |table: &str| {
+        let source = include_str!("../../../../plugin-api/src/boundary/abi.rs").to_owned();
+        let source = source + include_str!("../../../../plugin-api/src/boundary/instrument.rs");
+        let begin = source.find(&format!("pub struct {table} {{")).unwrap();
+        let fields = &source[begin..begin + source[begin..].find("\n}").unwrap()];
+        fields[fields.rfind("    pub ").unwrap()..].to_owned()
+    };
+    for (file, made, table) in plugins {
+        after(file, &last(table), field);
+        after(made, &format!("WithMetadata::new({table} {{"), value);
+    }
+    after(ABI, &last("HostSetup"), field);
+    after(ABI, &last("HostApi"), field);
+    after("plugin-api/src/boundary/local.rs", "WithMetadata::new(HostApi {", value);
+    after(INSTRUMENT, &last("HookApi"), field);
+    after("plugin-api/src/boundary/local/instrument.rs", "WithMetadata::new(HookApi {", value);
+    let ask = format!(
+        "\n    #[expect(missing_docs)]\n    pub fn later(&self) -> Result<u64, PassError> {{\n        \
+         use crate::boundary::{{abi::entry, record::BoundaryVersion}};\n        \
+         let since = BoundaryVersion {{ major: {}, minor: {}, patch: {} }};\n        \
+         Ok(entry(self.call.host.later(), \"later\", since)?())\n    }}\n",
+        later.major, later.minor, later.patch
+    );
+    after("plugin-api/src/pass.rs", "impl<'a> PassCx<'a> {", &ask);
+    let pass = "\n/// Asks for what the host may lack.\n#[module_pass(name = \"mark.Later\")]\n\
+                fn later(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {\n    \
+                assert_eq!(cx.later()?, 42);\n    Ok(())\n}\n\n/// Does nothing.";
+    changes.push(("mark/src/lib.rs", "/// Does nothing.".into(), pass.to_owned()));
+    changes
+}
+
 #[test]
 #[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
 fn a_later_boundary() {
     let [from, to] = version(BoundaryVersion { major: 0, minor: BOUNDARY.minor + 1, patch: 0 });
     let plugin = plugin_of_another_api("later", &[(VERSION, &from, &to)], &[]);
     refused(&plugin, "of the plugin boundary, and this host takes", "host", "cargo install relais-cli");
+}
+
+/// It may be built for a later version of the series and say that it needs nothing of it.
+#[test]
+fn a_later_boundary_of_which_nothing_is_needed() {
+    let later = BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY };
+    let changes = grown_api(later);
+    let changes: Vec<_> = changes.iter().map(|(file, from, to)| (*file, &**from, &**to)).collect();
+    let needing_all = refused(
+        &plugin_of_another_api("grown-needed", &changes, &[]),
+        &format!("it was built for version {later} of the plugin boundary, and this host takes"),
+        "host",
+        "update the host: `cargo install relais`; or build the plugin with the feature `api-0-2`",
+    );
+    assert_eq!(needing_all["plugin"]["needs"], later.to_string());
+    let api = "relais-plugin-api = { path = \"../plugin-api\"";
+    let feature = format!("{api}, features = [\"api-0-2\"]");
+    let changes = [&[("mark/Cargo.toml", api, &*feature)], &*changes].concat();
+    let plugin = plugin_of_another_api("grown-unneeded", &changes, &[]);
+    let said = accepted(&plugin);
+    assert_eq!((&said["plugin"]["boundary"], &said["plugin"]["needs"]), (&later.to_string().into(), &"0.2.0".into()));
+    // What it lacks is an error of the one pass that asks for it, which says why.
+    let error = run(&registry(&[&plugin]), "mark.Later", &table(&[]), &chain(&["Relu"])).err().expect("it lacks one");
+    let says = format!("this host has no `later`: it came with version {later} of the plugin boundary");
+    assert!(error.to_string().contains(&says), "{error}");
+}
+
+/// A table without the entry that a pass is asked with before a run: it can work.
+#[test]
+fn a_shorter_table() {
+    const ABI: &str = "plugin-api/src/boundary/abi.rs";
+    const CHECK: &str = "for<'a> unsafe extern \"C\" fn(*const (), &CallCx<'a>, &IRModule) -> RResult<(), PassError>";
+    let (entry, none) = (
+        format!(
+            "    /// Says whether the pass can work on a module, before any pass of the run did. Where there is none, it can.\n    pub check: {CHECK},\n"
+        ),
+        format!("None::<{CHECK}>"),
+    );
+    let changes = [
+        (ABI, &*entry, ""),
+        (ABI, "self.vtable.check()", &none),
+        ("plugin-api/src/boundary/entry.rs", "        check: run_check::<P>,\n", ""),
+    ];
+    accepted(&plugin_of_another_api("shorter", &changes, &[]));
 }
 
 #[test]

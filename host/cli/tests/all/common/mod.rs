@@ -19,7 +19,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{LazyLock, Mutex},
+    sync::{LazyLock, Mutex, PoisonError},
 };
 
 /// Trusts folders that everybody may write: the system's temporary one may be such.
@@ -59,6 +59,9 @@ pub fn copy(from: &Path, to: &Path) {
 /// Builds the plugin `mark` against a copy of this workspace's `relais-plugin-api`, both with changes (the file, the
 /// text that occurs there once, its replacement), with these arguments of cargo.
 pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], arguments: &[&str]) -> PathBuf {
+    // To cargo all of these are one crate, distinguished by time: each is written after the previous one was built.
+    static ONE_BY_ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE_BY_ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let dir = folder(&format!("api-{name}"));
     copy(&root.join("plugin-api"), &dir.join("plugin-api"));
