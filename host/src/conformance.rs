@@ -54,6 +54,7 @@ impl Bench for PluginBench<'_> {
         let of = |name: &str| Some(self.registry.pass(name).ok()?.required.clone());
         let shape = |pass: &crate::plugin::PassRecord| PassShape {
             name: pass.name.clone(),
+            level: pass.level,
             before: requirements(&pass.name, of),
             ops: pass.ops.clone(),
             options: knobs(&pass.options),

@@ -1,12 +1,9 @@
 //! Relais, the pass host.
 
 pub mod conformance;
-pub mod files;
 pub mod instruments;
 pub mod lock;
 pub mod manager;
-pub mod mapped;
-pub mod onnx;
 pub mod options;
 pub mod pass;
 pub mod pipeline;
@@ -16,4 +13,6 @@ pub mod report;
 mod services;
 pub mod transform;
 
+pub use relais_files::{self as files, mapped};
+pub use relais_onnx as onnx;
 pub use relais_plugin_api::ir;

@@ -278,6 +278,17 @@ impl PassHandle {
         Ok(outcome)
     }
 
+    /// Asks the pass whether it can work on a module, before any pass of the run has worked.
+    ///
+    /// # Errors
+    /// If it cannot, panics, or emits a diagnostic of severity error.
+    pub fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassFailure> {
+        let _running = Running::new(self.object.what());
+        let run = &Run::new(cx, self.record());
+        let answer = |call: &CallCx<'_>| self.object.check(call, module).into_result().map(|()| ROption::RNone::<()>);
+        self.settle(cx, self.call(run, module, "", answer)).map(drop)
+    }
+
     /// Calls a function pass on one function and ignores the result: only the boundary, for benchmarks.
     #[doc(hidden)]
     pub fn bench_call<'a>(&'a self, cx: &'a RunCx<'a>, function: &'a RArc<Function>) -> impl FnMut() + 'a {

@@ -37,7 +37,7 @@ use crate::{
     registry::Candidate,
 };
 use abi_stable::std_types::RArc;
-use own::{OwnGlobals, OwnModule, OwnSequence, Serial, Unmade};
+use own::{Checked, OwnGlobals, OwnModule, OwnSequence, Serial, Unmade};
 use relais_plugin_api::{
     boundary::record::{Level, Phase},
     diagnostics::PassError,
@@ -174,6 +174,26 @@ impl Pass {
     pub fn serial(self) -> Self {
         let pass = Arc::new(Serial(self.held.pass));
         let make = self.make.map(|make| -> Arc<MakePass> { Arc::new(move |options| Ok(make(options)?.serial())) });
+        Self { held: HeldPass { pass, ..self.held }, make }
+    }
+
+    /// The same with a check that is made before the first pass of a run: whether the pass can work on the module that
+    /// the run begins with. If it cannot, nothing runs.
+    pub fn checked_by(
+        self,
+        check: impl Fn(&IRModule, &RunCx<'_>) -> Result<(), PassError> + Send + Sync + 'static,
+    ) -> Self {
+        self.asking(Arc::new(check))
+    }
+
+    fn asking<F>(self, check: Arc<F>) -> Self
+    where
+        F: Fn(&IRModule, &RunCx<'_>) -> Result<(), PassError> + Send + Sync + 'static,
+    {
+        let pass = Arc::new(Checked { pass: self.held.pass, check: check.clone() });
+        let make = self
+            .make
+            .map(|make| -> Arc<MakePass> { Arc::new(move |options| Ok(make(options)?.asking(check.clone()))) });
         Self { held: HeldPass { pass, ..self.held }, make }
     }
 

@@ -26,8 +26,8 @@ pub enum Rewrite {
     Keep,
     /// The call's one result becomes this node: an operand, or one made through [`RewriteCx`].
     Replace(NodeId),
-    /// Each of the call's results becomes the node at its position. Declined if something uses the call other than
-    /// through projections.
+    /// Each of the call's results becomes the node at its position; [`NodeId::ABSENT`] asserts that nothing uses the
+    /// result. Declined if something uses that result, or uses the call other than through projections.
     ReplaceResults(Vec<NodeId>),
     /// The call looked right and stays for this reason, which becomes a remark.
     Decline(Cow<'static, str>),
@@ -88,7 +88,7 @@ pub fn drive_with(
     let mut driver = Driver {
         n_before: editor.function().n_nodes(),
         uses: Vec::new(),
-        whole: None,
+        used: None,
         home: Vec::new(),
         open: Vec::new(),
         is_open: Vec::new(),
@@ -111,7 +111,7 @@ pub fn drive_with(
         driver.is_open.resize(editor.function().n_blocks(), false);
         driver.open.clear();
         driver.uses = editor.function().use_counts();
-        driver.whole = None;
+        driver.used = None;
         driver.stats.declined.clear();
         let before = driver.stats.n_rewrites;
         editor.rebuild(&mut driver)?;
@@ -131,9 +131,8 @@ struct Driver<'d, 'r> {
     /// The number of nodes before the first rewrite.
     n_before: usize,
     uses: Vec<u32>,
-    /// By node with several results: whether something uses it other than through a projection; computed when a round
-    /// first needs it.
-    whole: Option<Vec<bool>>,
+    /// Computed when a round first needs it.
+    used: Option<UsedResults>,
     home: Vec<BlockId>,
     open: Vec<BlockId>,
     /// By block: whether the driver is in it.
@@ -177,16 +176,15 @@ impl Driver<'_, '_> {
         home != NOWHERE && self.is_open.get(home.index()) == Some(&true)
     }
 
-    /// Notes that something uses a node other than through a projection.
-    fn use_whole(&mut self, id: NodeId) {
-        if let Some(is_used) = self.whole.as_mut().and_then(|whole| whole.get_mut(id.index())) {
-            *is_used = true;
+    /// Returns why `results` cannot take the place of a call's results, by what uses them.
+    fn use_that_stays(&mut self, f: &Function, id: NodeId, results: &[NodeId]) -> Option<Cow<'static, str>> {
+        let used = self.used.get_or_insert_with(|| f.used_results());
+        if used.has_whole(id) {
+            return Some("something uses the results as one value".into());
         }
-    }
-
-    /// Whether something uses a node with several results other than through a projection.
-    fn is_used_whole(&mut self, f: &Function, id: NodeId) -> bool {
-        self.whole.get_or_insert_with(|| f.used_whole()).get(id.index()) != Some(&false)
+        let absent = results.iter().enumerate().filter(|(_, by)| by.is_absent());
+        let index = absent.map(|(index, _)| index).find(|&index| used.has_result(id, index))?;
+        Some(format!("something uses result {index}").into())
     }
 
     /// Inserts the staged nodes, in place of a call; returns the ids of the new nodes, by position.
@@ -234,8 +232,8 @@ impl Driver<'_, '_> {
             let is_projection = f.kind(id) == kind::TUPLE_GET_ITEM;
             for &operand in f.operands(id) {
                 bump(&mut self.uses, operand, 1);
-                if !is_projection {
-                    self.use_whole(operand);
+                if let (false, Some(used)) = (is_projection, &mut self.used) {
+                    used.add(f, operand);
                 }
             }
             cx.insert(id);
@@ -371,19 +369,21 @@ impl Driver<'_, '_> {
             Rewrite::ReplaceResults(by) => by.into(),
         };
         let f = cx.function();
-        if let Some(&by) = results.iter().find(|&&by| !self.is_known(by)) {
+        let n_results = f.n_results(id);
+        if let Some(&by) = results.iter().find(|&&by| !(self.is_known(by) || by.is_absent() && n_results.is_some())) {
             return Err(stray(f, by, "gave"));
         }
         if let Some(by) = self.stage.operands().find(|&by| !by.is_absent() && !self.is_known(by)) {
             return Err(stray(f, by, "used"));
         }
-        let n_results = f.n_results(id);
         if n_results.unwrap_or(1) != results.len() {
             let (given, wanted) = (results.len(), n_results.unwrap_or(1));
             return Err(PassError::new(format_args!("the rewrite gave {given} results for {wanted}")).code("R003"));
         }
-        if n_results.is_some() && self.is_used_whole(f, id) {
-            self.stats.declined.push((id, "something uses the results as one value".into()));
+        if n_results.is_some()
+            && let Some(why) = self.use_that_stays(f, id, &results)
+        {
+            self.stats.declined.push((id, why));
             return Ok(Action::Keep);
         }
         if !self.relations.may_rewrite(id) {
@@ -397,7 +397,10 @@ impl Driver<'_, '_> {
         self.stats.n_rewrites += 1;
         self.home[id.index()] = NOWHERE;
         if n_results.is_some() {
-            // Uses of the projections are counted again in the next round.
+            // How often they are used is counted again in the next round.
+            if let Some(used) = &mut self.used {
+                results.iter().filter(|new| !new.is_absent()).for_each(|&new| used.add(cx.function(), new));
+            }
             cx.replace_results(id, results.into_vec());
             return Ok(Action::Drop);
         }
@@ -405,7 +408,9 @@ impl Driver<'_, '_> {
         let n_uses = self.uses[id.index()];
         bump(&mut self.uses, new, n_uses.into());
         self.uses[id.index()] = 0;
-        self.use_whole(new);
+        if let Some(used) = &mut self.used {
+            used.add(cx.function(), new);
+        }
         self.inherit(cx, id, new, ids.contains(&new));
         Ok(Action::Replace(new))
     }
@@ -483,12 +488,13 @@ fn check_replacement(
         (Some(_), Type::Tuple(fields)) => fields.get(index).map_or(Type::Unknown, |&field| f.ty(field)),
         (Some(_), _) => Type::Unknown,
     };
-    let is_suspect = |(index, &new): (usize, &NodeId)| contradiction(declared(index), f.type_of(new)).is_some();
+    let is_suspect =
+        |(index, &new): (usize, &NodeId)| !new.is_absent() && contradiction(declared(index), f.type_of(new)).is_some();
     if !new.iter().enumerate().any(is_suspect) {
         return Ok(());
     }
     let Some(Ok(inferred)) = infer_results(f, relations, old) else { return Ok(()) };
-    for (index, &new) in new.iter().enumerate() {
+    for (index, &new) in new.iter().enumerate().filter(|(_, new)| !new.is_absent()) {
         if let Some(why) = contradiction(inferred.ty(f, index), f.type_of(new)) {
             let op = f.call(old).map_or("", CallView::op_name);
             let message =

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from judge import scratch
 from judge.relais import Relais
 
 MB = 2**20
@@ -16,6 +17,7 @@ MB = 2**20
 
 def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
+    scratch.use_memory()
     return options.command(options)
 
 
@@ -55,6 +57,9 @@ def parser() -> argparse.ArgumentParser:
 
     spelled = add(commands, "spelled", "write the node cases of the onnx package as text", run_spelled)
     spelled.add_argument("out", type=Path)
+
+    relations = add(commands, "relations", "write what other implementations infer of the node cases", run_relations)
+    relations.add_argument("out", type=Path)
 
     written = add(commands, "written", "models made of text pass the checker and load", run_written)
     written.add_argument("folder", type=Path)
@@ -180,6 +185,12 @@ def run_schema(options: argparse.Namespace) -> int:
     from judge import schema
 
     return schema.command(options.schema, options.pipelines)
+
+
+def run_relations(options: argparse.Namespace) -> int:
+    from judge import relations
+
+    return relations.command(options.out)
 
 
 def run_spelled(options: argparse.Namespace) -> int:

@@ -62,7 +62,7 @@ class Relais:
 def problems_of(status: int, stderr: str, out: Path, before: tuple[int, int], model: Path) -> list[str]:
     problems: list[str] = []
     if status != 0:
-        problems.append(f"{describe_status(status)}: {stderr.strip()[-300:]}")
+        problems.append(f"{describe_status(status)}: {stderr.strip()[:600]}")
         if out.exists():
             problems.append("a failed run left an output file")
     elif not out.exists():

@@ -8,6 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from judge import scratch
 from judge.relais import Relais
 
 PASSES = Path(__file__).resolve().parents[2] / "docs" / "passes"
@@ -24,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--keep", type=Path, help="a folder for the models that fail")
     options = parser.parse_args(arguments)
+    scratch.use_memory()
     from random_graphs import run
 
     runs = {"default": (), "strict": ("-p", "strict")}

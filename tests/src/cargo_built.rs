@@ -69,7 +69,7 @@ pub fn test_crate(folder: &Path) -> String {
 /// builds faster, without debug information, and all into one folder, so that shared parts are built once.
 pub fn author_cargo() -> Command {
     let mut cargo = cargo();
-    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_TARGET_DIR", plugin_target());
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0").env("CARGO_TARGET_DIR", plugin_target());
     cargo
 }
 

@@ -7,6 +7,7 @@ use std::{
     process::{Command, Output},
     time::{Duration, Instant},
 };
+use tempfile::TempDir;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -89,6 +90,17 @@ pub fn folder(name: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("`{}`: {error}", folder.display()));
     folder
+}
+
+/// Returns an empty folder that is removed when it is dropped. It is in memory if the system offers that: syncing costs
+/// nothing there.
+///
+/// # Panics
+/// When it cannot be made.
+pub fn quick_folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
+    made.or_else(|_| TempDir::new()).expect("there is a folder for temporary files")
 }
 
 /// The names of the files in a folder, sorted.

@@ -2,7 +2,10 @@
 //!
 //! `RELAIS_BLESS=1` writes the current output.
 
-use crate::{cargo_built::workspace, cli::no_home};
+use crate::{
+    cargo_built::workspace,
+    cli::{no_home, quick_folder},
+};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -54,7 +57,7 @@ impl Workshop {
     /// # Panics
     /// Panics if it cannot be made.
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().expect("there is a temporary folder");
+        let folder = quick_folder();
         let path = folder.path().canonicalize().expect("it is there").display().to_string();
         let beside = workspace().relais.parent().expect("the program is in a folder").display().to_string();
         let normal = vec![(path, "<HERE>".to_owned()), (beside, "<BIN>".to_owned())];

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     pass::{Remarks, cancelled},
     pipeline::{
-        PassFacts, PassInstance, RunCx,
+        PassFacts, PassInstance, RunCx, RunnablePass,
         spec::{OnFailure, Verify},
     },
 };
@@ -53,13 +53,16 @@ fn interface(pass: &PassInstance) -> Interface {
     }
 }
 
+/// A call of a pass on the current module.
+pub(super) type Work = dyn Fn(&dyn RunnablePass, &IRModule, &RunCx<'_>) -> Result<Option<IRModule>, PassError> + Sync;
+
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The messages and counts of a pass while it runs, from any thread.
 #[derive(Default)]
-struct Heard {
+pub(super) struct Heard {
     said: Mutex<Vec<Diagnostic>>,
-    counts: Mutex<BTreeMap<String, u64>>,
+    pub(super) counts: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Heard {
@@ -87,7 +90,7 @@ impl<'a> Machine<'a> {
         let heard = Heard::default();
         let deadline = watch.deadline(info);
         let began = Instant::now();
-        let result = self.call(watch, pass, &heard, deadline.as_ref());
+        let result = self.call(watch, pass, &heard, deadline.as_ref(), &|pass, module, cx| pass.run(module, cx));
         let duration = began.elapsed();
         watch.took(info, duration);
         if let Some(progress) = self.options.progress {
@@ -118,7 +121,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Passes the messages and counts of a pass on to the instruments.
-    fn pass_on(&mut self, watch: &Watch, facts: &PassFacts, info: &PassInfo<'_>, heard: Heard) {
+    pub(super) fn pass_on(&mut self, watch: &Watch, facts: &PassFacts, info: &PassInfo<'_>, heard: Heard) {
         if let Some(outer) = self.outer {
             // It is reported as a message of the calling pass.
             let said = heard.said.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -148,14 +151,17 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Does a pass's work, as `work` says.
+    ///
     /// # Errors
     /// Returns an error if a hook fails for a pass that this one runs.
-    fn call(
+    pub(super) fn call(
         &self,
         watch: &Watch,
         pass: usize,
         heard: &Heard,
         deadline: Option<&Deadline>,
+        work: &Work,
     ) -> Result<Result<Option<IRModule>, PassError>, HookFault> {
         let cancel = self.options.cancel.unwrap_or(&NEVER);
         if cancel.load(Ordering::Relaxed) {
@@ -185,7 +191,7 @@ impl<'a> Machine<'a> {
                 config: &self.scope().config,
                 nest: self.nest(watch),
             };
-            self.pipeline.passes[pass].pass().run(self.state.module(), &cx)
+            work(&**self.pipeline.passes[pass].pass(), self.state.module(), &cx)
         };
         let result = match deadline {
             None => run(cancel),

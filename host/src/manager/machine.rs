@@ -178,11 +178,15 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             (None, Some(members)) => {
+                self.check_callee(watch)?;
                 watch.before(self.state.module(), &info)?;
                 self.frames.push(Frame::Group { steps: members, next: 0, end: End::Hooks(info) });
                 self.drain(watch)
             }
-            (None, None) => self.execute(watch, 0, &info),
+            (None, None) => {
+                self.check_callee(watch)?;
+                self.execute(watch, 0, &info)
+            }
         }
     }
 
@@ -302,6 +306,7 @@ impl<'a> Machine<'a> {
     fn steps(&mut self, watch: &Watch) -> Result<(), Stop> {
         let pipeline = self.pipeline;
         self.scopes.push(&pipeline.scope);
+        self.check_steps(watch)?;
         self.sequence(watch, sequence_info(&pipeline.name, 0), &pipeline.steps)?;
         self.drain(watch)
     }
@@ -332,10 +337,7 @@ impl<'a> Machine<'a> {
     fn unwind(&mut self, watch: &Watch, stop: &Stop) {
         let error = match stop {
             Stop::Hook(fault) => &fault.error,
-            Stop::Pass(kind) => match &**kind {
-                FailureKind::Pass { error, .. } | FailureKind::Program { error, .. } => error,
-                FailureKind::Instrument(fault) => &fault.error,
-            },
+            Stop::Pass(kind) => kind.error(),
         };
         while let Some(frame) = self.frames.pop() {
             if let Frame::Group { end: End::Hooks(info), .. } = frame {

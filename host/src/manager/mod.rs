@@ -1,4 +1,4 @@
-//! Runs resolved pipelines: contexts, requirements, instruments, roll-back (rules R1 to R20, R25, R26).
+//! Runs resolved pipelines: contexts, requirements, instruments, roll-back (rules R1 to R20, R25 to R27).
 
 mod checks;
 mod context;
@@ -8,6 +8,7 @@ mod instrument;
 mod machine;
 mod module_state;
 mod nested;
+mod preflight;
 mod report;
 mod reproducer;
 mod verifier;

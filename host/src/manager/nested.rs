@@ -137,7 +137,9 @@ pub(crate) fn run_nested(
             Err(error)
         }
         Err(Stop::Pass(kind)) => Err(match *kind {
-            FailureKind::Pass { error, .. } | FailureKind::Program { error, .. } => error,
+            FailureKind::Pass { error, .. } | FailureKind::Check { error, .. } | FailureKind::Program { error, .. } => {
+                error
+            }
             FailureKind::Instrument(fault) => host(&fault),
         }),
     }

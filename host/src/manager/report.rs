@@ -170,6 +170,21 @@ pub enum FailureKind {
         /// The line where it failed, as in the printed text.
         line: Option<String>,
     },
+    /// A pass that cannot work on the program; no pass has run.
+    Check {
+        /// Its full name.
+        pass: String,
+        /// The plugin that provides it.
+        plugin: String,
+        /// That plugin's version.
+        version: semver::Version,
+        /// Its place in the pipeline; empty if it was run directly.
+        place: String,
+        /// Its error.
+        error: PassError,
+        /// The line that the error is about, as in the printed text.
+        line: Option<String>,
+    },
     /// One of several passes, whose results were not checked individually.
     Program {
         /// The passes that changed the program.
@@ -187,15 +202,26 @@ impl FailureKind {
         let (pass, plugin, version) = (facts.name.clone(), facts.plugin.clone(), facts.plugin_version.clone());
         Self::Pass { pass, plugin, version, error, line }
     }
+
+    pub(super) fn check(facts: &crate::pipeline::PassFacts, error: PassError, before: &IRModule, place: &str) -> Self {
+        let line = line_of(before, &error.rec().function, error.rec().node);
+        let (pass, plugin, version) = (facts.name.clone(), facts.plugin.clone(), facts.plugin_version.clone());
+        Self::Check { pass, plugin, version, place: place.to_owned(), error, line }
+    }
+
+    /// Returns the error.
+    pub fn error(&self) -> &PassError {
+        match self {
+            Self::Pass { error, .. } | Self::Check { error, .. } | Self::Program { error, .. } => error,
+            Self::Instrument(fault) => &fault.error,
+        }
+    }
 }
 
 impl FailureKind {
     /// The code of the failure; empty if it has none.
     pub fn code(&self) -> &str {
-        match self {
-            Self::Pass { error, .. } | Self::Program { error, .. } => &error.rec().code,
-            Self::Instrument(fault) => &fault.error.rec().code,
-        }
+        &self.error().rec().code
     }
 }
 
@@ -212,6 +238,23 @@ impl fmt::Display for FailureKind {
                 match line {
                     Some(line) => write!(f, "\n  at: {line}"),
                     None => Ok(()),
+                }
+            }
+            Self::Check { pass, plugin, version, place, error, line } => {
+                let verb = if error.is_panic() { "" } else { "refuses the run: " };
+                match plugin.as_str() {
+                    "" => write!(f, "pass `{pass}`, asked before the first pass ran, {verb}{error}")?,
+                    plugin => write!(
+                        f,
+                        "pass `{pass}` of plugin `{plugin}` {version}, asked before the first pass ran, {verb}{error}"
+                    )?,
+                }
+                if let Some(line) = line {
+                    write!(f, "\n  at: {line}")?;
+                }
+                match place.as_str() {
+                    "" => Ok(()),
+                    place => write!(f, "\n  in the pipeline: {place}"),
                 }
             }
             Self::Program { passes, error } => {

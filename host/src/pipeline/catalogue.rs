@@ -195,6 +195,14 @@ pub trait RunnablePass: Send + Sync {
     /// Returns an error if it fails.
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError>;
 
+    /// Says whether it can work on a module, before any pass of the run did.
+    ///
+    /// # Errors
+    /// When it cannot.
+    fn check(&self, _module: &IRModule, _cx: &RunCx<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
     /// The members of a sequential pass.
     ///
     /// # Errors

@@ -235,15 +235,27 @@ struct Made {
     registry: Registry,
 }
 
-impl RunnablePass for Made {
-    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        let sink = Forward { cx };
-        let mut inner = pass::RunCx::new(&self.registry).with_sink(&sink);
+impl Made {
+    fn run_cx<'a>(&'a self, cx: &RunCx<'a>, sink: &'a Forward<'a>) -> pass::RunCx<'a> {
+        let mut inner = pass::RunCx::new(&self.registry).with_sink(sink);
         inner.config = cx.config;
         inner.cancel = cx.cancel;
         inner.remarks = cx.remarks;
         inner.nest = cx.nest;
-        self.handle.run(module, &inner).map(|outcome| outcome.module).map_err(|failure| failure.error)
+        inner
+    }
+}
+
+impl RunnablePass for Made {
+    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
+        let sink = Forward { cx };
+        let outcome = self.handle.run(module, &self.run_cx(cx, &sink));
+        outcome.map(|outcome| outcome.module).map_err(|failure| failure.error)
+    }
+
+    fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassError> {
+        let sink = Forward { cx };
+        self.handle.check(module, &self.run_cx(cx, &sink)).map_err(|failure| failure.error)
     }
 
     fn members(&self) -> Result<Vec<Member>, PassError> {

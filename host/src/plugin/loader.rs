@@ -15,7 +15,7 @@ use abi_stable::{
     library::{AbiHeaderRef, LibHeader},
 };
 use libloading::Library;
-use relais_plugin_api::boundary::{abi::PluginRef, guard::caught};
+use relais_plugin_api::boundary::{abi::PluginRef, guard::caught, record::BOUNDARY};
 use std::{ffi::OsString, fs, path::Path, sync::Arc};
 
 /// A plugin whose code may be called. It is never closed: its threads, thread-locals and values may outlive every use
@@ -55,8 +55,10 @@ impl OpenPlugin {
         let opened = caught(|| {
             let header: &'static LibHeader = header.upgrade().map_err(|error| entry(error.to_string()))?;
             let layout = header.layout().ok_or_else(|| entry("it does not describe its types".into()))?;
-            // The plugin is the interface and the host the implementation: a host may have more than a plugin knows.
-            check_layout_compatibility(layout, <PluginRef as StableAbi>::LAYOUT)
+            // The older one is the interface and the newer one the implementation, which may have more than it knows.
+            let own = <PluginRef as StableAbi>::LAYOUT;
+            let (interface, implementation) = if plugin.boundary > BOUNDARY { (own, layout) } else { (layout, own) };
+            check_layout_compatibility(interface, implementation)
                 .map_err(|errors| Refusal::Layout { why: first_difference(&errors.to_string()) })?;
             // SAFETY: the layout was checked.
             let root = unsafe { header.init_root_module_with_unchecked_layout::<PluginRef>() };

@@ -57,6 +57,8 @@ pub struct PluginRecord {
     pub crate_name: String,
     /// Boundary version.
     pub boundary: BoundaryVersion,
+    /// The least boundary version that it uses.
+    pub needs: BoundaryVersion,
     /// Layout fingerprint.
     pub fingerprint: u64,
     /// Version of `relais-plugin-api`; empty in records without it.
@@ -440,6 +442,7 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
         entry: String::new(),
         crate_name: String::new(),
         boundary: BoundaryVersion::default(),
+        needs: BoundaryVersion::default(),
         fingerprint: 0,
         api: String::new(),
         rustc: String::new(),
@@ -450,10 +453,12 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
     let mut version = String::new();
+    let mut needs = None;
     for field in Fields::new(fields) {
         let field = field.map_err(malformed)?;
         let text = || field.text().map(shown).map_err(malformed);
         match field.tag {
+            plugin_tag::NEEDS => needs = Some(BoundaryVersion::decode(field.array().map_err(malformed)?)),
             plugin_tag::NAME => plugin.name = text()?,
             plugin_tag::VERSION => version = text()?,
             plugin_tag::LICENCE => plugin.licence = text()?,
@@ -484,6 +489,7 @@ fn read_plugin(fields: &[u8], offset: usize) -> Result<PluginRecord, RecordError
     if !plugin.entry.starts_with("relais_plugin_") || plugin.entry.contains('\0') {
         return Err(malformed(Malformed::Missing("entry symbol")));
     }
+    plugin.needs = needs.unwrap_or(plugin.boundary);
     plugin.version = version.parse().map_err(|_| RecordError::Version { version })?;
     Ok(plugin)
 }

@@ -1,5 +1,6 @@
 //! Texts from plugins: cut to a readable length, and without characters that a terminal obeys.
 
+use abi_stable::std_types::RString;
 use relais_plugin_api::{
     boundary::abi::{DiagnosticRec, PassErrorRec},
     diagnostics::PassError,
@@ -52,12 +53,12 @@ pub(crate) fn cut_diagnostic(rec: &mut DiagnosticRec) {
     texts.into_iter().chain(rec.notes.iter_mut()).for_each(cut_in_place);
 }
 
-/// Cuts the texts of a plugin's error.
+/// Cuts the texts of a plugin's error, and removes the plugin that it blames: the host knows which operator failed.
 pub(crate) fn cut_error(error: PassError) -> PassError {
     let rec = error.rec();
-    let own = [&rec.code, &rec.message, &rec.function, &rec.help, &rec.place, &rec.backtrace, &rec.plugin];
+    let own = [&rec.code, &rec.message, &rec.function, &rec.help, &rec.place, &rec.backtrace];
     let is_short = own.into_iter().chain(&rec.notes).all(|text| text.len() <= MAX_TEXT);
-    if is_short && rec.notes.len() <= MAX_NOTES && rec.more.len() <= MAX_TEXT {
+    if is_short && rec.plugin.is_empty() && rec.notes.len() <= MAX_NOTES && rec.more.len() <= MAX_TEXT {
         return error;
     }
     let short = |text: &str| cut(text).into_owned().into();
@@ -71,7 +72,7 @@ pub(crate) fn cut_error(error: PassError) -> PassError {
         notes: rec.notes.iter().take(MAX_NOTES).map(|note| short(note)).collect(),
         place: short(&rec.place),
         backtrace: short(&rec.backtrace),
-        plugin: short(&rec.plugin),
+        plugin: RString::new(),
         more: rec.more.iter().take(MAX_TEXT).copied().collect(),
     })
 }
@@ -96,6 +97,7 @@ mod tests {
         let error = cut_error(PassError::new(&text).with_note(&text).help("short"));
         assert!(error.rec().message.len() < MAX_TEXT + 40 && error.rec().notes[0].len() < MAX_TEXT + 40);
         assert_eq!(error.rec().help, "short");
+        assert_eq!(cut_error(PassError::new("short").of_plugin("another")).rec().plugin, "");
         let mut rec = DiagnosticRec { message: text.into(), ..DiagnosticRec::default() };
         rec.notes = (0..100).map(|_| "note".into()).collect();
         cut_diagnostic(&mut rec);

@@ -42,10 +42,12 @@ pub enum Refusal {
         /// That user.
         by: Writer,
     },
-    /// It was built for another version of the boundary.
+    /// It was built for another version of the boundary, and needs another one.
     Boundary {
         /// The version.
         plugin: BoundaryVersion,
+        /// The least version that it uses.
+        needs: BoundaryVersion,
     },
     /// It was built for another machine or system.
     Target {
@@ -112,7 +114,7 @@ impl Refusal {
     /// Returns the side that has to change.
     pub fn mover(&self) -> Mover {
         match self {
-            Self::Boundary { plugin } if *plugin > BOUNDARY => Mover::Host,
+            Self::Boundary { plugin, .. } if *plugin > BOUNDARY => Mover::Host,
             Self::Record(error) if error.is_of_later_version() => Mover::Host,
             Self::Record(RecordError::Foreign { .. } | RecordError::Length { .. } | RecordError::Checksum { .. }) => {
                 Mover::File
@@ -149,7 +151,7 @@ impl Refusal {
                 "copy it to make it your own, or allow it with `--allow-writable-plugins`".into()
             }
             Self::NoRecords => "build it from a crate with `plugin! { … }`, `crate-type = [\"cdylib\"]`".into(),
-            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais`".into(),
+            Self::Record(error) if error.is_of_later_version() => "update the host: `cargo install relais-cli`".into(),
             Self::Record(RecordError::NoPlugin) => "put `plugin! { description = \"…\" }` into its `lib.rs`".into(),
             Self::Record(RecordError::TwoPlugins { .. }) => {
                 "a plugin must not depend on another one: move what both use into a third crate".into()
@@ -158,7 +160,11 @@ impl Refusal {
                 "give the pass a name in a namespace of your own, such as `acme.FuseMyThing`".into()
             }
             Self::Record(_) => "build or copy it again".into(),
-            Self::Boundary { plugin } if *plugin > BOUNDARY => "update the host: `cargo install relais`".into(),
+            Self::Boundary { plugin, .. } if *plugin > BOUNDARY => format!(
+                "update the host: `cargo install relais-cli`; or build the plugin with the feature `api-{}-{}` of \
+                 `relais-plugin-api`, if it uses nothing newer",
+                BOUNDARY.major, BOUNDARY.minor
+            ),
             Self::Boundary { .. } => change(),
             Self::Fingerprint { .. } | Self::Layout { .. } | Self::Entry { .. } => update(),
             Self::Target { .. } => format!("build it for this system: `cargo build --release --target {TARGET}`"),
@@ -191,8 +197,12 @@ impl fmt::Display for Refusal {
             Self::Writable { path, by: Writer::User(uid) } => {
                 write!(f, "`{}` belongs to user {uid}, who may change it", path.display())
             }
-            Self::Boundary { plugin } => {
-                write!(f, "it was built for version {plugin} of the plugin boundary, and this host takes ")?;
+            Self::Boundary { plugin, needs } => {
+                write!(f, "it was built for version {plugin} of the plugin boundary")?;
+                if needs != plugin {
+                    write!(f, " and needs {needs}")?;
+                }
+                f.write_str(", and this host takes ")?;
                 let first = BOUNDARY.first_compatible();
                 if first == BOUNDARY { write!(f, "{BOUNDARY}") } else { write!(f, "{first} to {BOUNDARY}") }
             }
@@ -226,7 +236,8 @@ pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
 
 /// Everything in its record that speaks against opening a plugin, the most important first.
 pub(super) fn reasons(plugin: &PluginRecord) -> impl Iterator<Item = Refusal> {
-    let boundary = (!BOUNDARY.takes(plugin.boundary)).then_some(Refusal::Boundary { plugin: plugin.boundary });
+    let (built, needs) = (plugin.boundary, plugin.needs);
+    let boundary = (!BOUNDARY.takes(built, needs)).then_some(Refusal::Boundary { plugin: built, needs });
     let target = (plugin.target != TARGET).then(|| Refusal::Target { plugin: plugin.target.clone() });
     let panic = (plugin.panic != "unwind").then(|| Refusal::Panic { strategy: plugin.panic.clone() });
     // Another version or machine lays types out differently, and is the better reason.

@@ -76,8 +76,38 @@ impl RunnablePass for Serial {
         self.0.run(module, &RunCx { nest: cx.nest.one_by_one(), ..*cx })
     }
 
+    fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassError> {
+        self.0.check(module, cx)
+    }
+
     fn members(&self) -> Result<Vec<Member>, PassError> {
         self.0.members()
+    }
+}
+
+/// A pass that is asked before a run whether it can work.
+pub(super) struct Checked<F> {
+    pub pass: Arc<dyn RunnablePass>,
+    pub check: Arc<F>,
+}
+
+impl<F> RunnablePass for Checked<F>
+where
+    F: Fn(&IRModule, &RunCx<'_>) -> Result<(), PassError> + Send + Sync,
+{
+    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
+        self.pass.run(module, cx)
+    }
+
+    fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassError> {
+        self.pass.check(module, cx)?;
+        let (result, said) = heard("", cx, |cx| (self.check)(module, cx));
+        said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
+        result
+    }
+
+    fn members(&self) -> Result<Vec<Member>, PassError> {
+        self.pass.members()
     }
 }
 

@@ -4,8 +4,8 @@ use crate::plugin::register;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{
-    Attribute, Expr, ExprArray, ExprLit, FnArg, Ident, ItemFn, Lit, LitBool, LitInt, LitStr, Meta, Token, Type,
-    parenthesized,
+    Attribute, Expr, ExprArray, ExprLit, ExprPath, FnArg, Ident, ItemFn, Lit, LitBool, LitInt, LitStr, Meta, Token,
+    Type, parenthesized,
     parse::{Parse, ParseBuffer, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
@@ -55,6 +55,8 @@ struct Args {
     extends: Option<LitStr>,
     /// The name of a constant of `Phase`.
     phase: &'static str,
+    /// The function that says whether it can work on a module.
+    check: Option<ExprPath>,
     /// The option that asks it to change the program's interface.
     changes_interface: Option<LitStr>,
     statistics: Vec<(LitStr, LitStr)>,
@@ -76,6 +78,7 @@ impl Args {
             types: false,
             extends: None,
             phase: "REWRITES",
+            check: None,
             changes_interface: None,
             statistics: Vec::new(),
         };
@@ -114,6 +117,13 @@ impl Args {
                     };
                     parsed.phase = constant;
                 }
+                "check" => match value {
+                    Expr::Path(path) => parsed.check = Some(path),
+                    other => {
+                        let message = "name the function that says whether the pass can work: `check = can_work`";
+                        return Err(syn::Error::new(other.span(), message));
+                    }
+                },
                 "changes_interface" if level == Level::Module || level == Level::Function => {
                     parsed.changes_interface = Some(text(&value)?);
                 }
@@ -138,7 +148,8 @@ impl Args {
                         Level::Sequential => ", `passes`",
                         Level::Module => ", `establishes`, `changes_interface`, `statistics(…)`",
                     };
-                    let known = format!("`name`, `aliases`, `opt_level`, `required`, `extends`, `phase`{more}");
+                    let known =
+                        format!("`name`, `aliases`, `opt_level`, `required`, `extends`, `phase`, `check`{more}");
                     return Err(syn::Error::new(
                         key.span(),
                         format!("unknown key `{key}`: this attribute takes {known}"),
@@ -332,6 +343,12 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
             }
         }
     };
+    let check = args.check.map(|check| {
+        quote_spanned! {check.span()=>
+            fn check(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &api::ir::IRModule)
+                -> Result<(), api::diagnostics::PassError> { #check(#subject, #cx #with) }
+        }
+    });
     let rewrites = (level == Level::Rewrite).then(|| quote!(rt::REWRITES));
     let level = Ident::new(
         match level {
@@ -391,6 +408,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 const SPEC: &'static rt::PassSpec = &SPEC;
 
                 #body
+
+                #check
             }
 
             #register

@@ -1,12 +1,13 @@
 //! The types that cross the boundary, beside the IR.
 //!
-//! Tables of functions are prefix types: they grow at the end, and a reader asks whether it has a field. Everything
-//! else here is frozen.
+//! Tables of functions are prefix types: they grow at the end. An entry after the first version's last one is `None` in
+//! a table that was made before it, for the host as for a plugin, which says so with [`entry`]. Everything else here is
+//! frozen.
 #![expect(unsafe_code, reason = "pointers that cross the boundary")]
 
 pub use super::request::RequestCx;
 
-use super::instrument::InstrumentObject;
+use super::{instrument::InstrumentObject, record::BoundaryVersion};
 use crate::{
     diagnostics::{PassError, Severity},
     ir::*,
@@ -113,6 +114,17 @@ impl Default for PassErrorRec {
             more: RVec::new(),
         }
     }
+}
+
+/// Returns an entry of a table of the host, which may be older than the entry.
+///
+/// # Errors
+/// If the table ends before the entry. The error names the entry and the version that introduced it.
+pub fn entry<F>(entry: Option<F>, name: &str, since: BoundaryVersion) -> Result<F, PassError> {
+    entry.ok_or_else(|| {
+        let message = format!("this host has no `{name}`: it came with version {since} of the plugin boundary");
+        PassError::with_kind(error_kind::HOST, message).help("update the host: `cargo install relais-cli`")
+    })
 }
 
 /// The result of a pass: nothing if it changed nothing.
@@ -312,7 +324,7 @@ pub struct StepRec {
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = HostApiRef, prefix_fields = HostApiPrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct HostApi {
     /// The module as it was before the pass.
     pub module: for<'a> extern "C" fn(HostData<'a>) -> &'a IRModule,
@@ -375,7 +387,7 @@ impl Drop for PassObject {
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PassVTableRef, prefix_fields = PassVTablePrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct PassVTable {
     /// Drops the state; catches its panics.
     pub drop: unsafe extern "C" fn(*mut ()) -> RResult<(), PassError>,
@@ -388,6 +400,8 @@ pub struct PassVTable {
     /// The members of a sequential pass.
     #[sabi(last_prefix_field)]
     pub steps: unsafe extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
+    /// Says whether the pass can work on a module, before any pass of the run did. Where there is none, it can.
+    pub check: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> RResult<(), PassError>,
 }
 
 impl PassObject {
@@ -413,6 +427,15 @@ impl PassObject {
     pub fn steps(&self) -> RResult<RVec<StepRec>, PassError> {
         // SAFETY: the state is this object's.
         unsafe { (self.vtable.steps())(self.state) }
+    }
+
+    /// Asks the pass whether it can work on a module. One that is never asked says yes.
+    pub fn check(&self, cx: &CallCx<'_>, module: &IRModule) -> RResult<(), PassError> {
+        match self.vtable.check() {
+            // SAFETY: the state is this object's.
+            Some(check) => unsafe { check(self.state, cx, module) },
+            None => RResult::ROk(()),
+        }
     }
 
     /// Drops it.
@@ -451,7 +474,7 @@ pub struct LogRec<'a> {
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 #[sabi(kind(Prefix(prefix_ref = HostSetupRef, prefix_fields = HostSetupPrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct HostSetup {
     /// Takes a log message.
     #[sabi(last_prefix_field)]
@@ -462,7 +485,7 @@ pub struct HostSetup {
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PluginRef, prefix_fields = PluginPrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct Plugin {
     /// Called once, before anything else: log level and the host's functions.
     pub init: extern "C" fn(HostSetupRef, u8) -> RResult<(), PassError>,

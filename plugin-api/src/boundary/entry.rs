@@ -89,6 +89,11 @@ pub trait PassImpl: Sized + 'static {
     fn steps(_: &Self::Options) -> Result<Vec<Step>, PassError> {
         Err(wrong_level(Self::SPEC))
     }
+
+    /// Says whether it can work on a module.
+    fn check(_: &Self::Options, _: &PassCx<'_>, _: &IRModule) -> Result<(), PassError> {
+        Ok(())
+    }
 }
 
 #[cold]
@@ -112,6 +117,7 @@ impl<P: PassImpl> VTableOf<P> {
         module: run_module::<P>,
         prim_func: run_prim_func::<P>,
         steps: run_steps::<P>,
+        check: run_check::<P>,
     });
     const REF: PassVTableRef = PassVTableRef(Self::TABLE.static_as_prefix());
 }
@@ -194,6 +200,16 @@ unsafe extern "C" fn run_steps<P: PassImpl>(state: *const ()) -> RResult<RVec<St
     // SAFETY: the object that calls this holds the state.
     let options = unsafe { options::<P>(state) };
     entered(|| Ok(P::steps(options)?.into_iter().map(Step::into_rec).collect())).into()
+}
+
+unsafe extern "C" fn run_check<P: PassImpl>(
+    state: *const (),
+    call: &CallCx<'_>,
+    module: &IRModule,
+) -> RResult<(), PassError> {
+    // SAFETY: the object that calls this holds the state.
+    let options = unsafe { options::<P>(state) };
+    run::<P, ()>(call, |cx| P::check(options, cx, module).map(|()| None)).map(|_| ())
 }
 
 /// Whether every function is the same object under the same name, and everything else is equal.

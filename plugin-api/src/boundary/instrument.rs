@@ -26,7 +26,7 @@ use std::{marker::PhantomData, mem::ManuallyDrop};
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = HookApiRef, prefix_fields = HookApiPrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct HookApi {
     /// The current context, encoded.
     #[sabi(last_prefix_field)]
@@ -101,7 +101,7 @@ impl Drop for InstrumentObject {
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = InstrumentVTableRef, prefix_fields = InstrumentVTablePrefix)))]
-#[sabi(missing_field(panic))]
+#[sabi(missing_field(option))]
 pub struct InstrumentVTable {
     /// Drops the state.
     pub drop: unsafe extern "C" fn(*mut ()) -> HookResult,

@@ -65,7 +65,7 @@ pub fn run_in(
 ) -> Result<LocalRun, PassError> {
     let local = Local { config: with_defaults(config), ..Local::new(module.clone()) };
     let pass = local.create(name, options)?;
-    let new = local.run(&pass, module, 0);
+    let new = local.check(&pass, module, 0).and_then(|()| local.run(&pass, module, 0));
     if let Some(error) = local.broken.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
@@ -214,6 +214,24 @@ impl Local {
         let (spec, create) = found.ok_or_else(|| PassError::new(format_args!("no pass `{name}` is linked")))?;
         let object = create(options).ok_or_else(|| PassError::new(format_args!("`{name}` has other options")))?;
         Ok(LocalPass { spec, object })
+    }
+
+    /// Asks a pass, and its members, whether they can work on a module.
+    fn check(&self, pass: &LocalPass, module: &IRModule, depth: usize) -> Result<(), PassError> {
+        if depth > MAX_DEPTH {
+            return Err(PassError::new(format_args!("`{}` is a member of itself", pass.spec.name)));
+        }
+        let state = LocalCall { local: self, module, depth };
+        // SAFETY: `HOST` takes the data for a `LocalCall`.
+        let cx = unsafe { CallCx::new(HOST, HostData::new(&state), log::max_level() as u8) };
+        pass.object.check(&cx, module).into_result()?;
+        if pass.spec.level == Level::SEQUENTIAL {
+            for step in pass.object.steps().into_result()? {
+                let options = Value::decode(&step.options).map_err(PassError::new)?;
+                self.check(&self.create(&step.pass, &options)?, module, depth + 1)?;
+            }
+        }
+        Ok(())
     }
 
     fn run(&self, pass: &LocalPass, module: &IRModule, depth: usize) -> Result<Option<IRModule>, PassError> {
@@ -378,7 +396,9 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
     let state = state(data);
     let pass = state.local.passes.lock().unwrap_or_else(PoisonError::into_inner).get(id as usize).cloned();
     let Some(pass) = pass else { return RResult::RErr(PassError::new("no such pass")) };
-    state.local.run(&pass, module, state.depth + 1).map(ROption::from).into()
+    let depth = state.depth + 1;
+    let new = state.local.check(&pass, module, depth).and_then(|()| state.local.run(&pass, module, depth));
+    new.map(ROption::from).into()
 }
 
 extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {

@@ -2,15 +2,17 @@
 //! anything.
 
 mod kinds;
+mod version;
 
 pub use kinds::{Level, Phase};
+pub use version::BoundaryVersion;
 
 use super::wire::{Writer, checksum};
 use crate::{
     op::{AttrSchema, Evaluator, Operator, Required},
     options::{OptionKind, OptionSpec, is_equal, write_options},
 };
-use std::fmt;
+use version::needs;
 
 /// The first bytes of a record.
 pub const MAGIC: [u8; 8] = *b"\x89RelaisR";
@@ -28,6 +30,9 @@ pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
 pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 0 };
+/// The least version of the boundary that the plugins of this build use: the newest one that a feature `api-…` of this
+/// crate names, and [`BOUNDARY`] if none is selected.
+pub const NEEDS: BoundaryVersion = needs(&[(cfg!(feature = "api-0-2"), [0, 2, 0])], BOUNDARY);
 /// The version of this crate.
 pub const API: &str = env!("CARGO_PKG_VERSION");
 /// The compiler of this build.
@@ -86,6 +91,8 @@ pub mod plugin_tag {
     pub const API: u16 = 13;
     /// A domain that it describes completely: the last version of its operator set, four bytes, then its name.
     pub const CLOSED_DOMAIN: u16 = 14;
+    /// The least boundary version that it uses, as in `BOUNDARY`; `BOUNDARY` itself if it is absent.
+    pub const NEEDS: u16 = 15;
 }
 
 /// The tags of a pass's record.
@@ -203,54 +210,6 @@ pub mod pipeline_tag {
     pub const NAME: u16 = 1;
     /// The pipeline in TOML, as in a file.
     pub const TOML: u16 = 2;
-}
-
-/// A version of the boundary. Versions are compatible if they agree up to their first part that is not 0: the part
-/// after it counts how often the boundary grew.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct BoundaryVersion {
-    /// First part.
-    pub major: u16,
-    /// Second part.
-    pub minor: u16,
-    /// Third part.
-    pub patch: u16,
-}
-
-impl BoundaryVersion {
-    /// The first version that this one is compatible with.
-    pub const fn first_compatible(self) -> Self {
-        match self {
-            Self { major: 0, minor: 0, .. } => self,
-            Self { major: 0, minor, .. } => Self { major: 0, minor, patch: 0 },
-            Self { major, .. } => Self { major, minor: 0, patch: 0 },
-        }
-    }
-
-    /// Whether a host of this version accepts plugins of another: compatible ones that expect nothing that it lacks.
-    pub fn takes(self, plugin: Self) -> bool {
-        (self.first_compatible()..=self).contains(&plugin)
-    }
-
-    /// The parts, two bytes each.
-    pub const fn encode(self) -> [u8; 6] {
-        let [a, b] = self.major.to_le_bytes();
-        let [c, d] = self.minor.to_le_bytes();
-        let [e, f] = self.patch.to_le_bytes();
-        [a, b, c, d, e, f]
-    }
-
-    /// The version of an encoding.
-    pub const fn decode([a, b, c, d, e, f]: [u8; 6]) -> Self {
-        Self { major: u16::from_le_bytes([a, b]), minor: u16::from_le_bytes([c, d]), patch: u16::from_le_bytes([e, f]) }
-    }
-}
-
-impl fmt::Display for BoundaryVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { major, minor, patch } = self;
-        write!(f, "{major}.{minor}.{patch}")
-    }
 }
 
 /// The contents of a plugin's record, except for those that are the same in every record of this build.
@@ -458,6 +417,7 @@ const fn plugin(w: &mut Writer<'_>, spec: &PluginSpec, fingerprint: u64) {
     w.text(plugin_tag::ENTRY, spec.entry);
     w.text(plugin_tag::CRATE, spec.crate_name);
     w.field(plugin_tag::BOUNDARY, &BOUNDARY.encode());
+    w.field(plugin_tag::NEEDS, &NEEDS.encode());
     w.field(plugin_tag::FINGERPRINT, &fingerprint.to_le_bytes());
     w.text(plugin_tag::RUSTC, RUSTC);
     w.text(plugin_tag::TARGET, TARGET);
@@ -640,36 +600,6 @@ mod tests {
         for name in ["", ".", "a.", ".a", "a..b", "1a", "a b", "a.-b", "ä", "a/b", &"x".repeat(129)] {
             assert!(!is_name(name), "{name}");
         }
-    }
-
-    #[test]
-    fn versions_are_compatible_up_to_their_first_part_that_counts() {
-        let version = |[major, minor, patch]: [u16; 3]| BoundaryVersion { major, minor, patch };
-        let takes = |host, plugin| version(host).takes(version(plugin));
-        for (host, plugin) in [
-            ([0, 1, 0], [0, 1, 0]),
-            ([0, 1, 3], [0, 1, 2]),
-            ([0, 0, 4], [0, 0, 4]),
-            ([2, 3, 0], [2, 0, 7]),
-            ([2, 3, 1], [2, 3, 1]),
-        ] {
-            assert!(takes(host, plugin), "{host:?} takes {plugin:?}");
-        }
-        for (host, plugin) in [
-            ([0, 1, 2], [0, 1, 3]),
-            ([0, 2, 0], [0, 1, 0]),
-            ([0, 1, 9], [0, 2, 0]),
-            ([0, 0, 4], [0, 0, 3]),
-            ([1, 0, 0], [0, 9, 0]),
-            ([1, 1, 0], [1, 2, 0]),
-            ([1, 1, 0], [1, 1, 1]),
-            ([2, 0, 0], [1, 0, 0]),
-        ] {
-            assert!(!takes(host, plugin), "{host:?} does not take {plugin:?}");
-        }
-        let version = version([0x102, 3, 0xfffe]);
-        assert_eq!(BoundaryVersion::decode(version.encode()), version);
-        assert_eq!(version.to_string(), "258.3.65534");
     }
 
     #[test]

@@ -22,6 +22,8 @@ use std::collections::BTreeSet;
 pub struct PassShape {
     /// Its full name.
     pub name: String,
+    /// The kind of global that it works on.
+    pub level: Level,
     /// The passes that run before it, in order, with their default options.
     pub before: Vec<String>,
     /// The operators that a rewrite looks at.
@@ -236,7 +238,7 @@ fn pass_shape(spec: &PassSpec) -> PassShape {
     let direct = |name: &str| local::info(name).map(|spec| spec.required.to_vec());
     let before = requirements(spec.name, |name| Some(names(&direct(name)?)));
     let options = spec.options.iter().map(Knob::from).collect();
-    PassShape { name: spec.name.to_owned(), before, ops: names(spec.ops), options }
+    PassShape { name: spec.name.to_owned(), level: spec.level, before, ops: names(spec.ops), options }
 }
 
 /// Returns the passes that must run before a pass, each after its own requirements; `of` returns the requirements of a

@@ -86,6 +86,8 @@ pub struct Settings {
     pub tolerance: f64,
     /// The kinds of findings that are allowed.
     pub allowed: Vec<Kind>,
+    /// The options that keep their defaults, as `acme.Pass.option`.
+    pub kept: Vec<String>,
     /// Modules as text, to be tried beside random ones.
     pub modules: Vec<String>,
     /// The items to test, by full name; all of them if empty.
@@ -101,6 +103,7 @@ impl Default for Settings {
             deadline: Duration::from_secs(20),
             tolerance: 1e-4,
             allowed: Vec::new(),
+            kept: Vec::new(),
             modules: Vec::new(),
             only: Vec::new(),
         }
@@ -145,6 +148,13 @@ impl Kit {
     /// The same with something that may be wrong.
     pub fn allow(mut self, kind: Kind) -> Self {
         self.settings.allowed.push(kind);
+        self
+    }
+
+    /// The same with an option that keeps its default, given as `acme.Pass.option`: one whose purpose is to change the
+    /// results of modules.
+    pub fn keep(mut self, option: &str) -> Self {
+        self.settings.kept.push(option.to_owned());
         self
     }
 

@@ -72,7 +72,7 @@ impl Editor {
         };
         let is_contradicted = |(&old, &new): (&TypeId, &NodeId)| {
             let ty = f.type_id(new);
-            ty != old && contradiction(f.ty(old), f.ty(ty)).is_some()
+            !new.is_absent() && ty != old && contradiction(f.ty(old), f.ty(ty)).is_some()
         };
         if declared.iter().zip(new).any(is_contradicted) {
             self.suspects.push((old, new.to_vec()));
@@ -146,6 +146,7 @@ impl Editor {
                     self.map_binding(id, &mut subst);
                     let frame = open.last_mut().expect("a binding stands in an open block");
                     let action = match subst.projection(self.function(), id) {
+                        Some(field) if field.is_absent() => Action::Drop,
                         Some(field) => {
                             self.name_after(field, id);
                             Action::Replace(field)
@@ -292,7 +293,8 @@ impl RebuildCx<'_> {
         self.subst.set(old, new);
     }
 
-    /// Makes every later projection of `old` the corresponding one of `results`. Nothing else may use `old`.
+    /// Makes every later projection of `old` the corresponding one of `results`; what nothing uses may be absent. Nothing
+    /// else may use `old`.
     pub fn replace_results(&mut self, old: NodeId, results: Vec<NodeId>) {
         self.editor.suspect(old, &results);
         self.subst.set_results(old, results);

@@ -41,4 +41,5 @@ pub use types::{Dim, DimRec, Dims, ElemType, MOST_TYPE_PARTS, Type, TypeRec, typ
 pub use verify::{Fault, FaultCode, SHADOWS, Verifier, verify, verify_arena, verify_function};
 pub use view::{CallView, Expr, FunctionView, IfView};
 pub use visit::{Children, ExprFunctor, ExprMutator, ExprVisitor, Memo};
+pub(crate) use walk::UsedResults;
 pub use walk::{Walk, WalkStep};

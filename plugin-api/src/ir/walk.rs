@@ -1,6 +1,7 @@
 //! Program order without recursion.
 
 use super::*;
+use std::collections::HashSet;
 
 /// A step of a [`Walk`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +30,36 @@ enum Pending {
     Block { block: BlockId, at: usize },
     Enter(BlockId),
     Leave(NodeId),
+}
+
+/// Which results of nodes something uses.
+#[derive(Default)]
+pub(crate) struct UsedResults {
+    /// By node: whether something uses it other than through a projection.
+    whole: Vec<bool>,
+    projected: HashSet<(NodeId, usize)>,
+}
+
+impl UsedResults {
+    /// Notes that something uses a node of `f`.
+    pub(crate) fn add(&mut self, f: &Function, id: NodeId) {
+        if let Some(whole) = self.whole.get_mut(id.index()) {
+            *whole = true;
+        }
+        if let Expr::TupleGetItem { tuple, index } = f.expr(id) {
+            self.projected.insert((tuple, index));
+        }
+    }
+
+    /// Whether something uses the node other than through a projection, or may.
+    pub(crate) fn has_whole(&self, id: NodeId) -> bool {
+        self.whole.get(id.index()) != Some(&false)
+    }
+
+    /// Whether something uses a projection of the node.
+    pub(crate) fn has_result(&self, id: NodeId, index: usize) -> bool {
+        self.projected.contains(&(id, index))
+    }
 }
 
 impl Walk {
@@ -115,21 +146,21 @@ impl Function {
         })
     }
 
-    /// Which nodes are used other than through a projection of theirs, by id.
-    pub(crate) fn used_whole(&self) -> Vec<bool> {
-        let mut whole = vec![false; self.n_nodes()];
+    /// Returns which results of nodes something uses. A projection is itself no use of its result, but what uses it is.
+    pub(crate) fn used_results(&self) -> UsedResults {
+        let mut used = UsedResults { whole: vec![false; self.n_nodes()], ..UsedResults::default() };
         let mut walk = Walk::new(self);
         while let Some(step) = walk.next(self) {
-            let used = match step {
+            let operands = match step {
                 WalkStep::Binding(id) if !matches!(self.kind(id), kind::FUNCTION | kind::TUPLE_GET_ITEM) => {
                     self.operands(id)
                 }
                 WalkStep::Exit(block) => self.results(block),
                 _ => &[],
             };
-            used.iter().for_each(|id| whole[id.index()] = true);
+            operands.iter().filter(|id| !id.is_absent()).for_each(|&id| used.add(self, id));
         }
-        whole
+        used
     }
 
     /// How often each node is used, by id: as an operand of a binding or of a floating tuple that is a block's

@@ -55,16 +55,14 @@ const OPS: &[&str] = &[
     statistics(rewritten = "calls replaced"),
 )]
 pub fn eliminate_no_op(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let mut masks = UsedMasks::default();
-    let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| no_op(call, &mut masks, cx);
-    drive(edit, cx, &mut rule, OPS, DriveOptions::default()).map(|_| ())
+    drive(edit, cx, &mut no_op, OPS, DriveOptions::default()).map(|_| ())
 }
 
-fn no_op(call: CallView<'_>, masks: &mut UsedMasks, cx: &mut RewriteCx<'_>) -> Rewrite {
+fn no_op(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     let Some(input) = call.arg(0) else { return Rewrite::Keep };
     let is_no_op = match call.op_name() {
         "Identity" => true,
-        "Dropout" => return dropout(call, input, masks, cx),
+        "Dropout" => return dropout(call, input, cx),
         "Cast" => cast(call, input, cx),
         "Reshape" => reshape(call, input, cx),
         "Flatten" | "Expand" | "Squeeze" | "Unsqueeze" => has_same_shape(call, input, cx),
@@ -84,28 +82,7 @@ fn has_same_shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool
     from.len() == to.len() && from.iter().zip(to).all(|(&a, &b)| Dim::from(a).is_same(b.into()))
 }
 
-/// The calls of which more than the first result is used, found in one walk over the function when first requested.
-/// Bindings that are removed while the function is rewritten still count.
-#[derive(Default)]
-pub(crate) struct UsedMasks(Option<Vec<bool>>);
-
-impl UsedMasks {
-    fn holds(&mut self, call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
-        let used = self.0.get_or_insert_with(|| {
-            let f = call.owner();
-            let mut used = vec![false; f.n_nodes()];
-            for id in f.all_bindings().filter(|&id| cx.n_uses(id) > 0) {
-                if let Expr::TupleGetItem { tuple, index: 1.. } = f.expr(id) {
-                    used[tuple.index()] = true;
-                }
-            }
-            used
-        });
-        used.get(call.id.index()) != Some(&false)
-    }
-}
-
-pub(crate) fn dropout(call: CallView<'_>, input: NodeId, masks: &mut UsedMasks, cx: &RewriteCx<'_>) -> Rewrite {
+pub(crate) fn dropout(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Rewrite {
     // Inference is the only mode from version 7 to 11; before, an attribute chooses, and after, an input.
     let is_inference = match call.owner().op_version(call.op().unwrap_or(OpId(0))) {
         ..=6 => call.attrs().int("is_test").unwrap_or(0) != 0,
@@ -118,8 +95,10 @@ pub(crate) fn dropout(call: CallView<'_>, input: NodeId, masks: &mut UsedMasks, 
     match call.n_results() {
         _ if !is_inference => Rewrite::Keep,
         None => Rewrite::Replace(input),
-        Some(_) if masks.holds(call, cx) => Rewrite::decline("the mask is used"),
-        Some(n) => Rewrite::ReplaceResults(vec![input; n]),
+        // The mask of what was dropped has no value any more.
+        Some(n) => {
+            Rewrite::ReplaceResults((0..n).map(|index| if index == 0 { input } else { NodeId::ABSENT }).collect())
+        }
     }
 }
 

@@ -16,7 +16,7 @@
 
 use crate::{
     affine::{BatchNorm, PerChannel},
-    eliminate_no_op::{UsedMasks, dropout},
+    eliminate_no_op::dropout,
     numbers::{Limits, is_quantization, magnitude},
 };
 use relais_plugin_api::prelude::*;
@@ -30,10 +30,9 @@ use relais_plugin_api::prelude::*;
     statistics(rewritten = "calls replaced"),
 )]
 pub fn simplify_inference(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let mut masks = UsedMasks::default();
     let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| match (call.arg(0), call.is_op("Dropout")) {
         (None, _) => Rewrite::Keep,
-        (Some(input), true) => dropout(call, input, &mut masks, cx),
+        (Some(input), true) => dropout(call, input, cx),
         (Some(input), false) => expand(call, input, cx).map_or_else(Rewrite::decline, Rewrite::Replace),
     };
     drive(edit, cx, &mut rule, &["BatchNormalization", "Dropout"], DriveOptions::default()).map(|_| ())

@@ -3,7 +3,7 @@
 //!
 //! Each function is a fuzz target; an ordinary test runs each on the contents of `seeds/`.
 
-#[path = "../../../host/tests/all/onnx_common/mod.rs"]
+#[path = "../../../host/onnx/tests/all/common/mod.rs"]
 pub mod onnx_common;
 
 // Its passes are those that pipelines name.

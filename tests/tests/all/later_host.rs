@@ -70,13 +70,12 @@ impl Source {
 }
 
 const FIELD: &str = "\n    /// Later.\n    pub later: extern \"C\" fn() -> u64,";
-const OPTIONAL: &str = "\n    /// Later.\n    #[sabi(missing_field(option))]\n    pub later: extern \"C\" fn() -> u64,";
 const VALUE: &str = "\n        later: { extern \"C\" fn later() -> u64 { 42 } later },";
 
 /// A copy of the host and of `relais-plugin-api`, of a later version.
 fn later_version(dir: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    // The plugins are named by the host's manifest; this host links none of them, so that those of today are used.
+    // The plugins are named by the manifest of the command line; this one links none of them, so that those of today are used.
     for folder in ["plugin-api", "host", "pipelines", "plugins"] {
         copy(&root.join(folder), &dir.join(folder));
     }
@@ -85,7 +84,7 @@ fn later_version(dir: &Path) {
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
     let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let members = workspace.lines().find(|line| line.starts_with("members = ")).unwrap();
-    let own = "members = [\"host\", \"plugin-api\", \"plugin-api/macros\", \"plugins/*\", \"later\"]";
+    let own = "members = [\"host\", \"host/cli\", \"host/files\", \"host/onnx\", \"plugin-api\", \"plugin-api/macros\", \"plugins/*\", \"later\"]";
     fs::write(dir.join("Cargo.toml"), workspace.replace(members, own)).unwrap();
 
     let api = |file: &str| Source::open(dir.join("plugin-api/src").join(file));
@@ -96,8 +95,8 @@ fn later_version(dir: &Path) {
     api("boundary/abi.rs")
         .append("pub struct HostApi {", FIELD)
         .append("pub struct HostSetup {", FIELD)
-        .append("pub struct PassVTable {", OPTIONAL)
-        .append("pub struct Plugin {", OPTIONAL)
+        .append("pub struct PassVTable {", FIELD)
+        .append("pub struct Plugin {", FIELD)
         .save();
     api("boundary/entry.rs")
         .insert("WithMetadata::new(PassVTable {", VALUE)
@@ -105,7 +104,7 @@ fn later_version(dir: &Path) {
         .save();
     api("boundary/instrument.rs")
         .append("pub struct HookApi {", FIELD)
-        .append("pub struct InstrumentVTable {", OPTIONAL)
+        .append("pub struct InstrumentVTable {", FIELD)
         .insert("WithMetadata::new(InstrumentVTable {", VALUE)
         .save();
     api("boundary/local.rs").insert("WithMetadata::new(HostApi {", VALUE).save();
@@ -134,7 +133,7 @@ fn later_version(dir: &Path) {
 fn build(dir: &Path) -> (PathBuf, PathBuf) {
     let target = workspace().scratch.join("later-target");
     let mut cargo = author_cargo();
-    cargo.args(["build", "--quiet", "-p", "later", "-p", "relais", "--manifest-path"]).arg(dir.join("Cargo.toml"));
+    cargo.args(["build", "--quiet", "-p", "later", "-p", "relais-cli", "--manifest-path"]).arg(dir.join("Cargo.toml"));
     cargo.arg("--no-default-features").arg("--target-dir").arg(&target).env_remove("RUSTFLAGS");
     assert!(cargo.status().unwrap().success(), "the later version builds");
     let built = |name: &str| target.join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX));
@@ -187,7 +186,7 @@ fn plugins_of_today_work_in_a_host_that_knows_more() {
     assert_eq!(output.status.code(), Some(1), "{stdout}");
     let later = BoundaryVersion { patch: BOUNDARY.patch + 1, ..BOUNDARY };
     assert!(stdout.contains(&format!("it was built for version {later} of the plugin boundary")), "{stdout}");
-    assert!(stdout.contains("update the host: `cargo install relais`"), "{stdout}");
+    assert!(stdout.contains("update the host: `cargo install relais-cli`"), "{stdout}");
     assert!(stdout.contains(&format!("{FINGERPRINT:016x}")), "what was there before lies where it lay: {stdout}");
     assert!(!opened.exists(), "it was not opened");
 }

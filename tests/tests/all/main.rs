@@ -32,6 +32,7 @@ mod plugin_new;
 mod quitting;
 mod random_graphs;
 mod reference_pages;
+mod relations;
 mod rules;
 mod scale;
 mod threads;

@@ -36,8 +36,9 @@ sound! {
 }
 
 macro_rules! twins {
-    ($($name:ident: $twin:literal;)*) => {$(
+    ($($name:ident: $twin:literal $($slow:literal)?;)*) => {$(
         #[test]
+        $(#[ignore = $slow])?
         fn $name() {
             let twins = workspace().scratch.join("judge-twins");
             judge_models(&["twins", "check"], &["--twins", &twins.to_string_lossy(), "--name", $twin]);
@@ -48,6 +49,6 @@ macro_rules! twins {
 twins! {
     twin_resnet50: "resnet50";
     twin_inception_v1: "inception_v1";
-    twin_inception_v2: "inception_v2";
-    twin_densenet121: "densenet121";
+    twin_inception_v2: "inception_v2" "like the others; `.ci/full large` runs it";
+    twin_densenet121: "densenet121" "like the others; `.ci/full large` runs it";
 }

@@ -49,9 +49,10 @@ fn n_negations(here: &Path) -> usize {
 fn a_pipeline_of_a_plugin_is_run_by_full_and_by_short_name() {
     let here = here("run", &["tidy"]);
     for name in ["tidy.All", "All", "plugin:tidy.All", "plugin:All"] {
-        let said = run(&here, &format!("-p {name} --report report.json")).expect_success();
+        let said = run(&here, &format!("-p {name} --report {name}.json")).expect_success();
         assert_eq!(n_negations(&here), 0, "{name}: {}", said.stderr);
-        let report: Value = serde_json::from_str(&fs::read_to_string(here.join("report.json")).unwrap()).unwrap();
+        let report: Value =
+            serde_json::from_str(&fs::read_to_string(here.join(format!("{name}.json"))).unwrap()).unwrap();
         assert!(report["pipeline"].as_str().unwrap().contains("name = \"tidy.All\""), "{name}");
     }
     // A file of the name comes first.

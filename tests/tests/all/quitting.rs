@@ -38,6 +38,7 @@ const PLACES: &[&str] = &[
     "function",
     "steps",
     "rewrite",
+    "check",
     "instrument-new",
     "enter",
     "exit",
@@ -105,7 +106,9 @@ fn section(file: &[u8], name: &str) -> Range<usize> {
 #[test]
 #[cfg(target_os = "linux")]
 fn c11_a_damaged_library_is_refused_and_a_check_says_so() {
-    const FLIPS: usize = 60;
+    /// The most bytes that are changed, and how many of the libraries that are refused for it are run.
+    const FLIPS: usize = 600;
+    const RUNS: usize = 12;
     let here = folder("quit-damaged");
     fs::write(here.join("m.relay"), MODEL).unwrap();
     let bytes = fs::read(&*QUITTER).unwrap();
@@ -113,7 +116,11 @@ fn c11_a_damaged_library_is_refused_and_a_check_says_so() {
     let places: Vec<usize> = section(&bytes, ".data.rel.ro").filter(|&at| bytes[at] != 0).collect();
     let damaged = here.join("damaged.so");
     let (mut n_refused, mut n_panicked) = (0, 0);
-    for place in (0..FLIPS).map(|at| places[at * places.len() / FLIPS]) {
+    // Neighbours are alike, so that the places are far from each other.
+    for place in (0..FLIPS).map(|at| places[at * 7919 % places.len()]) {
+        if n_refused >= RUNS && n_panicked > 0 {
+            break;
+        }
         let mut bytes = bytes.clone();
         bytes[place] ^= 0x80;
         fs::write(&damaged, &bytes).unwrap();
@@ -123,8 +130,12 @@ fn c11_a_damaged_library_is_refused_and_a_check_says_so() {
         if opened.status == Some(0) {
             continue;
         }
+        let is_panic = opened.stderr.contains("its description of its types is damaged");
         n_refused += 1;
-        n_panicked += usize::from(opened.stderr.contains("its description of its types is damaged"));
+        n_panicked += usize::from(is_panic);
+        if n_refused > RUNS && !is_panic {
+            continue;
+        }
         let said = check(&damaged, &[]).expect_failure();
         assert!(said.stdout.contains("it was opened in a process of its own, and "), "byte {place}: {}", said.stdout);
         let mut run = command();
@@ -141,7 +152,7 @@ fn c11_a_damaged_library_is_refused_and_a_check_says_so() {
         assert_eq!(ran.status, opened.status, "byte {place}: {}", ran.stderr);
         assert!(!here.join("out.relay").exists());
     }
-    assert!(n_refused > 3 && n_panicked > 0, "{n_refused} of {FLIPS} were refused, {n_panicked} for a panic");
+    assert!(n_refused > 3 && n_panicked > 0, "{n_refused} were refused, {n_panicked} for a panic");
 }
 
 #[test]

@@ -101,8 +101,12 @@ fn shipped_plugins_are_honest() {
     let examples = examples.iter().flat_map(|file| ["--module", file.to_str().unwrap()]);
     let examples: Vec<&str> = examples.collect();
     for plugin in &workspace().plugins {
-        let settings = ["--modules", "48", "--budget", "10000", "--timeout", "60"];
-        let run = test(plugin, &[&settings, &*examples].concat());
+        let mut settings = vec!["--modules", "48", "--budget", "10000", "--timeout", "60"];
+        if plugin.file_stem().is_some_and(|stem| stem == "librelais_graph") {
+            // Its purpose is to change results.
+            settings.extend(["--keep", "relais.BackwardFoldScaleAxis.reassociate"]);
+        }
+        let run = test(plugin, &[settings, examples.clone()].concat());
         assert!(run.status == Some(0), "{}{}", run.stdout, run.stderr);
         assert!(run.stdout.contains("no finding; seed 1"), "{}", run.stdout);
     }

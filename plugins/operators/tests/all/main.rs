@@ -1,6 +1,5 @@
 //! The tests of the operators: one program, so that there is one thing to link.
 
 mod hostile;
-mod judge;
 mod relations;
 mod support;

@@ -27,8 +27,13 @@ impl Drop for Options {
     }
 }
 
+fn check(_: &IRModule, _: &PassCx<'_>, _: &Options) -> Result<(), PassError> {
+    at("check");
+    Ok(())
+}
+
 /// Does nothing.
-#[module_pass(name = "quit.Module")]
+#[module_pass(name = "quit.Module", check = check)]
 fn module(_: &mut IRModule, _: &PassCx<'_>, _: &Options) -> Result<(), PassError> {
     at("module");
     Ok(())

@@ -1,6 +1,7 @@
 //! The plugin for the rules about instruments, contexts and options.
 #![forbid(unsafe_code)]
 
+mod checks;
 mod contexts;
 mod instruments;
 mod kinds;

@@ -1,0 +1,178 @@
+//! `relais plugin test`: tests a plugin by running it, in a separate process.
+
+use super::{
+    args_plugin::TestArgs,
+    catalogue, model,
+    terminal::{self, CliError},
+};
+use relais::{
+    conformance::PluginBench,
+    pipeline::fault::{nearest, or_list},
+    plugin::{PluginRecord, Records, discover},
+    registry::{Choices, Linked, Registry},
+};
+use relais_plugin_api::{
+    conformance::{Finding, Judged, Kind, Kit, Report, Settings, bench::Bench, own_arguments},
+    text::{self, PrintOptions},
+};
+use serde_json::{Value, json};
+use std::{path::Path, time::Duration};
+
+/// Tests a plugin.
+pub(crate) fn test(args: &TestArgs) -> Result<(), CliError> {
+    let (registry, records) = registry(args)?;
+    let plugin = &records.plugin;
+    let bench = PluginBench::new(&registry, &plugin.name)
+        .ok_or_else(|| CliError::new(format!("`{}` was found and is gone", args.file.display())))?;
+    let kit = Kit::with(settings(args, &bench)?);
+    // A process that was started for it tests, and ends here.
+    kit.judges(&bench);
+    let report = kit
+        .supervise(&own_arguments())
+        .map_err(|error| CliError::new(format!("`{}` cannot be tested: {error}", args.file.display())))?;
+    let text = match args.json {
+        true => format!("{:#}\n", report_json(&args.file, plugin, &report)),
+        false => format!("plugin {} {}\n\n{report}", plugin.name, plugin.version),
+    };
+    terminal::print(&text)?;
+    match report.findings.as_slice() {
+        [] => Ok(()),
+        [one] => Err(failed(plugin, "1 finding", one, args)),
+        [first, ..] => Err(failed(plugin, &format!("{} findings", report.findings.len()), first, args)),
+    }
+}
+
+fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> CliError {
+    let name = first.subject.split_once(' ').map_or("", |(_, name)| name);
+    let TestArgs { seed, modules, tolerance, .. } = args;
+    let mut again = format!("--only {name} --seed {seed} --modules {modules} --tolerance {tolerance}");
+    for module in &args.module {
+        again.push_str(&format!(" --module {}", terminal::shell_word(module)));
+    }
+    CliError::new(format!("{n} in plugin `{} {}`", plugin.name, plugin.version))
+        .help(format!("`{again}` gives the first again"))
+}
+
+/// The registry of the plugin and all others, except other builds of the same plugin.
+fn registry(args: &TestArgs) -> Result<(Registry, Records), CliError> {
+    let file = args.file.display();
+    let mut found = discover(&[], std::slice::from_ref(&args.file), catalogue::policy(&args.plugins));
+    if let Some(refused) = found.refused.first() {
+        let error = CliError::new(format!("plugin `{file}` is refused: {}", refused.refusal));
+        return Err(error.help(refused.refusal.help().unwrap_or_else(|| "see `relais plugin check`".to_owned())));
+    }
+    let Some(plugin) = found.plugins.first() else {
+        return Err(CliError::new(format!("`{file}` is no plugin")).help("see `relais plugin check`"));
+    };
+    let records = plugin.records.clone();
+    let others = catalogue::find(&args.plugins)?.plugins.into_iter();
+    found.plugins.extend(others.filter(|other| other.records.plugin.name != records.plugin.name));
+    Ok((Registry::new(found, Linked::Include, &Choices::new()), records))
+}
+
+fn settings(args: &TestArgs, bench: &PluginBench<'_>) -> Result<Settings, CliError> {
+    let mut modules = Vec::new();
+    for file in &args.module {
+        modules.push(text::print(&model::read(file)?.module, &PrintOptions::default()));
+    }
+    let mut settings = Settings {
+        seed: args.seed,
+        n_modules: args.modules.into(),
+        time_per_node: Duration::from_micros(args.budget),
+        deadline: Duration::from_secs(args.timeout.into()),
+        tolerance: args.tolerance,
+        modules,
+        ..Settings::default()
+    };
+    for name in &args.allow {
+        // The arguments take no other names.
+        settings.allowed.extend(Kind::from_name(name));
+    }
+    settings.only = only(&args.only, bench)?;
+    settings.kept = kept(&args.keep, bench)?;
+    Ok(settings)
+}
+
+/// The full names of the selected items.
+fn only(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliError> {
+    let mut known: Vec<String> = bench.passes().into_iter().map(|pass| pass.name).collect();
+    let operators = bench.operators().into_iter().filter(|op| op.judges_infer || op.judges_eval);
+    known.extend(operators.map(|op| op.full_name()));
+    known.extend(bench.instruments().into_iter().map(|(name, _)| name));
+    let mut all = Vec::new();
+    for name in names {
+        // A pass without the part before the dot, an operator without domain and version.
+        let is_short_for = |full: &str| {
+            let unversioned = full.split_once('@').map_or(full, |(name, _)| name);
+            let short = unversioned.rsplit(['.', ':']).next();
+            full == name || unversioned == name || short == Some(name)
+        };
+        let meant: Vec<String> = known.iter().filter(|full| is_short_for(full)).cloned().collect();
+        if meant.is_empty() {
+            let error = CliError::new(format!("the plugin has nothing called `{name}`"));
+            let near = nearest(name, known.iter().map(String::as_str));
+            return Err(if near.is_empty() { error } else { error.help(format!("did you mean {}?", or_list(&near))) });
+        }
+        all.extend(meant);
+    }
+    Ok(all)
+}
+
+/// Checks the names of options.
+fn kept(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliError> {
+    let passes = bench.passes();
+    let options = passes.iter().flat_map(|pass| pass.options.iter().map(|option| (&pass.name, option)));
+    let known: Vec<(String, bool)> =
+        options.map(|(pass, option)| (format!("{pass}.{}", option.name), option.default.is_some())).collect();
+    for name in names {
+        match known.iter().find(|(full, _)| full == name) {
+            Some((_, true)) => {}
+            Some((_, false)) => return Err(CliError::new(format!("option `{name}` has no default to be left at"))),
+            None => {
+                let error = CliError::new(format!("the plugin has no option `{name}`"));
+                let near = nearest(name, known.iter().map(|(full, _)| full.as_str()));
+                return Err(if near.is_empty() {
+                    error
+                } else {
+                    error.help(format!("did you mean {}?", or_list(&near)))
+                });
+            }
+        }
+    }
+    Ok(names.to_vec())
+}
+
+fn report_json(file: &Path, plugin: &PluginRecord, report: &Report) -> Value {
+    json!({
+        "file": file.display().to_string(),
+        "plugin": plugin.name,
+        "version": plugin.version.to_string(),
+        "seed": report.seed,
+        "findings": report.findings.iter().map(finding_json).collect::<Vec<_>>(),
+        "allowed": report.allowed.iter().map(finding_json).collect::<Vec<_>>(),
+        "judged": report.judged.iter().map(judged_json).collect::<Vec<_>>(),
+    })
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "subject": finding.subject,
+        "kind": finding.kind.name(),
+        "message": finding.message,
+        "options": finding.options,
+        "module": finding.module,
+        "help": finding.kind.help(),
+    })
+}
+
+fn judged_json(judged: &Judged) -> Value {
+    json!({
+        "subject": judged.subject,
+        "cases": judged.n_cases,
+        "changed": judged.n_changed,
+        "errors": judged.n_errors,
+        "compared": judged.n_compared,
+        "not_evaluated": judged.not_evaluated,
+        "seconds": judged.time.as_secs_f64(),
+    })
+}

@@ -1,0 +1,17 @@
+//! The tests of the host through its library and its binary: one program, so that there is one thing to link.
+
+mod common;
+mod dump;
+mod golden;
+mod plugin_built;
+mod plugin_config;
+mod plugin_context;
+mod plugin_file;
+mod plugin_foreign;
+mod plugin_life;
+mod plugin_linked;
+mod plugin_matrix;
+mod plugin_run;
+mod plugin_start;
+mod plugin_statistics;
+mod reproducer;

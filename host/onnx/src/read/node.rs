@@ -1,0 +1,327 @@
+//! `NodeProto`: from the fields of a node to a call, a conditional or a constant.
+
+use super::{
+    Cx,
+    attr::{AttrRead, read_attribute},
+    metadata_props,
+    scope::Scope,
+    tensor::TensorRead,
+};
+use crate::{
+    error::{Fault, OnnxError, Result},
+    meta,
+    schema::node,
+    wire::{Part, Scan},
+};
+use relais_plugin_api::ir::{
+    Attr, AttrData, ConstForm, ElemType, Function, NodeId, Span, Tensor, attr_flag, normal_domain,
+};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+
+/// A node whose graphs are still to be read.
+pub(super) struct Pending<'a> {
+    part: Part,
+    op_type: &'a str,
+    domain: Option<&'a str>,
+    overload: Option<&'a str>,
+    /// Its name, if it has one.
+    name: Option<&'a [u8]>,
+    inputs: SmallVec<[NodeId; 4]>,
+    outputs: Outputs<'a>,
+    attrs: Vec<Attr>,
+    metadata: Vec<Attr>,
+    /// How the tensor of the only attribute stood in the file.
+    tensor: Option<TensorRead<'a>>,
+    has_implicit: bool,
+    /// The parts of each graph, in reverse order.
+    pub graphs: Vec<Vec<Part>>,
+    /// The functions of the graphs read so far.
+    pub regions: Vec<NodeId>,
+}
+
+/// The names of a node's outputs.
+pub(super) type Outputs<'a> = SmallVec<[&'a str; 2]>;
+
+/// Which node an error is about.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    at: u64,
+    op_type: &'a str,
+    name: &'a [u8],
+}
+
+impl Place<'_> {
+    /// Returns the description of the node for errors.
+    pub fn text(&self) -> String {
+        format!("node `{}` ({})", String::from_utf8_lossy(self.name), self.op_type)
+    }
+
+    /// The error, at this node.
+    pub fn of(&self, error: OnnxError) -> OnnxError {
+        error.or_at(self.at).within(|| self.text())
+    }
+}
+
+impl<'a> Pending<'a> {
+    /// Which node it is.
+    pub fn place(&self) -> Place<'a> {
+        let name = self.name.filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| self.outputs.first().copied().unwrap_or_default().as_bytes());
+        Place { at: self.part.at, op_type: self.op_type, name }
+    }
+}
+
+/// Reads the `NodeProto` at `part`, its graphs excepted.
+pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>, part: Part) -> Result<Pending<'a>> {
+    let mut pending = Pending {
+        part,
+        op_type: "",
+        domain: None,
+        overload: None,
+        name: None,
+        inputs: SmallVec::new(),
+        outputs: SmallVec::new(),
+        attrs: Vec::new(),
+        metadata: Vec::new(),
+        tensor: None,
+        has_implicit: false,
+        graphs: Vec::new(),
+        regions: Vec::new(),
+    };
+    let mut attributes = Vec::new();
+    let mut inputs: SmallVec<[(&str, u64); 4]> = SmallVec::new();
+    let mut props = Vec::new();
+    let mut extra = Vec::new();
+    let mut doc: Option<&[u8]> = None;
+    let mut scan = Scan::part(cx.bytes, part);
+    while let Some(field) = scan.field()? {
+        match field.number {
+            node::INPUT => inputs.push((field.str()?, field.at)),
+            node::OUTPUT => pending.outputs.push(field.str()?),
+            node::NAME => pending.name = Some(field.bytes()?),
+            node::OP_TYPE => pending.op_type = field.str()?,
+            node::ATTRIBUTE => attributes.push(field.part()?),
+            node::DOC_STRING => doc = Some(field.bytes()?),
+            node::DOMAIN => pending.domain = Some(field.str()?),
+            node::OVERLOAD => pending.overload = Some(field.str()?),
+            node::METADATA_PROPS => props.push(field),
+            _ => extra.extend_from_slice(field.raw),
+        }
+    }
+    let strings = [(meta::NAME, pending.name), (meta::DOC, doc)];
+    let strings = strings.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    pending.metadata.extend(strings.map(|(key, value)| Attr::meta(key, AttrData::String(value.to_vec()))));
+    pending.metadata.extend(metadata_props(&props, &mut extra)?);
+    if !extra.is_empty() {
+        pending.metadata.push(Attr::meta(meta::EXTRA, AttrData::Raw(extra)));
+    }
+    if pending.op_type.is_empty() {
+        return Err(OnnxError::at(part.at, Fault::Missing("operator type")).within(|| pending.place().text()));
+    }
+    for (input, at) in inputs {
+        let value = if input.is_empty() {
+            Some(NodeId::ABSENT)
+        } else {
+            scope.names.find(input).and_then(|name| scope.get(name))
+        };
+        let undefined = || OnnxError::at(at, Fault::UndefinedName(input.into())).within(|| pending.place().text());
+        pending.inputs.push(value.ok_or_else(undefined)?);
+    }
+    read_attributes(cx, f, &mut pending, &attributes)?;
+    Ok(pending)
+}
+
+fn read_attributes<'a>(cx: &mut Cx<'a>, f: &mut Function, pending: &mut Pending<'a>, parts: &[Part]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    let mut implicit = Vec::new();
+    for &part in parts {
+        let read = read_attribute(cx, f, part).map_err(|error| error.within(|| pending.place().text()))?;
+        if !seen.insert(read.name) {
+            let fault = Fault::DuplicateAttribute(read.name.into());
+            return Err(OnnxError::at(part.at, fault).within(|| pending.place().text()));
+        }
+        let first = pending.graphs.len() as u32;
+        let value = match read.value {
+            AttrRead::Data(value) => value,
+            AttrRead::Graph(parts) => {
+                pending.graphs.push(parts);
+                AttrData::Graph(first)
+            }
+            AttrRead::Graphs(parts) => {
+                let count = parts.len() as u32;
+                pending.graphs.extend(parts.into_iter().map(|part| vec![part]));
+                AttrData::Graphs { first, count }
+            }
+        };
+        pending.attrs.push(Attr { name: read.name.to_owned().into(), value, flags: read.flags });
+        pending.metadata.extend(read.metadata);
+        pending.tensor = read.tensor;
+        if read.is_implicit {
+            implicit.push(read.name.as_bytes().to_vec());
+        }
+    }
+    pending.has_implicit = !implicit.is_empty();
+    if pending.has_implicit {
+        pending.metadata.push(Attr::meta(meta::IMPLICIT, AttrData::Strings(implicit)));
+    }
+    // Graphs are taken from the end, the first one first.
+    pending.graphs.reverse();
+    Ok(())
+}
+
+/// Where a node was read from; nothing if it is too long to be represented.
+pub(super) fn span(part: Part) -> Option<Span> {
+    Some(Span { offset: part.at, len: u32::try_from(part.len).ok()?, source: 1 })
+}
+
+/// Makes the node, now that its graphs are read. Returns the node and the names of its outputs.
+pub(super) fn finish_node<'a>(
+    cx: &Cx<'a>,
+    f: &mut Function,
+    mut pending: Pending<'a>,
+) -> Result<(NodeId, Outputs<'a>)> {
+    let place = pending.place();
+    let outputs = std::mem::take(&mut pending.outputs);
+    let n_results = match outputs[..] {
+        [] => None,
+        [name] if !name.is_empty() => None,
+        _ => match u16::try_from(outputs.len()) {
+            Ok(count) => Some(count),
+            Err(_) => {
+                return Err(place.of(OnnxError::new(Fault::TooManyOutputs(outputs.len()))));
+            }
+        },
+    };
+    if outputs.is_empty() {
+        pending.metadata.push(Attr::meta(meta::N_OUTPUTS, 0));
+    }
+    let part = pending.part;
+    let node = if let Some(node) = as_constant(f, &mut pending, &outputs) {
+        node
+    } else if is_if(f, &pending, n_results) {
+        make_if(f, &mut pending, n_results)
+    } else {
+        make_call(cx, f, &mut pending, n_results)
+    };
+    let attrs: Vec<Attr> = pending.attrs.into_iter().chain(pending.metadata).collect();
+    if !attrs.is_empty() {
+        f.set_attrs(node, &attrs);
+    }
+    if let Some(span) = span(part) {
+        f.set_span(node, span);
+    }
+    Ok((node, outputs))
+}
+
+/// Keeps a domain and an overload that differ from the operator's own.
+fn keep_spelling(pending: &mut Pending<'_>, domain: &str, overload: &str) {
+    if let Some(written) = pending.domain.filter(|&written| written != domain || written.is_empty()) {
+        pending.metadata.push(Attr::meta(meta::DOMAIN, written));
+    }
+    if let Some(written) = pending.overload.filter(|&written| written != overload || written.is_empty()) {
+        pending.metadata.push(Attr::meta(meta::OVERLOAD, written));
+    }
+}
+
+fn is_plain_operator(pending: &Pending<'_>, name: &str) -> bool {
+    pending.op_type == name
+        && pending.domain.is_none_or(|domain| normal_domain(domain).is_empty())
+        && pending.overload.is_none_or(str::is_empty)
+}
+
+/// Whether a node is a conditional whose branches are where they belong. One whose branches have other numbers of
+/// values than the node stays a call.
+fn is_if(f: &Function, pending: &Pending<'_>, n_results: Option<u16>) -> bool {
+    let n_results = n_results.map_or(1, usize::from);
+    let branch = |name: &str| {
+        let is_it = |attr: &&Attr| attr.name == name && attr.flags & attr_flag::UNTYPED == 0;
+        pending.attrs.iter().find(is_it).is_some_and(|attr| matches!(attr.value, AttrData::Graph(_)))
+    };
+    is_plain_operator(pending, "If")
+        && matches!(pending.inputs[..], [cond] if !cond.is_absent())
+        && pending.regions.len() == 2
+        && pending.regions.iter().all(|&region| f.results(f.block_of(region)).len() == n_results)
+        && branch("then_branch")
+        && branch("else_branch")
+}
+
+fn make_if(f: &mut Function, pending: &mut Pending<'_>, n_results: Option<u16>) -> NodeId {
+    let order: Vec<Vec<u8>> = pending.attrs.iter().map(|attr| attr.name.as_bytes().to_vec()).collect();
+    if !order.starts_with(&[b"then_branch".to_vec(), b"else_branch".to_vec()]) {
+        pending.metadata.push(Attr::meta(meta::ATTRIBUTE_ORDER, AttrData::Strings(order)));
+    }
+    let mut branches = [NodeId::ABSENT; 2];
+    pending.attrs.retain(|attr| {
+        let AttrData::Graph(region) = attr.value else { return true };
+        branches[usize::from(attr.name == "else_branch")] = pending.regions[region as usize];
+        false
+    });
+    keep_spelling(pending, "", "");
+    f.add_if(pending.inputs[0], branches[0], branches[1], n_results)
+}
+
+fn make_call(cx: &Cx<'_>, f: &mut Function, pending: &mut Pending<'_>, n_results: Option<u16>) -> NodeId {
+    let (domain, overload) = (pending.domain.unwrap_or(""), pending.overload.unwrap_or(""));
+    let callee = match cx.functions.get(&(normal_domain(domain), pending.op_type, overload)) {
+        Some(global) => {
+            keep_spelling(pending, normal_domain(domain), overload);
+            f.add_global_var(global)
+        }
+        None => {
+            keep_spelling(pending, domain, overload);
+            let op = f.add_op(domain, pending.op_type, overload, 0);
+            f.op(op).node
+        }
+    };
+    f.add_call_with(callee, &pending.inputs, &pending.regions, n_results)
+}
+
+/// The form and the tensor of a `Constant` node.
+fn constant(attr: &Attr) -> Option<(ConstForm, Tensor)> {
+    let strings =
+        |dims: &[u64], strings: &[Vec<u8>]| Tensor::from_strings(dims, strings.iter().map(Vec::as_slice)).ok();
+    let scalar = |elem, bytes: &[u8]| Tensor::dense(elem, &[], bytes.to_vec()).ok();
+    Some(match (&*attr.name, &attr.value) {
+        ("value", AttrData::Tensor(tensor)) => (ConstForm::VALUE, tensor.clone()),
+        ("value_float", AttrData::Float(value)) => {
+            (ConstForm::VALUE_FLOAT, scalar(ElemType::FLOAT, &value.to_le_bytes())?)
+        }
+        ("value_int", AttrData::Int(value)) => (ConstForm::VALUE_INT, scalar(ElemType::INT64, &value.to_le_bytes())?),
+        ("value_floats", AttrData::Floats(values)) => {
+            (ConstForm::VALUE_FLOATS, Tensor::from_f32(&[values.len() as u64], values))
+        }
+        ("value_ints", AttrData::Ints(values)) => {
+            (ConstForm::VALUE_INTS, Tensor::from_i64(&[values.len() as u64], values))
+        }
+        ("value_string", AttrData::String(value)) => {
+            (ConstForm::VALUE_STRING, strings(&[], std::slice::from_ref(value))?)
+        }
+        ("value_strings", AttrData::Strings(values)) => {
+            (ConstForm::VALUE_STRINGS, strings(&[values.len() as u64], values)?)
+        }
+        _ => return None,
+    })
+}
+
+/// The node as a constant, if it is a `Constant` in one of the known forms.
+fn as_constant(f: &mut Function, pending: &mut Pending<'_>, outputs: &[&str]) -> Option<NodeId> {
+    let is_constant = is_plain_operator(pending, "Constant") && pending.inputs.is_empty() && !pending.has_implicit;
+    if !is_constant || !matches!(outputs, [name] if !name.is_empty()) {
+        return None;
+    }
+    let [attr] = &pending.attrs[..] else { return None };
+    let (form, tensor) = constant(attr)?;
+    if attr.flags & attr_flag::UNTYPED != 0 {
+        pending.metadata.push(Attr::meta(meta::UNTYPED, 1));
+    }
+    if let Some(read) = pending.tensor.take() {
+        // The tensor is the node itself here: its properties need no attribute's name.
+        let about_tensor = [meta::TENSOR_FIELD, meta::TENSOR_EXTRA, meta::EXTERNAL_DATA];
+        pending.metadata.retain(|attr| !about_tensor.iter().any(|key| *attr.name == meta::about(key, "value")));
+        pending.metadata.extend(read.metadata(None));
+    }
+    pending.attrs.clear();
+    keep_spelling(pending, "", "");
+    Some(f.add_constant(tensor, form))
+}

@@ -1,0 +1,278 @@
+//! The tensors that are stored in a data file, and the path of that file.
+
+use super::{ExternalData, plan::Plan};
+use crate::{
+    error::{Fault, OnnxError, Result},
+    read::entry,
+    schema::tensor,
+    wire::{Part, Scan},
+};
+use relais_files::{is_same_file, mapped};
+use relais_plugin_api::ir::{AttrValue, Blob, ConstId, Function, IRModule, NodeId, Tensor, attr_kind, kind};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Protobuf's limit for one message.
+pub(super) const MAX_MODEL: u64 = i32::MAX as u64;
+
+/// The part of this limit for everything except tensors before they move to a data file.
+const HEADROOM: u64 = 64 << 20;
+
+/// Tensors from here on start at a page.
+const PAGE: u64 = 4096;
+
+/// Where a tensor's elements go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// Into the model.
+    Inline,
+    /// They stay where the source's `external_data` refers to.
+    Kept,
+    /// To this byte of the new data file.
+    Data(u64),
+}
+
+/// A data file that is taken over whole.
+pub(super) struct Takeover {
+    pub bytes: Blob,
+    pub target: PathBuf,
+}
+
+/// The decisions for one model.
+pub(super) struct Placement {
+    min_bytes: Option<u64>,
+    keeps_external: bool,
+    /// Paths of data files that the output continues to use.
+    kept: BTreeSet<String>,
+    pub takeovers: Vec<Takeover>,
+    /// Files that are kept where they are.
+    pub shared: Vec<PathBuf>,
+    /// The name of the new data file, as written in the model.
+    pub location: String,
+    /// The new data file.
+    pub data: Plan,
+    offsets: HashMap<(usize, usize), u64>,
+}
+
+/// The `location` of a tensor that was read from another file.
+pub(super) fn source_location(tensor: &Tensor) -> Option<String> {
+    let mut location = None;
+    let mut is_external = false;
+    let mut scan = Scan::new(tensor.encoded(), 0);
+    while let Ok(Some(field)) = scan.field() {
+        match field.number {
+            tensor::DATA_LOCATION => is_external = field.int().is_ok_and(|place| place == tensor::EXTERNAL),
+            tensor::EXTERNAL_DATA => {
+                if let Some((b"location", value)) = field.bytes().ok().and_then(entry) {
+                    location = String::from_utf8(value.to_vec()).ok();
+                }
+            }
+            _ => {}
+        }
+    }
+    location.filter(|_| is_external)
+}
+
+/// The nodes in a function's blocks, and its parameters.
+fn live_nodes(f: &Function) -> Vec<NodeId> {
+    let mut nodes = Vec::new();
+    let mut functions = vec![f.root()];
+    while let Some(function) = functions.pop() {
+        nodes.extend(f.operands(function));
+        for &binding in f.bindings(f.block_of(function)) {
+            nodes.push(binding);
+            functions.extend(f.regions(binding));
+        }
+    }
+    nodes
+}
+
+/// The tensors of a function.
+fn live_tensors(f: &Function) -> Vec<&Tensor> {
+    let mut tensors = Vec::new();
+    for node in live_nodes(f) {
+        tensors.extend(f.constant(node).or_else(|| f.default_value(node)));
+        if !matches!(f.kind(node), kind::CALL | kind::IF) {
+            continue;
+        }
+        let attrs = f.attrs(node);
+        for &rec in attrs.recs() {
+            match (rec.kind, attrs.decode(rec)) {
+                (attr_kind::TENSOR, _) => tensors.push(f.tensor(ConstId(rec.a))),
+                (attr_kind::TENSORS, AttrValue::Tensors(list)) => tensors.extend(list.tensors()),
+                _ => {}
+            }
+        }
+    }
+    tensors
+}
+
+/// The files besides its own that a model has its weights in.
+pub fn data_files(module: &IRModule) -> BTreeSet<String> {
+    let tensors = module.functions().flat_map(|(_, f)| live_tensors(f));
+    let tensors = tensors.filter(|tensor| source_location(tensor).is_some());
+    tensors.filter_map(|tensor| Some(tensor.as_dense()?.file()?.path.to_owned())).collect()
+}
+
+/// The tensors that came from one data file.
+struct Group<'a> {
+    location: String,
+    stamp: u64,
+    is_uniform: bool,
+    used: BTreeMap<u64, u64>,
+    tensor: &'a Tensor,
+}
+
+impl Placement {
+    /// Everything in the model.
+    pub fn inline() -> Self {
+        Self {
+            min_bytes: None,
+            keeps_external: false,
+            kept: BTreeSet::new(),
+            takeovers: Vec::new(),
+            shared: Vec::new(),
+            location: String::new(),
+            data: Plan::new(Blob::default()),
+            offsets: HashMap::new(),
+        }
+    }
+
+    /// Decides for a model that is written to `out`.
+    ///
+    /// # Errors
+    /// Returns an error if `out` is a data file of the model: replacing it would lose data of the output.
+    pub fn new(module: &IRModule, options: ExternalData, out: &Path) -> Result<Self> {
+        let mut placement = Self::inline();
+        if let Some(path) = data_files(module).into_iter().find(|path| is_same_file(Path::new(path), out)) {
+            return Err(OnnxError::new(Fault::OwnData(path)));
+        }
+        if options == ExternalData::Inline {
+            return Ok(placement);
+        }
+        placement.keeps_external = true;
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        placement.location = fresh_name(folder, out);
+        let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
+        let mut inline_bytes = 0u64;
+        for (_, f) in module.functions() {
+            for tensor in live_tensors(f) {
+                let file = tensor.as_dense().and_then(Blob::file);
+                let (Some(location), Some(file)) = (source_location(tensor), file) else {
+                    inline_bytes = inline_bytes.saturating_add(tensor.byte_len());
+                    continue;
+                };
+                let group = groups.entry(file.path).or_insert_with(|| Group {
+                    location: location.clone(),
+                    stamp: file.stamp,
+                    is_uniform: true,
+                    used: BTreeMap::new(),
+                    tensor,
+                });
+                group.is_uniform &= group.location == location && group.stamp == file.stamp;
+                let end = group.used.entry(file.start).or_default();
+                *end = tensor.byte_len().max(*end);
+            }
+        }
+        placement.min_bytes = match options {
+            ExternalData::External { min_bytes } => Some(min_bytes),
+            ExternalData::Auto { threshold } if inline_bytes > MAX_MODEL - HEADROOM => Some(threshold),
+            _ => None,
+        };
+        for (path, group) in groups {
+            placement.keep_or_take_over(folder, path, &group);
+        }
+        Ok(placement)
+    }
+
+    /// Keeps a data file that the output finds where the input found it, takes over one that is in use as a whole,
+    /// and otherwise leaves its tensors to the new data file.
+    fn keep_or_take_over(&mut self, folder: &Path, path: &str, group: &Group<'_>) {
+        if !group.is_uniform {
+            return;
+        }
+        let target = folder.join(&group.location);
+        let resolved = target.canonicalize();
+        if resolved.is_ok() && resolved.ok() == Path::new(path).canonicalize().ok() {
+            self.kept.insert(path.to_owned());
+            self.shared.push(target);
+            return;
+        }
+        let Ok(bytes) = mapped::map_file(Path::new(path)) else { return };
+        if bytes.file().map(|file| file.stamp) != Some(group.stamp) || group.tensor.is_empty() {
+            return;
+        }
+        let used: u64 = group.used.values().sum();
+        if used < bytes.len() as u64 / 10 * 9 {
+            return;
+        }
+        if target.exists() {
+            let is_same = mapped::map_file(&target).is_ok_and(|there| *there == *bytes);
+            if is_same {
+                self.kept.insert(path.to_owned());
+                self.shared.push(target);
+            }
+            return;
+        }
+        self.kept.insert(path.to_owned());
+        self.takeovers.push(Takeover { bytes, target });
+    }
+
+    /// The place of a tensor; `is_weight` for those that may move to a data file.
+    pub fn place(&mut self, tensor: &Tensor, is_weight: IsWeight, was_external: bool) -> Place {
+        let bytes = tensor.byte_len();
+        let file = tensor.as_dense().and_then(Blob::file);
+        let is_from_file = source_location(tensor).is_some();
+        let goes_out = if is_from_file || was_external {
+            if is_from_file && file.is_some_and(|file| self.kept.contains(file.path)) {
+                return Place::Kept;
+            }
+            self.keeps_external
+        } else {
+            is_weight == IsWeight::Yes && self.min_bytes.is_some_and(|min| bytes >= min)
+        };
+        if !goes_out || bytes == 0 || tensor.elem() == relais_plugin_api::ir::ElemType::STRING {
+            return Place::Inline;
+        }
+        let key = tensor.as_dense().map(|blob| (blob.as_ptr() as usize, blob.len()));
+        if let Some(&offset) = key.and_then(|key| self.offsets.get(&key)) {
+            return Place::Data(offset);
+        }
+        self.data.align(if bytes >= PAGE { PAGE } else { 64 });
+        let offset = self.data.size();
+        self.data.elements(tensor);
+        self.offsets.extend(key.map(|key| (key, offset)));
+        Place::Data(offset)
+    }
+}
+
+/// Whether a tensor is an initializer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum IsWeight {
+    Yes,
+    No,
+}
+
+/// A name for a data file beside `out` that is not in use yet.
+fn fresh_name(folder: &Path, out: &Path) -> String {
+    let base = out.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy());
+    let numbered = (1u32..).map(|number| format!("{base}.{number}.data"));
+    let mut names = std::iter::once(format!("{base}.data")).chain(numbered);
+    let is_free = |name: &String| fs::symlink_metadata(folder.join(name)).is_err();
+    names.find(is_free).expect("some number is free")
+}
+
+/// The fields of an encoded tensor other than those that locate its elements.
+pub(super) fn other_fields(encoded: &[u8], dropped: &[u32]) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut scan = Scan::new(encoded, 0);
+    while let Some(field) = scan.field()? {
+        if !dropped.contains(&field.number) {
+            parts.push(field.whole());
+        }
+    }
+    Ok(parts)
+}

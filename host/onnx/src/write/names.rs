@@ -1,0 +1,380 @@
+//! The names that values are written under.
+//!
+//! A value keeps its name if it can. Names of outputs belong to their positions: the value at a position takes the
+//! name, and if it cannot (an input, a value of an enclosing graph, a second output), an `Identity` carries it.
+
+use crate::{
+    error::{Fault, OnnxError, Result},
+    meta,
+    names::{FastMap, NameId},
+    read::scope::Scope,
+};
+use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, flag, kind};
+use std::collections::BTreeSet;
+
+/// How an output comes by its name.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    pub name: String,
+    /// The value that an `Identity` takes the name from.
+    pub identity_of: Option<NodeId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name {
+    None,
+    Own(NameId),
+    Fresh(u32),
+}
+
+/// The names of all values of a function.
+pub(super) struct Names<'a> {
+    f: &'a Function,
+    /// The names in the function, with their meanings at the current place.
+    scope: Scope<'a>,
+    /// The name of each node in the function.
+    own: Vec<Option<NameId>>,
+    names: Vec<Name>,
+    fresh: Vec<String>,
+    /// The value that a projection represents.
+    values: Vec<NodeId>,
+    /// The first projection of each result.
+    projections: FastMap<(NodeId, u16), NodeId>,
+    outputs: FastMap<BlockId, Vec<Output>>,
+    counters: FastMap<String, u32>,
+}
+
+/// Whether a constant is listed as an input of its graph.
+pub(super) fn is_listed(f: &Function, id: NodeId) -> bool {
+    f.node(id).flags & flag::LISTED_INPUT != 0 || f.attrs(id).meta(meta::INPUT_INDEX).is_some()
+}
+
+impl<'a> Names<'a> {
+    /// Chooses the names.
+    pub fn new(f: &'a Function) -> Result<Self> {
+        let mut forced = BTreeSet::new();
+        loop {
+            let mut chooser = Chooser::new(f, &forced);
+            chooser.run()?;
+            let Chooser { names, conflicts, .. } = chooser;
+            if conflicts.is_empty() {
+                return Ok(names);
+            }
+            forced.extend(conflicts);
+        }
+    }
+
+    /// Returns the value that `id` represents: itself, or the one that a projection of a tuple selects.
+    pub fn value(&self, id: NodeId) -> NodeId {
+        self.values[id.index()]
+    }
+
+    /// The name of a value; empty for the absent operand, `None` for a value without a name (a tuple).
+    pub fn name(&self, id: NodeId) -> Option<&str> {
+        let value = self.value(id);
+        if value.is_absent() {
+            return Some("");
+        }
+        match self.names[value.index()] {
+            Name::None => None,
+            Name::Own(name) => Some(self.scope.names.name(name)),
+            Name::Fresh(index) => Some(&self.fresh[index as usize]),
+        }
+    }
+
+    /// Returns the names of a node's outputs; unused outputs that had no name stay empty.
+    pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &str> {
+        let n_results = self.f.n_results(id);
+        let has_none = || matches!(self.f.attrs(id).meta(meta::N_OUTPUTS), Some(AttrValue::Int(0)));
+        let count = n_results.unwrap_or_else(|| usize::from(!has_none()));
+        let value = move |index: usize| match n_results {
+            None => Some(id),
+            Some(_) => self.projections.get(&(id, index as u16)).copied(),
+        };
+        (0..count).map(move |index| value(index).and_then(|value| self.name(value)).unwrap_or_default())
+    }
+
+    /// A name that nothing else has.
+    pub fn make_fresh(&mut self, base: &str) -> String {
+        let base = if base.is_empty() { "value" } else { base };
+        let counter = self.counters.entry(base.to_owned()).or_default();
+        loop {
+            let name = format!("{base}_{counter}");
+            *counter += 1;
+            if self.scope.names.find(&name).is_none() {
+                return name;
+            }
+        }
+    }
+
+    /// How the outputs of a block come by their names.
+    pub fn outputs(&self, block: BlockId) -> &[Output] {
+        self.outputs.get(&block).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// An open graph.
+struct Frame {
+    function: NodeId,
+    next: usize,
+    next_region: usize,
+    /// Names of the outputs, and the values that have them; the absent operand where an `Identity` will.
+    reserved: FastMap<NameId, NodeId>,
+    /// Outputs' names of values that do not have that name themselves.
+    imposed: FastMap<NodeId, Name>,
+}
+
+struct Chooser<'a, 'c> {
+    f: &'a Function,
+    names: Names<'a>,
+    /// For each bound value its block plus one.
+    home: Vec<u32>,
+    /// Values that must not keep their names, because a use would see them instead of an outer value.
+    forced: &'c BTreeSet<NodeId>,
+    conflicts: Vec<NodeId>,
+    has_shadows: bool,
+}
+
+impl<'a, 'c> Chooser<'a, 'c> {
+    fn new(f: &'a Function, forced: &'c BTreeSet<NodeId>) -> Self {
+        let n = f.n_nodes();
+        let mut scope = Scope::default();
+        scope.names.reserve(n);
+        let mut own = Vec::with_capacity(n);
+        for id in (0..n).map(NodeId::from_index) {
+            let name = f.name(id);
+            own.push((!name.is_empty()).then(|| scope.names.intern(name)));
+            if f.kind(id) == kind::FUNCTION {
+                output_names(f, id).for_each(|name| _ = scope.names.intern(name));
+            }
+        }
+        let names = Names {
+            f,
+            scope,
+            own,
+            names: vec![Name::None; n],
+            fresh: Vec::new(),
+            values: (0..n).map(NodeId::from_index).collect(),
+            projections: FastMap::default(),
+            outputs: FastMap::default(),
+            counters: FastMap::default(),
+        };
+        Self { f, names, home: vec![0; n], forced, conflicts: Vec::new(), has_shadows: false }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let mut frames = vec![self.open(self.f.root())?];
+        while let Some(frame) = frames.last_mut() {
+            let block = self.f.block_of(frame.function);
+            let Some(&binding) = self.f.bindings(block).get(frame.next) else {
+                self.names.scope.leave();
+                frames.pop();
+                continue;
+            };
+            let regions = self.f.regions(binding);
+            if frame.next_region == 0 {
+                self.check_uses(binding);
+            }
+            if let Some(&region) = regions.get(frame.next_region) {
+                frame.next_region += 1;
+                let inner = self.open(region)?;
+                frames.push(inner);
+                continue;
+            }
+            frame.next += 1;
+            frame.next_region = 0;
+            let is_value = match self.f.kind(binding) {
+                kind::CONSTANT => true,
+                kind::CALL | kind::IF => self.f.n_results(binding).is_none(),
+                kind::TUPLE_GET_ITEM => self.names.value(binding) == binding,
+                _ => false,
+            };
+            if is_value {
+                self.define(frame, binding);
+            }
+        }
+        Ok(())
+    }
+
+    /// With hidden names around, a use must still see the value it means.
+    fn check_uses(&mut self, binding: NodeId) {
+        if !self.has_shadows {
+            return;
+        }
+        for &operand in self.f.operands(binding) {
+            let value = self.names.value(operand);
+            let Name::Own(name) = self.names.names[value.index()] else { continue };
+            if let Some(seen) = self.names.scope.get(name).filter(|&seen| seen != value) {
+                self.conflicts.push(seen);
+            }
+        }
+    }
+
+    fn make_fresh(&mut self, base: &str) -> Name {
+        let name = self.names.make_fresh(base);
+        self.names.fresh.push(name);
+        Name::Fresh(self.names.fresh.len() as u32 - 1)
+    }
+
+    fn base(&self, value: NodeId) -> &'a str {
+        let f = self.f;
+        let named = f.name(value);
+        if !named.is_empty() {
+            return named;
+        }
+        match f.kind(value) {
+            kind::VAR => "input",
+            kind::CONSTANT => "constant",
+            kind::IF => "If",
+            kind::TUPLE_GET_ITEM => f.call(f.operands(value)[0]).map_or("value", |call| call.op_name()),
+            _ => f.call(value).map_or("value", |call| call.op_name()),
+        }
+    }
+
+    fn define(&mut self, frame: &Frame, value: NodeId) {
+        let own = self.names.own[value.index()].filter(|_| !self.forced.contains(&value));
+        let name = match (frame.imposed.get(&value), own) {
+            (Some(&imposed), _) => imposed,
+            (None, None) => self.make_fresh(self.base(value)),
+            (None, Some(own)) if frame.reserved.get(&own).is_some_and(|&owner| owner != value) => {
+                self.make_fresh(self.names.scope.names.name(own))
+            }
+            (None, Some(own)) => Name::Own(own),
+        };
+        self.claim(value, name);
+    }
+
+    fn claim(&mut self, value: NodeId, name: Name) {
+        let mut name = name;
+        if let Name::Own(own) = name {
+            // Only values that were read like this may hide an outer name or, among a graph's inputs, occur twice.
+            let scope = &mut self.names.scope;
+            let is_free = match scope.get(own) {
+                None => true,
+                Some(_) if scope.get_local(own).is_some() => false,
+                Some(_) => {
+                    let shadows = self.f.attrs(value).meta(meta::SHADOWS).is_some();
+                    self.has_shadows |= shadows;
+                    shadows
+                }
+            };
+            if is_free {
+                scope.define(own, value);
+            } else {
+                name = self.make_fresh(self.names.scope.names.name(own));
+            }
+        }
+        self.names.names[value.index()] = name;
+    }
+
+    /// Begins a graph: resolves projections, names the parameters and the outputs.
+    fn open(&mut self, function: NodeId) -> Result<Frame> {
+        let f = self.f;
+        let block = f.block_of(function);
+        self.names.scope.enter();
+        for &binding in f.bindings(block) {
+            self.home[binding.index()] = block.0 + 1;
+            if f.kind(binding) == kind::TUPLE_GET_ITEM {
+                self.resolve(binding);
+            }
+        }
+        let mut frame =
+            Frame { function, next: 0, next_region: 0, reserved: FastMap::default(), imposed: FastMap::default() };
+        for &param in f.operands(function) {
+            let own = self.names.own[param.index()].filter(|_| !self.forced.contains(&param));
+            let name = own.map_or_else(|| self.make_fresh(self.base(param)), Name::Own);
+            self.claim(param, name);
+        }
+        self.name_outputs(&mut frame, block)?;
+        Ok(frame)
+    }
+
+    /// Resolves a projection.
+    fn resolve(&mut self, projection: NodeId) {
+        let tuple = self.names.value(self.f.operands(projection)[0]);
+        let index = self.f.node(projection).aux;
+        let value = if self.f.kind(tuple) == kind::TUPLE {
+            self.f.operands(tuple).get(usize::from(index)).map(|&field| self.names.value(field))
+        } else {
+            Some(*self.names.projections.entry((tuple, index)).or_insert(projection))
+        };
+        self.names.values[projection.index()] = value.unwrap_or(projection);
+    }
+
+    fn name_outputs(&mut self, frame: &mut Frame, block: BlockId) -> Result<()> {
+        let f = self.f;
+        let names = &mut self.names.scope.names;
+        let wanted: Vec<NameId> = output_names(f, frame.function).map(|name| names.intern(name)).collect();
+        let empty = names.intern("");
+        let results: Vec<NodeId> = f.results(block).iter().map(|&result| self.names.value(result)).collect();
+        let can_be_named = |this: &Self, value: NodeId| this.home[value.index()] == block.0 + 1 && !is_listed(f, value);
+        let mut owners: FastMap<NodeId, usize> = FastMap::default();
+        for (index, &value) in results.iter().enumerate() {
+            if can_be_named(self, value)
+                && wanted.get(index).is_some_and(|&name| Some(name) == self.names.own[value.index()])
+            {
+                owners.entry(value).or_insert(index);
+            }
+        }
+        let mut outputs = Vec::with_capacity(results.len());
+        for (index, &value) in results.iter().enumerate() {
+            let name = match wanted.get(index) {
+                Some(&name) => Name::Own(name),
+                None => Name::None,
+            };
+            if value.is_absent() {
+                if name != Name::None && name != Name::Own(empty) {
+                    return Err(OnnxError::new(Fault::NotExpressible("an output without a value")));
+                }
+                outputs.push(Output { name: String::new(), identity_of: None });
+                continue;
+            }
+            let is_local = can_be_named(self, value);
+            let is_owner = is_local && *owners.entry(value).or_insert(index) == index;
+            let name = match name {
+                Name::None => match self.names.own[value.index()].filter(|_| is_owner) {
+                    Some(own) => Name::Own(own),
+                    None => self.make_fresh("output"),
+                },
+                name => name,
+            };
+            let has_it = !is_owner
+                && match (name, self.names.names[value.index()]) {
+                    (Name::Own(name), Name::Own(own)) => name == own,
+                    // A value of this block has no name yet: its own is the one it will get.
+                    (Name::Own(name), Name::None) => {
+                        is_local && owners[&value] < index && wanted.get(owners[&value]) == Some(&name)
+                    }
+                    _ => false,
+                };
+            let identity_of = (!is_owner && !has_it).then_some(value);
+            if let Name::Own(name) = name {
+                let owner = if identity_of.is_some() { NodeId::ABSENT } else { value };
+                if frame.reserved.insert(name, owner).is_some_and(|old| old != owner || identity_of.is_some()) {
+                    let name = self.names.scope.names.name(name);
+                    return Err(OnnxError::new(Fault::DuplicateName(name.into())));
+                }
+            }
+            if is_owner {
+                frame.imposed.insert(value, name);
+            }
+            let name = match name {
+                Name::Own(name) => self.names.scope.names.name(name).to_owned(),
+                Name::Fresh(fresh) => self.names.fresh[fresh as usize].clone(),
+                Name::None => String::new(),
+            };
+            outputs.push(Output { name, identity_of });
+        }
+        self.names.outputs.insert(block, outputs);
+        Ok(())
+    }
+}
+
+/// The names that the outputs of a function have.
+fn output_names(f: &Function, function: NodeId) -> impl Iterator<Item = &str> {
+    let names = match f.attrs(function).meta(meta::OUTPUT_NAMES) {
+        Some(AttrValue::Strings(names)) => Some(names.strings()),
+        _ => None,
+    };
+    names.into_iter().flatten().map(|name| std::str::from_utf8(name).unwrap_or_default())
+}

@@ -1,0 +1,92 @@
+//! Written models load (rule C10): what ONNX requires beyond a module's contents is added, or the module is refused.
+
+use crate::common::proto::{graph, message, node};
+use relais_onnx::{self as onnx, Fault, OnnxError, ReadOptions, meta};
+use relais_plugin_api::ir::{AttrValue, Function, IRModule, MAIN, ModuleAttr};
+use relais_plugin_api::text;
+
+fn parse(source: &str) -> IRModule {
+    text::parse_str(source).unwrap_or_else(|faults| panic!("{}", faults[0]))
+}
+
+fn write(module: &IRModule) -> Result<Vec<u8>, OnnxError> {
+    let mut bytes = Vec::new();
+    onnx::write_to(module, &mut bytes).map(|_| bytes)
+}
+
+/// The module as it comes back.
+fn written(module: &IRModule) -> IRModule {
+    let bytes = write(module).unwrap_or_else(|error| panic!("{error}"));
+    onnx::read_bytes("written", bytes.into(), &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}")).module
+}
+
+fn imports(f: &Function) -> Vec<(&str, i64)> {
+    f.opset_imports()
+}
+
+const CALLS: &str = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17}] {\n  %y = @double(%x);\n  %y\n}\n\
+                     def @double(%x) {\n  %y = Add(%x, %x);\n  %y\n}\n";
+
+#[test]
+fn c10_a_function_that_a_pass_added_has_a_domain_that_is_imported() {
+    let module = written(&parse(CALLS));
+    assert_eq!(imports(module.main().unwrap()), [("", 17), ("local", 1)]);
+    assert_eq!(imports(module.function("local::double").unwrap()), [("", 17)]);
+    // A domain of operators is not taken for it.
+    let module = written(&parse(&CALLS.replace("Add(%x, %x)", "local::Add(%x, %x)")));
+    assert_eq!(imports(module.main().unwrap()), [("", 17), ("local_1", 1)]);
+    assert_eq!(imports(module.function("local_1::double").unwrap()), [("local", 1)]);
+}
+
+#[test]
+fn c10_a_model_with_functions_is_of_a_version_that_has_them() {
+    let version = |stated: i64| {
+        let mut module = parse(CALLS);
+        module.attrs.push(ModuleAttr::int(meta::IR_VERSION, stated));
+        written(&module).attr(meta::IR_VERSION).and_then(ModuleAttr::as_int)
+    };
+    assert_eq!((version(7), version(8), version(9)), (Some(8), Some(8), Some(9)));
+}
+
+#[test]
+fn c10_every_domain_that_is_called_is_imported() {
+    let source = |opset: &str| {
+        format!("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {opset}] {{ %y = acme::Fused(%x); %y }}\n")
+    };
+    let main = |opset: &str| written(&parse(&source(opset))).main().unwrap().clone();
+    assert_eq!(imports(&main("{\"\": 17}")), [("", 17), ("acme", 1)]);
+    assert_eq!(imports(&main("{\"\": 17, \"acme\": 3}")), [("", 17), ("acme", 3)]);
+    // The version of ONNX's own operators is unspecified.
+    let error = write(&parse(&source("{\"acme\": 3}").replace("acme::Fused", "Relu"))).unwrap_err();
+    assert!(matches!(error.fault(), Fault::NoOpset), "{error}");
+}
+
+#[test]
+fn c10_what_never_was_a_model_gets_a_version_and_a_name() {
+    let module = written(&parse("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17}] { %x }\n"));
+    assert_eq!(module.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int), Some(10));
+    let main = module.main().unwrap();
+    assert!(matches!(main.attrs(main.root()).meta(meta::GRAPH_NAME), Some(AttrValue::String(b"graph"))));
+    // The output has the type that is known of its value.
+    assert!(main.attrs(main.root()).meta(meta::OUTPUT_TYPES).is_some());
+}
+
+#[test]
+fn c10_what_was_read_is_written_as_it_was() {
+    // A domain that is not imported, and no name.
+    let call = node("Fused", &["x"], &["y"]).bytes(7, "acme");
+    let opset = message().bytes(1, "").int(2, 17);
+    let bytes = message().message(7, graph(&["x"], vec![call], &["y"])).message(8, opset).0;
+    let module = onnx::read_bytes("odd", bytes.clone().into(), &ReadOptions::default()).unwrap().module;
+    assert_eq!(write(&module).unwrap(), bytes);
+}
+
+#[test]
+fn c10_two_functions_of_one_name_are_refused() {
+    let mut module = parse(CALLS);
+    let double = module.function("double").unwrap().clone();
+    module.set_function("local::double", double);
+    let error = write(&module).unwrap_err();
+    assert!(matches!(error.fault(), Fault::DuplicateFunction(_)), "{error}");
+    assert!(module.function(MAIN).is_some());
+}
