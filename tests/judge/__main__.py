@@ -53,6 +53,9 @@ def parser() -> argparse.ArgumentParser:
     schema.add_argument("schema", type=Path)
     schema.add_argument("pipelines", type=Path, nargs="+")
 
+    operators = add(commands, "operators", "records of operators say what the onnx package says", run_operators)
+    operators.add_argument("records", type=Path, help="what `relais list operators --json` printed")
+
     spelled = add(commands, "spelled", "write the node cases of the onnx package as text", run_spelled)
     spelled.add_argument("out", type=Path)
 
@@ -180,6 +183,12 @@ def run_schema(options: argparse.Namespace) -> int:
     from judge import schema
 
     return schema.command(options.schema, options.pipelines)
+
+
+def run_operators(options: argparse.Namespace) -> int:
+    from judge import operators
+
+    return operators.command(options.records)
 
 
 def run_spelled(options: argparse.Namespace) -> int:

@@ -303,6 +303,14 @@ pub struct ResolvedOp<'a> {
     pub infer: ROption<u32>,
     /// To ask for its evaluator with.
     pub eval: ROption<u32>,
+    /// To ask with for the loop program that computes it; nothing in this version.
+    pub compute: ROption<u32>,
+    /// To ask with for the layouts that it can work in; nothing in this version.
+    pub layouts: ROption<u32>,
+    /// To ask for its gradient with; nothing in this version.
+    pub gradient: ROption<u32>,
+    /// To ask with for what it is in terms of other operators; nothing in this version.
+    pub body: ROption<u32>,
     /// Tagged fields of later versions, for what else an operator may have (see `docs/abi.md`); empty.
     pub more: RSlice<'a, u8>,
 }

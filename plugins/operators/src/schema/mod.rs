@@ -1,5 +1,8 @@
 //! What the ONNX standard says of each operator: versions, numbers of arguments and results, attributes.
 //!
+//! What the arguments and results are called, and of which types they may be, stands in `formals.rs`, which
+//! `plugins/operators/formals.py` makes from the `onnx` package.
+//!
 //! One file per family. An operator is a constant that describes its newest version; older versions in the table below
 //! it say what was different. All versions share a type relation, which looks at the version.
 //!
@@ -16,6 +19,7 @@ mod control;
 mod conv;
 mod convert;
 mod create;
+mod formals;
 mod image;
 mod index;
 mod logic;
