@@ -33,6 +33,22 @@ pub mod error_kind {
     pub const HOST: u8 = 3;
 }
 
+/// How grave a log message is, and the most talkative level that is logged: a greater number is more talkative.
+pub mod log_level {
+    /// Nothing is logged.
+    pub const OFF: u8 = 0;
+    /// An error.
+    pub const ERROR: u8 = 1;
+    /// A warning.
+    pub const WARN: u8 = 2;
+    /// Something that is good to know.
+    pub const INFO: u8 = 3;
+    /// For authors.
+    pub const DEBUG: u8 = 4;
+    /// Every step. A greater number means the same.
+    pub const TRACE: u8 = 5;
+}
+
 /// What a [`Diagnostic`](crate::diagnostics::Diagnostic) consists of.
 #[repr(C)]
 #[derive(StableAbi, Clone, PartialEq, Debug)]
@@ -138,7 +154,7 @@ pub struct CallCx<'a> {
     pub(crate) host: HostApiRef,
     /// What they work on.
     pub(crate) data: HostData<'a>,
-    /// The most talkative level that the host logs: 0 is off, 5 is trace.
+    /// The most talkative level that the host logs: one of [`log_level`].
     pub(crate) log_level: u8,
 }
 
@@ -460,7 +476,7 @@ impl PassObject {
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct LogRec<'a> {
-    /// 1 is error, 5 is trace.
+    /// One of [`log_level`], but not `OFF`.
     pub level: u8,
     /// The plugin.
     pub target: RStr<'a>,
