@@ -197,6 +197,10 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
         facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
         infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
         eval: eval.into(),
+        compute: ROption::RNone,
+        layouts: ROption::RNone,
+        gradient: ROption::RNone,
+        body: ROption::RNone,
         more: RSlice::EMPTY,
     }
 }

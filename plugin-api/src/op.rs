@@ -8,9 +8,9 @@ pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
 
-pub use schema::{AttrFacts, CallFault, CallRule, OpSchema};
+pub use schema::{AttrDefault, AttrFacts, CallFault, CallRule, FormalFacts, OpSchema, TypeVarFacts};
 
-use crate::diagnostics::PassError;
+use crate::{boundary::record::formal_kind, diagnostics::PassError, ir::ElemType};
 use abi_stable::{StableAbi, std_types::RString};
 use std::fmt;
 
@@ -96,6 +96,94 @@ pub struct AttrSchema {
     pub default: &'static str,
 }
 
+/// A formal input or result of an operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Formal {
+    /// Name.
+    pub name: &'static str,
+    /// One of [`formal_kind`].
+    pub kind: u8,
+    /// The name of its type variable.
+    pub var: &'static str,
+}
+
+impl Formal {
+    /// One that is always there.
+    pub const fn single(name: &'static str, var: &'static str) -> Self {
+        Self { name, kind: formal_kind::SINGLE, var }
+    }
+
+    /// One that may be absent.
+    pub const fn optional(name: &'static str, var: &'static str) -> Self {
+        Self { name, kind: formal_kind::OPTIONAL, var }
+    }
+
+    /// All that follow, of one type.
+    pub const fn variadic(name: &'static str, var: &'static str) -> Self {
+        Self { name, kind: formal_kind::VARIADIC, var }
+    }
+
+    /// All that follow, each of a type of its own.
+    pub const fn mixed(name: &'static str, var: &'static str) -> Self {
+        Self { name, kind: formal_kind::MIXED, var }
+    }
+}
+
+/// A type variable: arguments and results that name one have one type, which is one of these. One that allows nothing
+/// allows everything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TypeVar {
+    /// Name.
+    pub name: &'static str,
+    /// Element types of tensors.
+    pub tensors: &'static [ElemType],
+    /// Element types of tensors in sequences.
+    pub sequences: &'static [ElemType],
+    /// Element types of optional tensors.
+    pub optionals: &'static [ElemType],
+    /// Element types of tensors in optional sequences.
+    pub optional_sequences: &'static [ElemType],
+    /// Other types, as ONNX writes them.
+    pub others: &'static [&'static str],
+}
+
+impl TypeVar {
+    /// One that allows tensors of these elements.
+    pub const fn new(name: &'static str, tensors: &'static [ElemType]) -> Self {
+        Self { name, tensors, sequences: &[], optionals: &[], optional_sequences: &[], others: &[] }
+    }
+
+    /// The same under another name.
+    pub const fn named(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
+    }
+
+    /// Allows sequences of tensors of these elements.
+    pub const fn sequences(mut self, elems: &'static [ElemType]) -> Self {
+        self.sequences = elems;
+        self
+    }
+
+    /// Allows optional tensors of these elements.
+    pub const fn optionals(mut self, elems: &'static [ElemType]) -> Self {
+        self.optionals = elems;
+        self
+    }
+
+    /// Allows optional sequences of tensors of these elements.
+    pub const fn optional_sequences(mut self, elems: &'static [ElemType]) -> Self {
+        self.optional_sequences = elems;
+        self
+    }
+
+    /// Allows other types, as ONNX writes them.
+    pub const fn others(mut self, others: &'static [&'static str]) -> Self {
+        self.others = others;
+        self
+    }
+}
+
 /// Whether something must be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Required {
@@ -109,7 +197,13 @@ pub enum Required {
 ///
 /// ```
 /// use relais_plugin_api::op::*;
-/// const RELU: Operator = Operator::new("", "Relu", 14).inputs(1, 1).fusion(FusionKind::ELEMWISE);
+/// use relais_plugin_api::ir::ElemType;
+/// const RELU: Operator = Operator::new("", "Relu", 14)
+///     .inputs(1, 1)
+///     .takes(&[Formal::single("X", "T")])
+///     .gives(&[Formal::single("Y", "T")])
+///     .types(&[TypeVar::new("T", &[ElemType::FLOAT, ElemType::INT32])])
+///     .fusion(FusionKind::ELEMWISE);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Operator {
@@ -123,6 +217,14 @@ pub struct Operator {
     pub inputs: (u16, u16),
     /// Fewest and most results.
     pub outputs: (u16, u16),
+    /// Formal inputs, in order; empty when nothing is said of them but their number.
+    pub takes: &'static [Formal],
+    /// Formal results, in order; empty when nothing is said of them but their number.
+    pub gives: &'static [Formal],
+    /// The type variables of formal inputs and results.
+    pub types: &'static [TypeVar],
+    /// Whether the first two arguments can change places.
+    pub commutative: bool,
     /// Attribute schemas.
     pub attrs: &'static [AttrSchema],
     /// Effects.
@@ -146,6 +248,10 @@ impl Operator {
             since_version,
             inputs: (1, 1),
             outputs: (1, 1),
+            takes: &[],
+            gives: &[],
+            types: &[],
+            commutative: false,
             attrs: &[],
             effects: Effects::PURE,
             fusion: FusionKind::OPAQUE,
@@ -170,6 +276,30 @@ impl Operator {
     /// Sets the number of results.
     pub const fn outputs(mut self, fewest: u16, most: u16) -> Self {
         self.outputs = (fewest, most);
+        self
+    }
+
+    /// Sets the formal inputs. Their number is still what [`inputs`](Self::inputs) says.
+    pub const fn takes(mut self, formals: &'static [Formal]) -> Self {
+        self.takes = formals;
+        self
+    }
+
+    /// Sets the formal results. Their number is still what [`outputs`](Self::outputs) says.
+    pub const fn gives(mut self, formals: &'static [Formal]) -> Self {
+        self.gives = formals;
+        self
+    }
+
+    /// Sets the type variables of formal inputs and results.
+    pub const fn types(mut self, types: &'static [TypeVar]) -> Self {
+        self.types = types;
+        self
+    }
+
+    /// Says whether the first two arguments can change places.
+    pub const fn commutative(mut self, commutative: bool) -> Self {
+        self.commutative = commutative;
         self
     }
 

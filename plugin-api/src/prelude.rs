@@ -7,8 +7,8 @@ pub use crate::{
     instrument::{Instrument, InstrumentCx, PassView, SkipKind, Skipped},
     ir::*,
     op::{
-        AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, FusionKind, InferCx, InferRequest, OpError, Operator,
-        Required,
+        AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, Formal, FusionKind, InferCx, InferRequest, OpError,
+        Operator, Required, TypeVar,
     },
     options::Value,
     pass::{OpFacts, OpFactsTable, PassCx, PassInfo, PassRef, Step, drive},

@@ -55,6 +55,9 @@ def parser() -> argparse.ArgumentParser:
     schema.add_argument("schema", type=Path)
     schema.add_argument("pipelines", type=Path, nargs="+")
 
+    operators = add(commands, "operators", "records of operators say what the onnx package says", run_operators)
+    operators.add_argument("records", type=Path, help="what `relais list operators --json` printed")
+
     spelled = add(commands, "spelled", "write the node cases of the onnx package as text", run_spelled)
     spelled.add_argument("out", type=Path)
 
@@ -191,6 +194,12 @@ def run_relations(options: argparse.Namespace) -> int:
     from judge import relations
 
     return relations.command(options.out)
+
+
+def run_operators(options: argparse.Namespace) -> int:
+    from judge import operators
+
+    return operators.command(options.records)
 
 
 def run_spelled(options: argparse.Namespace) -> int:

@@ -13,6 +13,11 @@ use relais::{
     plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
 };
+use relais_plugin_api::{
+    boundary::record::formal_kind,
+    ir::ElemType,
+    op::{FormalFacts, OpSchema, TypeVarFacts},
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -207,6 +212,77 @@ pub(super) fn describe_pipeline(pipeline: &PipelineRecord, provider: Option<&Pro
     format!("pipeline {}\n{plugin}\n{}", pipeline.name, pipeline.toml)
 }
 
+/// Describes the formal inputs and results, and their types.
+fn describe_formals(schema: &OpSchema) -> String {
+    let formals = |title: &str, formals: &[FormalFacts]| {
+        let line = |formal: &FormalFacts| match formal_kind_name(formal.kind) {
+            "single" => format!("  {:<24} {}\n", formal.name, formal.var),
+            kind => format!("  {:<24} {}, {kind}\n", formal.name, formal.var),
+        };
+        if formals.is_empty() {
+            String::new()
+        } else {
+            format!("\n{title}\n") + &formals.iter().map(line).collect::<String>()
+        }
+    };
+    let list = |what: &str, elems: &[ElemType]| {
+        let names: Vec<String> = elems.iter().map(ElemType::to_string).collect();
+        (!elems.is_empty()).then(|| format!("{what}{}", names.join(", ")))
+    };
+    let variable = |var: &TypeVarFacts| {
+        let parts = [
+            list("", &var.tensors),
+            list("sequences of ", &var.sequences),
+            list("optional ", &var.optionals),
+            list("optional sequences of ", &var.optional_sequences),
+            (!var.others.is_empty()).then(|| var.others.join(", ")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let allowed = if parts.is_empty() { "anything".to_owned() } else { parts.join("; ") };
+        format!("  {:<24} {allowed}\n", var.name)
+    };
+    let mut out = formals("takes", &schema.formal_inputs) + &formals("gives", &schema.formal_outputs);
+    if schema.is_commutative {
+        out.push_str("\nIts first two inputs can change places.\n");
+    }
+    if !schema.types.is_empty() {
+        out.push_str("\ntypes\n");
+        out.extend(schema.types.iter().map(variable));
+    }
+    out
+}
+
+fn formal_kind_name(kind: u8) -> &'static str {
+    match kind {
+        formal_kind::SINGLE => "single",
+        formal_kind::OPTIONAL => "optional",
+        formal_kind::VARIADIC => "any number, of one type",
+        formal_kind::MIXED => "any number, each of a type of its own",
+        _ => "unknown",
+    }
+}
+
+fn formal_json(formal: &FormalFacts) -> Value {
+    let kind = match formal.kind {
+        formal_kind::VARIADIC => "variadic",
+        formal_kind::MIXED => "mixed",
+        kind => formal_kind_name(kind),
+    };
+    json!({ "name": formal.name, "kind": kind, "type": formal.var })
+}
+
+fn type_var_json(var: &TypeVarFacts) -> Value {
+    let elems = |elems: &[ElemType]| elems.iter().map(ElemType::to_string).collect::<Vec<_>>();
+    json!({
+        "name": var.name,
+        "tensors": elems(&var.tensors),
+        "sequences": elems(&var.sequences),
+        "optionals": elems(&var.optionals),
+        "optional_sequences": elems(&var.optional_sequences),
+        "others": var.others,
+    })
+}
+
 pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>) -> String {
     let count = |(fewest, most): (u16, u16)| match (fewest, most) {
         (fewest, u16::MAX) => format!("{fewest} or more"),
@@ -222,6 +298,7 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
         provider.map(|provider| format!("  plugin   {}\n", plugin_of(provider))).unwrap_or_default(),
         paragraph(op.doc())
     );
+    out.push_str(&describe_formals(&op.schema()));
     if op.attrs().next().is_some() {
         out.push_str("\nattributes\n");
     }
@@ -450,12 +527,17 @@ pub(super) fn pass_json(pass: &PassRecord) -> Value {
 }
 
 pub(super) fn operator_json(op: &OperatorRecord) -> Value {
+    let schema = op.schema();
     json!({
         "name": op.name,
         "domain": op.domain,
         "since_version": op.since_version,
         "inputs": [op.inputs.0, op.inputs.1],
         "outputs": [op.outputs.0, op.outputs.1],
+        "takes": schema.formal_inputs.iter().map(formal_json).collect::<Vec<_>>(),
+        "gives": schema.formal_outputs.iter().map(formal_json).collect::<Vec<_>>(),
+        "types": schema.types.iter().map(type_var_json).collect::<Vec<_>>(),
+        "commutative": schema.is_commutative,
         "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
         "doc": op.doc(),
     })

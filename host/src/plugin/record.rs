@@ -11,7 +11,7 @@ use relais_plugin_api::{
         wire::{Fields, Malformed},
     },
     ir::normal_domain,
-    op::{Effects, FusionKind},
+    op::{Effects, FusionKind, OpSchema},
 };
 use semver::Version;
 use std::{cmp::Ordering, fmt, ops::Range, sync::Arc};
@@ -170,6 +170,11 @@ impl OperatorRecord {
     pub fn doc(&self) -> &str {
         let mut docs = Fields::new(self.fields()).flatten().filter(|field| field.tag == op_tag::DOC);
         docs.next().and_then(|field| field.text().ok()).unwrap_or_default()
+    }
+
+    /// Returns its formal inputs and results, their types, and the other properties that calls are checked against.
+    pub fn schema(&self) -> OpSchema {
+        OpSchema::read(self.fields())
     }
 
     /// Its attributes, as stored in the record.

@@ -33,6 +33,22 @@ pub mod error_kind {
     pub const HOST: u8 = 3;
 }
 
+/// The severity of a log message, and the most verbose level that is logged: a greater number is more verbose.
+pub mod log_level {
+    /// Nothing is logged.
+    pub const OFF: u8 = 0;
+    /// An error.
+    pub const ERROR: u8 = 1;
+    /// A warning.
+    pub const WARN: u8 = 2;
+    /// Something that is good to know.
+    pub const INFO: u8 = 3;
+    /// For authors.
+    pub const DEBUG: u8 = 4;
+    /// Every step. A greater number means the same.
+    pub const TRACE: u8 = 5;
+}
+
 /// The fields of a [`Diagnostic`](crate::diagnostics::Diagnostic).
 #[repr(C)]
 #[derive(StableAbi, Clone, PartialEq, Debug)]
@@ -138,7 +154,7 @@ pub struct CallCx<'a> {
     pub(crate) host: HostApiRef,
     /// The data of these functions.
     pub(crate) data: HostData<'a>,
-    /// The most verbose level that the host logs: 0 is off, 5 is trace.
+    /// The most verbose level that the host logs: one of [`log_level`].
     pub(crate) log_level: u8,
 }
 
@@ -304,6 +320,14 @@ pub struct ResolvedOp<'a> {
     pub infer: ROption<u32>,
     /// To ask for its evaluator with.
     pub eval: ROption<u32>,
+    /// A number to request the loop program that computes it; absent in this version.
+    pub compute: ROption<u32>,
+    /// A number to request the layouts that it can work in; absent in this version.
+    pub layouts: ROption<u32>,
+    /// A number to request its gradient; absent in this version.
+    pub gradient: ROption<u32>,
+    /// A number to request its definition in terms of other operators; absent in this version.
+    pub body: ROption<u32>,
     /// Tagged fields of later versions, for further properties of an operator (see `docs/abi.md`); empty.
     pub more: RSlice<'a, u8>,
 }
@@ -453,7 +477,7 @@ impl PassObject {
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct LogRec<'a> {
-    /// 1 is error, 5 is trace.
+    /// One of [`log_level`], but not `OFF`.
     pub level: u8,
     /// The plugin.
     pub target: RStr<'a>,

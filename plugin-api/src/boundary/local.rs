@@ -365,6 +365,10 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
         facts: op.map_or(&[][..], |op| op.facts).into(),
         infer: found.filter(|&index| local.ops[index].infer.is_some()).map(id).into(),
         eval: own_eval.or(eval).map(id).into(),
+        compute: ROption::RNone,
+        layouts: ROption::RNone,
+        gradient: ROption::RNone,
+        body: ROption::RNone,
         more: RSlice::EMPTY,
     }
 }

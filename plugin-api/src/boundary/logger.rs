@@ -1,6 +1,6 @@
 //! `log` in a plugin: its static is the library's own, so messages are handed to the host's.
 
-use super::abi::{HostSetupRef, LogRec};
+use super::abi::{HostSetupRef, LogRec, log_level};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::sync::OnceLock;
 
@@ -53,10 +53,33 @@ pub(super) fn follow(level: u8) {
 }
 
 fn level_filter(level: u8) -> LevelFilter {
-    LevelFilter::iter().nth(level.into()).unwrap_or(LevelFilter::Trace)
+    match level {
+        log_level::OFF => LevelFilter::Off,
+        log_level::ERROR => LevelFilter::Error,
+        log_level::WARN => LevelFilter::Warn,
+        log_level::INFO => LevelFilter::Info,
+        log_level::DEBUG => LevelFilter::Debug,
+        log_level::TRACE.. => LevelFilter::Trace,
+    }
 }
 
 /// The level of a message that crossed the boundary.
 pub fn level(number: u8) -> Level {
-    Level::iter().nth(usize::from(number).saturating_sub(1)).unwrap_or(Level::Trace)
+    // None that is off crosses; it would be an error.
+    level_filter(number).to_level().unwrap_or(Level::Error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_the_log() {
+        use log_level::*;
+        for (number, filter) in [OFF, ERROR, WARN, INFO, DEBUG, TRACE].into_iter().zip(LevelFilter::iter()) {
+            assert_eq!((number, level_filter(number)), (filter as u8, filter));
+        }
+        assert_eq!((level_filter(9), level(9), level(OFF)), (LevelFilter::Trace, Level::Trace, Level::Error));
+        assert!(Level::iter().all(|it| level(it as u8) == it));
+    }
 }

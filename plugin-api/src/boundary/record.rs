@@ -9,7 +9,8 @@ pub use version::BoundaryVersion;
 
 use super::wire::{Writer, checksum};
 use crate::{
-    op::{AttrSchema, Evaluator, Operator, Required},
+    ir::ElemType,
+    op::{AttrSchema, Evaluator, Formal, Operator, Required},
     options::{OptionKind, OptionSpec, is_equal, write_options},
 };
 use version::needs;
@@ -166,6 +167,50 @@ pub mod op_tag {
     pub const FLAGS: u16 = 9;
     /// Documentation.
     pub const DOC: u16 = 10;
+    /// A formal input, in order: fields of [`formal_tag`](super::formal_tag).
+    pub const INPUT: u16 = 11;
+    /// A formal result, in order: fields of [`formal_tag`](super::formal_tag).
+    pub const OUTPUT: u16 = 12;
+    /// A type variable of formal inputs and results: fields of [`type_var_tag`](super::type_var_tag).
+    pub const TYPE_VAR: u16 = 13;
+}
+
+/// The tags of a formal input or result.
+pub mod formal_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// One of [`formal_kind`](super::formal_kind).
+    pub const KIND: u16 = 2;
+    /// The name of its type variable.
+    pub const TYPE_VAR: u16 = 3;
+}
+
+/// How many arguments or results a formal one stands for. Append-only: one of a later version says nothing.
+pub mod formal_kind {
+    /// One.
+    pub const SINGLE: u8 = 0;
+    /// One, or none: it may be absent.
+    pub const OPTIONAL: u8 = 1;
+    /// All that follow, of one type.
+    pub const VARIADIC: u8 = 2;
+    /// All that follow, each of a type of its own.
+    pub const MIXED: u8 = 3;
+}
+
+/// The tags of a type variable. One that allows nothing allows everything.
+pub mod type_var_tag {
+    /// Name.
+    pub const NAME: u16 = 1;
+    /// The element types of tensors that it allows, one byte each.
+    pub const TENSORS: u16 = 2;
+    /// The element types of tensors in sequences that it allows.
+    pub const SEQUENCES: u16 = 3;
+    /// The element types of optional tensors that it allows.
+    pub const OPTIONALS: u16 = 4;
+    /// The element types of tensors in optional sequences that it allows.
+    pub const OPTIONAL_SEQUENCES: u16 = 5;
+    /// Another type that it allows, as ONNX writes it: `map(string,tensor(float))`.
+    pub const OTHER: u16 = 6;
 }
 
 /// The tags of an attribute's schema.
@@ -186,6 +231,8 @@ pub mod op_flag {
     pub const INFER: u32 = 1;
     /// It has an evaluator.
     pub const EVAL: u32 = 2;
+    /// Its first two arguments can change places.
+    pub const COMMUTATIVE: u32 = 4;
 }
 
 /// The tags of an option's record: one field.
@@ -506,6 +553,9 @@ const fn operator(w: &mut Writer<'_>, op: &Operator) {
     if op.eval.is_some() {
         flags |= op_flag::EVAL;
     }
+    if op.commutative {
+        flags |= op_flag::COMMUTATIVE;
+    }
     w.field(op_tag::FLAGS, &flags.to_le_bytes());
     let mut i = 0;
     while i < op.attrs.len() {
@@ -515,6 +565,56 @@ const fn operator(w: &mut Writer<'_>, op: &Operator) {
         i += 1;
     }
     w.text(op_tag::DOC, op.doc);
+    formals(w, op_tag::INPUT, op.takes, op);
+    formals(w, op_tag::OUTPUT, op.gives, op);
+    let mut i = 0;
+    while i < op.types.len() {
+        let var = &op.types[i];
+        let start = w.begin(op_tag::TYPE_VAR);
+        w.text(type_var_tag::NAME, var.name);
+        elems(w, type_var_tag::TENSORS, var.tensors);
+        elems(w, type_var_tag::SEQUENCES, var.sequences);
+        elems(w, type_var_tag::OPTIONALS, var.optionals);
+        elems(w, type_var_tag::OPTIONAL_SEQUENCES, var.optional_sequences);
+        w.texts(type_var_tag::OTHER, var.others);
+        w.end(start);
+        i += 1;
+    }
+}
+
+/// Formal inputs or results; each names a type variable of the operator.
+const fn formals(w: &mut Writer<'_>, tag: u16, formals: &[Formal], op: &Operator) {
+    let mut i = 0;
+    while i < formals.len() {
+        let formal = &formals[i];
+        let mut var = 0;
+        while var < op.types.len() && !is_equal(op.types[var].name, formal.var) {
+            var += 1;
+        }
+        assert!(var < op.types.len(), "a formal input or result names a type variable that the operator does not have");
+        let is_last = i + 1 == formals.len();
+        let is_many = matches!(formal.kind, formal_kind::VARIADIC | formal_kind::MIXED);
+        assert!(!is_many || is_last, "nothing comes after a variadic input or result");
+        let start = w.begin(tag);
+        w.text(formal_tag::NAME, formal.name);
+        w.field(formal_tag::KIND, &[formal.kind]);
+        w.text(formal_tag::TYPE_VAR, formal.var);
+        w.end(start);
+        i += 1;
+    }
+}
+
+const fn elems(w: &mut Writer<'_>, tag: u16, elems: &[ElemType]) {
+    if elems.is_empty() {
+        return;
+    }
+    let start = w.begin(tag);
+    let mut i = 0;
+    while i < elems.len() {
+        w.raw(&[elems[i].0]);
+        i += 1;
+    }
+    w.end(start);
 }
 
 const fn attr(w: &mut Writer<'_>, attr: &AttrSchema) {

@@ -29,7 +29,7 @@ pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use inline::{Declined, InlineError, Inlined, inline_functions};
 pub use intern::{Hash64, InternTable};
-pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind};
+pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind, module_attr_kind};
 pub(crate) use new_types::TypeLie;
 pub use new_types::{MOST_NEW_PARTS, MOST_NEW_TYPES, NewTypes};
 pub use node::{

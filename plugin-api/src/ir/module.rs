@@ -57,12 +57,23 @@ pub struct Source {
     pub bytes: Blob,
 }
 
-/// A module attribute's value. Append-only kinds: 0 integer, 1 bytes, 2 tensor.
+/// Kinds of module attributes' values. Append-only.
+pub mod module_attr_kind {
+    /// An integer.
+    pub const INT: u8 = 0;
+    /// Bytes.
+    pub const BYTES: u8 = 1;
+    /// Tensors. This version makes none.
+    pub const TENSORS: u8 = 2;
+}
+
+/// An attribute of a module.
 #[repr(C)]
 #[derive(StableAbi, Clone, PartialEq, Debug)]
 pub struct ModuleAttr {
     /// Name.
     pub name: RString,
+    /// One of [`module_attr_kind`].
     kind: u8,
     int: i64,
     bytes: RVec<u8>,
@@ -72,22 +83,28 @@ pub struct ModuleAttr {
 impl ModuleAttr {
     /// An integer.
     pub fn int(name: &str, value: i64) -> Self {
-        Self { name: name.into(), kind: 0, int: value, bytes: RVec::new(), tensors: RVec::new() }
+        Self { name: name.into(), kind: module_attr_kind::INT, int: value, bytes: RVec::new(), tensors: RVec::new() }
     }
 
     /// Bytes, usually text.
     pub fn bytes(name: &str, value: &[u8]) -> Self {
-        Self { name: name.into(), kind: 1, int: 0, bytes: value.to_vec().into(), tensors: RVec::new() }
+        Self {
+            name: name.into(),
+            kind: module_attr_kind::BYTES,
+            int: 0,
+            bytes: value.to_vec().into(),
+            tensors: RVec::new(),
+        }
     }
 
     /// The integer.
     pub fn as_int(&self) -> Option<i64> {
-        (self.kind == 0).then_some(self.int)
+        (self.kind == module_attr_kind::INT).then_some(self.int)
     }
 
     /// The bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
-        (self.kind == 1).then_some(self.bytes.as_slice())
+        (self.kind == module_attr_kind::BYTES).then_some(self.bytes.as_slice())
     }
 
     /// The bytes as text.

@@ -113,6 +113,8 @@ pub struct AttrRec {
 
 /// The kinds of attribute, numbered as ONNX's `AttributeProto.AttributeType` where that has one. Append-only.
 pub mod attr_kind {
+    /// No attribute: the record before a node's attributes, which counts them in `a`, and one whose value is still to come.
+    pub const NONE: u8 = 0;
     /// A 32-bit float: its bits are `a`.
     pub const FLOAT: u8 = 1;
     /// A 64-bit integer: `a` is the low half.

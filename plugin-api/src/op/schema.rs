@@ -3,11 +3,12 @@
 use super::CallValue;
 use crate::{
     boundary::{
-        record::{attr_tag, op_tag},
+        record::{attr_tag, formal_kind, formal_tag, op_flag, op_tag, type_var_tag},
         wire::Fields,
     },
     ir::*,
 };
+use smallvec::SmallVec;
 use std::fmt;
 
 /// How many arguments, results and which attributes an operator takes.
@@ -19,6 +20,42 @@ pub struct OpSchema {
     pub outputs: (u16, u16),
     /// The attributes.
     pub attrs: Vec<AttrFacts>,
+    /// The formal inputs; none when the record says nothing of them.
+    pub formal_inputs: Vec<FormalFacts>,
+    /// The formal results; none when the record says nothing of them.
+    pub formal_outputs: Vec<FormalFacts>,
+    /// The type variables of formal inputs and results.
+    pub types: Vec<TypeVarFacts>,
+    /// Whether the first two arguments can change places.
+    pub is_commutative: bool,
+}
+
+/// A formal input or result of an operator's record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FormalFacts {
+    /// Name.
+    pub name: String,
+    /// One of [`formal_kind`].
+    pub kind: u8,
+    /// The name of its type variable.
+    pub var: String,
+}
+
+/// A type variable of an operator's record. One that allows nothing allows everything.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TypeVarFacts {
+    /// Name.
+    pub name: String,
+    /// Element types of tensors.
+    pub tensors: Vec<ElemType>,
+    /// Element types of tensors in sequences.
+    pub sequences: Vec<ElemType>,
+    /// Element types of optional tensors.
+    pub optionals: Vec<ElemType>,
+    /// Element types of tensors in optional sequences.
+    pub optional_sequences: Vec<ElemType>,
+    /// Other types, as ONNX writes them.
+    pub others: Vec<String>,
 }
 
 /// An attribute of an operator's record.
@@ -32,6 +69,24 @@ pub struct AttrFacts {
     pub is_required: bool,
     /// Default value in the text form; empty when there is none.
     pub default: String,
+}
+
+/// The default value of an attribute.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum AttrDefault {
+    /// A float.
+    Float(f32),
+    /// An integer.
+    Int(i64),
+    /// A string.
+    String(String),
+    /// Floats.
+    Floats(Vec<f32>),
+    /// Integers.
+    Ints(Vec<i64>),
+    /// Strings.
+    Strings(Vec<String>),
 }
 
 /// A way in which a call does not fit its operator's record. The number is that of the diagnostic code.
@@ -58,6 +113,10 @@ pub enum CallRule {
     UnknownOperator,
     /// A function of the module is called with arguments that it does not accept, or for results that it does not have.
     Callee,
+    /// An argument's elements are of a type that its type variable does not allow.
+    ElemType,
+    /// Two arguments of one type variable have elements of different types.
+    TypeVar,
 }
 
 impl CallRule {
@@ -74,6 +133,8 @@ impl CallRule {
             Self::Types => "M008",
             Self::UnknownOperator => "M009",
             Self::Callee => "M010",
+            Self::ElemType => "M011",
+            Self::TypeVar => "M012",
         }
     }
 }
@@ -96,13 +157,27 @@ impl CallFault {
 impl OpSchema {
     /// Reads the fields of a record; a malformed field keeps the cautious value.
     pub fn read(fields: &[u8]) -> Self {
-        let mut schema = Self { inputs: (0, u16::MAX), outputs: (0, u16::MAX), attrs: Vec::new() };
+        let mut schema = Self {
+            inputs: (0, u16::MAX),
+            outputs: (0, u16::MAX),
+            attrs: Vec::new(),
+            formal_inputs: Vec::new(),
+            formal_outputs: Vec::new(),
+            types: Vec::new(),
+            is_commutative: false,
+        };
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
         for field in Fields::new(fields).map_while(Result::ok) {
             match field.tag {
                 op_tag::INPUTS => schema.inputs = field.u32().map_or(schema.inputs, pair),
                 op_tag::OUTPUTS => schema.outputs = field.u32().map_or(schema.outputs, pair),
                 op_tag::ATTR => schema.attrs.push(AttrFacts::read(field.bytes)),
+                op_tag::INPUT => schema.formal_inputs.push(FormalFacts::read(field.bytes)),
+                op_tag::OUTPUT => schema.formal_outputs.push(FormalFacts::read(field.bytes)),
+                op_tag::TYPE_VAR => schema.types.push(TypeVarFacts::read(field.bytes)),
+                op_tag::FLAGS => {
+                    schema.is_commutative = field.u32().is_ok_and(|flags| flags & op_flag::COMMUTATIVE != 0);
+                }
                 _ => {}
             }
         }
@@ -140,7 +215,54 @@ impl OpSchema {
                 format_args!("it has {n_results} results where the operator gives at most {}", self.outputs.1),
             ));
         }
-        self.check_attrs(call)
+        self.check_attrs(call)?;
+        self.check_elems(call)
+    }
+
+    /// Returns the formal input that argument `index` is for.
+    pub fn formal_input(&self, index: usize) -> Option<&FormalFacts> {
+        let is_many = |formal: &&FormalFacts| matches!(formal.kind, formal_kind::VARIADIC | formal_kind::MIXED);
+        self.formal_inputs.get(index).or_else(|| self.formal_inputs.last().filter(is_many))
+    }
+
+    /// Returns the type variable of a name.
+    pub fn type_var(&self, name: &str) -> Option<&TypeVarFacts> {
+        self.types.iter().find(|var| var.name == name)
+    }
+
+    /// Holds the element types of arguments, as far as they are known, against the type variables.
+    fn check_elems(&self, call: &CallValue<'_>) -> Result<(), CallFault> {
+        // A variable, the element type that it stands for, and the argument that said so.
+        let mut bound: SmallVec<[(&str, ElemType, usize); 4]> = SmallVec::new();
+        for (index, arg) in call.args.iter().enumerate().filter(|(_, arg)| arg.present != 0) {
+            let Type::Tensor { elem, .. } = call.types_of.ty(arg.ty) else { continue };
+            let Some(formal) = self.formal_input(index).filter(|_| elem != ElemType::UNKNOWN) else { continue };
+            // Of a later version: it may mean anything.
+            let Some(var) = self.type_var(&formal.var).filter(|_| formal.kind <= formal_kind::MIXED) else { continue };
+            if !var.allows(elem) {
+                let wanted: Vec<String> = var.tensors.iter().map(ElemType::to_string).collect();
+                let wanted = if wanted.is_empty() { "no tensor".to_owned() } else { wanted.join(", ") };
+                let message = format_args!(
+                    "its input {index} (`{}`) has elements of type {elem}, and takes {wanted}",
+                    formal.name
+                );
+                return Err(CallFault::new(CallRule::ElemType, message));
+            }
+            if formal.kind == formal_kind::MIXED {
+                continue;
+            }
+            match bound.iter().find(|(name, ..)| *name == formal.var) {
+                Some(&(name, other, at)) if other != elem => {
+                    let message = format_args!(
+                        "its inputs {at} and {index} are both of type `{name}`, and have elements of type {other} and {elem}"
+                    );
+                    return Err(CallFault::new(CallRule::TypeVar, message));
+                }
+                Some(_) => {}
+                None => bound.push((&formal.var, elem, index)),
+            }
+        }
+        Ok(())
     }
 
     fn check_attrs(&self, call: &CallValue<'_>) -> Result<(), CallFault> {
@@ -186,7 +308,73 @@ impl OpSchema {
     }
 }
 
+impl FormalFacts {
+    fn read(fields: &[u8]) -> Self {
+        let mut formal = Self::default();
+        for field in Fields::new(fields).map_while(Result::ok) {
+            let text = |old: String| field.text().map_or(old, str::to_owned);
+            match field.tag {
+                formal_tag::NAME => formal.name = text(formal.name),
+                // One that does not read says nothing.
+                formal_tag::KIND => formal.kind = field.u8().unwrap_or(u8::MAX),
+                formal_tag::TYPE_VAR => formal.var = text(formal.var),
+                _ => {}
+            }
+        }
+        formal
+    }
+}
+
+impl TypeVarFacts {
+    fn read(fields: &[u8]) -> Self {
+        let mut var = Self::default();
+        for field in Fields::new(fields).map_while(Result::ok) {
+            let elems = || field.bytes.iter().map(|&elem| ElemType(elem)).collect();
+            match field.tag {
+                type_var_tag::NAME => var.name = field.text().map_or(var.name, str::to_owned),
+                type_var_tag::TENSORS => var.tensors = elems(),
+                type_var_tag::SEQUENCES => var.sequences = elems(),
+                type_var_tag::OPTIONALS => var.optionals = elems(),
+                type_var_tag::OPTIONAL_SEQUENCES => var.optional_sequences = elems(),
+                type_var_tag::OTHER => var.others.extend(field.text().ok().map(str::to_owned)),
+                _ => {}
+            }
+        }
+        var
+    }
+
+    /// Whether tensors of these elements are among what it allows.
+    pub fn allows(&self, elem: ElemType) -> bool {
+        let Self { name: _, tensors, sequences, optionals, optional_sequences, others } = self;
+        let is_open = [tensors, sequences, optionals, optional_sequences].iter().all(|elems| elems.is_empty());
+        is_open && others.is_empty() || tensors.contains(&elem)
+    }
+}
+
 impl AttrFacts {
+    /// Returns the default value; `None` when there is none, or it is of another kind than these.
+    pub fn default_value(&self) -> Option<AttrDefault> {
+        fn list<T>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+            let items = text.strip_prefix('[')?.strip_suffix(']')?.trim();
+            if items.is_empty() {
+                return Some(Vec::new());
+            }
+            items.split(',').map(|text| item(text.trim())).collect()
+        }
+        let text = self.default.trim();
+        let string = |text: &str| Some(text.strip_prefix('"')?.strip_suffix('"')?.to_owned());
+        match self.kind {
+            _ if text.is_empty() => None,
+            attr_kind::FLOAT => text.parse().ok().map(AttrDefault::Float),
+            attr_kind::INT => text.parse().ok().map(AttrDefault::Int),
+            attr_kind::STRING => string(text).map(AttrDefault::String),
+            attr_kind::FLOATS => list(text, |item| item.parse().ok()).map(AttrDefault::Floats),
+            attr_kind::INTS => list(text, |item| item.parse().ok()).map(AttrDefault::Ints),
+            attr_kind::STRINGS => list(text, string).map(AttrDefault::Strings),
+            _ => None,
+        }
+    }
+
     fn read(fields: &[u8]) -> Self {
         let mut attr = Self::default();
         for field in Fields::new(fields).map_while(Result::ok) {
@@ -200,5 +388,133 @@ impl AttrFacts {
             }
         }
         attr
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        boundary::record::{HEADER, Spec},
+        op::{AttrSchema, CallParts, Formal, Operator, Required, TypeVar},
+    };
+
+    const FLOATS: &[ElemType] = &[ElemType::FLOAT, ElemType::FLOAT16];
+    const fn attr(name: &'static str, kind: u8, default: &'static str) -> AttrSchema {
+        AttrSchema { name, kind, required: Required::No, default }
+    }
+    const OPERATOR: Operator = Operator::new("acme", "Pick", 1)
+        .inputs(2, u16::MAX)
+        .takes(&[Formal::single("X", "T"), Formal::optional("index", "I"), Formal::variadic("rest", "T")])
+        .gives(&[Formal::single("Y", "T")])
+        .types(&[TypeVar::new("T", FLOATS).sequences(&[ElemType::STRING]), TypeVar::new("I", &[ElemType::INT64])])
+        .commutative(true)
+        .attrs(&[
+            attr("alpha", attr_kind::FLOAT, "0.5"),
+            attr("axis", attr_kind::INT, "-1"),
+            attr("mode", attr_kind::STRING, "\"linear\""),
+            attr("steps", attr_kind::INTS, "[1, 2]"),
+            attr("scales", attr_kind::FLOATS, "[]"),
+            attr("names", attr_kind::STRINGS, "[\"a\", \"b\"]"),
+            attr("none", attr_kind::INT, ""),
+            attr("wrong", attr_kind::INT, "much"),
+        ]);
+    const MIXED: Operator = Operator::new("acme", "Any", 1)
+        .inputs(0, u16::MAX)
+        .takes(&[Formal::mixed("all", "V")])
+        .types(&[TypeVar::new("V", &[])]);
+
+    fn schema(operator: Operator) -> OpSchema {
+        let operators = [operator];
+        let spec = Spec::Operators(&operators);
+        assert!(spec.len() < 1024);
+        let bytes = spec.bytes::<1024>();
+        OpSchema::read(&bytes[HEADER..spec.len()])
+    }
+
+    /// Returns the fault of a call with arguments of these element types; `None` is an absent argument.
+    fn fault(schema: &OpSchema, elems: &[Option<ElemType>]) -> Option<(CallRule, String)> {
+        let mut f = Function::new();
+        let mut args = Vec::new();
+        for (index, elem) in elems.iter().enumerate() {
+            let Some(elem) = *elem else {
+                args.push(NodeId::ABSENT);
+                continue;
+            };
+            let ty = if elem == ElemType::UNKNOWN { TypeId::UNKNOWN } else { f.tensor_type(elem, &[]) };
+            args.push(f.add_var(&format!("x{index}"), ty));
+        }
+        let op = f.add_op("acme", "Pick", "", 0);
+        let call = f.add_call(op, &args);
+        let found = schema.check(&CallParts::new(&f, call).value(op, 1), None);
+        found.err().map(|fault| (fault.rule, fault.message))
+    }
+
+    #[test]
+    fn formal_inputs_and_results_read_back() {
+        let schema = schema(OPERATOR);
+        let formals: Vec<(&str, u8, &str)> =
+            schema.formal_inputs.iter().map(|formal| (&*formal.name, formal.kind, &*formal.var)).collect();
+        assert_eq!(
+            formals,
+            [
+                ("X", formal_kind::SINGLE, "T"),
+                ("index", formal_kind::OPTIONAL, "I"),
+                ("rest", formal_kind::VARIADIC, "T")
+            ]
+        );
+        assert_eq!(schema.formal_outputs.len(), 1);
+        let names = |at| schema.formal_input(at).map(|formal| formal.name.as_str());
+        assert_eq!([0, 1, 2, 9].map(names), [Some("X"), Some("index"), Some("rest"), Some("rest")]);
+        assert_eq!(schema.type_var("T").unwrap().tensors, FLOATS);
+        assert_eq!(schema.type_var("T").unwrap().sequences, [ElemType::STRING]);
+        assert!(schema.is_commutative && schema.type_var("U").is_none());
+        let plain = self::schema(Operator::new("acme", "Plain", 1));
+        assert!(!plain.is_commutative && plain.formal_inputs.is_empty() && plain.formal_input(0).is_none());
+    }
+
+    #[test]
+    fn c05_an_argument_is_of_an_element_type_that_its_variable_allows() {
+        let schema = schema(OPERATOR);
+        let (float, half, int) = (Some(ElemType::FLOAT), Some(ElemType::FLOAT16), Some(ElemType::INT64));
+        for good in [vec![float, int], vec![half, None, half, half], vec![float, Some(ElemType::UNKNOWN)]] {
+            assert_eq!(fault(&schema, &good), None, "{good:?}");
+        }
+        let wrong = fault(&schema, &[float, float]).unwrap();
+        let says = "its input 1 (`index`) has elements of type float32, and takes int64";
+        assert_eq!((wrong.0.code(), wrong.1.as_str()), ("M011", says));
+        let wrong = fault(&schema, &[float, None, float, Some(ElemType::BOOL)]).unwrap();
+        let says = "its input 3 (`rest`) has elements of type bool, and takes float32, float16";
+        assert_eq!((wrong.0.code(), wrong.1.as_str()), ("M011", says));
+    }
+
+    #[test]
+    fn c05_arguments_of_one_variable_have_elements_of_one_type() {
+        let schema = schema(OPERATOR);
+        let (float, half) = (Some(ElemType::FLOAT), Some(ElemType::FLOAT16));
+        let wrong = fault(&schema, &[float, None, float, half]).unwrap();
+        let says = "its inputs 0 and 3 are both of type `T`, and have elements of type float32 and float16";
+        assert_eq!((wrong.0.code(), wrong.1.as_str()), ("M012", says));
+        // Where each is of a type of its own, or nothing is said, anything goes.
+        assert_eq!(fault(&self::schema(MIXED), &[float, half, Some(ElemType::BOOL)]), None);
+        let silent = self::schema(Operator::new("acme", "Plain", 1).inputs(0, 9));
+        assert_eq!(fault(&silent, &[float, half]), None);
+        // A kind of a later version says nothing.
+        let mut later = schema;
+        later.formal_inputs[2].kind = formal_kind::MIXED + 1;
+        assert_eq!(fault(&later, &[float, None, half]), None);
+    }
+
+    #[test]
+    fn defaults_are_values() {
+        let schema = schema(OPERATOR);
+        let value = |name: &str| schema.attr(name).unwrap().default_value();
+        assert_eq!(value("alpha"), Some(AttrDefault::Float(0.5)));
+        assert_eq!(value("axis"), Some(AttrDefault::Int(-1)));
+        assert_eq!(value("mode"), Some(AttrDefault::String("linear".into())));
+        assert_eq!(value("steps"), Some(AttrDefault::Ints(vec![1, 2])));
+        assert_eq!(value("scales"), Some(AttrDefault::Floats(Vec::new())));
+        assert_eq!(value("names"), Some(AttrDefault::Strings(vec!["a".into(), "b".into()])));
+        assert_eq!((value("none"), value("wrong")), (None, None));
     }
 }

@@ -56,7 +56,7 @@ impl<'s> Parser<'s> {
             }
         }
         self.expect(b'=')?;
-        Ok(AttrRec { name, kind: 0, flags, aux: 0, a: 0, b: 0 })
+        Ok(AttrRec { name, kind: attr_kind::NONE, flags, aux: 0, a: 0, b: 0 })
     }
 
     fn encode(&mut self, data: AttrData) -> AttrRec {

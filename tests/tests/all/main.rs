@@ -23,6 +23,7 @@ mod mistakes;
 mod models;
 mod names;
 mod numbers;
+mod operators;
 mod out_of_tree;
 mod outputs;
 mod package;

@@ -40,7 +40,8 @@ impl Function {
         self.nodes[id.index()].c = if recs.is_empty() {
             0
         } else {
-            let head = AttrRec { name: StrId::EMPTY, kind: 0, flags: 0, aux: 0, a: next_id(recs.len()), b: 0 };
+            let head =
+                AttrRec { name: StrId::EMPTY, kind: attr_kind::NONE, flags: 0, aux: 0, a: next_id(recs.len()), b: 0 };
             self.attrs.push(head);
             let c = next_id(self.attrs.len());
             for rec in recs {

@@ -54,7 +54,14 @@ impl Function {
         }
         let recs = from.attr_recs(old);
         if !recs.is_empty() {
-            self.attrs.push(AttrRec { name: StrId::EMPTY, kind: 0, flags: 0, aux: 0, a: next_id(recs.len()), b: 0 });
+            self.attrs.push(AttrRec {
+                name: StrId::EMPTY,
+                kind: attr_kind::NONE,
+                flags: 0,
+                aux: 0,
+                a: next_id(recs.len()),
+                b: 0,
+            });
             rec.c = next_id(self.attrs.len());
             for &attr in recs {
                 let attr = self.adopt_attr(from, attr, tensors);

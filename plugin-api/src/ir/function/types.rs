@@ -102,7 +102,7 @@ pub(in crate::ir) struct Parts<'a> {
 
 /// The record of a type, which does not contain the places of its parts yet, and the parts.
 pub(in crate::ir) fn encode<'a>(ty: &Type<'a>) -> (TypeRec, Parts<'a>) {
-    let mut rec = TypeRec { kind: 0, elem: ElemType::UNKNOWN, aux: 0, a: 0, b: 0 };
+    let mut rec = TypeRec { kind: type_kind::UNKNOWN, elem: ElemType::UNKNOWN, aux: 0, a: 0, b: 0 };
     let mut dims: &[DimRec] = &[];
     let mut parts: SmallVec<[u32; 8]> = SmallVec::new();
     match *ty {

@@ -1,11 +1,16 @@
 //! Activation functions.
 
-use super::attr::{FLOAT, INT, INTS, STRING, default, optional};
+use super::{
+    attr::{FLOAT, INT, INTS, STRING, default, optional},
+    formals,
+};
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     CELU,
     CELU.since(12),
     CLIP,

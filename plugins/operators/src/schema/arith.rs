@@ -1,11 +1,16 @@
 //! Arithmetic on several tensors.
 
-use super::attr::{ANY, INT, INTS, STRING, default, optional, required};
+use super::{
+    attr::{ANY, INT, INTS, STRING, default, optional, required},
+    formals,
+};
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     ADD,
     ADD.since(13),
     ADD.since(7),

@@ -1,11 +1,16 @@
 //! Comparisons, and choice by them.
 
-use super::attr::{INT, default, optional};
+use super::{
+    attr::{INT, default, optional},
+    formals,
+};
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     EQUAL,
     EQUAL.since(13),
     EQUAL.since(11),

@@ -1,11 +1,16 @@
 //! Control flow.
 
-use super::attr::{ANY, GRAPH, INT, INTS, optional, required};
+use super::{
+    attr::{ANY, GRAPH, INT, INTS, optional, required},
+    formals,
+};
 use crate::relations::control;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     IF,
     IF.since(24),
     IF.since(23),

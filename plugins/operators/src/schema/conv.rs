@@ -1,11 +1,16 @@
 //! Convolutions.
 
-use super::attr::{INT, INTS, STRING, default, optional};
+use super::{
+    attr::{INT, INTS, STRING, default, optional},
+    formals,
+};
 use crate::relations::conv;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     CONV,
     CONV.since(11),
     CONV.since(1),

@@ -1,11 +1,16 @@
 //! Conversions of element types.
 
-use super::attr::{INT, STRING, default, required};
+use super::{
+    attr::{INT, STRING, default, required},
+    formals,
+};
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     BIT_CAST,
     CAST.effects(Effects::TRAPS),
     CAST.since(25).effects(Effects::TRAPS),

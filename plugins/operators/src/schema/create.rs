@@ -1,11 +1,16 @@
 //! Tensors made from shapes and numbers.
 
-use super::attr::{FLOAT, FLOATS, INT, INTS, SPARSE_TENSOR, STRING, STRINGS, TENSOR, default, optional, required};
+use super::{
+    attr::{FLOAT, FLOATS, INT, INTS, SPARSE_TENSOR, STRING, STRINGS, TENSOR, default, optional, required},
+    formals,
+};
 use crate::relations::{create, elementwise};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     CONSTANT,
     CONSTANT.since(24),
     CONSTANT.since(23),

@@ -1,11 +1,16 @@
 //! Images and regions of interest.
 
-use super::attr::{FLOAT, FLOATS, INT, INTS, STRING, default, optional, required};
+use super::{
+    attr::{FLOAT, FLOATS, INT, INTS, STRING, default, optional, required},
+    formals,
+};
 use crate::relations::{misc, spatial};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     AFFINE_GRID,
     COL2IM,
     DEPTH_TO_SPACE,

@@ -1,11 +1,16 @@
 //! Taking and placing by index.
 
-use super::attr::{INT, STRING, default, optional, required};
+use super::{
+    attr::{INT, STRING, default, optional, required},
+    formals,
+};
 use crate::relations::{elementwise, index};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     COMPRESS,
     COMPRESS.since(11),
     COMPRESS.since(9),

@@ -1,11 +1,16 @@
 //! Logic and bits.
 
-use super::attr::{INT, default, optional};
+use super::{
+    attr::{INT, default, optional},
+    formals,
+};
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     AND,
     AND.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
     BITWISE_AND,

@@ -1,11 +1,16 @@
 //! Losses.
 
-use super::attr::{INT, STRING, default, optional};
+use super::{
+    attr::{INT, STRING, default, optional},
+    formals,
+};
 use crate::relations::misc;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     NEGATIVE_LOG_LIKELIHOOD_LOSS,
     NEGATIVE_LOG_LIKELIHOOD_LOSS.since(13),
     NEGATIVE_LOG_LIKELIHOOD_LOSS.since(12),

@@ -1,11 +1,16 @@
 //! Elementary functions of one tensor.
 
-use super::attr::{INTS, optional};
+use super::{
+    attr::{INTS, optional},
+    formals,
+};
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     ABS,
     ABS.since(6),
     ABS.since(1).attrs(&[optional(INTS, "consumed_inputs")]),

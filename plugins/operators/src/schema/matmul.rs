@@ -1,11 +1,16 @@
 //! Matrix products.
 
-use super::attr::{ANY, FLOAT, INT, STRING, default, required};
+use super::{
+    attr::{ANY, FLOAT, INT, STRING, default, required},
+    formals,
+};
 use crate::relations::matmul;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     DET,
     DET.since(11),
     EINSUM,

@@ -1,10 +1,15 @@
 //! Classical machine learning, `ai.onnx.ml`.
 
-use super::attr::{ANY, FLOAT, FLOATS, INT, INTS, STRING, STRINGS, TENSOR, default, optional, required};
+use super::{
+    attr::{ANY, FLOAT, FLOATS, INT, INTS, STRING, STRINGS, TENSOR, default, optional, required},
+    formals,
+};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     ARRAY_FEATURE_EXTRACTOR,
     BINARIZER,
     CAST_MAP,

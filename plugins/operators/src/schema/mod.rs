@@ -1,5 +1,8 @@
 //! The ONNX standard's description of each operator: versions, numbers of arguments and results, attributes.
 //!
+//! The names and types of arguments and results are in `formals.rs`, which `plugins/operators/formals.py` generates from
+//! the `onnx` package.
+//!
 //! One file per family. An operator is a constant that describes its newest version; older versions in the table below
 //! it describe the differences. All versions share a type relation, which looks at the version.
 //!
@@ -16,6 +19,7 @@ mod control;
 mod conv;
 mod convert;
 mod create;
+mod formals;
 mod image;
 mod index;
 mod logic;

@@ -1,11 +1,16 @@
 //! Attention and its kin.
 
-use super::attr::{FLOAT, INT, STRING, default, optional, required};
+use super::{
+    attr::{FLOAT, INT, STRING, default, optional, required},
+    formals,
+};
 use crate::relations::{elementwise, misc};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     ATTENTION,
     ATTENTION.since(24).attrs(&[
         default(INT, "is_causal", "0"),

@@ -1,11 +1,16 @@
 //! Normalisations, and `Dropout`.
 
-use super::attr::{FLOAT, INT, INTS, default, optional, required};
+use super::{
+    attr::{FLOAT, INT, INTS, default, optional, required},
+    formals,
+};
 use crate::relations::{elementwise, normalize};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     BATCH_NORMALIZATION,
     BATCH_NORMALIZATION.since(14),
     BATCH_NORMALIZATION

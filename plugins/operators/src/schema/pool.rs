@@ -1,11 +1,16 @@
 //! Pooling.
 
-use super::attr::{FLOAT, INT, INTS, STRING, default, optional, required};
+use super::{
+    attr::{FLOAT, INT, INTS, STRING, default, optional, required},
+    formals,
+};
 use crate::relations::pool;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     AVERAGE_POOL,
     AVERAGE_POOL.since(19),
     AVERAGE_POOL.since(11).attrs(&[

@@ -1,10 +1,15 @@
 //! Previews, `ai.onnx.preview`.
 
-use super::attr::{FLOAT, GRAPH, INT, optional};
+use super::{
+    attr::{FLOAT, GRAPH, INT, optional},
+    formals,
+};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[FLEX_ATTENTION];
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[FLEX_ATTENTION];
 
 const DOMAIN: &str = "ai.onnx.preview";
 

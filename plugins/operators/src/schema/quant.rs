@@ -1,11 +1,16 @@
 //! Quantisation.
 
-use super::attr::{INT, INTS, STRING, default, optional};
+use super::{
+    attr::{INT, INTS, STRING, default, optional},
+    formals,
+};
 use crate::relations::{conv, matmul, quantize};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     DEQUANTIZE_LINEAR,
     DEQUANTIZE_LINEAR.since(25),
     DEQUANTIZE_LINEAR.since(24),

@@ -1,11 +1,16 @@
 //! Random numbers.
 
-use super::attr::{FLOAT, INT, INTS, default, optional, required};
+use super::{
+    attr::{FLOAT, INT, INTS, default, optional, required},
+    formals,
+};
 use crate::relations::{create, elementwise};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     BERNOULLI,
     BERNOULLI.since(15),
     MULTINOMIAL,

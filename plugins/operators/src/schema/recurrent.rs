@@ -1,11 +1,16 @@
 //! Recurrent networks.
 
-use super::attr::{FLOAT, FLOATS, INT, STRING, STRINGS, default, optional};
+use super::{
+    attr::{FLOAT, FLOATS, INT, STRING, STRINGS, default, optional},
+    formals,
+};
 use crate::relations::recurrent;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     GRU,
     GRU.since(14),
     GRU.since(7).attrs(&[

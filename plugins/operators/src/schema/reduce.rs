@@ -1,11 +1,16 @@
 //! Reductions and scans along axes.
 
-use super::attr::{INT, INTS, default, optional};
+use super::{
+    attr::{INT, INTS, default, optional},
+    formals,
+};
 use crate::relations::{elementwise, reduce};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     ARG_MAX,
     ARG_MAX.since(12),
     ARG_MAX.since(11).attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1")]),

@@ -1,11 +1,16 @@
 //! Sequences and optionals.
 
-use super::attr::{ANY, GRAPH, INT, TYPE, default, optional, required};
+use super::{
+    attr::{ANY, GRAPH, INT, TYPE, default, optional, required},
+    formals,
+};
 use crate::relations::sequence;
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     CONCAT_FROM_SEQUENCE,
     OPTIONAL,
     OPTIONAL.since(15),

@@ -1,11 +1,16 @@
 //! Signals.
 
-use super::attr::{INT, default};
+use super::{
+    attr::{INT, default},
+    formals,
+};
 use crate::relations::{create, misc};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     BLACKMAN_WINDOW,
     DFT,
     DFT.since(17).inputs(1, 2).attrs(&[

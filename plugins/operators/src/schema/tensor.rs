@@ -1,11 +1,16 @@
 //! Shapes: telling, changing, joining, cutting.
 
-use super::attr::{ANY, FLOAT, INT, INTS, STRING, default, optional, required};
+use super::{
+    attr::{ANY, FLOAT, INT, INTS, STRING, default, optional, required},
+    formals,
+};
 use crate::relations::{elementwise, join, shape, slice};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[
     CENTER_CROP_PAD,
     CONCAT,
     CONCAT.since(11),

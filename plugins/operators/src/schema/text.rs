@@ -1,12 +1,16 @@
 //! Strings.
 
-use super::attr::{FLOATS, INT, INTS, STRING, STRINGS, default, optional, required};
+use super::{
+    attr::{FLOATS, INT, INTS, STRING, STRINGS, default, optional, required},
+    formals,
+};
 use crate::relations::{elementwise, misc};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] =
-    &[REGEX_FULL_MATCH, STRING_CONCAT, STRING_NORMALIZER, STRING_SPLIT, TF_IDF_VECTORIZER];
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[REGEX_FULL_MATCH, STRING_CONCAT, STRING_NORMALIZER, STRING_SPLIT, TF_IDF_VECTORIZER];
 
 const REGEX_FULL_MATCH: Operator = Operator::new("", "RegexFullMatch", 20)
     .attrs(&[optional(STRING, "pattern")])

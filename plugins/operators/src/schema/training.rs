@@ -1,10 +1,15 @@
 //! Training, `ai.onnx.preview.training`.
 
-use super::attr::{ANY, FLOAT, STRING, STRINGS, default, optional, required};
+use super::{
+    attr::{ANY, FLOAT, STRING, STRINGS, default, optional, required},
+    formals,
+};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
-pub const OPERATORS: &[Operator] = &[ADAGRAD, ADAM, GRADIENT, MOMENTUM];
+pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
+
+const TABLE: &[Operator] = &[ADAGRAD, ADAM, GRADIENT, MOMENTUM];
 
 const DOMAIN: &str = "ai.onnx.preview.training";
 
