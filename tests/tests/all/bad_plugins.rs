@@ -80,6 +80,13 @@ static GROWN: LazyLock<[u8; 6]> = LazyLock::new(|| BoundaryVersion { patch: BOUN
 /// Files that are refused, by case.
 fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let half = BYTES[..BYTES.len() / 2].to_vec();
+    // Built for a version of the boundary, and in need of all of it.
+    let of_boundary = |version: &[u8; 6]| {
+        patched(record_kind::PLUGIN, |record| {
+            set_field(record, plugin_tag::BOUNDARY, version);
+            set_field(record, plugin_tag::NEEDS, version);
+        })
+    };
     let machine = |low: u8, high: u8| {
         let mut bytes = BYTES.clone();
         (bytes[18], bytes[19]) = (low, high);
@@ -114,9 +121,9 @@ fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("record", "other_target", field(plugin_tag::TARGET, b"s390x-unknown-linux")),
         ("record", "panic_abort", field(plugin_tag::PANIC, b"abort")),
         ("record", "other_layout", field(plugin_tag::FINGERPRINT, &[1; 8])),
-        ("record", "newer_boundary", field(plugin_tag::BOUNDARY, &[1, 0, 99, 0, 0, 0])),
-        ("record", "older_boundary", field(plugin_tag::BOUNDARY, &[0, 0, 0, 0, 9, 0])),
-        ("record", "grown_boundary", field(plugin_tag::BOUNDARY, &*GROWN)),
+        ("record", "newer_boundary", of_boundary(&[1, 0, 99, 0, 0, 0])),
+        ("record", "older_boundary", of_boundary(&[0, 0, 0, 0, 9, 0])),
+        ("record", "grown_boundary", of_boundary(&*GROWN)),
     ]
 }
 
