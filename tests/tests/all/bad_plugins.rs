@@ -123,7 +123,7 @@ fn bad_plugins() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("record", "other_layout", field(plugin_tag::FINGERPRINT, &[1; 8])),
         ("record", "newer_boundary", of_boundary(&[1, 0, 99, 0, 0, 0])),
         ("record", "older_boundary", of_boundary(&[0, 0, 0, 0, 9, 0])),
-        ("record", "grown_boundary", of_boundary(&*GROWN)),
+        ("record", "grown_boundary", of_boundary(&GROWN)),
     ]
 }
 
