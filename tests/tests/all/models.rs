@@ -48,7 +48,7 @@ macro_rules! twins {
 
 twins! {
     twin_resnet50: "resnet50";
-    twin_inception_v1: "inception_v1";
+    twin_inception_v1: "inception_v1" "like the others; `.ci/full large` runs it";
     twin_inception_v2: "inception_v2" "like the others; `.ci/full large` runs it";
     twin_densenet121: "densenet121" "like the others; `.ci/full large` runs it";
 }
