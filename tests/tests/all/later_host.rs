@@ -141,7 +141,7 @@ fn build(dir: &Path) -> (PathBuf, PathBuf) {
 }
 
 #[test]
-#[ignore = "builds the host anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the host; `.ci/full variants` runs it"]
 fn plugins_of_today_work_in_a_host_that_knows_more() {
     let dir = workspace().scratch.join("later-source");
     let _ = fs::remove_dir_all(&dir);

@@ -98,7 +98,7 @@ fn every_linker_makes_a_plugin() {
 }
 
 #[test]
-#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn every_linker_makes_a_plugin_of_one_piece() {
     let lto = &["--release", "--config=profile.release.lto=\"fat\"", "--config=profile.release.codegen-units=1"];
     build_with_every_linker(&[("lto", lto, &STRIP)]);

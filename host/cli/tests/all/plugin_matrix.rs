@@ -103,7 +103,7 @@ fn grown_api(later: BoundaryVersion) -> Vec<(&'static str, String, String)> {
 }
 
 #[test]
-#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn a_later_boundary() {
     let [from, to] = version(BoundaryVersion { major: 0, minor: BOUNDARY.minor + 1, patch: 0 });
     let plugin = plugin_of_another_api("later", &[(VERSION, &from, &to)], &[]);
@@ -170,14 +170,14 @@ fn another_layout_under_the_same_version() {
 }
 
 #[test]
-#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn an_abort_at_the_first_panic() {
     let plugin = plugin_of_another_api("abort", &[], &["--config=profile.dev.panic=\"abort\""]);
     refused(&plugin, "it was built with `panic = \"abort\"`", "plugin", "remove `panic = \"abort\"`");
 }
 
 #[test]
-#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn another_optimisation_level() {
     let release = plugin_of_another_api("release", &[], &["--release", "--config=profile.release.opt-level=0"]);
     assert_eq!(accepted(&release)["plugin"]["build"], "release");
@@ -185,7 +185,7 @@ fn another_optimisation_level() {
 
 /// Features of the boundary's dependencies, and of the crate itself, change nothing in it.
 #[test]
-#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn another_feature_set() {
     let manifest: toml::Table = include_str!("../../../../plugin-api/Cargo.toml").parse().unwrap();
     let features = manifest.get("features").and_then(toml::Value::as_table).into_iter().flatten();

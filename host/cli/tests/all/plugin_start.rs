@@ -47,7 +47,7 @@ fn refused(plugin: &Path) -> (Refusal, String) {
 const INIT: &str = "logger::install(host, P::NAME, log_level);\n        Ok(())";
 
 #[test]
-#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn an_initialiser_that_fails_is_a_refusal() {
     let failing = "logger::install(host, P::NAME, log_level);\n        Err(PassError::new(\"the licence has expired\").help(\"renew it\"))";
     let plugin = plugin_of_another_api("init-error", &[("plugin-api/src/boundary/entry.rs", INIT, failing)], &[]);
@@ -67,7 +67,7 @@ fn an_initialiser_that_panics_is_a_refusal() {
 
 /// A record of this version, and a table that has grown: only a developer of the boundary makes plugins like this.
 #[test]
-#[ignore = "builds the boundary anew; `.ci/full variants` runs it"]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn a_plugin_that_knows_more_than_the_host_is_refused() {
     let grown = "pub log: for<'a, 'b> extern \"C\" fn(&'b LogRec<'a>),\n    /// Of a later version.\n    pub later: extern \"C\" fn(),";
     let log = "pub log: for<'a, 'b> extern \"C\" fn(&'b LogRec<'a>),";
