@@ -598,6 +598,33 @@ mod tests {
         assert_eq!(stats.n_rounds, 5);
     }
 
+    /// Replaces the first result of a call with two results, asserting that nothing uses the second. `used` is the result
+    /// that the function returns.
+    fn without_the_second(used: u16) -> (Vec<String>, DriveStats) {
+        let mut f = chain(&[]);
+        let x = f.params()[0];
+        let op = f.add_op("", "Dropout", "", 0);
+        let callee = f.op(op).node;
+        let call = f.add_call_with(callee, &[x], &[], Some(2));
+        let results = [0, 1].map(|index| f.add_tuple_get_item(call, index));
+        [call, results[0], results[1]].into_iter().for_each(|id| f.append(f.body(), id));
+        f.set_results(f.body(), &[results[usize::from(used)]]);
+        let mut editor = Editor::new(f.into());
+        let mut rule =
+            |call: CallView<'_>, _: &mut RewriteCx<'_>| Rewrite::ReplaceResults(vec![call.args()[0], NodeId::ABSENT]);
+        let stats = drive(&mut editor, &mut rule, &[], DriveOptions::default()).unwrap();
+        (names(editor.function()).into_iter().map(str::to_owned).collect(), stats)
+    }
+
+    #[test]
+    fn a_result_may_be_left_out_if_nothing_uses_it() {
+        let (names, stats) = without_the_second(0);
+        assert_eq!((names, stats.n_rewrites), (vec![], 1));
+        let (names, stats) = without_the_second(1);
+        assert_eq!((names, stats.n_rewrites), (vec!["Dropout".to_owned()], 0));
+        assert_eq!(stats.declined[0].1, "something uses result 1");
+    }
+
     /// Returns the error of a rule that returns `node` for the second of two calls.
     fn refusal(node: impl Fn(&Function, &mut RewriteCx<'_>) -> NodeId) -> String {
         let mut editor = Editor::new(chain(&["Neg", "Relu", "Exp"]).into());
