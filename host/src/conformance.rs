@@ -1,10 +1,8 @@
 //! The conformance kit of the plugin API over a plugin that the host loads: the implementation of `relais plugin test`.
 
 use crate::{
-    manager::{Instrument, PassContext, PassInfo, SkipReason},
     options::{OptionSchema, OptionType},
-    pass::RunCx,
-    pipeline::Scope,
+    pass::{Instrument, PassContext, PassInfo, RunCx, Scope, SkipReason},
     plugin::{OperatorRecord, Records},
     registry::{CreateError, Provider, Registry},
 };

@@ -1,7 +1,9 @@
 //! Relais, the pass host.
 
 pub mod conformance;
+pub mod inspect;
 pub mod instruments;
+pub mod loaded;
 pub mod lock;
 pub mod manager;
 pub mod options;
@@ -10,8 +12,8 @@ pub mod pipeline;
 pub mod plugin;
 pub mod registry;
 pub mod report;
-mod services;
 pub mod transform;
+pub mod words;
 
 pub use relais_files::{self as files, mapped};
 pub use relais_onnx as onnx;

@@ -1,5 +1,6 @@
 //! Schemas of options as stored in records, and checking values against them.
 
+use crate::words::{list, nearest};
 use relais_plugin_api::{
     boundary::wire::{Fields, Malformed},
     options::{MAX_DEPTH, Value, kind_number, kind_tag, tag},
@@ -127,25 +128,6 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
-/// Names in backticks, joined by commas.
-pub(crate) fn list(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The name most similar to another one, if any is similar at all.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let short = |name: &str| name.to_lowercase();
-    let wanted = short(name);
-    let mut best: Option<(f64, &str)> = None;
-    for candidate in known {
-        let likeness = strsim::normalized_damerau_levenshtein(&wanted, &short(candidate));
-        if likeness > best.map_or(0.5, |(best, _)| best) {
-            best = Some((likeness, candidate));
-        }
-    }
-    best.map(|(_, name)| name)
-}
-
 impl fmt::Display for OptionType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -253,7 +235,7 @@ impl OptionType {
         let out_of_range = || {
             let nearest = match (self, value) {
                 (Self::Choice(choices), Value::Str(name)) => {
-                    nearest(name, choices.iter().map(|(name, _)| name.as_str())).map(str::to_owned)
+                    nearest(name, choices.iter().map(|(name, _)| name.as_str())).into_iter().next()
                 }
                 _ => None,
             };
@@ -303,7 +285,7 @@ pub fn complete(options: &[OptionSchema], given: &Value) -> Result<Value, Option
     };
     for (i, (name, _)) in entries.iter().enumerate() {
         let fault = if !options.iter().any(|option| option.name == *name) {
-            let nearest = nearest(name, options.iter().map(|option| option.name.as_str())).map(str::to_owned);
+            let nearest = nearest(name, options.iter().map(|option| option.name.as_str())).into_iter().next();
             OptionFault::Unknown { nearest, known: options.iter().map(|option| option.name.clone()).collect() }
         } else if entries[..i].iter().any(|(other, _)| other == name) {
             OptionFault::Duplicate

@@ -1,22 +1,21 @@
 //! The registry: from names to the items that plugins register.
 
-mod instruments;
 mod names;
 mod operators;
 
-pub use instruments::PluginInstrument;
-pub use names::{Candidate, Conflict, Named, ResolveError};
+pub use names::{Conflict, Named, ResolveError};
 
 use crate::{
     ir::{IRModule, OpId, normal_domain},
     options::{OptionError, OptionSchema, complete},
-    pass::PassHandle,
+    pass::Candidate,
     plugin::{
-        Discovery, FoundPlugin, InstrumentRecord, Made, OpenPlugin, OperatorRecord, PassRecord, PipelineRecord,
+        Close, Discovery, FoundPlugin, InstrumentRecord, Made, OpenPlugin, OperatorRecord, PassRecord, PipelineRecord,
         PluginRecord, Records, Refusal, RefusedPlugin, Running,
     },
-    services::SETUP,
+    words::nearest,
 };
+use abi_stable::std_types::RSlice;
 use names::Names;
 use operators::Operators;
 use relais_plugin_api::{
@@ -115,6 +114,27 @@ impl Provider {
         if self.path().is_some() {
             let _ = self.sha256.set(sha256.to_owned());
         }
+    }
+
+    /// Has the plugin make a pass or an instrument: checks its options, opens the library if it was not, and calls
+    /// `make` with all options. Returns these and the item.
+    pub(crate) fn make<T: Close>(
+        &self,
+        what: &str,
+        schema: &[OptionSchema],
+        options: &Value,
+        make: impl FnOnce(PluginRef, RSlice<'_, u8>) -> Result<T, PassError>,
+    ) -> Result<(Value, Made<T>), CreateError> {
+        let plugin = || self.describe();
+        let options =
+            complete(schema, options).map_err(|error| CreateError::Options { what: what.to_owned(), error })?;
+        let open = self.open();
+        let open = open.map_err(|refusal| CreateError::Open { what: what.to_owned(), plugin: plugin(), refusal })?;
+        let guarded = self.guarded(what);
+        let _running = Running::new(&guarded);
+        let made = make(open.root, options.encode().as_slice().into());
+        let made = made.map_err(|error| CreateError::Make { what: what.to_owned(), plugin: plugin(), error })?;
+        Ok((options, Made::new(made, guarded)))
     }
 
     /// Itself in `what`, for the guard against plugins that end the process.
@@ -359,30 +379,6 @@ impl Registry {
         self.0.names.find(name, &self.0.providers, &self.0.refused)
     }
 
-    /// Makes a pass, by any of its names; `options` is a table. Its library is opened if it was not.
-    ///
-    /// # Errors
-    /// Returns an error if it has no such options, or its plugin cannot be opened.
-    pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
-        let (plugin, index) = self.find(name)?;
-        let provider = &self.0.providers[plugin];
-        let record = &provider.records.passes[index];
-        let pass = record.name.clone();
-        let what = || format!("pass `{pass}`");
-        let options =
-            complete(&record.options, options).map_err(|error| CreateError::Options { what: what(), error })?;
-        let describe = || provider.describe();
-        let open =
-            provider.open().map_err(|refusal| CreateError::Open { what: what(), plugin: describe(), refusal })?;
-        let make_error = |error| CreateError::Make { what: what(), plugin: describe(), error };
-        let guarded = provider.guarded(&what());
-        let _running = Running::new(&guarded);
-        let create = open.root.create_pass();
-        let object = create(SETUP, pass.as_str().into(), options.encode().as_slice().into()).into_result();
-        let object = Made::new(object.map_err(make_error)?, guarded);
-        Ok(PassHandle::new(provider.clone(), index, options, object))
-    }
-
     /// All instruments, by full name, with their plugins.
     pub fn instruments(&self) -> impl Iterator<Item = (&InstrumentRecord, &Provider)> {
         let mut instruments: Vec<(&InstrumentRecord, &Provider)> = Vec::new();
@@ -403,13 +399,16 @@ impl Registry {
         Ok((&provider.records.instruments[index], provider))
     }
 
-    /// Makes an instrument, by full or short name; `options` is a table. Its library is opened if it was not.
-    ///
-    /// # Errors
-    /// Returns an error if it has no such options, or its plugin cannot be opened.
-    pub fn create_instrument(&self, name: &str, options: &Value) -> Result<PluginInstrument, CreateError> {
+    /// Returns the plugin that provides a pass, and the pass's place in it.
+    pub(crate) fn provider_of_pass(&self, name: &str) -> Result<(&Arc<Provider>, usize), ResolveError> {
+        let (plugin, index) = self.find(name)?;
+        Ok((&self.0.providers[plugin], index))
+    }
+
+    /// Returns the plugin that provides an instrument, and the instrument's place in it.
+    pub(crate) fn provider_of_instrument(&self, name: &str) -> Result<(&Arc<Provider>, usize), ResolveError> {
         let (plugin, index) = self.0.instruments.find(name, &self.0.providers, &self.0.refused)?;
-        PluginInstrument::new(self, &self.0.providers[plugin], index, options)
+        Ok((&self.0.providers[plugin], index))
     }
 
     /// All pipelines, by full name, with their plugins.
@@ -472,7 +471,7 @@ impl Registry {
     /// Returns an error if nothing registers the key, several plugins do (rule R22), or the value is not taken.
     pub fn check_config(&self, key: &str, value: &Value) -> Result<Value, ConfigError> {
         let Some(providers) = self.0.options.get(key) else {
-            let nearest = crate::options::nearest(key, self.0.options.keys().map(String::as_str)).map(str::to_owned);
+            let nearest = nearest(key, self.0.options.keys().map(String::as_str)).into_iter().next();
             return Err(ConfigError::Unknown { key: key.to_owned(), nearest });
         };
         let [(plugin, index)] = providers[..] else {

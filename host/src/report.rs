@@ -4,6 +4,7 @@ use crate::{
     files::{Destination, FileError},
     ir::{ConstForm, Function, IRModule, Tensor, kind},
     manager::{Fate, Report, Statistic},
+    words::bytes,
 };
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value, json};
@@ -158,21 +159,6 @@ fn rows_len(a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>) -> usize {
     a.keys().chain(b.keys()).collect::<BTreeSet<_>>().len()
 }
 
-/// A number of bytes for people.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    if n < 1024 {
-        return format!("{n} B");
-    }
-    let mut value = n as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.2} {}", UNITS[unit])
-}
-
 /// Returns the results of a run, as JSON.
 pub fn report_json(report: &Report) -> Value {
     let executions: Vec<Value> = report
@@ -281,11 +267,5 @@ model size    4.00 KiB  2.00 KiB
 elapsed                  1.500 s
 ";
         assert_eq!(table, expected);
-    }
-
-    #[test]
-    fn bytes_are_for_people() {
-        assert_eq!([0, 1023, 1024, 1 << 30].map(bytes), ["0 B", "1023 B", "1.00 KiB", "1.00 GiB"]);
-        assert_eq!(bytes(u64::MAX), "16384.00 PiB");
     }
 }

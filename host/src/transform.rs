@@ -24,17 +24,17 @@ mod own;
 use crate::{
     instruments::{self, Output, StandardError},
     ir::{CallView, Function, IRModule, PrimFunc},
-    manager::{self, Failure, Instrument, PassContext, Report, RunOptions, run_nested},
+    manager::{self, Failure, Report, RunOptions, resolve_nested, run_nested},
     options::OptionSchema,
-    pass::{host_error, scope_of},
-    pipeline::{
-        Callee, Catalogue, Code, ConfigFacts, Fault, Faults, HeldPass, InstrumentFacts, NoPass, OperatorName, Origin,
-        PassFacts, PassInstance, Pipeline, PipelineSpec, PluginFacts, RunCx, RunnablePass, Scope, defaults,
-        fault::nearest,
-        mandatory,
-        spec::{Dependencies, InstrumentUse, RunSpec, ScopeSpec, Written, entries_of},
+    pass::{
+        Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, Instrument, InstrumentFacts, NoPass, OperatorName,
+        Origin, PassContext, PassFacts, PluginFacts, RunCx, RunnablePass, Scope,
     },
-    registry::Candidate,
+    pipeline::{
+        Callee, Code, Fault, Faults, PassInstance, Pipeline, PipelineSpec, defaults, mandatory,
+        spec::{InstrumentUse, RunSpec, ScopeSpec, Written, entries_of},
+    },
+    words::nearest,
 };
 use abi_stable::std_types::RArc;
 use own::{Checked, OwnGlobals, OwnModule, OwnSequence, Serial, Unmade};
@@ -270,10 +270,8 @@ impl Pass {
     /// # Errors
     /// Returns an error if a name does not resolve, or the pass or an instrument fails.
     pub fn run_within(&self, cx: &RunCx<'_>, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        let scope = scope_of(&PassContext::current(), cx.config);
-        let callee = Callee::Held(&self.held);
-        let pipeline = Pipeline::of_call(callee, &scope, Some(cx.nest.dependencies), cx.nest.catalogue);
-        run_nested(&pipeline.map_err(host_error)?, module, cx)
+        let pipeline = resolve_nested(Callee::Held(&self.held), &PassContext::current(), cx)?;
+        run_nested(&pipeline, module, cx)
     }
 
     fn own(name: &str, opt_level: u8, level: Level, pass: impl RunnablePass + 'static) -> Self {
@@ -371,7 +369,7 @@ impl<'a> PassLibrary<'a> {
     }
 
     fn context_from(&self, scope: &Scope) -> ContextBuilder<'_> {
-        ContextBuilder { library: self, scope: scope.to_spec(), instruments: Vec::new(), named: Vec::new() }
+        ContextBuilder { library: self, scope: scope.into(), instruments: Vec::new(), named: Vec::new() }
     }
 
     fn own_pass(&self, facts: &PassFacts) -> Option<&Pass> {

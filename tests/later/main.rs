@@ -3,12 +3,7 @@
 //! Its modules have items unknown to the plugins (a kind of node, of attribute, of type and of effect, side tables),
 //! and its tables have entries that theirs lack. Every pass is run, and must carry all of it through.
 
-use relais::{
-    ir::*,
-    pass::{Outcome, RunCx},
-    plugin::{OpenPlugin, Policy, WritableFiles, discover},
-    registry::{Choices, Linked, Registry},
-};
+use relais::{ir::*, loaded::Outcome, pass::RunCx, plugin::{OpenPlugin, Policy, WritableFiles, discover}, registry::{Choices, Linked, Registry}};
 use relais_plugin_api::options::Value;
 use std::path::PathBuf;
 

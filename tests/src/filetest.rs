@@ -2,9 +2,7 @@
 
 use crate::reference::Judge;
 use relais::{
-    manager::PassContext,
-    pass::RunCx,
-    pipeline::Scope,
+    pass::{PassContext, RunCx, Scope},
     plugin::{Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };

@@ -9,9 +9,11 @@ use relais::{
     instruments::{BuiltIn, built_in as built_in_instruments, find as find_built_in},
     ir::attr_kind,
     options::{OptionSchema, OptionType},
-    pipeline::{BUILT_IN, Catalogue, InstrumentFacts, built_in, fault::or_list, toml},
+    pass::{Catalogue, InstrumentFacts},
+    pipeline::{BUILT_IN, built_in, toml},
     plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
+    words::or_list,
 };
 use relais_plugin_api::{
     boundary::record::formal_kind,
@@ -136,7 +138,7 @@ fn unknown(registry: &Registry, name: &str) -> CliError {
     known.extend(registry.plugins().map(|provider| provider.records().plugin.name.clone()));
     known.extend(registry.pipelines().map(|(pipeline, _)| pipeline.name.clone()));
     known.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
-    let near = relais::pipeline::fault::nearest(name, known.iter().map(String::as_str));
+    let near = relais::words::nearest(name, known.iter().map(String::as_str));
     let error = CliError::new(format!("nothing is named `{name}`"));
     match near.is_empty() {
         true => error.help("`relais list` shows what there is"),

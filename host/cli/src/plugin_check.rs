@@ -7,7 +7,8 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    plugin::{Discovery, FoundPlugin, Inspection, Objection, OpenPlugin, Origin, SearchDir, discover, inspect},
+    inspect::{Inspection, Objection, inspect},
+    plugin::{Discovery, FoundPlugin, OpenPlugin, Origin, SearchDir, discover},
     registry::{Choices, Linked, Registry},
 };
 use serde_json::Value;

@@ -9,9 +9,11 @@ use super::{
 };
 use relais::{
     files::{Destination, Existing, FileError, FileSet},
-    pipeline::fault::{nearest, or_list},
-    plugin::{Inspection, Objection, PluginRecord, Policy, inspect},
-    registry::{Candidate, Choices, Linked, Registry},
+    inspect::{Inspection, Objection, inspect},
+    pass::Candidate,
+    plugin::{PluginRecord, Policy},
+    registry::{Choices, Linked, Registry},
+    words::{nearest, or_list},
 };
 use serde_json::{Value, json};
 use std::{

@@ -7,7 +7,10 @@ use super::{
     },
     plugin_check::{Checked, Place},
 };
-use relais::plugin::{EvaluatorRecord, Inspection, Mover, Needed, Needs, Objection, Origin, PluginRecord, Records};
+use relais::{
+    inspect::{Inspection, Objection},
+    plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
+};
 use serde_json::{Value, json};
 use std::{env::consts::DLL_EXTENSION, fmt::Write as _};
 

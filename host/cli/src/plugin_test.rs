@@ -7,9 +7,9 @@ use super::{
 };
 use relais::{
     conformance::PluginBench,
-    pipeline::fault::{nearest, or_list},
     plugin::{PluginRecord, Records, discover},
     registry::{Choices, Linked, Registry},
+    words::{nearest, or_list},
 };
 use relais_plugin_api::{
     conformance::{Finding, Judged, Kind, Kit, Report, Settings, bench::Bench, own_arguments},

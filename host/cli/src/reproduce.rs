@@ -10,7 +10,8 @@ use super::{
 };
 use relais::{
     manager::{self, FailureKind, PluginState, Report, Reproducer, ReproducerError, RunOptions, free_folder},
-    pipeline::{Catalogue, Pipeline},
+    pass::Catalogue,
+    pipeline::Pipeline,
 };
 use relais_plugin_api::boundary::abi::error_kind;
 use std::{

@@ -13,10 +13,10 @@ use super::{
 use relais::{
     files::{Destination, Existing},
     ir::IRModule,
-    manager::{self, Fate, Report, RunOptions, Said},
+    manager::{self, Fate, Report, RunOptions},
     onnx::{WriteReport, data_files},
-    pass::Remarks,
-    pipeline::{Addition, spec::Verify},
+    pass::{Remarks, Said, Verify},
+    pipeline::Addition,
     plugin::take_faults,
     report::{Summary, report_json, table, write_json},
 };

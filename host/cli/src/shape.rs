@@ -3,8 +3,9 @@
 use super::terminal::CliError;
 use relais::{
     ir::{Dim, DimRec, Function, IRModule, MAIN, NodeId, Type},
-    pipeline::{Catalogue, fault::or_list},
+    pass::Catalogue,
     report::inputs,
+    words::or_list,
 };
 use relais_plugin_api::infer::{Scope, infer_function};
 
@@ -56,7 +57,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
     let param = main.params().iter().copied().find(|&param| main.name(param) == name);
     let Some(param) = param.filter(|_| known.iter().any(|(known, _)| known == name)) else {
         let names: Vec<String> = known.iter().map(|(name, ty)| format!("`{name}` (`{ty}`)")).collect();
-        let near = relais::pipeline::fault::nearest(name, known.iter().map(|(name, _)| name.as_str()));
+        let near = relais::words::nearest(name, known.iter().map(|(name, _)| name.as_str()));
         let error = CliError::new(format!("the model has no input `{name}`; it has {}", names.join(", ")));
         return Err(if near.is_empty() { error } else { error.help(format!("did you mean {}?", or_list(&near))) });
     };

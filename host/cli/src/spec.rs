@@ -90,7 +90,7 @@ pub(crate) fn named_in_part(name: &str, registry: &Registry) -> Result<(Pipeline
         if let ([fault], false) = (faults.list.as_mut_slice(), path.exists()) {
             let provided = registry.pipelines().map(|(pipeline, _)| pipeline.name.as_str());
             let names = BUILT_IN.iter().map(|(name, _)| *name).chain(provided);
-            *fault = fault.clone().nearest(&relais::pipeline::fault::nearest(name, names));
+            *fault = fault.clone().nearest(&relais::words::nearest(name, names));
         }
         faults.into()
     })

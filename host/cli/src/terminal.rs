@@ -4,7 +4,7 @@ use super::args::Verbosity;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::AnsiColor;
 use relais::{
-    manager::Said,
+    pass::Said,
     pipeline::{Faults, Style},
     plugin::escaped,
 };

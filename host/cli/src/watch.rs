@@ -9,10 +9,11 @@ use relais::{
     ir::IRModule,
     pipeline::{
         Fault, Faults, PipelineSpec,
-        fault::{Code, Place, Sources, nearest, or_list},
+        fault::{Code, Place, Sources},
         parse_setting,
         spec::{Entry, InstrumentUse, Literal, Written},
     },
+    words::{nearest, or_list},
 };
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use super::{BuiltIn, ir_size::Size, option};
 use crate::{
-    manager::{Deadline, Instrument, PassInfo},
     options::{OptionSchema, OptionType},
+    pass::{Deadline, Instrument, PassInfo},
 };
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule, options::Value};
 use std::{

@@ -3,8 +3,8 @@
 use super::{BuiltIn, PASSES, Selection, choice, option, select::is_same, texts};
 use crate::{
     files::{self, Destination, Existing, FileSet},
-    manager::{Findings, Instrument, PassInfo},
     options::OptionType,
+    pass::{Findings, Instrument, PassInfo},
 };
 use relais_plugin_api::{
     boundary::record::Level,

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     ir::{Function, IRModule, Tensor, kind},
-    manager::{Findings, Instrument, PassInfo},
-    report::bytes,
+    pass::{Findings, Instrument, PassInfo},
+    words::bytes,
 };
 use relais_plugin_api::diagnostics::PassError;
 use serde_json::json;

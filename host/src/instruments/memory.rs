@@ -5,8 +5,8 @@ use super::{
     table::{indented, table},
 };
 use crate::{
-    manager::{Findings, Instrument, PassInfo},
-    report::bytes,
+    pass::{Findings, Instrument, PassInfo},
+    words::bytes,
 };
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use serde_json::json;

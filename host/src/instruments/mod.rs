@@ -32,9 +32,8 @@ pub use trace::Trace;
 pub use verifier::Verifier;
 
 use crate::{
-    manager::Instrument,
     options::{OptionSchema, OptionType, complete},
-    pipeline::Catalogue,
+    pass::{Catalogue, Instrument},
 };
 use relais_plugin_api::{diagnostics::PassError, options::Value};
 use std::{fmt, sync::Arc};

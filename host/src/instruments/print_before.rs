@@ -1,7 +1,7 @@
 //! `print-before`: the program before passes.
 
 use super::{BuiltIn, Output, Selection, select::pass_title};
-use crate::manager::{Instrument, PassInfo};
+use crate::pass::{Instrument, PassInfo};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::sync::Arc;
 

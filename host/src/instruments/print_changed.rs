@@ -5,8 +5,8 @@ use super::{
     select::{for_people, pass_title},
 };
 use crate::{
-    manager::{Instrument, PassInfo},
     options::OptionType,
+    pass::{Instrument, PassInfo},
 };
 use anstyle::{AnsiColor, Style};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule, options::Value, text};

@@ -1,7 +1,7 @@
 //! `remarks`: what passes did, and why they did nothing.
 
 use super::{BuiltIn, Output, Selection, choice, texts};
-use crate::manager::{Instrument, PassInfo, Said};
+use crate::pass::{Instrument, PassInfo, Said};
 use anstyle::AnsiColor;
 use relais_plugin_api::diagnostics::{PASSED, Severity};
 use std::sync::Arc;

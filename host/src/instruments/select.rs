@@ -1,7 +1,7 @@
 //! Choosing passes and functions.
 
 use super::{Given, PASSES, texts};
-use crate::{ir::IRModule, manager::PassInfo, options::OptionSchema};
+use crate::{ir::IRModule, options::OptionSchema, pass::PassInfo};
 use relais_plugin_api::{
     boundary::record::Level,
     text::{self, Large, PrintOptions},

@@ -1,7 +1,7 @@
 //! `statistics`: the counts of passes.
 
 use super::{BuiltIn, table::table};
-use crate::manager::{Findings, Instrument, PassInfo};
+use crate::pass::{Findings, Instrument, PassInfo};
 use serde_json::{Map, Value};
 use std::{
     collections::BTreeMap,

@@ -2,7 +2,8 @@
 
 use super::{output::Kept, *};
 use crate::{
-    manager::{self, Failure, FailureKind, Instrument, PassInfo, Report, RunOptions},
+    manager::{self, Failure, FailureKind, Report, RunOptions},
+    pass::{Instrument, PassInfo},
     pipeline::{
         Disk, Pipeline, PipelineSpec, defaults,
         fake::{Does, Fakes, module},
@@ -341,7 +342,7 @@ fn r20_what_other_instruments_take_is_not_the_passes_time() {
             "slow"
         }
 
-        fn before(&self, _: &IRModule, _: &crate::manager::PassInfo<'_>) -> Result<(), PassError> {
+        fn before(&self, _: &IRModule, _: &crate::pass::PassInfo<'_>) -> Result<(), PassError> {
             std::thread::sleep(std::time::Duration::from_millis(30));
             Ok(())
         }

@@ -4,7 +4,7 @@ use super::{
     BuiltIn, choice,
     table::{indented, table},
 };
-use crate::manager::{Findings, Instrument, PassInfo};
+use crate::pass::{Findings, Instrument, PassInfo};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use serde_json::{Value, json};
 use std::{

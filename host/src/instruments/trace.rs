@@ -3,9 +3,8 @@
 use super::{BuiltIn, option};
 use crate::{
     files::{Destination, Existing, FileError},
-    manager::{Findings, Instrument, PassInfo, SkipReason},
     options::OptionType,
-    report::write_json,
+    pass::{Findings, Instrument, PassInfo, SkipReason},
 };
 use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, ir::IRModule};
 use serde_json::{Value, json};
@@ -105,7 +104,7 @@ impl Instrument for Trace {
     }
 
     fn exit(&self) -> Result<(), PassError> {
-        write_json(&self.destination()?, &self.to_json()).map_err(|error| self.error(error))
+        self.destination()?.write(|out| writeln!(out, "{:#}", self.to_json())).map_err(|error| self.error(error))
     }
 
     fn before(&self, _module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {

@@ -1,7 +1,7 @@
 //! `verifier`: checks the module after each pass.
 
 use super::BuiltIn;
-use crate::manager::{Instrument, PassInfo, check_module};
+use crate::pass::{Instrument, PassInfo, check_module};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::sync::Arc;
 

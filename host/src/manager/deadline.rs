@@ -1,7 +1,6 @@
 //! Passes that have to be done by a moment.
 
-use super::instrument::Deadline;
-use crate::instruments::OVER_BUDGET;
+use crate::{instruments::OVER_BUDGET, pass::Deadline};
 use relais_plugin_api::diagnostics::PassError;
 use std::{
     sync::{

@@ -2,22 +2,17 @@
 
 use super::{
     checks::Interface,
-    context::PassContext,
     deadline::{self, Late},
-    instrument::{Deadline, HookFault, PassInfo},
     machine::{Machine, Stop, Turn, blamed},
     module_state::Taken,
-    nested::Nest,
-    report::{FailureKind, Fate, MAX_FAULTS, PassFault, Said},
-    verifier,
-    watch::Watch,
+    report::{FailureKind, Fate, MAX_FAULTS, PassFault},
 };
 use crate::{
-    pass::{Remarks, cancelled},
-    pipeline::{
-        PassFacts, PassInstance, RunCx, RunnablePass,
-        spec::{OnFailure, Verify},
+    pass::{
+        Deadline, HookFault, Nest, OnFailure, PassContext, PassFacts, PassInfo, Remarks, RunCx, RunnablePass, Said,
+        Verify, Watch, cancelled, check_module,
     },
+    pipeline::PassInstance,
 };
 use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError},
@@ -189,6 +184,7 @@ impl<'a> Machine<'a> {
                 remarks,
                 cancel,
                 config: &self.scope().config,
+                pool: None,
                 nest: self.nest(watch),
             };
             work(&**self.pipeline.passes[pass].pass(), self.state.module(), &cx)
@@ -205,7 +201,7 @@ impl<'a> Machine<'a> {
         let run = &self.pipeline.run;
         let around = self.outer.map(|outer| outer.nest);
         let around = around.unwrap_or_else(|| Nest::alone(self.catalogue).under(run.on_failure));
-        around.within(run, self.verify, self.quarantine(), watch)
+        around.within(run.dependencies, self.verify, self.quarantine(), watch)
     }
 
     /// Keeps the data for a reproducer of a failing pass.
@@ -266,7 +262,7 @@ impl<'a> Machine<'a> {
         // For example an operator's.
         let at_fault = error.rec().plugin.to_string();
         let is_suspicious = error.is_panic() && self.verify == Verify::Off;
-        let kind = match is_suspicious.then(|| verifier::check(self.state.module())) {
+        let kind = match is_suspicious.then(|| check_module(self.state.module())) {
             // A pass is not at fault for errors that others left.
             Some(Err(broken)) => self.broken(broken.with_note(format!("then `{}` {error}", facts.name))),
             _ => FailureKind::pass(facts, error, self.state.module()),

@@ -2,20 +2,16 @@
 
 use super::{
     RunOptions,
-    context::{ContextError, PassContext},
-    instrument::{Hook, HookFault, Instrument, PassInfo, SkipReason},
     module_state::ModuleState,
-    nested::Quarantine,
     report::{Execution, Failure, FailureKind, Fate, Report, Statistic},
-    verifier,
-    watch::Watch,
 };
 use crate::{
     instruments::{self, StandardError},
-    pipeline::{
-        Catalogue, PassFacts, Pipeline, RunCx, Scope, Step,
-        spec::{Dependencies, Verify},
+    pass::{
+        Catalogue, ContextError, Dependencies, Hook, HookFault, Instrument, PassContext, PassFacts, PassInfo,
+        Quarantine, RunCx, Scope, SkipReason, Verify, Watch, check_module,
     },
+    pipeline::{Pipeline, Step},
 };
 use relais_plugin_api::{
     boundary::{guard::caught, record::Level},
@@ -283,7 +279,7 @@ impl<'a> Machine<'a> {
         if self.state.version() == 0 {
             return Ok(());
         }
-        verifier::check(self.state.module()).map_err(|error| Stop::Pass(Box::new(self.broken(error))))
+        check_module(self.state.module()).map_err(|error| Stop::Pass(Box::new(self.broken(error))))
     }
 
     /// One of the passes that changed the program broke it.

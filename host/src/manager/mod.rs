@@ -1,36 +1,24 @@
 //! Runs resolved pipelines: contexts, requirements, instruments, roll-back (rules R1 to R20, R25 to R27).
 
 mod checks;
-mod context;
 mod deadline;
 mod execute;
-mod instrument;
 mod machine;
 mod module_state;
 mod nested;
 mod preflight;
 mod report;
 mod reproducer;
-mod verifier;
-mod watch;
 
-pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
-pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, SkipReason};
-pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, Report, Said, Statistic};
+pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, Report, Statistic};
 pub use reproducer::{PluginState, Reproducer, ReproducerError, ReproducerFacts, free_folder};
 
-pub(crate) use {
-    nested::{Nest, run_nested},
-    verifier::check as check_module,
-};
+pub(crate) use nested::{resolve_nested, run_nested};
 
 use crate::{
     instruments::Output,
-    pass::Remarks,
-    pipeline::{
-        Catalogue, Pipeline,
-        spec::{Dependencies, Verify},
-    },
+    pass::{Catalogue, Dependencies, Instrument, PassContext, Remarks, Said, Verify},
+    pipeline::Pipeline,
 };
 use machine::Machine;
 use relais_plugin_api::ir::IRModule;

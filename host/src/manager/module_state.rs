@@ -1,10 +1,7 @@
 //! The module between passes, and its invariants.
 
-use super::{
-    checks::{self, Interface},
-    verifier,
-};
-use crate::pipeline::{Catalogue, OperatorName, spec::Verify};
+use super::checks::{self, Interface};
+use crate::pass::{Catalogue, OperatorName, Verify, check_arena, check_module};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
@@ -90,7 +87,7 @@ impl ModuleState {
         let types = began.elapsed();
         // The module is also verified after type inference: type relations belong to plugins.
         if verify == Verify::Each {
-            verifier::check(&new)?;
+            check_module(&new)?;
         }
         accept(&new)?;
         self.n_nodes = (self.n_nodes + n_new).saturating_sub(total_calls(&changed.before));
@@ -149,7 +146,7 @@ impl ModuleState {
         let is_gone = |global: &&Global| !names.contains(global.name.as_str());
         changed.before.extend(self.module.globals().iter().filter(is_gone).cloned());
         let functions: Vec<_> = new.functions().filter(|(name, _)| changed.now.contains(*name)).collect();
-        let is_readable = |&(name, function): &(&str, &RArc<Function>)| verifier::check_arena(name, function);
+        let is_readable = |&(name, function): &(&str, &RArc<Function>)| check_arena(name, function);
         // The first fault in module order.
         let checked: Vec<_> = functions.par_iter().map(is_readable).collect();
         checked.into_iter().collect::<Result<(), _>>()?;

@@ -2,12 +2,13 @@
 
 use super::{
     execute::Heard,
-    instrument::PassInfo,
     machine::{Machine, Stop},
     report::FailureKind,
-    watch::Watch,
 };
-use crate::pipeline::{Scope, Step, spec::Dependencies};
+use crate::{
+    pass::{Dependencies, PassInfo, Scope, Watch},
+    pipeline::Step,
+};
 use relais_plugin_api::boundary::{abi::error_kind, record::Level};
 use std::{collections::BTreeSet, fmt::Display, sync::PoisonError};
 

@@ -1,12 +1,7 @@
 //! The results of a run.
 
-use super::instrument::{Findings, HookFault, SkipReason};
-use crate::pipeline::{Scope, spec::Verify};
-use relais_plugin_api::{
-    diagnostics::{Diagnostic, PassError, Severity},
-    ir::{IRModule, NodeId},
-    text,
-};
+use crate::pass::{Findings, HookFault, Said, Scope, SkipReason, Verify, line_of};
+use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
 use std::{fmt, time::Duration};
 
 /// The results of a run, pass by pass.
@@ -98,48 +93,6 @@ pub enum Fate {
     Failed(String),
 }
 
-/// Something that a pass said.
-#[derive(Clone, Debug)]
-pub struct Said {
-    /// The pass.
-    pub pass: String,
-    /// The diagnostic.
-    pub diagnostic: Diagnostic,
-    /// The line that it is about, as in the printed text of the module before the pass.
-    pub line: Option<String>,
-}
-
-impl Said {
-    pub(super) fn new(pass: &str, diagnostic: Diagnostic, before: &IRModule) -> Self {
-        let rec = diagnostic.rec();
-        let line = line_of(before, &rec.function, rec.node);
-        Self { pass: pass.to_owned(), diagnostic, line }
-    }
-
-    /// How grave it is.
-    pub fn severity(&self) -> Severity {
-        self.diagnostic.rec().severity
-    }
-}
-
-fn line_of(module: &IRModule, function: &str, node: NodeId) -> Option<String> {
-    if node.is_absent() {
-        return None;
-    }
-    let function = module.function(function).or_else(|| module.main())?;
-    (node.index() < function.n_nodes()).then(|| text::display(function, node).to_string())
-}
-
-impl fmt::Display for Said {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  said by pass `{}`", self.diagnostic, self.pass)?;
-        match &self.line {
-            Some(line) => write!(f, "\n  at: {line}"),
-            None => Ok(()),
-        }
-    }
-}
-
 /// Why a run ended early.
 #[derive(Debug)]
 pub struct Failure {
@@ -197,13 +150,13 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    pub(super) fn pass(facts: &crate::pipeline::PassFacts, error: PassError, before: &IRModule) -> Self {
+    pub(super) fn pass(facts: &crate::pass::PassFacts, error: PassError, before: &IRModule) -> Self {
         let line = line_of(before, &error.rec().function, error.rec().node);
         let (pass, plugin, version) = (facts.name.clone(), facts.plugin.clone(), facts.plugin_version.clone());
         Self::Pass { pass, plugin, version, error, line }
     }
 
-    pub(super) fn check(facts: &crate::pipeline::PassFacts, error: PassError, before: &IRModule, place: &str) -> Self {
+    pub(super) fn check(facts: &crate::pass::PassFacts, error: PassError, before: &IRModule, place: &str) -> Self {
         let line = line_of(before, &error.rec().function, error.rec().node);
         let (pass, plugin, version) = (facts.name.clone(), facts.plugin.clone(), facts.plugin_version.clone());
         Self::Check { pass, plugin, version, place: place.to_owned(), error, line }

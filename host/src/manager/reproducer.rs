@@ -7,10 +7,8 @@ use crate::{
     instruments::OVER_BUDGET,
     ir::{IRModule, verify},
     mapped::map_file,
-    pipeline::{
-        Catalogue, Demand, Disk, Faults, Pipeline, PipelineSpec, RunSettings, Scope, Step,
-        spec::{Dependencies, OnFailure},
-    },
+    pass::{Catalogue, Dependencies, OnFailure, Scope},
+    pipeline::{Demand, Disk, Faults, Pipeline, PipelineSpec, RunSettings, Step},
     plugin::sha256_of,
 };
 use relais_plugin_api::{

@@ -2,6 +2,7 @@ use super::*;
 use crate::{
     instruments::Timing,
     ir::MAIN,
+    pass::{PassInfo, SkipReason},
     pipeline::{
         Disk, PipelineSpec,
         fake::{Does, Fakes, module},

@@ -1,13 +1,13 @@
 //! Passes that are called: one pass alone, and all that it consists of (rules R3, R11).
 
 use super::{
-    catalogue::{Catalogue, HeldPass, NoPass},
     fault::Faults,
     requirements,
     resolve::Resolver,
-    resolved::{Pipeline, RunSettings, Scope},
-    spec::{Dependencies, PipelineSpec, RunSpec, entries_of},
+    resolved::{Pipeline, RunSettings},
+    spec::{PipelineSpec, RunSpec, entries_of},
 };
+use crate::pass::{Catalogue, Dependencies, HeldPass, NoPass, Scope};
 use relais_plugin_api::options::Value;
 use std::collections::BTreeSet;
 

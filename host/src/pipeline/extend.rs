@@ -1,8 +1,7 @@
 //! Extension points: the additions of files and plugins at named places of pipelines.
 
 use super::{
-    catalogue::PassFacts,
-    fault::{Code, Fault, Sources, nearest},
+    fault::{Code, Fault, Sources},
     load::MAX_STEPS,
     parse::{Extend, Parser},
     resolve::{ANONYMOUS, Resolver},
@@ -10,6 +9,7 @@ use super::{
     schema::mandatory,
     spec::{Extensions, StepSpec, Written},
 };
+use crate::{pass::PassFacts, words::nearest};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
@@ -88,7 +88,7 @@ fn no_point(point: &Written<String>, known: &BTreeSet<String>) -> Fault {
             .note("neither the steps of this file nor those that it includes have any")
             .help("include a pipeline that has it: `{ include = \"builtin:default\" }`"),
         false => fault
-            .note(format!("it has {}", super::fault::and_list(&known.iter().collect::<Vec<_>>())))
+            .note(format!("it has {}", crate::words::and_list(&known.iter().collect::<Vec<_>>())))
             .nearest(&nearest(&point.value, known.iter().map(String::as_str))),
     }
 }

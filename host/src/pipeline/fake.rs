@@ -1,11 +1,12 @@
 //! A catalogue of passes that record their runs, for tests.
 
-use super::catalogue::*;
 use crate::{
     ir::{Function, IRModule, MAIN, OpId},
-    manager::{Findings, Instrument},
     options::{OptionSchema, OptionType},
-    registry::Candidate,
+    pass::{
+        Candidate, Catalogue, ConfigFacts, Findings, Instrument, InstrumentFacts, Member, NoPass, Origin, PassFacts,
+        PluginFacts, RunCx, RunnablePass,
+    },
 };
 use relais_plugin_api::{
     boundary::record::{Level, Phase},
@@ -236,7 +237,7 @@ impl Catalogue for Fakes {
             [(facts, _)] => Ok(facts.clone()),
             [] => {
                 let known = self.passes.iter().map(|(facts, _)| facts.name.as_str());
-                Err(NoPass::Unknown(super::fault::nearest(name, known)))
+                Err(NoPass::Unknown(crate::words::nearest(name, known)))
             }
             several if several.iter().all(|(facts, _)| facts.name == several[0].0.name) => {
                 Err(NoPass::Conflict(several.iter().map(|(facts, _)| format!("`{}`", facts.plugin)).collect()))

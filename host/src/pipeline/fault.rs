@@ -1,6 +1,8 @@
 //! The faults of a pipeline, and their places.
 
+use crate::words::or_list;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use relais_plugin_api::{boundary::abi::error_kind, diagnostics::PassError};
 use std::{collections::BTreeSet, fmt, ops::Range};
 
 /// The kinds of fault in a pipeline.
@@ -262,6 +264,18 @@ impl fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
+/// The faults of a pass that another pass requests, as one error for the caller.
+impl From<Faults> for PassError {
+    fn from(faults: Faults) -> Self {
+        let mut list = faults.list.into_iter();
+        let Some(first) = list.next() else { return Self::with_kind(error_kind::HOST, "it cannot be made") };
+        let more = list.map(|fault| fault.message).collect::<Vec<_>>();
+        let message = std::iter::once(first.message).chain(more).collect::<Vec<_>>().join("; ");
+        let error = Self::with_kind(error_kind::HOST, message);
+        first.notes.iter().map(String::as_str).chain(first.help.as_deref()).fold(error, Self::help)
+    }
+}
+
 impl Fault {
     fn render(&self, sources: &Sources, style: Style) -> String {
         let mut group = Group::with_title(Level::ERROR.primary_title(&self.message).id(self.code.as_str()));
@@ -320,56 +334,6 @@ fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-/// `a`, `b` or `c`, in backticks.
-pub fn or_list<S: AsRef<str>>(names: &[S]) -> String {
-    join(names, "or")
-}
-
-/// `a`, `b` and `c`, in backticks.
-pub fn and_list<S: AsRef<str>>(names: &[S]) -> String {
-    join(names, "and")
-}
-
-fn join<S: AsRef<str>>(names: &[S], word: &str) -> String {
-    let mut out = String::new();
-    for (i, name) in names.iter().enumerate() {
-        match i {
-            0 => {}
-            i if i + 1 == names.len() => out.push_str(&format!(" {word} ")),
-            _ => out.push_str(", "),
-        }
-        out.push_str(&format!("`{}`", name.as_ref()));
-    }
-    out
-}
-
-/// The names most similar to a mistyped one: at most three, nearest first.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    const MAX_DISTANCE_PER_THREE: usize = 1;
-    let wanted = name.to_lowercase();
-    let limit = (wanted.chars().count() / 3).max(1) * MAX_DISTANCE_PER_THREE;
-    let mut found: Vec<(usize, &str)> = known
-        .into_iter()
-        .filter_map(|known| {
-            let distance = distance(&wanted, &known.to_lowercase());
-            (distance <= limit).then_some((distance, known))
-        })
-        .collect();
-    found.sort();
-    found.dedup();
-    found.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
-}
-
-/// The distance to the name or to its last word, which is its short name.
-fn distance(wanted: &str, known: &str) -> usize {
-    // Edit distance is quadratic: a name of a megabyte is similar to no other.
-    if wanted.len() > 256 {
-        return usize::MAX;
-    }
-    let short = known.rsplit('.').next().unwrap_or(known);
-    strsim::damerau_levenshtein(wanted, known).min(strsim::damerau_levenshtein(wanted, short))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,14 +360,5 @@ mod tests {
             let fault = Fault::new(Code::Syntax, Place::new(source, span), "m");
             assert!(Faults { list: vec![fault], sources }.to_string().contains("P001"));
         }
-    }
-
-    #[test]
-    fn names_are_near_by_short_name_and_by_full_name() {
-        let known = ["relais.FoldConstant", "relais.InferType"];
-        assert_eq!(nearest("FoldConstnat", known), [known[0]]);
-        assert_eq!(nearest("foldconstant", known), [known[0]]);
-        assert!(nearest("Zebra", known).is_empty());
-        assert!(nearest(&"x".repeat(1_000_000), known).is_empty());
     }
 }

@@ -4,13 +4,11 @@
 //! Draft 7, which the language servers for TOML read. It cannot distinguish an integer from a float of the same value,
 //! nor does it know which sequences a pipeline names: `relais pipeline check` does.
 
-use super::{
-    catalogue::{Catalogue, PassFacts},
-    schema::mandatory,
-};
+use super::schema::mandatory;
 use crate::{
     instruments,
     options::{OptionSchema, OptionType},
+    pass::{Catalogue, PassFacts},
 };
 use relais_plugin_api::options::Value as Set;
 use serde_json::{Map, Value, json};

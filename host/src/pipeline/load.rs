@@ -1,13 +1,12 @@
 //! Reads a pipeline's file and those it includes.
 
 use super::{
-    catalogue::NoPass,
     extend,
     fault::{Code, Fault, Faults, Place, Sources},
     parse::{Include, MAX_BYTES, ParsedFile, Parser, include_path},
     spec::*,
 };
-use crate::registry::Candidate;
+use crate::pass::{Candidate, NoPass};
 use relais_plugin_api::boundary::record::is_name;
 use std::{
     collections::{BTreeMap, BTreeSet},

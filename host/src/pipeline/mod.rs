@@ -2,7 +2,6 @@
 
 mod built_in;
 mod called;
-mod catalogue;
 mod extend;
 #[cfg(test)]
 pub(crate) mod fake;
@@ -13,7 +12,6 @@ mod parse;
 mod parse_run;
 mod parse_value;
 mod print;
-mod registry;
 mod requirements;
 mod resolve;
 mod resolved;
@@ -23,17 +21,13 @@ pub mod spec;
 mod watchers;
 
 pub use built_in::{BUILT_IN, EXTENSION_POINTS, built_in};
-pub use catalogue::{
-    Catalogue, ConfigFacts, HeldPass, InstrumentFacts, Member, NoPass, Origin, PassFacts, PluginFacts, RunCx,
-    RunnablePass,
-};
 pub(crate) use extend::points_of as extension_points;
 pub use fault::{Code, Fault, Faults, Style};
 pub use json_schema::json_schema;
 pub use load::{Disk, Files, NamedPipeline};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
-pub use resolved::{Addition, Demand, OperatorName, PassInstance, Pipeline, RunSettings, Scope, Step};
+pub use resolved::{Addition, Demand, PassInstance, Pipeline, RunSettings, Step};
 pub use schema::{check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
 pub(crate) use {called::Callee, resolve::Outline};

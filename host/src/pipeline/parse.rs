@@ -1,9 +1,13 @@
 //! From TOML to a pipeline as it was written. Collects every fault.
 
 use super::{
-    fault::{Code, Fault, Place, SourceId, Sources, nearest, or_list},
+    fault::{Code, Fault, Place, SourceId, Sources},
     parse_value::type_name,
     spec::*,
+};
+use crate::{
+    pass::{Dependencies, OnFailure, Verify},
+    words::{nearest, or_list},
 };
 use std::path::PathBuf;
 use toml::Spanned;

@@ -1,10 +1,11 @@
 //! Keys and values of TOML, and their errors.
 
 use super::{
-    fault::{Code, Fault, Place, Sources, and_list, nearest, or_list},
+    fault::{Code, Fault, Place, Sources},
     parse::{FileParser, Node, Pairs},
     spec::*,
 };
+use crate::words::{and_list, nearest, or_list};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},

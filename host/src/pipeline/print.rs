@@ -1,6 +1,7 @@
 //! A resolved pipeline as TOML that runs the same.
 
-use super::{resolved::*, spec::*};
+use super::resolved::*;
+use crate::pass::{Dependencies, OnFailure, Scope, Verify};
 use relais_plugin_api::options::Value;
 use std::fmt::Write as _;
 

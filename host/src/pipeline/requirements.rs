@@ -2,12 +2,14 @@
 //! it.
 
 use super::{
-    catalogue::NoPass,
-    fault::{Code, Fault, and_list},
+    fault::{Code, Fault},
     resolve::Resolver,
     resolved::Step,
     schema::mandatory,
-    spec::Dependencies,
+};
+use crate::{
+    pass::{Dependencies, NoPass},
+    words::and_list,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,8 @@
 //! Resolves every name of a pipeline, and finds all its faults, before anything runs.
 
 use super::{
-    catalogue::{Catalogue, ConfigFacts, HeldPass, Member, NoPass, PassFacts, RunnablePass},
     extend,
-    fault::{Code, Fault, Faults, Place, nearest},
+    fault::{Code, Fault, Faults, Place},
     requirements,
     resolved::*,
     schema::{check_options, mandatory, shorten},
@@ -11,7 +10,13 @@ use super::{
     spec::*,
     watchers,
 };
-use crate::registry::Candidate;
+use crate::{
+    pass::{
+        Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, Member, NoPass, OperatorName, PassFacts,
+        RunnablePass, Scope,
+    },
+    words::nearest,
+};
 use relais_plugin_api::{
     boundary::record::{Level, Phase},
     options::Value,

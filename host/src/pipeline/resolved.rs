@@ -1,13 +1,10 @@
 //! A pipeline with all names resolved: the input of the manager.
 
-use super::{
-    catalogue::{PassFacts, RunnablePass},
-    spec::{Dependencies, OnFailure, ScopeSpec, Verify, Written, entries_of},
-};
+use crate::pass::{Dependencies, OnFailure, OperatorName, PassFacts, RunnablePass, Scope, Verify};
 use relais_plugin_api::options::Value;
 use semver::VersionReq;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt,
     sync::{Arc, OnceLock},
 };
@@ -78,52 +75,6 @@ pub struct Demand {
     pub pipelines: Vec<String>,
 }
 
-/// The settings for some steps: a pass context, with full names.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Scope {
-    /// Passes up to this level are on.
-    pub opt_level: u8,
-    /// Passes that are on at any level.
-    pub required: BTreeSet<String>,
-    /// Passes that are off.
-    pub disabled: BTreeSet<String>,
-    /// Options of the context that are set.
-    pub config: BTreeMap<String, Value>,
-}
-
-impl Default for Scope {
-    fn default() -> Self {
-        Self {
-            opt_level: super::spec::DEFAULT_OPT_LEVEL,
-            required: BTreeSet::new(),
-            disabled: BTreeSet::new(),
-            config: BTreeMap::new(),
-        }
-    }
-}
-
-impl Scope {
-    /// Returns the settings as a file would contain them.
-    pub(crate) fn to_spec(&self) -> ScopeSpec {
-        let names = |names: &BTreeSet<String>| names.iter().cloned().map(Written::made).collect();
-        let config = self.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        ScopeSpec {
-            opt_level: Some(self.opt_level),
-            required: names(&self.required),
-            disabled: names(&self.disabled),
-            config: entries_of(Value::Struct(config)),
-        }
-    }
-
-    /// Whether a pass of that name and level is on (rule R2).
-    pub fn enables(&self, name: &str, opt_level: u8) -> bool {
-        if self.disabled.contains(name) {
-            return false;
-        }
-        self.required.contains(name) || self.opt_level >= opt_level
-    }
-}
-
 /// A resolved step.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -160,32 +111,6 @@ pub enum Step {
         /// Its steps.
         steps: Vec<usize>,
     },
-}
-
-/// An operator's name.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct OperatorName {
-    /// Its domain; empty is ONNX's own.
-    pub domain: String,
-    /// Its name.
-    pub name: String,
-}
-
-impl OperatorName {
-    /// Reads `Name` or `domain::Name`.
-    pub fn parse(text: &str) -> Self {
-        let (domain, name) = text.rsplit_once("::").unwrap_or(("", text));
-        Self { domain: crate::ir::normal_domain(domain).into(), name: name.into() }
-    }
-}
-
-impl fmt::Display for OperatorName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.domain.as_str() {
-            "" => f.write_str(&self.name),
-            domain => write!(f, "{domain}::{}", self.name),
-        }
-    }
 }
 
 /// A pass and its options.

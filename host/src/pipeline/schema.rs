@@ -1,10 +1,13 @@
 //! Options checked against their owner's schema (rules R21 and R22).
 
 use super::{
-    fault::{Code, Fault, Place, and_list, nearest, or_list},
+    fault::{Code, Fault, Place},
     spec::{Entry, Literal, Written},
 };
-use crate::options::{OptionSchema, OptionType};
+use crate::{
+    options::{OptionSchema, OptionType},
+    words::{and_list, nearest, or_list},
+};
 use relais_plugin_api::options::Value;
 
 impl OptionType {

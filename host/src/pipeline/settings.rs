@@ -1,12 +1,12 @@
 //! Options that are set: of contexts, and from outside of passes.
 
 use super::{
-    catalogue::ConfigFacts,
-    fault::{Code, Fault, Place, nearest},
+    fault::{Code, Fault, Place},
     resolve::Resolver,
     schema::{check_value, shorten},
     spec::*,
 };
+use crate::{pass::ConfigFacts, words::nearest};
 use relais_plugin_api::options::Value;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! A pipeline as it was written: every name and value with its place, nothing looked up.
 
 use super::fault::{Place, Sources};
+use crate::pass::{Dependencies, OnFailure, Scope, Verify};
 use relais_plugin_api::options::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that was written, and where.
 #[derive(Clone, Debug)]
@@ -74,6 +75,20 @@ pub struct ScopeSpec {
     pub disabled: Vec<Written<String>>,
     /// Options of the context.
     pub config: Vec<Entry>,
+}
+
+impl From<&Scope> for ScopeSpec {
+    /// The settings as a file would contain them.
+    fn from(scope: &Scope) -> Self {
+        let names = |names: &BTreeSet<String>| names.iter().cloned().map(Written::made).collect();
+        let config = scope.config.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self {
+            opt_level: Some(scope.opt_level),
+            required: names(&scope.required),
+            disabled: names(&scope.disabled),
+            config: entries_of(Value::Struct(config)),
+        }
+    }
 }
 
 /// A step as it was written.
@@ -237,39 +252,6 @@ pub enum Extensions {
     Off,
 }
 
-/// How the requirements of passes are followed (rule R5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Dependencies {
-    /// Requirements of requirements run first, and none runs again while its result holds.
-    #[default]
-    Transitive,
-    /// One level, in order, repeated, whatever is disabled: TVM's algorithm.
-    Direct,
-    /// They are assumed to hold, and nothing is run for them: for modules that were written just before a pass.
-    Assumed,
-}
-
-/// The consequence of a failing pass (rule R25). The module is as before the pass in any case.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnFailure {
-    /// The run fails.
-    #[default]
-    Fail,
-    /// The run goes on without the pass.
-    Skip,
-    /// The run goes on without any pass of its plugin.
-    Quarantine,
-}
-
-/// When the verifier runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verify {
-    /// After each pass that changed something.
-    Each,
-    /// Never.
-    Off,
-}
-
 /// A comparison of a pass's level with a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LevelSet {
@@ -330,8 +312,6 @@ fn literal_of(value: Value) -> Literal {
 
 /// The default number of rounds of a fixpoint. A list of well-behaved passes settles in two or three.
 pub const DEFAULT_MAX_ROUNDS: u32 = 32;
-/// The context's default level (rule R2).
-pub const DEFAULT_OPT_LEVEL: u8 = 2;
 
 #[cfg(test)]
 mod tests {

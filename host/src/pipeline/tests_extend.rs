@@ -4,7 +4,7 @@ use super::{
     fake::{Does, Fakes, module, option},
     *,
 };
-use crate::{manager, options::OptionType};
+use crate::{manager, options::OptionType, pass::NoPass};
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
@@ -27,7 +27,7 @@ impl Files for Shelf {
     }
 
     fn named(&self, name: &str, _: &[spec::PluginDemand]) -> Result<NamedPipeline, NoPass> {
-        let near = fault::nearest(name, self.named.keys().map(String::as_str));
+        let near = crate::words::nearest(name, self.named.keys().map(String::as_str));
         let toml = self.named.get(name).cloned().ok_or(NoPass::Unknown(near))?;
         Ok(NamedPipeline { name: name.into(), toml, plugin: "fakes 1.2.3".into() })
     }

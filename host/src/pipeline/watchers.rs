@@ -1,8 +1,7 @@
 //! The instruments that a pipeline names: the host's own, otherwise those of plugins.
 
 use super::{
-    catalogue::NoPass,
-    fault::{Code, Fault, and_list, nearest},
+    fault::{Code, Fault},
     resolve::Resolver,
     schema::{check_options, shorten},
     spec::{InstrumentUse, Literal, Written},
@@ -10,7 +9,8 @@ use super::{
 use crate::{
     instruments::{self, PASSES},
     options::OptionSchema,
-    registry::Candidate,
+    pass::{Candidate, NoPass},
+    words::{and_list, nearest},
 };
 use relais_plugin_api::options::Value;
 

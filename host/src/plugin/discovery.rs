@@ -194,7 +194,7 @@ impl Search {
 }
 
 /// Why a file is refused because of other users who may change it, or replace it in its folder.
-pub(super) fn writable(path: &Path, policy: Policy) -> Option<Refusal> {
+pub(crate) fn writable(path: &Path, policy: Policy) -> Option<Refusal> {
     match policy.writable {
         WritableFiles::Allow => None,
         WritableFiles::Refuse => Writers::default().of_file(path, path.canonicalize().ok().as_deref()),
@@ -202,7 +202,7 @@ pub(super) fn writable(path: &Path, policy: Policy) -> Option<Refusal> {
 }
 
 /// Whether two files have the same bytes.
-pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     fn compare(a: &Path, b: &Path) -> io::Result<bool> {
         let (mut a, mut b) = (File::open(a)?, File::open(b)?);
         if a.metadata()?.len() != b.metadata()?.len() {

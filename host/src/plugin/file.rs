@@ -23,7 +23,7 @@ pub fn read_section(path: &Path) -> Result<Arc<[u8]>, Refusal> {
 }
 
 /// A file that exists and may be a library, to be read where it is needed.
-pub(super) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
+pub(crate) fn open(path: &Path) -> Result<ReadCache<File>, Refusal> {
     let metadata = path.metadata().map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
         return Err(Refusal::NotAFile);
@@ -61,7 +61,7 @@ pub(super) type Slice<'a> = (Architecture, &'a [u8]);
 ///
 /// # Errors
 /// Returns an error if its table of them is wrong.
-pub(super) fn slices<'a, R: ReadRef<'a>>(data: R) -> Result<Option<Vec<Slice<'a>>>, Refusal> {
+pub(crate) fn slices<'a, R: ReadRef<'a>>(data: R) -> Result<Option<Vec<Slice<'a>>>, Refusal> {
     fn read<'a, R: ReadRef<'a>, A: FatArch>(data: R, arches: &[A]) -> Option<Vec<Slice<'a>>> {
         let len = data.len().ok()?;
         let one = |arch: &A| {
@@ -82,7 +82,7 @@ pub(super) fn slices<'a, R: ReadRef<'a>>(data: R) -> Result<Option<Vec<Slice<'a>
 }
 
 /// The library that this machine opens.
-pub(super) fn own_slice<'a>(slices: &[Slice<'a>]) -> Result<&'a [u8], Refusal> {
+pub(crate) fn own_slice<'a>(slices: &[Slice<'a>]) -> Result<&'a [u8], Refusal> {
     let own = own_architecture();
     let found = slices.iter().find(|(other, _)| Some(*other) == own);
     found.map(|(_, bytes)| *bytes).ok_or_else(|| {
@@ -95,7 +95,7 @@ pub(super) fn own_slice<'a>(slices: &[Slice<'a>]) -> Result<&'a [u8], Refusal> {
 }
 
 /// The bytes of the records of a library, whatever system it is for.
-pub(super) fn records_of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Result<Arc<[u8]>, Refusal> {
+pub(crate) fn records_of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Result<Arc<[u8]>, Refusal> {
     let section = file.section_by_name(SECTION).or_else(|| file.section_by_name(SECTION_MACHO));
     let section = section.ok_or(Refusal::NoRecords)?;
     if section.size() > MAX_SECTION {
@@ -106,7 +106,7 @@ pub(super) fn records_of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Resu
 }
 
 /// Why this system could not open a library; `None` if it could.
-pub(super) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<String> {
+pub(crate) fn foreign<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<String> {
     let bits = if file.is_64() { 64 } else { 32 };
     if bits != usize::BITS {
         return Some(format!("it is for a {bits}-bit system, and this one has {} bits", usize::BITS));

@@ -6,9 +6,9 @@ use super::{
     file::section_of,
     hash::sha256_of_bytes,
     record::PluginRecord,
+    setup::SETUP,
     verdict::Refusal,
 };
-use crate::services;
 use abi_stable::{
     StableAbi,
     abi_stability::abi_checking::check_layout_compatibility,
@@ -77,7 +77,7 @@ impl OpenPlugin {
     }
 
     fn init(root: PluginRef) -> Result<Self, Refusal> {
-        (root.init())(services::SETUP, log::max_level() as u8).into_result().map_err(Refusal::Init)?;
+        (root.init())(SETUP, log::max_level() as u8).into_result().map_err(Refusal::Init)?;
         Ok(Self { root })
     }
 }

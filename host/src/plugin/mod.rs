@@ -4,10 +4,10 @@ mod discovery;
 mod exit_guard;
 mod file;
 mod hash;
-mod inspect;
 mod loader;
 mod needs;
 mod record;
+mod setup;
 mod texts;
 mod verdict;
 mod writers;
@@ -15,7 +15,6 @@ mod writers;
 pub use discovery::{Discovery, FoundPlugin, Origin, Policy, RefusedPlugin, SearchDir, WritableFiles, discover};
 pub use file::{read_section, section_of};
 pub use hash::{sha256_of, sha256_of_bytes};
-pub use inspect::{Inspection, Objection, inspect};
 pub use loader::OpenPlugin;
 pub use needs::{Needed, Needs};
 pub use record::{
@@ -27,5 +26,14 @@ pub use verdict::{Mover, Refusal, judge};
 pub use writers::Writer;
 
 pub use exit_guard::take_faults;
-pub(crate) use exit_guard::{Made, Running};
+pub(crate) use exit_guard::{Close, Made, Running};
+pub(crate) use setup::SETUP;
 pub(crate) use texts::{cut_diagnostic, cut_error};
+
+/// For inspecting a file that may be no plugin.
+pub(crate) use {
+    discovery::{is_same_file, writable},
+    file::{foreign, open, own_slice, records_of, slices},
+    needs::needs,
+    verdict::reasons,
+};

@@ -47,7 +47,7 @@ pub struct Needed {
 }
 
 /// The requirements of a library, and whether it defines a symbol, if they can be determined.
-pub(super) fn needs<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, symbol: &str) -> (Needs, Option<bool>) {
+pub(crate) fn needs<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, symbol: &str) -> (Needs, Option<bool>) {
     let not_checked = |why: &str| Needs::NotChecked { why: why.to_owned() };
     if !matches!(file, object::File::Elf32(_) | object::File::Elf64(_)) {
         return (not_checked("it is told of ELF files alone"), None);

@@ -235,7 +235,7 @@ pub fn judge(plugin: &PluginRecord) -> Result<(), Refusal> {
 }
 
 /// Everything in its record that speaks against opening a plugin, the most important first.
-pub(super) fn reasons(plugin: &PluginRecord) -> impl Iterator<Item = Refusal> {
+pub(crate) fn reasons(plugin: &PluginRecord) -> impl Iterator<Item = Refusal> {
     let (built, needs) = (plugin.boundary, plugin.needs);
     let boundary = (!BOUNDARY.takes(built, needs)).then_some(Refusal::Boundary { plugin: built, needs });
     let target = (plugin.target != TARGET).then(|| Refusal::Target { plugin: plugin.target.clone() });

@@ -2,9 +2,9 @@
 
 use super::Provider;
 use crate::{
-    options::{list, nearest},
-    pipeline::fault::or_list,
+    pass::Candidate,
     plugin::{Records, RefusedPlugin},
+    words::{list, nearest},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -77,39 +77,6 @@ pub struct Conflict {
     pub name: String,
     /// The plugins, with their files.
     pub plugins: Vec<String>,
-}
-
-/// One of several things that a short name may mean.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Candidate {
-    /// Its full name.
-    pub name: String,
-    /// The plugin that provides it; empty for one of the program's own.
-    pub plugin: String,
-}
-
-impl Candidate {
-    /// Returns the names to write for one of several instead of their short name, and how to choose permanently.
-    pub fn help(several: &[Self], short: &str, table: &str) -> String {
-        let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
-        let help = format!("write {}", or_list(&names));
-        match several.iter().find(|it| !it.plugin.is_empty()) {
-            Some(it) if !table.is_empty() => {
-                let choice = format!("{} = {{ {table} = [\"{short}\"] }}", it.plugin);
-                format!("{help}, or choose one in the table `[plugins]` of a pipeline: `{choice}`")
-            }
-            _ => help,
-        }
-    }
-}
-
-impl fmt::Display for Candidate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.plugin.as_str() {
-            "" => write!(f, "`{}` of this program", self.name),
-            plugin => write!(f, "`{}` of plugin `{plugin}`", self.name),
-        }
-    }
 }
 
 /// Why a name names nothing.
@@ -263,7 +230,7 @@ impl Names {
 
     fn unknown(&self, name: &str) -> ResolveError {
         let known = self.full.keys().chain(self.short.keys()).map(String::as_str);
-        let nearest = nearest(name, known).map(str::to_owned);
+        let nearest = nearest(name, known).into_iter().next();
         ResolveError::Unknown { named: self.named, name: name.to_owned(), nearest }
     }
 

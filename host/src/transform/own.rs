@@ -2,12 +2,9 @@
 
 use crate::{
     ir::{Editor, Function, IRModule},
-    manager::PassContext,
-    pass::{IntoGlobal, Remarks, cancelled, first_error},
-    pipeline::{HeldPass, Member, RunCx, RunnablePass},
+    pass::{Answer, HeldPass, IntoGlobal, Member, Order, PassContext, Remarks, RunCx, RunnablePass, over_globals},
 };
 use abi_stable::std_types::RArc;
-use rayon::prelude::*;
 use relais_plugin_api::{
     boundary::guard::caught,
     diagnostics::{Diagnostic, PassError, Severity},
@@ -15,7 +12,7 @@ use relais_plugin_api::{
 };
 use std::{
     marker::PhantomData,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// A module pass of the program's own.
@@ -26,9 +23,7 @@ where
     F: Fn(&IRModule, &RunCx<'_>) -> Result<Option<IRModule>, PassError> + Send + Sync,
 {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        let (result, said) = heard("", cx, |cx| (self.0)(module, cx));
-        said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
-        result
+        heard("", cx, |cx| (self.0)(module, cx)).tell(cx)
     }
 }
 
@@ -51,7 +46,18 @@ where
     F: Fn(&RArc<T>, &IRModule, &RunCx<'_>) -> Result<Option<T>, PassError> + Send + Sync,
 {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        over_globals(module, cx, &self.run)
+        let (nest, order) = cx.nest.for_globals();
+        let cx = &RunCx { nest, ..*cx };
+        let current = PassContext::current();
+        // Instruments do not see passes that a pass on several threads runs: their order would be undefined.
+        let context = match order {
+            Order::Serial => current,
+            Order::Parallel => Arc::new(PassContext::new(current.settings().clone())),
+        };
+        over_globals(module, cx, order, &context, |name, old| {
+            let answer = heard(name, cx, |cx| (self.run)(old, module, cx).map(|new| new.map(RArc::new)));
+            answer.in_function(name)
+        })
     }
 }
 
@@ -101,9 +107,7 @@ where
 
     fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassError> {
         self.pass.check(module, cx)?;
-        let (result, said) = heard("", cx, |cx| (self.check)(module, cx));
-        said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
-        result
+        heard("", cx, |cx| (self.check)(module, cx)).tell(cx)
     }
 
     fn members(&self) -> Result<Vec<Member>, PassError> {
@@ -148,13 +152,8 @@ pub(super) fn rewrite(
     Ok(editor.is_changed().then(|| (*editor.into_function()).clone()))
 }
 
-/// Runs a pass, on a global or (without a name) on the module, and keeps its messages; an error among them is the
-/// pass's, unless it failed otherwise (rule R26).
-fn heard<T>(
-    global: &str,
-    cx: &RunCx<'_>,
-    run: impl FnOnce(&RunCx<'_>) -> Result<T, PassError>,
-) -> (Result<T, PassError>, Vec<Diagnostic>) {
+/// Runs a pass, on a global or (without a name) on the module, and keeps its messages.
+fn heard<T>(global: &str, cx: &RunCx<'_>, run: impl FnOnce(&RunCx<'_>) -> Result<T, PassError>) -> Answer<T> {
     let said: Mutex<Vec<Diagnostic>> = Mutex::default();
     let diagnostics = |diagnostic: Diagnostic| {
         let is_placed = global.is_empty() || !diagnostic.rec().function.is_empty();
@@ -162,54 +161,5 @@ fn heard<T>(
         said.lock().unwrap_or_else(PoisonError::into_inner).push(diagnostic);
     };
     let result = caught(|| run(&RunCx { diagnostics: &diagnostics, ..*cx })).and_then(|result| result);
-    let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let result = result.and_then(|new| first_error(&said).map_or(Ok(new), Err));
-    (result, said)
-}
-
-/// Runs on each global that a pass of this level sees, on all threads; messages and the first failure come in module
-/// order.
-fn over_globals<T: Send + Sync + IntoGlobal>(
-    module: &IRModule,
-    cx: &RunCx<'_>,
-    run: &(impl Fn(&RArc<T>, &IRModule, &RunCx<'_>) -> Result<Option<T>, PassError> + Sync),
-) -> Result<Option<IRModule>, PassError>
-where
-    RArc<T>: Sync,
-{
-    let (nest, is_serial) = cx.nest.for_globals();
-    let cx = &RunCx { nest, ..*cx };
-    let shown: Vec<(&str, &RArc<T>)> =
-        module.globals().iter().filter_map(|global| Some((global.name.as_str(), T::shown(global)?))).collect();
-    // Instruments do not see passes that a pass on several threads runs: their order would be undefined.
-    let current = PassContext::current();
-    let context = match is_serial {
-        true => current,
-        false => Arc::new(PassContext::new(current.settings().clone())),
-    };
-    let one = |&(name, function): &(&str, &RArc<T>)| {
-        // After a cancellation, globals that have not begun do not begin.
-        if cx.cancel.load(Ordering::Relaxed) {
-            return (Err(cancelled()), Vec::new());
-        }
-        let _current = context.push_quietly();
-        let (result, said) = heard(name, cx, |cx| run(function, module, cx));
-        (result.map_err(|error| error.in_function(name)), said)
-    };
-    let results: Vec<_> = match is_serial || shown.len() < 2 {
-        true => shown.iter().map(one).collect(),
-        false => shown.par_iter().map(one).collect(),
-    };
-    let mut changed = Vec::new();
-    for ((name, _), (result, said)) in shown.iter().zip(results) {
-        said.into_iter().for_each(|diagnostic| (cx.diagnostics)(diagnostic));
-        if let Some(new) = result? {
-            changed.push((*name, RArc::new(new)));
-        }
-    }
-    Ok((!changed.is_empty()).then(|| {
-        let mut out = module.clone();
-        T::set_all(&mut out, changed);
-        out
-    }))
+    Answer::new(result, said.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

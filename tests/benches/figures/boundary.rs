@@ -37,7 +37,7 @@ pub fn calls() {
 
     let f = RArc::new(models::chain(BIG));
     let handles = [&loaded, &linked].map(|registry| registry.create("sample.ReluRelu", &none).expect("it has it"));
-    let [loaded_cx, linked_cx] = [&loaded, &linked].map(RunCx::new);
+    let [loaded_cx, linked_cx] = [&loaded, &linked].map(|registry| RunCx::new(registry));
     let module = IRModule::new();
     let spec = local::info("sample.ReluRelu").expect("it is linked");
     let mut direct = || {

@@ -7,7 +7,8 @@ use crate::{
 use relais::{
     ir::*,
     manager::{self, RunOptions},
-    pipeline::{Catalogue, Disk, PipelineSpec, RunCx, RunnablePass, spec::Verify},
+    pass::{Catalogue, RunCx, RunnablePass, Verify},
+    pipeline::{Disk, PipelineSpec},
     registry::Registry,
     transform::{Pass, PassLibrary},
 };
@@ -47,7 +48,7 @@ fn call(
     module: &IRModule,
     catalogue: &dyn Catalogue,
 ) -> Result<Option<IRModule>, relais_plugin_api::diagnostics::PassError> {
-    pass.run(module, &RunCx::alone(catalogue))
+    pass.run(module, &RunCx::new(catalogue))
 }
 
 /// 500 functions of one size, by one thread and by two.

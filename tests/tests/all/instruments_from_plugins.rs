@@ -2,8 +2,9 @@
 
 use relais::{
     ir::IRModule,
-    manager::{self, Failure, FailureKind, Instrument, Report, RunOptions},
-    pipeline::{Catalogue, Disk, NoPass, Pipeline, PipelineSpec},
+    manager::{self, Failure, FailureKind, Report, RunOptions},
+    pass::{Catalogue, Instrument, NoPass},
+    pipeline::{Disk, Pipeline, PipelineSpec},
     plugin::{Discovery, Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };

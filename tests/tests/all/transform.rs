@@ -2,8 +2,7 @@
 
 use relais::{
     ir::IRModule,
-    manager::{Instrument, PassContext, PassInfo},
-    pipeline::{Catalogue, NoPass},
+    pass::{Catalogue, Instrument, NoPass, PassContext, PassInfo},
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary, RunError},
 };
@@ -243,7 +242,7 @@ fn r16_three_passes_call_the_hooks_five_times_directly_and_four_times_transitive
         ["InferType", "FoldConstant", "EliminateCommonSubexpr"].map(|name| library.get_pass(name).unwrap()),
     );
     for (dependencies, expected) in
-        [(relais::pipeline::spec::Dependencies::Direct, 5), (relais::pipeline::spec::Dependencies::Transitive, 4)]
+        [(relais::pass::Dependencies::Direct, 5), (relais::pass::Dependencies::Transitive, 4)]
     {
         let scribe = Arc::new(Scribe::default());
         let context = Arc::new(library.context().opt_level(3).instrument(scribe.clone()).build().unwrap());

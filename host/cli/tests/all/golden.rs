@@ -397,7 +397,8 @@ fn relais_show(folder: &Path, model: &str) -> String {
 #[test]
 fn r04_the_plugins_table_chooses_among_providers() {
     use relais::{
-        pipeline::{Catalogue, Disk, NoPass, PipelineSpec},
+        pass::{Catalogue, NoPass},
+        pipeline::{Disk, PipelineSpec},
         registry::{Linked, Registry},
     };
     let spec = |text: &str| PipelineSpec::parse("p.toml", text, &Disk).unwrap();

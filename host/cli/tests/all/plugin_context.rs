@@ -3,9 +3,9 @@
 use crate::common::*;
 use relais::{
     ir::IRModule,
-    manager::{self, PassContext, RunOptions},
-    pass::RunCx,
-    pipeline::{Disk, PipelineSpec, Scope},
+    manager::{self, RunOptions},
+    pass::{PassContext, RunCx, Scope},
+    pipeline::{Disk, PipelineSpec},
     registry::Registry,
 };
 use relais_plugin_api::options::Value;
@@ -25,10 +25,10 @@ fn many() -> IRModule {
 }
 
 /// Returns the messages of a pass, each one once, without its place.
-fn said(pass: &str, module: &IRModule, cx: RunCx<'_>) -> BTreeSet<String> {
+fn said(registry: &Registry, pass: &str, module: &IRModule, cx: RunCx<'_>) -> BTreeSet<String> {
     let said = Said::default();
-    let pass = cx.registry.create(pass, &table(&[])).unwrap();
-    let result = pass.run(module, &cx.with_sink(&said));
+    let pass = registry.create(pass, &table(&[])).unwrap();
+    let result = pass.run(module, &cx.with_diagnostics(&said.hear()));
     let said = said.take();
     assert!(result.is_ok(), "{said:?}");
     said.iter().map(|line| line.split(" (in `@").next().unwrap().to_owned()).collect()
@@ -53,11 +53,11 @@ const SET: &str = "note: level 3, depth Some(9), required [\"acme.On\"], disable
 #[test]
 fn r10_the_current_context_in_a_plugin_is_the_hosts() {
     let registry = rules();
-    assert_eq!(said("AskContext", &chain(&[]), RunCx::new(&registry)), one(DEFAULT));
-    let in_scope =
-        Arc::new(PassContext::new(scope())).scope(|_| said("AskContext", &chain(&[]), RunCx::new(&registry)));
+    assert_eq!(said(&registry, "AskContext", &chain(&[]), RunCx::new(&registry)), one(DEFAULT));
+    let in_scope = Arc::new(PassContext::new(scope()))
+        .scope(|_| said(&registry, "AskContext", &chain(&[]), RunCx::new(&registry)));
     assert_eq!(in_scope.unwrap(), one(SET));
-    assert_eq!(said("AskContext", &chain(&[]), RunCx::new(&registry)), one(DEFAULT));
+    assert_eq!(said(&registry, "AskContext", &chain(&[]), RunCx::new(&registry)), one(DEFAULT));
 }
 
 /// Each pass also runs loops within loops, and compares the results of their turns.
@@ -67,15 +67,15 @@ fn r09_threads_of_the_host_see_the_context_of_the_pass() {
     let pools = [1, 2, 8].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
     let context = Arc::new(PassContext::new(scope()));
     for pool in &pools {
-        let in_scope = context.scope(|_| said("AskContext", &many(), RunCx::new(&registry).with_pool(pool)));
+        let in_scope = context.scope(|_| said(&registry, "AskContext", &many(), RunCx::new(&registry).with_pool(pool)));
         assert_eq!(in_scope.unwrap(), one(SET));
-        let in_scope = context.scope(|_| said("AskTwice", &many(), RunCx::new(&registry).with_pool(pool)));
+        let in_scope = context.scope(|_| said(&registry, "AskTwice", &many(), RunCx::new(&registry).with_pool(pool)));
         assert_eq!(in_scope.unwrap(), one(SET));
         // A thread of the pool keeps nothing of it.
         assert_eq!(pool.install(|| PassContext::current().settings().opt_level), 2);
-        assert_eq!(said("AskContext", &many(), RunCx::new(&registry).with_pool(pool)), one(DEFAULT));
+        assert_eq!(said(&registry, "AskContext", &many(), RunCx::new(&registry).with_pool(pool)), one(DEFAULT));
     }
-    assert_eq!(context.scope(|_| said("AskContext", &many(), RunCx::new(&registry))).unwrap(), one(SET));
+    assert_eq!(context.scope(|_| said(&registry, "AskContext", &many(), RunCx::new(&registry))).unwrap(), one(SET));
 }
 
 /// A pool that two runs share runs one's tasks while the other waits on the same thread.
@@ -91,7 +91,8 @@ fn r09_runs_that_share_threads_keep_their_contexts() {
                 let context = Arc::new(PassContext::new(scope));
                 let expected = DEFAULT.replace("level 2", &format!("level {level}"));
                 for _ in 0..5 {
-                    let in_scope = context.scope(|_| said("AskContext", &many(), RunCx::new(registry).with_pool(pool)));
+                    let in_scope =
+                        context.scope(|_| said(registry, "AskContext", &many(), RunCx::new(registry).with_pool(pool)));
                     assert_eq!(in_scope.unwrap(), one(&expected));
                 }
             });
@@ -102,7 +103,7 @@ fn r09_runs_that_share_threads_keep_their_contexts() {
 #[test]
 fn r09_a_nested_context_starts_from_defaults_unless_it_inherits() {
     let registry = rules();
-    let ask = || said("AskContext", &many(), RunCx::new(&registry));
+    let ask = || said(&registry, "AskContext", &many(), RunCx::new(&registry));
     let outer = Arc::new(PassContext::new(scope()));
     let (fresh, inherited, after) = outer
         .scope(|_| {
@@ -118,7 +119,7 @@ fn r09_a_nested_context_starts_from_defaults_unless_it_inherits() {
 fn r10_options_of_a_run_count_before_those_of_the_context() {
     let registry = rules();
     let config = [("acme.depth".to_owned(), Value::Int(50))].into();
-    let ask = || said("AskContext", &many(), RunCx::new(&registry).with_config(&config));
+    let ask = || said(&registry, "AskContext", &many(), RunCx::new(&registry).with_config(&config));
     let in_scope = Arc::new(PassContext::new(scope())).scope(|_| ask()).unwrap();
     assert_eq!(in_scope, one(&SET.replace("Some(9)", "Some(50)")));
 }
@@ -149,7 +150,8 @@ fn r10_scopes_of_a_pipeline_are_the_contexts_of_their_steps() {
 #[test]
 fn r10_a_thread_of_the_plugin_takes_a_copy_or_has_the_default() {
     let registry = rules();
-    let in_scope = Arc::new(PassContext::new(scope())).scope(|_| said("AskThread", &chain(&[]), RunCx::new(&registry)));
+    let in_scope =
+        Arc::new(PassContext::new(scope())).scope(|_| said(&registry, "AskThread", &chain(&[]), RunCx::new(&registry)));
     let own = "note: level 2, depth None, required [], disabled []";
     assert_eq!(in_scope.unwrap(), [own.to_owned(), SET.to_owned()].into());
 }

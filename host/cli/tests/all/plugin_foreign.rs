@@ -4,7 +4,10 @@
 //! The linkers are those of the compiler's own `rust-lld`; a library is made from the sample's records alone.
 
 use crate::common::*;
-use relais::plugin::{Needs, Objection, Refusal, inspect, section_of};
+use relais::{
+    inspect::{Objection, inspect},
+    plugin::{Needs, Refusal, section_of},
+};
 use relais_plugin_api::boundary::record::{HEADER, Header, SECTION, SECTION_MACHO, plugin_tag, record_kind};
 use std::{fs, path::PathBuf, process::Command};
 

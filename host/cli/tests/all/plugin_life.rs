@@ -2,7 +2,10 @@
 //! `tests/life`. `RELAIS_BLESS=1` rewrites them.
 
 use crate::common::*;
-use relais::plugin::{Needs, Objection, Refusal, Writer, inspect};
+use relais::{
+    inspect::{Objection, inspect},
+    plugin::{Needs, Refusal, Writer},
+};
 use relais_plugin_api::boundary::{
     record::{
         API, BOUNDARY, BoundaryVersion, FORMAT, HEADER, Header, NEEDS, RUSTC, TARGET, op_tag, pass_tag, plugin_tag,

@@ -6,8 +6,7 @@ mod sample_passes;
 
 use crate::common::*;
 use relais::{
-    manager::Instrument,
-    pass::RunCx,
+    pass::{Instrument, RunCx},
     plugin::Discovery,
     registry::{Choices, Linked, Registry},
 };
@@ -45,7 +44,7 @@ fn a_linked_plugin_runs_and_fails_as_the_loaded_one() {
         let result = |registry: &Registry| {
             let said = Said::default();
             let pass = registry.create(pass, &options).unwrap();
-            let outcome = pass.run(&module, &RunCx::new(registry).with_sink(&said));
+            let outcome = pass.run(&module, &RunCx::new(registry).with_diagnostics(&said.hear()));
             let outcome = outcome.map(|outcome| (outcome.changed, outcome.module.map(|new| op_names(&new))));
             // Source paths are relative to where each was built.
             let place = |text: String| {

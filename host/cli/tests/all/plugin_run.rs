@@ -1,7 +1,10 @@
 //! Passes from a library: their effects, and how their faults end.
 
 use crate::common::*;
-use relais::{ir::*, pass::RunCx};
+use relais::{
+    ir::*,
+    pass::{Member, RunCx, RunnablePass},
+};
 use relais_plugin_api::options::Value;
 use std::{
     process::{Command, Output},
@@ -46,7 +49,8 @@ fn a_function_pass_takes_its_options_and_speaks() {
     let options = table(&[("prefix", text("n")), ("style", text("with_underscore")), ("inner", inner)]);
     let pass = registry.create("Rename", &options).unwrap();
     let said = Said::default();
-    let outcome = pass.run(&chain(&["Neg"]), &RunCx::new(&registry).with_sink(&said)).unwrap().module.unwrap();
+    let outcome =
+        pass.run(&chain(&["Neg"]), &RunCx::new(&registry).with_diagnostics(&said.hear())).unwrap().module.unwrap();
     let f = outcome.main().unwrap();
     assert_eq!(f.name(f.bindings(f.body())[0]), "nn_0_");
     let said = said.take();
@@ -78,7 +82,8 @@ fn a_sequential_pass_runs_its_members() {
     let outcome = run(&registry, "sample.Both", &none(), &chain(&["Relu", "Relu"])).unwrap();
     assert_eq!(outcome.changed, ["main", "helper"]);
     let named = registry.create("sample.Named", &none()).unwrap();
-    assert_eq!(named.members().unwrap()[0].1.get("prefix"), Some(&text("s")));
+    let Member::Named(member, options) = &named.members().unwrap()[0] else { panic!("a plugin knows only names") };
+    assert_eq!((member.as_str(), options.get("prefix")), ("sample.Rename", Some(&text("s"))));
     let named = named.run(&chain(&["Neg"]), &RunCx::new(&registry)).unwrap().module.unwrap();
     let f = named.main().unwrap();
     assert_eq!(f.name(f.bindings(f.body())[0]), "s0");
@@ -111,7 +116,7 @@ fn rule_r13_results_and_faults_come_in_module_order() {
     }
     let pass = registry.create("Rename", &table(&[("prefix", text("n"))])).unwrap();
     let said = Said::default();
-    let outcome = pass.run(&module, &RunCx::new(&registry).with_sink(&said)).unwrap();
+    let outcome = pass.run(&module, &RunCx::new(&registry).with_diagnostics(&said.hear())).unwrap();
     let in_order: Vec<String> = (0..50).map(|i| format!("f{i}")).collect();
     assert_eq!(outcome.changed, in_order);
     let said = said.take();
@@ -138,7 +143,8 @@ fn parallel_loops_and_options_of_the_context() {
     let registry = sample();
     let pass = registry.create("Parallel", &none()).unwrap();
     let said = Said::default();
-    let cx = RunCx::new(&registry).with_sink(&said);
+    let hear = said.hear();
+    let cx = RunCx::new(&registry).with_diagnostics(&hear);
     pass.run(&chain(&[]), &cx).unwrap();
     let config = [("sample.depth".to_owned(), Value::Int(9))].into();
     pass.run(&chain(&[]), &cx.with_config(&config)).unwrap();
@@ -157,7 +163,7 @@ fn operators_are_described_and_called_across_libraries() {
     let said = Said::default();
     let module = chain(&["Relu", "sample::Faulty", "sample::Random", "Nobody"]);
     // The type relation panics, which the pass reports and ignores; its plugin has failed anyway.
-    let failure = pass.run(&module, &RunCx::new(&registry).with_sink(&said)).err().unwrap();
+    let failure = pass.run(&module, &RunCx::new(&registry).with_diagnostics(&said.hear())).err().unwrap();
     assert_eq!(failure.error.rec().code, "operator-fault");
     let said: Vec<String> = said.take().iter().map(|line| line.split(" (at").next().unwrap().to_owned()).collect();
     assert_eq!(said[0], "note: Relu true since 14 eval true effects 0");
@@ -220,7 +226,7 @@ fn two_hosts_live_in_one_process() {
                 for _ in 0..20 {
                     let said = Said::default();
                     let pass = registry.create("Parallel", &none()).unwrap();
-                    pass.run(&chain(&["Neg"]), &RunCx::new(registry).with_sink(&said)).unwrap();
+                    pass.run(&chain(&["Neg"]), &RunCx::new(registry).with_diagnostics(&said.hear())).unwrap();
                     assert_eq!(said.take().len(), 1);
                 }
             });

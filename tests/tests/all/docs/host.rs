@@ -3,8 +3,9 @@
 use relais::{
     instruments::Timing,
     ir::IRModule,
-    manager::{self, Instrument, PassContext, PassInfo, RunOptions},
-    pipeline::{Disk, PipelineSpec, spec::Verify},
+    manager::{self, RunOptions},
+    pass::{Instrument, PassContext, PassInfo, Verify},
+    pipeline::{Disk, PipelineSpec},
     plugin::{Origin, Policy, SearchDir, discover},
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary},

@@ -1,7 +1,7 @@
 //! Asking passes whether they can work, before the first one runs (rule R27).
 
 use super::*;
-use relais::{manager::FailureKind, pipeline::RunCx};
+use relais::{manager::FailureKind, pass::RunCx};
 use relais_plugin_api::diagnostics::Diagnostic;
 use relais_tests::cli::{Run, command, files, folder};
 use std::fs;

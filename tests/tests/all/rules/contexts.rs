@@ -1,7 +1,7 @@
 //! Contexts, and the instruments of one (rules R8, R9, R17, R19).
 
 use super::*;
-use relais::{instruments::Timing, manager::PassContext};
+use relais::{instruments::Timing, pass::PassContext};
 
 #[test]
 fn r08_hooks_of_a_context_run_in_the_one_around_it() {

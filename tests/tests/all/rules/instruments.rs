@@ -3,7 +3,7 @@
 use super::*;
 use relais::{
     instruments::{Output, PrintAfter, PrintBefore, Selection},
-    manager::{ContextError, PassContext},
+    pass::{ContextError, PassContext},
 };
 use relais_tests::cli::{folder, relais};
 

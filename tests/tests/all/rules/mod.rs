@@ -14,7 +14,8 @@ mod sequences;
 
 use relais::{
     ir::IRModule,
-    manager::{self, Failure, Hook, Instrument, PassInfo, Report, RunOptions, SkipReason},
+    manager::{self, Failure, Report, RunOptions},
+    pass::{Hook, Instrument, PassInfo, SkipReason},
     pipeline::{Disk, PipelineSpec},
     plugin::{Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},

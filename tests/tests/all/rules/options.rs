@@ -1,7 +1,7 @@
 //! Options of passes and of contexts (rules R21 to R23).
 
 use super::*;
-use relais::{options::OptionType, pipeline::Catalogue};
+use relais::{options::OptionType, pass::Catalogue};
 
 fn table(entries: &[(&str, Value)]) -> Value {
     Value::Struct(entries.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())

@@ -2,9 +2,9 @@
 
 use super::*;
 use relais::{
-    manager::{FailureKind, PassContext, Progress, Said},
+    manager::{FailureKind, Progress},
     options::{OptionSchema, OptionType},
-    pass::Remarks,
+    pass::{PassContext, Remarks, Said},
 };
 use relais_plugin_api::{boundary::record::Phase, rewrite::Rewrite};
 use std::time::Duration;

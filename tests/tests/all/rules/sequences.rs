@@ -2,8 +2,8 @@
 
 use super::*;
 use relais::{
-    manager::PassContext,
-    pipeline::{Catalogue, PipelineSpec},
+    pass::{Catalogue, PassContext},
+    pipeline::PipelineSpec,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 

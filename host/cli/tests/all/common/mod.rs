@@ -3,8 +3,9 @@
 
 use relais::{
     ir::*,
-    pass::{Outcome, PassFailure, RunCx, Sink},
-    plugin::{Discovery, PassRecord, Policy, Refusal, WritableFiles, discover},
+    loaded::{Outcome, PassFailure},
+    pass::RunCx,
+    plugin::{Discovery, Policy, Refusal, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
 use relais_plugin_api::{
@@ -195,11 +196,9 @@ impl Said {
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
-}
 
-impl Sink for Said {
-    fn diagnostic(&self, _: &PassRecord, diagnostic: &Diagnostic) {
-        self.0.lock().unwrap().push(diagnostic.to_string());
+    pub fn hear(&self) -> impl Fn(Diagnostic) + Sync {
+        |diagnostic| self.0.lock().unwrap().push(diagnostic.to_string())
     }
 }
 

@@ -1,17 +1,14 @@
 //! Inspecting a file as a plugin, with everything that can be determined without opening it.
 
-use super::{
-    discovery::{FoundPlugin, Policy, is_same_file, writable},
-    file::{foreign, open, own_slice, records_of, slices},
-    needs::{Needed, Needs, needs},
-    record::{AttrRecord, PipelineRecord, Records, read_records},
-    verdict::{Mover, Refusal, reasons},
+use crate::{
+    pipeline::{EXTENSION_POINTS, PipelineSpec, extension_points},
+    plugin::{
+        AttrRecord, FoundPlugin, Mover, Needed, Needs, PipelineRecord, Policy, Records, Refusal, foreign, is_same_file,
+        needs, open, own_slice, read_records, reasons, records_of, slices, writable,
+    },
+    registry::{Registry, ResolveError},
+    words::{and_list, nearest},
 };
-use crate::pipeline::{
-    EXTENSION_POINTS, PipelineSpec, extension_points,
-    fault::{and_list, nearest},
-};
-use crate::registry::{Registry, ResolveError};
 use object::{BinaryFormat, Object, ReadRef};
 use relais_plugin_api::{
     boundary::record::{Level, TARGET},

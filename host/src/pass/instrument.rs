@@ -1,7 +1,6 @@
 //! Instruments, which watch passes (rules R17 to R20).
 
-use super::report::Said;
-use crate::pipeline::PassFacts;
+use super::{PassFacts, Said};
 use relais_plugin_api::{
     boundary::{guard::caught, record::Level},
     diagnostics::PassError,
@@ -231,7 +230,7 @@ pub struct HookFault {
 }
 
 impl HookFault {
-    pub(super) fn new(instrument: &dyn Instrument, hook: Hook, error: PassError) -> Self {
+    pub(crate) fn new(instrument: &dyn Instrument, hook: Hook, error: PassError) -> Self {
         let name = caught(|| instrument.name().to_owned()).unwrap_or_else(|_| "?".into());
         Self { instrument: name, hook, error, also: Vec::new() }
     }

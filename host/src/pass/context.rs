@@ -1,7 +1,9 @@
 //! Pass contexts: a stack for each thread over a default of its own (rules R8 to R10, R18, R19).
 
-use super::instrument::{Hook, HookFault, Instrument};
-use crate::pipeline::Scope;
+use super::{
+    Scope,
+    instrument::{Hook, HookFault, Instrument},
+};
 use relais_plugin_api::boundary::guard::caught;
 use std::{
     cell::RefCell,
@@ -99,12 +101,12 @@ impl PassContext {
     }
 
     /// A context with other settings and the same instruments as this one.
-    pub(super) fn with_settings(&self, scope: Scope) -> Self {
+    pub(crate) fn with_settings(&self, scope: Scope) -> Self {
         Self { scope, instruments: self.instruments.clone(), ..Self::default() }
     }
 
     /// Whether both have exactly the same instruments, even after these are replaced.
-    pub(super) fn shares_instruments(&self, other: &Self) -> bool {
+    pub(crate) fn shares_instruments(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.instruments, &other.instruments)
     }
 
@@ -129,11 +131,11 @@ impl PassContext {
     }
 
     /// Keeps the fault of a hook until the caller of the pass asks for it.
-    pub(super) fn keep_fault(&self, fault: HookFault) {
+    pub(crate) fn keep_fault(&self, fault: HookFault) {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
     }
 
-    pub(super) fn take_fault(&self) -> Option<HookFault> {
+    pub(crate) fn take_fault(&self) -> Option<HookFault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -192,7 +194,7 @@ impl PassContext {
         self.instruments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn enter_instruments(&self) -> Result<(), HookFault> {
+    pub(crate) fn enter_instruments(&self) -> Result<(), HookFault> {
         let instruments = self.instruments();
         for (i, instrument) in instruments.iter().enumerate() {
             let Err(error) = caught(|| instrument.enter()).and_then(|done| done) else { continue };
@@ -208,7 +210,7 @@ impl PassContext {
         Ok(())
     }
 
-    pub(super) fn exit_instruments(&self) -> Result<(), HookFault> {
+    pub(crate) fn exit_instruments(&self) -> Result<(), HookFault> {
         for instrument in self.instruments() {
             if let Err(error) = caught(|| instrument.exit()).and_then(|done| done) {
                 self.lock().clear();

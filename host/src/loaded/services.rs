@@ -1,12 +1,13 @@
 //! The host's functions for a running pass.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
+use super::PluginInstrument;
 use crate::{
-    manager::{PassContext, run_nested},
-    pass::{PassHandle, Run, host_error, scope_of},
-    pipeline::{Callee, Catalogue, Pipeline},
-    plugin::{cut, cut_diagnostic, escaped},
-    registry::PluginInstrument,
+    manager::{resolve_nested, run_nested},
+    pass::{Catalogue, PassContext, RunCx},
+    pipeline::{Callee, Pipeline},
+    plugin::{PassRecord, PluginRecord, cut_diagnostic},
+    registry::Registry,
 };
 use abi_stable::{
     prefix_type::WithMetadata,
@@ -17,12 +18,11 @@ use relais_plugin_api::{
     self as plugin_api,
     boundary::{
         abi::{
-            CallCx, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, HostSetup, HostSetupRef, InferEntry,
-            LogRec, Outcome, ParallelBody, ResolvedOp, error_kind, wanted,
+            CallCx, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, InferEntry, Outcome, ParallelBody,
+            ResolvedOp, error_kind, wanted,
         },
         guard::caught,
         instrument::{HookApi, HookApiRef, HookCall},
-        logger,
     },
     diagnostics::{Diagnostic, PassError, Severity},
     ir::{IRModule, NodeId},
@@ -31,20 +31,58 @@ use relais_plugin_api::{
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
+/// The state that one run of a pass shares between all threads.
+pub(super) struct Run<'a> {
+    pub cx: &'a RunCx<'a>,
+    /// Where operators are looked up.
+    registry: &'a Registry,
+    plugin: &'a PluginRecord,
+    pass: &'a PassRecord,
+    /// The context of the thread that runs the pass; that of all others, while they work for it (rule R9).
+    pub context: Arc<PassContext>,
+    /// The context as encoded for plugins, once requested.
+    encoded: OnceLock<Vec<u8>>,
+    /// The counts, by statistic; sums do not depend on which thread came first.
+    counts: Vec<AtomicU64>,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(cx: &'a RunCx<'a>, registry: &'a Registry, plugin: &'a PluginRecord, pass: &'a PassRecord) -> Self {
+        let counts = pass.statistics.iter().map(|_| AtomicU64::new(0)).collect();
+        Self { cx, registry, plugin, pass, context: PassContext::current(), encoded: OnceLock::new(), counts }
+    }
+
+    /// Adds to a statistic of the pass; an undeclared one cannot be counted.
+    fn count(&self, statistic: &str, n: u64) {
+        let index = self.pass.statistics.iter().position(|declared| declared.name == statistic);
+        if let Some(count) = index.and_then(|index| self.counts.get(index)) {
+            count.fetch_add(n, Ordering::Relaxed);
+        }
+    }
+
+    /// Passes on the counts of the pass, in the order of their declaration.
+    pub fn tell_counts(&self) {
+        for (statistic, count) in self.pass.statistics.iter().zip(&self.counts) {
+            let count = count.load(Ordering::Relaxed);
+            if count > 0 {
+                (self.cx.count)(&statistic.name, count);
+            }
+        }
+    }
+}
+
 /// The state that a call of a pass may query.
-pub(crate) struct CallState<'a> {
-    pub run: &'a Run<'a>,
-    /// The pass.
-    pub pass: &'a PassHandle,
+pub(super) struct CallState<'a> {
+    run: &'a Run<'a>,
     /// The module as it was before the pass.
-    pub module: &'a IRModule,
+    module: &'a IRModule,
     /// The global that the pass was given; empty for the module.
-    pub global: &'a str,
+    global: &'a str,
     /// The messages, to be output in module order.
     pub said: Mutex<Vec<Diagnostic>>,
     /// How many rewrites were about to be committed.
@@ -61,10 +99,9 @@ pub(crate) struct CallState<'a> {
 }
 
 impl<'a> CallState<'a> {
-    pub fn new(run: &'a Run<'a>, pass: &'a PassHandle, module: &'a IRModule, global: &'a str) -> Self {
+    pub fn new(run: &'a Run<'a>, module: &'a IRModule, global: &'a str) -> Self {
         Self {
             run,
-            pass,
             module,
             global,
             said: Mutex::default(),
@@ -116,7 +153,7 @@ const HOOK_TABLE: &WithMetadata<HookApi> = &WithMetadata::new(HookApi { context:
 const HOOK: HookApiRef = HookApiRef(HOOK_TABLE.static_as_prefix());
 
 /// Returns the arguments for a hook of a plugin's instrument.
-pub(crate) fn hook_call(instrument: &PluginInstrument) -> HookCall<'_> {
+pub(super) fn hook_call(instrument: &PluginInstrument) -> HookCall<'_> {
     // SAFETY: `HOOK` takes the data for a `PluginInstrument`.
     unsafe { HookCall::new(HOOK, HostData::new(instrument), log::max_level() as u8) }
 }
@@ -128,11 +165,6 @@ impl CallState<'_> {
         unsafe { CallCx::new(HOST, HostData::new(self), log::max_level() as u8) }
     }
 }
-
-const SETUP_TABLE: &WithMetadata<HostSetup> = &WithMetadata::new(HostSetup { log });
-
-/// The functions that a plugin receives when it is opened.
-pub(crate) const SETUP: HostSetupRef = HostSetupRef(SETUP_TABLE.static_as_prefix());
 
 fn state<'a>(data: HostData<'a>) -> &'a CallState<'a> {
     // SAFETY: `CallState::call` makes the data of these functions, from a `CallState` alone.
@@ -167,7 +199,7 @@ extern "C" fn is_cancelled(data: HostData<'_>) -> u8 {
 extern "C" fn progress(data: HostData<'_>, done: u64, total: u64) {
     let state = state(data);
     // A fault in drawing the progress must not affect others.
-    let _ = caught(|| state.run.cx.sink.progress(state.pass.record(), done, total));
+    let _ = caught(|| (state.run.cx.progress)(done, total));
 }
 
 unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *const (), body: ParallelBody) {
@@ -188,7 +220,7 @@ unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *con
 
 extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {
     let state = state(data);
-    let registry = state.run.cx.registry;
+    let registry = state.run.registry;
     let (op, eval) =
         state.guarded(|| (registry.operator(&domain, &name, version), registry.evaluator(&domain, &name, version)));
     ResolvedOp {
@@ -206,12 +238,12 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
 }
 
 extern "C" fn infer_entry(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {
-    let entry = caught(|| state(data).run.cx.registry.infer_entry(id));
+    let entry = caught(|| state(data).run.registry.infer_entry(id));
     entry.and_then(|entry| entry).into()
 }
 
 extern "C" fn eval_entry(data: HostData<'_>, id: u32) -> RResult<EvalEntry, PassError> {
-    let entry = caught(|| state(data).run.cx.registry.eval_entry(id));
+    let entry = caught(|| state(data).run.registry.eval_entry(id));
     entry.and_then(|entry| entry).into()
 }
 
@@ -220,11 +252,7 @@ extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u
     let host = |error: &dyn std::fmt::Display| PassError::with_kind(error_kind::HOST, error);
     let made = caught(|| {
         let options = Value::decode(options.as_slice()).map_err(|error| host(&error))?;
-        let Run { cx, context, .. } = state.run;
-        let scope = scope_of(context, cx.config);
-        let callee = Callee::Named(&name, options);
-        let pass = Pipeline::of_call(callee, &scope, Some(cx.nest.dependencies), cx.nest.catalogue);
-        let pass = pass.map_err(host_error)?;
+        let pass = resolve_nested(Callee::Named(&name, options), &state.run.context, state.run.cx)?;
         let mut passes = state.passes.lock().unwrap_or_else(PoisonError::into_inner);
         passes.push(Arc::new(pass));
         Ok((passes.len() - 1) as u32)
@@ -239,11 +267,7 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
         return RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass was not made for this call"));
     };
     let ran = caught(|| {
-        let cx = state.run.cx;
-        let diagnostics = |diagnostic: Diagnostic| cx.sink.diagnostic(state.pass.record(), &diagnostic);
-        let progress = |done, total| cx.sink.progress(state.pass.record(), done, total);
-        let count = |statistic: &str, n| cx.sink.count(state.pass.record(), statistic, n);
-        let mut inner = cx.for_passes(&diagnostics, &progress, &count);
+        let mut inner = *state.run.cx;
         if state.n_loops.load(Ordering::Relaxed) > 0 {
             inner.nest = inner.nest.shared_out();
         }
@@ -254,10 +278,10 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
 
 extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
     let state = state(data);
-    let CallState { run: Run { cx, context, .. }, pass, .. } = state;
+    let Run { cx, context, registry, plugin, .. } = state.run;
     let encoded = state.guarded(|| {
         let set = cx.config.get(key.as_str()).or_else(|| context.settings().config.get(key.as_str()));
-        let value = set.cloned().or_else(|| cx.registry.config_default(&key, pass.plugin()));
+        let value = set.cloned().or_else(|| registry.config_default(&key, plugin));
         value.map(|value| value.encode().into())
     });
     encoded.into()
@@ -265,9 +289,9 @@ extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
 
 extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
     let state = state(data);
-    let CallState { run, pass, .. } = state;
+    let run = state.run;
     let encode = || {
-        let defaults = run.cx.registry.config_defaults(pass.plugin());
+        let defaults = run.registry.config_defaults(run.plugin);
         encode_context(&run.context, run.cx.nest.catalogue, defaults, run.cx.config)
     };
     state.guarded(|| run.encoded.get_or_init(encode).as_slice().into())
@@ -275,7 +299,7 @@ extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
 
 extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
     let state = state(data);
-    state.guarded(|| state.run.count(state.pass.record(), &statistic, n));
+    state.guarded(|| state.run.count(&statistic, n));
 }
 
 extern "C" fn may_rewrite(data: HostData<'_>, _: NodeId) -> u8 {
@@ -288,7 +312,7 @@ extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RS
     let CallState { run, broken, .. } = state(data);
     // A number that the registry never issued does not name an operator, and only the pass itself can be blamed.
     let _ = caught(|| {
-        let error = run.cx.registry.operator_fault(part, id, &message);
+        let error = run.registry.operator_fault(part, id, &message);
         broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     });
 }
@@ -317,20 +341,4 @@ fn encode_context(
     let all = Value::Struct(all.into_iter().collect());
     let aliases = |name: &str| catalogue.pass(name).map(|facts| facts.aliases.clone()).unwrap_or_default();
     plugin_api::context::PassContext::encode(scope.opt_level, &scope.required, &scope.disabled, aliases, &all)
-}
-
-extern "C" fn log(message: &LogRec<'_>) {
-    // A logger that panics must not end the process.
-    let _ = caught(|| {
-        log::logger().log(
-            &log::Record::builder()
-                .level(logger::level(message.level))
-                .target(message.target.as_str())
-                .module_path(Some(message.module.as_str()))
-                .file(Some(message.file.as_str()))
-                .line(Some(message.line))
-                .args(format_args!("{}", escaped(&cut(&message.message))))
-                .build(),
-        );
-    });
 }

@@ -1,11 +1,10 @@
 //! Instruments that plugins provide, as the manager asks them.
 
-use super::{CreateError, Provider, Registry};
+use super::services::hook_call;
 use crate::{
-    manager::{Instrument, PassInfo, SkipReason},
-    options::complete,
-    plugin::{InstrumentRecord, Made, Running, cut_error},
-    services::{SETUP, hook_call},
+    pass::{Instrument, PassInfo, SkipReason},
+    plugin::{InstrumentRecord, Made, Running, SETUP, cut_error},
+    registry::{CreateError, Provider, Registry},
 };
 use abi_stable::std_types::{RSlice, RStr};
 use relais_plugin_api::{
@@ -30,34 +29,26 @@ pub struct PluginInstrument {
     fault: Mutex<Option<PassError>>,
 }
 
-impl PluginInstrument {
-    pub(super) fn new(
-        registry: &Registry,
-        provider: &Arc<Provider>,
-        index: usize,
-        options: &Value,
-    ) -> Result<Self, CreateError> {
-        let record = &provider.records.instruments[index];
-        let what = || format!("instrument `{}`", record.name);
-        let options =
-            complete(&record.options, options).map_err(|error| CreateError::Options { what: what(), error })?;
-        let describe = || provider.describe();
-        let open =
-            provider.open().map_err(|refusal| CreateError::Open { what: what(), plugin: describe(), refusal })?;
-        let make_error = |error| CreateError::Make { what: what(), plugin: describe(), error };
-        let guarded = provider.guarded(&what());
-        let running = Running::new(&guarded);
-        let create = open.root.create_instrument();
-        let object = create(SETUP, record.name.as_str().into(), options.encode().as_slice().into()).into_result();
-        let object = Made::new(object.map_err(make_error)?, guarded);
-        drop(running);
-        let (registry, provider) = (registry.clone(), provider.clone());
-        Ok(Self { registry, provider, index, object, fault: Mutex::default() })
+impl Registry {
+    /// Makes an instrument, by full or short name; `options` is a table. Its library is opened if it was not.
+    ///
+    /// # Errors
+    /// Returns an error if it has no such options, or its plugin cannot be opened.
+    pub fn create_instrument(&self, name: &str, options: &Value) -> Result<PluginInstrument, CreateError> {
+        let (provider, index) = self.provider_of_instrument(name)?;
+        let InstrumentRecord { name, options: schema, .. } = &provider.records().instruments[index];
+        let (_, object) = provider.make(&format!("instrument `{name}`"), schema, options, |root, options| {
+            (root.create_instrument())(SETUP, name.as_str().into(), options).into_result()
+        })?;
+        let (registry, provider) = (self.clone(), provider.clone());
+        Ok(PluginInstrument { registry, provider, index, object, fault: Mutex::default() })
     }
+}
 
+impl PluginInstrument {
     /// Returns its record.
     pub fn record(&self) -> &InstrumentRecord {
-        &self.provider.records.instruments[self.index]
+        &self.provider.records().instruments[self.index]
     }
 
     /// Where it is from.
@@ -67,7 +58,7 @@ impl PluginInstrument {
 
     /// The defaults of the options of contexts, as its plugin has them.
     pub(crate) fn config_defaults(&self) -> BTreeMap<String, Value> {
-        self.registry.config_defaults(&self.provider.records.plugin)
+        self.registry.config_defaults(&self.provider.records().plugin)
     }
 
     fn hook<T>(&self, call: impl FnOnce(&HookCall<'_>, &InstrumentObject) -> HookResult<T>) -> Result<T, PassError> {

@@ -1,28 +1,17 @@
-//! The registry against which pipelines are resolved.
+//! The registry as the catalogue against which pipelines are resolved.
 
-use super::{
-    catalogue::*,
-    extend,
-    load::{Disk, Files, NamedPipeline},
-    resolved::OperatorName,
-    spec::{PipelineSpec, PluginDemand},
-};
+use super::relations::Relations;
 use crate::{
-    ir::{Function, IRModule, OpId, is_same_domain},
-    manager::Instrument,
-    pass::{self, PassHandle, Sink},
-    plugin::{Discovery, InstrumentRecord, OperatorRecord, PassRecord},
+    pass::{
+        Catalogue, ConfigFacts, Instrument, InstrumentFacts, NoPass, OperatorName, Origin, PassFacts, PluginFacts,
+        RunnablePass,
+    },
+    pipeline::{Disk, Files, NamedPipeline, PipelineSpec, extension_points, spec::PluginDemand},
+    plugin::{Discovery, InstrumentRecord, PassRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
 };
-use relais_plugin_api::{
-    boundary::abi::{InferEntry, RequestCx, operator_part},
-    diagnostics::{Diagnostic, PassError},
-    infer::{TypeRelations, other_index, other_op},
-    op::{InferRequest, OpError, OpSchema},
-    options::Value,
-};
+use relais_plugin_api::{diagnostics::PassError, infer::TypeRelations, options::Value};
 use std::{
-    cell::OnceCell,
     collections::BTreeSet,
     io,
     path::{Path, PathBuf},
@@ -153,7 +142,7 @@ impl Catalogue for Registry {
     }
 
     fn extension_points(&self) -> BTreeSet<String> {
-        Registry::pipelines(self).flat_map(|(record, _)| extend::points_of(&record.toml)).collect()
+        Registry::pipelines(self).flat_map(|(record, _)| extension_points(&record.toml)).collect()
     }
 
     fn config_options(&self) -> Vec<ConfigFacts> {
@@ -194,7 +183,7 @@ impl Catalogue for Registry {
 
     fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
         match Registry::create(self, &pass.name, options) {
-            Ok(handle) => Ok(Arc::new(Made { handle, registry: self.clone() })),
+            Ok(made) => Ok(Arc::new(made)),
             Err(error) => Err(not_made(error)),
         }
     }
@@ -227,172 +216,5 @@ fn not_made(error: CreateError) -> PassError {
             refusal.help().into_iter().fold(error, PassError::help)
         }
         error => PassError::new(error),
-    }
-}
-
-struct Made {
-    handle: PassHandle,
-    registry: Registry,
-}
-
-impl Made {
-    fn run_cx<'a>(&'a self, cx: &RunCx<'a>, sink: &'a Forward<'a>) -> pass::RunCx<'a> {
-        let mut inner = pass::RunCx::new(&self.registry).with_sink(sink);
-        inner.config = cx.config;
-        inner.cancel = cx.cancel;
-        inner.remarks = cx.remarks;
-        inner.nest = cx.nest;
-        inner
-    }
-}
-
-impl RunnablePass for Made {
-    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
-        let sink = Forward { cx };
-        let outcome = self.handle.run(module, &self.run_cx(cx, &sink));
-        outcome.map(|outcome| outcome.module).map_err(|failure| failure.error)
-    }
-
-    fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassError> {
-        let sink = Forward { cx };
-        self.handle.check(module, &self.run_cx(cx, &sink)).map_err(|failure| failure.error)
-    }
-
-    fn members(&self) -> Result<Vec<Member>, PassError> {
-        Ok(self.handle.members()?.into_iter().map(|(name, options)| Member::Named(name, options)).collect())
-    }
-}
-
-struct Forward<'a> {
-    cx: &'a RunCx<'a>,
-}
-
-impl Sink for Forward<'_> {
-    fn diagnostic(&self, _: &PassRecord, diagnostic: &Diagnostic) {
-        (self.cx.diagnostics)(diagnostic.clone());
-    }
-
-    fn progress(&self, _: &PassRecord, done: u64, total: u64) {
-        (self.cx.progress)(done, total);
-    }
-
-    fn count(&self, _: &PassRecord, statistic: &str, n: u64) {
-        (self.cx.count)(statistic, n);
-    }
-}
-
-/// The type relations of the operators that a function uses, by their ids in it.
-struct Relations<'a> {
-    registry: &'a Registry,
-    ops: Vec<KnownOp<'a>>,
-    /// Operators that the function does not have, by domain and name.
-    others: Vec<(String, String, KnownOp<'a>)>,
-}
-
-struct KnownOp<'a> {
-    version: i64,
-    relation: Relation,
-    /// Its record, when a plugin describes it.
-    record: Option<&'a OperatorRecord>,
-    schema: OnceCell<OpSchema>,
-    /// Whether its domain is described whole.
-    is_closed: bool,
-}
-
-/// Requested when it is first needed: that may open a library.
-#[derive(Clone, Copy)]
-enum Relation {
-    None,
-    Unopened(u32),
-    Open(u32, InferEntry),
-}
-
-impl<'a> Relations<'a> {
-    fn new(registry: &'a Registry) -> Self {
-        Self { registry, ops: Vec::new(), others: Vec::new() }
-    }
-
-    /// Returns the facts about an operator in a version of its domain's operator set; in the newest for `None`.
-    fn look_up(&self, domain: &str, name: &str, version: Option<i64>) -> KnownOp<'a> {
-        let wanted = version.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
-        let known = self.registry.operator(domain, name, wanted);
-        let newest = known.map_or(0, |(_, record)| record.since_version.into());
-        KnownOp {
-            version: version.unwrap_or(newest),
-            relation: known
-                .filter(|(_, record)| record.has_infer)
-                .map_or(Relation::None, |(id, _)| Relation::Unopened(id)),
-            record: known.map(|(_, record)| record),
-            schema: OnceCell::new(),
-            is_closed: self.registry.is_closed(domain, wanted),
-        }
-    }
-
-    fn known(&self, op: OpId) -> Option<&KnownOp<'a>> {
-        match other_index(op) {
-            None => self.ops.get(op.index()),
-            Some(index) => self.others.get(index).map(|(_, _, known)| known),
-        }
-    }
-}
-
-impl TypeRelations for Relations<'_> {
-    fn version(&mut self, function: &Function, op: OpId) -> i64 {
-        for index in self.ops.len()..function.n_ops() {
-            let op = OpId::from_index(index);
-            let rec = function.op(op);
-            let known = self.look_up(function.str(rec.domain), function.str(rec.name), Some(function.op_version(op)));
-            self.ops.push(known);
-        }
-        self.known(op).map_or(0, |known| known.version)
-    }
-
-    fn other(&mut self, function: &Function, domain: &str, name: &str) -> Option<OpId> {
-        let found = self.others.iter().position(|(d, n, _)| n == name && is_same_domain(d, domain));
-        let index = found.unwrap_or_else(|| {
-            let known = self.look_up(domain, name, function.opset_version(domain));
-            self.others.push((domain.to_owned(), name.to_owned(), known));
-            self.others.len() - 1
-        });
-        Some(other_op(index))
-    }
-
-    fn newest_version(&mut self, domain: &str, name: &str) -> Option<i64> {
-        self.look_up(domain, name, None).record.map(|record| record.since_version.into())
-    }
-
-    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        let known = match other_index(op) {
-            None => self.ops.get_mut(op.index())?,
-            Some(index) => &mut self.others.get_mut(index)?.2,
-        };
-        if let Relation::Unopened(id) = known.relation {
-            known.relation = match self.registry.infer_entry(id) {
-                Ok(entry) => Relation::Open(id, entry),
-                Err(error) => return Some(Err(OpError::broken(error))),
-            };
-        }
-        match known.relation {
-            Relation::Open(_, entry) => Some(entry.call(RequestCx::NONE, request).into_result()),
-            _ => None,
-        }
-    }
-
-    fn schema(&self, op: OpId) -> Option<&OpSchema> {
-        let KnownOp { record, schema, .. } = self.known(op)?;
-        record.map(|record| schema.get_or_init(|| OpSchema::read(record.fields())))
-    }
-
-    fn is_closed(&self, op: OpId) -> bool {
-        self.known(op).is_some_and(|known| known.is_closed)
-    }
-
-    fn fault(&self, op: OpId, error: &OpError) -> PassError {
-        match self.known(op).map(|known| known.relation) {
-            Some(Relation::Open(id, _) | Relation::Unopened(id)) => {
-                self.registry.operator_fault(operator_part::RELATION, id, &error.message)
-            }
-            _ => PassError::new(&error.message),
-        }
     }
 }

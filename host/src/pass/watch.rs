@@ -1,10 +1,6 @@
 //! The instruments of a run, asked in order.
 
-use super::{
-    context::PassContext,
-    instrument::{Deadline, Hook, HookFault, Instrument, PassInfo, SkipReason},
-    report::Said,
-};
+use super::{Deadline, Hook, HookFault, Instrument, PassContext, PassInfo, Said, SkipReason};
 use relais_plugin_api::{boundary::guard::caught, diagnostics::PassError, ir::IRModule};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

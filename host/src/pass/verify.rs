@@ -17,7 +17,7 @@ pub(crate) fn check(module: &IRModule) -> Result<(), PassError> {
 }
 
 /// Verifies the memory of a function that a pass returned: it must not be read otherwise before that.
-pub(super) fn check_arena(name: &str, function: &Function) -> Result<(), PassError> {
+pub(crate) fn check_arena(name: &str, function: &Function) -> Result<(), PassError> {
     let faults = verify_arena(function).into_iter();
     judge(&faults.map(|fault| Fault { global: name.to_owned(), ..fault }).collect::<Vec<_>>())
 }

@@ -1,0 +1,240 @@
+//! Passes of plugins that were made, and running them.
+
+use super::services::{CallState, Run};
+use crate::{
+    ir::{Function, Global, IRModule},
+    manager::{resolve_nested, run_nested},
+    pass::{Answer, IntoGlobal, Member, Order, PassContext, RunCx, RunnablePass, over_globals},
+    pipeline::Callee,
+    plugin::{Made, PassRecord, PluginRecord, Running, SETUP, cut_error},
+    registry::{CreateError, Provider, Registry},
+};
+use abi_stable::std_types::{RArc, ROption};
+use relais_plugin_api::{
+    boundary::{
+        abi::{CallCx, PassObject, StepRec},
+        record::Level,
+    },
+    diagnostics::PassError,
+    options::Value,
+};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, PoisonError},
+};
+
+/// A pass that was made, its options set. It may be run often, and from several threads.
+pub struct PassHandle {
+    registry: Registry,
+    provider: Arc<Provider>,
+    index: usize,
+    options: Value,
+    object: Made<PassObject>,
+}
+
+/// The result of a pass.
+#[derive(Clone, Default)]
+pub struct Outcome {
+    /// The new module; nothing when the pass changed nothing.
+    pub module: Option<IRModule>,
+    /// The globals that it changed, added or removed, in module order.
+    pub changed: Vec<String>,
+}
+
+/// A pass that failed. The module is as it was.
+#[derive(Clone, Debug)]
+pub struct PassFailure {
+    /// The pass.
+    pub pass: String,
+    /// Its plugin.
+    pub plugin: String,
+    /// The plugin's version.
+    pub version: semver::Version,
+    /// Why.
+    pub error: PassError,
+}
+
+impl fmt::Display for PassFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pass, plugin, version, error } = self;
+        let verb = if error.is_panic() { "" } else { "failed: " };
+        write!(f, "pass `{pass}` of plugin `{plugin} {version}` {verb}{error}")
+    }
+}
+
+impl std::error::Error for PassFailure {}
+
+impl Registry {
+    /// Makes a pass, by any of its names; `options` is a table. Its library is opened if it was not.
+    ///
+    /// # Errors
+    /// Returns an error if it has no such options, or its plugin cannot be opened.
+    pub fn create(&self, name: &str, options: &Value) -> Result<PassHandle, CreateError> {
+        let (provider, index) = self.provider_of_pass(name)?;
+        let PassRecord { name, options: schema, .. } = &provider.records().passes[index];
+        let (options, object) = provider.make(&format!("pass `{name}`"), schema, options, |root, options| {
+            (root.create_pass())(SETUP, name.as_str().into(), options).into_result()
+        })?;
+        Ok(PassHandle { registry: self.clone(), provider: provider.clone(), index, options, object })
+    }
+}
+
+impl PassHandle {
+    /// Returns the pass's record.
+    pub fn record(&self) -> &PassRecord {
+        &self.provider.records().passes[self.index]
+    }
+
+    /// Returns its plugin's record.
+    pub fn plugin(&self) -> &PluginRecord {
+        &self.provider.records().plugin
+    }
+
+    /// Its options, defaults included.
+    pub fn options(&self) -> &Value {
+        &self.options
+    }
+
+    /// Runs the pass, whatever its level. Rules about levels and lists are the caller's (rule R3).
+    ///
+    /// # Errors
+    /// Returns an error if it returns an error, panics, or emits a diagnostic of severity error.
+    pub fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Outcome, PassFailure> {
+        let new = RunnablePass::run(self, module, cx).map_err(|error| self.failure(error))?;
+        let changed = new.as_ref().map(|new| changed_globals(module, new)).unwrap_or_default();
+        Ok(Outcome { module: new, changed })
+    }
+
+    /// Calls a function pass on one function and ignores the result: only the boundary, for benchmarks.
+    #[doc(hidden)]
+    pub fn bench_call<'a>(&'a self, cx: &'a RunCx<'a>, function: &'a RArc<Function>) -> impl FnMut() + 'a {
+        let module = IRModule::new();
+        move || {
+            self.bench_cx(cx, &module, |call| drop(std::hint::black_box(self.object.run_function(&call, function))));
+        }
+    }
+
+    /// Calls `body` with the context of the pass, for benchmarks that call its Rust function.
+    #[doc(hidden)]
+    pub fn bench_cx<R>(&self, cx: &RunCx<'_>, module: &IRModule, body: impl FnOnce(CallCx<'_>) -> R) -> R {
+        let run = self.start(cx);
+        let state = CallState::new(&run, module, "");
+        body(state.call())
+    }
+
+    fn failure(&self, error: PassError) -> PassFailure {
+        let PluginRecord { name, version, .. } = self.plugin();
+        PassFailure { pass: self.record().name.clone(), plugin: name.clone(), version: version.clone(), error }
+    }
+
+    fn start<'a>(&'a self, cx: &'a RunCx<'a>) -> Run<'a> {
+        Run::new(cx, &self.registry, self.plugin(), self.record())
+    }
+
+    fn call<T>(
+        &self,
+        run: &Run<'_>,
+        module: &IRModule,
+        global: &str,
+        f: impl FnOnce(&CallCx<'_>) -> Result<T, PassError>,
+    ) -> Answer<T> {
+        let state = CallState::new(run, module, global);
+        let call = state.call();
+        let result = f(&call).map_err(cut_error);
+        // If the host failed during a call, the plugin's result is discarded.
+        let result = state.fault().map_or(result, Err);
+        // The operator's plugin has failed, whatever the pass does next.
+        let broken = state.broken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let result = broken.map_or(result, Err);
+        let said = state.said.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match global {
+            "" => Answer::new(result, said),
+            global => Answer::new(result, said).in_function(global),
+        }
+    }
+
+    /// Runs on each global that a pass of this level sees; the results come out in module order.
+    fn run_globals<T: Send + Sync + IntoGlobal>(
+        &self,
+        module: &IRModule,
+        run: &Run<'_>,
+        enter: impl Fn(&CallCx<'_>, &RArc<T>) -> Result<ROption<RArc<T>>, PassError> + Sync,
+    ) -> Result<Option<IRModule>, PassError>
+    where
+        RArc<T>: Send + Sync,
+    {
+        let order = if self.record().parallel { Order::Parallel } else { Order::Serial };
+        over_globals(module, run.cx, order, &run.context, |name, old| {
+            self.call(run, module, name, |call| enter(call, old).map(ROption::into_option))
+        })
+    }
+
+    /// Runs the members that are on (rule R11), with their requirements.
+    fn run_steps(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
+        let callee = Callee::Named(&self.record().name, self.options.clone());
+        let pipeline = resolve_nested(callee, &PassContext::current(), cx)?;
+        run_nested(&pipeline, module, &RunCx { count: &|_, _| {}, ..*cx })
+    }
+}
+
+impl RunnablePass for PassHandle {
+    fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
+        let _running = Running::new(self.object.what());
+        let PassRecord { level, parallel, .. } = *self.record();
+        let is_shared_out = parallel && !matches!(level, Level::MODULE | Level::SEQUENTIAL);
+        let nest = if is_shared_out { cx.nest.shared_out() } else { cx.nest };
+        let cx = &RunCx { nest, ..*cx };
+        let run = &self.start(cx);
+        let object = &self.object;
+        let new = match level {
+            Level::MODULE => {
+                let answer = self.call(run, module, "", |call| object.run_module(call, module).into_result());
+                answer.tell(cx)?.into_option()
+            }
+            Level::FUNCTION | Level::REWRITE => {
+                self.run_globals(module, run, |call, function| object.run_function(call, function).into_result())?
+            }
+            Level::PRIM_FUNC => {
+                self.run_globals(module, run, |call, prim_func| object.run_prim_func(call, prim_func).into_result())?
+            }
+            Level::SEQUENTIAL => self.run_steps(module, cx)?,
+            level => {
+                let message = format!("passes of level {} are of a later version: update the host", level.0);
+                return Err(PassError::new(message));
+            }
+        };
+        run.tell_counts();
+        Ok(new)
+    }
+
+    fn check(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<(), PassError> {
+        let _running = Running::new(self.object.what());
+        let answer = self.call(&self.start(cx), module, "", |call| self.object.check(call, module).into_result());
+        answer.tell(cx)
+    }
+
+    fn members(&self) -> Result<Vec<Member>, PassError> {
+        if self.record().level != Level::SEQUENTIAL {
+            return Ok(Vec::new());
+        }
+        let _running = Running::new(self.object.what());
+        let steps = self.object.steps().into_result()?.into_iter();
+        let options = |step: &StepRec| Value::decode(&step.options).map_err(PassError::new);
+        steps.map(|step| Ok(Member::Named(step.pass.to_string(), options(&step)?))).collect()
+    }
+}
+
+fn changed_globals(old: &IRModule, new: &IRModule) -> Vec<String> {
+    let index = |module: &IRModule| -> BTreeMap<String, Global> {
+        module.globals().iter().map(|global| (global.name.to_string(), global.clone())).collect()
+    };
+    let (old_globals, new_globals) = (index(old), index(new));
+    let is_changed = |global: &&Global| {
+        let other = old_globals.get(global.name.as_str());
+        other.is_none_or(|other| !other.is_same(global))
+    };
+    let removed = old.globals().iter().filter(|global| !new_globals.contains_key(global.name.as_str()));
+    let changed = new.globals().iter().filter(is_changed).chain(removed);
+    changed.map(|global| global.name.to_string()).collect()
+}

@@ -1,0 +1,175 @@
+//! The facts about passes, options, plugins and instruments before they are made.
+
+use crate::{options::OptionSchema, words::or_list};
+use relais_plugin_api::boundary::record::{Level, Phase};
+use semver::Version;
+use std::{fmt, sync::Arc};
+
+/// Whose a pass is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// A plugin's: its name identifies the pass.
+    Plugin,
+    /// The program's own: several may have one name.
+    Program,
+}
+
+/// The facts about a pass before it is made.
+#[derive(Clone, Debug)]
+pub struct PassFacts {
+    /// Its full name.
+    pub name: String,
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// The plugin that provides it.
+    pub plugin: String,
+    /// That plugin's version.
+    pub plugin_version: Version,
+    /// Whose it is.
+    pub origin: Origin,
+    /// The unit that it receives.
+    pub level: Level,
+    /// Its optimisation level.
+    pub opt_level: u8,
+    /// The passes that must have run.
+    pub required: Vec<String>,
+    /// Whether it establishes types, which the driver then keeps up to date (rule R16).
+    pub establishes_types: bool,
+    /// The extension point that it is added at, in pipelines that have it.
+    pub extends: Option<String>,
+    /// When it runs among all passes of a level.
+    pub phase: Phase,
+    /// The option that asks it to change the interface of the entry function; without one it never does.
+    pub changes_interface: Option<String>,
+    /// Its options.
+    pub options: Vec<OptionSchema>,
+    /// Its documentation.
+    pub doc: String,
+}
+
+impl PassFacts {
+    /// Whether both are about one pass at one level with the same requirements. Two passes of a program may have one
+    /// name.
+    pub(crate) fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        let is_of_plugin = self.origin == Origin::Plugin && other.origin == Origin::Plugin;
+        let is_of_plugin = is_of_plugin && self.plugin == other.plugin && self.name == other.name;
+        let is_alike = self.plugin_version == other.plugin_version
+            && self.opt_level == other.opt_level
+            && self.required == other.required;
+        Arc::ptr_eq(self, other) || is_of_plugin && is_alike
+    }
+}
+
+/// The facts about an option of the context.
+#[derive(Clone, Debug)]
+pub struct ConfigFacts {
+    /// The option; its name is the key.
+    pub schema: OptionSchema,
+    /// The plugins that register the key. More than one is a conflict for its users.
+    pub plugins: Vec<String>,
+}
+
+/// The facts about a plugin.
+#[derive(Clone, Debug)]
+pub struct PluginFacts {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: Version,
+    /// Its file.
+    pub file: String,
+    /// Why it is not used, if it was refused.
+    pub refusal: Option<String>,
+}
+
+/// The facts about an instrument before it is made.
+#[derive(Clone, Debug)]
+pub struct InstrumentFacts {
+    /// Its name.
+    pub name: String,
+    /// The plugin that provides it.
+    pub plugin: String,
+    /// That plugin's version.
+    pub plugin_version: Version,
+    /// Its options.
+    pub options: Vec<OptionSchema>,
+    /// Its documentation.
+    pub doc: String,
+}
+
+/// Why a name does not resolve to a pass.
+#[derive(Clone, Debug)]
+pub enum NoPass {
+    /// Nothing provides it; the names most like it.
+    Unknown(Vec<String>),
+    /// Several passes have this short name.
+    Ambiguous(Vec<Candidate>),
+    /// Several plugins provide it; each described with its file.
+    Conflict(Vec<String>),
+    /// The only plugin that provides it was refused.
+    Refused {
+        /// The plugin.
+        plugin: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One of several things that a short name may mean.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Candidate {
+    /// Its full name.
+    pub name: String,
+    /// The plugin that provides it; empty for one of the program's own.
+    pub plugin: String,
+}
+
+impl Candidate {
+    /// Returns the names to write for one of several instead of their short name, and how to choose permanently.
+    pub fn help(several: &[Self], short: &str, table: &str) -> String {
+        let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
+        let help = format!("write {}", or_list(&names));
+        match several.iter().find(|it| !it.plugin.is_empty()) {
+            Some(it) if !table.is_empty() => {
+                let choice = format!("{} = {{ {table} = [\"{short}\"] }}", it.plugin);
+                format!("{help}, or choose one in the table `[plugins]` of a pipeline: `{choice}`")
+            }
+            _ => help,
+        }
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.plugin.as_str() {
+            "" => write!(f, "`{}` of this program", self.name),
+            plugin => write!(f, "`{}` of plugin `{plugin}`", self.name),
+        }
+    }
+}
+
+/// An operator's name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct OperatorName {
+    /// Its domain; empty is ONNX's own.
+    pub domain: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl OperatorName {
+    /// Reads `Name` or `domain::Name`.
+    pub fn parse(text: &str) -> Self {
+        let (domain, name) = text.rsplit_once("::").unwrap_or(("", text));
+        Self { domain: crate::ir::normal_domain(domain).into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for OperatorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.domain.as_str() {
+            "" => f.write_str(&self.name),
+            domain => write!(f, "{domain}::{}", self.name),
+        }
+    }
+}

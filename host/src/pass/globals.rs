@@ -1,0 +1,130 @@
+//! Running a pass over the globals of a module that it sees (rules R13, R14), and over the module as a whole.
+
+use super::{PassContext, RunCx};
+use crate::ir::{AttrValue, Function, Global, IRModule, PrimFunc};
+use abi_stable::std_types::RArc;
+use rayon::prelude::*;
+use relais_plugin_api::{
+    boundary::abi::error_kind,
+    diagnostics::{Diagnostic, PassError, Severity},
+};
+use std::sync::{Arc, atomic::Ordering};
+
+/// What a pass returned, and what it said.
+pub(crate) struct Answer<T> {
+    result: Result<T, PassError>,
+    said: Vec<Diagnostic>,
+}
+
+impl<T> Answer<T> {
+    /// An error among the messages is the pass's, unless it failed otherwise (rule R26).
+    pub fn new(result: Result<T, PassError>, said: Vec<Diagnostic>) -> Self {
+        let result = result.and_then(|new| first_error(&said).map_or(Ok(new), Err));
+        Self { result, said }
+    }
+
+    /// The same, with the function that an error is about.
+    pub fn in_function(self, name: &str) -> Self {
+        Self { result: self.result.map_err(|error| error.in_function(name)), ..self }
+    }
+
+    /// Passes on the messages, and returns the result.
+    pub fn tell(self, cx: &RunCx<'_>) -> Result<T, PassError> {
+        self.said.into_iter().for_each(|said| (cx.diagnostics)(said));
+        self.result
+    }
+}
+
+/// The first thing of severity error among what a pass said, as what the pass failed with.
+fn first_error(said: &[Diagnostic]) -> Option<PassError> {
+    let rec = said.iter().map(Diagnostic::rec).find(|rec| rec.severity >= Severity::ERROR)?;
+    let error = PassError::new(&rec.message).code(&rec.code).at(rec.node).in_function(&rec.function);
+    Some(error.help(&rec.help))
+}
+
+/// How globals are distributed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    /// One after another, on the thread of the caller.
+    Serial,
+    /// Over all threads.
+    Parallel,
+}
+
+/// Runs on each global that a pass of this level sees; messages and the first failure come in module order, whatever
+/// the order of the work. Threads work in `context`. `None` if no global changed.
+pub(crate) fn over_globals<T: Send + Sync + IntoGlobal>(
+    module: &IRModule,
+    cx: &RunCx<'_>,
+    order: Order,
+    context: &Arc<PassContext>,
+    run: impl Fn(&str, &RArc<T>) -> Answer<Option<RArc<T>>> + Sync,
+) -> Result<Option<IRModule>, PassError>
+where
+    RArc<T>: Send + Sync,
+{
+    let shown: Vec<(&str, &RArc<T>)> =
+        module.globals().iter().filter_map(|global| Some((global.name.as_str(), T::shown(global)?))).collect();
+    let one = |&(name, old): &(&str, &RArc<T>)| match cx.cancel.load(Ordering::Relaxed) {
+        // After a cancellation, globals that have not begun do not begin.
+        true => Answer::new(Err(cancelled()), Vec::new()),
+        false => run(name, old),
+    };
+    let entered = || context.push_quietly();
+    let answers: Vec<Answer<Option<RArc<T>>>> = if order == Order::Parallel && shown.len() > 1 {
+        cx.install(|| shown.par_iter().map_init(entered, |_, shown| one(shown)).collect())
+    } else {
+        let _entered = entered();
+        shown.iter().map(one).collect()
+    };
+    let mut changed = Vec::new();
+    for ((name, _), answer) in shown.iter().zip(answers) {
+        if let Some(new) = answer.tell(cx)? {
+            changed.push((*name, new));
+        }
+    }
+    Ok((!changed.is_empty()).then(|| {
+        let mut out = module.clone();
+        T::set_all(&mut out, changed);
+        out
+    }))
+}
+
+pub(crate) fn cancelled() -> PassError {
+    PassError::with_kind(error_kind::CANCELLED, "cancelled")
+}
+
+/// An entry of a module.
+pub(crate) trait IntoGlobal: Sized {
+    /// Returns the part of a global that a pass of this level sees.
+    fn shown(global: &Global) -> Option<&RArc<Self>>;
+
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>);
+}
+
+impl IntoGlobal for Function {
+    /// The function, unless it asks to be left alone (rule R13).
+    fn shown(global: &Global) -> Option<&RArc<Self>> {
+        let function = global.function()?;
+        let attrs = function.attrs(function.root());
+        let skips = |name: &str| match attrs.meta(name) {
+            None | Some(AttrValue::Int(0)) => false,
+            Some(_) => true,
+        };
+        (!skips("SkipOptimization") && !skips("Compiler")).then_some(function)
+    }
+
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
+        module.set_functions(new);
+    }
+}
+
+impl IntoGlobal for PrimFunc {
+    fn shown(global: &Global) -> Option<&RArc<Self>> {
+        global.prim_func()
+    }
+
+    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
+        new.into_iter().for_each(|(name, new)| module.set_prim_func(name, new));
+    }
+}

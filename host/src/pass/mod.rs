@@ -1,0 +1,30 @@
+//! Passes as pipelines, instruments and the manager know them: the facts about them, their environment, the contexts and
+//! instruments around them, and where they come from.
+
+mod catalogue;
+mod context;
+mod facts;
+mod globals;
+mod instrument;
+mod nest;
+mod runnable;
+mod said;
+mod scope;
+mod verify;
+mod watch;
+
+pub use catalogue::Catalogue;
+pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
+pub use facts::{Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, Origin, PassFacts, PluginFacts};
+pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, SkipReason};
+pub use runnable::{HeldPass, Member, Remarks, RunCx, RunnablePass};
+pub use said::Said;
+pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
+
+pub(crate) use {
+    globals::{Answer, IntoGlobal, Order, cancelled, over_globals},
+    nest::{Nest, Quarantine},
+    said::line_of,
+    verify::{check as check_module, check_arena},
+    watch::Watch,
+};

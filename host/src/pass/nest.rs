@@ -1,0 +1,97 @@
+//! The state that a run shares with the runs of the passes that its passes call (rule R3).
+
+use super::{Catalogue, Dependencies, OnFailure, Order, Verify, Watch};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
+
+/// The plugins, and passes of the program's own, that are excluded for the rest of a run (rule R25).
+#[derive(Default)]
+pub(crate) struct Quarantine(Mutex<BTreeSet<String>>);
+
+impl Quarantine {
+    pub fn contains(&self, who: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(who)
+    }
+
+    pub fn insert(&self, who: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(who.to_owned());
+    }
+}
+
+/// How deep passes may run passes.
+const MAX_DEPTH: u8 = 16;
+
+/// The state that a run shares with those of the passes that its passes call.
+#[derive(Clone, Copy)]
+pub(crate) struct Nest<'a> {
+    pub catalogue: &'a dyn Catalogue,
+    pub dependencies: Dependencies,
+    pub verify: Verify,
+    pub on_failure: OnFailure,
+    pub quarantine: Option<&'a Quarantine>,
+    /// Those that watch the run, as long as no pass enters a context of its own.
+    pub watch: Option<&'a Watch>,
+    /// Whether instruments see the passes that a pass runs: not where functions are distributed over threads, since the
+    /// order of the hooks would be undefined.
+    pub is_watched: bool,
+    /// How the pass receives functions.
+    order: Order,
+    /// How many passes that run passes are around this one.
+    depth: u8,
+}
+
+impl<'a> Nest<'a> {
+    /// For a pass that is called outside a run.
+    pub fn alone(catalogue: &'a dyn Catalogue) -> Self {
+        Self {
+            catalogue,
+            dependencies: Dependencies::default(),
+            verify: Verify::Off,
+            on_failure: OnFailure::default(),
+            quarantine: None,
+            watch: None,
+            is_watched: true,
+            order: Order::Parallel,
+            depth: 0,
+        }
+    }
+
+    /// Returns the settings for the passes that a pass of this run runs.
+    pub fn within(
+        self,
+        dependencies: Dependencies,
+        verify: Verify,
+        quarantine: &'a Quarantine,
+        watch: &'a Watch,
+    ) -> Self {
+        Self { dependencies, verify, quarantine: Some(quarantine), watch: Some(watch), ..self }
+    }
+
+    /// The same under a policy.
+    pub fn under(self, on_failure: OnFailure) -> Self {
+        Self { on_failure, ..self }
+    }
+
+    /// The same for a pass that receives its functions one after another.
+    pub fn one_by_one(self) -> Self {
+        Self { order: Order::Serial, ..self }
+    }
+
+    /// Returns the settings for the work of a pass on each of its functions, and how it receives them.
+    pub fn for_globals(self) -> (Self, Order) {
+        let nest = Self { order: Order::Parallel, is_watched: self.is_watched && self.order == Order::Serial, ..self };
+        (nest, self.order)
+    }
+
+    /// The same for the passes that a pass runs; `None` where they would be nested without end.
+    pub fn deeper(self) -> Option<Self> {
+        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..self })
+    }
+
+    /// The same where several threads work for a pass.
+    pub fn shared_out(self) -> Self {
+        Self { is_watched: false, ..self }
+    }
+}

@@ -1,0 +1,50 @@
+//! What passes said.
+
+use relais_plugin_api::{
+    diagnostics::{Diagnostic, Severity},
+    ir::{IRModule, NodeId},
+    text,
+};
+use std::fmt;
+
+/// Something that a pass said.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The pass.
+    pub pass: String,
+    /// The diagnostic.
+    pub diagnostic: Diagnostic,
+    /// The line that it is about, as in the printed text of the module before the pass.
+    pub line: Option<String>,
+}
+
+impl Said {
+    pub(crate) fn new(pass: &str, diagnostic: Diagnostic, before: &IRModule) -> Self {
+        let rec = diagnostic.rec();
+        let line = line_of(before, &rec.function, rec.node);
+        Self { pass: pass.to_owned(), diagnostic, line }
+    }
+
+    /// How grave it is.
+    pub fn severity(&self) -> Severity {
+        self.diagnostic.rec().severity
+    }
+}
+
+pub(crate) fn line_of(module: &IRModule, function: &str, node: NodeId) -> Option<String> {
+    if node.is_absent() {
+        return None;
+    }
+    let function = module.function(function).or_else(|| module.main())?;
+    (node.index() < function.n_nodes()).then(|| text::display(function, node).to_string())
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  said by pass `{}`", self.diagnostic, self.pass)?;
+        match &self.line {
+            Some(line) => write!(f, "\n  at: {line}"),
+            None => Ok(()),
+        }
+    }
+}
