@@ -1,26 +1,29 @@
 //! The registry: from names to the items that plugins register.
 
+mod error;
 mod names;
 mod operators;
+mod provider;
 
-pub use names::{Conflict, Named, ResolveError};
+pub use error::{Conflict, CreateError, Named, ResolveError};
+pub use provider::Provider;
 
 use crate::{
     ir::{IRModule, OpId, normal_domain},
-    options::{OptionError, OptionSchema, complete},
+    options::{OptionError, OptionSchema},
     pass::Candidate,
     plugin::{
-        Close, Discovery, FoundPlugin, InstrumentRecord, Made, OpenPlugin, OperatorRecord, PassRecord, PipelineRecord,
-        PluginRecord, Records, Refusal, RefusedPlugin, Running,
+        Discovery, FoundPlugin, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord, PluginRecord, Refusal,
+        RefusedPlugin,
     },
     words::nearest,
 };
-use abi_stable::std_types::RSlice;
 use names::Names;
 use operators::Operators;
+use provider::ProviderSource;
 use relais_plugin_api::{
     boundary::{
-        abi::{EvalEntry, InferEntry, PluginRef},
+        abi::{EvalEntry, InferEntry},
         entry::{Item, registrations},
     },
     diagnostics::PassError,
@@ -30,8 +33,8 @@ use semver::VersionReq;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    path::PathBuf,
+    sync::Arc,
 };
 
 /// Everything that plugins register, by name. It knows it from records; a library is opened when something in it is
@@ -63,150 +66,6 @@ pub enum Linked {
     /// They do not.
     Exclude,
 }
-
-/// A plugin that provides something.
-pub struct Provider {
-    records: Records,
-    source: ProviderSource,
-    open: OnceLock<Result<OpenPlugin, Refusal>>,
-    /// The SHA-256 that its file must have when it is opened.
-    sha256: OnceLock<String>,
-}
-
-enum ProviderSource {
-    /// The file, and the bytes of its records as they were read.
-    File(PathBuf, Arc<[u8]>),
-    Linked(fn() -> PluginRef),
-}
-
-impl Provider {
-    /// Returns its records.
-    pub fn records(&self) -> &Records {
-        &self.records
-    }
-
-    /// Its file; none when it is linked into this program.
-    pub fn path(&self) -> Option<&Path> {
-        match &self.source {
-            ProviderSource::File(path, _) => Some(path),
-            ProviderSource::Linked(_) => None,
-        }
-    }
-
-    /// Whether its library was opened.
-    pub fn is_open(&self) -> bool {
-        self.open.get().is_some()
-    }
-
-    /// Opens it, once.
-    pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
-        let open = || match &self.source {
-            ProviderSource::File(path, section) => {
-                OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
-            }
-            ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
-        };
-        self.open.get_or_init(open).clone()
-    }
-
-    /// Refuses to open any bytes except those of that SHA-256. The first one set applies.
-    pub(crate) fn insist_on(&self, sha256: &str) {
-        if self.path().is_some() {
-            let _ = self.sha256.set(sha256.to_owned());
-        }
-    }
-
-    /// Has the plugin make a pass or an instrument: checks its options, opens the library if it was not, and calls
-    /// `make` with all options. Returns these and the item.
-    pub(crate) fn make<T: Close>(
-        &self,
-        what: &str,
-        schema: &[OptionSchema],
-        options: &Value,
-        make: impl FnOnce(PluginRef, RSlice<'_, u8>) -> Result<T, PassError>,
-    ) -> Result<(Value, Made<T>), CreateError> {
-        let plugin = || self.describe();
-        let options =
-            complete(schema, options).map_err(|error| CreateError::Options { what: what.to_owned(), error })?;
-        let open = self.open();
-        let open = open.map_err(|refusal| CreateError::Open { what: what.to_owned(), plugin: plugin(), refusal })?;
-        let guarded = self.guarded(what);
-        let _running = Running::new(&guarded);
-        let made = make(open.root, options.encode().as_slice().into());
-        let made = made.map_err(|error| CreateError::Make { what: what.to_owned(), plugin: plugin(), error })?;
-        Ok((options, Made::new(made, guarded)))
-    }
-
-    /// Itself in `what`, for the guard against plugins that end the process.
-    pub(crate) fn guarded(&self, what: &str) -> Arc<str> {
-        let PluginRecord { name, version, .. } = &self.records.plugin;
-        format!("plugin `{name} {version}`, in {what},").into()
-    }
-
-    /// Name, version and file, for messages.
-    pub(crate) fn describe(&self) -> String {
-        let PluginRecord { name, version, .. } = &self.records.plugin;
-        match self.path() {
-            Some(path) => format!("`{name} {version}` (`{}`)", path.display()),
-            None => format!("`{name} {version}` (linked)"),
-        }
-    }
-}
-
-/// Why a pass or an instrument could not be made.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum CreateError {
-    /// Its name names nothing.
-    Resolve(ResolveError),
-    /// It does not take its options.
-    Options {
-        /// The kind of item, `pass` or `instrument`, and its name in backticks.
-        what: String,
-        /// Why.
-        error: OptionError,
-    },
-    /// Its plugin could not be opened.
-    Open {
-        /// The kind of item, `pass` or `instrument`, and its name in backticks.
-        what: String,
-        /// The plugin, with its file.
-        plugin: String,
-        /// Why.
-        refusal: Refusal,
-    },
-    /// Its plugin did not make it.
-    Make {
-        /// The kind of item, `pass` or `instrument`, and its name in backticks.
-        what: String,
-        /// The plugin, with its file.
-        plugin: String,
-        /// Why.
-        error: PassError,
-    },
-}
-
-impl From<ResolveError> for CreateError {
-    fn from(error: ResolveError) -> Self {
-        Self::Resolve(error)
-    }
-}
-
-impl fmt::Display for CreateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resolve(error) => error.fmt(f),
-            Self::Options { what, error } => write!(f, "{what}: {error}"),
-            Self::Open { what, plugin, refusal } => {
-                write!(f, "{what} is not usable: plugin {plugin} was refused: {refusal}")?;
-                refusal.help().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
-            }
-            Self::Make { what, plugin, error } => write!(f, "plugin {plugin} did not make {what}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for CreateError {}
 
 impl Registry {
     /// A registry of the plugins that were found; of plugins that `choices` names, only versions that match count.
@@ -240,8 +99,7 @@ impl Registry {
             let FoundPlugin { path, records, section } = found;
             (records, ProviderSource::File(path, section))
         }));
-        let provider =
-            |(records, source)| Arc::new(Provider { records, source, open: OnceLock::new(), sha256: OnceLock::new() });
+        let provider = |(records, source)| Arc::new(Provider::new(records, source));
         Self::of(providers.into_iter().map(provider).collect(), refused, duplicates)
     }
 

@@ -1,10 +1,10 @@
 //! Instruments that plugins provide, as the manager asks them.
 
-use super::services::hook_call;
+use super::services::HookState;
 use crate::{
     pass::{Instrument, PassInfo, SkipReason},
     plugin::{InstrumentRecord, Made, Running, SETUP, cut_error},
-    registry::{CreateError, Provider, Registry},
+    registry::{CreateError, Registry},
 };
 use abi_stable::std_types::{RSlice, RStr};
 use relais_plugin_api::{
@@ -14,15 +14,11 @@ use relais_plugin_api::{
     ir::IRModule,
     options::Value,
 };
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 /// An instrument of a plugin that was made, its options set.
 pub struct PluginInstrument {
-    registry: Registry,
-    provider: Arc<Provider>,
+    state: HookState,
     index: usize,
     object: Made<InstrumentObject>,
     /// The first panic of a hook that has no way to fail; reported when the context is left.
@@ -40,30 +36,20 @@ impl Registry {
         let (_, object) = provider.make(&format!("instrument `{name}`"), schema, options, |root, options| {
             (root.create_instrument())(SETUP, name.as_str().into(), options).into_result()
         })?;
-        let (registry, provider) = (self.clone(), provider.clone());
-        Ok(PluginInstrument { registry, provider, index, object, fault: Mutex::default() })
+        let state = HookState { registry: self.clone(), provider: provider.clone() };
+        Ok(PluginInstrument { state, index, object, fault: Mutex::default() })
     }
 }
 
 impl PluginInstrument {
     /// Returns its record.
     pub fn record(&self) -> &InstrumentRecord {
-        &self.provider.records().instruments[self.index]
-    }
-
-    /// Where it is from.
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
-    /// The defaults of the options of contexts, as its plugin has them.
-    pub(crate) fn config_defaults(&self) -> BTreeMap<String, Value> {
-        self.registry.config_defaults(&self.provider.records().plugin)
+        &self.state.provider.records().instruments[self.index]
     }
 
     fn hook<T>(&self, call: impl FnOnce(&HookCall<'_>, &InstrumentObject) -> HookResult<T>) -> Result<T, PassError> {
         let _running = Running::new(self.object.what());
-        call(&hook_call(self), &self.object).into_result().map_err(cut_error)
+        call(&self.state.call(), &self.object).into_result().map_err(cut_error)
     }
 
     fn keep(&self, result: Result<(), PassError>) {

@@ -1,13 +1,12 @@
 //! The host's functions for a running pass.
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
-use super::PluginInstrument;
 use crate::{
     manager::{resolve_nested, run_nested},
     pass::{Catalogue, PassContext, RunCx},
     pipeline::{Callee, Pipeline},
     plugin::{PassRecord, PluginRecord, cut_diagnostic},
-    registry::Registry,
+    registry::{Provider, Registry},
 };
 use abi_stable::{
     prefix_type::WithMetadata,
@@ -152,10 +151,18 @@ const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 const HOOK_TABLE: &WithMetadata<HookApi> = &WithMetadata::new(HookApi { context: hook_context });
 const HOOK: HookApiRef = HookApiRef(HOOK_TABLE.static_as_prefix());
 
-/// Returns the arguments for a hook of a plugin's instrument.
-pub(super) fn hook_call(instrument: &PluginInstrument) -> HookCall<'_> {
-    // SAFETY: `HOOK` takes the data for a `PluginInstrument`.
-    unsafe { HookCall::new(HOOK, HostData::new(instrument), log::max_level() as u8) }
+/// The state that a hook of a plugin's instrument may query.
+pub(super) struct HookState {
+    pub registry: Registry,
+    pub provider: Arc<Provider>,
+}
+
+impl HookState {
+    /// Returns the arguments for a hook.
+    pub fn call(&self) -> HookCall<'_> {
+        // SAFETY: `HOOK` takes the data for a `HookState`.
+        unsafe { HookCall::new(HOOK, HostData::new(self), log::max_level() as u8) }
+    }
 }
 
 impl CallState<'_> {
@@ -318,11 +325,11 @@ extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RS
 }
 
 extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {
-    // SAFETY: `hook_call` makes the data of this function, from a `PluginInstrument`.
-    let instrument: &PluginInstrument = unsafe { data.get() };
+    // SAFETY: `HookState::call` makes the data of this function, from a `HookState`.
+    let HookState { registry, provider }: &HookState = unsafe { data.get() };
     let encode = || {
-        let context = PassContext::current();
-        encode_context(&context, instrument.registry(), instrument.config_defaults(), &BTreeMap::new())
+        let defaults = registry.config_defaults(&provider.records().plugin);
+        encode_context(&PassContext::current(), registry, defaults, &BTreeMap::new())
     };
     caught(encode).map(RVec::from).unwrap_or_default()
 }

@@ -2,14 +2,14 @@ use super::*;
 use crate::{
     instruments::Timing,
     ir::MAIN,
-    pass::{PassInfo, SkipReason},
+    pass::{Instrument, PassInfo, SkipReason},
     pipeline::{
         Disk, PipelineSpec,
         fake::{Does, Fakes, module},
     },
 };
 use relais_plugin_api::diagnostics::PassError;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, atomic::AtomicBool};
 
 fn resolve(text: &str, fakes: &Fakes) -> Pipeline {
     let spec = PipelineSpec::parse("p.toml", text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));

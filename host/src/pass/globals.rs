@@ -1,6 +1,6 @@
 //! Running a pass over the globals of a module that it sees (rules R13, R14), and over the module as a whole.
 
-use super::{PassContext, RunCx};
+use super::{Order, PassContext, RunCx};
 use crate::ir::{AttrValue, Function, Global, IRModule, PrimFunc};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
@@ -40,15 +40,6 @@ fn first_error(said: &[Diagnostic]) -> Option<PassError> {
     let rec = said.iter().map(Diagnostic::rec).find(|rec| rec.severity >= Severity::ERROR)?;
     let error = PassError::new(&rec.message).code(&rec.code).at(rec.node).in_function(&rec.function);
     Some(error.help(&rec.help))
-}
-
-/// How globals are distributed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
-    /// One after another, on the thread of the caller.
-    Serial,
-    /// Over all threads.
-    Parallel,
 }
 
 /// Runs on each global that a pass of this level sees; messages and the first failure come in module order, whatever

@@ -22,8 +22,8 @@ pub use said::Said;
 pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
 
 pub(crate) use {
-    globals::{Answer, IntoGlobal, Order, cancelled, over_globals},
-    nest::{Nest, Quarantine},
+    globals::{Answer, IntoGlobal, cancelled, over_globals},
+    nest::{Nest, Order, Quarantine},
     said::line_of,
     verify::{check as check_module, check_arena},
     watch::Watch,

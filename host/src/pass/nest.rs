@@ -1,6 +1,6 @@
 //! The state that a run shares with the runs of the passes that its passes call (rule R3).
 
-use super::{Catalogue, Dependencies, OnFailure, Order, Verify, Watch};
+use super::{Catalogue, Dependencies, OnFailure, Verify, Watch};
 use std::{
     collections::BTreeSet,
     sync::{Mutex, PoisonError},
@@ -18,6 +18,15 @@ impl Quarantine {
     pub fn insert(&self, who: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(who.to_owned());
     }
+}
+
+/// How globals are distributed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    /// One after another, on the thread of the caller.
+    Serial,
+    /// Over all threads.
+    Parallel,
 }
 
 /// How deep passes may run passes.

@@ -3,8 +3,8 @@
 use super::{
     fault::Faults,
     requirements,
-    resolve::Resolver,
     resolved::{Pipeline, RunSettings},
+    resolver::Resolver,
     spec::{PipelineSpec, RunSpec, entries_of},
 };
 use crate::pass::{Catalogue, Dependencies, HeldPass, NoPass, Scope};

@@ -5,6 +5,9 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use relais_plugin_api::{boundary::abi::error_kind, diagnostics::PassError};
 use std::{collections::BTreeSet, fmt, ops::Range};
 
+/// The prefix of the name of a plugin's pipeline, where files are named.
+pub(super) const PLUGIN: &str = "plugin:";
+
 /// The kinds of fault in a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
@@ -138,7 +141,7 @@ impl Sources {
 
     /// The pipelines of plugins among the texts, by full name.
     pub(crate) fn plugin_pipelines(&self) -> BTreeSet<String> {
-        let names = self.sources.iter().filter_map(|source| source.name.strip_prefix(super::load::PLUGIN));
+        let names = self.sources.iter().filter_map(|source| source.name.strip_prefix(PLUGIN));
         names.map(str::to_owned).collect()
     }
 

@@ -2,8 +2,9 @@
 
 use super::{
     extend,
-    fault::{Code, Fault, Faults, Place, Sources},
-    parse::{Include, MAX_BYTES, ParsedFile, Parser, include_path},
+    fault::{Code, Fault, Faults, PLUGIN, Place, Sources},
+    file_parser::{Include, MAX_BYTES, ParsedFile},
+    parse::{Parser, include_path},
     spec::*,
 };
 use crate::pass::{Candidate, NoPass};
@@ -17,10 +18,6 @@ use std::{
 
 /// The most files that may be read for one pipeline, each counted as often as it is included.
 const MAX_INCLUDES: usize = 1000;
-/// The most steps of a pipeline, including those of includes.
-pub(super) const MAX_STEPS: usize = 1_000_000;
-/// The prefix of the name of a plugin's pipeline, where files are named.
-pub(super) const PLUGIN: &str = "plugin:";
 
 /// A pipeline that a plugin provides.
 #[derive(Clone, PartialEq, Eq, Debug)]

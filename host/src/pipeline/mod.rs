@@ -1,11 +1,13 @@
 //! Pipelines: the contents of a TOML file, its names resolved, and TOML again.
 
+mod additions;
 mod built_in;
 mod called;
 mod extend;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod fault;
+mod file_parser;
 mod json_schema;
 mod load;
 mod parse;
@@ -15,6 +17,7 @@ mod print;
 mod requirements;
 mod resolve;
 mod resolved;
+mod resolver;
 mod schema;
 mod settings;
 pub mod spec;

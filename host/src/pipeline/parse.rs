@@ -1,7 +1,8 @@
 //! From TOML to a pipeline as it was written. Collects every fault.
 
 use super::{
-    fault::{Code, Fault, Place, SourceId, Sources},
+    fault::{Code, Fault, PLUGIN, Place, SourceId, Sources},
+    file_parser::{Extend, FileParser, Include, MAX_BYTES, Node, Pairs, ParsedFile},
     parse_value::type_name,
     spec::*,
 };
@@ -10,44 +11,7 @@ use crate::{
     words::{nearest, or_list},
 };
 use std::path::PathBuf;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// The most bytes of a pipeline file.
-pub(super) const MAX_BYTES: usize = 16 << 20;
-
-pub(super) type Node<'t> = Spanned<DeValue<'t>>;
-pub(super) type Pairs<'t, 'a> = Vec<(&'a Spanned<std::borrow::Cow<'t, str>>, &'a Node<'t>)>;
-
-/// An include that is still to be read: the steps go in the place of a node.
-pub(super) struct Include {
-    /// The file as it was written.
-    pub path: Written<String>,
-    /// The node that takes its steps.
-    pub node: usize,
-}
-
-/// Steps that a file adds at an extension point.
-pub(super) struct Extend {
-    /// The point's name.
-    pub point: Written<String>,
-    /// The node that contains these steps; it has no place in the text.
-    pub node: usize,
-}
-
-/// The contents of a file.
-pub(super) struct ParsedFile {
-    pub name: Option<String>,
-    pub run: RunSpec,
-    pub scope: ScopeSpec,
-    pub steps: Vec<usize>,
-    pub includes: Vec<Include>,
-    pub extends: Vec<Extend>,
-    /// The nodes that are extension points.
-    pub points: Vec<usize>,
-    /// The keys that belong to the whole run, which an included file must not set.
-    pub run_keys: Vec<(&'static str, Place)>,
-}
 
 /// Reads files into one list of nodes.
 pub(super) struct Parser<'s> {
@@ -104,28 +68,7 @@ impl Parser<'_> {
     }
 }
 
-pub(super) struct FileParser<'p> {
-    pub faults: &'p mut Vec<Fault>,
-    nodes: &'p mut Vec<Written<StepSpec>>,
-    source: SourceId,
-    pub out: ParsedFile,
-}
-
-impl<'p> FileParser<'p> {
-    pub fn new(source: SourceId, faults: &'p mut Vec<Fault>, nodes: &'p mut Vec<Written<StepSpec>>) -> Self {
-        let out = ParsedFile {
-            name: None,
-            run: RunSpec::default(),
-            scope: ScopeSpec::default(),
-            steps: Vec::new(),
-            includes: Vec::new(),
-            extends: Vec::new(),
-            points: Vec::new(),
-            run_keys: Vec::new(),
-        };
-        Self { faults, nodes, source, out }
-    }
-
+impl FileParser<'_> {
     fn read(&mut self, text: &str) {
         if text.len() > MAX_BYTES {
             let fault = Fault::new(Code::Limit, Place::new(self.source, 0..0), "this file is too large for a pipeline");
@@ -149,14 +92,6 @@ impl<'p> FileParser<'p> {
         if errors.is_empty() {
             self.pipeline(table.get_ref());
         }
-    }
-
-    pub fn place<T>(&self, node: &Spanned<T>) -> Place {
-        Place::new(self.source, node.span())
-    }
-
-    pub fn fault(&mut self, fault: Fault) {
-        self.faults.push(fault);
     }
 
     fn pipeline(&mut self, table: &DeTable<'_>) {
@@ -353,7 +288,7 @@ impl<'p> FileParser<'p> {
 
 /// Where an include leads, seen from the file that has it.
 pub(super) fn include_path(from: &str, path: &str) -> PathBuf {
-    if path.starts_with(super::built_in::PREFIX) || path.starts_with(super::load::PLUGIN) {
+    if path.starts_with(super::built_in::PREFIX) || path.starts_with(PLUGIN) {
         return PathBuf::from(path);
     }
     let folder = std::path::Path::new(from).parent().unwrap_or(std::path::Path::new(""));

@@ -2,7 +2,7 @@
 
 use super::{
     fault::{Code, Fault},
-    parse::{FileParser, Node, Pairs},
+    file_parser::{FileParser, Node, Pairs},
     parse_value::type_name,
     spec::*,
 };

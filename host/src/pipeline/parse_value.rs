@@ -2,7 +2,7 @@
 
 use super::{
     fault::{Code, Fault, Place, Sources},
-    parse::{FileParser, Node, Pairs},
+    file_parser::{FileParser, Node, Pairs},
     spec::*,
 };
 use crate::words::{and_list, nearest, or_list};

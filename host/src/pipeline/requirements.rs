@@ -3,8 +3,8 @@
 
 use super::{
     fault::{Code, Fault},
-    resolve::Resolver,
     resolved::Step,
+    resolver::Resolver,
     schema::mandatory,
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use super::{
     fault::{Code, Fault, Place},
-    resolve::Resolver,
+    resolver::Resolver,
     schema::{check_value, shorten},
     spec::*,
 };
@@ -118,24 +118,4 @@ fn nest(entry: &Entry, is_known: impl Fn(&str) -> bool) -> Entry {
         value = Written { value: Literal::Table(vec![inner]), place };
     }
     Entry { key: Written { value: prefix.to_owned(), place }, value }
-}
-
-/// One setting of an option over another.
-fn overlaid(before: &Entry, setting: &Entry) -> Entry {
-    let renamed = Entry { key: Written { value: before.key.value.clone(), ..setting.key }, ..setting.clone() };
-    overlay(vec![before.clone()], &renamed).pop().unwrap_or(renamed)
-}
-
-/// Sets one option over others; a table is set key by key.
-pub(super) fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
-    let old = entries.iter_mut().find(|entry| entry.key.value == setting.key.value);
-    match (old, &setting.value.value) {
-        (Some(Entry { value: Written { value: Literal::Table(old), .. }, .. }), Literal::Table(new)) => {
-            // As deep as the setting's key has parts.
-            *old = new.iter().fold(std::mem::take(old), overlay);
-        }
-        (Some(old), _) => old.value = setting.value.clone(),
-        (None, _) => entries.push(setting.clone()),
-    }
-    entries
 }

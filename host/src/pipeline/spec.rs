@@ -293,6 +293,26 @@ pub(crate) fn entries_of(value: Value) -> Vec<Entry> {
     }
 }
 
+/// One setting of an option over another.
+pub(super) fn overlaid(before: &Entry, setting: &Entry) -> Entry {
+    let renamed = Entry { key: Written { value: before.key.value.clone(), ..setting.key }, ..setting.clone() };
+    overlay(vec![before.clone()], &renamed).pop().unwrap_or(renamed)
+}
+
+/// Sets one option over others; a table is set key by key.
+pub(super) fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
+    let old = entries.iter_mut().find(|entry| entry.key.value == setting.key.value);
+    match (old, &setting.value.value) {
+        (Some(Entry { value: Written { value: Literal::Table(old), .. }, .. }), Literal::Table(new)) => {
+            // As deep as the setting's key has parts.
+            *old = new.iter().fold(std::mem::take(old), overlay);
+        }
+        (Some(old), _) => old.value = setting.value.clone(),
+        (None, _) => entries.push(setting.clone()),
+    }
+    entries
+}
+
 fn literal_of(value: Value) -> Literal {
     match value {
         Value::Bool(value) => Literal::Bool(value),
@@ -310,6 +330,8 @@ fn literal_of(value: Value) -> Literal {
     }
 }
 
+/// The most steps of a pipeline, including those of includes.
+pub(super) const MAX_STEPS: usize = 1_000_000;
 /// The default number of rounds of a fixpoint. A list of well-behaved passes settles in two or three.
 pub const DEFAULT_MAX_ROUNDS: u32 = 32;
 

@@ -2,7 +2,7 @@
 
 use super::{
     fault::{Code, Fault},
-    resolve::Resolver,
+    resolver::Resolver,
     schema::{check_options, shorten},
     spec::{InstrumentUse, Literal, Written},
 };

@@ -1,9 +1,6 @@
 //! Whether a plugin can be used, from its record alone, and how to fix it otherwise.
 
-use super::{
-    record::{PluginRecord, RecordError},
-    writers::Writer,
-};
+use super::record::{PluginRecord, RecordError};
 use relais_plugin_api::{
     boundary::{
         fingerprint::FINGERPRINT,
@@ -12,6 +9,18 @@ use relais_plugin_api::{
     diagnostics::PassError,
 };
 use std::{fmt, path::PathBuf};
+
+/// A user or group that may change a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Writer {
+    /// Everybody.
+    Everybody,
+    /// The members of the group of that number.
+    Group(u32),
+    /// The user of that number.
+    User(u32),
+}
 
 /// Why a file is not used as a plugin. It never keeps other plugins from being used.
 #[derive(Clone, PartialEq, Debug)]

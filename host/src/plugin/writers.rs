@@ -1,22 +1,10 @@
 //! Finds other users who may change a plugin's file, or replace it.
 
-use super::verdict::Refusal;
+use super::verdict::{Refusal, Writer};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-
-/// A user or group that may change a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Writer {
-    /// Everybody.
-    Everybody,
-    /// The members of the group of that number.
-    Group(u32),
-    /// The user of that number.
-    User(u32),
-}
 
 /// Looks at files, and at each folder once.
 #[derive(Default)]

@@ -1,14 +1,12 @@
 //! Names of passes and of instruments.
 
-use super::Provider;
-use crate::{
-    pass::Candidate,
-    plugin::{Records, RefusedPlugin},
-    words::{list, nearest},
+use super::{
+    error::{Conflict, Named, ResolveError},
+    provider::Provider,
 };
+use crate::{pass::Candidate, plugin::RefusedPlugin, words::nearest};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
 };
 
@@ -18,133 +16,12 @@ const NAMESPACES: [&str; 3] = ["relay._transform.", "relax.transform.", "tir.tra
 /// A plugin's number, then the item's in it.
 type Id = (usize, usize);
 
-/// The kinds of items with names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Named {
-    /// Passes.
-    Pass,
-    /// Instruments.
-    Instrument,
-    /// Pipelines.
-    Pipeline,
-}
-
-impl Named {
-    /// The word for one.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Instrument => "instrument",
-            Self::Pipeline => "pipeline",
-        }
-    }
-
-    /// The word for several.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Pass => "passes",
-            Self::Instrument => "instruments",
-            Self::Pipeline => "pipelines",
-        }
-    }
-
-    /// The names of each in a plugin, the full one first.
-    fn of(self, records: &Records) -> Vec<Vec<&String>> {
-        match self {
-            Self::Pass => {
-                let passes = records.passes.iter();
-                passes.map(|pass| std::iter::once(&pass.name).chain(&pass.aliases).collect()).collect()
-            }
-            Self::Instrument => records.instruments.iter().map(|instrument| vec![&instrument.name]).collect(),
-            Self::Pipeline => records.pipelines.iter().map(|pipeline| vec![&pipeline.name]).collect(),
-        }
-    }
-}
-
 /// Names, full ones and aliases, and the parts after their last dots.
 pub(super) struct Names {
     named: Named,
     full: BTreeMap<String, Vec<Id>>,
     short: BTreeMap<String, BTreeSet<String>>,
 }
-
-/// A name that several plugins provide.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Conflict {
-    /// The kind of item.
-    pub named: Named,
-    /// The name.
-    pub name: String,
-    /// The plugins, with their files.
-    pub plugins: Vec<String>,
-}
-
-/// Why a name names nothing.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum ResolveError {
-    /// Nothing provides it.
-    Unknown {
-        /// The kind of item to find.
-        named: Named,
-        /// The name.
-        name: String,
-        /// The nearest names there are.
-        nearest: Option<String>,
-    },
-    /// A plugin that was refused provides it.
-    Refused {
-        /// The kind of item.
-        named: Named,
-        /// The name.
-        name: String,
-        /// The plugin's file.
-        file: String,
-        /// Why it was refused.
-        refusal: String,
-        /// A suggestion.
-        help: Option<String>,
-    },
-    /// Several plugins provide it.
-    Conflict(Conflict),
-    /// It is the short name of several.
-    Ambiguous {
-        /// The name.
-        name: String,
-        /// The possible meanings.
-        candidates: Vec<Candidate>,
-    },
-}
-
-impl fmt::Display for ResolveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { named, name, nearest: Some(nearest) } => {
-                write!(f, "no plugin provides {} `{name}`; did you mean `{nearest}`?", named.word())
-            }
-            Self::Unknown { named, name, nearest: None } => {
-                let (word, words) = (named.word(), named.words());
-                write!(f, "no plugin provides {word} `{name}`\n  help: `relais list {words}` shows what there is")
-            }
-            Self::Refused { named, name, file, refusal, help } => {
-                write!(f, "{} `{name}` is in plugin `{file}`, which was refused: {refusal}", named.word())?;
-                help.as_ref().map_or(Ok(()), |help| write!(f, "\n  help: {help}"))
-            }
-            Self::Conflict(Conflict { named, name, plugins }) => write!(
-                f,
-                "{} `{name}` is provided more than once, by {}\n  help: choose a version in the table `[plugins]`, or take one of the files away",
-                named.word(),
-                plugins.join(" and ")
-            ),
-            Self::Ambiguous { name, candidates } => {
-                let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
-                write!(f, "`{name}` may be {}\n  help: write the full name", list(&names))
-            }
-        }
-    }
-}
-
-impl std::error::Error for ResolveError {}
 
 fn short_of(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, short)| short)

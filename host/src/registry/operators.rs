@@ -1,6 +1,6 @@
 //! Operators and evaluators, by name and version.
 
-use super::Provider;
+use super::provider::Provider;
 use crate::{
     ir::normal_domain,
     plugin::{OperatorRecord, Running},

@@ -1,0 +1,267 @@
+//! The state of resolving a pipeline: looking up names, and adding passes.
+
+use super::{
+    fault::{Code, Fault, Place},
+    resolved::*,
+    schema::{check_options, shorten},
+    spec::*,
+};
+use crate::{
+    pass::{Candidate, Catalogue, ConfigFacts, HeldPass, NoPass, PassFacts, RunnablePass, Scope},
+    words::nearest,
+};
+use relais_plugin_api::options::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, OnceLock},
+};
+
+/// The name of a sequence without one, by which it is switched.
+pub(super) const ANONYMOUS: &str = "sequential";
+
+/// Whether passes are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Makes {
+    Passes,
+    Nothing,
+}
+
+pub(super) struct Resolver<'a> {
+    pub spec: &'a PipelineSpec,
+    pub catalogue: &'a dyn Catalogue,
+    pub faults: Vec<Fault>,
+    pub config: Vec<ConfigFacts>,
+    /// The names of the pipeline's own sequences.
+    sequences: BTreeSet<&'a str>,
+    pub found: BTreeMap<String, Result<Arc<PassFacts>, NoPass>>,
+    /// Options set from outside, by full name of the pass.
+    pub settings: BTreeMap<String, Vec<Entry>>,
+    pub passes: Vec<PassInstance>,
+    /// Where each pass was first named.
+    pub places: Vec<Option<Place>>,
+    /// The passes of a name, a plugin and options: several, if a sequence holds different ones.
+    pub by_options: BTreeMap<(String, String, String), Vec<usize>>,
+    pub nodes: Vec<Step>,
+    /// Every context, the outermost first, with the places of its disabled names.
+    pub scopes: Vec<Scope>,
+    pub disabled_at: BTreeMap<String, Option<Place>>,
+    /// The passes that plugins add, by extension point.
+    pub additions: BTreeMap<String, Vec<Arc<PassFacts>>>,
+    /// Those that are on.
+    pub added: Vec<Addition>,
+    pub origins: BTreeMap<usize, String>,
+    pub warnings: Vec<String>,
+    /// Whether the first pass is called by itself: its requirements do not count (rule R3).
+    pub is_called: bool,
+    pub makes: Makes,
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(spec: &'a PipelineSpec, catalogue: &'a dyn Catalogue) -> Self {
+        let sequence = |node: &'a Written<StepSpec>| match &node.value {
+            StepSpec::Sequence { name, .. } => Some(name.as_ref().map_or(ANONYMOUS, |name| &name.value)),
+            StepSpec::Levels(_) => Some(ANONYMOUS),
+            StepSpec::Extension { point, .. } => Some(point.value.as_str()),
+            _ => None,
+        };
+        Self {
+            spec,
+            catalogue,
+            faults: Vec::new(),
+            config: catalogue.config_options(),
+            sequences: spec.nodes.iter().filter_map(sequence).collect(),
+            found: BTreeMap::new(),
+            settings: BTreeMap::new(),
+            passes: Vec::new(),
+            places: Vec::new(),
+            by_options: BTreeMap::new(),
+            nodes: Vec::new(),
+            scopes: Vec::new(),
+            disabled_at: BTreeMap::new(),
+            additions: BTreeMap::new(),
+            added: Vec::new(),
+            origins: spec.origins.clone(),
+            warnings: Vec::new(),
+            is_called: false,
+            makes: Makes::Passes,
+        }
+    }
+
+    fn is_nothing(&self, step: usize) -> bool {
+        match self.spec.nodes.get(step).map(|node| &node.value) {
+            Some(StepSpec::Extension { point, added, .. }) => {
+                added.is_empty() && !self.additions.contains_key(&point.value)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a sequence or an extension point of that name is in the resolved pipeline.
+    pub fn is_there(&self, name: &str) -> bool {
+        let mut nodes = self.spec.nodes.iter().enumerate();
+        nodes.any(|(at, node)| match &node.value {
+            StepSpec::Sequence { name: own, .. } => own.as_ref().map_or(ANONYMOUS, |own| &own.value) == name,
+            StepSpec::Levels(_) => name == ANONYMOUS,
+            StepSpec::Extension { point, .. } => point.value == name && !self.is_nothing(at),
+            _ => false,
+        })
+    }
+
+    /// The steps of a list without the points at which nothing is added.
+    pub fn present(&self, steps: &[usize]) -> Vec<usize> {
+        steps.iter().copied().filter(|&step| !self.is_nothing(step)).collect()
+    }
+
+    /// The full name of a disabled or required pass, or of a sequence of the pipeline.
+    pub fn switch(&mut self, name: &Written<String>) -> Option<String> {
+        if self.sequences.contains(name.value.as_str()) {
+            // An empty extension point does not exist when the resolved pipeline is read again.
+            return self.is_there(&name.value).then(|| name.value.clone());
+        }
+        self.named(&name.value, name.place).map(|facts| facts.name.clone())
+    }
+
+    /// The pass of a name; a fault when there is none, unless the name ends in `?`.
+    pub fn named(&mut self, name: &str, place: Option<Place>) -> Option<Arc<PassFacts>> {
+        match self.find(name) {
+            Ok(facts) => Some(facts),
+            Err(None) => None,
+            Err(Some(why)) => {
+                let fault = self.no_pass(name, place, &why);
+                self.faults.push(fault);
+                None
+            }
+        }
+    }
+
+    /// The pass of a name; `Err(None)` if it is missing and its name allows this.
+    pub fn find(&mut self, name: &str) -> Result<Arc<PassFacts>, Option<NoPass>> {
+        let (wanted, may_miss) = match name.strip_suffix('?') {
+            Some(wanted) => (wanted, true),
+            None => (name, false),
+        };
+        let found = match self.found.get(wanted) {
+            Some(found) => found.clone(),
+            None => {
+                let found = self.catalogue.pass(wanted);
+                self.found.insert(wanted.to_owned(), found.clone());
+                found
+            }
+        };
+        found.map_err(|why| match why {
+            NoPass::Unknown(_) if may_miss => None,
+            why => Some(why),
+        })
+    }
+
+    /// Returns the fault for a name that does not resolve to a pass.
+    pub fn no_pass(&self, name: &str, place: Option<Place>, why: &NoPass) -> Fault {
+        match why {
+            NoPass::Unknown(near) => {
+                let mut near = near.clone();
+                near.extend(nearest(name, self.sequences.iter().copied()));
+                Fault::new(Code::UnknownName, place, format!("no pass `{}`", shorten(name)))
+                    .note("`relais list passes` shows the ones that were found")
+                    .nearest(&near)
+            }
+            NoPass::Ambiguous(several) => {
+                let fault = Fault::new(Code::Ambiguous, place, format!("`{name}` can mean several passes"));
+                let fault = several.iter().fold(fault, |fault, candidate| fault.note(candidate.to_string()));
+                fault.help(Candidate::help(several, name.strip_suffix('?').unwrap_or(name), "passes"))
+            }
+            NoPass::Conflict(providers) => {
+                let message = match &providers[..] {
+                    [one, others @ ..] if others.iter().all(|other| other == one) => {
+                        return Fault::new(Code::Ambiguous, place, format!("one plugin provides `{name}` twice"))
+                            .note(format!("plugin {one}"))
+                            .help("each of its passes needs a name of its own: tell its author");
+                    }
+                    _ => format!("several plugins provide `{name}`"),
+                };
+                let fault = Fault::new(Code::Ambiguous, place, message);
+                let fault = providers.iter().fold(fault, |fault, plugin| fault.note(format!("plugin {plugin}")));
+                let choice = match one_of_versions(providers) {
+                    Some((plugin, version)) => format!("{plugin} = \"={version}\""),
+                    None => format!("NAME = {{ passes = [\"{name}\"] }}"),
+                };
+                fault.help(format!("choose one in the table `[plugins]`: `{choice}`"))
+            }
+            NoPass::Refused { plugin, reason } => {
+                Fault::new(Code::Refused, place, format!("plugin `{plugin}`, which provides `{name}`, was refused"))
+                    .note(reason.clone())
+            }
+        }
+    }
+
+    /// The pass with those options: the same one for the same options.
+    pub fn instance(&mut self, facts: Arc<PassFacts>, options: &[Entry], place: Option<Place>) -> usize {
+        let settings = self.settings.get(&facts.name).map(Vec::as_slice).unwrap_or_default();
+        let entries = match settings {
+            [] => options.to_vec(),
+            settings => settings.iter().fold(options.to_vec(), overlay),
+        };
+        let options = check_options(&facts.options, &entries, &facts.name, place, &mut self.faults);
+        self.add_instance(facts, options, OnceLock::new(), place)
+    }
+
+    /// A pass that a sequence holds: the same one as any other that is the same pass with the same options.
+    pub fn hold(&mut self, held: &HeldPass, place: Option<Place>) -> usize {
+        self.add_instance(held.facts.clone(), held.options.clone(), OnceLock::from(held.pass.clone()), place)
+    }
+
+    fn add_instance(
+        &mut self,
+        facts: Arc<PassFacts>,
+        options: Value,
+        made: OnceLock<Arc<dyn RunnablePass>>,
+        place: Option<Place>,
+    ) -> usize {
+        let key = (facts.name.clone(), facts.plugin.clone(), options.to_string());
+        let same = self.by_options.entry(key).or_default();
+        if let Some(&known) = same.iter().find(|&&known| self.passes[known].facts.is_same(&facts)) {
+            return known;
+        }
+        same.push(self.passes.len());
+        self.passes.push(PassInstance { facts, options, required: Vec::new(), members: None, made });
+        self.places.push(place);
+        self.passes.len() - 1
+    }
+
+    pub fn make(&mut self) {
+        for at in 0..self.passes.len() {
+            self.make_one(at);
+        }
+    }
+
+    pub fn make_one(&mut self, at: usize) -> Option<Arc<dyn RunnablePass>> {
+        let instance = &self.passes[at];
+        if let Some(made) = instance.made.get() {
+            return Some(made.clone());
+        }
+        match self.catalogue.create(&instance.facts, &instance.options) {
+            Ok(pass) => Some(instance.made.get_or_init(|| pass).clone()),
+            Err(error) => {
+                let PassFacts { name, plugin, plugin_version, .. } = &*instance.facts;
+                let fault = Fault::new(
+                    Code::Create,
+                    self.places[at],
+                    format!("`{name}` could not be made: {}", error.rec().message),
+                );
+                let fault = fault.note(format!("plugin `{plugin}` {plugin_version} provides it"));
+                let help = error.rec().help.as_str();
+                self.faults.push(if help.is_empty() { fault } else { fault.help(help) });
+                None
+            }
+        }
+    }
+}
+
+/// The name and a version of the plugin that several descriptions of the form `NAME VERSION` refer to.
+fn one_of_versions(plugins: &[String]) -> Option<(&str, &str)> {
+    let mut described = plugins
+        .iter()
+        .map(|plugin| plugin.strip_prefix('`')?.split_once('`')?.0.split_once(' '))
+        .collect::<Option<Vec<_>>>()?;
+    let (name, version) = described.pop()?;
+    described.iter().all(|(other, _)| *other == name).then_some((name, version))
+}

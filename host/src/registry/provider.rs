@@ -1,0 +1,106 @@
+//! A plugin that provides something.
+
+use super::error::CreateError;
+use crate::{
+    options::{OptionSchema, complete},
+    plugin::{Close, Made, OpenPlugin, PluginRecord, Records, Refusal, Running},
+};
+use abi_stable::std_types::RSlice;
+use relais_plugin_api::{boundary::abi::PluginRef, diagnostics::PassError, options::Value};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+/// A plugin that provides something.
+pub struct Provider {
+    pub(super) records: Records,
+    source: ProviderSource,
+    open: OnceLock<Result<OpenPlugin, Refusal>>,
+    /// The SHA-256 that its file must have when it is opened.
+    sha256: OnceLock<String>,
+}
+
+pub(super) enum ProviderSource {
+    /// The file, and the bytes of its records as they were read.
+    File(PathBuf, Arc<[u8]>),
+    Linked(fn() -> PluginRef),
+}
+
+impl Provider {
+    pub(super) fn new(records: Records, source: ProviderSource) -> Self {
+        Self { records, source, open: OnceLock::new(), sha256: OnceLock::new() }
+    }
+
+    /// Returns its records.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Its file; none when it is linked into this program.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.source {
+            ProviderSource::File(path, _) => Some(path),
+            ProviderSource::Linked(_) => None,
+        }
+    }
+
+    /// Whether its library was opened.
+    pub fn is_open(&self) -> bool {
+        self.open.get().is_some()
+    }
+
+    /// Opens it, once.
+    pub(crate) fn open(&self) -> Result<OpenPlugin, Refusal> {
+        let open = || match &self.source {
+            ProviderSource::File(path, section) => {
+                OpenPlugin::open(path, &self.records.plugin, section, self.sha256.get().map(String::as_str))
+            }
+            ProviderSource::Linked(root) => Ok(OpenPlugin::linked(root())),
+        };
+        self.open.get_or_init(open).clone()
+    }
+
+    /// Refuses to open any bytes except those of that SHA-256. The first one set applies.
+    pub(crate) fn insist_on(&self, sha256: &str) {
+        if self.path().is_some() {
+            let _ = self.sha256.set(sha256.to_owned());
+        }
+    }
+
+    /// Has the plugin make a pass or an instrument: checks its options, opens the library if it was not, and calls
+    /// `make` with all options. Returns these and the item.
+    pub(crate) fn make<T: Close>(
+        &self,
+        what: &str,
+        schema: &[OptionSchema],
+        options: &Value,
+        make: impl FnOnce(PluginRef, RSlice<'_, u8>) -> Result<T, PassError>,
+    ) -> Result<(Value, Made<T>), CreateError> {
+        let plugin = || self.describe();
+        let options =
+            complete(schema, options).map_err(|error| CreateError::Options { what: what.to_owned(), error })?;
+        let open = self.open();
+        let open = open.map_err(|refusal| CreateError::Open { what: what.to_owned(), plugin: plugin(), refusal })?;
+        let guarded = self.guarded(what);
+        let _running = Running::new(&guarded);
+        let made = make(open.root, options.encode().as_slice().into());
+        let made = made.map_err(|error| CreateError::Make { what: what.to_owned(), plugin: plugin(), error })?;
+        Ok((options, Made::new(made, guarded)))
+    }
+
+    /// Itself in `what`, for the guard against plugins that end the process.
+    pub(crate) fn guarded(&self, what: &str) -> Arc<str> {
+        let PluginRecord { name, version, .. } = &self.records.plugin;
+        format!("plugin `{name} {version}`, in {what},").into()
+    }
+
+    /// Name, version and file, for messages.
+    pub(crate) fn describe(&self) -> String {
+        let PluginRecord { name, version, .. } = &self.records.plugin;
+        match self.path() {
+            Some(path) => format!("`{name} {version}` (`{}`)", path.display()),
+            None => format!("`{name} {version}` (linked)"),
+        }
+    }
+}
