@@ -4,7 +4,7 @@
 //! ([`Pass::run`]), or as a member of a sequence; both run in the current [`PassContext`], whose instruments watch.
 //!
 //! ```
-//! use relais::{ir::IRModule, manager::PassContext, transform::{Pass, PassLibrary}};
+//! use relais::{ir::IRModule, pass::PassContext, transform::{Pass, PassLibrary}};
 //! use std::sync::Arc;
 //!
 //! # let registry = relais::registry::Registry::new(Default::default(), relais::registry::Linked::Exclude, &Default::default());

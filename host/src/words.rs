@@ -30,9 +30,9 @@ fn join<S: AsRef<str>>(names: &[S], word: &str) -> String {
 
 /// The names most similar to a mistyped one: at most three, nearest first.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    const MAX_DISTANCE_PER_THREE: usize = 1;
+    const LETTERS_PER_MISTAKE: usize = 3;
     let wanted = name.to_lowercase();
-    let limit = (wanted.chars().count() / 3).max(1) * MAX_DISTANCE_PER_THREE;
+    let limit = wanted.chars().count() / LETTERS_PER_MISTAKE;
     let mut found: Vec<(usize, &str)> = known
         .into_iter()
         .filter_map(|known| {

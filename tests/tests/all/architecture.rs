@@ -20,7 +20,7 @@ const LONG: &[(&str, &str)] = &[
 
 /// Where unsafe code stands.
 const UNSAFE: &[&str] =
-    &["plugin-api/src/boundary/", "host/src/plugin/", "host/src/services.rs", "host/files/src/mapped.rs"];
+    &["plugin-api/src/boundary/", "host/src/plugin/", "host/src/loaded/services.rs", "host/files/src/mapped.rs"];
 
 /// The sources of the host: its library, what it stands on, and the command line.
 const HOST: [&str; 4] = ["host/src", "host/files/src", "host/onnx/src", "host/cli/src"];
@@ -134,6 +134,102 @@ fn dependencies_point_one_way() {
     }
     assert_eq!(own_packages("relais-cli"), shipped);
     assert!(n_plugins >= 3);
+}
+
+/// The layers that the page lists, the lowest first.
+fn layers() -> Vec<String> {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let section = page.split("\n## Layers\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let name = |line: &str| Some(line.split_once(". `")?.1.split_once('`')?.0.to_owned());
+    section.lines().filter_map(name).collect()
+}
+
+/// The modules of its crate that a source names, in `use` lines and elsewhere.
+fn modules_of(code: &str) -> BTreeSet<&str> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        if code[..at].ends_with(is_name) {
+            continue;
+        }
+        let Some(list) = rest.strip_prefix('{') else {
+            found.insert(rest.split(|c| !is_name(c)).next().unwrap());
+            continue;
+        };
+        let (mut depth, mut start) = (0, 0);
+        for (at, c) in list.char_indices() {
+            match c {
+                '{' => depth += 1,
+                ',' if depth == 0 => start = at + 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                _ if depth == 0 && is_name(c) && list[start..at].trim().is_empty() => {
+                    found.insert(list[at..].split(|c| !is_name(c)).next().unwrap());
+                    start = at;
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// The places where a module of the host depends on one that is not below it.
+fn upward(layers: &[String], files: &BTreeMap<String, String>) -> Vec<String> {
+    let layer = |module: &str| layers.iter().position(|layer| layer == module);
+    let mut found = Vec::new();
+    for (file, source) in files {
+        let path: Vec<&str> = file.trim_start_matches("host/src/").trim_end_matches(".rs").split('/').collect();
+        let is_test = path.last().is_some_and(|name| name.starts_with("tests") || *name == "fake");
+        if is_test || path == ["lib"] {
+            continue;
+        }
+        let Some(own) = layer(path[0]) else {
+            found.push(format!("`{}` is not listed", path[0]));
+            continue;
+        };
+        let code = code(source);
+        let above = modules_of(&code).into_iter().filter(|module| layer(module).is_some_and(|layer| layer > own));
+        found.extend(above.map(|module| format!("`{}` depends on `{module}`, in {file}", path[0])));
+        // Otherwise `super` names a neighbour without `crate::`.
+        let out = "super::".repeat(path.len());
+        if path[path.len() - 1] != "mod" && code.contains(&out) {
+            found.push(format!("{file} leaves its module by `{out}`"));
+        }
+    }
+    found
+}
+
+#[test]
+fn modules_of_the_host_depend_on_lower_ones_only() {
+    let (layers, files) = (layers(), sources("host/src"));
+    assert_eq!(upward(&layers, &files), Vec::<String>::new());
+    let lib = &files["host/src/lib.rs"];
+    let declared: BTreeSet<&str> =
+        lib.lines().filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';')).collect();
+    assert_eq!(layers.iter().map(String::as_str).collect::<BTreeSet<_>>(), declared);
+
+    let with = |file: &str, line: &str| {
+        let mut files = files.clone();
+        files.get_mut(file).unwrap().insert_str(0, line);
+        upward(&layers, &files)
+    };
+    let words = "`words` depends on `transform`, in host/src/words.rs";
+    assert_eq!(with("host/src/words.rs", "use crate::transform::Pass;\n"), [words]);
+    assert_eq!(
+        with("host/src/words.rs", "use crate::{options::{self, A}, transform};\n"),
+        ["`words` depends on `options`, in host/src/words.rs", words]
+    );
+    assert_eq!(
+        with("host/src/pass/scope.rs", "fn f() { crate::manager::run() }\n"),
+        ["`pass` depends on `manager`, in host/src/pass/scope.rs"]
+    );
+    assert_eq!(
+        with("host/src/plugin/file.rs", "use super::super::registry::Registry;\n"),
+        ["host/src/plugin/file.rs leaves its module by `super::super::`"]
+    );
+    assert!(with("host/src/transform.rs", "use crate::words::list;\n").is_empty());
 }
 
 #[test]

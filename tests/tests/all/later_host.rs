@@ -109,11 +109,12 @@ fn later_version(dir: &Path) {
         .save();
     api("boundary/local.rs").insert("WithMetadata::new(HostApi {", VALUE).save();
     api("boundary/local/instrument.rs").insert("WithMetadata::new(HookApi {", VALUE).save();
-    Source::open(dir.join("host/src/services.rs"))
+    let host = |file: &str| Source::open(dir.join("host/src").join(file));
+    host("loaded/services.rs")
         .insert("WithMetadata::new(HostApi {", VALUE)
         .insert("WithMetadata::new(HookApi {", VALUE)
-        .insert("WithMetadata::new(HostSetup {", VALUE)
         .save();
+    host("plugin/setup.rs").insert("WithMetadata::new(HostSetup {", VALUE).save();
     let constant = |number: u8| format!("\n    /// Later.\n    pub const LATER: u8 = {number};");
     api("ir/node.rs")
         .replace("pub const N_KINDS: u8 = 10;", "pub const N_KINDS: u8 = 11;")
