@@ -350,10 +350,7 @@ mod tests {
         let typo = fault("mode", Value::Str("fasst".into()));
         assert_eq!(typo, "option `mode` takes one of \"fast\", \"small\", not \"fasst\"; did you mean `fast`?");
         let nested = fault("inner", Value::Struct(vec![("of".into(), Value::Bool(true))]));
-        assert_eq!(
-            nested,
-            "there is no option `inner.of`; did you mean `on`?".replace("; did you mean `on`?", "; there are `on`")
-        );
+        assert_eq!(nested, "there is no option `inner.of`; did you mean `on`?");
         let item = fault("names", Value::List(vec![Value::Str("a".into()), Value::Int(1)]));
         assert_eq!(item, "option `names[1]` takes a string, not an integer");
         let twice = Value::Struct(vec![("depth".into(), Value::Int(1)), ("depth".into(), Value::Int(1))]);

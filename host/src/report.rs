@@ -59,7 +59,7 @@ impl Summary {
                 },
                 kind::IF => count("If"),
                 kind::CONSTANT => {
-                    tensors.extend(f.constant(id));
+                    tensors.extend(f.stored_constant(id));
                     match ConstForm(f.node(id).aux) {
                         form if form == ConstForm::INITIALIZER || form == ConstForm::ANY => self.n_initializers += 1,
                         _ => count("Constant"),

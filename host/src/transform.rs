@@ -23,12 +23,12 @@ mod own;
 
 use crate::{
     instruments::{self, Output, StandardError},
-    ir::{CallView, Function, IRModule, PrimFunc},
+    ir::{CallView, Function, IRModule},
     manager::{self, Failure, Report, RunOptions, resolve_nested, run_nested},
     options::OptionSchema,
     pass::{
         Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, Instrument, InstrumentFacts, NoPass, OperatorName,
-        Origin, PassContext, PassFacts, PluginFacts, RunCx, RunnablePass, Scope,
+        Origin, PassContext, PassFacts, PluginFacts, RunCx, RunnablePass, Scope, Shown,
     },
     pipeline::{
         Callee, Code, Fault, Faults, PassInstance, Pipeline, PipelineSpec, defaults, mandatory,
@@ -96,16 +96,16 @@ impl Pass {
         opt_level: u8,
         run: impl Fn(&RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + 'static,
     ) -> Self {
-        Self::own(name, opt_level, Level::FUNCTION, OwnGlobals::<Function, _>::new(run))
+        Self::own(name, opt_level, Level::FUNCTION, OwnGlobals { shown: Shown::Functions, run })
     }
 
-    /// The same over loop programs (rule R14).
+    /// The same over prim funcs (rule R14).
     pub fn prim_func(
         name: &str,
         opt_level: u8,
-        run: impl Fn(&RArc<PrimFunc>, &IRModule, &RunCx<'_>) -> Result<Option<PrimFunc>, PassError> + Send + Sync + 'static,
+        run: impl Fn(&RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + 'static,
     ) -> Self {
-        Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals::<PrimFunc, _>::new(run))
+        Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals { shown: Shown::PrimFuncs, run })
     }
 
     /// A rewrite of the program's own: `rule` is offered every call of the operators `ops`, or every call if there are
@@ -121,7 +121,7 @@ impl Pass {
             let ops: Vec<&str> = ops.iter().map(String::as_str).collect();
             own::rewrite(function, cx, &ops, &mut |call, cx| rule(call, cx))
         };
-        Self::own(name, opt_level, Level::REWRITE, OwnGlobals::<Function, _>::new(run))
+        Self::own(name, opt_level, Level::REWRITE, OwnGlobals { shown: Shown::Functions, run })
     }
 
     /// Passes that run one after another, except those that are off. Its level is 0, as in TVM (rule R11).

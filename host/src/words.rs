@@ -28,31 +28,37 @@ fn join<S: AsRef<str>>(names: &[S], word: &str) -> String {
     out
 }
 
-/// The names most similar to a mistyped one: at most three, nearest first.
+/// The names most similar to a mistyped one: at most three, nearest first. Two of five letters may
+/// differ, and names that are far less similar than the nearest one are left out.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    const LETTERS_PER_MISTAKE: usize = 3;
     let wanted = name.to_lowercase();
-    let limit = wanted.chars().count() / LETTERS_PER_MISTAKE;
-    let mut found: Vec<(usize, &str)> = known
-        .into_iter()
-        .filter_map(|known| {
-            let distance = distance(&wanted, &known.to_lowercase());
-            (distance <= limit).then_some((distance, known))
-        })
-        .collect();
+    let near = |known: &'a str| Some((distance(&wanted, &known.to_lowercase())?, known));
+    let mut found: Vec<(usize, &str)> = known.into_iter().filter_map(near).collect();
     found.sort();
     found.dedup();
+    let least = found.first().map_or(0, |(distance, _)| *distance);
+    found.retain(|(distance, _)| *distance <= 2 * least);
     found.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// The distance to the name or to its last word, which is its short name.
-fn distance(wanted: &str, known: &str) -> usize {
+/// The number of letters that differ, unless they are too many. A name without a namespace is compared with the short
+/// name.
+fn distance(wanted: &str, known: &str) -> Option<usize> {
     // Edit distance is quadratic: a name of a megabyte is similar to no other.
     if wanted.len() > 256 {
-        return usize::MAX;
+        return None;
     }
-    let short = known.rsplit('.').next().unwrap_or(known);
-    strsim::damerau_levenshtein(wanted, known).min(strsim::damerau_levenshtein(wanted, short))
+    let part = |wanted: &str, known: &str| {
+        let letters = wanted.chars().count().max(known.chars().count());
+        let distance = strsim::damerau_levenshtein(wanted, known);
+        (distance <= (letters * 2 / 5).max(1)).then_some(distance)
+    };
+    let split = |name| str::rsplit_once(name, '.');
+    match (split(wanted), split(known)) {
+        (Some((namespace, short)), Some((other, known))) => Some(part(namespace, other)? + part(short, known)?),
+        (None, Some((_, known))) => part(wanted, known),
+        _ => part(wanted, known),
+    }
 }
 
 /// A number of bytes for people.

@@ -106,7 +106,12 @@ pub(crate) fn module(tape: &mut Tape<'_>) -> IRModule {
         module.set_function(name, RArc::new(function(tape, name)));
     }
     if tape.chance(3) {
-        module.set_prim_func("prim func", RArc::new(PrimFunc { body: tape.raw().into() }));
+        module.set_prim_func("prim func", RArc::new(function(tape, "prim func")));
+    }
+    if tape.chance(6) {
+        // A kind of a later version.
+        let kind = global_kind::PRIM_FUNC + 1 + tape.below(200) as u8;
+        module.push("later", kind, function(tape, "later"));
     }
     module
 }
@@ -200,8 +205,13 @@ impl Builder<'_> {
     }
 
     fn argument(&mut self, tape: &mut Tape<'_>, block: BlockId) -> NodeId {
-        match tape.below(12) {
+        match tape.below(14) {
             0 => NodeId::ABSENT,
+            12 => {
+                let (kind, flags) =
+                    (kind::FIRST_LEAF + tape.below(128) as u8, tape.byte() & !(flag::EXTRA | flag::PRISTINE));
+                self.f.add_leaf(kind, flags, tape.word() as u16, tape.word(), tape.word())
+            }
             1 => self.f.add_global_var(self.own_name),
             2 => {
                 let op = self.op(tape);
@@ -417,6 +427,9 @@ pub(crate) fn tensor(tape: &mut Tape<'_>) -> Tensor {
         let element: Vec<u8> = (0..elem.bits().div_ceil(8)).map(|_| tape.byte()).collect();
         let dims = if tape.chance(2) { vec![1 << 40, 3] } else { dims };
         return Tensor::splat(elem, &dims, &element).unwrap();
+    }
+    if tape.chance(12) {
+        return Tensor::opaque(2 + tape.below(254) as u8, elem, &dims, tape.raw());
     }
     let count = element_count(&dims).unwrap();
     if elem == ElemType::STRING {

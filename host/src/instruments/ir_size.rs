@@ -68,7 +68,7 @@ impl Size {
         for id in f.all_bindings() {
             match f.kind(id) {
                 kind::CALL | kind::IF => size.n_calls += 1,
-                kind::CONSTANT => size.constant_bytes += f.constant(id).map_or(0, stored_bytes),
+                kind::CONSTANT => size.constant_bytes += f.stored_constant(id).map_or(0, stored_bytes),
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! What plugins provide, as the manager asks for it: passes, instruments, type relations.
+//! The items of plugins as the manager asks for them: passes, instruments, type relations.
 
 mod catalogue;
 mod instrument;

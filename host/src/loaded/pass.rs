@@ -4,7 +4,7 @@ use super::services::{CallState, Run};
 use crate::{
     ir::{Function, Global, IRModule},
     manager::{resolve_nested, run_nested},
-    pass::{Answer, IntoGlobal, Member, Order, PassContext, RunCx, RunnablePass, over_globals},
+    pass::{Answer, Member, Order, PassContext, RunCx, RunnablePass, Shown, over_globals},
     pipeline::Callee,
     plugin::{Made, PassRecord, PluginRecord, Running, SETUP, cut_error},
     registry::{CreateError, Provider, Registry},
@@ -155,18 +155,16 @@ impl PassHandle {
     }
 
     /// Runs on each global that a pass of this level sees; the results come out in module order.
-    fn run_globals<T: Send + Sync + IntoGlobal>(
-        &self,
-        module: &IRModule,
-        run: &Run<'_>,
-        enter: impl Fn(&CallCx<'_>, &RArc<T>) -> Result<ROption<RArc<T>>, PassError> + Sync,
-    ) -> Result<Option<IRModule>, PassError>
-    where
-        RArc<T>: Send + Sync,
-    {
+    fn run_globals(&self, module: &IRModule, run: &Run<'_>, shown: Shown) -> Result<Option<IRModule>, PassError> {
         let order = if self.record().parallel { Order::Parallel } else { Order::Serial };
-        over_globals(module, run.cx, order, &run.context, |name, old| {
-            self.call(run, module, name, |call| enter(call, old).map(ROption::into_option))
+        over_globals(module, run.cx, shown, order, &run.context, |name, old| {
+            self.call(run, module, name, |call| {
+                let new = match shown {
+                    Shown::Functions => self.object.run_function(call, old),
+                    Shown::PrimFuncs => self.object.run_prim_func(call, old),
+                };
+                new.into_result().map(ROption::into_option)
+            })
         })
     }
 
@@ -186,18 +184,13 @@ impl RunnablePass for PassHandle {
         let nest = if is_shared_out { cx.nest.shared_out() } else { cx.nest };
         let cx = &RunCx { nest, ..*cx };
         let run = &self.start(cx);
-        let object = &self.object;
         let new = match level {
             Level::MODULE => {
-                let answer = self.call(run, module, "", |call| object.run_module(call, module).into_result());
+                let answer = self.call(run, module, "", |call| self.object.run_module(call, module).into_result());
                 answer.tell(cx)?.into_option()
             }
-            Level::FUNCTION | Level::REWRITE => {
-                self.run_globals(module, run, |call, function| object.run_function(call, function).into_result())?
-            }
-            Level::PRIM_FUNC => {
-                self.run_globals(module, run, |call, prim_func| object.run_prim_func(call, prim_func).into_result())?
-            }
+            Level::FUNCTION | Level::REWRITE => self.run_globals(module, run, Shown::Functions)?,
+            Level::PRIM_FUNC => self.run_globals(module, run, Shown::PrimFuncs)?,
             Level::SEQUENTIAL => self.run_steps(module, cx)?,
             level => {
                 let message = format!("passes of level {} are of a later version: update the host", level.0);

@@ -135,6 +135,7 @@ impl ModuleState {
             self.module.globals().iter().map(|global| (global.name.as_str(), global)).collect();
         let names: BTreeSet<&str> = new.globals().iter().map(|global| global.name.as_str()).collect();
         let mut changed = Changed { now: HashSet::new(), before: Vec::new() };
+        let mut bodies = Vec::new();
         for global in new.globals() {
             match old.get(global.name.as_str()) {
                 Some(&old) if old.is_same(global) => continue,
@@ -142,13 +143,13 @@ impl ModuleState {
                 None => {}
             }
             changed.now.extend(global.function().map(|_| global.name.to_string()));
+            bodies.push((global.name.as_str(), global.body()));
         }
         let is_gone = |global: &&Global| !names.contains(global.name.as_str());
         changed.before.extend(self.module.globals().iter().filter(is_gone).cloned());
-        let functions: Vec<_> = new.functions().filter(|(name, _)| changed.now.contains(*name)).collect();
         let is_readable = |&(name, function): &(&str, &RArc<Function>)| check_arena(name, function);
         // The first fault in module order.
-        let checked: Vec<_> = functions.par_iter().map(is_readable).collect();
+        let checked: Vec<_> = bodies.par_iter().map(is_readable).collect();
         checked.into_iter().collect::<Result<(), _>>()?;
         Ok(changed)
     }

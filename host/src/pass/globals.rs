@@ -1,7 +1,7 @@
 //! Running a pass over the globals of a module that it sees (rules R13, R14), and over the module as a whole.
 
 use super::{Order, PassContext, RunCx};
-use crate::ir::{AttrValue, Function, Global, IRModule, PrimFunc};
+use crate::ir::{AttrValue, Function, Global, IRModule};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
@@ -10,7 +10,7 @@ use relais_plugin_api::{
 };
 use std::sync::{Arc, atomic::Ordering};
 
-/// What a pass returned, and what it said.
+/// The result of a pass, and its messages.
 pub(crate) struct Answer<T> {
     result: Result<T, PassError>,
     said: Vec<Diagnostic>,
@@ -44,39 +44,38 @@ fn first_error(said: &[Diagnostic]) -> Option<PassError> {
 
 /// Runs on each global that a pass of this level sees; messages and the first failure come in module order, whatever
 /// the order of the work. Threads work in `context`. `None` if no global changed.
-pub(crate) fn over_globals<T: Send + Sync + IntoGlobal>(
+pub(crate) fn over_globals(
     module: &IRModule,
     cx: &RunCx<'_>,
+    shown: Shown,
     order: Order,
     context: &Arc<PassContext>,
-    run: impl Fn(&str, &RArc<T>) -> Answer<Option<RArc<T>>> + Sync,
-) -> Result<Option<IRModule>, PassError>
-where
-    RArc<T>: Send + Sync,
-{
-    let shown: Vec<(&str, &RArc<T>)> =
-        module.globals().iter().filter_map(|global| Some((global.name.as_str(), T::shown(global)?))).collect();
-    let one = |&(name, old): &(&str, &RArc<T>)| match cx.cancel.load(Ordering::Relaxed) {
+    run: impl Fn(&str, &RArc<Function>) -> Answer<Option<RArc<Function>>> + Sync,
+) -> Result<Option<IRModule>, PassError> {
+    let body = |global| shown.body(global);
+    let bodies: Vec<(&str, &RArc<Function>)> =
+        module.globals().iter().filter_map(|global| Some((global.name.as_str(), body(global)?))).collect();
+    let one = |&(name, old): &(&str, &RArc<Function>)| match cx.cancel.load(Ordering::Relaxed) {
         // After a cancellation, globals that have not begun do not begin.
         true => Answer::new(Err(cancelled()), Vec::new()),
         false => run(name, old),
     };
     let entered = || context.push_quietly();
-    let answers: Vec<Answer<Option<RArc<T>>>> = if order == Order::Parallel && shown.len() > 1 {
-        cx.install(|| shown.par_iter().map_init(entered, |_, shown| one(shown)).collect())
+    let answers: Vec<Answer<Option<RArc<Function>>>> = if order == Order::Parallel && bodies.len() > 1 {
+        cx.install(|| bodies.par_iter().map_init(entered, |_, body| one(body)).collect())
     } else {
         let _entered = entered();
-        shown.iter().map(one).collect()
+        bodies.iter().map(one).collect()
     };
     let mut changed = Vec::new();
-    for ((name, _), answer) in shown.iter().zip(answers) {
+    for ((name, _), answer) in bodies.iter().zip(answers) {
         if let Some(new) = answer.tell(cx)? {
             changed.push((*name, new));
         }
     }
     Ok((!changed.is_empty()).then(|| {
         let mut out = module.clone();
-        T::set_all(&mut out, changed);
+        shown.set_all(&mut out, changed);
         out
     }))
 }
@@ -85,17 +84,19 @@ pub(crate) fn cancelled() -> PassError {
     PassError::with_kind(error_kind::CANCELLED, "cancelled")
 }
 
-/// An entry of a module.
-pub(crate) trait IntoGlobal: Sized {
-    /// Returns the part of a global that a pass of this level sees.
-    fn shown(global: &Global) -> Option<&RArc<Self>>;
-
-    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>);
+/// The globals that a pass sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shown {
+    /// Graph functions, except those that ask to be left alone (rule R13).
+    Functions,
+    /// Prim funcs (rule R14).
+    PrimFuncs,
 }
 
-impl IntoGlobal for Function {
-    /// The function, unless it asks to be left alone (rule R13).
-    fn shown(global: &Global) -> Option<&RArc<Self>> {
+impl Shown {
+    /// Returns the body of a global that is seen.
+    fn body(self, global: &Global) -> Option<&RArc<Function>> {
+        let Self::Functions = self else { return global.prim_func() };
         let function = global.function()?;
         let attrs = function.attrs(function.root());
         let skips = |name: &str| match attrs.meta(name) {
@@ -105,17 +106,10 @@ impl IntoGlobal for Function {
         (!skips("SkipOptimization") && !skips("Compiler")).then_some(function)
     }
 
-    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
-        module.set_functions(new);
-    }
-}
-
-impl IntoGlobal for PrimFunc {
-    fn shown(global: &Global) -> Option<&RArc<Self>> {
-        global.prim_func()
-    }
-
-    fn set_all(module: &mut IRModule, new: Vec<(&str, RArc<Self>)>) {
-        new.into_iter().for_each(|(name, new)| module.set_prim_func(name, new));
+    fn set_all(self, module: &mut IRModule, new: Vec<(&str, RArc<Function>)>) {
+        match self {
+            Self::Functions => module.set_functions(new),
+            Self::PrimFuncs => new.into_iter().for_each(|(name, new)| module.set_prim_func(name, new)),
+        }
     }
 }

@@ -22,7 +22,7 @@ pub use said::Said;
 pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
 
 pub(crate) use {
-    globals::{Answer, IntoGlobal, cancelled, over_globals},
+    globals::{Answer, Shown, cancelled, over_globals},
     nest::{Nest, Order, Quarantine},
     said::line_of,
     verify::{check as check_module, check_arena},

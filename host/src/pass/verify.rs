@@ -11,7 +11,7 @@ const MAX_TOLD: usize = 5;
 
 /// Verifies a module that a pass returned.
 pub(crate) fn check(module: &IRModule) -> Result<(), PassError> {
-    let (verifier, functions) = (Verifier::new(module), module.functions().collect::<Vec<_>>());
+    let (verifier, functions) = (Verifier::new(module), module.bodies().collect::<Vec<_>>());
     let faults: Vec<_> = functions.par_iter().map(|(name, function)| verifier.global(name, function)).collect();
     judge(&faults.concat())
 }

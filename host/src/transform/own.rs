@@ -2,7 +2,7 @@
 
 use crate::{
     ir::{Editor, Function, IRModule},
-    pass::{Answer, HeldPass, IntoGlobal, Member, Order, PassContext, Remarks, RunCx, RunnablePass, over_globals},
+    pass::{Answer, HeldPass, Member, Order, PassContext, Remarks, RunCx, RunnablePass, Shown, over_globals},
 };
 use abi_stable::std_types::RArc;
 use relais_plugin_api::{
@@ -10,10 +10,7 @@ use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError, Severity},
     rewrite::{DriveOptions, Rule, drive_with},
 };
-use std::{
-    marker::PhantomData,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A module pass of the program's own.
 pub(super) struct OwnModule<F>(pub(super) F);
@@ -27,23 +24,15 @@ where
     }
 }
 
-/// A pass of the program's own over functions or loop programs.
-pub(super) struct OwnGlobals<T, F> {
-    run: F,
-    _of: PhantomData<fn(T)>,
+/// A pass of the program's own over graph functions or prim funcs.
+pub(super) struct OwnGlobals<F> {
+    pub shown: Shown,
+    pub run: F,
 }
 
-impl<T, F> OwnGlobals<T, F> {
-    pub fn new(run: F) -> Self {
-        Self { run, _of: PhantomData }
-    }
-}
-
-impl<T, F> RunnablePass for OwnGlobals<T, F>
+impl<F> RunnablePass for OwnGlobals<F>
 where
-    T: Send + Sync + IntoGlobal + 'static,
-    RArc<T>: Send + Sync,
-    F: Fn(&RArc<T>, &IRModule, &RunCx<'_>) -> Result<Option<T>, PassError> + Send + Sync,
+    F: Fn(&RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync,
 {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
         let (nest, order) = cx.nest.for_globals();
@@ -54,7 +43,7 @@ where
             Order::Serial => current,
             Order::Parallel => Arc::new(PassContext::new(current.settings().clone())),
         };
-        over_globals(module, cx, order, &context, |name, old| {
+        over_globals(module, cx, self.shown, order, &context, |name, old| {
             let answer = heard(name, cx, |cx| (self.run)(old, module, cx).map(|new| new.map(RArc::new)));
             answer.in_function(name)
         })

@@ -72,7 +72,7 @@ pub fn module_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Module, args.into(), item.into()))
 }
 
-/// Makes a pass of `fn(&mut PrimFunc, &PassCx<'_>) -> Result<(), PassError>`; a third parameter `&Options` takes
+/// Makes a pass over prim funcs of `fn(&mut Editor, &PassCx<'_>) -> Result<(), PassError>`; a third parameter `&Options` takes
 /// options.
 #[proc_macro_attribute]
 pub fn prim_func_pass(args: TokenStream, item: TokenStream) -> TokenStream {

@@ -26,7 +26,7 @@ impl Level {
         match self {
             Self::Module => "fn(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError>",
             Self::Function => "fn(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError>",
-            Self::PrimFunc => "fn(prim_func: &mut PrimFunc, cx: &PassCx<'_>) -> Result<(), PassError>",
+            Self::PrimFunc => "fn(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError>",
             Self::Rewrite => "fn(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite",
             Self::Sequential => "fn() -> Vec<Step>",
         }
@@ -307,7 +307,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx #with) }
         },
         Level::PrimFunc => quote_spanned! {span=>
-            fn prim_func(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::PrimFunc)
+            fn prim_func(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
                 -> Result<(), api::diagnostics::PassError> { #ident(#subject, #cx #with) }
         },
         Level::Rewrite => {

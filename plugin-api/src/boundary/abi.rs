@@ -420,7 +420,7 @@ pub struct PassVTable {
     /// Runs a module pass.
     pub module: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &IRModule) -> Outcome<IRModule>,
     /// Runs a prim-func pass.
-    pub prim_func: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<PrimFunc>) -> Outcome<RArc<PrimFunc>>,
+    pub prim_func: for<'a> unsafe extern "C" fn(*const (), &CallCx<'a>, &RArc<Function>) -> Outcome<RArc<Function>>,
     /// The members of a sequential pass.
     #[sabi(last_prefix_field)]
     pub steps: unsafe extern "C" fn(*const ()) -> RResult<RVec<StepRec>, PassError>,
@@ -442,7 +442,7 @@ impl PassObject {
     }
 
     /// Runs a prim-func pass.
-    pub fn run_prim_func(&self, cx: &CallCx<'_>, prim_func: &RArc<PrimFunc>) -> Outcome<RArc<PrimFunc>> {
+    pub fn run_prim_func(&self, cx: &CallCx<'_>, prim_func: &RArc<Function>) -> Outcome<RArc<Function>> {
         // SAFETY: the state is this object's.
         unsafe { (self.vtable.prim_func())(self.state, cx, prim_func) }
     }

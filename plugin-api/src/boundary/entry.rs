@@ -81,7 +81,7 @@ pub trait PassImpl: Sized + 'static {
     }
 
     /// Runs on one loop program.
-    fn prim_func(_: &Self::Options, _: &PassCx<'_>, _: &mut PrimFunc) -> Result<(), PassError> {
+    fn prim_func(_: &Self::Options, _: &PassCx<'_>, _: &mut Editor) -> Result<(), PassError> {
         Err(wrong_level(Self::SPEC))
     }
 
@@ -185,14 +185,14 @@ unsafe extern "C" fn run_module<P: PassImpl>(
 unsafe extern "C" fn run_prim_func<P: PassImpl>(
     state: *const (),
     call: &CallCx<'_>,
-    prim_func: &RArc<PrimFunc>,
-) -> Outcome<RArc<PrimFunc>> {
+    prim_func: &RArc<Function>,
+) -> Outcome<RArc<Function>> {
     // SAFETY: the object that calls this holds the state.
     let options = unsafe { options::<P>(state) };
     run::<P, _>(call, |cx| {
-        let mut new = (**prim_func).clone();
-        P::prim_func(options, cx, &mut new)?;
-        Ok((new != **prim_func).then(|| RArc::new(new)))
+        let mut editor = Editor::new(prim_func.clone());
+        P::prim_func(options, cx, &mut editor)?;
+        Ok(editor.is_changed().then(|| editor.into_function()))
     })
 }
 

@@ -71,6 +71,7 @@ pub const FINGERPRINT: u64 = all(&[
     __layout_hash!(BlockRec { start, len, room, result, owner }),
     __layout_hash!(OpRec { domain, name, overload, version, node }),
     __layout_hash!(SideTable { key, stride, policy, bytes }),
+    __layout_hash!(SideList { key, size, policy, bytes }),
     __layout_hash!(Source { name, bytes }),
     Function::LAYOUT_HASH,
     Tensor::LAYOUT_HASH,

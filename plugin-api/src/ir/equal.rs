@@ -45,12 +45,8 @@ pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
         if x.name != y.name || x.kind != y.kind {
             return differ(format!("globals `@{}` and `@{}`, of kinds {} and {}", x.name, y.name, x.kind, y.kind));
         }
-        if x.prim_func() != y.prim_func() {
-            return differ(format!("the loop programs `@{}`", x.name));
-        }
-        if let (Some(f), Some(g)) = (x.function(), y.function()) {
-            equal_functions(f, g).map_err(|difference| Difference { global: x.name.to_string(), ..difference })?;
-        }
+        let within = |difference| Difference { global: x.name.to_string(), ..difference };
+        equal_functions(x.body(), y.body()).map_err(within)?;
     }
     if a.len() != b.len() {
         return differ(format!("{} and {} global functions", a.len(), b.len()));
@@ -107,6 +103,7 @@ impl Comparer<'_> {
             kind::ABSENT => x.is_absent() == y.is_absent(),
             kind::GLOBAL_VAR => self.left.bytes(StrId(a.a)) == self.right.bytes(StrId(b.a)),
             kind::OP => self.same_op(OpId(a.a), OpId(b.a)),
+            kind::FIRST_LEAF.. => (a.aux, a.a, a.b) == (b.aux, b.a, b.b),
             _ => {
                 let (to_right, to_left) = (&mut self.to_right[x.index()], &mut self.to_left[y.index()]);
                 if to_right.is_absent() && to_left.is_absent() {
@@ -174,7 +171,7 @@ impl Comparer<'_> {
         if a.kind == kind::FUNCTION {
             return self.function(x, y);
         }
-        if self.left.constant(x) != self.right.constant(y) {
+        if self.left.stored_constant(x) != self.right.stored_constant(y) {
             return differ(x, y, "different constants");
         }
         if a.aux != b.aux {

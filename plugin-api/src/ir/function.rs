@@ -15,7 +15,7 @@ pub(in crate::ir) mod types;
 pub(super) use raw::Parts;
 
 use super::{
-    node::{self, attr_kind, flag, kind, table, table_policy},
+    node::{self, attr_kind, flag, is_leaf, kind, list_policy, table, table_policy},
     *,
 };
 use abi_stable::{
@@ -48,10 +48,13 @@ pub struct Function {
     /// Strings: four little-endian bytes of length, then the bytes.
     strings: RVec<u8>,
     tables: RVec<SideTable>,
+    lists: RVec<SideList>,
     string_index: InternTable,
     type_index: InternTable,
     op_index: InternTable,
     root: NodeId,
+    /// Zero; carried along.
+    reserved: [u64; 8],
 }
 
 /// The well-known side tables.
@@ -83,10 +86,12 @@ impl Function {
         constants,
         strings,
         tables,
+        lists,
         string_index,
         type_index,
         op_index,
-        root
+        root,
+        reserved
     }) ^ ConstantTable::LAYOUT_HASH;
 
     /// A function without parameters and with an empty block whose result is still the empty tuple.
@@ -104,10 +109,12 @@ impl Function {
             constants: ConstantTable::default(),
             strings: vec![0; 4].into(),
             tables: RVec::new(),
+            lists: RVec::new(),
             string_index: InternTable::default(),
             type_index: InternTable::default(),
             op_index: InternTable::default(),
             root: NodeId::ABSENT,
+            reserved: [0; 8],
         };
         function.string_index.insert(Hash64::new().bytes(b"").finish(), 0, |_| 0);
         function.tables.push(SideTable::new(table_key::TYPES, 4, table_policy::DERIVED));
@@ -236,9 +243,16 @@ impl Function {
         }
     }
 
-    /// The tensor of a constant node.
+    /// The tensor of a constant node; `None` if its elements are stored in a form of a later version, so that their
+    /// values are unknown.
     #[inline]
     pub fn constant(&self, id: NodeId) -> Option<&Tensor> {
+        self.stored_constant(id).filter(|tensor| tensor.opaque_form().is_none())
+    }
+
+    /// The tensor of a constant node, whether its elements can be read or not.
+    #[inline]
+    pub fn stored_constant(&self, id: NodeId) -> Option<&Tensor> {
         let rec = self.node(id);
         (rec.kind == kind::CONSTANT).then(|| self.constants.get(rec.a))
     }
@@ -317,11 +331,6 @@ pub enum LetForm {
     Graph,
     /// A named binding, `let %x = …`.
     Let,
-}
-
-#[inline]
-const fn is_leaf(kind: u8) -> bool {
-    kind <= kind::CONSTANT
 }
 
 impl From<Function> for RArc<Function> {

@@ -284,7 +284,11 @@ impl Inliner<'_> {
     fn check(&mut self, f: &Function, name: &str, callee: &Function) -> Result<(), Declined> {
         let found = self.checked.entry(name.to_owned()).or_insert_with(|| {
             let mut domains = BTreeSet::new();
+            let is_leaf = |&operand: &NodeId| callee.kind(operand) >= kind::FIRST_LEAF;
             for id in live(callee) {
+                if callee.operands(id).iter().any(is_leaf) {
+                    return Some(Declined::Binding);
+                }
                 match callee.expr(id) {
                     Expr::If(_) => drop(domains.insert(String::new())),
                     Expr::Call(call) => {

@@ -29,11 +29,12 @@ pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use inline::{Declined, InlineError, Inlined, inline_functions};
 pub use intern::{Hash64, InternTable};
-pub use module::{Global, IRModule, MAIN, ModuleAttr, PrimFunc, Source, global_kind, module_attr_kind};
+pub use module::{Global, IRModule, MAIN, ModuleAttr, Source, global_kind, module_attr_kind};
 pub(crate) use new_types::TypeLie;
 pub use new_types::{MOST_NEW_PARTS, MOST_NEW_TYPES, NewTypes};
 pub use node::{
-    AttrRec, BlockRec, ConstForm, NodeRec, OpRec, SideTable, Span, attr_flag, attr_kind, flag, kind, table_policy,
+    AttrRec, BlockRec, ConstForm, NodeRec, OpRec, SideList, SideTable, Span, attr_flag, attr_kind, flag, kind,
+    list_policy, table_policy,
 };
 pub use opset::{OUTPUT_NAMES, is_same_domain, normal_domain};
 pub use tensor::{Tensor, TensorError, element_count};

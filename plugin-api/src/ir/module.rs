@@ -1,29 +1,21 @@
 //! A module: named functions, in order.
 
-use super::{Blob, Function, Tensor};
+use super::{Blob, Function, SideList, Tensor};
 use abi_stable::{
     StableAbi,
     std_types::{RArc, RString, RVec},
 };
 use std::collections::HashMap;
 
-/// A loop program; so far it is carried and shown to prim-func passes, without a body that they could change.
-#[repr(C)]
-#[derive(StableAbi, Clone, PartialEq, Eq, Debug)]
-pub struct PrimFunc {
-    /// The body, in a form that only its author knows.
-    pub body: RVec<u8>,
-}
-
 /// The kinds of globals. Append-only.
 pub mod global_kind {
     /// A graph function.
     pub const FUNCTION: u8 = 0;
-    /// A loop program.
+    /// A prim func: a loop program.
     pub const PRIM_FUNC: u8 = 1;
 }
 
-/// A global name and its definition.
+/// A global name and its definition. A kind that this version does not know is carried along.
 #[repr(C)]
 #[derive(StableAbi, Clone)]
 pub struct Global {
@@ -31,19 +23,28 @@ pub struct Global {
     pub name: RString,
     /// One of [`global_kind`].
     pub kind: u8,
-    function: RArc<Function>,
-    prim_func: RArc<PrimFunc>,
+    body: RArc<Function>,
 }
 
 impl Global {
     /// The graph function, if it is one.
     pub fn function(&self) -> Option<&RArc<Function>> {
-        (self.kind == global_kind::FUNCTION).then_some(&self.function)
+        (self.kind == global_kind::FUNCTION).then_some(&self.body)
     }
 
-    /// The loop program, if it is one.
-    pub fn prim_func(&self) -> Option<&RArc<PrimFunc>> {
-        (self.kind == global_kind::PRIM_FUNC).then_some(&self.prim_func)
+    /// The prim func, if it is one.
+    pub fn prim_func(&self) -> Option<&RArc<Function>> {
+        (self.kind == global_kind::PRIM_FUNC).then_some(&self.body)
+    }
+
+    /// The definition, of whatever kind.
+    pub fn body(&self) -> &RArc<Function> {
+        &self.body
+    }
+
+    /// Whether both are the same object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && std::ptr::eq(&*self.body, &*other.body)
     }
 }
 
@@ -122,8 +123,12 @@ pub struct IRModule {
     pub attrs: RVec<ModuleAttr>,
     /// The files that the module was read from.
     pub sources: RVec<Source>,
+    /// Data of the module as a whole, carried along. No element refers to a node.
+    pub lists: RVec<SideList>,
     /// Changes whenever a function is added, replaced or removed.
     version: u64,
+    /// Zero; carried along.
+    reserved: [u64; 4],
 }
 
 /// The name of the entry function.
@@ -131,10 +136,10 @@ pub const MAIN: &str = "main";
 
 impl IRModule {
     /// A hash of the layout, for the boundary's fingerprint.
-    pub(crate) const LAYOUT_HASH: u64 = crate::__layout_hash!(IRModule { globals, attrs, sources, version })
-        ^ crate::__layout_hash!(Global { name, kind, function, prim_func })
-        ^ crate::__layout_hash!(ModuleAttr { name, kind, int, bytes, tensors })
-        ^ crate::__layout_hash!(PrimFunc { body });
+    pub(crate) const LAYOUT_HASH: u64 =
+        crate::__layout_hash!(IRModule { globals, attrs, sources, lists, version, reserved })
+            ^ crate::__layout_hash!(Global { name, kind, body })
+            ^ crate::__layout_hash!(ModuleAttr { name, kind, int, bytes, tensors });
 
     /// A module without functions.
     pub fn new() -> Self {
@@ -166,28 +171,19 @@ impl IRModule {
         self.function(MAIN)
     }
 
-    /// Sets the graph function of a name: it replaces the one of that name, or is added at the end.
-    pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
-        let mut function = function.into();
-        share_constants(&mut function);
-        let global = Global {
-            name: name.into(),
-            kind: global_kind::FUNCTION,
-            function,
-            prim_func: RArc::new(PrimFunc { body: RVec::new() }),
-        };
-        self.set_global(global);
+    /// All globals' bodies, graph functions or not, in order.
+    pub fn bodies(&self) -> impl Iterator<Item = (&str, &RArc<Function>)> {
+        self.globals.iter().map(|global| (global.name.as_str(), &global.body))
     }
 
-    /// Puts a loop program under a name.
-    pub fn set_prim_func(&mut self, name: &str, prim_func: impl Into<RArc<PrimFunc>>) {
-        let global = Global {
-            name: name.into(),
-            kind: global_kind::PRIM_FUNC,
-            function: RArc::new(Function::new()),
-            prim_func: prim_func.into(),
-        };
-        self.set_global(global);
+    /// Sets the graph function of a name: it replaces the global of that name, or is added at the end.
+    pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
+        self.set(name, global_kind::FUNCTION, function.into());
+    }
+
+    /// Sets the prim func of a name: it replaces the global of that name, or is added at the end.
+    pub fn set_prim_func(&mut self, name: &str, prim_func: impl Into<RArc<Function>>) {
+        self.set(name, global_kind::PRIM_FUNC, prim_func.into());
     }
 
     /// As [`set_function`](Self::set_function) for many, in one pass over the module.
@@ -201,7 +197,7 @@ impl IRModule {
         }
         for global in self.globals.iter_mut() {
             if let Some(function) = new.remove(global.name.as_str()) {
-                (global.kind, global.function) = (global_kind::FUNCTION, function);
+                (global.kind, global.body) = (global_kind::FUNCTION, function);
             }
         }
         self.version += 1;
@@ -212,26 +208,15 @@ impl IRModule {
         }
     }
 
-    /// Puts a graph function at the end, under a name that is known to be new.
-    pub(crate) fn push_function(&mut self, name: &str, function: Function) {
-        let prim_func = RArc::new(PrimFunc { body: RVec::new() });
-        let (kind, function) = (global_kind::FUNCTION, RArc::new(function));
-        self.push_global(Global { name: name.into(), kind, function, prim_func });
-    }
-
-    /// Puts a loop program at the end, under a name that is known to be new.
-    pub(crate) fn push_prim_func(&mut self, name: &str, prim_func: PrimFunc) {
-        let function = RArc::new(Function::new());
-        let (kind, prim_func) = (global_kind::PRIM_FUNC, RArc::new(prim_func));
-        self.push_global(Global { name: name.into(), kind, function, prim_func });
-    }
-
-    fn push_global(&mut self, global: Global) {
+    /// Puts a global at the end, under a name that is known to be new.
+    pub(crate) fn push(&mut self, name: &str, kind: u8, body: Function) {
         self.version += 1;
-        self.globals.push(global);
+        self.globals.push(Global { name: name.into(), kind, body: RArc::new(body) });
     }
 
-    fn set_global(&mut self, global: Global) {
+    fn set(&mut self, name: &str, kind: u8, mut body: RArc<Function>) {
+        share_constants(&mut body);
+        let global = Global { name: name.into(), kind, body };
         self.version += 1;
         match self.globals.iter_mut().find(|old| old.name == global.name) {
             Some(old) => *old = global,
@@ -251,14 +236,14 @@ impl IRModule {
     pub fn function_mut(&mut self, name: &str) -> Option<&mut Function> {
         self.version += 1;
         let global = self.globals.iter_mut().find(|global| global.name == name)?;
-        (global.kind == global_kind::FUNCTION).then(|| RArc::make_mut(&mut global.function))
+        (global.kind == global_kind::FUNCTION).then(|| RArc::make_mut(&mut global.body))
     }
 
     /// The graph functions, in order, to be replaced, or changed after [`RArc::make_mut`].
     pub fn functions_mut(&mut self) -> impl Iterator<Item = (&str, &mut RArc<Function>)> {
         self.version += 1;
         let functions = self.globals.iter_mut().filter(|global| global.kind == global_kind::FUNCTION);
-        functions.map(|global| (global.name.as_str(), &mut global.function))
+        functions.map(|global| (global.name.as_str(), &mut global.body))
     }
 
     /// A number that changes whenever a function is added, replaced or removed.
@@ -279,22 +264,6 @@ fn share_constants(function: &mut RArc<Function>) {
     }
 }
 
-/// A module-wide name for "the same function object": equal for clones of one module.
-impl Global {
-    /// Whether both are the same object.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.kind == other.kind
-            && std::ptr::eq(&*self.function, &*other.function)
-            && std::ptr::eq(&*self.prim_func, &*other.prim_func)
-    }
-}
-
-impl From<PrimFunc> for RArc<PrimFunc> {
-    fn from(prim_func: PrimFunc) -> Self {
-        Self::new(prim_func)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,7 +272,7 @@ mod tests {
     fn many_functions_take_the_places_of_their_names_and_new_ones_come_last() {
         let mut module = IRModule::new();
         module.set_function("a", Function::new());
-        module.set_prim_func("p", PrimFunc { body: RVec::new() });
+        module.set_prim_func("p", Function::new());
         module.set_function("b", Function::new());
         let before = (module.version(), module.function("a").unwrap().clone());
         let new: Vec<RArc<Function>> = (0..4).map(|_| RArc::new(Function::new())).collect();

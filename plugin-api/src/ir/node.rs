@@ -31,6 +31,15 @@ pub mod kind {
     pub const FUNCTION: u8 = 9;
     /// The first number without a meaning here.
     pub const N_KINDS: u8 = 10;
+    /// Kinds from here on are leaves, whether they have a meaning here or not: they have no operands, `aux`, `a` and `b`
+    /// are plain numbers and never ids, and they are bound in no block.
+    pub const FIRST_LEAF: u8 = 128;
+}
+
+/// Whether nodes of a kind have no operands.
+#[inline]
+pub(in crate::ir) const fn is_leaf(kind: u8) -> bool {
+    kind <= kind::CONSTANT || kind >= kind::FIRST_LEAF
 }
 
 /// The bits of [`NodeRec::flags`].
@@ -283,6 +292,80 @@ impl SideTable {
         let at = node.index() * stride;
         if let Some(entry) = self.bytes.as_mut_slice().get_mut(at..at + stride) {
             entry.fill(0);
+        }
+    }
+}
+
+/// The treatment of a list when its function changes. One that is not known here is emptied when nodes are renumbered.
+pub mod list_policy {
+    /// The elements contain no node: they are kept.
+    pub const KEPT: u8 = 0;
+    /// Each element begins with a node, as a little-endian 32-bit id, which is renumbered; it becomes the absent node
+    /// when its node is removed. Elements keep their places.
+    pub const NODES: u8 = 1;
+    /// The list was computed from the function: it is emptied when a node changes, and can be computed again.
+    pub const DERIVED: u8 = 2;
+}
+
+/// Data of a function or module that is not one entry for each node: scopes, regions, alias sets. Entries of a
+/// [`SideTable`] may refer to elements by their places. A version that does not know a list carries it along.
+#[repr(C)]
+#[derive(StableAbi, Clone, PartialEq, Eq, Debug)]
+pub struct SideList {
+    /// The purpose of the list.
+    pub key: RString,
+    /// Bytes of each element.
+    pub size: u32,
+    /// One of [`list_policy`].
+    pub policy: u8,
+    /// The elements.
+    pub bytes: RVec<u8>,
+}
+
+impl SideList {
+    /// An empty list.
+    pub fn new(key: &str, size: u32, policy: u8) -> Self {
+        Self { key: key.into(), size, policy, bytes: RVec::new() }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.bytes.len().checked_div(self.size as usize).unwrap_or(0)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An element.
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        let size = self.size as usize;
+        let start = index.checked_mul(size)?;
+        self.bytes.as_slice().get(start..start.checked_add(size)?)
+    }
+
+    /// Adds an element at the end, and returns its place.
+    ///
+    /// # Panics
+    /// Panics if the element does not have the list's size.
+    pub fn push(&mut self, element: &[u8]) -> usize {
+        assert!(element.len() == self.size as usize, "an element of `{}` has {} bytes", self.key, self.size);
+        self.bytes.extend_from_slice(element);
+        self.len() - 1
+    }
+
+    /// Gives the elements' nodes their new ids; a node without one is removed.
+    pub(super) fn renumber(&mut self, ids: impl Fn(NodeId) -> NodeId) {
+        match self.policy {
+            list_policy::KEPT => {}
+            list_policy::NODES => {
+                for element in self.bytes.as_mut_slice().chunks_exact_mut(self.size.max(4) as usize) {
+                    let id = ids(NodeId(word(Some(element))));
+                    element[..4].copy_from_slice(&id.0.to_le_bytes());
+                }
+            }
+            _ => self.bytes.clear(),
         }
     }
 }

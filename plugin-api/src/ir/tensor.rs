@@ -16,6 +16,8 @@ mod storage {
     pub const DENSE: u8 = 0;
     /// One element, repeated.
     pub const SPLAT: u8 = 1;
+    /// The first form of a later version.
+    pub const OPAQUE: u8 = 2;
 }
 
 /// A reference-counted, immutable tensor. Cloning copies no element.
@@ -190,6 +192,21 @@ impl Tensor {
         Self::dense(ElemType::STRING, dims, bytes)
     }
 
+    /// A tensor whose elements are stored in a form of a later version, which only that version can read.
+    ///
+    /// # Panics
+    /// Panics if this version can read the form.
+    pub fn opaque(form: u8, elem: ElemType, dims: &[u64], data: impl Into<Blob>) -> Self {
+        assert!(form >= storage::OPAQUE, "form {form} is not of a later version");
+        Self::new(elem, form, dims, data.into())
+    }
+
+    /// The form in which the elements are stored, if it is of a later version: the tensor is carried along unchanged,
+    /// and nothing computes with it.
+    pub fn opaque_form(&self) -> Option<u8> {
+        (self.inner.storage >= storage::OPAQUE).then_some(self.inner.storage)
+    }
+
     fn new(elem: ElemType, storage: u8, dims: &[u64], data: Blob) -> Self {
         let dims = Shape::new(dims);
         Self { inner: RArc::new(TensorInner { elem, storage, dims, data, encoded: Blob::default() }) }
@@ -242,10 +259,11 @@ impl Tensor {
         self.len() == 0
     }
 
-    /// Bytes of all elements, expanded; `u64::MAX` if that is beyond 64 bits.
+    /// Bytes of all elements, expanded; `u64::MAX` if that is beyond 64 bits. Of an opaque tensor, the bytes that it
+    /// holds.
     pub fn byte_len(&self) -> u64 {
         match self.inner.storage {
-            storage::DENSE => self.inner.data.len() as u64,
+            storage::DENSE | storage::OPAQUE.. => self.inner.data.len() as u64,
             _ => self.elem().bytes_for(self.len()).unwrap_or(u64::MAX),
         }
     }
@@ -265,7 +283,7 @@ impl Tensor {
         &self.inner.encoded
     }
 
-    /// The packed bytes of all elements; a splat is written out.
+    /// The packed bytes of all elements; a splat is written out. Of an opaque tensor, the bytes that it holds.
     pub fn to_bytes(&self) -> Cow<'_, [u8]> {
         let Some(element) = self.as_splat() else {
             return Cow::Borrowed(&self.inner.data);
@@ -285,7 +303,8 @@ impl Tensor {
 
     /// The elements of a string tensor, in order; empty for other element types.
     pub fn strings(&self) -> impl Iterator<Item = &[u8]> + Clone {
-        StringElements { rest: if self.elem() == ElemType::STRING { &self.inner.data } else { &[] } }
+        let is_readable = self.elem() == ElemType::STRING && self.opaque_form().is_none();
+        StringElements { rest: if is_readable { &self.inner.data } else { &[] } }
     }
 
     /// The values as 64-bit integers, for element type `int64` or `int32`.
@@ -319,7 +338,7 @@ impl Tensor {
         let mut hash = self.dims().iter().fold(Hash64::new().word(self.elem().0.into()), |hash, &dim| hash.word(dim));
         let data: &[u8] = &self.inner.data;
         let width = self.elem().bits() as usize / 8;
-        if self.is_empty() {
+        if self.is_empty() || self.opaque_form().is_some() {
         } else if width == 0 {
             // Strings and types under a byte: one element, in the same form as in a splat.
             let mask = if self.elem().bits() == 0 { 0xff } else { (1 << self.elem().bits()) - 1 };
@@ -376,7 +395,8 @@ impl PartialEq for Tensor {
         if self.is_same(other) {
             return true;
         }
-        if self.elem() != other.elem() || self.dims() != other.dims() {
+        let is_alike = self.elem() == other.elem() && self.dims() == other.dims();
+        if !is_alike || self.opaque_form() != other.opaque_form() {
             return false;
         }
         match (self.as_splat(), other.as_splat()) {
@@ -390,7 +410,11 @@ impl Eq for Tensor {}
 
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = if self.as_splat().is_some() { "splat" } else { "dense" };
+        let form = match self.inner.storage {
+            storage::DENSE => "dense",
+            storage::SPLAT => "splat",
+            _ => "opaque",
+        };
         write!(f, "Tensor[{:?}, {}] ({form}, {} bytes)", self.dims(), self.elem(), self.byte_len())
     }
 }

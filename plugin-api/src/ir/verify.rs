@@ -128,7 +128,7 @@ pub const SHADOWS: &str = "shadows";
 /// Everything that is wrong with a module.
 pub fn verify(module: &IRModule) -> Vec<Fault> {
     let verifier = Verifier::new(module);
-    module.functions().flat_map(|(name, function)| verifier.global(name, function)).collect()
+    module.bodies().flat_map(|(name, function)| verifier.global(name, function)).collect()
 }
 
 /// Everything that is wrong with a function; with `module`, also calls of functions that it does not have.
@@ -136,7 +136,7 @@ pub fn verify_function(function: &Function, module: Option<&IRModule>) -> Vec<Fa
     verify_with(function, module.map(Globals::of).as_ref())
 }
 
-/// The verifier of a module's functions, one at a time: several threads may share it.
+/// The verifier of a module's globals, one at a time: several threads may share it.
 pub struct Verifier<'a> {
     globals: Globals<'a>,
 }

@@ -32,7 +32,7 @@ pub enum Expr<'a> {
     If(IfView<'a>),
     /// A function.
     Function(FunctionView<'a>),
-    /// A kind of a later version.
+    /// A kind of a later version, or a constant in a form of a later version.
     Unknown(u8),
 }
 
@@ -45,7 +45,7 @@ impl<'a> Expr<'a> {
             kind::VAR => Self::Var(id),
             kind::GLOBAL_VAR => Self::GlobalVar(function.str(StrId(rec.a))),
             kind::OP => Self::Op(OpId(rec.a)),
-            kind::CONSTANT => Self::Constant(function.tensor(ConstId(rec.a))),
+            kind::CONSTANT => function.constant(id).map_or(Self::Unknown(rec.kind), Self::Constant),
             kind::TUPLE => Self::Tuple(function.operands(id)),
             kind::TUPLE_GET_ITEM => Self::TupleGetItem { tuple: function.operands(id)[0], index: rec.aux.into() },
             kind::CALL => Self::Call(CallView { function, id }),

@@ -67,6 +67,17 @@ impl Evaluation<'_> {
     ) -> Option<Result<Vec<Tensor>, OpError>> {
         let Self { function, call, version, max_bytes, .. } = self;
         let op = function.call(call)?.op()?;
+        let is_opaque = |tensor: &Tensor| tensor.opaque_form().is_some();
+        let has_opaque = |attr: AttrValue<'_>| match attr {
+            AttrValue::Tensor(tensor) => is_opaque(tensor),
+            AttrValue::Tensors(tensors) => tensors.tensors().any(is_opaque),
+            _ => false,
+        };
+        let attrs = function.attrs(call);
+        let mut values = attrs.recs().iter().map(|&rec| attrs.decode(rec));
+        if self.inputs.iter().flatten().any(is_opaque) || values.any(has_opaque) {
+            return Some(Err(OpError::unsupported("a tensor is stored in a form of a later version")));
+        }
         let parts = CallParts::new(function, call);
         let n_outputs = function.n_results(call).unwrap_or(1);
         let mut request = self.request(parts.value(op, version));

@@ -130,6 +130,14 @@ pub(super) fn tensor(out: &mut String, tensor: &Tensor, options: &PrintOptions, 
         out.push(')');
         return;
     }
+    if let Some(form) = tensor.opaque_form() {
+        push(out, format_args!("opaque({form}, {elem}, "));
+        shape(out, tensor.dims());
+        out.push_str(", ");
+        hex(out, &tensor.to_bytes());
+        out.push(')');
+        return;
+    }
     let data: &[u8] = tensor.as_dense().map_or(&[], |data| data);
     let count = tensor.len();
     let is_large = count > options.inline_elements;

@@ -70,7 +70,7 @@ pub fn print_io(
 pub fn print_function(name: &str, function: &Function, options: &PrintOptions) -> String {
     let mut text = String::new();
     let options = PrintOptions { large: without_side_file(options.large), ..options.clone() };
-    let rest = print::print_function(name, function, &options, &mut Vec::new(), String::new(), &mut text);
+    let rest = print::print_function(name, function, &options, &mut Vec::new(), "def @".to_owned(), &mut text);
     text.push_str(&rest.expect("a string takes everything"));
     text
 }

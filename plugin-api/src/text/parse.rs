@@ -253,7 +253,10 @@ impl<'s> Parser<'s> {
 
     /// Whether a global function begins here.
     pub fn at_global(&self) -> bool {
-        (self.is_word("def") || self.is_word("prim")) && matches!(self.peek(), Token::Global(_))
+        match self.peek() {
+            Token::Global(_) => self.is_word("def") || self.is_word("prim"),
+            next => self.is_word("global") && *next == Token::Punct(b'('),
+        }
     }
 
     fn global(&mut self, module: &mut IRModule, taken: &mut HashSet<String>) -> Parsed<()> {
@@ -262,8 +265,12 @@ impl<'s> Parser<'s> {
             self.bump();
             return Err(fault);
         }
-        let is_prim = self.is_word("prim");
-        self.bump();
+        let word = self.bump();
+        let kind = match word {
+            Token::Word("def") => global_kind::FUNCTION,
+            Token::Word("prim") => global_kind::PRIM_FUNC,
+            _ => self.unknown_kind()?,
+        };
         let span = self.span.clone();
         let Token::Global(name) = self.bump() else {
             return Err(self.expected("a global name"));
@@ -275,13 +282,6 @@ impl<'s> Parser<'s> {
             let fault = Fault::new(TextCode::DuplicateName, span, format!("`@{name}` is defined twice"));
             self.faults.push(*fault);
         }
-        if is_prim {
-            self.expect(b'=')?;
-            let body = self.hex()?.into();
-            self.expect(b';')?;
-            module.push_prim_func(&name, PrimFunc { body });
-            return Ok(());
-        }
         self.function = Function::new();
         self.names.clear();
         self.defined.clear();
@@ -289,8 +289,20 @@ impl<'s> Parser<'s> {
         self.globals.clear();
         self.root()?;
         self.place_numbers();
-        module.push_function(&name, std::mem::take(&mut self.function));
+        module.push(&name, kind, std::mem::take(&mut self.function));
         Ok(())
+    }
+
+    /// `(kind)` of a global of a later version.
+    fn unknown_kind(&mut self) -> Parsed<u8> {
+        self.expect(b'(')?;
+        let span = self.span.clone();
+        let kind: u8 = self.integer("a kind of global")?;
+        self.expect(b')')?;
+        if kind <= global_kind::PRIM_FUNC {
+            return Err(Fault::new(TextCode::Value, span, format!("globals of kind {kind} have a word of their own")));
+        }
+        Ok(kind)
     }
 
     /// Assigns the values that were written as numbers those node ids.

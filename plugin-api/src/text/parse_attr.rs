@@ -77,7 +77,7 @@ impl<'s> Parser<'s> {
                 _ => return Err(self.expected("a string")),
             },
             Token::Ref(_) => return self.attr_ref(),
-            Token::Word("const" | "splat") => AttrData::Tensor(self.tensor()?),
+            Token::Word("const" | "splat" | "opaque") => AttrData::Tensor(self.tensor()?),
             Token::Word("type") => AttrData::Type(self.wrapped_type()?),
             Token::Word("sparse") => AttrData::SparseTensor(self.wrapped_hex()?),
             Token::Word("raw") => AttrData::Raw(self.wrapped_hex()?),

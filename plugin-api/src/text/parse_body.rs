@@ -247,7 +247,7 @@ impl<'s> Parser<'s> {
             }
             _ => {}
         }
-        if !matches!(self.token, Token::Str(_)) && self.at_literal() {
+        if !matches!(self.token, Token::Str(_)) && self.at_literal() || self.at_leaf() {
             return self.result();
         }
         // A call without a name: a result, or there for its effect.

@@ -47,6 +47,9 @@ impl<'s> Parser<'s> {
     /// `const(…)` or `splat(…)`.
     pub fn tensor(&mut self) -> Parsed<Tensor> {
         let start = self.span.start;
+        if self.is_word("opaque") {
+            return self.opaque();
+        }
         let is_splat = self.is_word("splat");
         if !is_splat && !self.is_word("const") {
             return Err(self.expected("`const(…)` or `splat(…)`"));
@@ -80,6 +83,26 @@ impl<'s> Parser<'s> {
         };
         self.expect(b')')?;
         Ok(tensor)
+    }
+
+    /// `opaque(form, elem, shape, hex)`
+    fn opaque(&mut self) -> Parsed<Tensor> {
+        self.bump();
+        self.expect(b'(')?;
+        let span = self.span.clone();
+        let form: u8 = self.integer("a form of storage")?;
+        if form < 2 {
+            let fault = Fault::new(TextCode::Value, span, "tensors in this form have a syntax of their own");
+            return Err(fault.help("write `const(…)` or `splat(…)`"));
+        }
+        self.expect(b',')?;
+        let elem = self.elem()?;
+        self.expect(b',')?;
+        let dims = self.shape()?;
+        self.expect(b',')?;
+        let data = self.hex()?;
+        self.expect(b')')?;
+        Ok(Tensor::opaque(form, elem, &dims, data))
     }
 
     fn unfit(&self, start: usize, error: &TensorError) -> Box<Fault> {
@@ -154,7 +177,7 @@ impl<'s> Parser<'s> {
     pub fn at_literal(&self) -> bool {
         match &self.token {
             Token::Literal(_) | Token::Str(_) | Token::Punct(b'[') => true,
-            Token::Word("const" | "splat") => *self.peek() == Token::Punct(b'('),
+            Token::Word("const" | "splat" | "opaque") => *self.peek() == Token::Punct(b'('),
             Token::Word(word) => LITERALS.contains(word),
             _ => false,
         }
@@ -162,7 +185,7 @@ impl<'s> Parser<'s> {
 
     /// A tensor in the short form: a literal or a list of literals, its type that of the first element.
     pub fn short_tensor(&mut self) -> Parsed<Tensor> {
-        if matches!(self.token, Token::Word("const" | "splat")) {
+        if matches!(self.token, Token::Word("const" | "splat" | "opaque")) {
             return self.tensor();
         }
         let start = self.span.start;

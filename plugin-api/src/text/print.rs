@@ -79,20 +79,17 @@ pub(super) fn module(
         if at > 0 || !module.attrs.is_empty() {
             out.push('\n');
         }
-        if let Some(function) = global.function() {
-            out = print_function(&global.name, function, options, side_file, out, sink)?;
-        } else if let Some(prim_func) = global.prim_func() {
-            out.push_str("prim @");
-            literal::name(&mut out, global.name.as_bytes());
-            out.push_str(" = ");
-            literal::hex(&mut out, &prim_func.body);
-            out.push_str(";\n");
+        match global.kind {
+            global_kind::FUNCTION => out.push_str("def @"),
+            global_kind::PRIM_FUNC => out.push_str("prim @"),
+            kind => literal::push(&mut out, format_args!("global({kind}) @")),
         }
+        out = print_function(&global.name, global.body(), options, side_file, out, sink)?;
     }
     sink.write_str(&out)
 }
 
-/// Prints one function as `def @name…`, after the existing contents of `out`, and returns the text not yet handed on.
+/// Prints one function as `name…`, after the existing contents of `out`, and returns the text not yet handed on.
 pub(super) fn print_function(
     name: &str,
     function: &Function,
@@ -103,7 +100,6 @@ pub(super) fn print_function(
 ) -> Result<String, fmt::Error> {
     let mut printer = Printer::new(function, options, side_file);
     printer.out = out;
-    printer.out.push_str("def @");
     literal::name(&mut printer.out, name.as_bytes());
     printer.run(function.root(), sink)?;
     printer.out.push('\n');
@@ -187,7 +183,7 @@ impl<'a> Printer<'a> {
         let mut work = Vec::new();
         match self.function.kind(node) {
             kind::VAR => return print_node::parameter(self, node),
-            kind::ABSENT | kind::OP | kind::GLOBAL_VAR => return self.value(node),
+            kind::ABSENT | kind::OP | kind::GLOBAL_VAR | kind::FIRST_LEAF.. => return self.value(node),
             _ => print_node::binding(self, node),
         }
         print_node::regions(self, node, &mut work);
@@ -280,6 +276,13 @@ impl<'a> Printer<'a> {
             kind::OP => {
                 self.out.push('&');
                 return self.op(OpId(rec.a));
+            }
+            kind::FIRST_LEAF.. => {
+                let (kind, aux, flags) = (rec.kind, rec.aux, rec.flags & !flag::PRISTINE);
+                return literal::push(
+                    &mut self.out,
+                    format_args!("leaf({kind}, {aux}, {flags}, {}, {})", rec.a, rec.b),
+                );
             }
             _ => {}
         }

@@ -7,8 +7,10 @@ use super::{
 use crate::ir::*;
 
 /// Words that begin an expression of their own, so that an operator of that name is quoted.
-pub(super) const EXPRESSIONS: &[&str] =
-    &["let", "if", "else", "fn", "const", "splat", "node", "hex", "true", "false", "inf", "nan", "_", "def", "prim"];
+pub(super) const EXPRESSIONS: &[&str] = &[
+    "let", "if", "else", "fn", "const", "splat", "node", "leaf", "opaque", "hex", "true", "false", "inf", "nan", "_",
+    "def", "prim", "global",
+];
 /// The metadata that represents the operator sets a function imports.
 pub(super) const OPSET: [&str; 2] = ["opset_domains", "opset_versions"];
 /// The metadata that names a function's results.
@@ -77,7 +79,8 @@ pub(super) fn binding(p: &mut Printer<'_>, node: NodeId) {
 
 /// Whether a constant's type is the one that its tensor implies.
 fn has_own_type(function: &Function, constant: NodeId) -> bool {
-    let (Some(tensor), Some((elem, shape))) = (function.constant(constant), function.type_of(constant).as_tensor())
+    let (Some(tensor), Some((elem, shape))) =
+        (function.stored_constant(constant), function.type_of(constant).as_tensor())
     else {
         return false;
     };
@@ -92,7 +95,7 @@ fn expression(p: &mut Printer<'_>, node: NodeId) {
     let (values, _) = operands.split_at(operands.len() - function.n_regions(node));
     match (rec.kind, values) {
         (kind::CONSTANT, _) => {
-            if let Some(tensor) = function.constant(node) {
+            if let Some(tensor) = function.stored_constant(node) {
                 literal::tensor(&mut p.out, tensor, p.options, p.side_file);
             }
         }

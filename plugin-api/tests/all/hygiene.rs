@@ -25,7 +25,7 @@ fn function(_: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
 }
 
 #[prim_func_pass(name = "t.PrimFunc")]
-fn prim_func(_: &mut PrimFunc, _: &PassCx<'_>) -> Result<(), PassError> {
+fn prim_func(_: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 

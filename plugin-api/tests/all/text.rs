@@ -68,7 +68,16 @@ def @"my::helper:v"(%"0") {
   %"0"
 }
 
-prim @p = hex"00ff";
+prim @p(%x) {
+  %2 = tir::store(%x, leaf(200, 1, 0, 7, 4294967295));
+  %3 = const(int8, [1]);
+  %4 = opaque(9, float32, (2, 3), hex"00ff");
+  (%4, leaf(128, 0, 0, 0, 0))
+}
+
+global(7) @q() {
+  ()
+}
 "#
         .replace("%f: ? = const(bool, true);", "%f = const(bool, true);")
         .as_str(),

@@ -291,12 +291,18 @@ fn the_arena() {
 #[test]
 fn equality_finds_differences() {
     let parse = |text: &str| text::parse_str(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
-    let base = "#[a = 1] def @f(%x: ?) { %y = Relu(%x, axis = 1, f = [1.0]) #[doc = \"d\", name = \"n\"]; %c = const(float32, [1.0]); %t = (%y, %c); %u = %t[0]; (%y, %c) } prim @p = hex\"00\";";
+    let base = "#[a = 1] def @f(%x: ?) { %y = Relu(%x, axis = 1, f = [1.0]) #[doc = \"d\", name = \"n\"]; %c = const(float32, [1.0]); %t = (%y, %c); %u = %t[0]; (%y, %c) } prim @p(%i: ?) { %s = tir::f(%i, leaf(200, 1, 0, 2, 3)); %o = opaque(2, int8, (4), hex\"01\"); (%s, %o) }";
     for (from, to) in [
         ("a = 1", "a = 2"),
         ("prim @p", "prim @q"),
-        ("hex\"00\"", "hex\"01\""),
-        (" prim @p = hex\"00\";", ""),
+        ("hex\"01\"", "hex\"02\""),
+        ("opaque(2,", "opaque(3,"),
+        ("leaf(200, 1, 0, 2, 3)", "leaf(200, 1, 0, 2, 4)"),
+        ("prim @p", "def @p"),
+        (
+            " prim @p(%i: ?) { %s = tir::f(%i, leaf(200, 1, 0, 2, 3)); %o = opaque(2, int8, (4), hex\"01\"); (%s, %o) }",
+            "",
+        ),
         ("%x: ?", "%x: Tensor[*]"),
         ("%x: ?", "%x: ?, %z"),
         ("%x: ?", "%x = const(bool, true)"),

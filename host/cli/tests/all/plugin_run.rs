@@ -92,7 +92,7 @@ fn a_sequential_pass_runs_its_members() {
 #[test]
 fn a_prim_func_pass_sees_loop_programs_alone() {
     let mut module = chain(&["Neg"]);
-    module.set_prim_func("loop", PrimFunc { body: vec![1].into() });
+    module.set_prim_func("loop", function(&["Neg"]));
     let outcome = run(&sample(), "sample.EmptyPrim", &none(), &module).unwrap();
     assert_eq!(outcome.changed, ["loop"]);
 }

@@ -94,7 +94,7 @@ fn live_nodes(f: &Function) -> Vec<NodeId> {
 fn live_tensors(f: &Function) -> Vec<&Tensor> {
     let mut tensors = Vec::new();
     for node in live_nodes(f) {
-        tensors.extend(f.constant(node).or_else(|| f.default_value(node)));
+        tensors.extend(f.stored_constant(node).or_else(|| f.default_value(node)));
         if !matches!(f.kind(node), kind::CALL | kind::IF) {
             continue;
         }

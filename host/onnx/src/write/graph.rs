@@ -264,7 +264,7 @@ impl<'w> Writer<'w> {
     fn constant(&mut self, d: &mut Described<'_>, id: NodeId, number: u32, is_output: bool) -> Result<()> {
         let f = d.f;
         let form = ConstForm(f.node(id).aux);
-        let Some(tensor) = f.constant(id) else { return Ok(()) };
+        let Some(tensor) = f.stored_constant(id) else { return Ok(()) };
         if form == ConstForm::ANY
             && let Some(element) = tensor.as_splat().filter(|_| is_worth_a_node(f, tensor, f.name(id)))
         {

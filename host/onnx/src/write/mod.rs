@@ -241,7 +241,7 @@ fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
     let mut scenes = vec![Scene { f: main, names: Names::new(main)?, form: Form::Graph, imports: Vec::new() }];
     for global in module.globals() {
         let Some(f) = global.function() else {
-            let error = OnnxError::new(Fault::NotExpressible("a loop program"));
+            let error = OnnxError::new(Fault::NotExpressible("a prim func"));
             return Err(error.within(|| format!("function `{}`", global.name)));
         };
         if global.name == MAIN {

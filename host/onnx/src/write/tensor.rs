@@ -6,7 +6,7 @@ use super::{
     steps::{Step, Writer},
 };
 use crate::{
-    error::Result,
+    error::{Fault, OnnxError, Result},
     meta,
     read::encode_typed,
     schema::{entry, tensor},
@@ -133,6 +133,10 @@ impl Writer<'_> {
 
     /// A tensor that was made here, or came from text.
     fn made_tensor(&mut self, value: &Tensor, about: &About<'_>, place: Place) -> Result<Vec<Step>> {
+        if value.opaque_form().is_some() {
+            let what = "a tensor in a form of a later version";
+            return Err(OnnxError::new(Fault::NotExpressible(what)));
+        }
         let mut head = Vec::new();
         for &dim in value.dims() {
             put_int(&mut head, tensor::DIMS, dim as i64);

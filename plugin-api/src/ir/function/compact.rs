@@ -110,6 +110,9 @@ impl Function {
             op.node = new[op.node.index()];
         }
         self.root = new[from.root.index()];
+        for list in self.lists.iter_mut() {
+            list.renumber(|id| new.get(id.index()).copied().unwrap_or(NodeId::ABSENT));
+        }
         for (table, old) in self.tables.iter_mut().zip(from.tables.iter()) {
             table.bytes = RVec::new();
             for (at, &id) in order.iter().enumerate() {

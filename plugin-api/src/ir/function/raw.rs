@@ -17,12 +17,22 @@ pub(in crate::ir) struct Parts<'a> {
     pub n_constants: usize,
     pub strings: &'a [u8],
     pub tables: &'a [SideTable],
+    pub lists: &'a [SideList],
     /// The indices of strings, types and operators.
     pub indices: [&'a InternTable; 3],
     pub root: NodeId,
 }
 
 impl Function {
+    /// A leaf of a kind from [`kind::FIRST_LEAF`] on, with its three numbers.
+    ///
+    /// # Panics
+    /// Panics if the kind is below that.
+    pub fn add_leaf(&mut self, kind: u8, flags: u8, aux: u16, a: u32, b: u32) -> NodeId {
+        assert!(kind >= kind::FIRST_LEAF, "kind {kind} is not one of the leaves that are only numbers");
+        self.push_node(NodeRec { kind, flags: flags & !flag::EXTRA, aux, a, b, c: 0 })
+    }
+
     /// A node of any kind, including one that this version of the library does not know. The last `n_regions` operands
     /// are functions that belong to the node; `None` is for kinds that never have any.
     ///
@@ -62,6 +72,9 @@ impl Function {
         for op in self.ops.as_mut_slice() {
             op.node = ids[op.node.index()];
         }
+        for list in self.lists.as_mut_slice() {
+            list.renumber(|id| ids.get(id.index()).copied().unwrap_or(NodeId::ABSENT));
+        }
         for table in self.tables.as_mut_slice() {
             let stride = table.stride as usize;
             let mut bytes = vec![0; n_nodes * stride];
@@ -89,6 +102,7 @@ impl Function {
             n_constants: self.constants.len(),
             strings: self.strings.as_slice(),
             tables: self.tables.as_slice(),
+            lists: self.lists.as_slice(),
             indices: [&self.string_index, &self.type_index, &self.op_index],
             root: self.root,
         }

@@ -22,6 +22,25 @@ impl Function {
         &mut self.tables[at]
     }
 
+    /// All side lists.
+    pub fn lists(&self) -> &[SideList] {
+        self.lists.as_slice()
+    }
+
+    /// A side list by its key.
+    pub fn list(&self, key: &str) -> Option<&SideList> {
+        self.lists.iter().find(|list| list.key == key)
+    }
+
+    /// A side list by its key, added when there is none. `policy` is one of [`list_policy`](super::list_policy).
+    pub fn list_mut(&mut self, key: &str, size: u32, policy: u8) -> &mut SideList {
+        let at = self.lists.iter().position(|list| list.key == key).unwrap_or_else(|| {
+            self.lists.push(SideList::new(key, size, policy));
+            self.lists.len() - 1
+        });
+        &mut self.lists[at]
+    }
+
     /// The type of a node's value.
     #[inline]
     pub fn type_of(&self, id: NodeId) -> Type<'_> {
@@ -80,8 +99,12 @@ impl Function {
         self.node(id).flags & flag::PRISTINE != 0
     }
 
-    /// Clears the data computed from a node and its attributes: its type, and every other derived table entry.
+    /// Clears the data computed from a node and its attributes: its type, every other derived table entry, and derived
+    /// lists.
     pub fn forget_derived(&mut self, id: NodeId) {
+        for list in self.lists.iter_mut().filter(|list| list.policy == list_policy::DERIVED) {
+            list.bytes.clear();
+        }
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::DERIVED) {
             table.clear(id);
         }

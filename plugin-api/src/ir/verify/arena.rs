@@ -3,7 +3,7 @@
 use super::{FaultCode, Report};
 use crate::ir::{
     function::{Parts, table_key},
-    node::{self, flag, kind},
+    node::{self, flag, is_leaf, kind},
     *,
 };
 use std::collections::HashSet;
@@ -69,7 +69,7 @@ impl<'a> Checker<'a, '_, '_> {
         }
         // Every list has its own place, so together they are no longer than the pool. Only because of this is reading
         // them linear.
-        let n_operands: u64 = nodes.iter().filter(|rec| rec.kind > kind::CONSTANT).map(|rec| u64::from(rec.b)).sum();
+        let n_operands: u64 = nodes.iter().filter(|rec| !is_leaf(rec.kind)).map(|rec| u64::from(rec.b)).sum();
         let n_bindings: u64 = self.parts.blocks.iter().map(|block| u64::from(block.len)).sum();
         let is_overlapping = n_operands + n_bindings > self.parts.pool.len() as u64;
         if is_overlapping {
@@ -81,7 +81,7 @@ impl<'a> Checker<'a, '_, '_> {
         }
         for (at, rec) in nodes.iter().enumerate() {
             let id = NodeId::from_index(at);
-            if rec.kind <= kind::CONSTANT && rec.flags & flag::EXTRA != 0 {
+            if is_leaf(rec.kind) && rec.flags & flag::EXTRA != 0 {
                 self.fault(FaultCode::ExtraWord, Some(id), "a node without operands has a word before them");
                 continue;
             }
@@ -95,6 +95,7 @@ impl<'a> Checker<'a, '_, '_> {
                 }
                 kind::OP => (rec.a, self.parts.ops.len(), "the operator"),
                 kind::CONSTANT => (rec.a, self.parts.n_constants, "the constant"),
+                kind::FIRST_LEAF.. => continue,
                 _ => {
                     self.operands(id, *rec, is_overlapping);
                     continue;
@@ -332,7 +333,7 @@ impl<'a> Checker<'a, '_, '_> {
     // ---- tables and indices -----------------------------------------------------------------------------------------
 
     fn tables(&mut self) {
-        let Parts { tables, types, nodes, .. } = self.parts;
+        let Parts { tables, lists, types, nodes, .. } = self.parts;
         let expected = [(table_key::TYPES, 4), (table_key::NAMES, 4), (table_key::SPANS, Span::STRIDE)];
         for (at, (key, stride)) in expected.into_iter().enumerate() {
             if !tables.get(at).is_some_and(|table| table.key == key && table.stride == stride) {
@@ -341,6 +342,16 @@ impl<'a> Checker<'a, '_, '_> {
                     None,
                     format!("side table {at} is not `{key}` with {stride} bytes each"),
                 );
+            }
+        }
+        for list in lists.iter().filter(|list| list.size == 0 || list.bytes.len() % list.size as usize != 0) {
+            let message = format!("the side list `{}` has {} bytes, {} each", list.key, list.bytes.len(), list.size);
+            self.fault(FaultCode::SideTable, None, message);
+        }
+        for list in lists.iter().filter(|list| list.policy == list_policy::NODES) {
+            if list.size < 4 {
+                let message = format!("elements of the side list `{}` have no room for a node", list.key);
+                self.fault(FaultCode::SideTable, None, message);
             }
         }
         for table in tables.iter().filter(|table| table.stride == 0) {

@@ -223,7 +223,7 @@ impl<'a> Walk<'a, '_, '_> {
     /// Checks a binding except for its functions; returns whether this is its first place.
     fn bind(&mut self, node: NodeId, block: BlockId) -> bool {
         let rec = *self.f.node(node);
-        if matches!(rec.kind, kind::ABSENT | kind::VAR | kind::GLOBAL_VAR | kind::OP) {
+        if matches!(rec.kind, kind::ABSENT | kind::VAR | kind::GLOBAL_VAR | kind::OP | kind::FIRST_LEAF..) {
             self.fault(FaultCode::NoBinding, node, block, "a node of this kind stands in no block");
             return false;
         }
@@ -285,7 +285,7 @@ impl<'a> Walk<'a, '_, '_> {
         let rec = *self.f.node(operand);
         let node = user.unwrap_or(operand);
         match rec.kind {
-            kind::OP => {}
+            kind::OP | kind::FIRST_LEAF.. => {}
             kind::GLOBAL_VAR => {
                 let name = self.f.str(StrId(rec.a));
                 if self.globals.is_some_and(|globals| !globals.0.contains_key(name)) {

@@ -81,7 +81,7 @@ impl<'s> Parser<'s> {
         self.expect(b'(')?;
         let span = self.span.clone();
         let kind: u8 = self.integer("a kind of node")?;
-        if kind < kind::N_KINDS {
+        if !(kind::N_KINDS..kind::FIRST_LEAF).contains(&kind) {
             let fault = Fault::new(TextCode::Value, span, format!("nodes of kind {kind} have a syntax of their own"));
             return Err(fault);
         }
@@ -90,6 +90,33 @@ impl<'s> Parser<'s> {
         let flags = if self.eat(b',') { self.integer("a number below 256")? } else { 0 };
         self.expect(b')')?;
         Ok(Expression::Raw { kind, aux, flags })
+    }
+
+    /// Whether a leaf of a later version begins here.
+    pub(super) fn at_leaf(&self) -> bool {
+        self.is_word("leaf") && *self.peek() == Token::Punct(b'(')
+    }
+
+    /// `leaf(kind, aux, flags, a, b)`
+    fn leaf(&mut self) -> Parsed<NodeId> {
+        self.bump();
+        self.expect(b'(')?;
+        let span = self.span.clone();
+        let kind: u8 = self.integer("a kind of node")?;
+        if kind < kind::FIRST_LEAF {
+            let message = format!("leaves have kinds from {} on", kind::FIRST_LEAF);
+            return Err(Fault::new(TextCode::Value, span, message));
+        }
+        self.expect(b',')?;
+        let aux = self.integer("a number below 65536")?;
+        self.expect(b',')?;
+        let flags = self.integer("a number below 256")?;
+        self.expect(b',')?;
+        let a = self.integer("a 32-bit number")?;
+        self.expect(b',')?;
+        let b = self.integer("a 32-bit number")?;
+        self.expect(b')')?;
+        Ok(self.function.add_leaf(kind, flags, aux, a, b))
     }
 
     /// `domain::name:overload@version`
@@ -136,6 +163,7 @@ impl<'s> Parser<'s> {
                 self.bump();
                 self.operator()
             }
+            _ if self.at_leaf() => self.leaf(),
             _ if self.at_literal() => {
                 let tensor = self.short_tensor()?;
                 let constant = self.function.add_constant(tensor, ConstForm::ANY);

@@ -100,8 +100,13 @@ fn drop_functions(module: &mut IRModule, _: &PassCx<'_>, options: &DropOptions) 
 
 /// Forgets what loop programs do.
 #[prim_func_pass(name = "acme.ForgetLoops")]
-fn forget_loops(prim_func: &mut PrimFunc, _: &PassCx<'_>) -> Result<(), PassError> {
-    prim_func.body.clear();
+fn forget_loops(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let body = edit.function().body();
+    if !edit.function().bindings(body).is_empty() {
+        let function = edit.function_mut();
+        function.set_bindings(body, &[]);
+        function.set_results(body, &[]);
+    }
     Ok(())
 }
 

@@ -69,22 +69,26 @@ struct ReverseOptions {
     refused: i64,
 }
 
-/// Reverses the bodies of loop programs unless they are palindromes, and reports their lengths.
+/// The integers that a prim func returns.
+fn numbers(prim_func: &Function) -> Vec<i64> {
+    let results = prim_func.results(prim_func.body()).iter();
+    results.filter_map(|&id| prim_func.constant(id)?.to_i64s()?.first().copied()).collect()
+}
+
+/// Reverses the results of prim funcs unless they are palindromes, and reports the first of each.
 #[prim_func_pass(name = "acme.Reverse", opt_level = 1)]
-fn reverse(prim_func: &mut PrimFunc, cx: &PassCx<'_>, options: &ReverseOptions) -> Result<(), PassError> {
-    if prim_func.body.first().is_some_and(|&byte| i64::from(byte) == options.refused) {
+fn reverse(edit: &mut Editor, cx: &PassCx<'_>, options: &ReverseOptions) -> Result<(), PassError> {
+    let own = numbers(edit.function());
+    if own.first() == Some(&options.refused) {
         return Err(PassError::new("this body is refused"));
     }
-    let before: Vec<String> = cx
-        .module()
-        .globals()
-        .iter()
-        .filter_map(|global| Some(format!("{:02x}", global.prim_func()?.body.first()?)))
-        .collect();
+    let first = |global: &Global| Some(format!("{:02}", numbers(global.prim_func()?).first()?));
+    let before: Vec<String> = cx.module().globals().iter().filter_map(first).collect();
     cx.diagnostic(Diagnostic::note(before.join(" ")));
-    let reversed: Vec<u8> = prim_func.body.iter().rev().copied().collect();
-    if reversed != prim_func.body.as_slice() {
-        prim_func.body = reversed.into();
+    let body = edit.function().body();
+    let reversed: Vec<NodeId> = edit.function().results(body).iter().rev().copied().collect();
+    if !own.iter().eq(own.iter().rev()) {
+        edit.function_mut().set_results(body, &reversed);
     }
     Ok(())
 }

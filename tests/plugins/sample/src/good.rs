@@ -146,7 +146,10 @@ fn named() -> Vec<Step> {
 
 /// Empties loop programs.
 #[prim_func_pass(name = "sample.EmptyPrim")]
-fn empty_prim(prim_func: &mut PrimFunc, _: &PassCx<'_>) -> Result<(), PassError> {
-    prim_func.body.clear();
+fn empty_prim(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let body = edit.function().body();
+    let function = edit.function_mut();
+    function.set_bindings(body, &[]);
+    function.set_results(body, &[]);
     Ok(())
 }
