@@ -22,18 +22,14 @@
 mod own;
 
 use crate::{
-    instruments::{self, Output, StandardError},
     ir::{CallView, Function, IRModule},
-    manager::{self, Failure, Report, RunOptions, resolve_nested, run_nested},
+    manager::{self, ContextBuilder, Failure, Report, RunOptions, resolve_nested, run_nested},
     options::OptionSchema,
     pass::{
         Candidate, Catalogue, ConfigFacts, Dependencies, HeldPass, Instrument, InstrumentFacts, NoPass, OperatorName,
         Origin, PassContext, PassFacts, PluginFacts, RunCx, RunnablePass, Scope, Shown,
     },
-    pipeline::{
-        Callee, Code, Fault, Faults, PassInstance, Pipeline, PipelineSpec, defaults, mandatory,
-        spec::{InstrumentUse, RunSpec, ScopeSpec, Written, entries_of},
-    },
+    pipeline::{Callee, Faults, PassInstance, Pipeline, defaults, mandatory},
     words::nearest,
 };
 use abi_stable::std_types::RArc;
@@ -369,7 +365,7 @@ impl<'a> PassLibrary<'a> {
     }
 
     fn context_from(&self, scope: &Scope) -> ContextBuilder<'_> {
-        ContextBuilder { library: self, scope: scope.into(), instruments: Vec::new(), named: Vec::new() }
+        ContextBuilder::new(self, scope)
     }
 
     fn own_pass(&self, facts: &PassFacts) -> Option<&Pass> {
@@ -463,86 +459,5 @@ impl Catalogue for PassLibrary<'_> {
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
         self.base.get().relations()
-    }
-}
-
-/// A pass context being put together; names and values are checked when it is built.
-pub struct ContextBuilder<'a> {
-    library: &'a PassLibrary<'a>,
-    scope: ScopeSpec,
-    /// `None` is a placeholder for the next of the named ones.
-    instruments: Vec<Option<Arc<dyn Instrument>>>,
-    named: Vec<InstrumentUse>,
-}
-
-impl ContextBuilder<'_> {
-    /// Passes up to this level are on.
-    pub fn opt_level(mut self, opt_level: u8) -> Self {
-        self.scope.opt_level = Some(opt_level);
-        self
-    }
-
-    /// A pass that is on at any level, and that no instrument is asked about.
-    pub fn require(mut self, pass: &str) -> Self {
-        self.scope.required.push(Written::made(pass.to_owned()));
-        self
-    }
-
-    /// A pass that is off, whatever else applies. `"Name?"` need not exist.
-    pub fn disable(mut self, pass: &str) -> Self {
-        self.scope.disabled.push(Written::made(pass.to_owned()));
-        self
-    }
-
-    /// An option of the context.
-    pub fn config(mut self, key: &str, value: Value) -> Self {
-        self.scope.config.extend(entries_of(Value::Struct(vec![(key.to_owned(), value)])));
-        self
-    }
-
-    /// Adds an instrument; those that are added first are asked first.
-    pub fn instrument(mut self, instrument: Arc<dyn Instrument>) -> Self {
-        self.instruments.push(Some(instrument));
-        self
-    }
-
-    /// An instrument by name, of the host or of a plugin, with options. It prints to standard error.
-    pub fn instrument_by_name(mut self, name: &str, options: Vec<(String, Value)>) -> Self {
-        self.instruments.push(None);
-        let (name, options) = (Written::made(name.to_owned()), entries_of(Value::Struct(options)));
-        self.named.push(InstrumentUse { name, options });
-        self
-    }
-
-    /// The context, not entered yet.
-    ///
-    /// # Errors
-    /// Returns an error if a name does not resolve, an option does not accept its value, or an instrument cannot be
-    /// made.
-    pub fn build(self) -> Result<PassContext, Faults> {
-        let run = RunSpec { instruments: self.named, ..RunSpec::default() };
-        let spec = PipelineSpec { scope: self.scope, run, ..PipelineSpec::default() };
-        let pipeline = spec.resolve(self.library)?;
-        let output: Arc<dyn Output> = Arc::new(StandardError);
-        let mut named = pipeline.run.instruments.iter();
-        let mut instruments = Vec::with_capacity(self.instruments.len());
-        for given in self.instruments {
-            let made = match given {
-                Some(given) => Some(Ok(given)),
-                None => named.next().map(|(name, options)| {
-                    let made = instruments::make(name, options, self.library, &output);
-                    made.map_err(|error| format!("instrument `{name}` could not be made: {error}"))
-                }),
-            };
-            match made {
-                Some(Ok(made)) => instruments.push(made),
-                Some(Err(message)) => {
-                    let list = vec![Fault::new(Code::Create, None, message)];
-                    return Err(Faults { list, sources: spec.sources });
-                }
-                None => {}
-            }
-        }
-        Ok(PassContext::new(pipeline.scope).with_instruments(instruments))
     }
 }

@@ -5,6 +5,7 @@ use crate::{
         current,
         wire::{Fields, Malformed, push_field},
     },
+    diagnostics::PassError,
     options::{OptionType, Value},
 };
 
@@ -18,6 +19,10 @@ mod tag {
     pub const REQUIRED_ALIAS: u16 = 5;
     /// Another name of something that is disabled.
     pub const DISABLED_ALIAS: u16 = 6;
+    /// Whether a context that a pass enters starts from the current one.
+    pub const INHERITS: u16 = 7;
+    /// An instrument of a context that a pass enters: a table of its name to its options.
+    pub const INSTRUMENT: u16 = 8;
 }
 
 /// The settings that apply to the passes of a context, as they are at the time of the request: a copy, which may be
@@ -130,6 +135,115 @@ impl PassContext {
             }
         }
         Ok(context)
+    }
+}
+
+/// The settings of a context that a pass enters for the passes that it runs (see
+/// [`PassCx::within`](crate::pass::PassCx::within)). Names and values are checked when it is entered.
+#[derive(Clone, Debug, Default)]
+pub struct ContextSettings {
+    inherits: bool,
+    opt_level: Option<u8>,
+    required: Vec<String>,
+    disabled: Vec<String>,
+    config: Vec<(String, Value)>,
+    instruments: Vec<(String, Value)>,
+}
+
+impl ContextSettings {
+    /// Default settings: level 2, empty lists, no options, no instruments.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The settings of the current context, without its instruments (rule R9).
+    pub fn inherited() -> Self {
+        Self { inherits: true, ..Self::default() }
+    }
+
+    /// The same with passes up to a level on.
+    pub fn opt_level(self, opt_level: u8) -> Self {
+        Self { opt_level: Some(opt_level), ..self }
+    }
+
+    /// The same with a pass that is on at any level.
+    pub fn require(mut self, pass: &str) -> Self {
+        self.required.push(pass.to_owned());
+        self
+    }
+
+    /// The same with a pass that is off. `"Name?"` need not exist.
+    pub fn disable(mut self, pass: &str) -> Self {
+        self.disabled.push(pass.to_owned());
+        self
+    }
+
+    /// The same with an option of the context.
+    pub fn config(mut self, key: &str, value: Value) -> Self {
+        self.config.push((key.to_owned(), value));
+        self
+    }
+
+    /// The same with an instrument, by name, which watches the passes that run in the context.
+    pub fn instrument(mut self, name: &str, options: Vec<(String, Value)>) -> Self {
+        self.instruments.push((name.to_owned(), Value::Struct(options)));
+        self
+    }
+
+    /// The parts: whether it inherits, the level, the required and the disabled passes, the options, the instruments.
+    #[doc(hidden)]
+    pub fn into_parts(
+        self,
+    ) -> (bool, Option<u8>, Vec<String>, Vec<String>, Vec<(String, Value)>, Vec<(String, Value)>) {
+        let Self { inherits, opt_level, required, disabled, config, instruments } = self;
+        (inherits, opt_level, required, disabled, config, instruments)
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_field(&mut out, tag::INHERITS, &[self.inherits.into()]);
+        if let Some(opt_level) = self.opt_level {
+            push_field(&mut out, tag::OPT_LEVEL, &[opt_level]);
+        }
+        self.required.iter().for_each(|name| push_field(&mut out, tag::REQUIRED, name.as_bytes()));
+        self.disabled.iter().for_each(|name| push_field(&mut out, tag::DISABLED, name.as_bytes()));
+        push_field(&mut out, tag::CONFIG, &Value::Struct(self.config.clone()).encode());
+        for (name, options) in &self.instruments {
+            let named = Value::Struct(vec![(name.clone(), options.clone())]);
+            push_field(&mut out, tag::INSTRUMENT, &named.encode());
+        }
+        out
+    }
+
+    /// Reads an encoding.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes are not one, or say something that this version does not know.
+    #[doc(hidden)]
+    pub fn decode(bytes: &[u8]) -> Result<Self, PassError> {
+        let mut settings = Self::default();
+        let entries = |value: Value| match value {
+            Value::Struct(entries) => entries,
+            _ => Vec::new(),
+        };
+        for field in Fields::new(bytes) {
+            let field = field.map_err(PassError::new)?;
+            let text = || field.text().map(str::to_owned).map_err(PassError::new);
+            let table = || Value::decode(field.bytes).map(entries).map_err(PassError::new);
+            match field.tag {
+                tag::INHERITS => settings.inherits = field.u8().map_err(PassError::new)? != 0,
+                tag::OPT_LEVEL => settings.opt_level = Some(field.u8().map_err(PassError::new)?),
+                tag::REQUIRED => settings.required.push(text()?),
+                tag::DISABLED => settings.disabled.push(text()?),
+                tag::CONFIG => settings.config.extend(table()?),
+                tag::INSTRUMENT => settings.instruments.extend(table()?),
+                // To ignore a setting would be to run in another context than the one that was asked for.
+                other => {
+                    return Err(PassError::new(format_args!("setting {other} of a context is of a later version")));
+                }
+            }
+        }
+        Ok(settings)
     }
 }
 

@@ -3,11 +3,11 @@
 use crate::{
     boundary::record::{InstrumentSpec, Level},
     context::PassContext,
-    diagnostics::PassError,
+    diagnostics::{Diagnostic, PassError},
     ir::IRModule,
-    options::PassOptions,
+    options::{PassOptions, Value},
 };
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// An instrument's view of a pass.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,34 @@ impl fmt::Display for Skipped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason)
     }
+}
+
+/// A message of a pass.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Said<'a> {
+    /// The message.
+    pub diagnostic: Diagnostic,
+    /// The line that it is about, as in the printed text of the module before the pass.
+    pub line: Option<&'a str>,
+}
+
+/// The findings of an instrument, for people and for programs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Findings {
+    /// As text: whole lines.
+    pub text: String,
+    /// As data; a table becomes an object of the report.
+    pub data: Value,
+}
+
+/// The time that a pass has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimeLimit {
+    /// How long it may take.
+    pub duration: Duration,
+    /// The message about a pass that takes longer, after its name.
+    pub message: String,
 }
 
 /// The context of an instrument's hook.
@@ -182,4 +210,36 @@ pub trait Instrument: Send + Sync + Sized + 'static {
 
     /// A pass that `before` was called for failed; no `after` follows.
     fn failed(&self, _pass: &PassView<'_>, _error: &PassError, _cx: &InstrumentCx<'_>) {}
+
+    /// A pass counted something: called before its `after` or `failed`, in the order of the names.
+    fn counted(&self, _pass: &PassView<'_>, _statistic: &str, _n: u64, _cx: &InstrumentCx<'_>) {}
+
+    /// A pass said something: called before its `after` or `failed`, in module order.
+    fn said(&self, _pass: &PassView<'_>, _said: &Said<'_>, _cx: &InstrumentCx<'_>) {}
+
+    /// The time of the running pass by itself, without the hooks around it. Nothing may depend on it.
+    fn took(&self, _pass: &PassView<'_>, _duration: Duration, _cx: &InstrumentCx<'_>) {}
+
+    /// Whether the result of a pass is accepted. If not, the pass failed, and the policy decides.
+    ///
+    /// # Errors
+    /// Returns an error if it is not.
+    fn accept(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+        Ok(())
+    }
+
+    /// Its findings, which the run reports. Called after its context was left, also after a fault.
+    fn findings(&self, _cx: &InstrumentCx<'_>) -> Option<Findings> {
+        None
+    }
+
+    /// Whether it reads remarks. If one instrument does, passes make them.
+    fn wants_remarks(&self) -> bool {
+        false
+    }
+
+    /// The time that a pass has, which begins now: when it is over, the pass is asked to stop, as by a cancellation.
+    fn time_limit(&self, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Option<TimeLimit> {
+        None
+    }
 }

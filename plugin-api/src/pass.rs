@@ -3,14 +3,14 @@
 use crate::{
     boundary::{
         abi::{
-            CallCx, EvalEntry, InferEntry, PassErrorRec, RequestCx, ResolvedOp, StepRec, error_kind, operator_part,
-            wanted,
+            CallCx, EvalEntry, InferEntry, PassErrorRec, RequestCx, ResolvedOp, StepRec, entry, error_kind,
+            operator_part, wanted,
         },
         parallel,
-        record::{PassSpec, StatisticSpec, op_tag},
+        record::{BoundaryVersion, PassSpec, StatisticSpec, op_tag},
         wire::Fields,
     },
-    context::PassContext,
+    context::{ContextSettings, PassContext},
     diagnostics::{Diagnostic, PassError, Severity},
     infer::{Inferred, Operators, Scope, TypeRelations, infer_function, other_index, other_op, result_of},
     ir::*,
@@ -23,6 +23,9 @@ use std::{fmt, sync::OnceLock};
 
 /// The statistic that the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
 pub const REWRITES: StatisticSpec = StatisticSpec { name: "rewritten", doc: "calls replaced" };
+
+/// The version that introduced contexts of a pass's own.
+const CONTEXTS: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 0 };
 
 /// The context of a pass. It may be used from several threads.
 pub struct PassCx<'a> {
@@ -126,6 +129,34 @@ impl<'a> PassCx<'a> {
         let options = Value::Struct(options).encode();
         let id = (self.call.host.get_pass())(self.call.data, name.into(), options.as_slice().into());
         Ok(PassRef { call: self.call, id: id.into_result()? })
+    }
+
+    /// Runs `body` in a context of the pass's own: the passes that it gets and runs have these settings, and only the
+    /// instruments of this context watch them. It is left on every path, including panics. It is a context of this
+    /// thread, and of those that work for `body` by [`parallel_for`](Self::parallel_for).
+    ///
+    /// # Errors
+    /// Returns an error if a name or a value is refused, an instrument cannot be made, or one of its hooks fails when the
+    /// context is entered or left.
+    pub fn within<T>(&self, settings: &ContextSettings, body: impl FnOnce() -> T) -> Result<T, PassError> {
+        struct Entered<'a>(Option<CallCx<'a>>);
+        impl Entered<'_> {
+            fn leave(&mut self) -> Result<(), PassError> {
+                let Some(call) = self.0.take() else { return Ok(()) };
+                entry(call.host.leave_context(), "leave_context", CONTEXTS)?(call.data).into_result()
+            }
+        }
+        impl Drop for Entered<'_> {
+            fn drop(&mut self) {
+                // After a panic, the panic is the pass's failure.
+                let _ = self.leave();
+            }
+        }
+        let enter = entry(self.call.host.enter_context(), "enter_context", CONTEXTS)?;
+        enter(self.call.data, settings.encode().as_slice().into()).into_result()?;
+        let mut entered = Entered(Some(self.call));
+        let result = body();
+        entered.leave().map(|()| result)
     }
 
     /// Adds to one of the statistics that the pass declares. They are summed over functions and runs, and shown on

@@ -1,10 +1,10 @@
 //! All that a pass's source imports: `use relais_plugin_api::prelude::*;`.
 
 pub use crate::{
-    context::PassContext,
+    context::{ContextSettings, PassContext},
     diagnostics::{Diagnostic, PassError, Severity},
     infer::Scope,
-    instrument::{Instrument, InstrumentCx, PassView, SkipKind, Skipped},
+    instrument::{Findings, Instrument, InstrumentCx, PassView, Said, SkipKind, Skipped, TimeLimit},
     ir::*,
     op::{
         AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, Formal, FusionKind, InferCx, InferRequest, OpError,

@@ -2,19 +2,25 @@
 
 use super::services::HookState;
 use crate::{
-    pass::{Instrument, PassInfo, SkipReason},
-    plugin::{InstrumentRecord, Made, Running, SETUP, cut_error},
+    pass::{Deadline, Findings, Instrument, PassInfo, Said, SkipReason},
+    plugin::{InstrumentRecord, Made, Running, SETUP, cut, cut_error, escaped},
     registry::{CreateError, Registry},
 };
-use abi_stable::std_types::{RSlice, RStr};
+use abi_stable::std_types::{ROption, RSlice, RStr};
 use relais_plugin_api::{
-    boundary::instrument::{HookCall, HookResult, InstrumentObject, PassInfoRec},
+    boundary::{
+        abi::wanted,
+        instrument::{FindingsRec, HookCall, HookResult, InstrumentObject, PassInfoRec},
+    },
     diagnostics::PassError,
     instrument::SkipKind,
     ir::IRModule,
     options::Value,
 };
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 /// An instrument of a plugin that was made, its options set.
 pub struct PluginInstrument {
@@ -70,6 +76,19 @@ fn with_rec<T>(pass: &PassInfo<'_>, body: impl FnOnce(&PassInfoRec<'_>) -> T) ->
     })
 }
 
+/// A value as JSON. A number that JSON does not have is null.
+fn json(value: Value) -> serde_json::Value {
+    match value {
+        Value::Bool(value) => value.into(),
+        Value::Int(value) => value.into(),
+        Value::Float(value) => value.into(),
+        Value::Str(value) => value.into(),
+        Value::List(items) => items.into_iter().map(json).collect(),
+        Value::Struct(entries) => entries.into_iter().map(|(key, value)| (key, json(value))).collect(),
+        _ => serde_json::Value::Null,
+    }
+}
+
 impl Instrument for PluginInstrument {
     fn name(&self) -> &str {
         &self.record().name
@@ -111,5 +130,49 @@ impl Instrument for PluginInstrument {
 
     fn failed(&self, pass: &PassInfo<'_>, error: &PassError) {
         self.keep(self.hook(|call, object| with_rec(pass, |rec| object.failed(call, rec, error))));
+    }
+
+    fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64) {
+        self.keep(self.hook(|call, object| with_rec(pass, |rec| object.counted(call, rec, statistic, n))));
+    }
+
+    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+        let line = said.line.as_deref().unwrap_or_default();
+        let told = said.diagnostic.rec();
+        self.keep(self.hook(|call, object| with_rec(pass, |rec| object.said(call, rec, told, line))));
+    }
+
+    fn took(&self, pass: &PassInfo<'_>, duration: Duration) {
+        let nanoseconds = duration.as_nanos().try_into().unwrap_or(u64::MAX);
+        self.keep(self.hook(|call, object| with_rec(pass, |rec| object.took(call, rec, nanoseconds))));
+    }
+
+    fn accept(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        self.hook(|call, object| with_rec(pass, |rec| object.accept(call, module, rec)))
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        let found = self.hook(|call, object| object.findings(call));
+        let FindingsRec { text, data, .. } = match found {
+            Ok(found) => found.into_option()?,
+            Err(error) => {
+                let text = format!("its findings are lost: {error}\n");
+                return Some(Findings { text, data: serde_json::Value::Null });
+            }
+        };
+        let data = Value::decode(&data).map(json).unwrap_or_default();
+        Some(Findings { text: escaped(&cut(&text)).into_owned(), data })
+    }
+
+    fn wants_remarks(&self) -> bool {
+        let _running = Running::new(self.object.what());
+        self.object.wants(wanted::REMARKS) != 0
+    }
+
+    fn deadline(&self, pass: &PassInfo<'_>) -> Option<Deadline> {
+        let limit = self.hook(|call, object| with_rec(pass, |rec| object.time_limit(call, rec)));
+        let limit = limit.map(ROption::into_option).map_err(|error| self.keep(Err(error))).ok().flatten()?;
+        let at = Instant::now().checked_add(Duration::from_nanos(limit.nanoseconds))?;
+        Some(Deadline { at, message: escaped(&cut(&limit.message)).into_owned() })
     }
 }

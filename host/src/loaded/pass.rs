@@ -1,6 +1,6 @@
 //! Passes of plugins that were made, and running them.
 
-use super::services::{CallState, Run};
+use super::services::{CallState, Entered, Run};
 use crate::{
     ir::{Function, Global, IRModule},
     manager::{resolve_nested, run_nested},
@@ -141,7 +141,9 @@ impl PassHandle {
     ) -> Answer<T> {
         let state = CallState::new(run, module, global);
         let call = state.call();
+        let entered = Entered::begin();
         let result = f(&call).map_err(cut_error);
+        drop(entered);
         // If the host failed during a call, the plugin's result is discarded.
         let result = state.fault().map_or(result, Err);
         // The operator's plugin has failed, whatever the pass does next.

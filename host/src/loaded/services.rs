@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "the data of the host's functions")]
 
 use crate::{
-    manager::{resolve_nested, run_nested},
-    pass::{Catalogue, PassContext, RunCx},
+    manager::{ContextBuilder, resolve_nested, run_nested},
+    pass::{Catalogue, ContextGuard, PassContext, RunCx, Scope},
     pipeline::{Callee, Pipeline},
     plugin::{PassRecord, PluginRecord, cut_diagnostic},
     registry::{Provider, Registry},
@@ -23,11 +23,13 @@ use relais_plugin_api::{
         guard::caught,
         instrument::{HookApi, HookApiRef, HookCall},
     },
+    context::ContextSettings,
     diagnostics::{Diagnostic, PassError, Severity},
     ir::{IRModule, NodeId},
     options::Value,
 };
 use std::{
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -56,6 +58,20 @@ impl<'a> Run<'a> {
         Self { cx, registry, plugin, pass, context: PassContext::current(), encoded: OnceLock::new(), counts }
     }
 
+    /// Whether a context is the one that the pass was run in, not one that it entered.
+    fn is_own(&self, context: &PassContext) -> bool {
+        std::ptr::eq(&*self.context, context)
+    }
+
+    /// The environment in a context: the options of the run do not reach into one that the pass entered, and the
+    /// instruments of that one watch, since it belongs to one thread.
+    fn cx_in(&self, context: &PassContext) -> RunCx<'_> {
+        match self.is_own(context) {
+            true => *self.cx,
+            false => RunCx { config: &NO_CONFIG, nest: self.cx.nest.watched(), ..*self.cx },
+        }
+    }
+
     /// Adds to a statistic of the pass; an undeclared one cannot be counted.
     fn count(&self, statistic: &str, n: u64) {
         let index = self.pass.statistics.iter().position(|declared| declared.name == statistic);
@@ -73,6 +89,55 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+static NO_CONFIG: BTreeMap<String, Value> = BTreeMap::new();
+
+thread_local! {
+    /// The contexts that plugins entered on this thread and have not left.
+    static ENTERED: RefCell<Vec<(Arc<PassContext>, ContextGuard)>> = const { RefCell::new(Vec::new()) };
+    /// The number of those that belong to callers of the current call.
+    static N_OUTER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The contexts that a call enters on this thread. Those that it has not left when it ends are left then.
+pub(super) struct Entered {
+    n_outer: usize,
+}
+
+impl Entered {
+    pub fn begin() -> Self {
+        let n_entered = ENTERED.with_borrow(Vec::len);
+        Self { n_outer: N_OUTER.replace(n_entered) }
+    }
+
+    fn push(context: Arc<PassContext>, guard: ContextGuard) {
+        ENTERED.with_borrow_mut(|entered| entered.push((context, guard)));
+    }
+
+    /// Leaves the innermost context of this call.
+    fn leave() -> Result<(), PassError> {
+        let is_own = ENTERED.with_borrow(Vec::len) > N_OUTER.get();
+        // The guard is not left while the list is borrowed: an instrument may run passes.
+        let innermost = is_own.then(|| ENTERED.with_borrow_mut(Vec::pop)).flatten();
+        let Some((context, guard)) = innermost else { return Err(host(&"the call has not entered a context")) };
+        let left = guard.leave();
+        if let Some(fault) = context.take_fault() {
+            PassContext::current().keep_fault(fault);
+        }
+        left.map_err(|error| host(&error))
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        while Self::leave().is_ok() {}
+        N_OUTER.set(self.n_outer);
+    }
+}
+
+fn host(message: &dyn std::fmt::Display) -> PassError {
+    PassError::with_kind(error_kind::HOST, message)
 }
 
 /// The state that a call of a pass may query.
@@ -143,6 +208,8 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     count,
     may_rewrite,
     operator_failed,
+    enter_context,
+    leave_context,
 });
 
 /// The functions.
@@ -217,7 +284,8 @@ unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *con
     let shared = &shared;
     let state = state(data);
     let CallState { run, n_loops, .. } = state;
-    let entered = || run.context.push_quietly();
+    let context = PassContext::current();
+    let entered = || (context.push_quietly(), Entered::begin());
     // SAFETY: the caller passes the state with the body, and waits for this function.
     let turn = |_: &mut _, index| unsafe { body.turn(shared.0, index) };
     n_loops.fetch_add(1, Ordering::Relaxed);
@@ -256,10 +324,10 @@ extern "C" fn eval_entry(data: HostData<'_>, id: u32) -> RResult<EvalEntry, Pass
 
 extern "C" fn get_pass(data: HostData<'_>, name: RStr<'_>, options: RSlice<'_, u8>) -> RResult<u32, PassError> {
     let state = state(data);
-    let host = |error: &dyn std::fmt::Display| PassError::with_kind(error_kind::HOST, error);
     let made = caught(|| {
         let options = Value::decode(options.as_slice()).map_err(|error| host(&error))?;
-        let pass = resolve_nested(Callee::Named(&name, options), &state.run.context, state.run.cx)?;
+        let context = PassContext::current();
+        let pass = resolve_nested(Callee::Named(&name, options), &context, &state.run.cx_in(&context))?;
         let mut passes = state.passes.lock().unwrap_or_else(PoisonError::into_inner);
         passes.push(Arc::new(pass));
         Ok((passes.len() - 1) as u32)
@@ -274,8 +342,9 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
         return RResult::RErr(PassError::with_kind(error_kind::HOST, "the pass was not made for this call"));
     };
     let ran = caught(|| {
-        let mut inner = *state.run.cx;
-        if state.n_loops.load(Ordering::Relaxed) > 0 {
+        let context = PassContext::current();
+        let mut inner = state.run.cx_in(&context);
+        if state.run.is_own(&context) && state.n_loops.load(Ordering::Relaxed) > 0 {
             inner.nest = inner.nest.shared_out();
         }
         run_nested(&pass, module, &inner).map(ROption::from)
@@ -285,8 +354,10 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
 
 extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
     let state = state(data);
-    let Run { cx, context, registry, plugin, .. } = state.run;
+    let Run { registry, plugin, .. } = state.run;
     let encoded = state.guarded(|| {
+        let context = PassContext::current();
+        let cx = state.run.cx_in(&context);
         let set = cx.config.get(key.as_str()).or_else(|| context.settings().config.get(key.as_str()));
         let value = set.cloned().or_else(|| registry.config_default(&key, plugin));
         value.map(|value| value.encode().into())
@@ -297,11 +368,17 @@ extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
 extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
     let state = state(data);
     let run = state.run;
-    let encode = || {
+    let encode = |context: &PassContext| {
         let defaults = run.registry.config_defaults(run.plugin);
-        encode_context(&run.context, run.cx.nest.catalogue, defaults, run.cx.config)
+        encode_context(context, run.cx.nest.catalogue, defaults, run.cx_in(context).config)
     };
-    state.guarded(|| run.encoded.get_or_init(encode).as_slice().into())
+    state.guarded(|| {
+        let context = PassContext::current();
+        match run.is_own(&context) {
+            true => run.encoded.get_or_init(|| encode(&context)).as_slice().into(),
+            false => encode(&context).into(),
+        }
+    })
 }
 
 extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
@@ -322,6 +399,37 @@ extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RS
         let error = run.registry.operator_fault(part, id, &message);
         broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     });
+}
+
+extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RResult<(), PassError> {
+    let catalogue = state(data).run.cx.nest.catalogue;
+    let entered = caught(|| {
+        let parts = ContextSettings::decode(settings.as_slice())?.into_parts();
+        let (inherits, opt_level, required, disabled, config, instruments) = parts;
+        let scope = if inherits {
+            state(data).run.cx_in(&PassContext::current()).scope(&PassContext::current())
+        } else {
+            Scope::default()
+        };
+        let mut builder = ContextBuilder::new(catalogue, &scope);
+        builder = opt_level.into_iter().fold(builder, ContextBuilder::opt_level);
+        builder = required.iter().fold(builder, |builder, pass| builder.require(pass));
+        builder = disabled.iter().fold(builder, |builder, pass| builder.disable(pass));
+        builder = config.into_iter().fold(builder, |builder, (key, value)| builder.config(&key, value));
+        for (name, options) in instruments {
+            let Value::Struct(options) = options else { continue };
+            builder = builder.instrument_by_name(&name, options);
+        }
+        let context = Arc::new(builder.build()?);
+        let guard = context.enter().map_err(|fault| host(&fault))?;
+        Entered::push(context, guard);
+        Ok(())
+    });
+    entered.and_then(|entered| entered).into()
+}
+
+extern "C" fn leave_context(_: HostData<'_>) -> RResult<(), PassError> {
+    caught(Entered::leave).and_then(|left| left).into()
 }
 
 extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {

@@ -1,6 +1,7 @@
 //! Runs resolved pipelines: contexts, requirements, instruments, roll-back (rules R1 to R20, R25 to R27).
 
 mod checks;
+mod context_builder;
 mod deadline;
 mod execute;
 mod machine;
@@ -11,6 +12,7 @@ mod preflight;
 mod report;
 mod reproducer;
 
+pub use context_builder::ContextBuilder;
 pub use options::{Progress, RunOptions};
 pub use report::{Execution, Failure, FailureKind, Fate, MAX_FAULTS, PassFault, Report, Statistic};
 pub use reproducer::{PluginState, Reproducer, ReproducerError, ReproducerFacts, free_folder};

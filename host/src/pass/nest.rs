@@ -99,6 +99,11 @@ impl<'a> Nest<'a> {
         (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..self })
     }
 
+    /// The same where a pass entered a context of its own, on one thread.
+    pub fn watched(self) -> Self {
+        Self { is_watched: true, ..self }
+    }
+
     /// The same where several threads work for a pass.
     pub fn shared_out(self) -> Self {
         Self { is_watched: false, ..self }

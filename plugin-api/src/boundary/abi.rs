@@ -385,6 +385,11 @@ pub struct HostApi {
     /// something untrue: the plugin that it belongs to has failed, whatever the pass does next.
     #[sabi(last_prefix_field)]
     pub operator_failed: for<'a, 'b> extern "C" fn(HostData<'a>, u8, u32, RStr<'b>),
+    /// Enters a context on this thread, for the passes that the pass gets and runs until it leaves it: its settings,
+    /// encoded.
+    pub enter_context: for<'a, 'b> extern "C" fn(HostData<'a>, RSlice<'b, u8>) -> RResult<(), PassError>,
+    /// Leaves the innermost context that the pass entered on this thread.
+    pub leave_context: for<'a> extern "C" fn(HostData<'a>) -> RResult<(), PassError>,
 }
 
 /// A pass that was made, its options set.

@@ -6,7 +6,7 @@ use super::{
         Plugin, RequestCx, ResolvedOp, StepRec,
     },
     bytes::Blob,
-    instrument::{HookApi, HookCall, InstrumentObject, InstrumentVTable, PassInfoRec},
+    instrument::{FindingsRec, HookApi, HookCall, InstrumentObject, InstrumentVTable, PassInfoRec, TimeLimitRec},
     wire::mix,
 };
 use crate::{ir::*, op};
@@ -104,6 +104,8 @@ pub const FINGERPRINT: u64 = all(&[
     HookCall::LAYOUT_HASH,
     __layout_hash!(PassInfoRec<'static> { name, plugin, level, opt_level, required }),
     InstrumentObject::LAYOUT_HASH,
+    __layout_hash!(FindingsRec { text, data, more }),
+    __layout_hash!(TimeLimitRec { nanoseconds, message, more }),
     table_hash!(Plugin { init, create_pass, infer, eval, create_instrument }),
     table_hash!(PassVTable { drop, function, module, prim_func, steps }),
     table_hash!(InstrumentVTable { drop, enter, exit, should_run, before, after, skipped, failed }),

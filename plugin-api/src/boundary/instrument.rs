@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "values that cross the boundary as pointers")]
 
 use super::{
-    abi::HostData,
+    abi::{DiagnosticRec, HostData, wanted},
     current,
     entry::drop_box,
     guard::entered,
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::{
     diagnostics::PassError,
-    instrument::{Instrument, InstrumentCx, PassView, SkipKind, Skipped},
+    instrument::{Findings, Instrument, InstrumentCx, PassView, Said, SkipKind, Skipped, TimeLimit},
     ir::IRModule,
     options::{OptionType, Value},
 };
 use abi_stable::{
     StableAbi,
     prefix_type::WithMetadata,
-    std_types::{RResult, RSlice, RStr, RVec},
+    std_types::{ROption, RResult, RSlice, RStr, RString, RVec},
 };
-use std::{marker::PhantomData, mem::ManuallyDrop};
+use std::{marker::PhantomData, mem::ManuallyDrop, time::Duration};
 
 /// The host's functions for an instrument while one of its hooks runs.
 #[repr(C)]
@@ -122,6 +122,51 @@ pub struct InstrumentVTable {
     /// A pass failed.
     #[sabi(last_prefix_field)]
     pub failed: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>, &PassError) -> HookResult,
+    /// A pass counted: the statistic, and by how much it grew.
+    pub counted: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>, RStr<'a>, u64) -> HookResult,
+    /// A pass said something: the message, and the line that it is about, which is empty if there is none.
+    pub said: for<'a> unsafe extern "C" fn(
+        *const (),
+        &HookCall<'a>,
+        &PassInfoRec<'a>,
+        &DiagnosticRec,
+        RStr<'a>,
+    ) -> HookResult,
+    /// A pass took so many nanoseconds.
+    pub took: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>, u64) -> HookResult,
+    /// Whether the result of a pass is accepted; if not, the error is the pass's.
+    pub accept: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
+    /// The findings, after the context was left.
+    pub findings: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>) -> HookResult<ROption<FindingsRec>>,
+    /// The bits of [`wanted`](super::abi::wanted) among these that it wants.
+    pub wants: unsafe extern "C" fn(*const (), u32) -> u32,
+    /// The time that a pass has, which begins now.
+    pub time_limit:
+        for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>) -> HookResult<ROption<TimeLimitRec>>,
+}
+
+/// The findings of an instrument, as they cross the boundary.
+#[repr(C)]
+#[derive(StableAbi, Debug)]
+pub struct FindingsRec {
+    /// As text.
+    pub text: RString,
+    /// As data: an encoded value.
+    pub data: RVec<u8>,
+    /// Tagged fields of later versions.
+    pub more: RVec<u8>,
+}
+
+/// The time that a pass has, as it crosses the boundary.
+#[repr(C)]
+#[derive(StableAbi, Debug)]
+pub struct TimeLimitRec {
+    /// In nanoseconds.
+    pub nanoseconds: u64,
+    /// The message about a pass that takes longer, after its name.
+    pub message: RString,
+    /// Tagged fields of later versions.
+    pub more: RVec<u8>,
 }
 
 impl InstrumentObject {
@@ -188,6 +233,63 @@ impl InstrumentObject {
     }
 }
 
+impl InstrumentObject {
+    /// A pass counted something. A plugin without this hook is not told.
+    pub fn counted<'a>(&self, call: &HookCall<'a>, pass: &PassInfoRec<'a>, statistic: &'a str, n: u64) -> HookResult {
+        let Some(hook) = self.vtable.counted() else { return RResult::ROk(()) };
+        // SAFETY: the state is this object's.
+        unsafe { hook(self.state, call, pass, statistic.into(), n) }
+    }
+
+    /// A pass said something.
+    pub fn said<'a>(
+        &self,
+        call: &HookCall<'a>,
+        pass: &PassInfoRec<'a>,
+        said: &DiagnosticRec,
+        line: &'a str,
+    ) -> HookResult {
+        let Some(hook) = self.vtable.said() else { return RResult::ROk(()) };
+        // SAFETY: the state is this object's.
+        unsafe { hook(self.state, call, pass, said, line.into()) }
+    }
+
+    /// A pass took so many nanoseconds.
+    pub fn took<'a>(&self, call: &HookCall<'a>, pass: &PassInfoRec<'a>, nanoseconds: u64) -> HookResult {
+        let Some(hook) = self.vtable.took() else { return RResult::ROk(()) };
+        // SAFETY: the state is this object's.
+        unsafe { hook(self.state, call, pass, nanoseconds) }
+    }
+
+    /// Whether the result of a pass is accepted.
+    pub fn accept<'a>(&self, call: &HookCall<'a>, module: &IRModule, pass: &PassInfoRec<'a>) -> HookResult {
+        let Some(hook) = self.vtable.accept() else { return RResult::ROk(()) };
+        // SAFETY: the state is this object's.
+        unsafe { hook(self.state, call, module, pass) }
+    }
+
+    /// Its findings.
+    pub fn findings(&self, call: &HookCall<'_>) -> HookResult<ROption<FindingsRec>> {
+        let Some(hook) = self.vtable.findings() else { return RResult::ROk(ROption::RNone) };
+        // SAFETY: the state is this object's.
+        unsafe { hook(self.state, call) }
+    }
+
+    /// The bits of [`wanted`](super::abi::wanted) among these that it wants.
+    pub fn wants(&self, bits: u32) -> u32 {
+        let Some(wants) = self.vtable.wants() else { return 0 };
+        // SAFETY: the state is this object's.
+        bits & unsafe { wants(self.state, bits) }
+    }
+
+    /// The time that a pass has.
+    pub fn time_limit<'a>(&self, call: &HookCall<'a>, pass: &PassInfoRec<'a>) -> HookResult<ROption<TimeLimitRec>> {
+        let Some(hook) = self.vtable.time_limit() else { return RResult::ROk(ROption::RNone) };
+        // SAFETY: the state is this object's.
+        unsafe { hook(self.state, call, pass) }
+    }
+}
+
 // ---- the plugin's side ----------------------------------------------------------------------------------------------
 
 /// An instrument, as the macro writes it.
@@ -219,6 +321,13 @@ impl<I: InstrumentImpl> VTableOf<I> {
         after: after::<I>,
         skipped: skipped::<I>,
         failed: failed::<I>,
+        counted: counted::<I>,
+        said: said::<I>,
+        took: took::<I>,
+        accept: accept::<I>,
+        findings: findings::<I>,
+        wants: wants::<I>,
+        time_limit: time_limit::<I>,
     });
     const REF: InstrumentVTableRef = InstrumentVTableRef(Self::TABLE.static_as_prefix());
 }
@@ -307,5 +416,90 @@ unsafe extern "C" fn failed<I: InstrumentImpl>(
     hook::<I, _>(state, call, |instrument, cx| {
         view(pass, |pass| instrument.failed(pass, error, cx));
         Ok(())
+    })
+}
+
+unsafe extern "C" fn counted<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    pass: &PassInfoRec<'_>,
+    statistic: RStr<'_>,
+    n: u64,
+) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| {
+        view(pass, |pass| instrument.counted(pass, statistic.as_str(), n, cx));
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn said<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    pass: &PassInfoRec<'_>,
+    said: &DiagnosticRec,
+    line: RStr<'_>,
+) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| {
+        let said = Said { diagnostic: said.clone().into(), line: (!line.is_empty()).then_some(line.as_str()) };
+        view(pass, |pass| instrument.said(pass, &said, cx));
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn took<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    pass: &PassInfoRec<'_>,
+    nanoseconds: u64,
+) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| {
+        view(pass, |pass| instrument.took(pass, Duration::from_nanos(nanoseconds), cx));
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn accept<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    module: &IRModule,
+    pass: &PassInfoRec<'_>,
+) -> HookResult {
+    hook::<I, _>(state, call, |instrument, cx| view(pass, |pass| instrument.accept(module, pass, cx)))
+}
+
+unsafe extern "C" fn findings<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+) -> HookResult<ROption<FindingsRec>> {
+    hook::<I, _>(state, call, |instrument, cx| {
+        let found = instrument.findings(cx).map(|Findings { text, data }| FindingsRec {
+            text: text.into(),
+            data: data.encode().into(),
+            more: RVec::new(),
+        });
+        Ok(found.into())
+    })
+}
+
+unsafe extern "C" fn wants<I: InstrumentImpl>(state: *const (), bits: u32) -> u32 {
+    // SAFETY: `create::<I>` made the state, and the object that calls this holds it.
+    let instrument = unsafe { &*state.cast::<I::Instrument>() };
+    let wants_remarks = entered(|| Ok(instrument.wants_remarks())).unwrap_or(false);
+    if wants_remarks { bits & wanted::REMARKS } else { 0 }
+}
+
+unsafe extern "C" fn time_limit<I: InstrumentImpl>(
+    state: *const (),
+    call: &HookCall<'_>,
+    pass: &PassInfoRec<'_>,
+) -> HookResult<ROption<TimeLimitRec>> {
+    hook::<I, _>(state, call, |instrument, cx| {
+        let limit = view(pass, |pass| instrument.time_limit(pass, cx));
+        let rec = limit.map(|TimeLimit { duration, message }| TimeLimitRec {
+            nanoseconds: duration.as_nanos().try_into().unwrap_or(u64::MAX),
+            message: message.into(),
+            more: RVec::new(),
+        });
+        Ok(rec.into())
     })
 }

@@ -15,7 +15,7 @@ use super::{
     record::{HEADER, Header, Level, PassSpec},
 };
 use crate::{
-    context::PassContext,
+    context::{ContextSettings, PassContext},
     diagnostics::{Diagnostic, PassError, Severity},
     infer::Operators,
     ir::*,
@@ -168,9 +168,36 @@ struct Local {
     broken: Mutex<Option<PassError>>,
     /// A table of the context's options.
     config: Value,
+    /// The contexts that passes entered and have not left.
+    entered: Mutex<Vec<LocalSettings>>,
+}
+
+/// The settings of a context.
+#[derive(Clone)]
+struct LocalSettings {
+    opt_level: u8,
+    required: Vec<String>,
+    disabled: Vec<String>,
+    /// A table of options.
+    config: Value,
+}
+
+impl LocalSettings {
+    /// Defaults, with these options.
+    fn new(config: Value) -> Self {
+        let opt_level = PassContext::default().opt_level();
+        Self { opt_level, required: Vec::new(), disabled: Vec::new(), config }
+    }
 }
 
 impl Local {
+    /// The settings of the current context: a run without a host begins with the default ones, and the options that it
+    /// was given.
+    fn settings(&self) -> LocalSettings {
+        let entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner);
+        entered.last().cloned().unwrap_or_else(|| LocalSettings::new(self.config.clone()))
+    }
+
     fn new(module: IRModule) -> Self {
         let mut local = Self {
             module,
@@ -181,6 +208,7 @@ impl Local {
             counts: Mutex::default(),
             broken: Mutex::default(),
             config: Value::Struct(Vec::new()),
+            entered: Mutex::default(),
         };
         for entry in registrations() {
             match entry.item {
@@ -309,6 +337,8 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     count,
     may_rewrite,
     operator_failed,
+    enter_context,
+    leave_context,
 });
 const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 
@@ -406,13 +436,40 @@ extern "C" fn run_pass(data: HostData<'_>, id: u32, module: &IRModule) -> Outcom
 }
 
 extern "C" fn config(data: HostData<'_>, key: RStr<'_>) -> ROption<RVec<u8>> {
-    state(data).local.config.get(&key).map(|value| value.encode().into()).into()
+    state(data).local.settings().config.get(&key).map(|value| value.encode().into()).into()
 }
 
-/// A run without a host has the default context, with the options that it was given.
 extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
-    let level = PassContext::default().opt_level();
-    PassContext::encode(level, &[], &[], |_| Vec::new(), &state(data).local.config).into()
+    let LocalSettings { opt_level, required, disabled, config } = state(data).local.settings();
+    PassContext::encode(opt_level, &required, &disabled, |_| Vec::new(), &config).into()
+}
+
+extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RResult<(), PassError> {
+    let local = state(data).local;
+    let enter = || {
+        let parts = ContextSettings::decode(settings.as_slice())?.into_parts();
+        let (inherits, opt_level, required, disabled, given, instruments) = parts;
+        if let Some((name, _)) = instruments.first() {
+            let error = PassError::new(format_args!("no host is here to make the instrument `{name}`"));
+            return Err(error.help("test the pass in `relais run`"));
+        }
+        let mut settings = if inherits { local.settings() } else { LocalSettings::new(with_defaults(&[])) };
+        settings.opt_level = opt_level.unwrap_or(settings.opt_level);
+        settings.required.extend(required);
+        settings.disabled.extend(disabled);
+        if let Value::Struct(config) = &mut settings.config {
+            config.retain(|(key, _)| !given.iter().any(|(other, _)| other == key));
+            config.extend(given);
+        }
+        local.entered.lock().unwrap_or_else(PoisonError::into_inner).push(settings);
+        Ok(())
+    };
+    enter().into()
+}
+
+extern "C" fn leave_context(data: HostData<'_>) -> RResult<(), PassError> {
+    let left = state(data).local.entered.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    left.map(drop).ok_or_else(|| PassError::new("no context was entered")).into()
 }
 
 extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RStr<'_>) {

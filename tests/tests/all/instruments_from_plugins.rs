@@ -318,3 +318,64 @@ fn what_shipped_passes_count() {
         assert_eq!(counted(pass, &f("%1 = Relu(%x); %1")), Vec::<String>::new(), "{pass}");
     }
 }
+
+/// Runs a pipeline on two `Relu`s under `acme.Reviewer`: the failure, if any, and the findings.
+fn reviewed(text: &str, options: &[(&str, Value)]) -> (Option<String>, Vec<String>) {
+    let registry = registry(&["rules"]);
+    let reviewer = Catalogue::create_instrument(&registry, "acme.Reviewer", &table(options)).unwrap();
+    let module = text::parse_str("def @main(%x) { %1 = Relu(%x); %2 = Relu(%1); %2 }").unwrap();
+    let run_options = RunOptions { instruments: vec![reviewer], ..RunOptions::default() };
+    let outcome = manager::run(&pipeline(&registry, text), &module, &registry, &run_options);
+    let (failure, report) = match outcome {
+        Ok((_, report)) => (None, report),
+        Err(failure) => (Some(failure.to_string()), failure.report),
+    };
+    let [(name, findings)] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert_eq!(name, "acme.Reviewer");
+    if let Some(seen) = findings.data["seen"].as_array() {
+        let seen: String = seen.iter().map(|line| format!("{}\n", line.as_str().unwrap())).collect();
+        assert_eq!((&findings.text, &findings.data["half"]), (&seen, &0.5.into()));
+    }
+    (failure, findings.text.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn r17_an_instrument_of_a_plugin_is_told_what_built_in_ones_are() {
+    let (failure, seen) = reviewed("steps = [\"Count\", \"RefuseNeg\", \"ReluRelu\"]", &[]);
+    let expected = [
+        "took acme.Count",
+        "counted acme.Count calls 2",
+        "counted acme.Count turns 100",
+        "took acme.RefuseNeg",
+        "said acme.RefuseNeg seen about nothing",
+        "took acme.ReluRelu",
+        "said acme.ReluRelu rewrote 1 call about nothing",
+        "counted acme.ReluRelu rewritten 1",
+        "accept acme.ReluRelu",
+    ];
+    assert_eq!((failure, seen), (None, expected.map(str::to_owned).to_vec()));
+}
+
+#[test]
+fn r17_a_panic_in_such_a_hook_is_the_instruments_fault() {
+    for hook in ["counted", "said", "took"] {
+        let (failure, _) = reviewed("steps = [\"Count\", \"RefuseNeg\"]", &[("panics", word(hook))]);
+        let failure = failure.unwrap();
+        assert!(failure.contains("`acme.Reviewer`") && failure.contains("told to panic"), "{hook}: {failure}");
+    }
+    let (failure, seen) = reviewed("steps = [\"Count\"]", &[("panics", word("findings"))]);
+    assert!(failure.is_none() && seen[0].starts_with("its findings are lost") && seen[0].contains("told to panic"));
+}
+
+#[test]
+fn r25_an_instrument_of_a_plugin_refuses_results_and_gives_passes_no_time() {
+    let (failure, _) = reviewed("steps = [\"ReluRelu\"]", &[("refused", word("Relu"))]);
+    let failure = failure.unwrap();
+    assert!(failure.contains("pass `acme.ReluRelu`") && failure.contains("`Relu` is left"), "{failure}");
+    let (failure, seen) =
+        reviewed("on_failure = \"skip\"\nsteps = [\"ReluRelu\", \"Count\"]", &[("refused", word("Relu"))]);
+    assert!(failure.is_none() && seen.contains(&"counted acme.Count calls 2".to_owned()), "{seen:?}");
+    let (failure, _) = reviewed("steps = [\"Sleeps\"]", &[("hurried", word("acme.Sleeps"))]);
+    let failure = failure.unwrap();
+    assert!(failure.contains("pass `acme.Sleeps`") && failure.contains("was hurried"), "{failure}");
+}

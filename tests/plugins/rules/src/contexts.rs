@@ -75,3 +75,53 @@ fn ask_names(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     cx.diagnostic(Diagnostic::note(format_args!("required {a} {b} {c} {d}")));
     Ok(())
 }
+
+/// Options of [`within`].
+#[derive(PassOptions)]
+struct WithinOptions {
+    /// The value of `acme.depth` in the context.
+    #[option(default = 9)]
+    depth: i64,
+    /// A pass that is disabled in it.
+    #[option(default = "Fails")]
+    disabled: String,
+    /// Whether it starts from the current context.
+    #[option(default = false)]
+    inherits: bool,
+    /// Whether `acme.Reviewer` watches it.
+    #[option(default = false)]
+    watched: bool,
+    /// Whether to panic in it.
+    #[option(default = false)]
+    panics: bool,
+}
+
+/// Says what its context is, before, in and after a context of its own, where it runs a pass that does.
+#[module_pass(name = "acme.Within")]
+fn within(module: &mut IRModule, cx: &PassCx<'_>, options: &WithinOptions) -> Result<(), PassError> {
+    let say = || cx.diagnostic(Diagnostic::note(shown(&PassContext::current())));
+    let mut settings = if options.inherits { ContextSettings::inherited() } else { ContextSettings::new() };
+    settings = settings.opt_level(4).disable(&options.disabled).config("acme.depth", Value::Int(options.depth));
+    if options.watched {
+        settings = settings.instrument("acme.Reviewer", vec![("refused".into(), Value::Str("Relu".into()))]);
+    }
+    say();
+    let ran = cx.within(&settings, || {
+        say();
+        if options.panics {
+            panic!("on purpose");
+        }
+        let inner = ContextSettings::inherited().opt_level(6);
+        cx.within(&inner, || {
+            say();
+            cx.parallel_for(3, &|_| say());
+        })?;
+        if cx.config_int("acme.depth") != Some(options.depth) {
+            return Err(PassError::new("`config` is of another context"));
+        }
+        cx.get_pass("AskContext")?.run(module)
+    });
+    say();
+    *module = ran??;
+    Ok(())
+}

@@ -4,7 +4,11 @@ use relais_plugin_api::prelude::*;
 use std::{
     fs::OpenOptions,
     io::Write,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 #[derive(Default)]
@@ -147,5 +151,83 @@ impl Instrument for Scribe {
 
     fn failed(&self, pass: &PassView<'_>, error: &PassError, _: &InstrumentCx<'_>) {
         self.hook(Hook::Failed, &format!("failed {}: {error}", pass.name)).unwrap();
+    }
+}
+
+/// Options of [`Reviewer`].
+#[derive(PassOptions)]
+struct ReviewerOptions {
+    /// An operator whose calls no pass may leave behind; none by default.
+    #[option(default = "")]
+    refused: String,
+    /// The passes to which it gives no time.
+    #[option(default = "")]
+    hurried: String,
+    /// The hook in which it panics.
+    #[option(default = "")]
+    panics: String,
+}
+
+/// Reviews what passes do, by the hooks that tell more than beginnings and ends.
+struct Reviewer {
+    options: ReviewerOptions,
+    seen: Mutex<Vec<String>>,
+}
+
+impl Reviewer {
+    fn see(&self, hook: &str, what: String) {
+        assert!(self.options.panics != hook, "told to panic");
+        self.seen.lock().unwrap().push(format!("{hook} {what}"));
+    }
+}
+
+#[instrument(name = "acme.Reviewer")]
+impl Instrument for Reviewer {
+    type Options = ReviewerOptions;
+
+    fn new(options: ReviewerOptions) -> Result<Self, PassError> {
+        Ok(Self { options, seen: Mutex::default() })
+    }
+
+    fn counted(&self, pass: &PassView<'_>, statistic: &str, n: u64, _: &InstrumentCx<'_>) {
+        self.see("counted", format!("{} {statistic} {n}", pass.name));
+    }
+
+    fn said(&self, pass: &PassView<'_>, said: &Said<'_>, _: &InstrumentCx<'_>) {
+        let rec = said.diagnostic.rec();
+        let line = said.line.unwrap_or("nothing");
+        self.see("said", format!("{} {} about {line}", pass.name, rec.message));
+    }
+
+    fn took(&self, pass: &PassView<'_>, duration: Duration, _: &InstrumentCx<'_>) {
+        assert!(duration < Duration::from_secs(1000));
+        self.see("took", pass.name.to_owned());
+    }
+
+    fn accept(&self, module: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        self.see("accept", pass.name.to_owned());
+        let is_refused = |f: &Function, id| f.call(id).is_some_and(|call| call.op_name() == self.options.refused);
+        let mut calls = module.functions().flat_map(|(_, f)| f.all_bindings().map(move |id| (f, id)));
+        match calls.any(|(f, id)| is_refused(f, id)) {
+            true => Err(PassError::new(format_args!("`{}` is left", self.options.refused))),
+            false => Ok(()),
+        }
+    }
+
+    fn findings(&self, _: &InstrumentCx<'_>) -> Option<Findings> {
+        assert!(self.options.panics != "findings", "told to panic");
+        let seen = self.seen.lock().unwrap();
+        let data = seen.iter().map(|line| Value::Str(line.clone())).collect();
+        let data = Value::Struct(vec![("seen".into(), Value::List(data)), ("half".into(), Value::Float(0.5))]);
+        Some(Findings { text: seen.iter().map(|line| format!("{line}\n")).collect(), data })
+    }
+
+    fn wants_remarks(&self) -> bool {
+        true
+    }
+
+    fn time_limit(&self, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Option<TimeLimit> {
+        let message = "was hurried".to_owned();
+        (pass.name == self.options.hurried).then_some(TimeLimit { duration: Duration::ZERO, message })
     }
 }

@@ -54,3 +54,12 @@ fn runs_pass(module: &mut IRModule, cx: &PassCx<'_>, options: &RunsPassOptions) 
 /// Has a member that requires a pass.
 #[sequential_pass(name = "acme.HasNeeds", opt_level = 6, passes = ["acme.NeedsNothing"])]
 fn has_needs() {}
+
+/// Sleeps until it is asked to stop.
+#[module_pass(name = "acme.Sleeps")]
+fn sleeps(_: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    while !cx.is_cancelled() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Ok(())
+}

@@ -171,3 +171,44 @@ fn r20_times_of_three_named_passes_survive_the_context() {
     ran_well(&pass("Nothing"), &module());
     assert_eq!(timing.times().len(), 4, "it was taken out");
 }
+
+/// The notes of `acme.Within`, which runs in a context of level 3.
+fn within(options: &[(&str, Value)]) -> Result<Vec<String>, String> {
+    let context = Arc::new(library().context().opt_level(3).disable("Nothing").build().unwrap());
+    let ran = context.scope(|_| run(&pass_with("Within", options), &module())).unwrap();
+    assert_eq!(PassContext::current().settings().opt_level, 2);
+    ran.map(|(_, report)| said(&report)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn r08_a_plugins_pass_enters_contexts_and_leaves_them() {
+    let outer = "level 3, depth Some(3), required [], disabled [\"acme.Nothing\"]";
+    let own = "level 4, depth Some(9), required [], disabled [\"acme.Fails\"]";
+    let inner = "level 6, depth Some(9), required [], disabled [\"acme.Fails\"]";
+    assert_eq!(within(&[]).unwrap(), [outer, own, inner, inner, inner, inner, own, outer]);
+    let inherited = "level 4, depth Some(9), required [], disabled [\"acme.Fails\", \"acme.Nothing\"]";
+    assert_eq!(within(&[("inherits", Value::Bool(true))]).unwrap()[1], inherited);
+    let panicked = within(&[("panics", Value::Bool(true))]).unwrap_err();
+    assert!(panicked.contains("on purpose"), "{panicked}");
+}
+
+#[test]
+fn r08_a_context_that_a_plugins_pass_enters_is_checked() {
+    let error = within(&[("disabled", word("Fals"))]).unwrap_err();
+    assert!(error.contains("no pass `Fals`") && error.contains("did you mean `acme.Fails`?"), "{error}");
+    let error = within(&[("depth", Value::Int(101))]).unwrap_err();
+    assert!(error.contains("acme.depth") && error.contains("101"), "{error}");
+}
+
+#[test]
+fn r10_only_the_instruments_of_the_context_that_a_plugins_pass_entered_are_asked() {
+    let (events, instruments) = scribes(1, "", Hook::Enter, "");
+    let library = library();
+    let context = instruments.into_iter().fold(library.context(), |context, it| context.instrument(it));
+    let ran = Arc::new(context.build().unwrap()).scope(|_| run(&pass("Within"), &module())).unwrap();
+    assert!(ran.is_ok());
+    let asked = taken(&events);
+    assert!(asked.contains(&"a before Within".to_owned()) && !asked.concat().contains("AskContext"), "{asked:?}");
+    // The instrument of the context accepts no result in which `Relu` is left; `AskContext` changes nothing.
+    assert!(within(&[("watched", Value::Bool(true))]).is_ok());
+}

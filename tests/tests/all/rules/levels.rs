@@ -1,7 +1,7 @@
 //! The definition of passes, which ones are on, and what they require (rules R1, R2, R6, R7, R11).
 
 use super::*;
-use relais::{pass::Dependencies, transform::ContextBuilder};
+use relais::{manager::ContextBuilder, pass::Dependencies};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
