@@ -213,7 +213,7 @@ fn r04_instruments_have_full_and_short_names() {
     assert_eq!(Catalogue::instrument(&one, "Scribe").unwrap().name, "acme.Scribe");
     assert!(matches!(Catalogue::instrument(&one, "Scrib"), Err(NoPass::Unknown(near)) if near == ["Scribe"]));
     let names: Vec<String> = Catalogue::instruments(&one).into_iter().map(|facts| facts.name).collect();
-    assert_eq!(names, ["acme.Counter", "acme.Scribe"]);
+    assert_eq!(names, ["acme.Counter", "acme.Reviewer", "acme.Scribe"]);
 
     let two = registry(&["rules", "rival"]);
     for name in ["acme.Counter", "Counter"] {
@@ -253,7 +253,7 @@ fn they_are_listed_and_described() {
         assert!(described.contains(said), "{described}");
     }
     let described = cli(&["describe", "acme-rules"]).expect_success().stdout;
-    assert!(described.contains("instruments acme.Counter, acme.Scribe"), "{described}");
+    assert!(described.contains("instruments acme.Counter, acme.Reviewer, acme.Scribe"), "{described}");
 }
 
 #[test]
