@@ -92,9 +92,11 @@ def compile(name, *arguments):
 
 
 def start():
-    """Makes wine's folder, and starts a program that waits: without one, wine would end after each case."""
+    """Empties the folders of wine and of the cases, and starts a program that waits: without one, wine would end after
+    each case."""
     say(f"$ wineboot --init, in {ENV['WINEPREFIX']}")
     shutil.rmtree(ENV["WINEPREFIX"], ignore_errors=True)
+    shutil.rmtree(WORK / "cases", ignore_errors=True)
     subprocess.run(["wineboot", "--init"], env=ENV, check=True, capture_output=True, timeout=600)
     return hold(WORK / "hold.exe", 7)
 
