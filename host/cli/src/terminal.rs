@@ -101,9 +101,12 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 /// A path as shells take it.
 pub(crate) fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./+:=@,".contains(c);
+    let plain = if cfg!(windows) { "-_./+:=\\" } else { "-_./+:=@," };
+    let is_plain = |c: char| c.is_alphanumeric() || plain.contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text,
+        // Paths of Windows have no quotation marks.
+        false if cfg!(windows) => format!("\"{text}\""),
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }

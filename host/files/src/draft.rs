@@ -7,7 +7,7 @@ use super::{
 };
 use std::{
     collections::BTreeSet,
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions},
     hash::{BuildHasher, Hasher, RandomState},
     io,
     path::{Path, PathBuf},
@@ -26,7 +26,11 @@ fn pending() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// Removes incomplete files, for a process that ends: no file is renamed into place after this.
 pub fn abandon() {
+    #[cfg(not(windows))]
     let mut pending = pending();
+    // The other threads have been stopped: one that held the lock never releases it. The next run removes the files.
+    #[cfg(windows)]
+    let Ok(mut pending) = PENDING.try_lock() else { return };
     std::mem::take(&mut *pending).iter().for_each(|path| remove(path));
     // Threads that are about to rename a file wait for the end.
     std::mem::forget(pending);
@@ -120,7 +124,7 @@ impl FileSet {
         });
         let appeared = appeared.and_then(|()| {
             let mut replacing = self.drafts.iter().filter(|draft| draft.existing == Existing::Replace);
-            replacing.try_for_each(|draft| fs::rename(&draft.path, &draft.target).map_err(|error| draft.error(error)))
+            replacing.try_for_each(|draft| rename(&draft.path, &draft.target).map_err(|error| draft.error(error)))
         });
         if appeared.is_err() {
             linked.into_iter().for_each(|path| remove(path));
@@ -153,14 +157,17 @@ impl Draft {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(self.error(error)),
             // Some file systems have no links.
             Err(_) if self.target.symlink_metadata().is_ok() => Err(FileError::new(&self.named, Why::Exists)),
-            Err(_) => fs::rename(&self.path, &self.target).map_err(|error| self.error(error)),
+            Err(_) => rename(&self.path, &self.target).map_err(|error| self.error(error)),
         }
     }
 
     /// Takes over mode and owner of the file that it will replace. Until then only this user may read it.
     #[cfg(unix)]
     fn resemble(&self, replaced: &fs::Metadata) -> Result<(), Why> {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        use std::{
+            fs::Permissions,
+            os::unix::fs::{MetadataExt, PermissionsExt, fchown},
+        };
         let own = self.file.metadata().map_err(Why::Io)?;
         let uid = (own.uid() != replaced.uid()).then_some(replaced.uid());
         let gid = (own.gid() != replaced.gid()).then_some(replaced.gid());
@@ -228,7 +235,7 @@ impl NewFolder {
         if self.target.symlink_metadata().is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        fs::rename(&self.path, &self.target)?;
+        rename(&self.path, &self.target)?;
         pending.remove(&self.path);
         drop(pending);
         sync_folder(folder_of(&self.target));
@@ -276,6 +283,36 @@ fn create(target: &Path, token: &str, is_replacement: bool) -> io::Result<(PathB
         return Ok((path, file));
     }
     Err(io::Error::other("no name is free"))
+}
+
+#[cfg(not(windows))]
+use fs::rename;
+
+/// Renames a file or a folder. Others may have it open for a moment, such as programs that look for viruses, or another
+/// run that reads it: until then the system denies it.
+#[cfg(windows)]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    use std::{
+        thread::sleep,
+        time::{Duration, Instant},
+    };
+    /// How long to try, and how long to wait in between.
+    const PATIENCE: Duration = Duration::from_secs(1);
+    const PAUSE: Duration = Duration::from_millis(10);
+    const SHARING_VIOLATION: i32 = 32;
+    let began = Instant::now();
+    loop {
+        match fs::rename(from, to) {
+            Err(error)
+                if (error.kind() == io::ErrorKind::PermissionDenied
+                    || error.raw_os_error() == Some(SHARING_VIOLATION))
+                    && began.elapsed() < PATIENCE =>
+            {
+                sleep(PAUSE);
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Makes sure that names in a folder are on the disk. Not every system can.

@@ -8,7 +8,7 @@ use relais_plugin_api::{
     ir::{Blob, Hash64},
 };
 use std::{
-    fs::{File, Metadata, OpenOptions},
+    fs::{Metadata, OpenOptions},
     io::{self, Read},
     ops::Deref,
     path::Path,
@@ -47,6 +47,11 @@ impl<B: Deref<Target = [u8]> + Send + Sync + 'static> ByteSource for FileBytes<B
 /// # Errors
 /// Returns an error if it cannot be opened or read, or is not a regular file.
 pub fn map_file(path: &Path) -> io::Result<Blob> {
+    file_bytes(path, LARGE)
+}
+
+/// The bytes of a regular file; those of a file with at least `large` bytes are mapped.
+fn file_bytes(path: &Path, large: u64) -> io::Result<Blob> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -66,7 +71,7 @@ pub fn map_file(path: &Path) -> io::Result<Blob> {
     // A path that is not text cannot be passed on; writers then copy from memory instead.
     let path = std::path::absolute(path)?.to_str().map(RString::from);
     let stamp = file_stamp(&metadata);
-    if metadata.len() < LARGE {
+    if metadata.len() < large {
         let mut bytes = Vec::with_capacity(metadata.len() as usize);
         file.read_to_end(&mut bytes)?;
         if file_stamp(&file.metadata()?) != stamp || bytes.len() as u64 != metadata.len() {
@@ -80,14 +85,15 @@ pub fn map_file(path: &Path) -> io::Result<Blob> {
     Ok(Blob::from_source(FileBytes { bytes, path, stamp }))
 }
 
-/// The bytes of a file that a user names: a regular one, or a pipe, which is read to its end.
+/// The bytes of a file that a user names: a regular one, or a pipe, which is read to its end. On Windows it is never
+/// mapped: the output may replace it, which the system denies for a mapped file.
 ///
 /// # Errors
 /// Returns an error if it cannot be opened or read, or is a device or a folder.
 pub fn read_input(path: &Path) -> io::Result<Blob> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::FileTypeExt;
+        use std::{fs::File, os::unix::fs::FileTypeExt};
         let kind = path.metadata()?.file_type();
         if kind.is_fifo() {
             return read_stream(File::open(path)?);
@@ -96,7 +102,7 @@ pub fn read_input(path: &Path) -> io::Result<Blob> {
             return Err(io::Error::other("it is a device"));
         }
     }
-    map_file(path)
+    file_bytes(path, if cfg!(windows) { u64::MAX } else { LARGE })
 }
 
 /// Everything that comes from a stream.

@@ -85,7 +85,10 @@ impl FileError {
             Why::Folder => "name a file in it".into(),
             Why::NoFolder(folder) => format!("create `{}` first", folder.display()),
             Why::Exists => "remove it, or name another file: only `-o` replaces files".into(),
-            Why::ReadOnly => format!("`chmod u+w {}`, or name another file", self.path.display()),
+            Why::ReadOnly => {
+                let command = if cfg!(windows) { "attrib -r" } else { "chmod u+w" };
+                format!("`{command} {}`, or name another file", self.path.display())
+            }
             Why::Owner => "remove it, or name another file".into(),
             Why::Special(_) => "name a file, a pipe, or `-` for standard output".into(),
             Why::Io(error) if error.kind() == io::ErrorKind::StorageFull => "free some space on that disk".into(),
@@ -217,6 +220,10 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 
 /// Follows links to their end, which need not be there.
 fn resolve(path: &Path) -> io::Result<Place> {
+    #[cfg(windows)]
+    if is_device(path) {
+        return Ok(Place::Stream(path.to_owned()));
+    }
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         match path.symlink_metadata() {
@@ -236,6 +243,17 @@ fn resolve(path: &Path) -> io::Result<Place> {
 
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether a path is the null device or the console, which have names in every folder.
+#[cfg(windows)]
+fn is_device(path: &Path) -> bool {
+    use std::path::{Component, Prefix};
+    let Ok(whole) = std::path::absolute(path) else { return false };
+    let Some(Component::Prefix(prefix)) = whole.components().next() else { return false };
+    let Prefix::DeviceNS(device) = prefix.kind() else { return false };
+    let is_alone = whole.components().all(|part| !matches!(part, Component::Normal(_)));
+    is_alone && ["NUL", "CON"].iter().any(|name| device.eq_ignore_ascii_case(name))
 }
 
 /// A word for a kind of file that is never written into; none for pipes and character devices.

@@ -11,7 +11,7 @@ use relais_plugin_api::{
     diagnostics::PassError,
     ir::{IRModule, Tensor},
     options::Value,
-    text::{self, Large, PrintOptions, SideFile, side_path},
+    text::{self, Large, PrintOptions, side_path},
 };
 use serde_json::json;
 use std::{
@@ -248,10 +248,8 @@ impl Instrument for Dump {
 
 fn write_side_file(tensors: &[(String, Tensor)], path: &Path) -> io::Result<()> {
     let mut files = FileSet::new();
-    files.add(&Destination::new(path, Existing::Replace).map_err(io::Error::other)?).map_err(io::Error::other)?;
-    if let Some(draft) = files.path() {
-        SideFile::write(tensors, draft).map_err(io::Error::other)?;
-    }
+    let destination = Destination::new(path, Existing::Replace).map_err(io::Error::other)?;
+    files.add_side_file(&destination, tensors).map_err(io::Error::other)?;
     files.commit().map_err(io::Error::other)
 }
 

@@ -2,7 +2,12 @@
 //! can be returned must not go unnoticed.
 #![expect(unsafe_code, reason = "the C library's exit functions, and the stack of the thread that calls them")]
 
-use crate::files;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(windows)]
+use windows::library_of;
+
 use relais_plugin_api::{
     boundary::{abi::PassObject, instrument::InstrumentObject},
     diagnostics::PassError,
@@ -10,11 +15,10 @@ use relais_plugin_api::{
 use std::{
     collections::BTreeMap,
     ffi::c_void,
-    io::Write,
     mem::ManuallyDrop,
     ops::Deref,
     sync::{
-        Arc, Mutex, Once, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -27,7 +31,8 @@ static LOADED: Mutex<BTreeMap<usize, Arc<str>>> = Mutex::new(BTreeMap::new());
 /// Failures where no error could be returned.
 static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
-static REGISTER: Once = Once::new();
+#[cfg(not(windows))]
+static REGISTER: std::sync::Once = std::sync::Once::new();
 
 /// The exit status of a process that a plugin ended.
 const STATUS: i32 = 70;
@@ -38,6 +43,9 @@ pub(crate) struct Running(u64);
 impl Running {
     /// `what` completes "… ended the process".
     pub(crate) fn new(what: &Arc<str>) -> Self {
+        #[cfg(windows)]
+        windows::enter();
+        #[cfg(not(windows))]
         REGISTER.call_once(|| {
             // SAFETY: the function is one of this program, which is never unloaded.
             unsafe { libc::atexit(at_exit) };
@@ -50,6 +58,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        #[cfg(windows)]
+        windows::leave();
         RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }
 }
@@ -125,12 +135,27 @@ pub(super) fn loaded(address: *const c_void, plugin: &str) {
     }
 }
 
+#[cfg(not(windows))]
 extern "C" fn at_exit() {
+    use std::io::Write;
     // The locks are held for moments only; who ended the process does not hold them.
     let (Ok(running), Ok(loaded)) = (RUNNING.lock(), LOADED.lock()) else { return };
     let culprit = stack().into_iter().find_map(|base| loaded.get(&base));
+    if culprit.is_none() && running.is_empty() {
+        return;
+    }
+    crate::files::abandon();
+    let mut stderr = std::io::stderr().lock();
+    // Nothing can be reported when standard error is closed.
+    let _ = stderr.write_all(message(&running, culprit).as_bytes());
+    let _ = stderr.flush();
+    // SAFETY: ends the process at once, without further exit functions.
+    unsafe { libc::_exit(STATUS) };
+}
+
+/// Names the plugin that ended the process, if it is known, otherwise those that run; and the plugins that called it.
+fn message(running: &BTreeMap<u64, Arc<str>>, culprit: Option<&Arc<str>>) -> String {
     let who = match culprit {
-        None if running.is_empty() => return,
         None => running.values().map(ToString::to_string).collect::<Vec<_>>().join(", or "),
         // Its current task, if the host had requested one.
         Some(plugin) => {
@@ -140,13 +165,7 @@ extern "C" fn at_exit() {
     };
     let callers = running.values().filter(|what| culprit.is_some_and(|plugin| !what.starts_with(&**plugin)));
     let notes: String = callers.map(|what| format!("  note: {what} called it\n")).collect();
-    files::abandon();
-    let mut stderr = std::io::stderr().lock();
-    // Nothing can be reported when standard error is closed.
-    let _ = write!(stderr, "error: {who} ended the process\n{notes}  help: a plugin returns an error instead\n");
-    let _ = stderr.flush();
-    // SAFETY: ends the process at once, without further exit functions.
-    unsafe { libc::_exit(STATUS) };
+    format!("error: {who} ended the process\n{notes}  help: a plugin returns an error instead\n")
 }
 
 /// Where the library begins that an address is in.
@@ -163,7 +182,7 @@ fn library_of(address: *const c_void) -> Option<usize> {
     is_known.then_some(info.dli_fbase as usize)
 }
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 fn library_of(_: *const c_void) -> Option<usize> {
     None
 }
@@ -189,7 +208,7 @@ fn stack() -> Vec<usize> {
     found
 }
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 fn stack() -> Vec<usize> {
     Vec::new()
 }

@@ -60,9 +60,20 @@ impl SideFile {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn write(tensors: &[(String, Tensor)], path: &Path) -> Result<(), SideFileError> {
-        let entries = tensors.iter().map(|(name, tensor)| (name.as_str(), Entry::new(tensor)));
-        safetensors::serialize_to_file(entries, None, path).map_err(SideFileError)
+        safetensors::serialize_to_file(entries(tensors), None, path).map_err(SideFileError)
     }
+
+    /// The bytes that [`write`](Self::write) writes.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot have these tensors.
+    pub fn to_bytes(tensors: &[(String, Tensor)]) -> Result<Vec<u8>, SideFileError> {
+        safetensors::serialize(entries(tensors), None).map_err(SideFileError)
+    }
+}
+
+fn entries(tensors: &[(String, Tensor)]) -> impl Iterator<Item = (&str, Entry<'_>)> {
+    tensors.iter().map(|(name, tensor)| (name.as_str(), Entry::new(tensor)))
 }
 
 /// A tensor as it is written: with its own type if the format has it, otherwise as its bytes. The text has type and

@@ -31,7 +31,9 @@ fn write(module: &IRModule, path: &Path) {
     let tensors = text::print_io(module, &options, &mut text).unwrap();
     fs::write(path, text).unwrap();
     if !tensors.is_empty() {
-        SideFile::write(&tensors, &text::side_path(path)).unwrap();
+        let side = text::side_path(path);
+        SideFile::write(&tensors, &side).unwrap();
+        assert_eq!(fs::read(side).unwrap(), SideFile::to_bytes(&tensors).unwrap());
     }
 }
 

@@ -289,10 +289,8 @@ fn files_are_written_by_one_routine() {
             found.insert((file.clone(), *way));
         }
     }
-    // A side file is written where a draft of it is.
-    let drafts = |file: &str, way: &str| file == "host/src/instruments/dump.rs" && way == "SideFile::write";
     let is_known = |file: &str| WRITERS.iter().any(|(writer, _)| file.starts_with(writer));
-    found.retain(|(file, way)| !is_known(file) && !drafts(file, way));
+    found.retain(|(file, _)| !is_known(file));
     assert!(found.is_empty(), "{found:?}");
 }
 

@@ -8,6 +8,8 @@ fn at(place: &str) {
     let asked = std::env::var("RELAIS_TEST_QUIT").unwrap_or_default();
     match asked.strip_prefix(place) {
         Some(":exit") => std::process::exit(0),
+        Some(":exit-in-thread") => drop(std::thread::spawn(|| std::process::exit(0)).join()),
+        Some(":sleep") => std::thread::sleep(std::time::Duration::from_secs(60)),
         Some(":panic") => panic!("told to panic"),
         _ => {}
     }
