@@ -1,6 +1,5 @@
 //! Names by number: each is hashed once, and compared by number from then on.
 
-use hashbrown::{HashTable, hash_table::Entry};
 use rapidhash::quality::RandomState;
 use std::{
     collections::{HashMap, HashSet},
@@ -26,52 +25,102 @@ impl NameId {
 }
 
 /// Names, each once.
+///
+/// Names that differ only in their last character have neighbouring slots. Such names are often near each other in a
+/// model, and then share the cache line that the first of them brings in. No more than 256 names can have one start, so
+/// that this adds at most a constant to a look-up.
 #[derive(Default)]
 pub(crate) struct NameTable<'a> {
     state: RandomState,
-    numbers: HashTable<u32>,
+    /// A power of two of slots, or none: the hash in the upper half and the number plus one in the lower half; 0 is
+    /// free. The hash says where the slot belongs, whatever the number of slots, so that growing reads no name.
+    slots: Vec<u64>,
     names: Vec<&'a str>,
 }
 
 impl<'a> NameTable<'a> {
     /// Makes room for further names.
     pub fn reserve(&mut self, n_names: usize) {
-        let Self { state, numbers, names } = self;
-        numbers.reserve(n_names, |&number| hash(state, names[number as usize]));
-        names.reserve(n_names);
+        self.names.reserve(n_names);
+        let wanted = (self.names.len() + n_names) * 2;
+        if wanted > self.slots.len() {
+            let slots = vec![0; wanted.next_power_of_two().max(16)];
+            for slot in std::mem::replace(&mut self.slots, slots).into_iter().filter(|&slot| slot != 0) {
+                let at = probe(&self.slots, (slot >> 32) as u32, |_| false).unwrap_or_else(|free| free);
+                self.slots[at] = slot;
+            }
+        }
     }
 
     /// The number of a name, which gets one if it has none.
+    #[inline]
     pub fn intern(&mut self, name: &'a str) -> NameId {
-        let Self { state, numbers, names } = self;
-        let is_equal = |&number: &u32| names[number as usize] == name;
-        match numbers.entry(hash(state, name), is_equal, |&number| hash(state, names[number as usize])) {
-            Entry::Occupied(entry) => NameId(*entry.get()),
-            Entry::Vacant(entry) => {
-                let number = names.len() as u32;
-                entry.insert(number);
-                names.push(name);
+        if (self.names.len() + 1) * 2 > self.slots.len() {
+            self.reserve(self.names.len().max(8));
+        }
+        let hash = hash(&self.state, name.as_bytes());
+        match self.look_up(name.as_bytes(), hash) {
+            Ok(id) => id,
+            Err(free) => {
+                let number = self.names.len() as u32;
+                self.slots[free] = u64::from(hash) << 32 | u64::from(number + 1);
+                self.names.push(name);
                 NameId(number)
             }
         }
     }
 
     /// The number of a name, if it has one.
-    pub fn find(&self, name: &str) -> Option<NameId> {
-        let is_equal = |&number: &u32| self.names[number as usize] == name;
-        self.numbers.find(hash(&self.state, name), is_equal).map(|&number| NameId(number))
+    #[inline]
+    pub fn find(&self, name: &[u8]) -> Option<NameId> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        self.look_up(name, hash(&self.state, name)).ok()
+    }
+
+    /// The number of a name, or the slot for it.
+    #[inline]
+    fn look_up(&self, name: &[u8], hash: u32) -> Result<NameId, usize> {
+        let is_equal = |slot: u64| self.names[number(slot) as usize].as_bytes() == name;
+        probe(&self.slots, hash, is_equal).map(|at| NameId(number(self.slots[at])))
     }
 
     /// The name with a number.
+    #[inline]
     pub fn name(&self, id: NameId) -> &'a str {
         self.names[id.index()]
     }
 }
 
-fn hash(state: &RandomState, name: &str) -> u64 {
+/// The number in an occupied slot.
+fn number(slot: u64) -> u32 {
+    slot as u32 - 1
+}
+
+/// The slot with this hash for which `is_equal` holds, or the free slot at the end of the search.
+#[inline]
+fn probe(slots: &[u64], hash: u32, is_equal: impl Fn(u64) -> bool) -> Result<usize, usize> {
+    let mask = slots.len() - 1;
+    let mut at = hash as usize & mask;
+    loop {
+        match slots[at] {
+            0 => return Err(at),
+            slot if (slot >> 32) as u32 == hash && is_equal(slot) => return Ok(at),
+            _ => at = (at + 1) & mask,
+        }
+    }
+}
+
+#[inline]
+fn hash(state: &RandomState, name: &[u8]) -> u32 {
+    let (start, last) = match name {
+        [start @ .., last] => (start, *last),
+        [] => (name, 0),
+    };
     let mut hasher = state.build_hasher();
-    hasher.write(name.as_bytes());
-    hasher.finish()
+    hasher.write(start);
+    (hasher.finish() as u32).wrapping_add(last.into())
 }
 
 #[cfg(test)]
@@ -85,10 +134,11 @@ mod tests {
         table.reserve(10);
         let ids: Vec<NameId> = texts.iter().map(|text| table.intern(text)).collect();
         for (index, (text, &id)) in texts.iter().zip(&ids).enumerate() {
-            assert_eq!((table.intern(&text.clone().leak()[..]), table.find(text), id.index()), (id, Some(id), index));
+            assert_eq!((table.find(text.as_bytes()), id.index()), (Some(id), index));
+            assert_eq!(table.intern(text), id);
             assert_eq!(table.name(id), text);
         }
-        assert_eq!(table.find("v1000"), None);
-        assert_eq!(table.find(""), None);
+        assert_eq!(table.find(b"v1000"), None);
+        assert_eq!(table.find(b""), None);
     }
 }

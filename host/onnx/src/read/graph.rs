@@ -4,7 +4,7 @@ use super::{
     Cx, add_attrs,
     attr::{AttrRead, read_attribute},
     metadata_props,
-    node::{Pending, finish_node, read_node, span},
+    node::{Callees, Pending, finish_node, read_node, span},
     read_opsets,
     scope::{Defined, Scope},
     sort,
@@ -102,6 +102,7 @@ struct Builder<'a, 'c> {
     cx: &'c mut Cx<'a>,
     f: Function,
     scope: Scope<'a>,
+    callees: Callees<'a>,
     form: Form,
     orders: &'c FastMap<u64, Vec<u32>>,
 }
@@ -131,7 +132,8 @@ fn build<'a>(
     opsets: &[Part],
     orders: &FastMap<u64, Vec<u32>>,
 ) -> Result<Function> {
-    let mut builder = Builder { cx, f: Function::new(), scope: Scope::default(), form, orders };
+    let mut builder =
+        Builder { cx, f: Function::new(), scope: Scope::default(), callees: Callees::default(), form, orders };
     builder.read(segments.to_vec(), opsets)?;
     Ok(builder.f)
 }
@@ -140,6 +142,7 @@ impl<'a> Builder<'a, '_> {
     fn read(&mut self, segments: Vec<Part>, opsets: &[Part]) -> Result<()> {
         let root = self.f.root();
         let mut frames = vec![self.open(segments, Some(root), opsets)?];
+        let mut node = Pending::default();
         while let Some(frame) = frames.last_mut() {
             if let Some(pending) = &mut frame.pending {
                 if let Some(segments) = pending.graphs.pop() {
@@ -147,8 +150,8 @@ impl<'a> Builder<'a, '_> {
                     frames.push(inner);
                     continue;
                 }
-                if let Some(pending) = frame.pending.take() {
-                    self.finish(frame, pending)?;
+                if let Some(mut pending) = frame.pending.take() {
+                    self.finish(frame, &mut pending)?;
                 }
             }
             let Some(part) = frame.next_node() else {
@@ -158,28 +161,28 @@ impl<'a> Builder<'a, '_> {
                 }
                 continue;
             };
-            let pending = read_node(self.cx, &mut self.f, &self.scope, part)?;
-            if pending.graphs.is_empty() {
-                self.finish(frame, pending)?;
+            read_node(self.cx, &mut self.f, &self.scope, part, &mut node)?;
+            if node.graphs.is_empty() {
+                self.finish(frame, &mut node)?;
             } else {
-                frame.pending = Some(pending);
+                frame.pending = Some(std::mem::take(&mut node));
             }
         }
         Ok(())
     }
 
-    fn finish(&mut self, frame: &mut Frame<'a>, pending: Pending<'a>) -> Result<()> {
+    fn finish(&mut self, frame: &mut Frame<'a>, pending: &mut Pending<'a>) -> Result<()> {
+        let node = finish_node(self.cx, &mut self.f, &mut self.callees, pending)?;
         let place = pending.place();
-        let (node, outputs) = finish_node(self.cx, &mut self.f, pending)?;
         frame.bindings.push(node);
         if self.f.n_results(node).is_none() {
-            for name in outputs {
+            for &name in &pending.outputs {
                 self.f.set_name(node, name);
                 self.define(name, node).map_err(|error| place.of(error))?;
             }
             return Ok(());
         }
-        for (index, name) in outputs.into_iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+        for (index, &name) in pending.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
             let value = self.f.add_tuple_get_item(node, index as u16);
             self.f.set_name(value, name);
             frame.bindings.push(value);
@@ -207,12 +210,12 @@ impl<'a> Builder<'a, '_> {
 
     /// The value that a name means.
     fn get(&self, name: &str) -> Option<NodeId> {
-        self.scope.get(self.scope.names.find(name)?)
+        self.scope.find(name.as_bytes())
     }
 
     /// The value of that name in the innermost graph itself.
     fn get_local(&self, name: &str) -> Option<NodeId> {
-        self.scope.get_local(self.scope.names.find(name)?)
+        self.scope.get_local(self.scope.names.find(name.as_bytes())?)
     }
 
     /// Begins a graph: its parameters and initializers.

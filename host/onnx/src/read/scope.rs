@@ -69,7 +69,14 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The value that a name means, by its text.
+    #[inline]
+    pub fn find(&self, name: &[u8]) -> Option<NodeId> {
+        self.get(self.names.find(name)?)
+    }
+
     /// The value that a name means.
+    #[inline]
     pub fn get(&self, name: NameId) -> Option<NodeId> {
         self.meaning(name).map(|definition| definition.node)
     }

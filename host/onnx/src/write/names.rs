@@ -101,7 +101,7 @@ impl<'a> Names<'a> {
         loop {
             let name = format!("{base}_{counter}");
             *counter += 1;
-            if self.scope.names.find(&name).is_none() {
+            if self.scope.names.find(name.as_bytes()).is_none() {
                 return name;
             }
         }

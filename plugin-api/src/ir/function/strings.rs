@@ -23,8 +23,8 @@ impl Function {
             return StrId::EMPTY;
         }
         let id = StrId(next_id(self.strings.len()));
-        self.strings.extend_from_slice(&next_id(bytes.len()).to_le_bytes());
-        self.strings.extend_from_slice(bytes);
+        self.strings.extend_from_copy_slice(&next_id(bytes.len()).to_le_bytes());
+        self.strings.extend_from_copy_slice(bytes);
         id
     }
 
