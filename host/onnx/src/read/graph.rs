@@ -34,7 +34,7 @@ pub(crate) enum Form {
 /// The fields of a `GraphProto` or a `FunctionProto`, sorted out.
 #[derive(Default)]
 pub(crate) struct GraphParts<'a> {
-    pub nodes: Vec<Part>,
+    pub n_nodes: usize,
     pub name: Option<&'a [u8]>,
     pub doc: Option<&'a [u8]>,
     pub initializers: Vec<Part>,
@@ -59,7 +59,10 @@ pub(crate) fn collect<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Res
         let mut scan = Scan::part(bytes, segment);
         while let Some(field) = scan.field()? {
             match (form, field.number) {
-                (Form::Graph, graph::NODE) | (Form::Function, function::NODE) => parts.nodes.push(field.part()?),
+                (Form::Graph, graph::NODE) | (Form::Function, function::NODE) => {
+                    field.bytes()?;
+                    parts.n_nodes += 1;
+                }
                 (Form::Graph, graph::NAME) | (Form::Function, function::NAME) => parts.name = Some(field.bytes()?),
                 (Form::Graph, graph::DOC_STRING) | (Form::Function, function::DOC_STRING) => {
                     parts.doc = Some(field.bytes()?);
@@ -86,14 +89,43 @@ pub(crate) fn collect<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Res
     Ok(parts)
 }
 
+/// The nodes of a graph, one after another: a list of them would take more time than a second look at the fields.
+pub(super) struct Nodes<'a> {
+    bytes: &'a [u8],
+    segments: std::vec::IntoIter<Part>,
+    scan: Scan<'a>,
+    number: u32,
+}
+
+impl<'a> Nodes<'a> {
+    pub fn new(bytes: &'a [u8], segments: &[Part], form: Form) -> Self {
+        let number = if form == Form::Graph { graph::NODE } else { function::NODE };
+        Self { bytes, segments: segments.to_vec().into_iter(), scan: Scan::new(&[], 0), number }
+    }
+
+    pub fn next(&mut self) -> Result<Option<Part>> {
+        loop {
+            while let Some(field) = self.scan.field()? {
+                if field.number == self.number {
+                    return field.part().map(Some);
+                }
+            }
+            match self.segments.next() {
+                Some(segment) => self.scan = Scan::part(self.bytes, segment),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
 /// An open graph.
 struct Frame<'a> {
     function: NodeId,
     segments: Vec<Part>,
     parts: GraphParts<'a>,
-    /// The order of the nodes, where it is not the file's.
-    order: Option<Vec<u32>>,
-    next: usize,
+    nodes: Nodes<'a>,
+    /// The nodes in another order than the file's.
+    sorted: Option<std::vec::IntoIter<Part>>,
     bindings: Vec<NodeId>,
     pending: Option<Pending<'a>>,
 }
@@ -101,8 +133,8 @@ struct Frame<'a> {
 struct Builder<'a, 'c> {
     cx: &'c mut Cx<'a>,
     f: Function,
-    scope: Scope<'a>,
-    callees: Callees<'a>,
+    scope: Scope,
+    callees: Callees,
     form: Form,
     orders: &'c FastMap<u64, Vec<u32>>,
 }
@@ -154,7 +186,7 @@ impl<'a> Builder<'a, '_> {
                     self.finish(frame, &mut pending)?;
                 }
             }
-            let Some(part) = frame.next_node() else {
+            let Some(part) = frame.next_node()? else {
                 let function = self.close(&mut frames)?;
                 if let Some(pending) = frames.last_mut().and_then(|frame| frame.pending.as_mut()) {
                     pending.regions.push(function);
@@ -178,7 +210,7 @@ impl<'a> Builder<'a, '_> {
         if self.f.n_results(node).is_none() {
             for &name in &pending.outputs {
                 self.f.set_name(node, name);
-                self.define(name, node).map_err(|error| place.of(error))?;
+                self.define(node).map_err(|error| place.of(error))?;
             }
             return Ok(());
         }
@@ -186,36 +218,37 @@ impl<'a> Builder<'a, '_> {
             let value = self.f.add_tuple_get_item(node, index as u16);
             self.f.set_name(value, name);
             frame.bindings.push(value);
-            self.define(name, value).map_err(|error| place.of(error))?;
+            self.define(value).map_err(|error| place.of(error))?;
         }
         Ok(())
     }
 
-    fn define(&mut self, name: &'a str, value: NodeId) -> Result<()> {
-        let id = self.scope.names.intern(name);
+    /// Gives a value's name its meaning.
+    fn define(&mut self, value: NodeId) -> Result<()> {
+        let id = self.scope.names.intern(&self.f, self.f.name_id(value));
         match self.scope.define(id, value) {
             Defined::New => {}
             Defined::Shadows => {
-                self.cx.warnings.push(Warning::Shadowed { name: name.into() });
+                self.cx.warnings.push(Warning::Shadowed { name: self.f.name(value).into() });
                 let span = self.f.span(value);
                 add_attrs(&mut self.f, value, [Attr::meta(meta::SHADOWS, 1)]);
                 if let Some(span) = span {
                     self.f.set_span(value, span);
                 }
             }
-            Defined::Duplicate => return Err(OnnxError::new(Fault::DuplicateName(name.into()))),
+            Defined::Duplicate => return Err(OnnxError::new(Fault::DuplicateName(self.f.name(value).into()))),
         }
         Ok(())
     }
 
     /// The value that a name means.
     fn get(&self, name: &str) -> Option<NodeId> {
-        self.scope.find(name.as_bytes())
+        self.scope.find(&self.f, name.as_bytes())
     }
 
     /// The value of that name in the innermost graph itself.
     fn get_local(&self, name: &str) -> Option<NodeId> {
-        self.scope.get_local(self.scope.names.find(name.as_bytes())?)
+        self.scope.get_local(self.scope.names.find(&self.f, name.as_bytes())?)
     }
 
     /// Begins a graph: its parameters and initializers.
@@ -223,7 +256,7 @@ impl<'a> Builder<'a, '_> {
         let form = if root.is_some() { self.form } else { Form::Graph };
         let parts = collect(self.cx.bytes, &segments, form)?;
         self.scope.enter();
-        self.scope.names.reserve(parts.nodes.len() + parts.initializers.len() + parts.inputs.len());
+        self.scope.names.reserve(parts.n_nodes + parts.initializers.len() + parts.inputs.len());
         let mut params = Vec::new();
         let mut constants = Vec::new();
         match form {
@@ -238,12 +271,18 @@ impl<'a> Builder<'a, '_> {
             }
             None => self.f.add_function(&params),
         };
-        let order = segments.first().and_then(|first| self.orders.get(&first.at)).cloned();
-        if order.is_some() {
+        let mut nodes = Nodes::new(self.cx.bytes, &segments, form);
+        let mut sorted = None;
+        if let Some(order) = segments.first().and_then(|first| self.orders.get(&first.at)) {
+            let mut in_file = Vec::new();
+            while let Some(part) = nodes.next()? {
+                in_file.push(part);
+            }
+            sorted = Some(order.iter().map(|&index| in_file[index as usize]).collect::<Vec<_>>().into_iter());
             let graph = String::from_utf8_lossy(parts.name.unwrap_or_default()).into_owned();
             self.cx.warnings.push(Warning::Sorted { graph });
         }
-        Ok(Frame { function, segments, parts, order, next: 0, bindings: constants, pending: None })
+        Ok(Frame { function, segments, parts, nodes, sorted, bindings: constants, pending: None })
     }
 
     fn function_inputs(&mut self, parts: &GraphParts<'a>, params: &mut Vec<NodeId>) -> Result<()> {
@@ -255,7 +294,7 @@ impl<'a> Builder<'a, '_> {
             }
             let var = self.f.add_var(name, TypeId::UNKNOWN);
             params.push(var);
-            self.define(name, var).map_err(|error| error.or_at(part.at))?;
+            self.define(var).map_err(|error| error.or_at(part.at))?;
         }
         Ok(())
     }
@@ -322,7 +361,7 @@ impl<'a> Builder<'a, '_> {
                 self.f.set_attrs(var, &attrs);
             }
             params.push(var);
-            self.define(info.name, var).map_err(|error| error.or_at(part.at))?;
+            self.define(var).map_err(|error| error.or_at(part.at))?;
         }
         for (index, (read, part)) in tensors.into_iter().enumerate() {
             if !is_old && by_name.contains_key(read.name) && self.is_default(read.name, index) {
@@ -370,7 +409,7 @@ impl<'a> Builder<'a, '_> {
             self.f.set_span(node, span);
         }
         constants.push(node);
-        self.define(name, node).map_err(|error| error.or_at(part.at))
+        self.define(node).map_err(|error| error.or_at(part.at))
     }
 
     /// A call of `Constant` for an initializer whose elements the IR cannot hold.
@@ -532,14 +571,11 @@ impl<'a> Builder<'a, '_> {
 }
 
 impl Frame<'_> {
-    fn next_node(&mut self) -> Option<Part> {
-        let index = match &self.order {
-            Some(order) => *order.get(self.next)? as usize,
-            None => self.next,
-        };
-        let part = self.parts.nodes.get(index)?;
-        self.next += 1;
-        Some(*part)
+    fn next_node(&mut self) -> Result<Option<Part>> {
+        match &mut self.sorted {
+            Some(sorted) => Ok(sorted.next()),
+            None => self.nodes.next(),
+        }
     }
 }
 

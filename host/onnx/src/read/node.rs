@@ -15,7 +15,7 @@ use crate::{
     wire::{Part, Scan},
 };
 use relais_plugin_api::ir::{
-    Attr, AttrData, ConstForm, ElemType, Function, NodeId, Span, Tensor, attr_flag, normal_domain,
+    Attr, AttrData, ConstForm, ElemType, Function, NodeId, OpRec, Span, Tensor, attr_flag, normal_domain,
 };
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -89,8 +89,8 @@ impl<'a> Pending<'a> {
 
 /// The callees of operators that are written by their name alone.
 #[derive(Default)]
-pub(super) struct Callees<'a> {
-    names: NameTable<'a>,
+pub(super) struct Callees {
+    names: NameTable,
     /// By the operator's number.
     nodes: Vec<NodeId>,
 }
@@ -99,7 +99,7 @@ pub(super) struct Callees<'a> {
 pub(super) fn read_node<'a>(
     cx: &mut Cx<'a>,
     f: &mut Function,
-    scope: &Scope<'a>,
+    scope: &Scope,
     part: Part,
     pending: &mut Pending<'a>,
 ) -> Result<()> {
@@ -114,7 +114,7 @@ pub(super) fn read_node<'a>(
         match field.number {
             node::INPUT => {
                 let name = field.bytes()?;
-                let value = if name.is_empty() { Some(NodeId::ABSENT) } else { scope.find(name) };
+                let value = if name.is_empty() { Some(NodeId::ABSENT) } else { scope.find(f, name) };
                 // A name that is defined was checked where it is.
                 if value.is_none() {
                     let name = field.str()?;
@@ -200,7 +200,7 @@ pub(super) fn span(part: Part) -> Option<Span> {
 pub(super) fn finish_node<'a>(
     cx: &Cx<'a>,
     f: &mut Function,
-    callees: &mut Callees<'a>,
+    callees: &mut Callees,
     pending: &mut Pending<'a>,
 ) -> Result<NodeId> {
     let n_results = match pending.outputs[..] {
@@ -283,12 +283,12 @@ fn make_if(f: &mut Function, pending: &mut Pending<'_>, n_results: Option<u16>) 
 fn make_call<'a>(
     cx: &Cx<'a>,
     f: &mut Function,
-    callees: &mut Callees<'a>,
+    callees: &mut Callees,
     pending: &mut Pending<'a>,
     n_results: Option<u16>,
 ) -> NodeId {
     let known = match (pending.domain, pending.overload) {
-        (None, None) => callees.names.find(pending.op_type.as_bytes()),
+        (None, None) => callees.names.find(f, pending.op_type.as_bytes()),
         _ => None,
     };
     let callee = match known {
@@ -298,7 +298,7 @@ fn make_call<'a>(
     f.add_call_with(callee, &pending.inputs, &pending.regions, n_results)
 }
 
-fn make_callee<'a>(cx: &Cx<'a>, f: &mut Function, callees: &mut Callees<'a>, pending: &mut Pending<'a>) -> NodeId {
+fn make_callee<'a>(cx: &Cx<'a>, f: &mut Function, callees: &mut Callees, pending: &mut Pending<'a>) -> NodeId {
     let (domain, overload) = (pending.domain.unwrap_or(""), pending.overload.unwrap_or(""));
     if let Some(global) = cx.functions.get(&(normal_domain(domain), pending.op_type, overload)) {
         keep_spelling(pending, normal_domain(domain), overload);
@@ -306,9 +306,9 @@ fn make_callee<'a>(cx: &Cx<'a>, f: &mut Function, callees: &mut Callees<'a>, pen
     }
     keep_spelling(pending, domain, overload);
     let op = f.add_op(domain, pending.op_type, overload, 0);
-    let callee = f.op(op).node;
+    let &OpRec { name, node: callee, .. } = f.op(op);
     if pending.domain.is_none() && pending.overload.is_none() {
-        callees.names.intern(pending.op_type);
+        callees.names.intern(f, name);
         callees.nodes.push(callee);
     }
     callee

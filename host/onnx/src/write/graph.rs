@@ -53,6 +53,8 @@ struct Described<'a> {
     f: &'a Function,
     function: NodeId,
     form: Form,
+    /// Whether the source has all its fields together.
+    is_one_segment: bool,
     sections: Sections,
     /// Initializers that are nodes of the block; those that are defaults of parameters join them by position.
     initializers: Vec<Item>,
@@ -114,6 +116,7 @@ impl<'w> Writer<'w> {
             f,
             function,
             form,
+            is_one_segment: segments.len() == 1,
             sections: Sections::default(),
             initializers: Vec::new(),
             shapes: FastMap::default(),
@@ -237,7 +240,7 @@ impl<'w> Writer<'w> {
                     Some(AttrValue::Int(list)) if d.form == Form::Graph => self.listed_call(d, id, list)?,
                     _ => {
                         let at = self.node_in_source(d.scene, id)?;
-                        d.sections.add(number, Item { content: Content::Node(id), at });
+                        self.node(d, id, number, at);
                     }
                 },
                 // Neither is a node: projections are the outputs of one, and tuples vanish where they are taken apart.
@@ -259,6 +262,11 @@ impl<'w> Writer<'w> {
             d.sections.add(number, Item::field(bytes));
         }
         Ok(())
+    }
+
+    fn node(&self, d: &mut Described<'_>, id: NodeId, number: u32, at: Option<Part>) {
+        let row = (d.is_one_segment && d.f.n_regions(id) == 0).then_some(self.source);
+        d.sections.add_node(number, id, at, row);
     }
 
     fn constant(&mut self, d: &mut Described<'_>, id: NodeId, number: u32, is_output: bool) -> Result<()> {
@@ -283,7 +291,7 @@ impl<'w> Writer<'w> {
         };
         if is_node {
             let at = self.node_in_source(d.scene, id)?.filter(|_| form != ConstForm::INITIALIZER);
-            d.sections.add(number, Item { content: Content::Node(id), at });
+            self.node(d, id, number, at);
             return Ok(());
         }
         let name = self.scenes[d.scene].names.name(id).unwrap_or_default().to_owned();

@@ -9,7 +9,7 @@ use crate::{
     names::{FastMap, NameId},
     read::scope::Scope,
 };
-use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, flag, kind};
+use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, StrId, flag, kind};
 use std::collections::BTreeSet;
 
 /// How an output comes by its name.
@@ -31,7 +31,7 @@ enum Name {
 pub(super) struct Names<'a> {
     f: &'a Function,
     /// The names in the function, with their meanings at the current place.
-    scope: Scope<'a>,
+    scope: Scope,
     /// The name of each node in the function.
     own: Vec<Option<NameId>>,
     names: Vec<Name>,
@@ -71,19 +71,29 @@ impl<'a> Names<'a> {
 
     /// The name of a value; empty for the absent operand, `None` for a value without a name (a tuple).
     pub fn name(&self, id: NodeId) -> Option<&str> {
+        self.bytes(id).map(|name| std::str::from_utf8(name).unwrap_or_default())
+    }
+
+    /// The bytes of [`name`](Self::name).
+    pub fn bytes(&self, id: NodeId) -> Option<&[u8]> {
         let value = self.value(id);
         if value.is_absent() {
-            return Some("");
+            return Some(b"");
         }
         match self.names[value.index()] {
             Name::None => None,
-            Name::Own(name) => Some(self.scope.names.name(name)),
-            Name::Fresh(index) => Some(&self.fresh[index as usize]),
+            Name::Own(name) => Some(self.f.bytes(self.scope.names.name(name))),
+            Name::Fresh(index) => Some(self.fresh[index as usize].as_bytes()),
         }
     }
 
+    /// The text of a name in the function.
+    fn text(&self, name: NameId) -> &'a str {
+        self.f.str(self.scope.names.name(name))
+    }
+
     /// Returns the names of a node's outputs; unused outputs that had no name stay empty.
-    pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &str> {
+    pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &[u8]> {
         let n_results = self.f.n_results(id);
         let has_none = || matches!(self.f.attrs(id).meta(meta::N_OUTPUTS), Some(AttrValue::Int(0)));
         let count = n_results.unwrap_or_else(|| usize::from(!has_none()));
@@ -91,7 +101,7 @@ impl<'a> Names<'a> {
             None => Some(id),
             Some(_) => self.projections.get(&(id, index as u16)).copied(),
         };
-        (0..count).map(move |index| value(index).and_then(|value| self.name(value)).unwrap_or_default())
+        (0..count).map(move |index| value(index).and_then(|value| self.bytes(value)).unwrap_or_default())
     }
 
     /// A name that nothing else has.
@@ -101,7 +111,7 @@ impl<'a> Names<'a> {
         loop {
             let name = format!("{base}_{counter}");
             *counter += 1;
-            if self.scope.names.find(name.as_bytes()).is_none() {
+            if self.scope.names.find(self.f, name.as_bytes()).is_none() {
                 return name;
             }
         }
@@ -142,10 +152,9 @@ impl<'a, 'c> Chooser<'a, 'c> {
         scope.names.reserve(n);
         let mut own = Vec::with_capacity(n);
         for id in (0..n).map(NodeId::from_index) {
-            let name = f.name(id);
-            own.push((!name.is_empty()).then(|| scope.names.intern(name)));
+            own.push((!f.name(id).is_empty()).then(|| scope.names.intern(f, f.name_id(id))));
             if f.kind(id) == kind::FUNCTION {
-                output_names(f, id).for_each(|name| _ = scope.names.intern(name));
+                output_names(f, id).for_each(|name| _ = scope.names.intern(f, name));
             }
         }
         let names = Names {
@@ -237,7 +246,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             (Some(&imposed), _) => imposed,
             (None, None) => self.make_fresh(self.base(value)),
             (None, Some(own)) if frame.reserved.get(&own).is_some_and(|&owner| owner != value) => {
-                self.make_fresh(self.names.scope.names.name(own))
+                self.make_fresh(self.names.text(own))
             }
             (None, Some(own)) => Name::Own(own),
         };
@@ -261,7 +270,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             if is_free {
                 scope.define(own, value);
             } else {
-                name = self.make_fresh(self.names.scope.names.name(own));
+                name = self.make_fresh(self.names.text(own));
             }
         }
         self.names.names[value.index()] = name;
@@ -304,8 +313,8 @@ impl<'a, 'c> Chooser<'a, 'c> {
     fn name_outputs(&mut self, frame: &mut Frame, block: BlockId) -> Result<()> {
         let f = self.f;
         let names = &mut self.names.scope.names;
-        let wanted: Vec<NameId> = output_names(f, frame.function).map(|name| names.intern(name)).collect();
-        let empty = names.intern("");
+        let wanted: Vec<NameId> = output_names(f, frame.function).map(|name| names.intern(f, name)).collect();
+        let empty = names.intern(f, StrId::EMPTY);
         let results: Vec<NodeId> = f.results(block).iter().map(|&result| self.names.value(result)).collect();
         let can_be_named = |this: &Self, value: NodeId| this.home[value.index()] == block.0 + 1 && !is_listed(f, value);
         let mut owners: FastMap<NodeId, usize> = FastMap::default();
@@ -351,15 +360,14 @@ impl<'a, 'c> Chooser<'a, 'c> {
             if let Name::Own(name) = name {
                 let owner = if identity_of.is_some() { NodeId::ABSENT } else { value };
                 if frame.reserved.insert(name, owner).is_some_and(|old| old != owner || identity_of.is_some()) {
-                    let name = self.names.scope.names.name(name);
-                    return Err(OnnxError::new(Fault::DuplicateName(name.into())));
+                    return Err(OnnxError::new(Fault::DuplicateName(self.names.text(name).into())));
                 }
             }
             if is_owner {
                 frame.imposed.insert(value, name);
             }
             let name = match name {
-                Name::Own(name) => self.names.scope.names.name(name).to_owned(),
+                Name::Own(name) => self.names.text(name).to_owned(),
                 Name::Fresh(fresh) => self.names.fresh[fresh as usize].clone(),
                 Name::None => String::new(),
             };
@@ -371,10 +379,10 @@ impl<'a, 'c> Chooser<'a, 'c> {
 }
 
 /// The names that the outputs of a function have.
-fn output_names(f: &Function, function: NodeId) -> impl Iterator<Item = &str> {
+fn output_names(f: &Function, function: NodeId) -> impl Iterator<Item = StrId> {
     let names = match f.attrs(function).meta(meta::OUTPUT_NAMES) {
-        Some(AttrValue::Strings(names)) => Some(names.strings()),
+        Some(AttrValue::Strings(names)) => Some(names.string_ids()),
         _ => None,
     };
-    names.into_iter().flatten().map(|name| std::str::from_utf8(name).unwrap_or_default())
+    names.into_iter().flatten().map(|name| if f.str(name).is_empty() { StrId::EMPTY } else { name })
 }

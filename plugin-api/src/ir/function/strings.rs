@@ -30,6 +30,10 @@ impl Function {
 
     /// The id of an equal interned string, added when there is none.
     pub fn intern(&mut self, string: &str) -> StrId {
+        // Comparing empty strings may take longer than everything else here: they need not be at a mapped address.
+        if string.is_empty() {
+            return StrId::EMPTY;
+        }
         let hash = Hash64::new().bytes(string.as_bytes()).finish();
         if let Some(id) = self.find_hashed(string, hash) {
             return id;
