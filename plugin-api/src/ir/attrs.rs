@@ -98,11 +98,6 @@ impl<'a> Words<'a> {
         self.words.iter().map(move |&word| self.function.bytes(StrId(word)))
     }
 
-    /// The values of `Strings` and `SparseTensors`, as ids.
-    pub fn string_ids(self) -> impl ExactSizeIterator<Item = StrId> + 'a {
-        self.words.iter().map(|&word| StrId(word))
-    }
-
     /// The values of `Tensors`.
     pub fn tensors(self) -> impl ExactSizeIterator<Item = &'a Tensor> + 'a {
         self.words.iter().map(move |&word| self.function.tensor(ConstId(word)))

@@ -269,9 +269,8 @@ impl SideTable {
         let stride = self.stride as usize;
         let at = node.index() * stride;
         if self.bytes.len() < at + stride {
-            // Doubling by hand: `RVec::resize` grows to the exact length.
-            let target = (at + stride).max(self.bytes.len() * 2).max(64 * stride);
-            self.bytes.resize(target.next_multiple_of(stride), 0);
+            // Entries for some nodes at once; the vector doubles its room by itself.
+            self.bytes.resize((at + stride).next_multiple_of(64 * stride), 0);
         }
         &mut self.bytes.as_mut_slice()[at..at + stride]
     }

@@ -24,6 +24,9 @@ use relais_plugin_api::ir::{Attr, AttrData, ConstForm, Function, NodeId, TypeId,
 /// The last version of the format that requires every initializer to be listed as an input.
 pub(crate) const LAST_WITH_LISTED_INITIALIZERS: i64 = 3;
 
+/// The most values to make room for at once: a small file can state many empty nodes.
+const MAX_RESERVED: usize = 1 << 22;
+
 /// Which message a graph is written as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -256,7 +259,9 @@ impl<'a> Builder<'a, '_> {
         let form = if root.is_some() { self.form } else { Form::Graph };
         let parts = collect(self.cx.bytes, &segments, form)?;
         self.scope.enter();
-        self.scope.names.reserve(parts.n_nodes + parts.initializers.len() + parts.inputs.len());
+        let n_values = (parts.n_nodes + parts.initializers.len() + parts.inputs.len()).min(MAX_RESERVED);
+        self.scope.names.reserve(n_values);
+        self.f.reserve(n_values);
         let mut params = Vec::new();
         let mut constants = Vec::new();
         match form {

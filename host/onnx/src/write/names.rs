@@ -23,6 +23,8 @@ pub(super) struct Output {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Name {
     None,
+    /// The name of the node in the function, while it is not decided whether it keeps it.
+    Wanted(NameId),
     Own(NameId),
     Fresh(u32),
 }
@@ -32,12 +34,10 @@ pub(super) struct Names<'a> {
     f: &'a Function,
     /// The names in the function, with their meanings at the current place.
     scope: Scope,
-    /// The name of each node in the function.
-    own: Vec<Option<NameId>>,
     names: Vec<Name>,
     fresh: Vec<String>,
-    /// The value that a projection represents.
-    values: Vec<NodeId>,
+    /// The values that projections represent, if not themselves.
+    values: FastMap<NodeId, NodeId>,
     /// The first projection of each result.
     projections: FastMap<(NodeId, u16), NodeId>,
     outputs: FastMap<BlockId, Vec<Output>>,
@@ -66,7 +66,18 @@ impl<'a> Names<'a> {
 
     /// Returns the value that `id` represents: itself, or the one that a projection of a tuple selects.
     pub fn value(&self, id: NodeId) -> NodeId {
-        self.values[id.index()]
+        if self.f.kind(id) != kind::TUPLE_GET_ITEM {
+            return id;
+        }
+        self.values.get(&id).copied().unwrap_or(id)
+    }
+
+    /// The name of a value in the function, before a name is chosen for it.
+    fn wanted(&self, value: NodeId) -> Option<NameId> {
+        match self.names[value.index()] {
+            Name::Wanted(name) => Some(name),
+            _ => None,
+        }
     }
 
     /// The name of a value; empty for the absent operand, `None` for a value without a name (a tuple).
@@ -81,7 +92,7 @@ impl<'a> Names<'a> {
             return Some(b"");
         }
         match self.names[value.index()] {
-            Name::None => None,
+            Name::None | Name::Wanted(_) => None,
             Name::Own(name) => Some(self.f.bytes(self.scope.names.name(name))),
             Name::Fresh(index) => Some(self.fresh[index as usize].as_bytes()),
         }
@@ -150,9 +161,12 @@ impl<'a, 'c> Chooser<'a, 'c> {
         let n = f.n_nodes();
         let mut scope = Scope::default();
         scope.names.reserve(n);
-        let mut own = Vec::with_capacity(n);
+        let mut names = Vec::with_capacity(n);
         for id in (0..n).map(NodeId::from_index) {
-            own.push((!f.name(id).is_empty()).then(|| scope.names.intern(f, f.name_id(id))));
+            names.push(match f.name(id) {
+                "" => Name::None,
+                _ => Name::Wanted(scope.names.intern(f, f.name_id(id))),
+            });
             if f.kind(id) == kind::FUNCTION {
                 output_names(f, id).for_each(|name| _ = scope.names.intern(f, name));
             }
@@ -160,10 +174,9 @@ impl<'a, 'c> Chooser<'a, 'c> {
         let names = Names {
             f,
             scope,
-            own,
-            names: vec![Name::None; n],
+            names,
             fresh: Vec::new(),
-            values: (0..n).map(NodeId::from_index).collect(),
+            values: FastMap::default(),
             projections: FastMap::default(),
             outputs: FastMap::default(),
             counters: FastMap::default(),
@@ -241,7 +254,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
     }
 
     fn define(&mut self, frame: &Frame, value: NodeId) {
-        let own = self.names.own[value.index()].filter(|_| !self.forced.contains(&value));
+        let own = self.names.wanted(value).filter(|_| !self.forced.contains(&value));
         let name = match (frame.imposed.get(&value), own) {
             (Some(&imposed), _) => imposed,
             (None, None) => self.make_fresh(self.base(value)),
@@ -290,7 +303,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         let mut frame =
             Frame { function, next: 0, next_region: 0, reserved: FastMap::default(), imposed: FastMap::default() };
         for &param in f.operands(function) {
-            let own = self.names.own[param.index()].filter(|_| !self.forced.contains(&param));
+            let own = self.names.wanted(param).filter(|_| !self.forced.contains(&param));
             let name = own.map_or_else(|| self.make_fresh(self.base(param)), Name::Own);
             self.claim(param, name);
         }
@@ -307,7 +320,9 @@ impl<'a, 'c> Chooser<'a, 'c> {
         } else {
             Some(*self.names.projections.entry((tuple, index)).or_insert(projection))
         };
-        self.names.values[projection.index()] = value.unwrap_or(projection);
+        if let Some(value) = value.filter(|&value| value != projection) {
+            self.names.values.insert(projection, value);
+        }
     }
 
     fn name_outputs(&mut self, frame: &mut Frame, block: BlockId) -> Result<()> {
@@ -320,7 +335,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         let mut owners: FastMap<NodeId, usize> = FastMap::default();
         for (index, &value) in results.iter().enumerate() {
             if can_be_named(self, value)
-                && wanted.get(index).is_some_and(|&name| Some(name) == self.names.own[value.index()])
+                && wanted.get(index).is_some_and(|&name| Some(name) == self.names.wanted(value))
             {
                 owners.entry(value).or_insert(index);
             }
@@ -341,7 +356,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             let is_local = can_be_named(self, value);
             let is_owner = is_local && *owners.entry(value).or_insert(index) == index;
             let name = match name {
-                Name::None => match self.names.own[value.index()].filter(|_| is_owner) {
+                Name::None => match self.names.wanted(value).filter(|_| is_owner) {
                     Some(own) => Name::Own(own),
                     None => self.make_fresh("output"),
                 },
@@ -351,7 +366,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
                 && match (name, self.names.names[value.index()]) {
                     (Name::Own(name), Name::Own(own)) => name == own,
                     // A value of this block has no name yet: its own is the one it will get.
-                    (Name::Own(name), Name::None) => {
+                    (Name::Own(name), Name::None | Name::Wanted(_)) => {
                         is_local && owners[&value] < index && wanted.get(owners[&value]) == Some(&name)
                     }
                     _ => false,
@@ -369,7 +384,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             let name = match name {
                 Name::Own(name) => self.names.text(name).to_owned(),
                 Name::Fresh(fresh) => self.names.fresh[fresh as usize].clone(),
-                Name::None => String::new(),
+                Name::None | Name::Wanted(_) => String::new(),
             };
             outputs.push(Output { name, identity_of });
         }
@@ -381,8 +396,8 @@ impl<'a, 'c> Chooser<'a, 'c> {
 /// The names that the outputs of a function have.
 fn output_names(f: &Function, function: NodeId) -> impl Iterator<Item = StrId> {
     let names = match f.attrs(function).meta(meta::OUTPUT_NAMES) {
-        Some(AttrValue::Strings(names)) => Some(names.string_ids()),
-        _ => None,
+        Some(AttrValue::Strings(names)) => names.raw(),
+        _ => &[],
     };
-    names.into_iter().flatten().map(|name| if f.str(name).is_empty() { StrId::EMPTY } else { name })
+    names.iter().map(|&name| StrId(name)).map(|name| if f.str(name).is_empty() { StrId::EMPTY } else { name })
 }
