@@ -77,6 +77,13 @@ impl<'a> Field<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| OnnxError::at(self.at, Fault::NotUtf8))
     }
 
+    /// The bytes of a length-delimited field that is text.
+    #[inline]
+    pub fn text(&self) -> Result<&'a [u8]> {
+        let bytes = self.bytes()?;
+        if is_text(bytes) { Ok(bytes) } else { Err(OnnxError::at(self.at, Fault::NotUtf8)) }
+    }
+
     /// The value of a varint.
     pub fn int(&self) -> Result<i64> {
         self.expect(wire_type::VARINT)?;
@@ -115,6 +122,12 @@ impl<'a> Field<'a> {
         add(&self.value.to_le_bytes()[..width]);
         Ok(())
     }
+}
+
+/// Whether bytes are UTF-8. Names are short and nearly always ASCII, which is sooner checked than decoded.
+#[inline]
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
+    bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
 }
 
 /// Walks the fields of one message.

@@ -309,6 +309,7 @@ impl Span {
     }
 
     /// The span of an encoding; `None` when there is none or it names no source.
+    #[inline]
     pub fn decode(bytes: Option<&[u8]>) -> Option<Self> {
         let bytes: [u8; 16] = bytes?.try_into().ok()?;
         let (offset, rest) = bytes.split_first_chunk::<8>()?;

@@ -212,14 +212,16 @@ impl<'a> Builder<'a, '_> {
         frame.bindings.push(node);
         if self.f.n_results(node).is_none() {
             for &name in &pending.outputs {
-                self.f.set_name(node, name);
+                let name = self.f.add_string(name);
+                self.f.set_name_id(node, name);
                 self.define(node).map_err(|error| place.of(error))?;
             }
             return Ok(());
         }
         for (index, &name) in pending.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
             let value = self.f.add_tuple_get_item(node, index as u16);
-            self.f.set_name(value, name);
+            let name = self.f.add_string(name);
+            self.f.set_name_id(value, name);
             frame.bindings.push(value);
             self.define(value).map_err(|error| place.of(error))?;
         }

@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 #[derive(Default)]
 pub(super) struct Pending<'a> {
     part: Part,
-    op_type: &'a str,
+    op_type: &'a [u8],
     domain: Option<&'a str>,
     overload: Option<&'a str>,
     /// Its name, if it has one.
     name: Option<&'a [u8]>,
     inputs: SmallVec<[NodeId; 4]>,
     /// The names of its outputs.
-    pub outputs: SmallVec<[&'a str; 2]>,
+    pub outputs: SmallVec<[&'a [u8]; 2]>,
     attrs: Vec<Attr>,
     metadata: Vec<Attr>,
     /// How the tensor of the only attribute stood in the file.
@@ -47,14 +47,14 @@ pub(super) struct Pending<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     at: u64,
-    op_type: &'a str,
+    op_type: &'a [u8],
     name: &'a [u8],
 }
 
 impl Place<'_> {
     /// Returns the description of the node for errors.
     pub fn text(&self) -> String {
-        format!("node `{}` ({})", String::from_utf8_lossy(self.name), self.op_type)
+        format!("node `{}` ({})", String::from_utf8_lossy(self.name), String::from_utf8_lossy(self.op_type))
     }
 
     /// The error, at this node.
@@ -67,7 +67,7 @@ impl<'a> Pending<'a> {
     /// Forgets the node, but keeps the memory: most nodes need no more than the one before.
     fn reset(&mut self, part: Part) {
         self.part = part;
-        self.op_type = "";
+        self.op_type = b"";
         (self.domain, self.overload, self.name) = (None, None, None);
         self.inputs.clear();
         self.outputs.clear();
@@ -82,7 +82,7 @@ impl<'a> Pending<'a> {
     /// Which node it is.
     pub fn place(&self) -> Place<'a> {
         let name = self.name.filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| self.outputs.first().copied().unwrap_or_default().as_bytes());
+        let name = name.unwrap_or_else(|| self.outputs.first().copied().unwrap_or_default());
         Place { at: self.part.at, op_type: self.op_type, name }
     }
 }
@@ -122,9 +122,9 @@ pub(super) fn read_node<'a>(
                 }
                 pending.inputs.push(value.unwrap_or(NodeId::ABSENT));
             }
-            node::OUTPUT => pending.outputs.push(field.str()?),
+            node::OUTPUT => pending.outputs.push(field.text()?),
             node::NAME => pending.name = Some(field.bytes()?),
-            node::OP_TYPE => pending.op_type = field.str()?,
+            node::OP_TYPE => pending.op_type = field.text()?,
             node::ATTRIBUTE => attributes.push(field.part()?),
             node::DOC_STRING => doc = Some(field.bytes()?),
             node::DOMAIN => pending.domain = Some(field.str()?),
@@ -244,7 +244,7 @@ fn keep_spelling(pending: &mut Pending<'_>, domain: &str, overload: &str) {
 }
 
 fn is_plain_operator(pending: &Pending<'_>, name: &str) -> bool {
-    pending.op_type == name
+    pending.op_type == name.as_bytes()
         && pending.domain.is_none_or(|domain| normal_domain(domain).is_empty())
         && pending.overload.is_none_or(str::is_empty)
 }
@@ -288,7 +288,7 @@ fn make_call<'a>(
     n_results: Option<u16>,
 ) -> NodeId {
     let known = match (pending.domain, pending.overload) {
-        (None, None) => callees.names.find(f, pending.op_type.as_bytes()),
+        (None, None) => callees.names.find(f, pending.op_type),
         _ => None,
     };
     let callee = match known {
@@ -300,12 +300,13 @@ fn make_call<'a>(
 
 fn make_callee<'a>(cx: &Cx<'a>, f: &mut Function, callees: &mut Callees, pending: &mut Pending<'a>) -> NodeId {
     let (domain, overload) = (pending.domain.unwrap_or(""), pending.overload.unwrap_or(""));
-    if let Some(global) = cx.functions.get(&(normal_domain(domain), pending.op_type, overload)) {
+    let op_type = std::str::from_utf8(pending.op_type).unwrap_or_default();
+    if let Some(global) = cx.functions.get(&(normal_domain(domain), op_type, overload)) {
         keep_spelling(pending, normal_domain(domain), overload);
         return f.add_global_var(global);
     }
     keep_spelling(pending, domain, overload);
-    let op = f.add_op(domain, pending.op_type, overload, 0);
+    let op = f.add_op(domain, op_type, overload, 0);
     let &OpRec { name, node: callee, .. } = f.op(op);
     if pending.domain.is_none() && pending.overload.is_none() {
         callees.names.intern(f, name);

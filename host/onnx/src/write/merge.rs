@@ -164,8 +164,6 @@ struct Progress {
     items: std::vec::IntoIter<Item>,
     arity: Arity,
     slots_left: usize,
-    /// How many of the next slots have the rest of an item's nodes.
-    row_left: usize,
     /// Keys of the items that are left, and how many were taken; made when it is first needed.
     index: Option<FastMap<u64, Vec<usize>>>,
     taken: usize,
@@ -221,7 +219,7 @@ impl Writer<'_> {
         let mut progress: BTreeMap<u32, Progress> = BTreeMap::new();
         for (number, Section { arity, items }) in by_number {
             let items = items.into_iter();
-            progress.insert(number, Progress { items, arity, slots_left: 0, row_left: 0, index: None, taken: 0 });
+            progress.insert(number, Progress { items, arity, slots_left: 0, index: None, taken: 0 });
         }
         let source = self.source;
         let mut last_of: BTreeMap<u32, Part> = BTreeMap::new();
@@ -251,12 +249,14 @@ impl Writer<'_> {
                 }
                 let Some(progress) = progress.get_mut(&field.number) else { continue };
                 progress.slots_left -= 1;
-                if progress.row_left > 0 {
-                    progress.row_left -= 1;
+                let last = last_of.get(&field.number).copied();
+                let mut row_left = self.fill_slot(&mut steps, &nodes, progress, &field, last)?;
+                while row_left > 0
+                    && let Some(field) = scan.field()?
+                {
                     push_source(&mut steps, field.whole());
-                } else {
-                    let last = last_of.get(&field.number).copied();
-                    self.fill_slot(&mut steps, &nodes, progress, &field, last)?;
+                    progress.slots_left -= 1;
+                    row_left -= 1;
                 }
                 if progress.slots_left == 0 {
                     while let Some(item) = progress.take() {
@@ -281,6 +281,7 @@ impl Writer<'_> {
         Ok(lists)
     }
 
+    /// Returns how many of the slots after this one have the rest of the item's nodes.
     fn fill_slot(
         &mut self,
         steps: &mut Vec<Step>,
@@ -288,7 +289,7 @@ impl Writer<'_> {
         progress: &mut Progress,
         slot: &Field<'_>,
         last: Option<Part>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         if let Some(last) = last.filter(|last| last.at != slot.at) {
             // One of several occurrences, the last of which counts: all stay while that one does.
             let last = Scan::part(self.source, last).field()?;
@@ -299,29 +300,29 @@ impl Writer<'_> {
             if stays {
                 push_source(steps, slot.whole());
             }
-            return Ok(());
+            return Ok(0);
         }
         let Some(distance) = progress.distance(slot)? else {
             // The previous item was removed or changed: a new one takes its place, also among fields of other numbers.
-            return match progress.items.as_slice().first().is_some_and(Item::is_new) {
-                true => progress.take().map_or(Ok(()), |item| self.place_item(steps, nodes, slot.number, item, None)),
-                false => Ok(()),
-            };
+            if progress.items.as_slice().first().is_some_and(Item::is_new)
+                && let Some(item) = progress.take()
+            {
+                self.place_item(steps, nodes, slot.number, item, None)?;
+            }
+            return Ok(0);
         };
         for _ in 0..distance {
             if let Some(item) = progress.take() {
                 self.place_item(steps, nodes, slot.number, item, None)?;
             }
         }
-        match progress.take() {
-            Some(item) => {
-                if let Content::Nodes(row) = &item.content {
-                    progress.row_left = row.len() - 1;
-                }
-                self.place_item(steps, nodes, slot.number, item, Some(slot))
-            }
-            None => Ok(()),
-        }
+        let Some(item) = progress.take() else { return Ok(0) };
+        let row_left = match &item.content {
+            Content::Nodes(row) => row.len() - 1,
+            _ => 0,
+        };
+        self.place_item(steps, nodes, slot.number, item, Some(slot))?;
+        Ok(row_left)
     }
 
     /// Places an item, of which `slot` is the field in the source, or that of the first of its nodes.

@@ -8,6 +8,7 @@ use crate::{
     meta,
     names::{FastMap, NameId},
     read::scope::Scope,
+    wire::is_text,
 };
 use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, StrId, flag, kind};
 use std::collections::BTreeSet;
@@ -163,10 +164,9 @@ impl<'a, 'c> Chooser<'a, 'c> {
         scope.names.reserve(n);
         let mut names = Vec::with_capacity(n);
         for id in (0..n).map(NodeId::from_index) {
-            names.push(match f.name(id) {
-                "" => Name::None,
-                _ => Name::Wanted(scope.names.intern(f, f.name_id(id))),
-            });
+            let name = f.name_id(id);
+            let is_named = name != StrId::EMPTY && is_text(f.bytes(name));
+            names.push(if is_named { Name::Wanted(scope.names.intern(f, name)) } else { Name::None });
             if f.kind(id) == kind::FUNCTION {
                 output_names(f, id).for_each(|name| _ = scope.names.intern(f, name));
             }
