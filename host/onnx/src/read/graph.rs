@@ -95,7 +95,8 @@ pub(crate) fn collect<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Res
 /// The nodes of a graph, one after another: a list of them would take more time than a second look at the fields.
 pub(super) struct Nodes<'a> {
     bytes: &'a [u8],
-    segments: std::vec::IntoIter<Part>,
+    /// What is still to be scanned, the next one last.
+    segments: Vec<Part>,
     scan: Scan<'a>,
     number: u32,
 }
@@ -103,7 +104,7 @@ pub(super) struct Nodes<'a> {
 impl<'a> Nodes<'a> {
     pub fn new(bytes: &'a [u8], segments: &[Part], form: Form) -> Self {
         let number = if form == Form::Graph { graph::NODE } else { function::NODE };
-        Self { bytes, segments: segments.to_vec().into_iter(), scan: Scan::new(&[], 0), number }
+        Self { bytes, segments: segments.iter().rev().copied().collect(), scan: Scan::new(&[], 0), number }
     }
 
     pub fn next(&mut self) -> Result<Option<Part>> {
@@ -113,7 +114,7 @@ impl<'a> Nodes<'a> {
                     return field.part().map(Some);
                 }
             }
-            match self.segments.next() {
+            match self.segments.pop() {
                 Some(segment) => self.scan = Scan::part(self.bytes, segment),
                 None => return Ok(None),
             }
