@@ -107,6 +107,7 @@ impl<'a> Nodes<'a> {
         Self { bytes, segments: segments.iter().rev().copied().collect(), scan: Scan::new(&[], 0), number }
     }
 
+    /// The next node.
     pub fn next(&mut self) -> Result<Option<Part>> {
         loop {
             while let Some(field) = self.scan.field()? {

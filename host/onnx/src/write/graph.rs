@@ -53,8 +53,8 @@ struct Described<'a> {
     f: &'a Function,
     function: NodeId,
     form: Form,
-    /// Whether the source has all its fields together.
-    is_one_segment: bool,
+    /// The source up to the end of the graph, if it has all of the graph's fields together.
+    rows: &'a [u8],
     sections: Sections,
     /// Initializers that are nodes of the block; those that are defaults of parameters join them by position.
     initializers: Vec<Item>,
@@ -116,7 +116,10 @@ impl<'w> Writer<'w> {
             f,
             function,
             form,
-            is_one_segment: segments.len() == 1,
+            rows: match segments {
+                [one] => &self.source[..(one.at + one.len) as usize],
+                _ => &[],
+            },
             sections: Sections::default(),
             initializers: Vec::new(),
             shapes: FastMap::default(),
@@ -240,7 +243,7 @@ impl<'w> Writer<'w> {
                     Some(AttrValue::Int(list)) if d.form == Form::Graph => self.listed_call(d, id, list)?,
                     _ => {
                         let at = self.node_in_source(d.scene, id)?;
-                        self.node(d, id, number, at);
+                        Self::add_node(d, id, number, at);
                     }
                 },
                 // Neither is a node: projections are the outputs of one, and tuples vanish where they are taken apart.
@@ -264,9 +267,10 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    fn node(&self, d: &mut Described<'_>, id: NodeId, number: u32, at: Option<Part>) {
-        let row = (d.is_one_segment && d.f.n_regions(id) == 0).then_some(self.source);
-        d.sections.add_node(number, id, at, row);
+    /// Adds a node, which the source has at `at`.
+    fn add_node(d: &mut Described<'_>, id: NodeId, number: u32, at: Option<Part>) {
+        let rows = if d.f.n_regions(id) == 0 { d.rows } else { &[] };
+        d.sections.add_node(number, id, at, rows);
     }
 
     fn constant(&mut self, d: &mut Described<'_>, id: NodeId, number: u32, is_output: bool) -> Result<()> {
@@ -291,7 +295,7 @@ impl<'w> Writer<'w> {
         };
         if is_node {
             let at = self.node_in_source(d.scene, id)?.filter(|_| form != ConstForm::INITIALIZER);
-            self.node(d, id, number, at);
+            Self::add_node(d, id, number, at);
             return Ok(());
         }
         let name = self.scenes[d.scene].names.name(id).unwrap_or_default().to_owned();

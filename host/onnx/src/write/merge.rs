@@ -68,22 +68,20 @@ impl Sections {
         self.by_number.entry(number).or_default().items.push(item);
     }
 
-    /// Adds a node. `row` is the source if it may be in a row with its neighbours.
-    pub fn add_node(&mut self, number: u32, node: NodeId, at: Option<Part>, row: Option<&[u8]>) {
+    /// Adds a node. Together with its neighbours it can be a row within `rows`, the start of the source.
+    pub fn add_node(&mut self, number: u32, node: NodeId, at: Option<Part>, rows: &[u8]) {
         let position = self.nodes.len();
         self.nodes.push(node);
         let items = &mut self.by_number.entry(number).or_default().items;
-        let end = at.map(|part| part.at + part.len);
-        if let (Some(source), Some(part), Some(row_end), Some(Item { content: Content::Nodes(nodes), .. })) =
-            (row, at, self.row_end, items.last_mut())
-            && nodes.end == position
-            && is_next(source, row_end, number, part)
-        {
-            nodes.end += 1;
-        } else {
-            items.push(Item { content: Content::Nodes(position..position + 1), at });
+        match (at, self.row_end, items.last_mut()) {
+            (Some(part), Some(row_end), Some(Item { content: Content::Nodes(row), .. }))
+                if row.end == position && is_next(rows, row_end, number, part) =>
+            {
+                row.end += 1;
+            }
+            _ => items.push(Item { content: Content::Nodes(position..position + 1), at }),
         }
-        self.row_end = end.filter(|_| row.is_some());
+        self.row_end = at.map(|part| part.at + part.len).filter(|&end| end <= rows.len() as u64);
     }
 
     /// Adds a field that occurs once.
@@ -93,13 +91,16 @@ impl Sections {
     }
 }
 
-/// Whether the field of the source that starts at `start` has this number and this content.
-fn is_next(source: &[u8], start: u64, number: u32, content: Part) -> bool {
+/// Whether the field that starts at `start` has this number and this content.
+fn is_next(rows: &[u8], start: u64, number: u32, content: Part) -> bool {
+    /// No tag with a length takes more bytes.
+    const MAX_HEADER: u64 = 20;
     let end = content.at + content.len;
-    if start >= content.at || end > source.len() as u64 {
+    let has_header = (start + 1..=start + MAX_HEADER).contains(&content.at);
+    if !has_header || end > rows.len() as u64 {
         return false;
     }
-    let field = Scan::part(source, Part { at: start, len: end - start }).field();
+    let field = Scan::part(rows, Part { at: start, len: end - start }).field();
     matches!(field, Ok(Some(field)) if field.number == number && field.part().is_ok_and(|part| part == content))
 }
 
