@@ -95,7 +95,7 @@ pub(crate) fn collect<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Res
 /// The nodes of a graph, one after another: a list of them would take more time than a second look at the fields.
 pub(super) struct Nodes<'a> {
     bytes: &'a [u8],
-    /// What is still to be scanned, the next one last.
+    /// The segments that are still to be scanned, the next one last.
     segments: Vec<Part>,
     scan: Scan<'a>,
     number: u32,
