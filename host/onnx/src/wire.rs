@@ -14,7 +14,7 @@ pub(crate) mod wire_type {
 }
 
 /// A stretch of the source: where it starts and how long it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Part {
     pub at: u64,
     pub len: u64,
@@ -43,6 +43,7 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
+    #[inline]
     fn expect(&self, wire: u8) -> Result<()> {
         if self.wire == wire {
             return Ok(());
@@ -51,25 +52,36 @@ impl<'a> Field<'a> {
     }
 
     /// The bytes of a length-delimited field.
+    #[inline]
     pub fn bytes(&self) -> Result<&'a [u8]> {
         self.expect(wire_type::LEN)?;
         Ok(self.data)
     }
 
     /// Returns the position of the bytes of a length-delimited field.
+    #[inline]
     pub fn part(&self) -> Result<Part> {
         let len = self.bytes()?.len() as u64;
         Ok(Part { at: self.at + self.raw.len() as u64 - len, len })
     }
 
     /// Returns the place of the whole field.
+    #[inline]
     pub fn whole(&self) -> Part {
         Part { at: self.at, len: self.raw.len() as u64 }
     }
 
     /// The text of a length-delimited field.
+    #[inline]
     pub fn str(&self) -> Result<&'a str> {
         std::str::from_utf8(self.bytes()?).map_err(|_| OnnxError::at(self.at, Fault::NotUtf8))
+    }
+
+    /// The bytes of a length-delimited field that is text.
+    #[inline]
+    pub fn text(&self) -> Result<&'a [u8]> {
+        let bytes = self.bytes()?;
+        if is_text(bytes) { Ok(bytes) } else { Err(OnnxError::at(self.at, Fault::NotUtf8)) }
     }
 
     /// The value of a varint.
@@ -110,6 +122,12 @@ impl<'a> Field<'a> {
         add(&self.value.to_le_bytes()[..width]);
         Ok(())
     }
+}
+
+/// Whether bytes are UTF-8. Names are short and nearly always ASCII, which is sooner checked than decoded.
+#[inline]
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
+    bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
 }
 
 /// Walks the fields of one message.
@@ -207,10 +225,23 @@ impl<'a> Scan<'a> {
     }
 
     /// The next field; `None` at the end of the message.
+    #[inline]
     pub fn field(&mut self) -> Result<Option<Field<'a>>> {
-        if self.pos == self.bytes.len() {
-            return Ok(None);
+        let rest = &self.bytes[self.pos..];
+        // Nearly every field is length-delimited, with a tag and a length of one byte each.
+        if let &[tag @ 8..0x80, len @ 0..0x80, ref content @ ..] = rest
+            && tag & 7 == wire_type::LEN
+            && let Some(data) = content.get(..len.into())
+        {
+            let at = self.base + self.pos as u64;
+            let raw = &rest[..2 + data.len()];
+            self.pos += raw.len();
+            return Ok(Some(Field { number: (tag >> 3).into(), wire: wire_type::LEN, at, raw, value: 0, data }));
         }
+        if rest.is_empty() { Ok(None) } else { self.any_field().map(Some) }
+    }
+
+    fn any_field(&mut self) -> Result<Field<'a>> {
         let start = self.pos;
         let (number, wire) = self.tag()?;
         let (value, data): (u64, &[u8]) = if wire == wire_type::GROUP {
@@ -220,7 +251,7 @@ impl<'a> Scan<'a> {
             self.value(start, wire)?
         };
         let raw = &self.bytes[start..self.pos];
-        Ok(Some(Field { number, wire, at: self.base + start as u64, raw, value, data }))
+        Ok(Field { number, wire, at: self.base + start as u64, raw, value, data })
     }
 }
 

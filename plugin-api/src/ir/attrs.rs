@@ -135,6 +135,7 @@ pub struct Attrs<'a> {
 }
 
 impl<'a> Attrs<'a> {
+    #[inline]
     pub(super) fn new(function: &'a Function, node: NodeId) -> Self {
         Self { function, node, recs: function.attr_recs(node) }
     }
@@ -167,10 +168,12 @@ impl<'a> Attrs<'a> {
     }
 
     /// The metadata of that name.
+    #[inline]
     pub fn meta(self, name: &str) -> Option<AttrValue<'a>> {
         self.find(name, attr_flag::META)
     }
 
+    #[inline]
     fn find(self, name: &str, meta: u8) -> Option<AttrValue<'a>> {
         let wanted =
             |rec: &&AttrRec| rec.flags & attr_flag::META == meta && self.function.bytes(rec.name) == name.as_bytes();

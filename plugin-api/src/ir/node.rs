@@ -278,9 +278,8 @@ impl SideTable {
         let stride = self.stride as usize;
         let at = node.index() * stride;
         if self.bytes.len() < at + stride {
-            // Doubling by hand: `RVec::resize` grows to the exact length.
-            let target = (at + stride).max(self.bytes.len() * 2).max(64 * stride);
-            self.bytes.resize(target.next_multiple_of(stride), 0);
+            // Entries for some nodes at once; the vector doubles its room by itself.
+            self.bytes.resize((at + stride).next_multiple_of(64 * stride), 0);
         }
         &mut self.bytes.as_mut_slice()[at..at + stride]
     }
@@ -393,6 +392,7 @@ impl Span {
     }
 
     /// The span of an encoding; `None` when there is none or it names no source.
+    #[inline]
     pub fn decode(bytes: Option<&[u8]>) -> Option<Self> {
         let bytes: [u8; 16] = bytes?.try_into().ok()?;
         let (offset, rest) = bytes.split_first_chunk::<8>()?;

@@ -4,7 +4,7 @@ use super::{
     Cx, add_attrs,
     attr::{AttrRead, read_attribute},
     metadata_props,
-    node::{Pending, finish_node, read_node, span},
+    node::{Callees, Pending, finish_node, read_node, span},
     read_opsets,
     scope::{Defined, Scope},
     sort,
@@ -24,6 +24,9 @@ use relais_plugin_api::ir::{Attr, AttrData, ConstForm, Function, NodeId, TypeId,
 /// The last version of the format that requires every initializer to be listed as an input.
 pub(crate) const LAST_WITH_LISTED_INITIALIZERS: i64 = 3;
 
+/// The most values to make room for at once: a small file can state many empty nodes.
+const MAX_RESERVED: usize = 1 << 22;
+
 /// Which message a graph is written as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -34,7 +37,7 @@ pub(crate) enum Form {
 /// The fields of a `GraphProto` or a `FunctionProto`, sorted out.
 #[derive(Default)]
 pub(crate) struct GraphParts<'a> {
-    pub nodes: Vec<Part>,
+    pub n_nodes: usize,
     pub name: Option<&'a [u8]>,
     pub doc: Option<&'a [u8]>,
     pub initializers: Vec<Part>,
@@ -59,7 +62,10 @@ pub(crate) fn collect<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Res
         let mut scan = Scan::part(bytes, segment);
         while let Some(field) = scan.field()? {
             match (form, field.number) {
-                (Form::Graph, graph::NODE) | (Form::Function, function::NODE) => parts.nodes.push(field.part()?),
+                (Form::Graph, graph::NODE) | (Form::Function, function::NODE) => {
+                    field.bytes()?;
+                    parts.n_nodes += 1;
+                }
                 (Form::Graph, graph::NAME) | (Form::Function, function::NAME) => parts.name = Some(field.bytes()?),
                 (Form::Graph, graph::DOC_STRING) | (Form::Function, function::DOC_STRING) => {
                     parts.doc = Some(field.bytes()?);
@@ -86,14 +92,45 @@ pub(crate) fn collect<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Res
     Ok(parts)
 }
 
+/// The nodes of a graph, one after another: a list of them would take more time than a second look at the fields.
+pub(super) struct Nodes<'a> {
+    bytes: &'a [u8],
+    /// The segments that are still to be scanned, the next one last.
+    segments: Vec<Part>,
+    scan: Scan<'a>,
+    number: u32,
+}
+
+impl<'a> Nodes<'a> {
+    pub fn new(bytes: &'a [u8], segments: &[Part], form: Form) -> Self {
+        let number = if form == Form::Graph { graph::NODE } else { function::NODE };
+        Self { bytes, segments: segments.iter().rev().copied().collect(), scan: Scan::new(&[], 0), number }
+    }
+
+    /// The next node.
+    pub fn next(&mut self) -> Result<Option<Part>> {
+        loop {
+            while let Some(field) = self.scan.field()? {
+                if field.number == self.number {
+                    return field.part().map(Some);
+                }
+            }
+            match self.segments.pop() {
+                Some(segment) => self.scan = Scan::part(self.bytes, segment),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
 /// An open graph.
 struct Frame<'a> {
     function: NodeId,
     segments: Vec<Part>,
     parts: GraphParts<'a>,
-    /// The order of the nodes, where it is not the file's.
-    order: Option<Vec<u32>>,
-    next: usize,
+    nodes: Nodes<'a>,
+    /// The nodes in another order than the file's.
+    sorted: Option<std::vec::IntoIter<Part>>,
     bindings: Vec<NodeId>,
     pending: Option<Pending<'a>>,
 }
@@ -101,7 +138,8 @@ struct Frame<'a> {
 struct Builder<'a, 'c> {
     cx: &'c mut Cx<'a>,
     f: Function,
-    scope: Scope<'a>,
+    scope: Scope,
+    callees: Callees,
     form: Form,
     orders: &'c FastMap<u64, Vec<u32>>,
 }
@@ -131,7 +169,8 @@ fn build<'a>(
     opsets: &[Part],
     orders: &FastMap<u64, Vec<u32>>,
 ) -> Result<Function> {
-    let mut builder = Builder { cx, f: Function::new(), scope: Scope::default(), form, orders };
+    let mut builder =
+        Builder { cx, f: Function::new(), scope: Scope::default(), callees: Callees::default(), form, orders };
     builder.read(segments.to_vec(), opsets)?;
     Ok(builder.f)
 }
@@ -140,6 +179,7 @@ impl<'a> Builder<'a, '_> {
     fn read(&mut self, segments: Vec<Part>, opsets: &[Part]) -> Result<()> {
         let root = self.f.root();
         let mut frames = vec![self.open(segments, Some(root), opsets)?];
+        let mut node = Pending::default();
         while let Some(frame) = frames.last_mut() {
             if let Some(pending) = &mut frame.pending {
                 if let Some(segments) = pending.graphs.pop() {
@@ -147,72 +187,75 @@ impl<'a> Builder<'a, '_> {
                     frames.push(inner);
                     continue;
                 }
-                if let Some(pending) = frame.pending.take() {
-                    self.finish(frame, pending)?;
+                if let Some(mut pending) = frame.pending.take() {
+                    self.finish(frame, &mut pending)?;
                 }
             }
-            let Some(part) = frame.next_node() else {
+            let Some(part) = frame.next_node()? else {
                 let function = self.close(&mut frames)?;
                 if let Some(pending) = frames.last_mut().and_then(|frame| frame.pending.as_mut()) {
                     pending.regions.push(function);
                 }
                 continue;
             };
-            let pending = read_node(self.cx, &mut self.f, &self.scope, part)?;
-            if pending.graphs.is_empty() {
-                self.finish(frame, pending)?;
+            read_node(self.cx, &mut self.f, &self.scope, part, &mut node)?;
+            if node.graphs.is_empty() {
+                self.finish(frame, &mut node)?;
             } else {
-                frame.pending = Some(pending);
+                frame.pending = Some(std::mem::take(&mut node));
             }
         }
         Ok(())
     }
 
-    fn finish(&mut self, frame: &mut Frame<'a>, pending: Pending<'a>) -> Result<()> {
+    fn finish(&mut self, frame: &mut Frame<'a>, pending: &mut Pending<'a>) -> Result<()> {
+        let node = finish_node(self.cx, &mut self.f, &mut self.callees, pending)?;
         let place = pending.place();
-        let (node, outputs) = finish_node(self.cx, &mut self.f, pending)?;
         frame.bindings.push(node);
         if self.f.n_results(node).is_none() {
-            for name in outputs {
-                self.f.set_name(node, name);
-                self.define(name, node).map_err(|error| place.of(error))?;
+            for &name in &pending.outputs {
+                let name = self.f.add_string(name);
+                self.f.set_name_id(node, name);
+                self.define(node).map_err(|error| place.of(error))?;
             }
             return Ok(());
         }
-        for (index, name) in outputs.into_iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+        for (index, &name) in pending.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
             let value = self.f.add_tuple_get_item(node, index as u16);
-            self.f.set_name(value, name);
+            let name = self.f.add_string(name);
+            self.f.set_name_id(value, name);
             frame.bindings.push(value);
-            self.define(name, value).map_err(|error| place.of(error))?;
+            self.define(value).map_err(|error| place.of(error))?;
         }
         Ok(())
     }
 
-    fn define(&mut self, name: &'a str, value: NodeId) -> Result<()> {
-        let id = self.scope.names.intern(name);
+    /// Gives a value's name its meaning.
+    fn define(&mut self, value: NodeId) -> Result<()> {
+        let id = self.scope.names.intern(&self.f, self.f.name_id(value));
         match self.scope.define(id, value) {
             Defined::New => {}
             Defined::Shadows => {
-                self.cx.warnings.push(Warning::Shadowed { name: name.into() });
+                self.cx.warnings.push(Warning::Shadowed { name: self.f.name(value).into() });
                 let span = self.f.span(value);
                 add_attrs(&mut self.f, value, [Attr::meta(meta::SHADOWS, 1)]);
                 if let Some(span) = span {
                     self.f.set_span(value, span);
                 }
             }
-            Defined::Duplicate => return Err(OnnxError::new(Fault::DuplicateName(name.into()))),
+            Defined::Duplicate => return Err(OnnxError::new(Fault::DuplicateName(self.f.name(value).into()))),
         }
         Ok(())
     }
 
     /// The value that a name means.
     fn get(&self, name: &str) -> Option<NodeId> {
-        self.scope.get(self.scope.names.find(name)?)
+        self.scope.find(&self.f, name.as_bytes())
     }
 
     /// The value of that name in the innermost graph itself.
     fn get_local(&self, name: &str) -> Option<NodeId> {
-        self.scope.get_local(self.scope.names.find(name)?)
+        self.scope.get_local(self.scope.names.find(&self.f, name.as_bytes())?)
     }
 
     /// Begins a graph: its parameters and initializers.
@@ -220,7 +263,9 @@ impl<'a> Builder<'a, '_> {
         let form = if root.is_some() { self.form } else { Form::Graph };
         let parts = collect(self.cx.bytes, &segments, form)?;
         self.scope.enter();
-        self.scope.names.reserve(parts.nodes.len() + parts.initializers.len() + parts.inputs.len());
+        let n_values = (parts.n_nodes + parts.initializers.len() + parts.inputs.len()).min(MAX_RESERVED);
+        self.scope.names.reserve(n_values);
+        self.f.reserve(n_values);
         let mut params = Vec::new();
         let mut constants = Vec::new();
         match form {
@@ -235,12 +280,18 @@ impl<'a> Builder<'a, '_> {
             }
             None => self.f.add_function(&params),
         };
-        let order = segments.first().and_then(|first| self.orders.get(&first.at)).cloned();
-        if order.is_some() {
+        let mut nodes = Nodes::new(self.cx.bytes, &segments, form);
+        let mut sorted = None;
+        if let Some(order) = segments.first().and_then(|first| self.orders.get(&first.at)) {
+            let mut in_file = Vec::new();
+            while let Some(part) = nodes.next()? {
+                in_file.push(part);
+            }
+            sorted = Some(order.iter().map(|&index| in_file[index as usize]).collect::<Vec<_>>().into_iter());
             let graph = String::from_utf8_lossy(parts.name.unwrap_or_default()).into_owned();
             self.cx.warnings.push(Warning::Sorted { graph });
         }
-        Ok(Frame { function, segments, parts, order, next: 0, bindings: constants, pending: None })
+        Ok(Frame { function, segments, parts, nodes, sorted, bindings: constants, pending: None })
     }
 
     fn function_inputs(&mut self, parts: &GraphParts<'a>, params: &mut Vec<NodeId>) -> Result<()> {
@@ -252,7 +303,7 @@ impl<'a> Builder<'a, '_> {
             }
             let var = self.f.add_var(name, TypeId::UNKNOWN);
             params.push(var);
-            self.define(name, var).map_err(|error| error.or_at(part.at))?;
+            self.define(var).map_err(|error| error.or_at(part.at))?;
         }
         Ok(())
     }
@@ -319,7 +370,7 @@ impl<'a> Builder<'a, '_> {
                 self.f.set_attrs(var, &attrs);
             }
             params.push(var);
-            self.define(info.name, var).map_err(|error| error.or_at(part.at))?;
+            self.define(var).map_err(|error| error.or_at(part.at))?;
         }
         for (index, (read, part)) in tensors.into_iter().enumerate() {
             if !is_old && by_name.contains_key(read.name) && self.is_default(read.name, index) {
@@ -367,7 +418,7 @@ impl<'a> Builder<'a, '_> {
             self.f.set_span(node, span);
         }
         constants.push(node);
-        self.define(name, node).map_err(|error| error.or_at(part.at))
+        self.define(node).map_err(|error| error.or_at(part.at))
     }
 
     /// A call of `Constant` for an initializer whose elements the IR cannot hold.
@@ -529,14 +580,11 @@ impl<'a> Builder<'a, '_> {
 }
 
 impl Frame<'_> {
-    fn next_node(&mut self) -> Option<Part> {
-        let index = match &self.order {
-            Some(order) => *order.get(self.next)? as usize,
-            None => self.next,
-        };
-        let part = self.parts.nodes.get(index)?;
-        self.next += 1;
-        Some(*part)
+    fn next_node(&mut self) -> Result<Option<Part>> {
+        match &mut self.sorted {
+            Some(sorted) => Ok(sorted.next()),
+            None => self.nodes.next(),
+        }
     }
 }
 

@@ -10,25 +10,28 @@ use super::{
 use crate::{
     error::{Fault, OnnxError, Result},
     meta,
+    names::NameTable,
     schema::node,
     wire::{Part, Scan},
 };
 use relais_plugin_api::ir::{
-    Attr, AttrData, ConstForm, ElemType, Function, NodeId, Span, Tensor, attr_flag, normal_domain,
+    Attr, AttrData, ConstForm, ElemType, Function, NodeId, OpRec, Span, Tensor, attr_flag, normal_domain,
 };
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// A node whose graphs are still to be read.
+#[derive(Default)]
 pub(super) struct Pending<'a> {
     part: Part,
-    op_type: &'a str,
+    op_type: &'a [u8],
     domain: Option<&'a str>,
     overload: Option<&'a str>,
     /// Its name, if it has one.
     name: Option<&'a [u8]>,
     inputs: SmallVec<[NodeId; 4]>,
-    outputs: Outputs<'a>,
+    /// The names of its outputs.
+    pub outputs: SmallVec<[&'a [u8]; 2]>,
     attrs: Vec<Attr>,
     metadata: Vec<Attr>,
     /// How the tensor of the only attribute stood in the file.
@@ -40,21 +43,18 @@ pub(super) struct Pending<'a> {
     pub regions: Vec<NodeId>,
 }
 
-/// The names of a node's outputs.
-pub(super) type Outputs<'a> = SmallVec<[&'a str; 2]>;
-
 /// Which node an error is about.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     at: u64,
-    op_type: &'a str,
+    op_type: &'a [u8],
     name: &'a [u8],
 }
 
 impl Place<'_> {
     /// Returns the description of the node for errors.
     pub fn text(&self) -> String {
-        format!("node `{}` ({})", String::from_utf8_lossy(self.name), self.op_type)
+        format!("node `{}` ({})", String::from_utf8_lossy(self.name), String::from_utf8_lossy(self.op_type))
     }
 
     /// The error, at this node.
@@ -64,43 +64,67 @@ impl Place<'_> {
 }
 
 impl<'a> Pending<'a> {
+    /// Forgets the node, but keeps the memory: most nodes need no more than the one before.
+    fn reset(&mut self, part: Part) {
+        self.part = part;
+        self.op_type = b"";
+        (self.domain, self.overload, self.name) = (None, None, None);
+        self.inputs.clear();
+        self.outputs.clear();
+        self.attrs.clear();
+        self.metadata.clear();
+        self.tensor = None;
+        self.has_implicit = false;
+        self.graphs.clear();
+        self.regions.clear();
+    }
+
     /// Which node it is.
     pub fn place(&self) -> Place<'a> {
         let name = self.name.filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| self.outputs.first().copied().unwrap_or_default().as_bytes());
+        let name = name.unwrap_or_else(|| self.outputs.first().copied().unwrap_or_default());
         Place { at: self.part.at, op_type: self.op_type, name }
     }
 }
 
-/// Reads the `NodeProto` at `part`, its graphs excepted.
-pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>, part: Part) -> Result<Pending<'a>> {
-    let mut pending = Pending {
-        part,
-        op_type: "",
-        domain: None,
-        overload: None,
-        name: None,
-        inputs: SmallVec::new(),
-        outputs: SmallVec::new(),
-        attrs: Vec::new(),
-        metadata: Vec::new(),
-        tensor: None,
-        has_implicit: false,
-        graphs: Vec::new(),
-        regions: Vec::new(),
-    };
-    let mut attributes = Vec::new();
-    let mut inputs: SmallVec<[(&str, u64); 4]> = SmallVec::new();
+/// The callees of operators that are written by their name alone.
+#[derive(Default)]
+pub(super) struct Callees {
+    names: NameTable,
+    /// By the operator's number.
+    nodes: Vec<NodeId>,
+}
+
+/// Reads the `NodeProto` at `part`, its graphs excepted, into `pending`, which may have held another node.
+pub(super) fn read_node<'a>(
+    cx: &mut Cx<'a>,
+    f: &mut Function,
+    scope: &Scope,
+    part: Part,
+    pending: &mut Pending<'a>,
+) -> Result<()> {
+    pending.reset(part);
+    let mut attributes: SmallVec<[Part; 4]> = SmallVec::new();
+    let mut undefined: Option<(&str, u64)> = None;
     let mut props = Vec::new();
     let mut extra = Vec::new();
     let mut doc: Option<&[u8]> = None;
     let mut scan = Scan::part(cx.bytes, part);
     while let Some(field) = scan.field()? {
         match field.number {
-            node::INPUT => inputs.push((field.str()?, field.at)),
-            node::OUTPUT => pending.outputs.push(field.str()?),
+            node::INPUT => {
+                let name = field.bytes()?;
+                let value = if name.is_empty() { Some(NodeId::ABSENT) } else { scope.find(f, name) };
+                // A name that is defined was checked where it is.
+                if value.is_none() {
+                    let name = field.str()?;
+                    undefined.get_or_insert((name, field.at));
+                }
+                pending.inputs.push(value.unwrap_or(NodeId::ABSENT));
+            }
+            node::OUTPUT => pending.outputs.push(field.text()?),
             node::NAME => pending.name = Some(field.bytes()?),
-            node::OP_TYPE => pending.op_type = field.str()?,
+            node::OP_TYPE => pending.op_type = field.text()?,
             node::ATTRIBUTE => attributes.push(field.part()?),
             node::DOC_STRING => doc = Some(field.bytes()?),
             node::DOMAIN => pending.domain = Some(field.str()?),
@@ -109,27 +133,24 @@ pub(super) fn read_node<'a>(cx: &mut Cx<'a>, f: &mut Function, scope: &Scope<'a>
             _ => extra.extend_from_slice(field.raw),
         }
     }
-    let strings = [(meta::NAME, pending.name), (meta::DOC, doc)];
-    let strings = strings.into_iter().filter_map(|(key, value)| Some((key, value?)));
-    pending.metadata.extend(strings.map(|(key, value)| Attr::meta(key, AttrData::String(value.to_vec()))));
-    pending.metadata.extend(metadata_props(&props, &mut extra)?);
+    for (key, value) in [(meta::NAME, pending.name), (meta::DOC, doc)] {
+        if let Some(value) = value {
+            pending.metadata.push(Attr::meta(key, AttrData::String(value.to_vec())));
+        }
+    }
+    if !props.is_empty() {
+        pending.metadata.extend(metadata_props(&props, &mut extra)?);
+    }
     if !extra.is_empty() {
         pending.metadata.push(Attr::meta(meta::EXTRA, AttrData::Raw(extra)));
     }
     if pending.op_type.is_empty() {
         return Err(OnnxError::at(part.at, Fault::Missing("operator type")).within(|| pending.place().text()));
     }
-    for (input, at) in inputs {
-        let value = if input.is_empty() {
-            Some(NodeId::ABSENT)
-        } else {
-            scope.names.find(input).and_then(|name| scope.get(name))
-        };
-        let undefined = || OnnxError::at(at, Fault::UndefinedName(input.into())).within(|| pending.place().text());
-        pending.inputs.push(value.ok_or_else(undefined)?);
+    if let Some((input, at)) = undefined {
+        return Err(OnnxError::at(at, Fault::UndefinedName(input.into())).within(|| pending.place().text()));
     }
-    read_attributes(cx, f, &mut pending, &attributes)?;
-    Ok(pending)
+    if attributes.is_empty() { Ok(()) } else { read_attributes(cx, f, pending, &attributes) }
 }
 
 fn read_attributes<'a>(cx: &mut Cx<'a>, f: &mut Function, pending: &mut Pending<'a>, parts: &[Part]) -> Result<()> {
@@ -175,43 +196,41 @@ pub(super) fn span(part: Part) -> Option<Span> {
     Some(Span { offset: part.at, len: u32::try_from(part.len).ok()?, source: 1 })
 }
 
-/// Makes the node, now that its graphs are read. Returns the node and the names of its outputs.
+/// Makes the node, now that its graphs are read.
 pub(super) fn finish_node<'a>(
     cx: &Cx<'a>,
     f: &mut Function,
-    mut pending: Pending<'a>,
-) -> Result<(NodeId, Outputs<'a>)> {
-    let place = pending.place();
-    let outputs = std::mem::take(&mut pending.outputs);
-    let n_results = match outputs[..] {
+    callees: &mut Callees,
+    pending: &mut Pending<'a>,
+) -> Result<NodeId> {
+    let n_results = match pending.outputs[..] {
         [] => None,
         [name] if !name.is_empty() => None,
-        _ => match u16::try_from(outputs.len()) {
+        _ => match u16::try_from(pending.outputs.len()) {
             Ok(count) => Some(count),
             Err(_) => {
-                return Err(place.of(OnnxError::new(Fault::TooManyOutputs(outputs.len()))));
+                return Err(pending.place().of(OnnxError::new(Fault::TooManyOutputs(pending.outputs.len()))));
             }
         },
     };
-    if outputs.is_empty() {
+    if pending.outputs.is_empty() {
         pending.metadata.push(Attr::meta(meta::N_OUTPUTS, 0));
     }
-    let part = pending.part;
-    let node = if let Some(node) = as_constant(f, &mut pending, &outputs) {
+    let node = if let Some(node) = as_constant(f, pending) {
         node
-    } else if is_if(f, &pending, n_results) {
-        make_if(f, &mut pending, n_results)
+    } else if is_if(f, pending, n_results) {
+        make_if(f, pending, n_results)
     } else {
-        make_call(cx, f, &mut pending, n_results)
+        make_call(cx, f, callees, pending, n_results)
     };
-    let attrs: Vec<Attr> = pending.attrs.into_iter().chain(pending.metadata).collect();
-    if !attrs.is_empty() {
-        f.set_attrs(node, &attrs);
+    pending.attrs.append(&mut pending.metadata);
+    if !pending.attrs.is_empty() {
+        f.set_attrs(node, &pending.attrs);
     }
-    if let Some(span) = span(part) {
+    if let Some(span) = span(pending.part) {
         f.set_span(node, span);
     }
-    Ok((node, outputs))
+    Ok(node)
 }
 
 /// Keeps a domain and an overload that differ from the operator's own.
@@ -225,7 +244,7 @@ fn keep_spelling(pending: &mut Pending<'_>, domain: &str, overload: &str) {
 }
 
 fn is_plain_operator(pending: &Pending<'_>, name: &str) -> bool {
-    pending.op_type == name
+    pending.op_type == name.as_bytes()
         && pending.domain.is_none_or(|domain| normal_domain(domain).is_empty())
         && pending.overload.is_none_or(str::is_empty)
 }
@@ -261,20 +280,39 @@ fn make_if(f: &mut Function, pending: &mut Pending<'_>, n_results: Option<u16>) 
     f.add_if(pending.inputs[0], branches[0], branches[1], n_results)
 }
 
-fn make_call(cx: &Cx<'_>, f: &mut Function, pending: &mut Pending<'_>, n_results: Option<u16>) -> NodeId {
-    let (domain, overload) = (pending.domain.unwrap_or(""), pending.overload.unwrap_or(""));
-    let callee = match cx.functions.get(&(normal_domain(domain), pending.op_type, overload)) {
-        Some(global) => {
-            keep_spelling(pending, normal_domain(domain), overload);
-            f.add_global_var(global)
-        }
-        None => {
-            keep_spelling(pending, domain, overload);
-            let op = f.add_op(domain, pending.op_type, overload, 0);
-            f.op(op).node
-        }
+fn make_call<'a>(
+    cx: &Cx<'a>,
+    f: &mut Function,
+    callees: &mut Callees,
+    pending: &mut Pending<'a>,
+    n_results: Option<u16>,
+) -> NodeId {
+    let known = match (pending.domain, pending.overload) {
+        (None, None) => callees.names.find(f, pending.op_type),
+        _ => None,
+    };
+    let callee = match known {
+        Some(operator) => callees.nodes[operator.index()],
+        None => make_callee(cx, f, callees, pending),
     };
     f.add_call_with(callee, &pending.inputs, &pending.regions, n_results)
+}
+
+fn make_callee<'a>(cx: &Cx<'a>, f: &mut Function, callees: &mut Callees, pending: &mut Pending<'a>) -> NodeId {
+    let (domain, overload) = (pending.domain.unwrap_or(""), pending.overload.unwrap_or(""));
+    let op_type = std::str::from_utf8(pending.op_type).unwrap_or_default();
+    if let Some(global) = cx.functions.get(&(normal_domain(domain), op_type, overload)) {
+        keep_spelling(pending, normal_domain(domain), overload);
+        return f.add_global_var(global);
+    }
+    keep_spelling(pending, domain, overload);
+    let op = f.add_op(domain, op_type, overload, 0);
+    let &OpRec { name, node: callee, .. } = f.op(op);
+    if pending.domain.is_none() && pending.overload.is_none() {
+        callees.names.intern(f, name);
+        callees.nodes.push(callee);
+    }
+    callee
 }
 
 /// The form and the tensor of a `Constant` node.
@@ -305,9 +343,9 @@ fn constant(attr: &Attr) -> Option<(ConstForm, Tensor)> {
 }
 
 /// The node as a constant, if it is a `Constant` in one of the known forms.
-fn as_constant(f: &mut Function, pending: &mut Pending<'_>, outputs: &[&str]) -> Option<NodeId> {
+fn as_constant(f: &mut Function, pending: &mut Pending<'_>) -> Option<NodeId> {
     let is_constant = is_plain_operator(pending, "Constant") && pending.inputs.is_empty() && !pending.has_implicit;
-    if !is_constant || !matches!(outputs, [name] if !name.is_empty()) {
+    if !is_constant || !matches!(pending.outputs[..], [name] if !name.is_empty()) {
         return None;
     }
     let [attr] = &pending.attrs[..] else { return None };

@@ -1,7 +1,7 @@
 //! Which value a name means at a place: graphs nest, and inner names hide outer ones.
 
 use crate::names::{NameId, NameTable};
-use relais_plugin_api::ir::NodeId;
+use relais_plugin_api::ir::{Function, NodeId};
 
 #[derive(Clone, Copy)]
 struct Definition {
@@ -25,8 +25,8 @@ pub(crate) enum Defined {
 
 /// The visible names.
 #[derive(Default)]
-pub(crate) struct Scope<'a> {
-    pub names: NameTable<'a>,
+pub(crate) struct Scope {
+    pub names: NameTable,
     /// The current meaning of each name, by its number.
     meanings: Vec<Definition>,
     /// The definitions to restore when a graph ends.
@@ -35,7 +35,7 @@ pub(crate) struct Scope<'a> {
     starts: Vec<usize>,
 }
 
-impl<'a> Scope<'a> {
+impl Scope {
     pub fn enter(&mut self) {
         self.starts.push(self.hidden.len());
     }
@@ -69,7 +69,14 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The value that a name means, by its text.
+    #[inline]
+    pub fn find(&self, f: &Function, name: &[u8]) -> Option<NodeId> {
+        self.get(self.names.find(f, name)?)
+    }
+
     /// The value that a name means.
+    #[inline]
     pub fn get(&self, name: NameId) -> Option<NodeId> {
         self.meaning(name).map(|definition| definition.node)
     }

@@ -1,6 +1,6 @@
 //! Nodes out of order: a stable topological order of every graph that needs one.
 
-use super::graph::{Form, collect, sparse_name};
+use super::graph::{Form, Nodes, collect, sparse_name};
 use crate::{
     error::{Fault, OnnxError, Result},
     names::{FastMap, FastSet},
@@ -24,7 +24,7 @@ struct Frame<'a> {
     at: u64,
     /// Names that the graph defines without a node.
     given: FastSet<&'a str>,
-    parts: std::vec::IntoIter<Part>,
+    parts: Nodes<'a>,
     nodes: Vec<NodeNames<'a>>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn orders(bytes: &[u8], segments: &[Part], form: Form) -> Result<Fast
     while let Some(frame) = frames.last_mut() {
         if let Some(graph) = frame.nodes.last_mut().and_then(|node| node.graphs.pop()) {
             frames.push(open(bytes, &graph, Form::Graph)?);
-        } else if let Some(part) = frame.parts.next() {
+        } else if let Some(part) = frame.parts.next()? {
             frame.nodes.push(node_names(bytes, part)?);
         } else if let Some(frame) = frames.pop() {
             let (order, free) = order(&frame)?;
@@ -69,7 +69,7 @@ fn open<'a>(bytes: &'a [u8], segments: &[Part], form: Form) -> Result<Frame<'a>>
         given.insert(sparse_name(bytes, part)?);
     }
     let at = segments.first().map_or(0, |part| part.at);
-    Ok(Frame { at, given, parts: parts.nodes.into_iter(), nodes: Vec::new() })
+    Ok(Frame { at, given, parts: Nodes::new(bytes, segments, form), nodes: Vec::new() })
 }
 
 fn field_text(bytes: &[u8], part: Part, number: u32) -> Result<&str> {

@@ -8,7 +8,7 @@ use crate::{
     wire::{Part, Scan},
 };
 use relais_files::{is_same_file, mapped};
-use relais_plugin_api::ir::{AttrValue, Blob, ConstId, Function, IRModule, NodeId, Tensor, attr_kind, kind};
+use relais_plugin_api::ir::{AttrValue, Blob, ConstId, Function, IRModule, Tensor, attr_kind, kind};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fs,
@@ -76,34 +76,24 @@ pub(super) fn source_location(tensor: &Tensor) -> Option<String> {
     location.filter(|_| is_external)
 }
 
-/// The nodes in a function's blocks, and its parameters.
-fn live_nodes(f: &Function) -> Vec<NodeId> {
-    let mut nodes = Vec::new();
-    let mut functions = vec![f.root()];
-    while let Some(function) = functions.pop() {
-        nodes.extend(f.operands(function));
-        for &binding in f.bindings(f.block_of(function)) {
-            nodes.push(binding);
-            functions.extend(f.regions(binding));
-        }
-    }
-    nodes
-}
-
-/// The tensors of a function.
+/// The tensors of the nodes in a function's blocks and of its parameters.
 fn live_tensors(f: &Function) -> Vec<&Tensor> {
     let mut tensors = Vec::new();
-    for node in live_nodes(f) {
-        tensors.extend(f.stored_constant(node).or_else(|| f.default_value(node)));
-        if !matches!(f.kind(node), kind::CALL | kind::IF) {
-            continue;
-        }
-        let attrs = f.attrs(node);
-        for &rec in attrs.recs() {
-            match (rec.kind, attrs.decode(rec)) {
-                (attr_kind::TENSOR, _) => tensors.push(f.tensor(ConstId(rec.a))),
-                (attr_kind::TENSORS, AttrValue::Tensors(list)) => tensors.extend(list.tensors()),
-                _ => {}
+    let mut functions = vec![f.root()];
+    while let Some(function) = functions.pop() {
+        for &node in f.operands(function).iter().chain(f.bindings(f.block_of(function))) {
+            tensors.extend(f.stored_constant(node).or_else(|| f.default_value(node)));
+            if !matches!(f.kind(node), kind::CALL | kind::IF) {
+                continue;
+            }
+            functions.extend(f.regions(node));
+            let attrs = f.attrs(node);
+            for &rec in attrs.recs() {
+                match (rec.kind, attrs.decode(rec)) {
+                    (attr_kind::TENSOR, _) => tensors.push(f.tensor(ConstId(rec.a))),
+                    (attr_kind::TENSORS, AttrValue::Tensors(list)) => tensors.extend(list.tensors()),
+                    _ => {}
+                }
             }
         }
     }
@@ -113,8 +103,13 @@ fn live_tensors(f: &Function) -> Vec<&Tensor> {
 /// The files besides its own that a model has its weights in.
 pub fn data_files(module: &IRModule) -> BTreeSet<String> {
     let tensors = module.functions().flat_map(|(_, f)| live_tensors(f));
-    let tensors = tensors.filter(|tensor| source_location(tensor).is_some());
-    tensors.filter_map(|tensor| Some(tensor.as_dense()?.file()?.path.to_owned())).collect()
+    tensors.filter_map(|tensor| data_file(tensor).map(str::to_owned)).collect()
+}
+
+/// The file besides the model's that a tensor's elements are in.
+fn data_file(tensor: &Tensor) -> Option<&str> {
+    source_location(tensor)?;
+    Some(tensor.as_dense()?.file()?.path)
 }
 
 /// The tensors that came from one data file.
@@ -147,8 +142,10 @@ impl Placement {
     /// Returns an error if `out` is a data file of the model: replacing it would lose data of the output.
     pub fn new(module: &IRModule, options: ExternalData, out: &Path) -> Result<Self> {
         let mut placement = Self::inline();
-        if let Some(path) = data_files(module).into_iter().find(|path| is_same_file(Path::new(path), out)) {
-            return Err(OnnxError::new(Fault::OwnData(path)));
+        let tensors: Vec<&Tensor> = module.functions().flat_map(|(_, f)| live_tensors(f)).collect();
+        let files: BTreeSet<&str> = tensors.iter().filter_map(|tensor| data_file(tensor)).collect();
+        if let Some(path) = files.into_iter().find(|path| is_same_file(Path::new(path), out)) {
+            return Err(OnnxError::new(Fault::OwnData(path.into())));
         }
         if options == ExternalData::Inline {
             return Ok(placement);
@@ -158,24 +155,22 @@ impl Placement {
         placement.location = fresh_name(folder, out);
         let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
         let mut inline_bytes = 0u64;
-        for (_, f) in module.functions() {
-            for tensor in live_tensors(f) {
-                let file = tensor.as_dense().and_then(Blob::file);
-                let (Some(location), Some(file)) = (source_location(tensor), file) else {
-                    inline_bytes = inline_bytes.saturating_add(tensor.byte_len());
-                    continue;
-                };
-                let group = groups.entry(file.path).or_insert_with(|| Group {
-                    location: location.clone(),
-                    stamp: file.stamp,
-                    is_uniform: true,
-                    used: BTreeMap::new(),
-                    tensor,
-                });
-                group.is_uniform &= group.location == location && group.stamp == file.stamp;
-                let end = group.used.entry(file.start).or_default();
-                *end = tensor.byte_len().max(*end);
-            }
+        for tensor in tensors {
+            let file = tensor.as_dense().and_then(Blob::file);
+            let (Some(location), Some(file)) = (source_location(tensor), file) else {
+                inline_bytes = inline_bytes.saturating_add(tensor.byte_len());
+                continue;
+            };
+            let group = groups.entry(file.path).or_insert_with(|| Group {
+                location: location.clone(),
+                stamp: file.stamp,
+                is_uniform: true,
+                used: BTreeMap::new(),
+                tensor,
+            });
+            group.is_uniform &= group.location == location && group.stamp == file.stamp;
+            let end = group.used.entry(file.start).or_default();
+            *end = tensor.byte_len().max(*end);
         }
         placement.min_bytes = match options {
             ExternalData::External { min_bytes } => Some(min_bytes),

@@ -53,6 +53,8 @@ struct Described<'a> {
     f: &'a Function,
     function: NodeId,
     form: Form,
+    /// The source up to the end of the graph, if it has all of the graph's fields together.
+    rows: &'a [u8],
     sections: Sections,
     /// Initializers that are nodes of the block; those that are defaults of parameters join them by position.
     initializers: Vec<Item>,
@@ -114,6 +116,10 @@ impl<'w> Writer<'w> {
             f,
             function,
             form,
+            rows: match segments {
+                [one] => &self.source[..(one.at + one.len) as usize],
+                _ => &[],
+            },
             sections: Sections::default(),
             initializers: Vec::new(),
             shapes: FastMap::default(),
@@ -237,7 +243,7 @@ impl<'w> Writer<'w> {
                     Some(AttrValue::Int(list)) if d.form == Form::Graph => self.listed_call(d, id, list)?,
                     _ => {
                         let at = self.node_in_source(d.scene, id)?;
-                        d.sections.add(number, Item { content: Content::Node(id), at });
+                        Self::add_node(d, id, number, at);
                     }
                 },
                 // Neither is a node: projections are the outputs of one, and tuples vanish where they are taken apart.
@@ -259,6 +265,12 @@ impl<'w> Writer<'w> {
             d.sections.add(number, Item::field(bytes));
         }
         Ok(())
+    }
+
+    /// Adds a node, which the source has at `at`.
+    fn add_node(d: &mut Described<'_>, id: NodeId, number: u32, at: Option<Part>) {
+        let rows = if d.f.n_regions(id) == 0 { d.rows } else { &[] };
+        d.sections.add_node(number, id, at, rows);
     }
 
     fn constant(&mut self, d: &mut Described<'_>, id: NodeId, number: u32, is_output: bool) -> Result<()> {
@@ -283,7 +295,7 @@ impl<'w> Writer<'w> {
         };
         if is_node {
             let at = self.node_in_source(d.scene, id)?.filter(|_| form != ConstForm::INITIALIZER);
-            d.sections.add(number, Item { content: Content::Node(id), at });
+            Self::add_node(d, id, number, at);
             return Ok(());
         }
         let name = self.scenes[d.scene].names.name(id).unwrap_or_default().to_owned();

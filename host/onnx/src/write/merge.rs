@@ -11,14 +11,14 @@ use crate::{
     wire::{Field, Part, Scan, wire_type},
 };
 use relais_plugin_api::ir::{Hash64, NodeId};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// The content of a field.
 pub(super) enum Content {
     /// The whole field, encoded; the source's if their values are equal.
     Field(Vec<u8>),
-    /// A node.
-    Node(NodeId),
+    /// Nodes, by their positions in [`Sections::nodes`]. Several are in a row in the source too, and have no graphs.
+    Nodes(Range<usize>),
     /// Any other message.
     Message(Vec<Step>),
 }
@@ -56,6 +56,9 @@ pub(super) struct Section {
 #[derive(Default)]
 pub(super) struct Sections {
     pub by_number: BTreeMap<u32, Section>,
+    nodes: Vec<NodeId>,
+    /// Where the source's field of the last node ends, if the node after it can be in the same item.
+    row_end: Option<u64>,
     pub extra: Vec<u8>,
 }
 
@@ -65,11 +68,40 @@ impl Sections {
         self.by_number.entry(number).or_default().items.push(item);
     }
 
+    /// Adds a node. Together with its neighbours it can be a row within `rows`, the start of the source.
+    pub fn add_node(&mut self, number: u32, node: NodeId, at: Option<Part>, rows: &[u8]) {
+        let position = self.nodes.len();
+        self.nodes.push(node);
+        let items = &mut self.by_number.entry(number).or_default().items;
+        match (at, self.row_end, items.last_mut()) {
+            (Some(part), Some(row_end), Some(Item { content: Content::Nodes(row), .. }))
+                if row.end == position && is_next(rows, row_end, number, part) =>
+            {
+                row.end += 1;
+            }
+            _ => items.push(Item { content: Content::Nodes(position..position + 1), at }),
+        }
+        self.row_end = at.map(|part| part.at + part.len).filter(|&end| end <= rows.len() as u64);
+    }
+
     /// Adds a field that occurs once.
     pub fn add_one(&mut self, number: u32, bytes: Vec<u8>) {
         let section = Section { arity: Arity::One, items: vec![Item::field(bytes)] };
         self.by_number.insert(number, section);
     }
+}
+
+/// Whether the field that starts at `start` has this number and this content.
+fn is_next(rows: &[u8], start: u64, number: u32, content: Part) -> bool {
+    /// No tag with a length takes more bytes.
+    const MAX_HEADER: u64 = 20;
+    let end = content.at + content.len;
+    let has_header = (start + 1..=start + MAX_HEADER).contains(&content.at);
+    if !has_header || end > rows.len() as u64 {
+        return false;
+    }
+    let field = Scan::part(rows, Part { at: start, len: end - start }).field();
+    matches!(field, Ok(Some(field)) if field.number == number && field.part().is_ok_and(|part| part == content))
 }
 
 /// The part of the source's extra fields that is kept.
@@ -184,8 +216,9 @@ impl Writer<'_> {
         segments: &[Part],
         extra: Option<&ExtraFields<'_>>,
     ) -> Result<Vec<Vec<Step>>> {
+        let Sections { by_number, nodes, extra: new_extra, .. } = sections;
         let mut progress: BTreeMap<u32, Progress> = BTreeMap::new();
-        for (number, Section { arity, items }) in sections.by_number {
+        for (number, Section { arity, items }) in by_number {
             let items = items.into_iter();
             progress.insert(number, Progress { items, arity, slots_left: 0, index: None, taken: 0 });
         }
@@ -202,7 +235,7 @@ impl Writer<'_> {
                 }
             }
         }
-        let keeps_extra = extra.is_some_and(|extra| extra.bytes == sections.extra && !segments.is_empty());
+        let keeps_extra = extra.is_some_and(|extra| extra.bytes == new_extra && !segments.is_empty());
         let mut lists = Vec::new();
         for &segment in segments {
             let mut steps = Vec::new();
@@ -217,10 +250,18 @@ impl Writer<'_> {
                 }
                 let Some(progress) = progress.get_mut(&field.number) else { continue };
                 progress.slots_left -= 1;
-                self.fill_slot(&mut steps, progress, &field, last_of.get(&field.number).copied())?;
+                let last = last_of.get(&field.number).copied();
+                let mut row_left = self.fill_slot(&mut steps, &nodes, progress, &field, last)?;
+                while row_left > 0
+                    && let Some(field) = scan.field()?
+                {
+                    push_source(&mut steps, field.whole());
+                    progress.slots_left -= 1;
+                    row_left -= 1;
+                }
                 if progress.slots_left == 0 {
                     while let Some(item) = progress.take() {
-                        self.place_item(&mut steps, field.number, item, None)?;
+                        self.place_item(&mut steps, &nodes, field.number, item, None)?;
                     }
                 }
             }
@@ -232,22 +273,24 @@ impl Writer<'_> {
         let steps = lists.last_mut().expect("at least one list");
         for (number, mut progress) in progress {
             while let Some(item) = progress.take() {
-                self.place_item(steps, number, item, None)?;
+                self.place_item(steps, &nodes, number, item, None)?;
             }
         }
         if !keeps_extra {
-            steps.push(Step::Bytes(sections.extra));
+            steps.push(Step::Bytes(new_extra));
         }
         Ok(lists)
     }
 
+    /// Returns how many of the slots after this one have the rest of the item's nodes.
     fn fill_slot(
         &mut self,
         steps: &mut Vec<Step>,
+        nodes: &[NodeId],
         progress: &mut Progress,
         slot: &Field<'_>,
         last: Option<Part>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         if let Some(last) = last.filter(|last| last.at != slot.at) {
             // One of several occurrences, the last of which counts: all stay while that one does.
             let last = Scan::part(self.source, last).field()?;
@@ -258,49 +301,60 @@ impl Writer<'_> {
             if stays {
                 push_source(steps, slot.whole());
             }
-            return Ok(());
+            return Ok(0);
         }
         let Some(distance) = progress.distance(slot)? else {
             // The previous item was removed or changed: a new one takes its place, also among fields of other numbers.
-            return match progress.items.as_slice().first().is_some_and(Item::is_new) {
-                true => progress.take().map_or(Ok(()), |item| self.place_item(steps, slot.number, item, None)),
-                false => Ok(()),
-            };
+            if progress.items.as_slice().first().is_some_and(Item::is_new)
+                && let Some(item) = progress.take()
+            {
+                self.place_item(steps, nodes, slot.number, item, None)?;
+            }
+            return Ok(0);
         };
         for _ in 0..distance {
             if let Some(item) = progress.take() {
-                self.place_item(steps, slot.number, item, None)?;
+                self.place_item(steps, nodes, slot.number, item, None)?;
             }
         }
-        match progress.take() {
-            Some(item) => self.place_item(steps, slot.number, item, Some(slot)),
-            None => Ok(()),
-        }
+        let Some(item) = progress.take() else { return Ok(0) };
+        let row_left = match &item.content {
+            Content::Nodes(row) => row.len() - 1,
+            _ => 0,
+        };
+        self.place_item(steps, nodes, slot.number, item, Some(slot))?;
+        Ok(row_left)
     }
 
-    fn place_item(&mut self, steps: &mut Vec<Step>, number: u32, item: Item, slot: Option<&Field<'_>>) -> Result<()> {
-        if let Content::Field(bytes) = item.content {
-            match slot {
-                Some(slot) => push_source(steps, slot.whole()),
-                None => steps.push(Step::Bytes(bytes)),
-            }
-            return Ok(());
-        }
-        let begin = Step::Begin(number, slot.map(header).transpose()?);
+    /// Places an item, of which `slot` is the field in the source, or that of the first of its nodes.
+    fn place_item(
+        &mut self,
+        steps: &mut Vec<Step>,
+        nodes: &[NodeId],
+        number: u32,
+        item: Item,
+        slot: Option<&Field<'_>>,
+    ) -> Result<()> {
         match (item.content, slot) {
-            (Content::Node(node), Some(slot)) => {
-                self.n_untouched += 1;
-                let part = slot.part()?;
+            (Content::Field(_), Some(slot)) => push_source(steps, slot.whole()),
+            (Content::Field(bytes), None) => steps.push(Step::Bytes(bytes)),
+            (Content::Nodes(row), Some(slot)) => {
+                self.n_untouched += row.len();
+                let node = nodes[row.start];
                 if self.has_regions(node) {
-                    steps.extend([begin, Step::SourceNode(node, part), Step::End]);
+                    let begin = Step::Begin(number, Some(header(slot)?));
+                    steps.extend([begin, Step::SourceNode(node, slot.part()?), Step::End]);
                 } else {
                     push_source(steps, slot.whole());
                 }
             }
-            (Content::Node(node), None) => steps.extend([begin, Step::Node(node), Step::End]),
-            (Content::Field(_), _) => {}
-            (Content::Message(content), _) => {
-                steps.push(begin);
+            (Content::Nodes(row), None) => {
+                for &node in &nodes[row] {
+                    steps.extend([Step::Begin(number, None), Step::Node(node), Step::End]);
+                }
+            }
+            (Content::Message(content), slot) => {
+                steps.push(Step::Begin(number, slot.map(header).transpose()?));
                 steps.extend(content);
                 steps.push(Step::End);
             }

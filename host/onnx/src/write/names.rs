@@ -8,8 +8,9 @@ use crate::{
     meta,
     names::{FastMap, NameId},
     read::scope::Scope,
+    wire::is_text,
 };
-use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, flag, kind};
+use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, StrId, flag, kind};
 use std::collections::BTreeSet;
 
 /// How an output comes by its name.
@@ -23,6 +24,8 @@ pub(super) struct Output {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Name {
     None,
+    /// The name of the node in the function, while it is not decided whether it keeps it.
+    Wanted(NameId),
     Own(NameId),
     Fresh(u32),
 }
@@ -31,13 +34,11 @@ enum Name {
 pub(super) struct Names<'a> {
     f: &'a Function,
     /// The names in the function, with their meanings at the current place.
-    scope: Scope<'a>,
-    /// The name of each node in the function.
-    own: Vec<Option<NameId>>,
+    scope: Scope,
     names: Vec<Name>,
     fresh: Vec<String>,
-    /// The value that a projection represents.
-    values: Vec<NodeId>,
+    /// The values that projections represent, if not themselves.
+    values: FastMap<NodeId, NodeId>,
     /// The first projection of each result.
     projections: FastMap<(NodeId, u16), NodeId>,
     outputs: FastMap<BlockId, Vec<Output>>,
@@ -66,24 +67,45 @@ impl<'a> Names<'a> {
 
     /// Returns the value that `id` represents: itself, or the one that a projection of a tuple selects.
     pub fn value(&self, id: NodeId) -> NodeId {
-        self.values[id.index()]
+        if self.f.kind(id) != kind::TUPLE_GET_ITEM {
+            return id;
+        }
+        self.values.get(&id).copied().unwrap_or(id)
+    }
+
+    /// The name of a value in the function, before a name is chosen for it.
+    fn wanted(&self, value: NodeId) -> Option<NameId> {
+        match self.names[value.index()] {
+            Name::Wanted(name) => Some(name),
+            _ => None,
+        }
     }
 
     /// The name of a value; empty for the absent operand, `None` for a value without a name (a tuple).
     pub fn name(&self, id: NodeId) -> Option<&str> {
+        self.bytes(id).map(|name| std::str::from_utf8(name).unwrap_or_default())
+    }
+
+    /// The bytes of [`name`](Self::name).
+    pub fn bytes(&self, id: NodeId) -> Option<&[u8]> {
         let value = self.value(id);
         if value.is_absent() {
-            return Some("");
+            return Some(b"");
         }
         match self.names[value.index()] {
-            Name::None => None,
-            Name::Own(name) => Some(self.scope.names.name(name)),
-            Name::Fresh(index) => Some(&self.fresh[index as usize]),
+            Name::None | Name::Wanted(_) => None,
+            Name::Own(name) => Some(self.f.bytes(self.scope.names.name(name))),
+            Name::Fresh(index) => Some(self.fresh[index as usize].as_bytes()),
         }
     }
 
+    /// The text of a name in the function.
+    fn text(&self, name: NameId) -> &'a str {
+        self.f.str(self.scope.names.name(name))
+    }
+
     /// Returns the names of a node's outputs; unused outputs that had no name stay empty.
-    pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &str> {
+    pub fn outputs_of(&self, id: NodeId) -> impl Iterator<Item = &[u8]> {
         let n_results = self.f.n_results(id);
         let has_none = || matches!(self.f.attrs(id).meta(meta::N_OUTPUTS), Some(AttrValue::Int(0)));
         let count = n_results.unwrap_or_else(|| usize::from(!has_none()));
@@ -91,7 +113,7 @@ impl<'a> Names<'a> {
             None => Some(id),
             Some(_) => self.projections.get(&(id, index as u16)).copied(),
         };
-        (0..count).map(move |index| value(index).and_then(|value| self.name(value)).unwrap_or_default())
+        (0..count).map(move |index| value(index).and_then(|value| self.bytes(value)).unwrap_or_default())
     }
 
     /// A name that nothing else has.
@@ -101,7 +123,7 @@ impl<'a> Names<'a> {
         loop {
             let name = format!("{base}_{counter}");
             *counter += 1;
-            if self.scope.names.find(&name).is_none() {
+            if self.scope.names.find(self.f, name.as_bytes()).is_none() {
                 return name;
             }
         }
@@ -140,21 +162,21 @@ impl<'a, 'c> Chooser<'a, 'c> {
         let n = f.n_nodes();
         let mut scope = Scope::default();
         scope.names.reserve(n);
-        let mut own = Vec::with_capacity(n);
+        let mut names = Vec::with_capacity(n);
         for id in (0..n).map(NodeId::from_index) {
-            let name = f.name(id);
-            own.push((!name.is_empty()).then(|| scope.names.intern(name)));
+            let name = f.name_id(id);
+            let is_named = name != StrId::EMPTY && is_text(f.bytes(name));
+            names.push(if is_named { Name::Wanted(scope.names.intern(f, name)) } else { Name::None });
             if f.kind(id) == kind::FUNCTION {
-                output_names(f, id).for_each(|name| _ = scope.names.intern(name));
+                output_names(f, id).for_each(|name| _ = scope.names.intern(f, name));
             }
         }
         let names = Names {
             f,
             scope,
-            own,
-            names: vec![Name::None; n],
+            names,
             fresh: Vec::new(),
-            values: (0..n).map(NodeId::from_index).collect(),
+            values: FastMap::default(),
             projections: FastMap::default(),
             outputs: FastMap::default(),
             counters: FastMap::default(),
@@ -232,12 +254,12 @@ impl<'a, 'c> Chooser<'a, 'c> {
     }
 
     fn define(&mut self, frame: &Frame, value: NodeId) {
-        let own = self.names.own[value.index()].filter(|_| !self.forced.contains(&value));
+        let own = self.names.wanted(value).filter(|_| !self.forced.contains(&value));
         let name = match (frame.imposed.get(&value), own) {
             (Some(&imposed), _) => imposed,
             (None, None) => self.make_fresh(self.base(value)),
             (None, Some(own)) if frame.reserved.get(&own).is_some_and(|&owner| owner != value) => {
-                self.make_fresh(self.names.scope.names.name(own))
+                self.make_fresh(self.names.text(own))
             }
             (None, Some(own)) => Name::Own(own),
         };
@@ -261,7 +283,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             if is_free {
                 scope.define(own, value);
             } else {
-                name = self.make_fresh(self.names.scope.names.name(own));
+                name = self.make_fresh(self.names.text(own));
             }
         }
         self.names.names[value.index()] = name;
@@ -281,7 +303,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         let mut frame =
             Frame { function, next: 0, next_region: 0, reserved: FastMap::default(), imposed: FastMap::default() };
         for &param in f.operands(function) {
-            let own = self.names.own[param.index()].filter(|_| !self.forced.contains(&param));
+            let own = self.names.wanted(param).filter(|_| !self.forced.contains(&param));
             let name = own.map_or_else(|| self.make_fresh(self.base(param)), Name::Own);
             self.claim(param, name);
         }
@@ -298,20 +320,22 @@ impl<'a, 'c> Chooser<'a, 'c> {
         } else {
             Some(*self.names.projections.entry((tuple, index)).or_insert(projection))
         };
-        self.names.values[projection.index()] = value.unwrap_or(projection);
+        if let Some(value) = value.filter(|&value| value != projection) {
+            self.names.values.insert(projection, value);
+        }
     }
 
     fn name_outputs(&mut self, frame: &mut Frame, block: BlockId) -> Result<()> {
         let f = self.f;
         let names = &mut self.names.scope.names;
-        let wanted: Vec<NameId> = output_names(f, frame.function).map(|name| names.intern(name)).collect();
-        let empty = names.intern("");
+        let wanted: Vec<NameId> = output_names(f, frame.function).map(|name| names.intern(f, name)).collect();
+        let empty = names.intern(f, StrId::EMPTY);
         let results: Vec<NodeId> = f.results(block).iter().map(|&result| self.names.value(result)).collect();
         let can_be_named = |this: &Self, value: NodeId| this.home[value.index()] == block.0 + 1 && !is_listed(f, value);
         let mut owners: FastMap<NodeId, usize> = FastMap::default();
         for (index, &value) in results.iter().enumerate() {
             if can_be_named(self, value)
-                && wanted.get(index).is_some_and(|&name| Some(name) == self.names.own[value.index()])
+                && wanted.get(index).is_some_and(|&name| Some(name) == self.names.wanted(value))
             {
                 owners.entry(value).or_insert(index);
             }
@@ -332,7 +356,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             let is_local = can_be_named(self, value);
             let is_owner = is_local && *owners.entry(value).or_insert(index) == index;
             let name = match name {
-                Name::None => match self.names.own[value.index()].filter(|_| is_owner) {
+                Name::None => match self.names.wanted(value).filter(|_| is_owner) {
                     Some(own) => Name::Own(own),
                     None => self.make_fresh("output"),
                 },
@@ -342,7 +366,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
                 && match (name, self.names.names[value.index()]) {
                     (Name::Own(name), Name::Own(own)) => name == own,
                     // A value of this block has no name yet: its own is the one it will get.
-                    (Name::Own(name), Name::None) => {
+                    (Name::Own(name), Name::None | Name::Wanted(_)) => {
                         is_local && owners[&value] < index && wanted.get(owners[&value]) == Some(&name)
                     }
                     _ => false,
@@ -351,17 +375,16 @@ impl<'a, 'c> Chooser<'a, 'c> {
             if let Name::Own(name) = name {
                 let owner = if identity_of.is_some() { NodeId::ABSENT } else { value };
                 if frame.reserved.insert(name, owner).is_some_and(|old| old != owner || identity_of.is_some()) {
-                    let name = self.names.scope.names.name(name);
-                    return Err(OnnxError::new(Fault::DuplicateName(name.into())));
+                    return Err(OnnxError::new(Fault::DuplicateName(self.names.text(name).into())));
                 }
             }
             if is_owner {
                 frame.imposed.insert(value, name);
             }
             let name = match name {
-                Name::Own(name) => self.names.scope.names.name(name).to_owned(),
+                Name::Own(name) => self.names.text(name).to_owned(),
                 Name::Fresh(fresh) => self.names.fresh[fresh as usize].clone(),
-                Name::None => String::new(),
+                Name::None | Name::Wanted(_) => String::new(),
             };
             outputs.push(Output { name, identity_of });
         }
@@ -371,10 +394,10 @@ impl<'a, 'c> Chooser<'a, 'c> {
 }
 
 /// The names that the outputs of a function have.
-fn output_names(f: &Function, function: NodeId) -> impl Iterator<Item = &str> {
+fn output_names(f: &Function, function: NodeId) -> impl Iterator<Item = StrId> {
     let names = match f.attrs(function).meta(meta::OUTPUT_NAMES) {
-        Some(AttrValue::Strings(names)) => Some(names.strings()),
-        _ => None,
+        Some(AttrValue::Strings(names)) => names.raw(),
+        _ => &[],
     };
-    names.into_iter().flatten().map(|name| std::str::from_utf8(name).unwrap_or_default())
+    names.iter().map(|&name| StrId(name)).map(|name| if f.str(name).is_empty() { StrId::EMPTY } else { name })
 }

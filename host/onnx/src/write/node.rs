@@ -58,7 +58,7 @@ struct AttrParts {
 
 impl Writer<'_> {
     /// The names that a node takes.
-    fn input_names(&self, scene: usize, id: NodeId) -> impl Iterator<Item = Result<&str>> {
+    fn input_names(&self, scene: usize, id: NodeId) -> impl Iterator<Item = Result<&[u8]>> {
         let scene = &self.scenes[scene];
         let operands = scene.f.operands(id);
         let operands = &operands[..operands.len() - scene.f.n_regions(id)];
@@ -69,7 +69,7 @@ impl Writer<'_> {
         };
         let name = move |&operand: &NodeId| {
             let fault = || OnnxError::new(Fault::NotExpressible("a tuple or a function as a value"));
-            scene.names.name(operand).ok_or_else(fault)
+            scene.names.bytes(operand).ok_or_else(fault)
         };
         operands.iter().map(name)
     }
@@ -90,7 +90,7 @@ impl Writer<'_> {
                 node::OUTPUT => outputs.next(),
                 _ => continue,
             };
-            if wanted.map(str::as_bytes) != Some(field.bytes()?) {
+            if wanted != Some(field.bytes()?) {
                 return Ok(None);
             }
         }
@@ -185,10 +185,10 @@ impl Writer<'_> {
         let attrs = f.attrs(id);
         let mut head = Vec::new();
         for name in self.input_names(scene, id) {
-            put_bytes(&mut head, node::INPUT, name?.as_bytes());
+            put_bytes(&mut head, node::INPUT, name?);
         }
         for name in self.scenes[scene].names.outputs_of(id) {
-            put_bytes(&mut head, node::OUTPUT, name.as_bytes());
+            put_bytes(&mut head, node::OUTPUT, name);
         }
         if let Some(AttrValue::String(name)) = attrs.meta(meta::NAME) {
             put_bytes(&mut head, node::NAME, name);

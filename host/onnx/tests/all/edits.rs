@@ -96,6 +96,21 @@ fn removed_nodes_leave_no_trace() {
 }
 
 #[test]
+fn nodes_can_be_put_in_another_order() {
+    let names = ["y0", "y1", "y2", "y3", "y4", "y5"];
+    let nodes = names.iter().map(|name| node("Relu", &["x"], &[name])).collect();
+    let source = model(graph(&["x"], nodes, &["y0"]));
+    for order in [[3, 4, 5, 0, 1, 2], [5, 4, 3, 2, 1, 0], [0, 2, 3, 1, 4, 5]] {
+        let mut module = read(source.clone());
+        let f = main(&mut module);
+        let moved = order.map(|index| f.bindings(f.body())[index]);
+        f.set_bindings(f.body(), &moved);
+        let nodes = order.iter().map(|&index| node("Relu", &["x"], &[names[index]])).collect();
+        assert_eq!(write(&module), model(graph(&["x"], nodes, &["y0"])).0);
+    }
+}
+
+#[test]
 fn outputs_keep_their_names() {
     let mut module = read(chain());
     let f = main(&mut module);

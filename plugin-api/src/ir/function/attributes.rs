@@ -3,6 +3,7 @@
 use super::*;
 
 impl Function {
+    #[inline]
     pub(in crate::ir) fn attr_list(&self, c: u32) -> &[AttrRec] {
         match c.checked_sub(1) {
             Some(at) => {
@@ -24,6 +25,7 @@ impl Function {
     }
 
     /// The attributes and metadata of a node, in order.
+    #[inline]
     pub fn attrs(&self, id: NodeId) -> Attrs<'_> {
         Attrs::new(self, id)
     }

@@ -32,6 +32,17 @@ impl Function {
         self.push_node(NodeRec { kind, flags: flag::EXTRA, aux, a, b, c: 0 })
     }
 
+    /// Makes room for further nodes with about as many operands as most have, and their names and spans.
+    pub fn reserve(&mut self, n_nodes: usize) {
+        const N_OPERANDS: usize = 4;
+        self.nodes.reserve(n_nodes);
+        self.pool.reserve(n_nodes * N_OPERANDS);
+        for table in [table::NAMES, table::SPANS] {
+            let SideTable { stride, bytes, .. } = &mut self.tables[table];
+            bytes.reserve(n_nodes * *stride as usize);
+        }
+    }
+
     /// A parameter, of no function yet.
     pub fn add_var(&mut self, name: &str, ty: TypeId) -> NodeId {
         let id = self.push_node(NodeRec { kind: kind::VAR, flags: 0, aux: 0, a: 0, b: 0, c: 0 });

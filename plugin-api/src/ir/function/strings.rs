@@ -23,13 +23,17 @@ impl Function {
             return StrId::EMPTY;
         }
         let id = StrId(next_id(self.strings.len()));
-        self.strings.extend_from_slice(&next_id(bytes.len()).to_le_bytes());
-        self.strings.extend_from_slice(bytes);
+        self.strings.extend_from_copy_slice(&next_id(bytes.len()).to_le_bytes());
+        self.strings.extend_from_copy_slice(bytes);
         id
     }
 
     /// The id of an equal interned string, added when there is none.
     pub fn intern(&mut self, string: &str) -> StrId {
+        // Comparing empty strings may take longer than everything else here: they need not be at a mapped address.
+        if string.is_empty() {
+            return StrId::EMPTY;
+        }
         let hash = Hash64::new().bytes(string.as_bytes()).finish();
         if let Some(id) = self.find_hashed(string, hash) {
             return id;

@@ -78,16 +78,19 @@ impl Function {
     }
 
     /// Names a node with a string that the function already has.
+    #[inline]
     pub fn set_name_id(&mut self, id: NodeId, name: StrId) {
         self.tables[table::NAMES].get_mut(id).copy_from_slice(&name.0.to_le_bytes());
     }
 
     /// Where a node was read from.
+    #[inline]
     pub fn span(&self, id: NodeId) -> Option<Span> {
         Span::decode(self.tables.as_slice()[table::SPANS].get(id))
     }
 
     /// Sets where a node was read from, and that its bytes there still describe it.
+    #[inline]
     pub fn set_span(&mut self, id: NodeId, span: Span) {
         self.tables[table::SPANS].get_mut(id).copy_from_slice(&span.encode());
         self.nodes[id.index()].flags |= flag::PRISTINE;
