@@ -132,7 +132,7 @@ pub struct InstrumentVTable {
         &DiagnosticRec,
         RStr<'a>,
     ) -> HookResult,
-    /// A pass took so many nanoseconds.
+    /// The time that a pass took, in nanoseconds.
     pub took: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &PassInfoRec<'a>, u64) -> HookResult,
     /// Whether the result of a pass is accepted; if not, the error is the pass's.
     pub accept: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
@@ -254,7 +254,7 @@ impl InstrumentObject {
         unsafe { hook(self.state, call, pass, said, line.into()) }
     }
 
-    /// A pass took so many nanoseconds.
+    /// The time that a pass took, in nanoseconds.
     pub fn took<'a>(&self, call: &HookCall<'a>, pass: &PassInfoRec<'a>, nanoseconds: u64) -> HookResult {
         let Some(hook) = self.vtable.took() else { return RResult::ROk(()) };
         // SAFETY: the state is this object's.
