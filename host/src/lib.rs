@@ -1,6 +1,5 @@
 //! Relais, the pass host.
 
-pub mod conformance;
 pub mod inspect;
 pub mod instruments;
 pub mod loaded;

@@ -11,6 +11,7 @@ mod model;
 mod outputs;
 mod pipeline;
 mod plugin;
+mod plugin_bench;
 mod plugin_check;
 mod plugin_install;
 mod plugin_names;
