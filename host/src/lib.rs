@@ -1,5 +1,6 @@
 //! Relais, the pass host.
 
+pub mod frontend;
 pub mod inspect;
 pub mod instruments;
 pub mod loaded;

@@ -21,7 +21,6 @@ mod plugin_test;
 mod progress;
 mod reproduce;
 mod run;
-mod shape;
 mod show;
 mod signals;
 mod spec;

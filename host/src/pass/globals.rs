@@ -10,7 +10,7 @@ use relais_plugin_api::{
 };
 use std::sync::{Arc, atomic::Ordering};
 
-/// What a pass returned, and what it said.
+/// The result of a pass, and its messages.
 pub(crate) struct Answer<T> {
     result: Result<T, PassError>,
     said: Vec<Diagnostic>,

@@ -1,4 +1,4 @@
-//! What passes said.
+//! The messages of passes.
 
 use relais_plugin_api::{
     diagnostics::{Diagnostic, Severity},

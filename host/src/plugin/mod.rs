@@ -29,7 +29,7 @@ pub(crate) use exit_guard::{Close, Made, Running};
 pub(crate) use setup::SETUP;
 pub(crate) use texts::{cut_diagnostic, cut_error};
 
-/// For inspecting a file that may be no plugin.
+/// For inspecting a file that may not be a plugin.
 pub(crate) use {
     discovery::{is_same_file, writable},
     file::{foreign, open, own_slice, records_of, slices},
