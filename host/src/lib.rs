@@ -1,6 +1,6 @@
 //! Relais, the pass host.
 
-pub mod conformance;
+pub mod frontend;
 pub mod inspect;
 pub mod instruments;
 pub mod loaded;

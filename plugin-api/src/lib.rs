@@ -41,7 +41,7 @@
 //! | an evaluator for another's operator | [`evaluators`](prelude::evaluators) | [`Evaluator`](op::Evaluator) |
 //! | an instrument | [`instrument`](prelude::instrument) | [`Instrument`](instrument::Instrument) |
 //! | a test | | [`testing`]: [`run`](testing::run), [`Trial`](testing::Trial), [`infer`](testing::infer), [`evaluate`](testing::evaluate), [`Watch`](testing::Watch) |
-//! | a test of everything at once | the feature `conformance` | `conformance::check_all` |
+//! | a test of everything at once | the crate `relais-conformance` | `relais_conformance::check_all` |
 //! | a pipeline | [`pipeline`](prelude::pipeline) | |
 //! | messages about a program | | [`Diagnostic`](diagnostics::Diagnostic), [`PassError`](diagnostics::PassError) |
 //!
@@ -53,10 +53,11 @@
 //!
 //! [`boundary`] connects plugins and programs. The macros generate the code for it; authors do not use it directly.
 
+#[cfg(test)]
+extern crate self as relais_plugin_api;
+
 pub mod boundary;
 pub mod build;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 pub mod context;
 pub mod diagnostics;
 pub mod infer;
@@ -72,8 +73,11 @@ pub mod text;
 
 #[cfg(test)]
 mod properties;
-#[cfg(any(test, feature = "conformance"))]
-mod random;
+// The random modules of the kit, which depends on this crate.
+#[cfg(test)]
+#[path = "../conformance/src/wild.rs"]
+#[allow(dead_code, reason = "the kit needs more of them")]
+mod wild;
 
 /// The expansion of the macros. Not intended for authors, and not stable.
 #[doc(hidden)]

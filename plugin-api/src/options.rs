@@ -323,7 +323,7 @@ impl DefaultSpec {
     }
 
     /// The default as a value.
-    pub(crate) fn to_value(self) -> Value {
+    pub fn to_value(self) -> Value {
         match self {
             Self::Bool(value) => Value::Bool(value),
             Self::Int(value) => Value::Int(value),

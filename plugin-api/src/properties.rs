@@ -2,8 +2,8 @@
 
 use crate::{
     ir::*,
-    random::{self, Tape},
     text::{self, Large, PrintOptions, SideFile},
+    wild::{self, Tape},
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -28,7 +28,7 @@ proptest! {
 
     #[test]
     fn what_is_printed_is_read_back(bytes in vec(any::<u8>(), 0..600)) {
-        let module = random::module(&mut Tape::new(&bytes));
+        let module = wild::module(&mut Tape::new(&bytes));
         let faults = verify(&module);
         prop_assert!(faults.is_empty(), "{}", shown(&faults));
         let printed = text::print(&module, &PrintOptions::default());
@@ -46,7 +46,7 @@ proptest! {
 
     #[test]
     fn a_side_file_is_read_back(bytes in vec(any::<u8>(), 0..600)) {
-        let module = random::module(&mut Tape::new(&bytes));
+        let module = wild::module(&mut Tape::new(&bytes));
         let options = PrintOptions { large: Large::SideFile, inline_elements: 0, ..PrintOptions::default() };
         let mut printed = String::new();
         let tensors = text::print_to(&module, &options, &mut printed).unwrap();
@@ -63,7 +63,7 @@ proptest! {
         words in vec((any::<usize>(), prop_oneof![any::<u32>(), 0u32..40]), 1..4),
         strings in vec((any::<usize>(), any::<u8>()), 0..2),
     ) {
-        let module = random::module(&mut Tape::new(&bytes));
+        let module = wild::module(&mut Tape::new(&bytes));
         let mut function = (**module.main().unwrap()).clone();
         for (at, value) in words {
             function.corrupt_word(at, value);
@@ -87,7 +87,7 @@ proptest! {
         edits in vec((any::<prop::sample::Index>(), 0usize..4, "[-%@#$\\[\\](){};:,=\"a-z0-9 _.\\\\]{0,3}"), 1..5),
         end in any::<prop::sample::Index>(),
     ) {
-        let module = random::module(&mut Tape::new(&bytes));
+        let module = wild::module(&mut Tape::new(&bytes));
         let mut printed = text::print(&module, &PrintOptions::default());
         for (at, len, with) in edits {
             let at = boundary(&printed, at.index(printed.len() + 1));

@@ -6,12 +6,12 @@ use relais::{
     plugin::{Policy, WritableFiles, discover},
     registry::{Choices, Linked, Registry},
 };
+use relais_conformance::{
+    interface::same_interface,
+    numbers::{Judgement, same_numbers},
+};
 use relais_plugin_api::{
     boundary::local::{self, LocalRun},
-    conformance::{
-        interface::same_interface,
-        numbers::{Judgement, same_numbers},
-    },
     ir::*,
     options::Value,
     text::{self, PrintOptions, Types},

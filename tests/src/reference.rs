@@ -1,6 +1,7 @@
 //! Plain loops for operators that folding never computes; sums are in double precision.
 
-use relais_plugin_api::{boundary::local, conformance::interpret::Compute, infer::Operators, ir::*};
+use relais_conformance::interpret::Compute;
+use relais_plugin_api::{boundary::local, infer::Operators, ir::*};
 
 /// The evaluators that are linked, and these loops.
 pub struct Judge;

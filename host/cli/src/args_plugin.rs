@@ -2,7 +2,7 @@
 
 use super::args::PluginArgs;
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
-use relais_plugin_api::conformance::Kind;
+use relais_conformance::Kind;
 use std::path::PathBuf;
 
 #[derive(Subcommand, Debug)]

@@ -4,28 +4,19 @@ use super::{
     args::PluginArgs,
     terminal::{self, CliError},
 };
-use etcetera::BaseStrategy;
 use relais::{
+    frontend::Search,
     pipeline::PipelineSpec,
-    plugin::{Discovery, Policy, SearchDir, WritableFiles, discover},
+    plugin::{Discovery, Policy, WritableFiles},
     registry::{Choices, Linked, Registry},
 };
-use std::{env, path::PathBuf};
+use std::{env, path::Path};
 
-/// The folders that are searched for plugins: the program's, the user's own, those of `RELAIS_PLUGIN_PATH`, and those
-/// of the arguments.
-pub(crate) fn search_dirs(args: &PluginArgs) -> Vec<SearchDir> {
+/// Where the arguments say that plugins are.
+pub(crate) fn search(args: &PluginArgs) -> Search {
     let executable = env::current_exe().ok();
-    let listed = env::var_os("RELAIS_PLUGIN_PATH");
-    SearchDir::standard(executable.as_deref(), user_dir().as_deref(), listed.as_deref(), &args.plugin_dir)
-}
-
-/// The user's own folder of plugins: in `RELAIS_HOME`, otherwise where the system keeps the data of programs for each
-/// user. `None` for a user without a home.
-pub(crate) fn user_dir() -> Option<PathBuf> {
-    let home = env::var_os("RELAIS_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    let home = home.or_else(|| Some(etcetera::choose_base_strategy().ok()?.data_dir().join("relais")))?;
-    Some(home.join("plugins"))
+    let beside = executable.as_deref().and_then(Path::parent).map(Path::to_owned);
+    Search { beside, dirs: args.plugin_dir.clone(), files: args.plugin.clone(), policy: policy(args) }
 }
 
 /// How careful to be.
@@ -41,17 +32,9 @@ pub(crate) fn policy(args: &PluginArgs) -> Policy {
 /// # Errors
 /// Returns an error if one that an argument names cannot be used.
 pub(crate) fn find(args: &PluginArgs) -> Result<Discovery, CliError> {
-    if args.no_plugins {
-        return Ok(Discovery::default());
-    }
-    let found = discover(&search_dirs(args), &args.plugin, policy(args));
-    let is_named = |path: &PathBuf| args.plugin.contains(path) || args.plugin_dir.contains(path);
-    match found.refused.iter().find(|refused| is_named(&refused.path)) {
-        None => Ok(found),
-        Some(refused) => {
-            let error = format!("plugin `{}` is not used: {}", refused.path.display(), refused.refusal);
-            Err(refused.refusal.help().into_iter().fold(CliError::new(error), CliError::help))
-        }
+    match args.no_plugins {
+        true => Ok(Discovery::default()),
+        false => Ok(search(args).find()?),
     }
 }
 

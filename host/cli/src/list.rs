@@ -6,10 +6,11 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    instruments::{BuiltIn, built_in as built_in_instruments, find as find_built_in},
+    frontend::{Instrument, Listed, NOT_USED, headline, instruments, list_json},
+    instruments::find as find_built_in,
     ir::attr_kind,
     options::{OptionSchema, OptionType},
-    pass::{Catalogue, InstrumentFacts},
+    pass::Catalogue,
     pipeline::{BUILT_IN, built_in, toml},
     plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
@@ -20,7 +21,6 @@ use relais_plugin_api::{
     ir::ElemType,
     op::{FormalFacts, OpSchema, TypeVarFacts},
 };
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// The name in the place of a plugin for items of the host itself.
@@ -30,7 +30,7 @@ const BUILT_IN_PLUGIN: &str = "(built in)";
 pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
     let registry = catalogue::registry(&args.plugins)?;
     if args.json {
-        return terminal::print(&format!("{:#}\n", list_json(&registry, args.what)));
+        return terminal::print(&format!("{:#}\n", list_json(&registry, listed(args.what))));
     }
     let (header, rows) = match args.what {
         What::Passes => {
@@ -56,7 +56,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
         What::Instruments => {
             let rows = instruments(&registry).into_iter().map(|it| {
                 let names: Vec<&str> = it.options.iter().map(|option| option.name.as_str()).collect();
-                vec![it.name.clone(), names.join(", "), it.plugin(), first_line(&it.doc)]
+                vec![it.name.clone(), names.join(", "), origin(&it), first_line(&it.doc)]
             });
             (vec!["instrument", "options", "plugin", ""], rows.collect())
         }
@@ -69,6 +69,17 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
         }
     };
     terminal::print(&columns(&header, &rows))
+}
+
+fn listed(what: What) -> Listed {
+    match what {
+        What::Passes => Listed::Passes,
+        What::Plugins => Listed::Plugins,
+        What::Operators => Listed::Operators,
+        What::Options => Listed::Options,
+        What::Instruments => Listed::Instruments,
+        What::Pipelines => Listed::Pipelines,
+    }
 }
 
 /// The short name of a pass, where nothing else has it.
@@ -90,7 +101,7 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
         found.push(describe(record, provider));
     }
     if args.markdown {
-        let own = find_built_in(name).map(own_instrument);
+        let own = find_built_in(name).map(Instrument::from);
         let facts = || registry.instrument(name).is_ok().then(|| Catalogue::instrument(&registry, name).ok()).flatten();
         found.extend(own.or_else(|| facts().map(Instrument::from)).map(|it| markdown::instrument(&it)));
         let Some(page) = found.first() else { return Err(no_page(&registry, name)) };
@@ -104,7 +115,7 @@ pub(crate) fn describe(args: &DescribeArgs) -> Result<(), CliError> {
     }));
     let plugins = registry.plugins().filter(|provider| provider.records().plugin.name == name);
     found.extend(plugins.map(describe_plugin));
-    found.extend(find_built_in(name).map(|it| describe_instrument(&own_instrument(it))));
+    found.extend(find_built_in(name).map(|it| describe_instrument(&Instrument::from(it))));
     let instrument = registry.instrument(name);
     if instrument.is_ok() {
         let facts = Catalogue::instrument(&registry, name).ok();
@@ -170,43 +181,14 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     out
 }
 
-/// An instrument of the host or of a plugin.
-pub(super) struct Instrument {
-    pub(super) name: String,
-    /// The plugin and its version; none for the host's own.
-    pub(super) from: Option<(String, String)>,
-    pub(super) doc: String,
-    pub(super) options: Vec<OptionSchema>,
-}
-
-impl Instrument {
-    fn plugin(&self) -> String {
-        self.from.as_ref().map_or_else(|| BUILT_IN_PLUGIN.into(), |(plugin, version)| format!("{plugin} {version}"))
-    }
-}
-
-impl From<InstrumentFacts> for Instrument {
-    fn from(facts: InstrumentFacts) -> Self {
-        let from = Some((facts.plugin, facts.plugin_version.to_string()));
-        Self { name: facts.name, from, doc: facts.doc, options: facts.options }
-    }
-}
-
-/// Every instrument, ordered by name.
-fn instruments(registry: &Registry) -> Vec<Instrument> {
-    let mut all: Vec<Instrument> = built_in_instruments().into_iter().map(own_instrument).collect();
-    all.extend(Catalogue::instruments(registry).into_iter().map(Instrument::from));
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    all
-}
-
-fn own_instrument(it: &BuiltIn) -> Instrument {
-    Instrument { name: it.name.into(), from: None, doc: it.doc.into(), options: (it.options)() }
+/// The plugin of an instrument, and its version.
+fn origin(it: &Instrument) -> String {
+    it.from.as_ref().map_or_else(|| BUILT_IN_PLUGIN.into(), |(plugin, version)| format!("{plugin} {version}"))
 }
 
 pub(super) fn describe_instrument(it: &Instrument) -> String {
     let Instrument { name, doc, options, .. } = it;
-    format!("instrument {name}\n  plugin   {}\n{}{}", it.plugin(), paragraph(doc), describe_options(options))
+    format!("instrument {name}\n  plugin   {}\n{}{}", origin(it), paragraph(doc), describe_options(options))
 }
 
 pub(super) fn describe_pipeline(pipeline: &PipelineRecord, provider: Option<&Provider>) -> String {
@@ -264,27 +246,6 @@ fn formal_kind_name(kind: u8) -> &'static str {
     }
 }
 
-fn formal_json(formal: &FormalFacts) -> Value {
-    let kind = match formal.kind {
-        formal_kind::VARIADIC => "variadic",
-        formal_kind::MIXED => "mixed",
-        kind => formal_kind_name(kind),
-    };
-    json!({ "name": formal.name, "kind": kind, "type": formal.var })
-}
-
-fn type_var_json(var: &TypeVarFacts) -> Value {
-    let elems = |elems: &[ElemType]| elems.iter().map(ElemType::to_string).collect::<Vec<_>>();
-    json!({
-        "name": var.name,
-        "tensors": elems(&var.tensors),
-        "sequences": elems(&var.sequences),
-        "optionals": elems(&var.optionals),
-        "optional_sequences": elems(&var.optional_sequences),
-        "others": var.others,
-    })
-}
-
 pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>) -> String {
     let count = |(fewest, most): (u16, u16)| match (fewest, most) {
         (fewest, u16::MAX) => format!("{fewest} or more"),
@@ -318,12 +279,6 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
         }
     }
     out
-}
-
-pub(super) fn attr_json(attr: AttrRecord<'_>) -> serde_json::Value {
-    let AttrRecord { name, kind, required, default } = attr;
-    let default = (!default.is_empty()).then_some(default);
-    json!({ "name": name, "type": attr_kind::name(kind), "required": required, "default": default })
 }
 
 fn describe_plugin(provider: &Provider) -> String {
@@ -405,9 +360,6 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
     used.chain(aside).chain(refused).collect()
 }
 
-/// The note on a plugin that another one replaces.
-const NOT_USED: &str = "not used: the other one of that name takes its place";
-
 /// The options of contexts, then those of passes.
 fn option_rows(registry: &Registry) -> Vec<Vec<String>> {
     let row = |name: String, option: &OptionSchema, of: String| {
@@ -425,178 +377,6 @@ fn option_rows(registry: &Registry) -> Vec<Vec<String>> {
     config.chain(passes).collect()
 }
 
-fn list_json(registry: &Registry, what: What) -> Value {
-    match what {
-        What::Passes => registry
-            .passes()
-            .map(|(pass, provider)| {
-                let mut json = with(pass_json(pass), "plugin", provider);
-                json["version"] = json!(provider.records().plugin.version.to_string());
-                json
-            })
-            .collect(),
-        What::Plugins => {
-            let used = registry.plugins().map(|provider| {
-                let plugin = &provider.records().plugin;
-                json!({
-                    "name": plugin.name,
-                    "version": plugin.version.to_string(),
-                    "licence": plugin.licence,
-                    "description": plugin.description,
-                    "file": provider.path().map(|path| path.display().to_string()),
-                    "refused": null,
-                })
-            });
-            let refused = registry.refused().iter().map(|refused| {
-                let plugin = refused.records.as_ref().map(|records| &records.plugin);
-                json!({
-                    "name": plugin.map(|plugin| &plugin.name),
-                    "version": plugin.map(|plugin| plugin.version.to_string()),
-                    "file": refused.path.display().to_string(),
-                    "refused": refused.refusal.to_string(),
-                })
-            });
-            let aside = registry.set_aside().map(|provider| {
-                json!({
-                    "name": provider.records().plugin.name,
-                    "version": provider.records().plugin.version.to_string(),
-                    "file": provider.path().map(|path| path.display().to_string()),
-                    "refused": NOT_USED,
-                })
-            });
-            used.chain(aside).chain(refused).collect()
-        }
-        What::Operators => {
-            registry.operators().map(|(op, provider)| with(operator_json(op), "plugin", provider)).collect()
-        }
-        What::Options => {
-            let config =
-                registry.config_options().map(|(option, provider)| with(option_json(option), "plugin", provider));
-            let passes = registry.passes().flat_map(|(pass, provider)| {
-                pass.options.iter().map(move |option| {
-                    let mut json = with(option_json(option), "plugin", provider);
-                    json["pass"] = json!(pass.name);
-                    json
-                })
-            });
-            config.chain(passes).collect()
-        }
-        What::Instruments => instruments(registry)
-            .into_iter()
-            .map(|it| {
-                json!({
-                    "name": it.name,
-                    "plugin": it.from.as_ref().map(|(plugin, _)| plugin),
-                    "version": it.from.as_ref().map(|(_, version)| version),
-                    "doc": it.doc,
-                    "options": it.options.iter().map(option_json).collect::<Vec<_>>(),
-                })
-            })
-            .collect(),
-        What::Pipelines => {
-            let own = BUILT_IN.iter().map(|(name, text)| (*name, *text, None));
-            let provided =
-                registry.pipelines().map(|(it, provider)| (it.name.as_str(), it.toml.as_str(), Some(provider)));
-            own.chain(provided)
-                .map(|(name, text, provider)| {
-                    let plugin = provider.map(|provider| &provider.records().plugin);
-                    json!({
-                        "name": name,
-                        "plugin": plugin.map(|plugin| &plugin.name),
-                        "version": plugin.map(|plugin| plugin.version.to_string()),
-                        "doc": headline(text),
-                        "text": text,
-                    })
-                })
-                .collect()
-        }
-    }
-}
-
-pub(super) fn pass_json(pass: &PassRecord) -> Value {
-    json!({
-        "name": pass.name,
-        "aliases": pass.aliases,
-        "opt_level": pass.opt_level,
-        "kind": pass.level.name(),
-        "phase": pass.phase.name(),
-        "required": pass.required,
-        "extends": pass.extends,
-        "doc": pass.doc,
-        "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
-        "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),
-    })
-}
-
-pub(super) fn operator_json(op: &OperatorRecord) -> Value {
-    let schema = op.schema();
-    json!({
-        "name": op.name,
-        "domain": op.domain,
-        "since_version": op.since_version,
-        "inputs": [op.inputs.0, op.inputs.1],
-        "outputs": [op.outputs.0, op.outputs.1],
-        "takes": schema.formal_inputs.iter().map(formal_json).collect::<Vec<_>>(),
-        "gives": schema.formal_outputs.iter().map(formal_json).collect::<Vec<_>>(),
-        "types": schema.types.iter().map(type_var_json).collect::<Vec<_>>(),
-        "commutative": schema.is_commutative,
-        "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
-        "doc": op.doc(),
-    })
-}
-
-fn with(mut json: Value, key: &str, provider: &Provider) -> Value {
-    json[key] = json!(provider.records().plugin.name);
-    json
-}
-
-pub(super) fn statistic_json(statistic: &StatisticRecord) -> Value {
-    json!({ "name": statistic.name, "doc": statistic.doc })
-}
-
-/// As deep as schemas go.
-pub(super) fn option_json(option: &OptionSchema) -> Value {
-    json!({
-        "name": option.name,
-        "doc": option.doc,
-        "takes": type_json(&option.kind),
-        "default": option.default.as_ref().map(value_json),
-    })
-}
-
-fn type_json(kind: &OptionType) -> Value {
-    // Infinite bounds mean no bounds, and JSON has no number for them.
-    let bound = |value: f64| value.is_finite().then_some(value);
-    match kind {
-        OptionType::Bool => json!({ "type": "bool" }),
-        OptionType::Int { min, max } => json!({ "type": "int", "min": min, "max": max }),
-        OptionType::Float { min, max } => json!({ "type": "float", "min": bound(*min), "max": bound(*max) }),
-        OptionType::Str => json!({ "type": "string" }),
-        OptionType::Choice(choices) => {
-            let choices: Vec<Value> = choices.iter().map(|(name, doc)| json!({ "name": name, "doc": doc })).collect();
-            json!({ "type": "choice", "choices": choices })
-        }
-        OptionType::List(item) => json!({ "type": "list", "item": type_json(item) }),
-        OptionType::Struct(fields) => {
-            json!({ "type": "struct", "fields": fields.iter().map(option_json).collect::<Vec<_>>() })
-        }
-        _ => json!({ "type": "unknown" }),
-    }
-}
-
-fn value_json(value: &relais_plugin_api::options::Value) -> Value {
-    use relais_plugin_api::options::Value as Set;
-    match value {
-        Set::Bool(value) => json!(value),
-        Set::Int(value) => json!(value),
-        Set::Float(value) => json!(value),
-        Set::Str(value) => json!(value),
-        Set::List(items) => items.iter().map(value_json).collect(),
-        Set::Struct(entries) => entries.iter().map(|(key, value)| (key.clone(), value_json(value))).collect(),
-        _ => Value::Null,
-    }
-}
-
 fn plugin_of(provider: &Provider) -> String {
     let plugin = &provider.records().plugin;
     format!("{} {}", plugin.name, plugin.version)
@@ -611,20 +391,6 @@ pub(super) fn operator_name(op: &OperatorRecord) -> String {
 
 pub(super) fn first_line(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().trim().to_owned()
-}
-
-/// The first sentence of the comment that a pipeline opens with.
-fn headline(text: &str) -> String {
-    let comment: Vec<&str> = text
-        .lines()
-        // A line for editors precedes the text for people.
-        .skip_while(|line| line.is_empty() || line.starts_with("#:"))
-        .map_while(|line| line.strip_prefix('#'))
-        .map(str::trim)
-        .take_while(|line| !line.is_empty())
-        .collect();
-    let comment = comment.join(" ");
-    comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first).trim_end_matches('.').to_owned()
 }
 
 pub(super) fn paragraph(doc: &str) -> String {

@@ -1,7 +1,8 @@
 //! The contents of a record, as a page in Markdown: `relais describe NAME --markdown`.
 
-use super::list::{Instrument, first_line};
+use super::list::first_line;
 use relais::{
+    frontend::Instrument,
     options::{OptionSchema, OptionType},
     pipeline::toml,
     plugin::{PassRecord, StatisticRecord},

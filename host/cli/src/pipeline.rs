@@ -5,7 +5,10 @@ use super::{
     catalogue, spec,
     terminal::{self, CliError},
 };
-use relais::pipeline::{Pipeline, json_schema};
+use relais::{
+    frontend::pipeline_in_part,
+    pipeline::{Pipeline, json_schema},
+};
 
 /// Checks, prints and describes pipelines.
 pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
@@ -25,7 +28,7 @@ pub(crate) fn pipeline(command: &PipelineCommand) -> Result<(), CliError> {
 
 fn resolve(args: &PipelineFileArgs) -> Result<Pipeline, CliError> {
     let all = catalogue::registry(&args.plugins)?;
-    let (mut spec, faults) = spec::named_in_part(&args.pipeline, &all)?;
+    let (mut spec, faults) = pipeline_in_part(&args.pipeline, &all)?;
     spec::adjust(&mut spec, &args.adjust)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);
     let pipeline = spec.resolve_after(faults, &registry)?;

@@ -128,7 +128,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
 
 /// Checks files: each alone, against each other, and against the plugins that runs find.
 pub(crate) fn check_all(files: &[PathBuf], args: &PluginArgs, opening: Opening) -> Result<Vec<Checked>, CliError> {
-    let dirs = catalogue::search_dirs(args);
+    let dirs = catalogue::search(args).folders();
     let found = catalogue::find(args)?;
     let mut inspections: Vec<Inspection> = files.iter().map(|file| inspect(file, catalogue::policy(args))).collect();
     for inspection in inspections.iter_mut().filter(|it| it.is_accepted() && opening == Opening::Try) {

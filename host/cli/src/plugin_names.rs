@@ -136,7 +136,8 @@ fn check_crate_name(name: &str) -> Result<(), CliError> {
 }
 
 /// Crates that every plugin depends on, and cargo's own `test`.
-const TAKEN: [&str; 7] = ["alloc", "core", "proc_macro", "relais", "relais_plugin_api", "std", "test"];
+const TAKEN: [&str; 8] =
+    ["alloc", "core", "proc_macro", "relais", "relais_conformance", "relais_plugin_api", "std", "test"];
 
 const KEYWORDS: [&str; 53] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
@@ -237,7 +238,19 @@ mod tests {
 
     #[test]
     fn wrong_names_are_refused() {
-        for name in ["", "1a", "a b", "ä", "fn", "std", "relais-plugin-api", "__", "test", &"x".repeat(65)] {
+        for name in [
+            "",
+            "1a",
+            "a b",
+            "ä",
+            "fn",
+            "std",
+            "relais-plugin-api",
+            "relais-conformance",
+            "__",
+            "test",
+            &"x".repeat(65),
+        ] {
             assert!(items(&args(name, &[], &[], &[])).is_err(), "{name}");
         }
         for pass in ["", ".", "a b", "rewrite:", "rewriter:A", "a.2d", "a.Match", "a.lib", "a.Std", "a..b"] {

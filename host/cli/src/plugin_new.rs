@@ -58,8 +58,8 @@ fn sources(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<Pa
     let mods: String = items.iter().map(|(module, item)| mod_line(module, item)).collect();
     let values = [
         ("name", name),
-        ("api", &*api.table(None)),
-        ("test-api", &*api.table(Some("conformance"))),
+        ("api", &*api.dependency("")),
+        ("conformance", &*api.dependency(CONFORMANCE)),
         ("library", &library),
         ("run", &run_line(&library, items)),
         ("mods", &mods),
@@ -130,37 +130,41 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-/// Where `relais-plugin-api` comes from: a key of a dependency in `Cargo.toml`, and its value.
+/// Where `relais-plugin-api` and `relais-conformance` come from: a key of a dependency in `Cargo.toml`, and its value.
 struct Api {
     key: &'static str,
     value: String,
 }
 
+/// The folder of `relais-conformance` in that of `relais-plugin-api`.
+const CONFORMANCE: &str = "conformance";
+
 impl Api {
-    /// The dependency, with a feature of it.
-    fn table(&self, feature: Option<&str>) -> String {
+    /// A dependency on the crate in a folder of that of `relais-plugin-api`.
+    fn dependency(&self, folder: &str) -> String {
         let Self { key, value } = self;
-        let value = toml::Value::String(value.clone());
-        match (*key, feature) {
-            ("version", None) => value.to_string(),
-            (key, None) => format!("{{ {key} = {value} }}"),
-            (key, Some(feature)) => format!("{{ {key} = {value}, features = [\"{feature}\"] }}"),
+        let quoted = |value: String| toml::Value::String(value).to_string();
+        match *key {
+            "version" => quoted(value.clone()),
+            // Both systems take `/`.
+            "path" if !folder.is_empty() => format!("{{ path = {} }}", quoted(format!("{value}/{folder}"))),
+            key => format!("{{ {key} = {} }}", quoted(value.clone())),
         }
     }
 }
 
 fn api(args: &NewArgs) -> Result<Api, CliError> {
     if let Some(folder) = &args.api_path {
-        let manifest = folder.join("Cargo.toml");
-        let found = fs::read_to_string(&manifest).map_err(|error| {
-            CliError::new(format!("`{}` cannot be read: {error}", manifest.display()))
-                .help("`--api-path` takes the folder of the crate `relais-plugin-api`")
-        })?;
-        let package = found.parse::<toml::Table>().ok();
-        let name = package.as_ref().and_then(|table| table.get("package")?.get("name")?.as_str());
-        if name != Some("relais-plugin-api") {
-            return Err(CliError::new(format!("`{}` is not of the crate `relais-plugin-api`", manifest.display()))
-                .help("`--api-path` takes the folder of the crate `relais-plugin-api`"));
+        for (folder, name) in [(folder, "relais-plugin-api"), (&folder.join(CONFORMANCE), "relais-conformance")] {
+            let help = "`--api-path` takes the folder `plugin-api` of Relais's sources";
+            let manifest = folder.join("Cargo.toml");
+            let found = fs::read_to_string(&manifest).map_err(|error| {
+                CliError::new(format!("`{}` cannot be read: {error}", manifest.display())).help(help)
+            })?;
+            let package = found.parse::<toml::Table>().ok();
+            if package.as_ref().and_then(|table| table.get("package")?.get("name")?.as_str()) != Some(name) {
+                return Err(CliError::new(format!("`{}` is not of the crate `{name}`", manifest.display())).help(help));
+            }
         }
         // The crate's folder is another than the current one.
         let folder = path::absolute(folder).map_err(|error| failed(folder, &error))?;

@@ -1,13 +1,11 @@
 //! The report of `relais plugin check` on a file, as text and as JSON.
 
 use super::{
-    list::{
-        Instrument, describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline,
-        operator_json, option_json, paragraph, pass_json,
-    },
+    list::{describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline, paragraph},
     plugin_check::{Checked, Place},
 };
 use relais::{
+    frontend::{Instrument, operator_json, option_json, pass_json},
     inspect::{Inspection, Objection},
     plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
 };

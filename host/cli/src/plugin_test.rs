@@ -3,18 +3,16 @@
 use super::{
     args_plugin::TestArgs,
     catalogue, model,
+    plugin_bench::PluginBench,
     terminal::{self, CliError},
 };
 use relais::{
-    conformance::PluginBench,
     plugin::{PluginRecord, Records, discover},
     registry::{Choices, Linked, Registry},
     words::{nearest, or_list},
 };
-use relais_plugin_api::{
-    conformance::{Finding, Judged, Kind, Kit, Report, Settings, bench::Bench, own_arguments},
-    text::{self, PrintOptions},
-};
+use relais_conformance::{Finding, Judged, Kind, Kit, Report, Settings, bench::Bench, own_arguments};
+use relais_plugin_api::text::{self, PrintOptions};
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
 

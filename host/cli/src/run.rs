@@ -2,16 +2,16 @@
 
 use super::{
     args::{ExternalData, RunArgs, Verbosity},
-    catalogue, lock,
-    model::{self, Model},
+    catalogue, lock, model,
     outputs::{self, Outputs},
     progress::Progress,
-    reproduce, shape, spec,
+    reproduce, spec,
     terminal::{self, CliError},
     watch,
 };
 use relais::{
     files::{Destination, Existing},
+    frontend::{Model, set_input_shapes},
     ir::IRModule,
     manager::{self, Fate, Report, RunOptions},
     onnx::{WriteReport, data_files},
@@ -57,15 +57,15 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     }
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
-    let Model { mut module, format, bytes, file } = model::read(&args.model)?;
+    let Model { mut module, format, n_bytes, .. } = model::read(&args.model)?;
     outputs
         .spare("weights of the model, in", &data_files(&module).into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
-    shape::set_input_shapes(&mut module, &args.input_shape, &registry)?;
+    set_input_shapes(&mut module, &args.input_shape, &registry)?;
     if verbosity > Verbosity::Quiet {
         watch::check_functions(&args.watch, &module);
         registry.operator_conflicts(&module).iter().for_each(terminal::warn);
     }
-    let before = Summary::of(&module, bytes, &file);
+    let before = Summary::of(&module, Some(n_bytes), &model::shown_file(&args.model));
     let options = RunOptions {
         verify: args.verify_each.then_some(Verify::Each),
         remarks: if verbosity >= Verbosity::Debug { Remarks::Show } else { Remarks::Hide },
@@ -191,8 +191,8 @@ fn summary_of(module: &IRModule, output: &Destination, written: &WriteReport) ->
     let Some(path) = output.file() else {
         return Ok(Summary::of(module, Some(written.model_bytes), ""));
     };
-    let Model { module, bytes, file, .. } = model::read(path)?;
-    let mut summary = Summary::of(&module, bytes, &file);
+    let Model { module, n_bytes, .. } = model::read(path)?;
+    let mut summary = Summary::of(&module, Some(n_bytes), &model::shown_file(path));
     summary.external_bytes = summary.external_bytes.max(external_bytes(written));
     Ok(summary)
 }

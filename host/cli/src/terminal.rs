@@ -4,6 +4,7 @@ use super::args::Verbosity;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::AnsiColor;
 use relais::{
+    frontend,
     pass::Said,
     pipeline::{Faults, Style},
     plugin::escaped,
@@ -78,6 +79,13 @@ impl CliError {
                 eprint_line(&faults.render(style));
             }
         }
+    }
+}
+
+impl From<frontend::Error> for CliError {
+    fn from(error: frontend::Error) -> Self {
+        let failed = if error.is_usage() { Self::usage(&error) } else { Self::new(&error) };
+        error.help().into_iter().fold(failed, Self::help)
     }
 }
 

@@ -157,7 +157,7 @@ impl PipelineSpec {
     }
 
     /// The pipeline, unless something is wrong with it.
-    fn unless(self, faults: Vec<Fault>) -> Result<Self, Faults> {
+    pub(crate) fn unless(self, faults: Vec<Fault>) -> Result<Self, Faults> {
         match faults.is_empty() {
             true => Ok(self),
             false => Err(Faults { list: faults, sources: self.sources }),

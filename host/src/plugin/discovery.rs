@@ -18,7 +18,7 @@ use std::{
 /// Where a folder to look in was named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// It is the folder of the executable.
+    /// It is the folder of the program.
     Beside,
     /// It is the user's own, which `relais plugin install` copies into.
     User,
@@ -88,15 +88,15 @@ pub struct Discovery {
 }
 
 impl SearchDir {
-    /// The folders to look in, in order: the executable's, the user's own, those of a list in the environment, those
-    /// named.
+    /// The folders to look in, in order: the one beside the program, if it comes with plugins, the user's own, those of a
+    /// list in the environment, those named.
     pub fn standard(
-        executable: Option<&Path>,
+        beside: Option<&Path>,
         user: Option<&Path>,
         list: Option<&std::ffi::OsStr>,
         named: &[PathBuf],
     ) -> Vec<Self> {
-        let beside = executable.and_then(Path::parent).map(|path| (path.to_owned(), Origin::Beside));
+        let beside = beside.map(|path| (path.to_owned(), Origin::Beside));
         let user = user.map(|path| (path.to_owned(), Origin::User));
         let listed = list.map(std::env::split_paths).into_iter().flatten();
         let listed = listed.filter(|path| !path.as_os_str().is_empty()).map(|path| (path, Origin::Environment));

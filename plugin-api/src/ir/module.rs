@@ -178,12 +178,12 @@ impl IRModule {
 
     /// Sets the graph function of a name: it replaces the global of that name, or is added at the end.
     pub fn set_function(&mut self, name: &str, function: impl Into<RArc<Function>>) {
-        self.set(name, global_kind::FUNCTION, function.into());
+        self.set_global(name, global_kind::FUNCTION, function);
     }
 
     /// Sets the prim func of a name: it replaces the global of that name, or is added at the end.
     pub fn set_prim_func(&mut self, name: &str, prim_func: impl Into<RArc<Function>>) {
-        self.set(name, global_kind::PRIM_FUNC, prim_func.into());
+        self.set_global(name, global_kind::PRIM_FUNC, prim_func);
     }
 
     /// As [`set_function`](Self::set_function) for many, in one pass over the module.
@@ -214,7 +214,9 @@ impl IRModule {
         self.globals.push(Global { name: name.into(), kind, body: RArc::new(body) });
     }
 
-    fn set(&mut self, name: &str, kind: u8, mut body: RArc<Function>) {
+    /// Sets the global of a name, of whatever kind: it replaces the one of that name, or is added at the end.
+    pub fn set_global(&mut self, name: &str, kind: u8, body: impl Into<RArc<Function>>) {
+        let mut body = body.into();
         share_constants(&mut body);
         let global = Global { name: name.into(), kind, body };
         self.version += 1;

@@ -61,7 +61,7 @@ fn steps(shipped: &Path, model: &Path, output: &Path) -> [Duration; 6] {
         let now = Instant::now();
         now - std::mem::replace(&mut last, now)
     };
-    let dirs = SearchDir::standard(Some(&shipped.join("relais")), None, None, &[]);
+    let dirs = SearchDir::standard(Some(shipped), None, None, &[]);
     let found = discover(&dirs, &[], Policy { writable: WritableFiles::Allow });
     let registry = Registry::new(found, Linked::Exclude, &Choices::new());
     let find = lap();

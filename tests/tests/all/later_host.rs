@@ -84,7 +84,7 @@ fn later_version(dir: &Path) {
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
     let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let members = workspace.lines().find(|line| line.starts_with("members = ")).unwrap();
-    let own = "members = [\"host\", \"host/cli\", \"host/files\", \"host/onnx\", \"plugin-api\", \"plugin-api/macros\", \"plugins/*\", \"later\"]";
+    let own = "members = [\"host\", \"host/cli\", \"host/files\", \"host/onnx\", \"plugin-api\", \"plugin-api/conformance\", \"plugin-api/macros\", \"plugins/*\", \"later\"]";
     fs::write(dir.join("Cargo.toml"), workspace.replace(members, own)).unwrap();
 
     let api = |file: &str| Source::open(dir.join("plugin-api/src").join(file));

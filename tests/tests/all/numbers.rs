@@ -1,6 +1,7 @@
 //! The effects of rewrites on numbers: the rules of `docs/numbers.md`, on values at which they would show.
 
-use relais_plugin_api::{boundary::local, conformance::interpret, ir::*, options::Value, text};
+use relais_conformance::interpret;
+use relais_plugin_api::{boundary::local, ir::*, options::Value, text};
 use relais_tests::{
     cli::{folder, relais},
     reference::Judge,

@@ -4,7 +4,7 @@
 #[path = "../../plugins/liar/src/lib.rs"]
 mod liar;
 
-use relais_plugin_api::conformance::{self, Kind, Kit};
+use relais_conformance::{Kind, Kit};
 use relais_tests::{
     cargo_built::{plugin, workspace},
     cli::{Run, command, folder},
@@ -203,18 +203,18 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 
 #[test]
 fn in_a_test_a_pass_that_is_honest_passes() {
-    conformance::check("relais.RemoveUnusedFunctions");
+    relais_conformance::check("relais.RemoveUnusedFunctions");
 }
 
 #[test]
 fn in_a_test_instruments_are_judged_too() {
-    let report = report_of(|| conformance::check("liar.Watch"));
+    let report = report_of(|| relais_conformance::check("liar.Watch"));
     assert!(report.contains("instrument liar.Watch: panic: "), "{report}");
 }
 
 #[test]
 fn in_a_test_a_pass_that_lies_is_named() {
-    let report = report_of(|| conformance::check("liar.SaysChanged"));
+    let report = report_of(|| relais_conformance::check("liar.SaysChanged"));
     assert!(report.contains("pass liar.SaysChanged: false-change: "), "{report}");
     assert!(report.contains("1 finding; seed 1"), "{report}");
 }
@@ -238,7 +238,7 @@ fn in_a_test_what_is_allowed_passes() {
 
 #[test]
 fn in_a_test_what_is_not_there_is_an_error() {
-    assert!(report_of(|| conformance::check("liar.NoSuchPass")).contains("nothing to judge"));
+    assert!(report_of(|| relais_conformance::check("liar.NoSuchPass")).contains("nothing to judge"));
 }
 
 /// Where no test of that name can be started, as in a test on the main thread or one that has a thread of its own.

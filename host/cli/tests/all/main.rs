@@ -2,6 +2,7 @@
 
 mod common;
 mod dump;
+mod frontend;
 mod golden;
 mod plugin_built;
 mod plugin_config;

@@ -122,7 +122,7 @@ fn a_folder_that_was_named_must_be_there() {
 #[test]
 fn folders_are_searched_in_the_order_of_the_convention() {
     let list = std::env::join_paths(["/a", "/b"]).unwrap();
-    let (program, user) = (Path::new("/bin/relais"), Path::new("/home/user"));
+    let (program, user) = (Path::new("/bin"), Path::new("/home/user"));
     let dirs = SearchDir::standard(Some(program), Some(user), Some(&list), &[PathBuf::from("/c")]);
     let dirs: Vec<(&str, Origin)> = dirs.iter().map(|dir| (dir.path.to_str().unwrap(), dir.origin)).collect();
     use Origin::*;

@@ -189,14 +189,19 @@ fn a_new_crate_is_made_and_nothing_is_overwritten() {
     assert_eq!(session.files("empty/src"), modules);
     assert_eq!(session.run("plugin new git --api-git https://example.org/relais"), Some(0));
     assert_eq!(session.run("plugin new version --api-version =0.1.2"), Some(0));
-    for (crate_name, line) in [
-        ("my-clip", format!("relais-plugin-api = \"{}\"", env!("CARGO_PKG_VERSION"))),
-        ("empty", format!("relais-plugin-api = {{ path = \"{api}\" }}")),
-        ("git", "relais-plugin-api = { git = \"https://example.org/relais\" }".into()),
-        ("version", "relais-plugin-api = \"=0.1.2\"".into()),
+    let version = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
+    let [path, kit] = ["", "/conformance"].map(|folder| format!("{{ path = \"{api}{folder}\" }}"));
+    let git = "{ git = \"https://example.org/relais\" }";
+    for (crate_name, api, conformance) in [
+        ("my-clip", &*version, &*version),
+        ("empty", &*path, &*kit),
+        ("git", git, git),
+        ("version", "\"=0.1.2\"", "\"=0.1.2\""),
     ] {
         let manifest = fs::read_to_string(session.folder.join(crate_name).join("Cargo.toml")).unwrap();
-        assert!(manifest.lines().any(|other| other == line), "{line}: {manifest}");
+        for line in [format!("relais-plugin-api = {api}"), format!("relais-conformance = {conformance}")] {
+            assert!(manifest.lines().any(|other| other == line), "{line}: {manifest}");
+        }
     }
     session.check();
 }
@@ -219,13 +224,17 @@ fn names_and_addresses_that_cannot_be_are_refused() {
         ("acme --api-git no\u{a0}\u{1}address", 2),
         ("acme --api-path nowhere", 1),
         ("acme --api-path other", 1),
+        ("acme --api-path alone", 1),
         ("acme --api-path other --api-version 1", 2),
         ("", 2),
     ] {
-        fs::create_dir_all(session.folder.join("other")).unwrap();
-        fs::write(session.folder.join("other/Cargo.toml"), "[package]\nname = \"other\"\n").unwrap();
+        for (folder, name) in [("other", "other"), ("alone", "relais-plugin-api")] {
+            fs::create_dir_all(session.folder.join(folder)).unwrap();
+            let manifest = format!("[package]\nname = \"{name}\"\n");
+            fs::write(session.folder.join(folder).join("Cargo.toml"), manifest).unwrap();
+        }
         assert_eq!(session.run(&format!("plugin new {arguments}")), Some(status), "{arguments}");
-        assert_eq!(session.files(""), ["other"], "{arguments}");
+        assert_eq!(session.files(""), ["alone", "other"], "{arguments}");
     }
     session.check();
 }

@@ -8,12 +8,12 @@ use super::{
     judge::printed,
     random::Random,
     report::{Finding, Judged, Kind},
+    wild::{self, Tape},
 };
-use crate::{
+use relais_plugin_api::{
     infer::{Operators, infer_node},
     ir::*,
     op::{OpError, known_value, op_error_kind},
-    random::{self, Tape},
 };
 use std::{
     collections::BTreeSet,
@@ -118,7 +118,7 @@ impl Trial<'_> {
             Some(Ok(results)) => results,
         };
         self.judged.n_compared += 1;
-        let is_random = ops.effects(op).contains(crate::op::Effects::RANDOM);
+        let is_random = ops.effects(op).contains(relais_plugin_api::op::Effects::RANDOM);
         let again = ops.evaluate(op, f, node, &inputs, MAX_BYTES);
         if !is_random && again.as_ref().and_then(|again| again.as_ref().ok()).is_none_or(|again| !same(again, &results))
         {
@@ -162,12 +162,12 @@ fn call(tape: &mut Tape<'_>, op: &OpShape, at: usize) -> Function {
         let arg = match (is_wild, tape.below(8)) {
             (_, 0) if nth >= fewest => NodeId::ABSENT,
             (true, 0..4) => {
-                let ty = random::ty(&mut f, tape, 0);
+                let ty = wild::ty(&mut f, tape, 0);
                 let var = f.add_var(&format!("x{nth}"), ty);
                 params.push(var);
                 var
             }
-            (true, _) => constant(&mut f, random::tensor(tape)),
+            (true, _) => constant(&mut f, wild::tensor(tape)),
             (false, _) if nth == 0 => constant(&mut f, first.clone()),
             (false, _) => {
                 let tensor = tensor(tape, Some(&first));
@@ -230,13 +230,13 @@ fn tensor(tape: &mut Tape<'_>, like: Option<&Tensor>) -> Tensor {
 
 fn bytes_of(elem: ElemType, value: i64) -> Vec<u8> {
     match elem {
-        ElemType::FLOAT => (value as f32).to_le_bytes().to_vec(),
-        ElemType::DOUBLE => (value as f64).to_le_bytes().to_vec(),
-        ElemType::FLOAT16 => half::f16::from_f64(value as f64).to_le_bytes().to_vec(),
         ElemType::INT32 => (value as i32).to_le_bytes().to_vec(),
         ElemType::INT8 | ElemType::UINT8 => vec![value as u8],
         ElemType::BOOL => vec![u8::from(value > 0)],
-        _ => value.to_le_bytes().to_vec(),
+        _ => match Tensor::from_f64s(elem, &[], &[value as f64]) {
+            Some(float) => float.to_bytes().into_owned(),
+            None => value.to_le_bytes().to_vec(),
+        },
     }
 }
 
@@ -260,7 +260,7 @@ fn attribute(tape: &mut Tape<'_>, f: &mut Function, attr: &AttrShape, is_wild: b
         attr_kind::FLOAT => AttrData::Float(float(tape)),
         attr_kind::INT => AttrData::Int(int(tape)),
         attr_kind::STRING => AttrData::String(["a", "", "é", "reflect"][tape.below(4)].as_bytes().to_vec()),
-        attr_kind::TENSOR if is_wild => AttrData::Tensor(random::tensor(tape)),
+        attr_kind::TENSOR if is_wild => AttrData::Tensor(wild::tensor(tape)),
         attr_kind::TENSOR => AttrData::Tensor(tensor(tape, None)),
         attr_kind::FLOATS => AttrData::Floats((0..n).map(|_| float(tape)).collect()),
         attr_kind::INTS => AttrData::Ints((0..n).map(|_| int(tape)).collect()),

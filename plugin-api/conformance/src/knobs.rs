@@ -4,7 +4,7 @@ use super::{
     bench::{Knob, KnobKind},
     random::Random,
 };
-use crate::options::Value;
+use relais_plugin_api::options::Value;
 
 /// How many sets of random values are tried.
 const N_RANDOM: usize = 8;

@@ -12,7 +12,7 @@ use super::{
     random::Random,
     report::{Finding, Judged, Kind},
 };
-use crate::{
+use relais_plugin_api::{
     boundary::record::Level,
     diagnostics::PassError,
     ir::*,

@@ -1,6 +1,6 @@
 //! Runs a function on tensors, with the evaluators there are.
 
-use crate::{infer::Operators, ir::*};
+use relais_plugin_api::{infer::Operators, ir::*};
 use std::collections::HashMap;
 
 /// Why a value was not computed.

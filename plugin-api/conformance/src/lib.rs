@@ -1,11 +1,12 @@
 //! The conformance kit: tests passes and operators on random modules, with random options.
 //!
-//! In an author's crate it is one line of a test, and the feature `conformance` among the development dependencies:
+//! In an author's crate it is one line of a test, and this crate among the development dependencies, in the version of
+//! `relais-plugin-api`:
 //!
 //! ```no_run
 //! // #[test]
 //! fn everything_keeps_the_rules() {
-//!     relais_plugin_api::conformance::check_all();
+//!     relais_conformance::check_all();
 //! }
 //! ```
 //!
@@ -22,7 +23,7 @@
 //! A finding comes with the smallest module of its kind that was found, as text, and with the seed that reproduces it:
 //!
 //! ```no_run
-//! use relais_plugin_api::conformance::{Kind, Kit};
+//! use relais_conformance::{Kind, Kit};
 //!
 //! Kit::new()
 //!     .seed(7)
@@ -44,13 +45,14 @@ mod operator;
 mod random;
 mod report;
 mod supervise;
+mod wild;
 
 pub use journal::Log;
 pub use report::{Finding, Judged, Kind, Report};
 
-use crate::text;
 use bench::{Bench, Linked};
 use journal::{Journal, Memory};
+use relais_plugin_api::text;
 use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
 
 /// Tests everything that is linked into this program: all passes and operators of the crate, in a test of it.

@@ -1,7 +1,7 @@
 //! The messages of the kit while it runs, and a file with them, which shows what a process that died was doing.
 
 use super::report::{Finding, Judged, table};
-use crate::options::Value;
+use relais_plugin_api::options::Value;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Write},
@@ -167,7 +167,7 @@ impl Log for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::report::Kind;
+    use crate::report::Kind;
 
     #[test]
     fn a_journal_is_read_up_to_where_it_was_cut() {

@@ -4,11 +4,11 @@
 use super::{
     bench::{AttrShape, OpShape},
     interpret::Compute,
+    wild::{self, Tape},
 };
-use crate::{
+use relais_plugin_api::{
     infer::{Operators, infer_node},
     ir::*,
-    random::{self, Tape},
     text::{self, PrintOptions},
 };
 use std::collections::BTreeSet;
@@ -147,7 +147,7 @@ fn make(bytes: &[u8], vocabulary: &Vocabulary, compute: &dyn Compute, most: usiz
 
 /// A module with everything that the IR can express, meaningful or not.
 pub fn wild(bytes: &[u8]) -> IRModule {
-    canonical(&random::module(&mut Tape::new(bytes))).unwrap_or_default()
+    canonical(&wild::module(&mut Tape::new(bytes))).unwrap_or_default()
 }
 
 /// The module as parsed from its text: numbered as it is printed, without the parts that only the arena holds.
@@ -480,7 +480,7 @@ impl Builder<'_> {
         let callee = self.f.add_global_var(HELPER);
         let n_results = helper.results(helper.body()).len();
         let node = self.f.add_call_with(callee, &args, &[], (n_results != 1).then_some(n_results as u16));
-        let ty = crate::infer::result_of(self.f, helper);
+        let ty = relais_plugin_api::infer::result_of(self.f, helper);
         self.f.set_type(node, ty);
         self.bind(tape, block, node);
         if n_results != 1 {
@@ -521,23 +521,19 @@ fn filled(tape: &mut Tape<'_>, elem: ElemType, dims: &[u64]) -> Tensor {
 fn number(elem: ElemType, value: f64) -> Option<Vec<u8>> {
     let int = value as i64;
     Some(match elem {
-        ElemType::FLOAT => (value as f32).to_le_bytes().to_vec(),
-        ElemType::DOUBLE => value.to_le_bytes().to_vec(),
-        ElemType::FLOAT16 => half::f16::from_f64(value).to_le_bytes().to_vec(),
-        ElemType::BFLOAT16 => half::bf16::from_f64(value).to_le_bytes().to_vec(),
         ElemType::INT64 => int.to_le_bytes().to_vec(),
         ElemType::INT32 => (int as i32).to_le_bytes().to_vec(),
         ElemType::INT8 => vec![int as u8],
         ElemType::UINT8 => vec![int.unsigned_abs() as u8],
         ElemType::BOOL => vec![u8::from(value != 0.0)],
-        _ => return None,
+        _ => return Some(Tensor::from_f64s(elem, &[], &[value])?.to_bytes().into_owned()),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::{bench::Linked, random::Random};
+    use crate::{bench::Linked, random::Random};
 
     fn module(seed: u64, n_bytes: usize) -> IRModule {
         let bytes = Random::of(seed, "test", 0).bytes(n_bytes);

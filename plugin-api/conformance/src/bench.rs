@@ -1,7 +1,7 @@
 //! The items under test, and where they run: linked into this program, or loaded by a host.
 
 use super::interpret::Compute;
-use crate::{
+use relais_plugin_api::{
     boundary::{
         entry::{Item, registrations},
         instrument::PassInfoRec,
@@ -262,10 +262,10 @@ pub fn requirements(pass: &str, of: impl Fn(&str) -> Option<Vec<String>>) -> Vec
 }
 
 fn op_shape(op: &Operator, evaluated: &[(&str, &str)]) -> OpShape {
-    let attr = |attr: &crate::op::AttrSchema| AttrShape {
+    let attr = |attr: &relais_plugin_api::op::AttrSchema| AttrShape {
         name: attr.name.to_owned(),
         kind: attr.kind,
-        is_required: attr.required == crate::op::Required::Yes,
+        is_required: attr.required == relais_plugin_api::op::Required::Yes,
     };
     OpShape {
         domain: op.domain.to_owned(),
@@ -296,6 +296,7 @@ impl From<OptionKind> for KnobKind {
             OptionKind::Choice(choices) => Self::Choice(choices.iter().map(|choice| choice.name.to_owned()).collect()),
             OptionKind::List(item) => Self::List(Box::new((*item).into())),
             OptionKind::Struct(fields) => Self::Struct(fields.iter().map(Knob::from).collect()),
+            _ => Self::Other,
         }
     }
 }

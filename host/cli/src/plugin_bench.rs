@@ -1,19 +1,19 @@
-//! The conformance kit of the plugin API over a plugin that the host loads: the implementation of `relais plugin test`.
+//! The conformance kit over a plugin that the host loads.
 
-use crate::{
+use relais::{
     options::{OptionSchema, OptionType},
     pass::{Instrument, PassContext, PassInfo, RunCx, Scope, SkipReason},
-    plugin::{OperatorRecord, Records},
+    plugin::{OperatorRecord, PassRecord, Records},
     registry::{CreateError, Provider, Registry},
+};
+use relais_conformance::{
+    bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, requirements},
+    interpret::Compute,
 };
 use relais_plugin_api::{
     boundary::{
         abi::{EvalEntry, InferEntry, RequestCx},
         record::Level,
-    },
-    conformance::{
-        bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, requirements},
-        interpret::Compute,
     },
     diagnostics::PassError,
     infer::{Operators, TypeRelations},
@@ -24,14 +24,14 @@ use relais_plugin_api::{
 use std::sync::Arc;
 
 /// A plugin of a registry, together with all others.
-pub struct PluginBench<'a> {
+pub(crate) struct PluginBench<'a> {
     registry: &'a Registry,
     plugin: &'a Provider,
 }
 
 impl<'a> PluginBench<'a> {
     /// The plugin of this name; `None` if it is not in the registry.
-    pub fn new(registry: &'a Registry, plugin: &str) -> Option<Self> {
+    pub(crate) fn new(registry: &'a Registry, plugin: &str) -> Option<Self> {
         let plugin = registry.plugins().find(|provider| provider.records().plugin.name == plugin)?;
         Some(Self { registry, plugin })
     }
@@ -50,7 +50,7 @@ impl Compute for PluginBench<'_> {
 impl Bench for PluginBench<'_> {
     fn passes(&self) -> Vec<PassShape> {
         let of = |name: &str| Some(self.registry.pass(name).ok()?.required.clone());
-        let shape = |pass: &crate::plugin::PassRecord| PassShape {
+        let shape = |pass: &PassRecord| PassShape {
             name: pass.name.clone(),
             level: pass.level,
             before: requirements(&pass.name, of),
@@ -150,6 +150,7 @@ fn knob_kind(kind: &OptionType) -> KnobKind {
         OptionType::Choice(choices) => KnobKind::Choice(choices.iter().map(|(name, _)| name.clone()).collect()),
         OptionType::List(item) => KnobKind::List(Box::new(knob_kind(item))),
         OptionType::Struct(fields) => KnobKind::Struct(knobs(fields)),
+        _ => KnobKind::Other,
     }
 }
 

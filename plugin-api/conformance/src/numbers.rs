@@ -1,7 +1,7 @@
 //! Whether two modules compute the same, on seeded values.
 
 use super::interpret::{self, Compute, Stop};
-use crate::ir::*;
+use relais_plugin_api::ir::*;
 
 /// The most elements that a parameter gets.
 const MANY: u64 = 1 << 20;
@@ -200,7 +200,7 @@ fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{boundary::local, infer::Operators, text};
+    use relais_plugin_api::{boundary::local, infer::Operators, text};
 
     /// Computes `Neg`, and nothing else.
     struct Neg;

@@ -1,7 +1,6 @@
-//! Random modules: everything that the builders can make, sense or not.
+//! Random modules: everything that the builders can make, sense or not. The tests of `relais-plugin-api` use them too.
 
-use crate::ir::*;
-use abi_stable::std_types::RArc;
+use relais_plugin_api::ir::*;
 
 /// Choices, read from random bytes; 0 when they are used up, so that fewer bytes result in a smaller module.
 pub(crate) struct Tape<'a> {
@@ -27,7 +26,6 @@ impl<'a> Tape<'a> {
     }
 
     /// Whether the bytes are used up.
-    #[cfg(feature = "conformance")]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -37,7 +35,6 @@ impl<'a> Tape<'a> {
     }
 
     /// As [`below`](Self::below), of many.
-    #[cfg(feature = "conformance")]
     pub fn pick(&mut self, n: usize) -> usize {
         usize::from(u16::from_le_bytes([self.byte(), self.byte()])) % n
     }
@@ -103,15 +100,15 @@ pub(crate) fn module(tape: &mut Tape<'_>) -> IRModule {
     }
     let globals = ["main", "my::f:v", "g"];
     for name in &globals[..tape.below(3) + 1] {
-        module.set_function(name, RArc::new(function(tape, name)));
+        module.set_function(name, function(tape, name));
     }
     if tape.chance(3) {
-        module.set_prim_func("prim func", RArc::new(function(tape, "prim func")));
+        module.set_prim_func("prim func", function(tape, "prim func"));
     }
     if tape.chance(6) {
         // A kind of a later version.
         let kind = global_kind::PRIM_FUNC + 1 + tape.below(200) as u8;
-        module.push("later", kind, function(tape, "later"));
+        module.set_global("later", kind, function(tape, "later"));
     }
     module
 }

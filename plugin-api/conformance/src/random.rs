@@ -13,7 +13,7 @@ impl Random {
 
     /// The generator of one part of a seed's output, so that no part depends on how much another one consumed.
     pub fn of(seed: u64, part: &str, index: u64) -> Self {
-        let name = crate::boundary::wire::checksum(part.as_bytes());
+        let name = relais_plugin_api::boundary::wire::checksum(part.as_bytes());
         let mut mixed = Self(seed ^ name.rotate_left(17) ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93));
         mixed.next();
         mixed

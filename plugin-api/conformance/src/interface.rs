@@ -1,6 +1,6 @@
 //! The interface that users of a model rely on: no pass may change it.
 
-use crate::{ir::*, text};
+use relais_plugin_api::{ir::*, text};
 
 /// Whether the parameters and results of `@main` keep their names, their number and their types; unknown parts of a
 /// result's type may become known.

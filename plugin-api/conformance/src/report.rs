@@ -1,6 +1,6 @@
 //! The findings of the kit.
 
-use crate::options::Value;
+use relais_plugin_api::options::Value;
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 macro_rules! kinds {

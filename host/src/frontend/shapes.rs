@@ -1,11 +1,11 @@
-//! `--input-shape`.
+//! Shapes that a user gives to the inputs of a model.
 
-use super::terminal::CliError;
-use relais::{
+use super::error::Error;
+use crate::{
     ir::{Dim, DimRec, Function, IRModule, MAIN, NodeId, Type},
     pass::Catalogue,
     report::inputs,
-    words::or_list,
+    words::{nearest, or_list},
 };
 use relais_plugin_api::infer::{Scope, infer_function};
 
@@ -16,17 +16,18 @@ enum Wanted<'a> {
     Unknown,
 }
 
-/// Sets the shapes of inputs, and infers the types that follow.
-pub(crate) fn set_input_shapes(
-    module: &mut IRModule,
-    wanted: &[String],
-    catalogue: &dyn Catalogue,
-) -> Result<(), CliError> {
+/// Sets the shapes of inputs, given as `name:1,3,224,224`, and infers the types that follow. A dimension is a size, the
+/// name of a symbol, or `?` for one that stays as it is; a model with one input needs no name.
+///
+/// # Errors
+/// Returns an error if a text is not a shape, no input has the name, the shape contradicts the model, or a call becomes
+/// invalid. The module may have changed then.
+pub fn set_input_shapes(module: &mut IRModule, wanted: &[String], catalogue: &dyn Catalogue) -> Result<(), Error> {
     if wanted.is_empty() {
         return Ok(());
     }
     let Some(main) = module.function_mut(MAIN) else {
-        return Err(CliError::new("the module has no function `main`, so that no input can have a shape"));
+        return Err(Error::new("the module has no function `main`, so that no input can have a shape"));
     };
     // Calls that are invalid for any shapes are not due to the arguments.
     let old_faults = infer_function(&mut main.clone(), &mut *catalogue.relations(), Scope::Everything).faults;
@@ -37,12 +38,12 @@ pub(crate) fn set_input_shapes(
     let mut faults = infer_function(main, &mut *catalogue.relations(), Scope::Everything).faults.into_iter();
     if let Some(fault) = faults.find(|fault| old_faults.iter().all(|old| old.node != fault.node)) {
         let line = relais_plugin_api::text::display(main, fault.node).to_string();
-        return Err(CliError::new(format!("with these input shapes, the call `{line}` is invalid: {}", fault.error)));
+        return Err(Error::new(format!("with these input shapes, the call `{line}` is invalid: {}", fault.error)));
     }
     Ok(())
 }
 
-fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>), CliError> {
+fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>), Error> {
     let known = inputs(main);
     let (name, dims) = match (text.rsplit_once(':'), known.as_slice()) {
         (Some((name, dims)), _) => (name, dims),
@@ -50,24 +51,24 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
         (None, [(name, _)]) => (name.as_str(), text),
         (None, _) => {
             return Err(
-                CliError::usage(format!("`--input-shape {text}` names no input")).help("write `name:1,3,224,224`")
+                Error::usage(format!("`--input-shape {text}` names no input")).with_help("write `name:1,3,224,224`")
             );
         }
     };
     let param = main.params().iter().copied().find(|&param| main.name(param) == name);
     let Some(param) = param.filter(|_| known.iter().any(|(known, _)| known == name)) else {
         let names: Vec<String> = known.iter().map(|(name, ty)| format!("`{name}` (`{ty}`)")).collect();
-        let near = relais::words::nearest(name, known.iter().map(|(name, _)| name.as_str()));
-        let error = CliError::new(format!("the model has no input `{name}`; it has {}", names.join(", ")));
-        return Err(if near.is_empty() { error } else { error.help(format!("did you mean {}?", or_list(&near))) });
+        let near = nearest(name, known.iter().map(|(name, _)| name.as_str()));
+        let error = Error::new(format!("the model has no input `{name}`; it has {}", names.join(", ")));
+        return Err(if near.is_empty() { error } else { error.with_help(format!("did you mean {}?", or_list(&near))) });
     };
     let dims: Option<Vec<Wanted<'_>>> = match dims {
         "" => Some(Vec::new()),
         dims => dims.split(',').map(|dim| parse_dim(dim.trim())).collect(),
     };
     let dims = dims.ok_or_else(|| {
-        CliError::usage(format!("`--input-shape {text}` is no shape"))
-            .help("dimensions are sizes, names of symbols or `?`, with commas between them")
+        Error::usage(format!("`--input-shape {text}` is no shape"))
+            .with_help("dimensions are sizes, names of symbols or `?`, with commas between them")
     })?;
     Ok((param, dims))
 }
@@ -84,11 +85,11 @@ fn parse_dim(text: &str) -> Option<Wanted<'_>> {
     }
 }
 
-fn set(main: &mut Function, param: NodeId, wanted: &[Wanted<'_>], text: &str) -> Result<(), CliError> {
+fn set(main: &mut Function, param: NodeId, wanted: &[Wanted<'_>], text: &str) -> Result<(), Error> {
     let conflict = |why: String, main: &Function| {
         let ty = relais_plugin_api::text::display_type(main, main.type_id(param)).to_string();
-        CliError::new(format!("`--input-shape {text}` contradicts the model: {why}"))
-            .help(format!("input `{}` is `{ty}`", main.name(param)))
+        Error::new(format!("`--input-shape {text}` contradicts the model: {why}"))
+            .with_help(format!("input `{}` is `{ty}`", main.name(param)))
     };
     let (elem, old) = match main.type_of(param) {
         Type::Tensor { elem, shape } => (elem, shape.map(<[DimRec]>::to_vec)),

@@ -1,0 +1,131 @@
+//! Models: ONNX files, and text files as determined by name or content.
+
+use super::error::Error;
+use crate::{
+    ir::{Blob, IRModule, verify},
+    mapped::{map_file, read_input},
+    onnx::{self, ReadOptions},
+};
+use relais_plugin_api::text::{self, SideFile, TextError};
+use std::{io, path::Path};
+
+/// How a model is written down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// ONNX.
+    Onnx,
+    /// The text form.
+    Text,
+}
+
+impl Format {
+    /// The format that a file's name ends in: `.onnx` or `.relay`.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "onnx" => Some(Self::Onnx),
+            "relay" => Some(Self::Text),
+            _ => None,
+        }
+    }
+
+    /// The format of some content. ONNX begins with the tag of a field, which is not a printable character.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        let start = &bytes[..bytes.len().min(256)];
+        let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..);
+        if !start.is_empty() && start.iter().all(is_text) { Self::Text } else { Self::Onnx }
+    }
+}
+
+/// A model that was read.
+#[derive(Clone)]
+pub struct Model {
+    /// Its functions.
+    pub module: IRModule,
+    /// How it was written down.
+    pub format: Format,
+    /// The size of its file, in bytes, without weights beside it.
+    pub n_bytes: u64,
+    /// The oddities that reading found.
+    pub warnings: Vec<String>,
+}
+
+impl Model {
+    /// Reads a file, and its weights beside it. The format is that of the file's name, otherwise that of its content.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or is not a valid model.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let shown = path.display();
+        if path.is_dir() {
+            return Err(Error::new(format!("model `{shown}` is a folder")).with_help("name the model's file"));
+        }
+        let bytes = read_input(path).map_err(|error| Self::unreadable(path, &error))?;
+        Self::parse(path, bytes, Beside::Files)
+    }
+
+    /// The model of some bytes that are not in a file, for example of standard input. `name` is for messages, and names
+    /// the format if it has the ending of one.
+    ///
+    /// # Errors
+    /// Returns an error if it is not a valid model, or has weights outside of the bytes.
+    pub fn from_bytes(name: &Path, bytes: Blob) -> Result<Self, Error> {
+        Self::parse(name, bytes, Beside::Nothing)
+    }
+
+    /// The error of a model that the system does not let read.
+    pub fn unreadable(path: &Path, error: &io::Error) -> Error {
+        let error = Error::new(format!("model `{}` cannot be read: {error}", path.display()));
+        error.with_help("check the path and the permissions")
+    }
+
+    fn parse(path: &Path, bytes: Blob, beside: Beside) -> Result<Self, Error> {
+        let n_bytes = bytes.len() as u64;
+        let format = Format::of_name(path).unwrap_or_else(|| Format::of_bytes(&bytes));
+        let (module, warnings) = match format {
+            Format::Onnx => {
+                let mut options = ReadOptions::default();
+                options.data_folder = path.parent().filter(|_| beside == Beside::Files).map(Path::to_owned);
+                let model = onnx::read_bytes(&path.to_string_lossy(), bytes, &options)
+                    .map_err(|error| Error::new(format!("model {error}")).with_help(error.help()))?;
+                (model.module, model.warnings.iter().map(ToString::to_string).collect())
+            }
+            Format::Text => (read_text(path, &bytes, beside)?, Vec::new()),
+        };
+        Ok(Self { module, format, n_bytes, warnings })
+    }
+}
+
+/// Whether a model may have files beside it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Files,
+    Nothing,
+}
+
+fn read_text(path: &Path, bytes: &Blob, beside: Beside) -> Result<IRModule, Error> {
+    let shown = path.display();
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let error = Error::new(format!("model `{shown}` cannot be read: it is not UTF-8: {error}"));
+        error.with_help("the text form is UTF-8; the name of an ONNX model ends in `.onnx`")
+    })?;
+    let side = text::side_path(path);
+    let side_file = if beside == Beside::Files && side.exists() {
+        let failed =
+            |error: &dyn std::fmt::Display| Error::new(format!("model `{shown}`: `{}`: {error}", side.display()));
+        let bytes = map_file(&side).map_err(|error| failed(&error))?;
+        SideFile::open(&bytes).map_err(|error| failed(&error))?
+    } else {
+        SideFile::default()
+    };
+    let module = text::parse(&path.to_string_lossy(), text, &side_file).map_err(|faults: Vec<TextError>| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Error::new(format!("model `{shown}` does not read:\n{}", faults.join("\n")))
+    })?;
+    let faults = verify(&module);
+    if let Some(first) = faults.first() {
+        let n_more = faults.len() - 1;
+        let more = if n_more > 0 { format!(" (and {n_more} more)") } else { String::new() };
+        return Err(Error::new(format!("model `{shown}` is no valid program: {first}{more}")));
+    }
+    Ok(module)
+}

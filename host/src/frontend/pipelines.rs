@@ -1,0 +1,91 @@
+//! Pipelines that a user asks for by name.
+
+use crate::{
+    pipeline::{
+        BUILT_IN, Code, Fault, Faults, PipelineSpec, built_in,
+        fault::Place,
+        parse_setting,
+        spec::{ScopeSpec, StepSpec, Written},
+    },
+    registry::{Registry, ResolveError},
+    words::nearest,
+};
+use std::path::Path;
+
+/// Sets options of a pipeline, given as `Pass.option=VALUE`, or `option=VALUE` for one of the context: the value is
+/// TOML, or else a string that needs no quotes. `origin` is the place that faults name.
+///
+/// # Errors
+/// Returns all texts that set nothing. Whether an option exists and takes the value is determined when the pipeline is
+/// resolved.
+pub fn set_options(spec: &mut PipelineSpec, origin: &str, settings: &[String]) -> Result<(), Faults> {
+    let mut faults = Vec::new();
+    for setting in settings {
+        match parse_setting(&mut spec.sources, origin, setting) {
+            Ok(entry) => spec.settings.push(entry),
+            Err(fault) => faults.push(*fault),
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Faults { list: faults, sources: spec.sources.clone() }),
+    }
+}
+
+/// The pipeline in a file, otherwise the built-in one or that of a plugin with the name.
+///
+/// # Errors
+/// Returns all faults of the pipeline, or one if there is none of that name.
+pub fn pipeline(name: &str, registry: &Registry) -> Result<PipelineSpec, Faults> {
+    let (spec, faults) = pipeline_in_part(name, registry)?;
+    spec.unless(faults)
+}
+
+/// The same, as far as it can be parsed, with its faults.
+///
+/// # Errors
+/// Returns an error if it cannot be read at all.
+pub fn pipeline_in_part(name: &str, registry: &Registry) -> Result<(PipelineSpec, Vec<Fault>), Faults> {
+    let path = Path::new(name);
+    if !path.exists() && built_in(name).is_some() {
+        return PipelineSpec::read_in_part(Path::new(&format!("builtin:{name}")), registry);
+    }
+    let is_provided = !path.exists() && !matches!(registry.pipeline(name), Err(ResolveError::Unknown { .. }));
+    if is_provided {
+        return PipelineSpec::read_in_part(Path::new(&format!("plugin:{name}")), registry);
+    }
+    PipelineSpec::read_in_part(path, registry).map_err(|mut faults| {
+        if let ([fault], false) = (faults.list.as_mut_slice(), path.exists()) {
+            let provided = registry.pipelines().map(|(pipeline, _)| pipeline.name.as_str());
+            let names = BUILT_IN.iter().map(|(name, _)| *name).chain(provided);
+            *fault = fault.clone().nearest(&nearest(name, names));
+        }
+        faults
+    })
+}
+
+/// A pipeline of passes, named with commas between them, each on and with all its members, whatever the levels.
+///
+/// # Errors
+/// Returns an error if a name is empty.
+pub fn pipeline_of_passes(passes: &str) -> Result<PipelineSpec, Faults> {
+    let mut spec = PipelineSpec { name: "passes".into(), ..PipelineSpec::default() };
+    let source = spec.sources.add("--passes", passes);
+    let mut start = 0;
+    let mut faults = Vec::new();
+    for part in passes.split(',') {
+        let at = start + (part.len() - part.trim_start().len());
+        let name = part.trim();
+        start += part.len() + 1;
+        let place = Place::new(source, at..at + name.len());
+        if name.is_empty() {
+            faults.push(Fault::new(Code::Value, place, "`--passes` has an empty name").help("write `--passes A,B`"));
+            continue;
+        }
+        let name = Written::at(place, name.to_owned());
+        spec.steps.push(spec.nodes.len());
+        spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new() }));
+    }
+    spec.scope = ScopeSpec { opt_level: Some(u8::MAX), ..spec.scope };
+    spec.unless(faults)
+}
