@@ -29,7 +29,7 @@ fn join<S: AsRef<str>>(names: &[S], word: &str) -> String {
 }
 
 /// The names most similar to a mistyped one: at most three, nearest first. Two of five letters may
-/// differ, and names that are far less similar than the nearest one are left out.
+/// differ, half of a short name, and names that are far less similar than the nearest one are left out.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let near = |known: &'a str| Some((distance(&wanted, &known.to_lowercase())?, known));
@@ -41,24 +41,25 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     found.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// The number of letters that differ, unless they are too many. A name without a namespace is compared with the short
-/// name.
+/// The number of letters from which on a name is not short.
+const SHORT: usize = 6;
+
+/// The number of letters that differ, unless they are too many. A namespace counts only if both have one and they
+/// differ.
 fn distance(wanted: &str, known: &str) -> Option<usize> {
     // Edit distance is quadratic: a name of a megabyte is similar to no other.
     if wanted.len() > 256 {
         return None;
     }
-    let part = |wanted: &str, known: &str| {
-        let letters = wanted.chars().count().max(known.chars().count());
-        let distance = strsim::damerau_levenshtein(wanted, known);
-        (distance <= (letters * 2 / 5).max(1)).then_some(distance)
+    let (wanted, known) = match (wanted.rsplit_once('.'), known.rsplit_once('.')) {
+        (None, Some((_, known))) => (wanted, known),
+        (Some((namespace, wanted)), Some((other, known))) if namespace == other => (wanted, known),
+        _ => (wanted, known),
     };
-    let split = |name| str::rsplit_once(name, '.');
-    match (split(wanted), split(known)) {
-        (Some((namespace, short)), Some((other, known))) => Some(part(namespace, other)? + part(short, known)?),
-        (None, Some((_, known))) => part(wanted, known),
-        _ => part(wanted, known),
-    }
+    let letters = wanted.chars().count().max(known.chars().count());
+    let distance = strsim::damerau_levenshtein(wanted, known);
+    let most = if letters < SHORT { letters / 2 } else { letters * 2 / 5 };
+    (distance <= most.max(1)).then_some(distance)
 }
 
 /// A number of bytes for people.

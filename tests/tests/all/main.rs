@@ -9,6 +9,7 @@ mod bad_plugins;
 mod command_line;
 mod docs;
 mod editor;
+mod embedder;
 mod english;
 mod evaluators;
 mod examples;
