@@ -488,15 +488,16 @@ fn check_replacement(
         (Some(_), Type::Tuple(fields)) => fields.get(index).map_or(Type::Unknown, |&field| f.ty(field)),
         (Some(_), _) => Type::Unknown,
     };
-    let is_suspect =
-        |(index, &new): (usize, &NodeId)| !new.is_absent() && contradiction(declared(index), f.type_of(new)).is_some();
-    if !new.iter().enumerate().any(is_suspect) {
+    let given = given_types(f, old, new);
+    let is_suspect = |(index, &ty): (usize, &TypeId)| contradiction(declared(index), f.ty(ty)).is_some();
+    if !given.iter().enumerate().any(is_suspect) {
         return Ok(());
     }
     let Some(Ok(inferred)) = infer_results(f, relations, old) else { return Ok(()) };
-    for (index, &new) in new.iter().enumerate().filter(|(_, new)| !new.is_absent()) {
-        if let Some(why) = contradiction(inferred.ty(f, index), f.type_of(new)) {
+    for (index, &ty) in given.iter().enumerate() {
+        if let Some(why) = contradiction(inferred.ty(f, index), f.ty(ty)) {
             let op = f.call(old).map_or("", CallView::op_name);
+            let new = new.get(index).copied().unwrap_or(new[0]);
             let message =
                 format_args!("{new} cannot take the place of result {index} of {old}, a call of `{op}`: {why}");
             return Err(PassError::new(message).code("R002").at(old));

@@ -17,6 +17,16 @@ pub struct Editor {
     suspects: Vec<(NodeId, Vec<NodeId>)>,
 }
 
+/// The types of the values that take the place of a node's results: of each, or of all as one tuple.
+pub(crate) fn given_types(f: &Function, old: NodeId, new: &[NodeId]) -> SmallVec<[TypeId; 4]> {
+    if let (Some(_), &[whole]) = (f.n_results(old), new)
+        && let Type::Tuple(fields) = f.type_of(whole)
+    {
+        return SmallVec::from_slice(fields);
+    }
+    new.iter().map(|&new| if new.is_absent() { TypeId::UNKNOWN } else { f.type_id(new) }).collect()
+}
+
 impl Editor {
     /// Edits a function.
     pub fn new(function: RArc<Function>) -> Self {
@@ -70,11 +80,9 @@ impl Editor {
                 _ => return,
             },
         };
-        let is_contradicted = |(&old, &new): (&TypeId, &NodeId)| {
-            let ty = f.type_id(new);
-            !new.is_absent() && ty != old && contradiction(f.ty(old), f.ty(ty)).is_some()
-        };
-        if declared.iter().zip(new).any(is_contradicted) {
+        let is_contradicted =
+            |(&old, &new): (&TypeId, &TypeId)| new != old && contradiction(f.ty(old), f.ty(new)).is_some();
+        if declared.iter().zip(&given_types(f, old, new)).any(is_contradicted) {
             self.suspects.push((old, new.to_vec()));
         }
     }

@@ -23,6 +23,7 @@ mod walk;
 pub use crate::boundary::bytes::Blob;
 pub use analysis::{Analysis, BlockTree, UseCounts, Users};
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
+pub(crate) use editor::given_types;
 pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};

@@ -32,7 +32,7 @@ table! {
     "Sigmoid" @ 1 => |cx| function(cx, sigmoid),
     "Softplus" @ 1 => |cx| function(cx, softplus),
     "Softsign" @ 1 => |cx| function(cx, |x| x / (1.0 + x.abs())),
-    "HardSwish" @ 14 => |cx| function(cx, |x| x * clamp(x / 6.0 + 0.5)),
+    "HardSwish" @ 14 => |cx| function(no_doubles(cx)?, |x| x * clamp(x / 6.0 + 0.5)),
     "Mish" @ 18 => |cx| function(cx, |x| x * softplus(x).tanh()),
     "HardSigmoid" @ 1 => |cx| {
         let (alpha, beta) = (number(cx, "alpha", 0.2)?, number(cx, "beta", 0.5)?);

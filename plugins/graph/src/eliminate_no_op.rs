@@ -196,6 +196,10 @@ fn unit(call: CallView<'_>, cx: &RewriteCx<'_>) -> Rewrite {
         if is_zero(name, tensor) && !is_never_negative_zero(kept, cx) {
             return Rewrite::decline("adding zero turns -0.0 into 0.0");
         }
+        let is_wide = cx.type_of(kept).elem().is_none_or(|elem| elem == ElemType::INT64);
+        if name == "Pow" && is_wide && is_unit(name, tensor) {
+            return Rewrite::decline("runtimes compute powers of 64-bit integers in double precision");
+        }
         if is_unit(name, tensor) || is_zero(name, tensor) {
             // Broadcasting by the unit element must not enlarge the remaining operand.
             if !has_same_shape(call, kept, cx) && tensor.dims().iter().any(|&dim| dim != 1) {
