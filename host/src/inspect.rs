@@ -226,11 +226,11 @@ impl fmt::Display for Objection {
             }
             Self::Undefined { symbols } => write!(f, "nothing that it needs defines {}", quoted(symbols)),
             Self::Attribute { operator, why } => {
-                write!(f, "an attribute of operator `{operator}` does not read: {why}")
+                write!(f, "an attribute of operator `{operator}` cannot be parsed: {why}")
             }
             Self::Twice { what, name } => write!(f, "it provides {what} `{name}` twice"),
             Self::Pipeline { pipeline, place, why, .. } => {
-                write!(f, "pipeline `{pipeline}` does not read: {place}: {why}")
+                write!(f, "pipeline `{pipeline}` cannot be parsed: {place}: {why}")
             }
             Self::Extends { pass, point, .. } => {
                 write!(f, "pass `{pass}` extends `{point}`, which neither a shipped pipeline nor one of its own has")
@@ -264,7 +264,7 @@ pub fn inspect(path: &Path, policy: Policy) -> Inspection {
         path: path.to_owned(),
         format: None,
         records: None,
-        needs: Needs::NotChecked { why: "it is no plugin".into() },
+        needs: Needs::NotChecked { why: "it is not a plugin".into() },
         objections: Vec::new(),
     };
     if let Err(refusal) = inspection.look(policy) {

@@ -256,10 +256,10 @@ impl Lock {
         let none = Vec::new();
         let listed = match file.get("plugin") {
             None => &none,
-            Some(listed) => listed.as_array().ok_or("its `plugin` is no list of tables")?,
+            Some(listed) => listed.as_array().ok_or("its `plugin` is not a list of tables")?,
         };
         let plugin = |value: &toml::Value| {
-            let table = value.as_table().ok_or("its `plugin` is no list of tables")?;
+            let table = value.as_table().ok_or("its `plugin` is not a list of tables")?;
             Ok(LockedPlugin {
                 name: string(table, "name")?,
                 version: string(table, "version")?,
@@ -382,7 +382,7 @@ mod tests {
             ("format = 1", "format = 2", "its format is 2, and this host reads 1"),
             ("host = \"0.1.0\"", "host = 1", "it has no text `host`"),
             ("[pipeline]", "[pipelines]", "it has no table `pipeline`"),
-            ("[[plugin]]", "[plugin]", "its `plugin` is no list of tables"),
+            ("[[plugin]]", "[plugin]", "its `plugin` is not a list of tables"),
             ("sha256 = \"11\"", "", "it has no text `sha256`"),
         ] {
             assert!(good.contains(from));

@@ -185,7 +185,7 @@ def refuse():
     matrix = [
         ("a text file", b"This is text.\n", "it is no shared library"),
         ("an empty file", b"", "it is no shared library: it is empty"),
-        ("a library that is not a plugin", (WORK / "plain.dll").read_bytes(), "it is no plugin: it has no records"),
+        ("a library that is not a plugin", (WORK / "plain.dll").read_bytes(), "it is not a plugin: it has no records"),
         ("half of a plugin", good[:len(good) // 2], "it is no"),
         ("the first KiB of a plugin", good[:1024], "it is no"),
         ("a library for another machine", good.replace(b"PE\0\0\x64\x86", b"PE\0\0\x64\xaa", 1), other),

@@ -275,7 +275,7 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
                     (false, default) => writeln!(out, ", default {default}").expect("a string takes everything"),
                 }
             }
-            Err(cause) => writeln!(out, "  one does not read: {cause}").expect("a string takes everything"),
+            Err(cause) => writeln!(out, "  one cannot be parsed: {cause}").expect("a string takes everything"),
         }
     }
     out

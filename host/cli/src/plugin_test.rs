@@ -60,7 +60,7 @@ fn registry(args: &TestArgs) -> Result<(Registry, Records), CliError> {
         return Err(error.help(refused.refusal.help().unwrap_or_else(|| "see `relais plugin check`".to_owned())));
     }
     let Some(plugin) = found.plugins.first() else {
-        return Err(CliError::new(format!("`{file}` is no plugin")).help("see `relais plugin check`"));
+        return Err(CliError::new(format!("`{file}` is not a plugin")).help("see `relais plugin check`"));
     };
     let records = plugin.records.clone();
     let others = catalogue::find(&args.plugins)?.plugins.into_iter();

@@ -119,13 +119,13 @@ fn read_text(path: &Path, bytes: &Blob, beside: Beside) -> Result<IRModule, Erro
     };
     let module = text::parse(&path.to_string_lossy(), text, &side_file).map_err(|faults: Vec<TextError>| {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        Error::new(format!("model `{shown}` does not read:\n{}", faults.join("\n")))
+        Error::new(format!("model `{shown}` cannot be parsed:\n{}", faults.join("\n")))
     })?;
     let faults = verify(&module);
     if let Some(first) = faults.first() {
         let n_more = faults.len() - 1;
         let more = if n_more > 0 { format!(" (and {n_more} more)") } else { String::new() };
-        return Err(Error::new(format!("model `{shown}` is no valid program: {first}{more}")));
+        return Err(Error::new(format!("model `{shown}` is not a valid program: {first}{more}")));
     }
     Ok(module)
 }

@@ -53,7 +53,7 @@ pub(crate) fn needs<'a, R: ReadRef<'a>>(file: &object::File<'a, R>, symbol: &str
         return (not_checked("it is told of ELF files alone"), None);
     }
     let Some(facts) = Facts::of(file) else {
-        return (not_checked("what it says of libraries and symbols does not read"), None);
+        return (not_checked("what it says of libraries and symbols cannot be parsed"), None);
     };
     let is_defined = Some(facts.defined.iter().any(|name| name == symbol));
     if !cfg!(target_os = "linux") {

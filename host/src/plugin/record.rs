@@ -335,7 +335,7 @@ impl fmt::Display for RecordError {
             ),
             Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
-            Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} does not read: {cause}"),
+            Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} cannot be parsed: {cause}"),
             Self::Name { name } => write!(f, "{name:?} is no name of a pass, option, instrument or pipeline"),
             Self::Reserved { name } => write!(
                 f,

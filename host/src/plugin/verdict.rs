@@ -197,7 +197,7 @@ impl fmt::Display for Refusal {
             Self::NotAFile => f.write_str("it is no file"),
             Self::Unreadable { why } => write!(f, "it cannot be read: {why}"),
             Self::NotALibrary { why } => write!(f, "it is no shared library: {why}"),
-            Self::NoRecords => f.write_str("it is no plugin: it has no records"),
+            Self::NoRecords => f.write_str("it is not a plugin: it has no records"),
             Self::Record(error) => error.fmt(f),
             Self::Writable { path, by: Writer::Everybody } => write!(f, "everybody may change `{}`", path.display()),
             Self::Writable { path, by: Writer::Group(gid) } => {

@@ -261,7 +261,7 @@ impl Kit {
         for module in &self.settings.modules {
             if let Err(errors) = text::parse_str(module) {
                 let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                panic!("a module of the author's own does not read:\n{}", errors.join("\n"));
+                panic!("a module of the author's own cannot be parsed:\n{}", errors.join("\n"));
             }
         }
         self.judges_check(&check, &Linked);

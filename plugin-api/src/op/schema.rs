@@ -315,7 +315,7 @@ impl FormalFacts {
             let text = |old: String| field.text().map_or(old, str::to_owned);
             match field.tag {
                 formal_tag::NAME => formal.name = text(formal.name),
-                // One that does not read says nothing.
+                // One that cannot be parsed is ignored.
                 formal_tag::KIND => formal.kind = field.u8().unwrap_or(u8::MAX),
                 formal_tag::TYPE_VAR => formal.var = text(formal.var),
                 _ => {}

@@ -215,7 +215,7 @@ impl<'s> Parser<'s> {
                 Some(attr_kind::GRAPHS) => AttrData::Graphs { first: 0, count: 0 },
                 Some(attr_kind::SPARSE_TENSORS) => AttrData::SparseTensors(Vec::new()),
                 Some(attr_kind::TYPES) => AttrData::Types(Vec::new()),
-                Some(_) => return Err(Fault::new(TextCode::Syntax, span, "this kind of attribute is no list")),
+                Some(_) => return Err(Fault::new(TextCode::Syntax, span, "this kind of attribute is not a list")),
             },
             Some(Items::Numbers(numbers)) => {
                 let is_int = |number: &Number| matches!(number, Number::Int(_));

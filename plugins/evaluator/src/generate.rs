@@ -197,6 +197,9 @@ fn one_hot(cx: &EvalCx<'_>) -> Eval {
     if let Some(element) = values.as_splat() {
         return uniform(values.elem(), &dims, element);
     }
+    if values.elem().is_float() && !survive_subtraction(values) {
+        return Err(OpError::unsupported("some runtimes compute the second value as a sum, which rounds"));
+    }
     let len = checked_len(cx, values.elem(), &dims)?;
     let from = Elems::of(cx, values)?;
     let mut out = from.empty(len)?;
@@ -214,6 +217,16 @@ fn one_hot(cx: &EvalCx<'_>) -> Eval {
         }
     }
     out.into_tensor(cx, values.elem(), &dims)
+}
+
+/// Whether a float remains what it is when another one is subtracted from it and added again, whatever their type: one
+/// of them is zero, and none is negative zero.
+fn survive_subtraction(values: &Tensor) -> bool {
+    let bytes = values.to_bytes();
+    let (a, b) = bytes.split_at(bytes.len() / 2);
+    let is_zero = |float: &[u8]| float.iter().all(|&byte| byte == 0);
+    let is_negative_zero = |float: &[u8]| float.split_last().is_some_and(|(last, rest)| *last == 0x80 && is_zero(rest));
+    (is_zero(a) || is_zero(b)) && ![a, b].into_iter().any(is_negative_zero)
 }
 
 fn non_zero(cx: &EvalCx<'_>) -> Eval {

@@ -59,11 +59,11 @@ fn function(cx: &EvalCx<'_>, f: impl Fn(f64) -> f64) -> Eval {
     dispatch!(x.elem(), T in floats => map::<T, T>(cx, x, |x| x.via_f64(&f)))
 }
 
-/// Refuses doubles, because some runtimes compute the error function for them with fewer digits.
+/// Refuses doubles, for which some runtimes compute fewer digits.
 fn no_doubles<'a, 'b>(cx: &'a EvalCx<'b>) -> Eval<&'a EvalCx<'b>> {
     match cx.require(0)?.elem() {
         ElemType::DOUBLE => {
-            Err(OpError::unsupported("runtimes compute the error function of doubles with fewer digits"))
+            Err(OpError::unsupported("runtimes compute this of doubles with fewer digits"))
         }
         _ => Ok(cx),
     }

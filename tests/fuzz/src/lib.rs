@@ -46,7 +46,7 @@ pub fn onnx(data: &[u8]) {
     onnx_common::touch_all(&mut touched, Forget::Provenance);
     let mut out = Vec::new();
     onnx::write_to(&touched, &mut out).expect("what was recreated can be written");
-    let mut again = read(out).unwrap_or_else(|error| panic!("what was written does not read: {error}")).module;
+    let mut again = read(out).unwrap_or_else(|error| panic!("what was written cannot be parsed: {error}")).module;
     // A model that is written completely imports every domain that it uses.
     let imports: Vec<(String, Vec<(String, i64)>)> = again
         .functions()

@@ -151,7 +151,7 @@ fn survives(here: &Workshop, bytes: &[u8], what: &str) -> Said {
     match said.status.as_str() {
         "status 0" => {
             let shown = here.run(&["show", "out.onnx"]);
-            assert_eq!(shown.status, "status 0", "{what}: the output does not read: {shown:?}");
+            assert_eq!(shown.status, "status 0", "{what}: the output cannot be parsed: {shown:?}");
             fs::remove_file(here.path("out.onnx")).unwrap();
         }
         "status 1" => {

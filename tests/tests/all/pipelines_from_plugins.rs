@@ -160,8 +160,8 @@ fn what_is_wrong_with_a_plugins_pipelines_is_told_by_check_and_by_those_that_use
     let checked = Run::of(command().current_dir(&here).args(["plugin", "check"]).arg(&file)).expect_failure().stdout;
     for part in [
         "pipeline untidy.Broken\n\n# Two faults.",
-        "pipeline `untidy.Broken` does not read: untidy.Broken:2:1: unknown key `opt_lvl`",
-        "pipeline `untidy.Broken` does not read: untidy.Broken:3:10: ",
+        "pipeline `untidy.Broken` cannot be parsed: untidy.Broken:2:1: unknown key `opt_lvl`",
+        "pipeline `untidy.Broken` cannot be parsed: untidy.Broken:3:10: ",
         "help: did you mean `opt_level`?",
         "pass `untidy.Nothing` extends `after-simplfy`, which neither a shipped pipeline nor one of its own has",
         "help: did you mean `after-simplify`?",

@@ -48,7 +48,7 @@ fn a_model_is_read_in_the_format_of_its_name_or_its_content() {
     let onnx = Model::read(&write("wrong.onnx", MODEL.as_bytes())).err().unwrap();
     assert!(onnx.to_string().contains("wrong.onnx") && onnx.help().is_some(), "{onnx}");
     let text = Model::from_bytes(Path::new("x.relay"), Blob::from(b"def @main(".to_vec())).err().unwrap();
-    assert!(text.to_string().starts_with("model `x.relay` does not read:\n"), "{text}");
+    assert!(text.to_string().starts_with("model `x.relay` cannot be parsed:\n"), "{text}");
     let unsound = b"def @main(%x) { %y = Relu(%x); %y } def @main(%x) { %x }".to_vec();
     assert!(Model::from_bytes(Path::new("-"), Blob::from(unsound)).is_err());
     assert!(Model::read(&folder).err().unwrap().to_string().ends_with("is a folder"));

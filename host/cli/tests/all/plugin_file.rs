@@ -244,9 +244,9 @@ fn damaged_records_are_refused() {
     let long = with(&|record| record[16..20].copy_from_slice(&(MAX_LEN as u32 + 1).to_le_bytes()));
     assert!(matches!(long, RecordError::Length { .. }));
     let text = with(&|record| set_field(record, 0, pass_tag::DOC, b"\xff"));
-    assert!(text.to_string().ends_with("does not read: text is not UTF-8"), "{text}");
+    assert!(text.to_string().ends_with("cannot be parsed: text is not UTF-8"), "{text}");
     let number = with(&|record| set_field(record, 0, pass_tag::FLAGS, b"\0"));
-    assert!(number.to_string().ends_with("does not read: a number has the wrong width"), "{number}");
+    assert!(number.to_string().ends_with("cannot be parsed: a number has the wrong width"), "{number}");
     let name = with(&|record| set_field(record, 0, pass_tag::NAME, b"a b"));
     assert_eq!(name, RecordError::Name { name: "a b".into() });
     // A later version's kind of record is skipped.
@@ -286,7 +286,7 @@ fn what_a_later_version_says_more_is_passed_over_unless_it_is_critical() {
         let mut critical = bytes.clone();
         rename_field(&mut critical[at..], tag, CRITICAL | 99);
         let refusal = refusal(&dir, &critical);
-        let says = "does not read: its field 0x8063 is of a later version, and nothing can be understood without it";
+        let says = "cannot be parsed: its field 0x8063 is of a later version, and nothing can be understood without it";
         assert!(refusal.to_string().ends_with(says), "{kind}: {refusal}");
         assert_eq!(refusal.mover(), Mover::Host);
         assert_eq!(refusal.help().unwrap(), "update the host: `cargo install relais-cli`");
@@ -313,13 +313,13 @@ fn damaged_records_of_statistics_and_instruments_are_refused() {
         refusal(&dir, &bytes).to_string()
     };
     let nameless = damaged(record_kind::PASS, pass_tag::STATISTIC, b"");
-    assert!(nameless.ends_with("does not read: the name is missing"), "{nameless}");
+    assert!(nameless.ends_with("cannot be parsed: the name is missing"), "{nameless}");
     let cut = damaged(record_kind::PASS, pass_tag::STATISTIC, b"\x01\x00\x09\x00\x00\x00");
-    assert!(cut.contains("does not read"), "{cut}");
+    assert!(cut.contains("cannot be parsed"), "{cut}");
     let name = damaged(record_kind::INSTRUMENT, instrument_tag::NAME, b"a b");
     assert_eq!(name, RecordError::Name { name: "a b".into() }.to_string());
     let option = damaged(record_kind::INSTRUMENT, instrument_tag::DOC, b"\xff");
-    assert!(option.ends_with("does not read: text is not UTF-8"), "{option}");
+    assert!(option.ends_with("cannot be parsed: text is not UTF-8"), "{option}");
 }
 
 #[test]
