@@ -62,9 +62,7 @@ fn function(cx: &EvalCx<'_>, f: impl Fn(f64) -> f64) -> Eval {
 /// Refuses doubles, for which some runtimes compute fewer digits.
 fn no_doubles<'a, 'b>(cx: &'a EvalCx<'b>) -> Eval<&'a EvalCx<'b>> {
     match cx.require(0)?.elem() {
-        ElemType::DOUBLE => {
-            Err(OpError::unsupported("runtimes compute this of doubles with fewer digits"))
-        }
+        ElemType::DOUBLE => Err(OpError::unsupported("runtimes compute this of doubles with fewer digits")),
         _ => Ok(cx),
     }
 }
