@@ -141,13 +141,20 @@ impl PassContext {
 /// The settings of a context that a pass enters for the passes that it runs (see
 /// [`PassCx::within`](crate::pass::PassCx::within)). Names and values are checked when it is entered.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ContextSettings {
-    inherits: bool,
-    opt_level: Option<u8>,
-    required: Vec<String>,
-    disabled: Vec<String>,
-    config: Vec<(String, Value)>,
-    instruments: Vec<(String, Value)>,
+    /// Whether they start from the settings of the current context.
+    pub inherits: bool,
+    /// Passes up to this level are on.
+    pub opt_level: Option<u8>,
+    /// Passes that are on at any level.
+    pub required: Vec<String>,
+    /// Passes that are off.
+    pub disabled: Vec<String>,
+    /// Options of the context.
+    pub config: Vec<(String, Value)>,
+    /// Instruments, each with a table of its options.
+    pub instruments: Vec<(String, Value)>,
 }
 
 impl ContextSettings {
@@ -188,15 +195,6 @@ impl ContextSettings {
     pub fn instrument(mut self, name: &str, options: Vec<(String, Value)>) -> Self {
         self.instruments.push((name.to_owned(), Value::Struct(options)));
         self
-    }
-
-    /// The parts: whether it inherits, the level, the required and the disabled passes, the options, the instruments.
-    #[doc(hidden)]
-    pub fn into_parts(
-        self,
-    ) -> (bool, Option<u8>, Vec<String>, Vec<String>, Vec<(String, Value)>, Vec<(String, Value)>) {
-        let Self { inherits, opt_level, required, disabled, config, instruments } = self;
-        (inherits, opt_level, required, disabled, config, instruments)
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

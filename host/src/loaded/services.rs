@@ -404,8 +404,8 @@ extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RS
 extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RResult<(), PassError> {
     let catalogue = state(data).run.cx.nest.catalogue;
     let entered = caught(|| {
-        let parts = ContextSettings::decode(settings.as_slice())?.into_parts();
-        let (inherits, opt_level, required, disabled, config, instruments) = parts;
+        let ContextSettings { inherits, opt_level, required, disabled, config, instruments, .. } =
+            ContextSettings::decode(settings.as_slice())?;
         let scope = if inherits {
             state(data).run.cx_in(&PassContext::current()).scope(&PassContext::current())
         } else {

@@ -138,7 +138,7 @@ pub struct InstrumentVTable {
     pub accept: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>, &IRModule, &PassInfoRec<'a>) -> HookResult,
     /// The findings, after the context was left.
     pub findings: for<'a> unsafe extern "C" fn(*const (), &HookCall<'a>) -> HookResult<ROption<FindingsRec>>,
-    /// The bits of [`wanted`](super::abi::wanted) among these that it wants.
+    /// The bits of [`wanted`] among these that it wants.
     pub wants: unsafe extern "C" fn(*const (), u32) -> u32,
     /// The time that a pass has, which begins now.
     pub time_limit:
@@ -275,7 +275,7 @@ impl InstrumentObject {
         unsafe { hook(self.state, call) }
     }
 
-    /// The bits of [`wanted`](super::abi::wanted) among these that it wants.
+    /// The bits of [`wanted`] among these that it wants.
     pub fn wants(&self, bits: u32) -> u32 {
         let Some(wants) = self.vtable.wants() else { return 0 };
         // SAFETY: the state is this object's.

@@ -447,8 +447,8 @@ extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
 extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RResult<(), PassError> {
     let local = state(data).local;
     let enter = || {
-        let parts = ContextSettings::decode(settings.as_slice())?.into_parts();
-        let (inherits, opt_level, required, disabled, given, instruments) = parts;
+        let ContextSettings { inherits, opt_level, required, disabled, config: given, instruments } =
+            ContextSettings::decode(settings.as_slice())?;
         if let Some((name, _)) = instruments.first() {
             let error = PassError::new(format_args!("no host is here to make the instrument `{name}`"));
             return Err(error.help("test the pass in `relais run`"));
