@@ -1,7 +1,11 @@
 //! Passes that passes run.
 
 use super::*;
-use relais::manager::{FailureKind, Fate};
+use relais::{
+    manager::{FailureKind, Fate},
+    pass::{Catalogue, ConfigFacts, NoPass, PassFacts, PluginFacts, RunnablePass},
+};
+use relais_plugin_api::infer::TypeRelations;
 use relais_tests::cli::folder;
 
 type Ran = Result<(IRModule, Report), Box<Failure>>;
@@ -122,4 +126,43 @@ fn r20_dumps_and_traces_number_a_nested_pass_within_its_step() {
     };
     assert_eq!(number("RunsTwo"), [Some(1)]);
     assert_eq!(number("Count"), [None, Some(2)]);
+}
+
+/// A catalogue of a program that panics when it is asked for one pass.
+struct Panicking;
+
+impl Catalogue for Panicking {
+    fn passes(&self) -> Vec<Arc<PassFacts>> {
+        Catalogue::passes(&*REGISTRY)
+    }
+
+    fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
+        assert!(name != "my.Boom", "the catalogue is broken");
+        Catalogue::pass(&*REGISTRY, name)
+    }
+
+    fn config_options(&self) -> Vec<ConfigFacts> {
+        Catalogue::config_options(&*REGISTRY)
+    }
+
+    fn plugins(&self) -> Vec<PluginFacts> {
+        Catalogue::plugins(&*REGISTRY)
+    }
+
+    fn create(&self, pass: &PassFacts, options: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
+        Catalogue::create(&*REGISTRY, pass, options)
+    }
+
+    fn relations(&self) -> Box<dyn TypeRelations + '_> {
+        REGISTRY.relations()
+    }
+}
+
+#[test]
+fn r03_a_panic_of_the_host_for_a_plugin_is_an_error_of_the_pass() {
+    let runs = pass_with("RunsPass", &[("pass", word("my.Boom"))]);
+    let error = runs.run(&Panicking, &module()).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("pass `acme.RunsPass`") && error.contains("the catalogue is broken"), "{error}");
+    let runs = pass_with("RunsPass", &[("pass", word("Nothing"))]);
+    assert!(runs.run(&Panicking, &module()).is_ok());
 }
