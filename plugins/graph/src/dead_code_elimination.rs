@@ -58,7 +58,7 @@ pub fn eliminate(edit: &mut Editor, ops: &dyn Operators) -> usize {
 }
 
 /// Whether result `index` of a node that stays may be absent.
-fn may_be_left_off(f: &Function, node: NodeId, index: usize, ops: &dyn Operators) -> bool {
+pub(crate) fn may_be_left_off(f: &Function, node: NodeId, index: usize, ops: &dyn Operators) -> bool {
     match f.expr(node) {
         Expr::Tuple(_) => true,
         Expr::Call(call) => call.op().is_some_and(|op| {

@@ -21,7 +21,7 @@
 //! and `DynamicQuantizeLinear` runtimes find integer kernels: they stay unless `quantization = true`. With
 //! `exact = true` nothing is folded that a runtime may compute to another last bit. Remarks say what was left alone.
 
-use crate::{counted::Counted, exact::is_exact, numbers::is_quantization};
+use crate::{counted::Counted, dead_code_elimination::may_be_left_off, exact::is_exact, numbers::is_quantization};
 use relais_plugin_api::{infer::Operators, op::known_value, prelude::*};
 use std::{cell::Cell, collections::HashMap, convert::Infallible};
 
@@ -277,10 +277,25 @@ impl ConstantFolder<'_> {
 
     /// Replaces a scalar or vector of integers whose contents are known from the types.
     fn fold_known_value(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
-        match known_tensor(cx.function(), id) {
-            Some(tensor) => self.replace(cx, id, vec![tensor]),
-            None => Action::Keep,
+        let f = cx.function();
+        let Some(tensor) = known_tensor(f, id) else { return Action::Keep };
+        // The call may stay, and only an optional result of a call can be left off.
+        let is_kept = match f.expr(id) {
+            Expr::TupleGetItem { tuple, index } => !may_be_left_off(f, tuple, index, self.ops),
+            _ => false,
+        };
+        if !is_kept {
+            return self.replace(cx, id, vec![tensor]);
         }
+        let n_uses = self.uses.get(id.index()).copied().unwrap_or(0);
+        if n_uses > 0 {
+            let constant = cx.function_mut().add_constant(tensor, ConstForm::ANY);
+            cx.insert(constant);
+            cx.replace(id, constant);
+            self.uses.resize(cx.function().n_nodes(), 0);
+            self.uses[constant.index()] = n_uses;
+        }
+        Action::Keep
     }
 
     /// Takes the names away from a branch's values where another value has the same one; the branch's block becomes a
