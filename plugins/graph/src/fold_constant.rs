@@ -279,7 +279,7 @@ impl ConstantFolder<'_> {
     fn fold_known_value(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
         let f = cx.function();
         let Some(tensor) = known_tensor(f, id) else { return Action::Keep };
-        // The call may stay, and only an optional result of a call can be left off.
+        // The call may stay, and only an optional result of a call can be omitted.
         let is_kept = match f.expr(id) {
             Expr::TupleGetItem { tuple, index } => !may_be_left_off(f, tuple, index, self.ops),
             _ => false,

@@ -128,7 +128,7 @@ fn r20_dumps_and_traces_number_a_nested_pass_within_its_step() {
     assert_eq!(number("Count"), [None, Some(2)]);
 }
 
-/// A catalogue of a program that panics when it is asked for one pass.
+/// A catalogue of a program that panics when one pass is requested.
 struct Panicking;
 
 impl Catalogue for Panicking {
