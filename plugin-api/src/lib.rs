@@ -76,7 +76,7 @@ mod properties;
 // The random modules of the kit, which depends on this crate.
 #[cfg(test)]
 #[path = "../conformance/src/wild.rs"]
-#[allow(dead_code, reason = "the kit needs more of them")]
+#[expect(dead_code, reason = "only the kit uses the rest")]
 mod wild;
 
 /// The expansion of the macros. Not intended for authors, and not stable.

@@ -67,7 +67,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
         dims => dims.split(',').map(|dim| parse_dim(dim.trim())).collect(),
     };
     let dims = dims.ok_or_else(|| {
-        Error::usage(format!("`--input-shape {text}` is no shape"))
+        Error::usage(format!("`--input-shape {text}` is not a shape"))
             .with_help("dimensions are sizes, names of symbols or `?`, with commas between them")
     })?;
     Ok((param, dims))

@@ -160,8 +160,12 @@ impl Instrument for PluginInstrument {
                 return Some(Findings { text, data: serde_json::Value::Null });
             }
         };
-        let data = Value::decode(&data).map(json).unwrap_or_default();
-        Some(Findings { text: escaped(&cut(&text)).into_owned(), data })
+        let mut text = escaped(&cut(&text)).into_owned();
+        let data = Value::decode(&data).map(json).unwrap_or_else(|error| {
+            text.push_str(&format!("its data cannot be decoded: {error}\n"));
+            serde_json::Value::Null
+        });
+        Some(Findings { text, data })
     }
 
     fn wants_remarks(&self) -> bool {

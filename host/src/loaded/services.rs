@@ -115,23 +115,25 @@ impl Entered {
         ENTERED.with_borrow_mut(|entered| entered.push((context, guard)));
     }
 
-    /// Leaves the innermost context of this call.
-    fn leave() -> Result<(), PassError> {
+    /// Leaves the innermost context of this call; `None` if there is none.
+    fn leave() -> Option<Result<(), PassError>> {
         let is_own = ENTERED.with_borrow(Vec::len) > N_OUTER.get();
         // The guard is not left while the list is borrowed: an instrument may run passes.
-        let innermost = is_own.then(|| ENTERED.with_borrow_mut(Vec::pop)).flatten();
-        let Some((context, guard)) = innermost else { return Err(host(&"the call has not entered a context")) };
+        let (context, guard) = is_own.then(|| ENTERED.with_borrow_mut(Vec::pop)).flatten()?;
         let left = guard.leave();
         if let Some(fault) = context.take_fault() {
             PassContext::current().keep_fault(fault);
         }
-        left.map_err(|error| host(&error))
+        Some(left.map_err(|error| host(&error)))
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        while Self::leave().is_ok() {}
+        // The fault of one exit does not keep the others entered.
+        while let Some(left) = Self::leave() {
+            left.unwrap_or_else(|error| log::error!("{error}"));
+        }
         N_OUTER.set(self.n_outer);
     }
 }
@@ -285,7 +287,7 @@ unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *con
     let state = state(data);
     let CallState { run, n_loops, .. } = state;
     let context = PassContext::current();
-    let entered = || (context.push_quietly(), Entered::begin());
+    let entered = || (Entered::begin(), context.push_quietly());
     // SAFETY: the caller passes the state with the body, and waits for this function.
     let turn = |_: &mut _, index| unsafe { body.turn(shared.0, index) };
     n_loops.fetch_add(1, Ordering::Relaxed);
@@ -417,7 +419,9 @@ extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RRe
         builder = disabled.iter().fold(builder, |builder, pass| builder.disable(pass));
         builder = config.into_iter().fold(builder, |builder, (key, value)| builder.config(&key, value));
         for (name, options) in instruments {
-            let Value::Struct(options) = options else { continue };
+            let Value::Struct(options) = options else {
+                return Err(host(&format_args!("the options of instrument `{name}` are not a table")));
+            };
             builder = builder.instrument_by_name(&name, options);
         }
         let context = Arc::new(builder.build()?);
@@ -429,7 +433,8 @@ extern "C" fn enter_context(data: HostData<'_>, settings: RSlice<'_, u8>) -> RRe
 }
 
 extern "C" fn leave_context(_: HostData<'_>) -> RResult<(), PassError> {
-    caught(Entered::leave).and_then(|left| left).into()
+    let left = caught(Entered::leave);
+    left.and_then(|left| left.unwrap_or_else(|| Err(host(&"the call has not entered a context")))).into()
 }
 
 extern "C" fn hook_context(data: HostData<'_>) -> RVec<u8> {
@@ -456,4 +461,43 @@ fn encode_context(
     let all = Value::Struct(all.into_iter().collect());
     let aliases = |name: &str| catalogue.pass(name).map(|facts| facts.aliases.clone()).unwrap_or_default();
     plugin_api::context::PassContext::encode(scope.opt_level, &scope.required, &scope.disabled, aliases, &all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pass::Instrument;
+
+    /// Fails when its context is left.
+    struct Fails;
+
+    impl Instrument for Fails {
+        fn name(&self) -> &str {
+            "fails"
+        }
+
+        fn exit(&self) -> Result<(), PassError> {
+            Err(PassError::new("told to fail"))
+        }
+    }
+
+    #[test]
+    fn r08_contexts_that_a_call_did_not_leave_are_left_whatever_their_instruments_do() {
+        let outer = Entered::begin();
+        let entered = Entered::begin();
+        for opt_level in [6, 7] {
+            let scope = Scope { opt_level, ..Scope::default() };
+            let context = Arc::new(PassContext::new(scope).with_instruments(vec![Arc::new(Fails)]));
+            let guard = context.enter().unwrap();
+            Entered::push(context, guard);
+        }
+        let inner = Entered::begin();
+        assert!(Entered::leave().is_none(), "a call leaves no context of its caller");
+        drop(inner);
+        assert_eq!(PassContext::current().settings().opt_level, 7);
+        drop(entered);
+        assert_eq!(PassContext::current().settings().opt_level, 2);
+        assert!(Entered::leave().is_none());
+        drop(outer);
+    }
 }

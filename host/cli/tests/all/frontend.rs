@@ -71,7 +71,7 @@ fn shapes_are_set_unless_they_contradict_the_model() {
         let error = shaped(wanted).unwrap_err();
         (error.is_usage(), error.to_string())
     };
-    assert_eq!(no("x:3,a-b"), (true, "`--input-shape x:3,a-b` is no shape".into()));
+    assert_eq!(no("x:3,a-b"), (true, "`--input-shape x:3,a-b` is not a shape".into()));
     assert!(no("y:3,2").1.starts_with("the model has no input `y`; it has `x`"));
     assert!(no("x:3,4").1.contains("contradicts the model: dimension 1 is 2"));
     assert!(!no("x:3").0);
