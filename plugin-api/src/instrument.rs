@@ -12,7 +12,7 @@ use std::{fmt, time::Duration};
 /// An instrument's view of a pass.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct PassView<'a> {
+pub struct PassInfo<'a> {
     /// Its full name.
     pub name: &'a str,
     /// The plugin that provides it; empty for a sequence of the pipeline.
@@ -142,7 +142,7 @@ impl<'a> InstrumentCx<'a> {
 /// /// Counts the passes that ran.
 /// #[instrument(name = "acme.Counter")]
 /// impl Instrument for Counter {
-///     fn after(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+///     fn after(&self, _: &IRModule, _: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
 ///         self.0.fetch_add(1, Ordering::Relaxed);
 ///         Ok(())
 ///     }
@@ -185,7 +185,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Returns an error if it fails, which fails the run.
-    fn should_run(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
+    fn should_run(&self, _module: &IRModule, _pass: &PassInfo<'_>, _cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
         Ok(true)
     }
 
@@ -193,7 +193,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Returns an error if it fails, which fails the run.
-    fn before(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn before(&self, _module: &IRModule, _pass: &PassInfo<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
 
@@ -201,30 +201,30 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Returns an error if it fails, which fails the run.
-    fn after(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn after(&self, _module: &IRModule, _pass: &PassInfo<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
 
     /// A pass did not run, for a reason other than its level and the lists.
-    fn skipped(&self, _module: &IRModule, _pass: &PassView<'_>, _reason: &Skipped<'_>, _cx: &InstrumentCx<'_>) {}
+    fn skipped(&self, _module: &IRModule, _pass: &PassInfo<'_>, _reason: &Skipped<'_>, _cx: &InstrumentCx<'_>) {}
 
     /// A pass that `before` was called for failed; no `after` follows.
-    fn failed(&self, _pass: &PassView<'_>, _error: &PassError, _cx: &InstrumentCx<'_>) {}
+    fn failed(&self, _pass: &PassInfo<'_>, _error: &PassError, _cx: &InstrumentCx<'_>) {}
 
     /// A pass counted something: called before its `after` or `failed`, in the order of the names.
-    fn counted(&self, _pass: &PassView<'_>, _statistic: &str, _n: u64, _cx: &InstrumentCx<'_>) {}
+    fn counted(&self, _pass: &PassInfo<'_>, _statistic: &str, _n: u64, _cx: &InstrumentCx<'_>) {}
 
     /// A pass said something: called before its `after` or `failed`, in module order.
-    fn said(&self, _pass: &PassView<'_>, _said: &Said<'_>, _cx: &InstrumentCx<'_>) {}
+    fn said(&self, _pass: &PassInfo<'_>, _said: &Said<'_>, _cx: &InstrumentCx<'_>) {}
 
     /// The time of the running pass by itself, without the hooks around it. Nothing may depend on it.
-    fn took(&self, _pass: &PassView<'_>, _duration: Duration, _cx: &InstrumentCx<'_>) {}
+    fn took(&self, _pass: &PassInfo<'_>, _duration: Duration, _cx: &InstrumentCx<'_>) {}
 
     /// Whether the result of a pass is accepted. If not, the pass failed, and the policy decides.
     ///
     /// # Errors
     /// Returns an error if it is not.
-    fn accept(&self, _module: &IRModule, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn accept(&self, _module: &IRModule, _pass: &PassInfo<'_>, _cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         Ok(())
     }
 
@@ -239,7 +239,7 @@ pub trait Instrument: Send + Sync + Sized + 'static {
     }
 
     /// The time that a pass has, which begins now: when it is over, the pass is asked to stop, as by a cancellation.
-    fn time_limit(&self, _pass: &PassView<'_>, _cx: &InstrumentCx<'_>) -> Option<TimeLimit> {
+    fn time_limit(&self, _pass: &PassInfo<'_>, _cx: &InstrumentCx<'_>) -> Option<TimeLimit> {
         None
     }
 }

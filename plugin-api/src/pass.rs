@@ -33,9 +33,6 @@ pub struct PassCx<'a> {
     spec: &'static PassSpec,
 }
 
-/// The description of a pass from its record.
-pub type PassInfo = PassSpec;
-
 impl<'a> PassCx<'a> {
     #[doc(hidden)]
     pub fn new(call: CallCx<'a>, spec: &'static PassSpec) -> Self {
@@ -48,7 +45,7 @@ impl<'a> PassCx<'a> {
     }
 
     /// Name, level, requirements and so on of the pass that runs.
-    pub fn info(&self) -> &'static PassInfo {
+    pub fn info(&self) -> &'static PassSpec {
         self.spec
     }
 

@@ -4,14 +4,14 @@ pub use crate::{
     context::{ContextSettings, PassContext},
     diagnostics::{Diagnostic, PassError, Severity},
     infer::Scope,
-    instrument::{Findings, Instrument, InstrumentCx, PassView, Said, SkipKind, Skipped, TimeLimit},
+    instrument::{Findings, Instrument, InstrumentCx, PassInfo, Said, SkipKind, Skipped, TimeLimit},
     ir::*,
     op::{
         AttrSchema, Effects, EvalCx, EvalRequest, Evaluator, Formal, FusionKind, InferCx, InferRequest, OpError,
         Operator, Required, TypeVar,
     },
     options::Value,
-    pass::{OpFacts, OpFactsTable, PassCx, PassInfo, PassRef, Step, drive},
+    pass::{OpFacts, OpFactsTable, PassCx, PassRef, Step, drive},
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
 };
 pub use relais_plugin_api_macros::{

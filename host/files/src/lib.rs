@@ -13,13 +13,15 @@
 mod draft;
 pub mod mapped;
 mod place;
+mod side_file;
 mod sweep;
 mod text;
 
 pub use draft::{FileSet, NewFolder, abandon};
 pub use place::{Destination, FileError, Place, Why, is_same_file};
+pub use side_file::{SideFileError, open_side_file, side_path};
 pub use sweep::sweep;
-pub use text::write_text_form;
+pub use text::{TextFormError, read_text_form, write_text_form};
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,4 +1,8 @@
 use super::*;
+use relais_plugin_api::{
+    ir::{ElemType, equal},
+    text::{self, PrintOptions, TextCode},
+};
 use std::{
     env,
     fs::{self, Permissions},
@@ -214,4 +218,43 @@ fn a_folder_appears_whole() {
     assert!(NewFolder::new(&target).is_err());
     drop(NewFolder::new(&folder.file("s")).unwrap());
     assert_eq!(folder.names(), ["r"]);
+}
+
+#[test]
+fn large_constants_go_beside_the_text() {
+    let folder = Folder::new("side");
+    let path = folder.file("m.relay");
+    let mut list = String::new();
+    for (at, elem) in ElemType::ALL.iter().enumerate() {
+        if *elem == ElemType::STRING {
+            list += &format!("  %c{at} = const(string, [{}]);\n", vec!["\"a\""; 21].join(", "));
+        } else {
+            let bytes = elem.bytes_for(21).unwrap() as usize;
+            let hex = "01".repeat(bytes - 1) + "00";
+            list += &format!("  %c{at} = const({elem}, (3, 7), hex\"{hex}\");\n");
+        }
+    }
+    let module = text::parse_str(&format!("def @main() {{\n{list}  ()\n}}")).unwrap();
+    write_text_form(&module, &Destination::new(&path, Existing::Keep).unwrap(), &PrintOptions::default()).unwrap();
+    assert_eq!(folder.names(), ["m.relay", "m.relay.safetensors"]);
+    assert!(fs::read_to_string(&path).unwrap().contains("const(float32, (3, 7), @\"t0\")"));
+    assert_eq!(equal(&module, &read_text_form(&path).unwrap()), Ok(()));
+
+    let side = side_path(&path);
+    fs::write(&side, b"nonsense").unwrap();
+    assert!(matches!(read_text_form(&path), Err(TextFormError::Io { .. })));
+    fs::remove_file(&side).unwrap();
+    let Err(TextFormError::Text(errors)) = read_text_form(&path) else { panic!("read without its side file") };
+    assert_eq!(errors[0].code, TextCode::SideFile);
+    assert!(matches!(read_text_form(&folder.file("none.relay")), Err(TextFormError::Io { .. })));
+}
+
+#[test]
+fn small_modules_have_no_side_file() {
+    let folder = Folder::new("small");
+    let path = folder.file("m.relay");
+    let module = text::parse_str("def @main(%x) { Add(%x, 1.0) }").unwrap();
+    write_text_form(&module, &Destination::new(&path, Existing::Keep).unwrap(), &PrintOptions::default()).unwrap();
+    assert!(!side_path(&path).exists());
+    assert_eq!(equal(&module, &read_text_form(&path).unwrap()), Ok(()));
 }

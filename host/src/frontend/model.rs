@@ -2,8 +2,9 @@
 
 use super::error::Error;
 use crate::{
+    files::{open_side_file, side_path},
     ir::{Blob, IRModule, verify},
-    mapped::{map_file, read_input},
+    mapped::read_input,
     onnx::{self, ReadOptions},
 };
 use relais_plugin_api::text::{self, SideFile, TextError};
@@ -108,14 +109,10 @@ fn read_text(path: &Path, bytes: &Blob, beside: Beside) -> Result<IRModule, Erro
         let error = Error::new(format!("model `{shown}` cannot be read: it is not UTF-8: {error}"));
         error.with_help("the text form is UTF-8; the name of an ONNX model ends in `.onnx`")
     })?;
-    let side = text::side_path(path);
-    let side_file = if beside == Beside::Files && side.exists() {
-        let failed =
-            |error: &dyn std::fmt::Display| Error::new(format!("model `{shown}`: `{}`: {error}", side.display()));
-        let bytes = map_file(&side).map_err(|error| failed(&error))?;
-        SideFile::open(&bytes).map_err(|error| failed(&error))?
-    } else {
-        SideFile::default()
+    let side_file = match beside {
+        Beside::Files => open_side_file(path)
+            .map_err(|error| Error::new(format!("model `{shown}`: `{}`: {error}", side_path(path).display())))?,
+        Beside::Nothing => SideFile::default(),
     };
     let module = text::parse(&path.to_string_lossy(), text, &side_file).map_err(|faults: Vec<TextError>| {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();

@@ -2,7 +2,7 @@
 
 use super::{BuiltIn, PASSES, Selection, choice, option, select::is_same, texts};
 use crate::{
-    files::{self, Destination, Existing, FileSet},
+    files::{self, Destination, Existing, FileSet, side_path},
     options::OptionType,
     pass::{Findings, Instrument, PassInfo},
 };
@@ -11,7 +11,7 @@ use relais_plugin_api::{
     diagnostics::PassError,
     ir::{IRModule, Tensor},
     options::Value,
-    text::{self, Large, PrintOptions, side_path},
+    text::{self, Large, PrintOptions},
 };
 use serde_json::json;
 use std::{

@@ -6,15 +6,11 @@ use crate::{
     files::{self, Destination, Existing, NewFolder, write_text_form},
     instruments::OVER_BUDGET,
     ir::{IRModule, verify},
-    mapped::map_file,
     pass::{Catalogue, Dependencies, OnFailure, Scope},
     pipeline::{Demand, Disk, Faults, Pipeline, PipelineSpec, RunSettings, Step},
     plugin::sha256_of,
 };
-use relais_plugin_api::{
-    diagnostics::PassError,
-    text::{self, FileError, PrintOptions},
-};
+use relais_plugin_api::{diagnostics::PassError, text::PrintOptions};
 use semver::VersionReq;
 use serde_json::{Value, json};
 use std::{
@@ -80,7 +76,7 @@ pub enum ReproducerError {
     /// A file cannot be written.
     File(files::FileError),
     /// The module cannot be parsed.
-    Module(FileError),
+    Module(files::TextFormError),
     /// The facts cannot be parsed.
     Facts(PathBuf, String),
     /// The pipeline cannot be parsed.
@@ -233,7 +229,7 @@ impl Reproducer {
         let facts = value.and_then(|value| ReproducerFacts::from_json(&value));
         let facts = facts.map_err(|error| ReproducerError::Facts(facts_path, error))?;
         let pipeline = PipelineSpec::read(&folder.join(PIPELINE), &Disk).map_err(ReproducerError::Pipeline)?;
-        let module = text::read_files(&folder.join(MODULE), map_file).map_err(ReproducerError::Module)?;
+        let module = files::read_text_form(&folder.join(MODULE)).map_err(ReproducerError::Module)?;
         Ok(Self { module, pipeline, facts })
     }
 }

@@ -14,7 +14,7 @@ pub fn instrument(args: TokenStream, item: TokenStream) -> syn::Result<TokenStre
     let mut item: ItemImpl = syn::parse2(item).map_err(|error| syn::Error::new(error.span(), expected))?;
     let is_trait = |path: &Path| path.segments.last().is_some_and(|last| last.ident == "Instrument");
     match &item.trait_ {
-        Some((None, path, _)) if is_trait(path) => {}
+        Some((path, _)) if is_trait(path) => {}
         _ => return Err(syn::Error::new(item.self_ty.span(), expected)),
     }
     if !item.generics.params.is_empty() {

@@ -214,7 +214,14 @@ impl<'a> HostData<'a> {
     }
 }
 
-/// A type relation, called straight from one library in another.
+/// A type relation, called straight from one library in another. Safe code cannot take it apart, since the function
+/// trusts that the key is its own:
+///
+/// ```compile_fail,E0616
+/// fn key_of(entry: relais_plugin_api::boundary::abi::InferEntry) {
+///     let _ = entry.key;
+/// }
+/// ```
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct InferEntry {
@@ -234,7 +241,13 @@ impl InferEntry {
     }
 }
 
-/// An evaluator, called straight from one library in another.
+/// An evaluator, called straight from one library in another. Like [`InferEntry`], it cannot be taken apart:
+///
+/// ```compile_fail,E0616
+/// fn key_of(entry: relais_plugin_api::boundary::abi::EvalEntry) {
+///     let _ = entry.key;
+/// }
+/// ```
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct EvalEntry {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     diagnostics::PassError,
-    instrument::{Findings, Instrument, InstrumentCx, PassView, Said, SkipKind, Skipped, TimeLimit},
+    instrument::{Findings, Instrument, InstrumentCx, PassInfo, Said, SkipKind, Skipped, TimeLimit},
     ir::IRModule,
     options::{OptionType, Value},
 };
@@ -345,10 +345,10 @@ fn hook<'a, I: InstrumentImpl, T>(
 }
 
 /// Calls `body` with an author's view of a pass.
-fn view<T>(pass: &PassInfoRec<'_>, body: impl FnOnce(&PassView<'_>) -> T) -> T {
+fn view<T>(pass: &PassInfoRec<'_>, body: impl FnOnce(&PassInfo<'_>) -> T) -> T {
     let required: Vec<&str> = pass.required.iter().map(RStr::as_str).collect();
     let PassInfoRec { name, plugin, level, opt_level, .. } = pass;
-    body(&PassView {
+    body(&PassInfo {
         name: name.as_str(),
         plugin: plugin.as_str(),
         level: Level(*level),

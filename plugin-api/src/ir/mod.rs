@@ -5,6 +5,7 @@ mod attrs;
 mod editor;
 mod equal;
 mod function;
+pub(crate) mod half;
 mod ids;
 mod inline;
 mod intern;

@@ -39,7 +39,7 @@ use std::{cell::RefCell, sync::Once};
 ///         Ok(Self(options))
 ///     }
 ///
-///     fn after(&self, module: &IRModule, pass: &PassView<'_>, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+///     fn after(&self, module: &IRModule, pass: &PassInfo<'_>, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
 ///         let n = module.functions().count();
 ///         cx.info(format_args!("{n} after `{}`", pass.name));
 ///         if n > self.0.functions { Err("too many functions".into()) } else { Ok(()) }

@@ -4,7 +4,11 @@ use super::{
     lex::{is_bare_name, is_bare_word},
     print::{Large, PrintOptions},
 };
-use crate::ir::{ElemType, Tensor, packed};
+use crate::ir::{
+    ElemType, Tensor,
+    half::{BFloat16, Float16},
+    packed,
+};
 use std::fmt::Write;
 
 /// Beyond this rank a tensor is printed as a shape and a flat list.
@@ -240,8 +244,8 @@ fn element(out: &mut String, elem: ElemType, bytes: &[u8]) {
         ElemType::BOOL => out.push_str(if raw == 0 { "false" } else { "true" }),
         ElemType::FLOAT => float(out, f32::from_bits(raw as u32)),
         ElemType::DOUBLE => float_bits(out, elem, raw, f64::from_bits(raw)),
-        ElemType::FLOAT16 => float_bits(out, elem, raw, half::f16::from_bits(raw as u16).to_f64()),
-        ElemType::BFLOAT16 => float_bits(out, elem, raw, half::bf16::from_bits(raw as u16).to_f64()),
+        ElemType::FLOAT16 => float_bits(out, elem, raw, Float16::to_f64(raw as u16)),
+        ElemType::BFLOAT16 => float_bits(out, elem, raw, BFloat16::to_f64(raw as u16)),
         ElemType::COMPLEX64 | ElemType::COMPLEX128 => {
             let (re, im) = bytes.split_at(bytes.len() / 2);
             let part = if elem == ElemType::COMPLEX64 { ElemType::FLOAT } else { ElemType::DOUBLE };

@@ -9,7 +9,6 @@
 //! ```
 
 mod error;
-mod files;
 mod lex;
 mod literal;
 mod parse;
@@ -24,9 +23,8 @@ mod print_type;
 mod side_file;
 
 pub use error::{TextCode, TextError};
-pub use files::{FileError, read_files, side_path};
 pub use print::{Large, PrintOptions, Types};
-pub use side_file::{SideFile, SideFileError};
+pub use side_file::SideFile;
 
 use crate::ir::{Function, IRModule, NodeId, Tensor, TypeId};
 use std::{fmt, io};

@@ -6,7 +6,10 @@ use super::{
     literal::nan_bits,
     parse::{Parsed, Parser, int_value},
 };
-use crate::ir::*;
+use crate::ir::{
+    half::{BFloat16, Float16},
+    *,
+};
 use std::{borrow::Cow, ops::Range};
 
 /// Suffixes of literals.
@@ -422,12 +425,12 @@ fn encode_float(elem: ElemType, text: &str, out: &mut Vec<u8>) -> Result<(), Str
             (u64::from(value.to_bits()), value.is_finite())
         }
         ElemType::FLOAT16 => {
-            let value = half::f16::from_f64(wide);
-            (u64::from(value.to_bits()), value.is_finite())
+            let bits = Float16::from_f64(wide);
+            (bits.into(), Float16::to_f64(bits).is_finite())
         }
         ElemType::BFLOAT16 => {
-            let value = half::bf16::from_f64(wide);
-            (u64::from(value.to_bits()), value.is_finite())
+            let bits = BFloat16::from_f64(wide);
+            (bits.into(), BFloat16::to_f64(bits).is_finite())
         }
         _ => (wide.to_bits(), wide.is_finite()),
     };

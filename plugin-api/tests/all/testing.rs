@@ -93,22 +93,22 @@ impl Instrument for Guard {
         self.fails("exit")
     }
 
-    fn should_run(&self, _: &IRModule, pass: &PassView<'_>, cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
+    fn should_run(&self, _: &IRModule, pass: &PassInfo<'_>, cx: &InstrumentCx<'_>) -> Result<bool, PassError> {
         let depth: Option<i64> = cx.context().config("trial.depth");
         Ok(pass.name != "no" && depth.is_some_and(|depth| depth <= self.0.depth))
     }
 
-    fn after(&self, module: &IRModule, pass: &PassView<'_>, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>, cx: &InstrumentCx<'_>) -> Result<(), PassError> {
         cx.debug(format_args!("{} left {}", pass.name, module.globals().len()));
         assert!(self.0.broken != "panic", "it panics");
         self.fails("after")
     }
 
-    fn skipped(&self, _: &IRModule, pass: &PassView<'_>, reason: &Skipped<'_>, cx: &InstrumentCx<'_>) {
+    fn skipped(&self, _: &IRModule, pass: &PassInfo<'_>, reason: &Skipped<'_>, cx: &InstrumentCx<'_>) {
         cx.info(format_args!("{}: {reason}", pass.name));
     }
 
-    fn failed(&self, pass: &PassView<'_>, error: &PassError, cx: &InstrumentCx<'_>) {
+    fn failed(&self, pass: &PassInfo<'_>, error: &PassError, cx: &InstrumentCx<'_>) {
         cx.error(format_args!("{}: {error}", pass.name));
     }
 }

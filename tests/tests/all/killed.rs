@@ -113,3 +113,27 @@ fn a_run_that_is_killed_loses_nothing() {
         "{n_killed} of {n_tried} runs were killed: {n_replaced} after the output was new, {n_left} files were left"
     );
 }
+
+/// A model that is mapped, not read; the shell keeps the run waiting while its output is a pipe.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_model_that_is_shortened_meanwhile_ends_the_run_with_a_message() {
+    use std::io::Read;
+    let here = folder("shortened");
+    fs::write(here.join("model.relay"), model(20)).unwrap();
+    let quiet = ["-q", "--passes", "InferType", "--allow-writable-plugins"];
+    let at = |name: &str| here.join(name).display().to_string();
+    relais([&["run", &at("model.relay"), "-o", &at("big.onnx")], &quiet[..]].concat()).expect_success();
+    assert!(Command::new("mkfifo").arg(at("out.relay")).status().unwrap().success());
+    let mut run = command();
+    run.current_dir(&here).args(["run", "big.onnx", "-o", "out.relay"]).args(quiet);
+    let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = fs::File::open(at("out.relay")).unwrap();
+    out.read_exact(&mut [0; 1024]).unwrap();
+    fs::File::options().write(true).open(at("big.onnx")).unwrap().set_len(0).unwrap();
+    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    let run = run.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(said.starts_with("error: a file was shortened by another process"), "{said}");
+    assert_eq!(run.status.code(), Some(1), "{said}");
+}

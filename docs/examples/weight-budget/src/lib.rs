@@ -47,7 +47,7 @@ impl Instrument for Budget {
         Ok(Self { options, log: Mutex::default() })
     }
 
-    fn before(&self, module: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn before(&self, module: &IRModule, _: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         if log.first.is_none() {
             let bytes = weight_bytes(module);
@@ -56,7 +56,7 @@ impl Instrument for Budget {
         Ok(())
     }
 
-    fn after(&self, module: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let (bytes, before) = (weight_bytes(module), log.last);
         if bytes == before {

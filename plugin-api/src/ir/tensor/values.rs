@@ -1,7 +1,7 @@
 //! Values of tensors as numbers, whatever their element type.
 
 use super::*;
-use half::{bf16, f16};
+use crate::ir::half::{BFloat16, Float16};
 
 /// Evaluates an expression with `$Float` as the type of the elements; `None` if they are not floating-point numbers.
 /// The type is chosen once, not for each element.
@@ -17,11 +17,11 @@ macro_rules! for_float {
                 Some($result)
             }
             ElemType::FLOAT16 => {
-                type $Float = f16;
+                type $Float = Float16;
                 Some($result)
             }
             ElemType::BFLOAT16 => {
-                type $Float = bf16;
+                type $Float = BFloat16;
                 Some($result)
             }
             _ => None,
@@ -152,13 +152,13 @@ trait Float {
 }
 
 macro_rules! float {
-    ($type:ty, $nearest:expr) => {
+    ($type:ty, $width:literal, $read:expr, $nearest:expr) => {
         impl Float for $type {
-            const WIDTH: usize = size_of::<Self>();
+            const WIDTH: usize = $width;
 
             #[inline]
             fn read(bytes: &[u8]) -> f64 {
-                Self::from_le_bytes(array(bytes)).into()
+                $read(array(bytes))
             }
 
             #[inline]
@@ -169,10 +169,10 @@ macro_rules! float {
     };
 }
 
-float!(f32, |value| value as f32);
-float!(f64, |value| value);
-float!(f16, Self::from_f64);
-float!(bf16, Self::from_f64);
+float!(f32, 4, |bytes| f32::from_le_bytes(bytes).into(), |value| value as f32);
+float!(f64, 8, f64::from_le_bytes, |value: f64| value);
+float!(Float16, 2, |bytes| Self::to_f64(u16::from_le_bytes(bytes)), Self::from_f64);
+float!(BFloat16, 2, |bytes| Self::to_f64(u16::from_le_bytes(bytes)), Self::from_f64);
 
 #[cfg(test)]
 mod tests {

@@ -223,11 +223,11 @@ impl Instrument for Gate {
         Ok(Self(options))
     }
 
-    fn should_run(&self, module: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<bool, PassError> {
+    fn should_run(&self, module: &IRModule, _: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<bool, PassError> {
         Ok(module.functions().count() as u64 <= self.0.max_functions)
     }
 
-    fn skipped(&self, _: &IRModule, pass: &PassView<'_>, reason: &Skipped<'_>, cx: &InstrumentCx<'_>) {
+    fn skipped(&self, _: &IRModule, pass: &PassInfo<'_>, reason: &Skipped<'_>, cx: &InstrumentCx<'_>) {
         cx.info(format_args!("`{}` did not run: {reason}", pass.name));
     }
 }

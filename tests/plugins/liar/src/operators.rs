@@ -52,7 +52,7 @@ pub struct Watch;
 /// Panics when a pass ran.
 #[instrument(name = "liar.Watch")]
 impl Instrument for Watch {
-    fn after(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn after(&self, _: &IRModule, _: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         panic!("it was not prepared for that");
     }
 }

@@ -91,12 +91,12 @@ impl Instrument for Watch {
         Ok(())
     }
 
-    fn before(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn before(&self, _: &IRModule, _: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         at("before");
         Ok(())
     }
 
-    fn after(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn after(&self, _: &IRModule, _: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         at("after");
         Ok(())
     }

@@ -19,7 +19,7 @@ struct Counter(AtomicUsize);
 /// Says how many they were when its context is left.
 #[instrument(name = "acme.Counter")]
 impl Instrument for Counter {
-    fn after(&self, _: &IRModule, _: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn after(&self, _: &IRModule, _: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -120,15 +120,15 @@ impl Instrument for Scribe {
         self.hook(Hook::Exit, &format!("exit, level {}", cx.context().opt_level()))
     }
 
-    fn should_run(&self, _: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<bool, PassError> {
+    fn should_run(&self, _: &IRModule, pass: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<bool, PassError> {
         let short = pass.name.rsplit('.').next().unwrap_or(pass.name);
         let is_vetoed = self.0.vetoes.iter().any(|name| name == short);
         self.hook(Hook::ShouldRun, &format!("should_run {short}"))?;
         Ok(!is_vetoed)
     }
 
-    fn before(&self, module: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
-        let PassView { name, plugin, level, opt_level, required, .. } = pass;
+    fn before(&self, module: &IRModule, pass: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+        let PassInfo { name, plugin, level, opt_level, required, .. } = pass;
         let kind = level.name();
         let n_globals = module.globals().len();
         let context = PassContext::current().opt_level();
@@ -140,16 +140,16 @@ impl Instrument for Scribe {
         )
     }
 
-    fn after(&self, _: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn after(&self, _: &IRModule, pass: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         self.hook(Hook::After, &format!("after {}", pass.name))
     }
 
-    fn skipped(&self, _: &IRModule, pass: &PassView<'_>, reason: &Skipped<'_>, _: &InstrumentCx<'_>) {
+    fn skipped(&self, _: &IRModule, pass: &PassInfo<'_>, reason: &Skipped<'_>, _: &InstrumentCx<'_>) {
         let is_veto = if reason.kind == SkipKind::VETOED { "vetoed" } else { "other" };
         self.hook(Hook::Skipped, &format!("skipped {}: {reason} ({is_veto})", pass.name)).unwrap();
     }
 
-    fn failed(&self, pass: &PassView<'_>, error: &PassError, _: &InstrumentCx<'_>) {
+    fn failed(&self, pass: &PassInfo<'_>, error: &PassError, _: &InstrumentCx<'_>) {
         self.hook(Hook::Failed, &format!("failed {}: {error}", pass.name)).unwrap();
     }
 }
@@ -189,22 +189,22 @@ impl Instrument for Reviewer {
         Ok(Self { options, seen: Mutex::default() })
     }
 
-    fn counted(&self, pass: &PassView<'_>, statistic: &str, n: u64, _: &InstrumentCx<'_>) {
+    fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64, _: &InstrumentCx<'_>) {
         self.see("counted", format!("{} {statistic} {n}", pass.name));
     }
 
-    fn said(&self, pass: &PassView<'_>, said: &Said<'_>, _: &InstrumentCx<'_>) {
+    fn said(&self, pass: &PassInfo<'_>, said: &Said<'_>, _: &InstrumentCx<'_>) {
         let rec = said.diagnostic.rec();
         let line = said.line.unwrap_or("nothing");
         self.see("said", format!("{} {} about {line}", pass.name, rec.message));
     }
 
-    fn took(&self, pass: &PassView<'_>, duration: Duration, _: &InstrumentCx<'_>) {
+    fn took(&self, pass: &PassInfo<'_>, duration: Duration, _: &InstrumentCx<'_>) {
         assert!(duration < Duration::from_secs(1000));
         self.see("took", pass.name.to_owned());
     }
 
-    fn accept(&self, module: &IRModule, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
+    fn accept(&self, module: &IRModule, pass: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Result<(), PassError> {
         self.see("accept", pass.name.to_owned());
         let is_refused = |f: &Function, id| f.call(id).is_some_and(|call| call.op_name() == self.options.refused);
         let mut calls = module.functions().flat_map(|(_, f)| f.all_bindings().map(move |id| (f, id)));
@@ -226,7 +226,7 @@ impl Instrument for Reviewer {
         true
     }
 
-    fn time_limit(&self, pass: &PassView<'_>, _: &InstrumentCx<'_>) -> Option<TimeLimit> {
+    fn time_limit(&self, pass: &PassInfo<'_>, _: &InstrumentCx<'_>) -> Option<TimeLimit> {
         let message = "was hurried".to_owned();
         (pass.name == self.options.hurried).then_some(TimeLimit { duration: Duration::ZERO, message })
     }
