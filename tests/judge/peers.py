@@ -1,86 +1,305 @@
-"""What other optimisers make of the models: for comparison, nothing is judged here."""
+"""What other optimisers make of the models, and how long it takes them next to relais.
+
+Every tool goes from file to file. The others run in processes that live on, and neither their imports nor their first
+run of a model count. Of relais the whole process counts: its start, finding plugins, syncing what it writes to disk.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from judge import graphs
-from judge.cases import find
-from judge.report import one_line, table
+from onnx import ModelProto, TypeProto
 
-SCRIPTS = {
-    "onnxoptimizer": "import onnx, onnxoptimizer; onnx.save(onnxoptimizer.optimize(onnx.load(A), fixed_point=True), B)",
-    "onnxsim": "import onnx, onnxsim; onnx.save(onnxsim.simplify(onnx.load(A))[0], B)",
-    "onnxslim": "import onnx, onnxslim; onnx.save(onnxslim.slim(onnx.load(A)), B)",
-    "onnxruntime": (
-        "import onnxruntime as o; s = o.SessionOptions(); s.optimized_model_filepath = B; s.log_severity_level = 3; "
-        "s.graph_optimization_level = o.GraphOptimizationLevel.ORT_ENABLE_BASIC; "
-        "o.InferenceSession(A, s, providers=['CPUExecutionProvider'])"
-    ),
+from judge import graphs, pool, sound
+from judge.cases import Case, find
+from judge.pool import Died, Worker
+from judge.relais import Relais
+from judge.report import Report, one_line, table
+from judge.sound import Outcome, Verdict
+
+RELAIS = "relais"
+ENOUGH_SECONDS = 10.0
+"""A tool that has run this long on a model has no further turn, once it had `FEWEST_ROUNDS`."""
+FEWEST_ROUNDS = 3
+RUN_SECONDS = 600.0
+JUDGE_SECONDS = 600.0
+N_IMPORTS = 5
+
+
+def onnxsim(model: str, out: str) -> None:
+    import onnxsim
+
+    onnxsim.simplify(model, output_path=out)
+
+
+def onnxslim(model: str, out: str) -> None:
+    import onnx
+    import onnxslim
+
+    # With a path for the result it would also count the operators, and print them.
+    onnx.save(onnxslim.slim(model), out)
+
+
+def onnxoptimizer(model: str, out: str) -> None:
+    import onnx
+    import onnxoptimizer
+
+    onnx.save(onnxoptimizer.optimize(onnx.load(model), fixed_point=True), out)
+
+
+def onnxscript(model: str, out: str) -> None:
+    from onnxscript import ir, optimizer
+
+    ir.save(optimizer.optimize(ir.load(model)), out)
+
+
+def onnxruntime(model: str, out: str) -> None:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = out
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another optimiser, with its defaults."""
+
+    optimise: Callable[[str, str], None]
+    imports: str
+
+
+PEERS = {
+    "onnxsim": Peer(onnxsim, "onnxsim"),
+    "onnxslim": Peer(onnxslim, "onnx, onnxslim"),
+    "onnxoptimizer": Peer(onnxoptimizer, "onnx, onnxoptimizer"),
+    "onnxscript": Peer(onnxscript, "onnxscript.ir, onnxscript.optimizer"),
+    "onnxruntime": Peer(onnxruntime, "onnxruntime"),
 }
-"""Each with its defaults; `A` is the model, `B` the result."""
-MEASURE = "open(C, 'w').write(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
-"""The process measures itself: what `wait4` says includes the memory of the process that started it."""
+
+Once = Callable[[], float | str]
+"""Runs a tool on a model: its seconds, or why it failed."""
 
 
 @dataclass(frozen=True)
 class Result:
-    n_operators: int
-    n_bytes: int
-    seconds: float
-    peak_rss: int
+    """What one tool made of one model."""
+
+    verdict: Verdict
+    seconds: float = math.nan
+    n_operators: int = 0
+    n_bytes: int = 0
+
+    @property
+    def is_usable(self) -> bool:
+        return self.verdict.outcome not in sound.FAILED
+
+    def marked(self, text: str) -> str:
+        """A number of a result that cannot be used must not pass for a better one."""
+        if self.verdict.outcome is Outcome.FAILURE:
+            return "fails"
+        return text if self.is_usable else f"{self.verdict.outcome.value}: {text}"
 
 
-def command(models: Path, kinds: list[str], names: list[str]) -> int:
-    """Exit status 0 even where a peer fails: its failures are its own."""
-    installed = [peer for peer in SCRIPTS if find_spec(peer) is not None]
-    rows = []
-    n_failed = 0
+@dataclass(frozen=True)
+class Results:
+    """What all tools made of one model; relais is among them."""
+
+    case: Case
+    by_tool: Mapping[str, Result]
+
+    @property
+    def relais(self) -> Result:
+        return self.by_tool[RELAIS]
+
+    def ratio(self, tool: str) -> float:
+        return self.by_tool[tool].seconds / self.relais.seconds
+
+
+def command(relais: Relais, models: Path, kinds: list[str], names: list[str], n_rounds: int) -> int:
+    """Only what is wrong with a result of relais is a failure; what is wrong with the others' is told."""
+    peers = [peer for peer in PEERS if find_spec(peer) is not None]
+    report = Report()
+    all_results = []
     for case in find(models, kinds, names):
-        before = graphs.load(case.model)
-        rows.append(
-            [str(case), "(input)", str(graphs.n_operators(before)), str(graphs.size_on_disk(case.model)), "", ""]
-        )
-        for peer in installed:
-            result = run(SCRIPTS[peer], case.model)
-            if isinstance(result, str):
-                n_failed += 1
-                rows.append([str(case), peer, "-", "-", "-", "-"])
-                print(f"{peer} on {case}: {one_line(result)}")
+        results = Results(case, race(relais, peers, case, n_rounds))
+        all_results.append(results)
+        for tool, result in results.by_tool.items():
+            problem = f"{result.verdict.outcome.value}: {result.verdict.detail}"
+            if tool == RELAIS:
+                report.judged(str(case), [] if result.is_usable else [problem])
+            elif result.verdict.detail:
+                print(f"{tool} on {case}: {one_line(problem)}", flush=True)
+    print(table(["operators", "before", RELAIS, *peers], list(operators(all_results))))
+    print(table(["bytes", "before", RELAIS, *peers], list(sizes(all_results))))
+    print(table(["milliseconds", RELAIS, *(f"{peer}, times" for peer in peers)], list(times(all_results, peers))))
+    imports = [f"{import_seconds(PEERS[peer]) * 1000:.0f}" for peer in peers]
+    print(table(["", *peers], [["import, milliseconds", *imports]]))
+    return report.finish()
+
+
+def operators(all_results: Iterable[Results]) -> Iterator[list[str]]:
+    for results in all_results:
+        before = graphs.n_operators(graphs.load(results.case.model))
+        after = [result.marked(str(result.n_operators)) for result in results.by_tool.values()]
+        yield [str(results.case), str(before), *after]
+
+
+def sizes(all_results: Iterable[Results]) -> Iterator[list[str]]:
+    for results in all_results:
+        before = graphs.size_on_disk(results.case.model)
+        after = [result.marked(str(result.n_bytes)) for result in results.by_tool.values()]
+        yield [str(results.case), str(before), *after]
+
+
+def times(all_results: Sequence[Results], peers: Sequence[str]) -> Iterator[list[str]]:
+    """Of relais the time, of the others the ratio to it. Only pairs of usable results count for the means."""
+    for results in all_results:
+        ratios = [results.by_tool[peer].marked(f"{results.ratio(peer):.1f}") for peer in peers]
+        yield [str(results.case), results.relais.marked(f"{results.relais.seconds * 1000:.1f}"), *ratios]
+    means = []
+    for peer in peers:
+        usable = [each for each in all_results if each.relais.is_usable and each.by_tool[peer].is_usable]
+        ratios_of_usable = [each.ratio(peer) for each in usable]
+        means.append(f"{statistics.geometric_mean(ratios_of_usable):.1f} of {len(usable)}" if usable else "-")
+    yield ["geometric mean", "", *means]
+
+
+def race(relais: Relais, peers: Sequence[str], case: Case, n_rounds: int) -> dict[str, Result]:
+    with ExitStack() as stack:
+        # Beside the model rather than where other temporary files are, which may be memory: writing to disk counts.
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="judge-", dir=case.folder)))
+        outs = {tool: folder / f"{tool}.onnx" for tool in (RELAIS, *peers)}
+        runs: dict[str, Once] = {RELAIS: functools.partial(relais_once, relais, case.model, outs[RELAIS])}
+        for peer in peers:
+            worker = Worker(optimise)
+            stack.callback(worker.stop)
+            runs[peer] = functools.partial(peer_once, worker, Task(PEERS[peer], case.model, outs[peer]))
+        seconds = in_turns(runs, n_rounds)
+        written = [Written(tool, outs[tool], seconds[tool]) for tool in runs]
+        done = pool.run(functools.partial(judge, case), written, 1, JUDGE_SECONDS)
+        found = {each.task.tool: each.result for each in done}
+    return {tool: result_of(found[tool]) for tool in runs}
+
+
+def in_turns(runs: Mapping[str, Once], n_rounds: int) -> dict[str, float | str]:
+    """The median of the seconds of each, without its first run; or why it failed."""
+    failed: dict[str, str] = {}
+    seconds: dict[str, list[float]] = {tool: [] for tool in runs}
+    tools = list(runs)
+    for turn in range(n_rounds + 1):
+        # Rotated, so that none is always the first.
+        for tool in tools[turn % len(tools) :] + tools[: turn % len(tools)]:
+            is_enough = len(seconds[tool]) >= FEWEST_ROUNDS and sum(seconds[tool]) > ENOUGH_SECONDS
+            if tool in failed or is_enough:
                 continue
-            rows.append(
-                [
-                    str(case),
-                    peer,
-                    str(result.n_operators),
-                    str(result.n_bytes),
-                    f"{result.seconds:.2f}",
-                    f"{result.peak_rss / 2**20:.0f}",
-                ]
-            )
-    print(table(["model", "optimiser", "operators", "bytes", "seconds", "peak MB"], rows))
-    print(f"{len(rows) - n_failed} passed, {n_failed} failed")
-    return int(not installed)
+            outcome = runs[tool]()
+            if isinstance(outcome, str):
+                failed[tool] = outcome
+            elif turn > 0:
+                seconds[tool].append(outcome)
+    return {tool: failed[tool] if tool in failed else statistics.median(seconds[tool]) for tool in tools}
 
 
-def run(script: str, model: Path) -> Result | str:
-    """The result, or why there is none."""
-    with tempfile.TemporaryDirectory(prefix="judge-") as folder:
-        out, log, memory = (Path(folder) / name for name in ("out.onnx", "log", "memory"))
-        source = f"A = {str(model)!r}; B = {str(out)!r}; C = {str(memory)!r}; {script}; {MEASURE}"
-        start = time.perf_counter()
-        with log.open("wb") as stream:
-            status = subprocess.run(
-                [sys.executable, "-c", source], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
-            ).returncode
-        seconds = time.perf_counter() - start
-        if status != 0 or not out.exists():
-            return f"exit status {status}: {log.read_text(errors='replace')[-300:]}"
-        peak_rss = int(memory.read_text()) * 1024
-        return Result(graphs.n_operators(graphs.load(out)), graphs.size_on_disk(out), seconds, peak_rss)
+def relais_once(relais: Relais, model: Path, out: Path) -> float | str:
+    out.unlink(missing_ok=True)
+    run = relais.run(model, out)
+    return "; ".join(run.problems) or run.seconds
+
+
+@dataclass(frozen=True)
+class Task:
+    peer: Peer
+    model: Path
+    out: Path
+
+
+def peer_once(worker: Worker, task: Task) -> float | str:
+    task.out.unlink(missing_ok=True)
+    outcome = worker.ask(task, RUN_SECONDS)
+    if isinstance(outcome, Died):
+        return outcome.why
+    if isinstance(outcome, float) and not task.out.exists():
+        return "no output file"
+    return outcome
+
+
+def optimise(task: Task, _stage: Callable[[str], None]) -> float | str:
+    """Runs in a worker."""
+    start = time.perf_counter()
+    try:
+        task.peer.optimise(str(task.model), str(task.out))
+    except Exception as error:  # of whatever type the peer likes
+        return f"{type(error).__name__}: {error}"
+    return time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Written:
+    tool: str
+    out: Path
+    seconds: float | str
+
+
+def judge(case: Case, written: Written, stage: Callable[[str], None]) -> Result:
+    """Runs in a worker, for a result may be such that reading it takes the process down."""
+    out, seconds = written.out, written.seconds
+    if isinstance(seconds, str):
+        return Result(Verdict(Outcome.FAILURE, seconds))
+    try:
+        verdict = sound.compare(case, out, stage, interface_problems)
+        return Result(verdict, seconds, graphs.n_operators(graphs.load(out)), graphs.size_on_disk(out))
+    except Exception as error:  # whatever the judge trips over makes the result useless
+        return Result(Verdict(Outcome.FAILURE, f"cannot judge: {type(error).__name__}: {error}"))
+
+
+def interface_problems(before: ModelProto, after: ModelProto) -> list[str]:
+    """What breaks a caller. Versions do not, nor outputs that say more of their shapes, nor inputs that say less."""
+    called = ModelProto(ir_version=before.ir_version, opset_import=before.opset_import)
+    old_inputs = {value.name: value for value in before.graph.input}
+    old_outputs = {value.name: value for value in before.graph.output}
+    for value in after.graph.input:
+        old = old_inputs.get(value.name, value)
+        called.graph.input.append(old if is_within(old.type, value.type) else value)
+    for value in after.graph.output:
+        old = old_outputs.get(value.name, value)
+        called.graph.output.append(old if is_within(value.type, old.type) else value)
+    called.graph.initializer.extend(tensor for tensor in after.graph.initializer if tensor.name in old_inputs)
+    return graphs.interface_problems(before, called)
+
+
+def is_within(narrow: TypeProto, wide: TypeProto) -> bool:
+    """Whether both are tensors, and all that `wide` declares `narrow` declares too."""
+    if not narrow.HasField("tensor_type") or narrow.tensor_type.elem_type != wide.tensor_type.elem_type:
+        return False
+    if not wide.tensor_type.HasField("shape"):
+        return True
+    a, b = narrow.tensor_type.shape.dim, wide.tensor_type.shape.dim
+    # Some exporters write -1 for an open length.
+    return len(a) == len(b) and all(y.dim_value in (x.dim_value, -1, 0) for x, y in zip(a, b, strict=True))
+
+
+def result_of(found: Result | Died) -> Result:
+    return Result(sound.verdict_of(found)) if isinstance(found, Died) else found
+
+
+def import_seconds(peer: Peer) -> float:
+    """The median of a few fresh processes, without the start of Python."""
+    source = f"import time; start = time.perf_counter(); import {peer.imports}; print(time.perf_counter() - start)"
+    outputs = [
+        subprocess.run([sys.executable, "-c", source], capture_output=True, check=True) for _ in range(N_IMPORTS)
+    ]
+    return statistics.median(float(output.stdout.split()[-1]) for output in outputs)

@@ -100,7 +100,12 @@ def judge(relais: Relais, case: Case, stage: pool.Callable[[str], None]) -> Verd
             return Verdict(Outcome.FAILURE, f"cannot judge: {type(error).__name__}: {error}")
 
 
-def compare(case: Case, out: Path, stage: pool.Callable[[str], None]) -> Verdict:
+def compare(
+    case: Case,
+    out: Path,
+    stage: pool.Callable[[str], None],
+    interface_problems: pool.Callable[[ModelProto, ModelProto], list[str]] = graphs.interface_problems,
+) -> Verdict:
     before = graphs.load(case.model)
     external = graphs.external_locations(before)
     if not external and case.model.read_bytes() == out.read_bytes():
@@ -115,7 +120,7 @@ def compare(case: Case, out: Path, stage: pool.Callable[[str], None]) -> Verdict
     reached, why = graphs.validity(out)
     if reached < wanted:
         return Verdict(Outcome.INVALID, why, changed)
-    if problems := graphs.interface_problems(before, after):
+    if problems := interface_problems(before, after):
         return Verdict(Outcome.INTERFACE, "; ".join(problems), changed)
     verdict = compare_results(case, before, out, stage, changed=changed)
     if verdict.outcome is Outcome.UNJUDGED and not external and same_computation(before, after):

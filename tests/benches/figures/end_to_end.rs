@@ -1,10 +1,10 @@
-//! A run as users see it, with the time of its parts; next to the programs they use today, if those are installed.
+//! The time of the parts of a run. `python -m judge peers` measures whole runs, next to other optimisers.
 //!
-//! `RELAIS_BENCH_MODEL` names a model instead of the one made here, `RELAIS_BENCH_PYTHON` a Python with peers.
+//! `RELAIS_BENCH_MODEL` names a model instead of the one made here.
 
 use crate::{
     models, shipped,
-    timing::{in_turns, line, median, ratio},
+    timing::{line, median},
 };
 use relais::{
     ir::*,
@@ -16,24 +16,11 @@ use relais::{
 };
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
 const STEPS: [&str; 6] =
     ["finding plugins, reading records", "resolving the pipeline", "reading", "passes", "again, opened", "writing"];
-
-/// The task of each peer, with `sys.argv`'s model and output.
-const PEERS: [(&str, &str); 3] = [
-    ("onnxsim", "import sys,onnx,onnxsim; m,_=onnxsim.simplify(sys.argv[1]); onnx.save(m,sys.argv[2])"),
-    ("onnxslim", "import sys,onnxslim; onnxslim.slim(sys.argv[1],sys.argv[2])"),
-    (
-        "onnxruntime",
-        "import sys,onnxruntime as o; s=o.SessionOptions(); s.optimized_model_filepath=sys.argv[2]; \
-         s.graph_optimization_level=o.GraphOptimizationLevel.ORT_ENABLE_BASIC; \
-         o.InferenceSession(sys.argv[1],s,providers=['CPUExecutionProvider'])",
-    ),
-];
 
 pub fn run() {
     let shipped = shipped();
@@ -51,7 +38,6 @@ pub fn run() {
     for (index, step) in STEPS.iter().enumerate() {
         line(&format!("  {step}"), median(rounds.iter().map(|round| round[index]).collect()), "-");
     }
-    processes(&shipped, &model, &output);
 }
 
 /// One run within this process, its parts timed. Plugins are opened again each time.
@@ -77,37 +63,4 @@ fn steps(shipped: &Path, model: &Path, output: &Path) -> [Duration; 6] {
     let again = lap();
     onnx::write(&first, output, &WriteOptions::default()).expect("it can be written");
     [find, resolve, read, passes, again, lap()]
-}
-
-/// Whole processes, in turns.
-fn processes(shipped: &Path, model: &Path, output: &Path) {
-    let quiet = |command: &mut Command| {
-        command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
-    };
-    let python = std::env::var_os("RELAIS_BENCH_PYTHON");
-    // Each writes a file of its own: to replace a large one that another wrote takes longer than a run.
-    let peer = |name: &str, code: &str| {
-        let mut command = Command::new(python.as_ref()?);
-        command.args(["-c", code]).arg(model).arg(output.with_extension(format!("{name}.onnx")));
-        Some(command)
-    };
-    let mut relais = Command::new(shipped.join("relais"));
-    relais.arg("run").arg(model).arg("-o").arg(output).args(["-q", "--allow-writable-plugins"]);
-    let peers = PEERS.iter().filter_map(|(name, code)| Some((*name, peer(name, code)?)));
-    let mut commands: Vec<(&str, Command)> = [("relais run", relais)].into_iter().chain(peers).collect();
-    commands.retain_mut(|(name, command)| {
-        let runs = quiet(command);
-        if !runs {
-            println!("  {name} does not run here");
-        }
-        runs
-    });
-    let mut runs: Vec<_> = commands.iter_mut().map(|(_, command)| move || assert!(quiet(command))).collect();
-    let mut things: Vec<&mut dyn FnMut()> = runs.iter_mut().map(|run| run as &mut dyn FnMut()).collect();
-    let times = in_turns(5, &mut things);
-    drop(things);
-    drop(runs);
-    for ((name, _), &time) in commands.iter().zip(&times) {
-        line(&format!("  process: {name}"), time, &format!("{:.1} x relais", ratio(time, times[0])));
-    }
 }
