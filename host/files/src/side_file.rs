@@ -55,7 +55,7 @@ fn parse(file: &Blob) -> Result<SideFile, SideFileError> {
     Ok(parsed.iter().map(|(name, tensor)| (name.to_owned(), slice_of(tensor.data()))).collect())
 }
 
-/// Writes tensors under their names to a file that nobody else sees yet.
+/// Writes tensors under their names to an incomplete file.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.

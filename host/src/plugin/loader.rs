@@ -3,8 +3,8 @@
 
 use super::{
     exit_guard::{Running, loaded},
-    file::section_of,
-    hash::sha256_of_bytes,
+    file::{read_section, unreadable},
+    hash::sha256_of,
     record::PluginRecord,
     setup::SETUP,
     verdict::Refusal,
@@ -16,7 +16,11 @@ use abi_stable::{
 };
 use libloading::Library;
 use relais_plugin_api::boundary::{abi::PluginRef, guard::caught, record::BOUNDARY};
-use std::{ffi::OsString, fs, path::Path, sync::Arc};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// A plugin whose code may be called. It is never closed: its threads, thread-locals and values may outlive every use
 /// that the host knows of.
@@ -36,14 +40,14 @@ impl OpenPlugin {
     pub fn open(file: &Path, plugin: &PluginRecord, section: &[u8], sha256: Option<&str>) -> Result<Self, Refusal> {
         let what: Arc<str> = format!("plugin `{} {}`, being opened,", plugin.name, plugin.version).into();
         let _running = Running::new(&what);
-        let bytes = fs::read(file).map_err(|error| super::file::unreadable(&error))?;
-        let is_other = sha256.is_some_and(|sha256| sha256_of_bytes(&bytes) != sha256);
-        if is_other || section_of(&*bytes).ok().as_deref() != Some(section) {
+        let path = sealed_copy(file, Path::new(DESCRIPTORS)).unwrap_or_else(|| file.to_owned());
+        let hash = sha256.map(|_| sha256_of(&path)).transpose().map_err(|error| unreadable(&error))?;
+        let is_other = hash.as_deref() != sha256;
+        if is_other || read_section(&path).ok().as_deref() != Some(section) {
             return Err(Refusal::Replaced);
         }
-        let path = sealed_copy(&bytes, file, Path::new(DESCRIPTORS)).unwrap_or_else(|| file.as_os_str().to_owned());
-        drop(bytes);
-        let library = open_library(&path).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
+        let library =
+            open_library(path.as_os_str()).map_err(|error| Refusal::Open { why: one_line(&error.to_string()) })?;
         let library: &'static Library = Box::leak(Box::new(library));
         let entry = |why: String| Refusal::Entry { symbol: plugin.entry.clone(), why: one_line(&why) };
         // SAFETY: according to the record the symbol is a `LibHeader`, whose first part is the header that
@@ -83,7 +87,7 @@ impl OpenPlugin {
 }
 
 #[cfg(unix)]
-fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
+fn open_library(path: &OsStr) -> Result<Library, libloading::Error> {
     use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
     // SAFETY: opening runs the library's constructors, which is what the user asked for by naming the plugin; its
     // record was checked before.
@@ -91,7 +95,7 @@ fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
 }
 
 #[cfg(not(unix))]
-fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
+fn open_library(path: &OsStr) -> Result<Library, libloading::Error> {
     // SAFETY: as on Unix.
     unsafe { Library::new(path) }
 }
@@ -99,15 +103,18 @@ fn open_library(path: &OsString) -> Result<Library, libloading::Error> {
 /// Where the open files of this process have names.
 const DESCRIPTORS: &str = "/proc/self/fd";
 
-/// A copy of the bytes in memory that can no longer be changed, so that exactly the checked bytes are opened. `None` if
-/// the system does not support this or does not allow it to be named: then the file itself is opened.
+/// A copy of a file in memory that can no longer be changed, so that exactly the checked bytes are opened. `None` if the
+/// file cannot be read, or the system does not support this or does not allow the copy to be named: then the file itself
+/// is opened.
 #[cfg(target_os = "linux")]
-fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString> {
+fn sealed_copy(path: &Path, descriptors: &Path) -> Option<PathBuf> {
     use std::{
         ffi::CString,
-        io::Write,
+        fs::File,
+        io,
         os::fd::{AsRawFd, FromRawFd, IntoRawFd},
     };
+    let mut file = File::open(path).ok()?;
     let name = CString::new(path.file_name()?.to_string_lossy().as_bytes()).ok()?;
     // SAFETY: the name ends with a zero.
     let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
@@ -115,24 +122,24 @@ fn sealed_copy(bytes: &[u8], path: &Path, descriptors: &Path) -> Option<OsString
         return None;
     }
     // SAFETY: the descriptor was made above and is not used elsewhere.
-    let mut file = unsafe { fs::File::from_raw_fd(fd) };
-    file.write_all(bytes).ok()?;
+    let mut copy = unsafe { File::from_raw_fd(fd) };
+    let len = io::copy(&mut file, &mut copy).ok()?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
     // SAFETY: the descriptor is open.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
+    if unsafe { libc::fcntl(copy.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
         return None;
     }
-    let copy = descriptors.join(file.as_raw_fd().to_string());
-    if copy.metadata().ok()?.len() != bytes.len() as u64 {
+    let path = descriptors.join(copy.as_raw_fd().to_string());
+    if path.metadata().ok()?.len() != len {
         return None;
     }
     // It stays open for readers of the library's symbols for a backtrace.
-    let _ = file.into_raw_fd();
-    Some(copy.into())
+    let _ = copy.into_raw_fd();
+    Some(path)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sealed_copy(_: &[u8], _: &Path, _: &Path) -> Option<OsString> {
+fn sealed_copy(_: &Path, _: &Path) -> Option<PathBuf> {
     None
 }
 
@@ -163,12 +170,14 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_copy_in_memory_needs_a_name() {
-        let copy = |descriptors: &str| sealed_copy(b"bytes", Path::new("lib.so"), Path::new(descriptors));
-        assert_eq!(fs::read(copy(DESCRIPTORS).unwrap()).unwrap(), b"bytes");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let copy = |descriptors: &str| sealed_copy(&file, Path::new(descriptors));
+        assert_eq!(fs::read(copy(DESCRIPTORS).unwrap()).unwrap(), fs::read(&file).unwrap());
         assert_eq!(copy("/nowhere"), None);
     }
 
