@@ -66,6 +66,10 @@ def parser() -> argparse.ArgumentParser:
 
     written = add(commands, "written", "models made of text pass the checker and load", run_written)
     written.add_argument("folder", type=Path)
+    written.add_argument("--random", action="store_true", help="set modules apart that mean nothing, if they are few")
+    written.add_argument(
+        "--read", action="store_true", help="models that others wrote may be wrong before, as they are"
+    )
 
     exported = add(commands, "exported", "export models with torch", run_exported)
     exported.add_argument("out", type=Path)
@@ -186,7 +190,7 @@ def run_twins_check(options: argparse.Namespace) -> int:
 def run_written(options: argparse.Namespace) -> int:
     from judge import written
 
-    return written.command(options.folder)
+    return written.command(options.folder, random=options.random, read=options.read)
 
 
 def run_schema(options: argparse.Namespace) -> int:

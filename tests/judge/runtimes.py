@@ -45,6 +45,15 @@ def session(model: Path | bytes, n_threads: int = 1, written: Path | None = None
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
+def load_error(model: Path) -> str:
+    """Why onnxruntime does not load the model; empty if it does."""
+    try:
+        session(model)
+    except Exception as error:  # noqa: BLE001 - onnxruntime has an exception for each status
+        return str(error) or type(error).__name__
+    return ""
+
+
 def run_onnxruntime(model: Path, feeds: Mapping[str, Value]) -> Sequence[Value]:
     return session(model).run(None, {name: for_onnxruntime(value) for name, value in feeds.items()})
 

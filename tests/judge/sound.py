@@ -120,6 +120,9 @@ def compare(
     reached, why = graphs.validity(out)
     if reached < wanted:
         return Verdict(Outcome.INVALID, why, changed)
+    stage("loading")
+    if (why := runtimes.load_error(out)) and not runtimes.load_error(case.model):
+        return Verdict(Outcome.INVALID, f"onnxruntime loads the original, not the result: {why}", changed)
     if problems := interface_problems(before, after):
         return Verdict(Outcome.INTERFACE, "; ".join(problems), changed)
     verdict = compare_results(case, before, out, stage, changed=changed)

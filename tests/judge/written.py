@@ -1,12 +1,17 @@
-"""Models that were written from text: the checker of `onnx` accepts each, and onnxruntime loads what it has kernels for."""
+"""Models that were written: the checker of `onnx` accepts each, and onnxruntime loads what it has kernels for.
+
+What a pipeline made, `NAME-after.onnx`, passes every check that `NAME-before.onnx` passes, and loads if that loads.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
-import onnxruntime
 
+from judge import graphs, runtimes
+from judge.graphs import Validity
 from judge.report import Report
 
 # What onnxruntime says of operators that it does not have.
@@ -18,29 +23,93 @@ UNRANKED = "Field 'shape' of 'type' is required"
 # What it says of values without a type: results of operators that nobody knows, and of the model's own functions.
 UNTYPED = "Field 'type' of 'value_info' is required"
 
+# The domains whose operators Relais describes.
+DESCRIBED = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 
-def problems(path: Path) -> list[str]:
-    model = onnx.load(path)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    allowed = [UNRANKED, UNTYPED] if model.functions else [UNRANKED]
-    try:
-        onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # noqa: BLE001 - onnxruntime has an exception for each status
-        if not any(unknown in str(error) for unknown in UNKNOWN):
-            return [f"onnxruntime: {error}"]
-        allowed.append(UNTYPED)
-    try:
-        onnx.checker.check_model(model)
-    except onnx.checker.ValidationError as error:
-        if not any(text in str(error) for text in allowed):
-            return [f"the checker: {error}"]
-    return []
+# What both say of random modules that mean nothing, however they are written: of calls that their operators do not take
+# or that have no operator, of branches that contradict each other, of types that a module states in part or that ONNX
+# does not have, and of a graph without outputs.
+MEANINGLESS = (
+    "[ShapeInferenceError]",
+    "[TypeInferenceError]",
+    "type inference failed",
+    "Type Error: Type",
+    "deprecated",
+    "No Op registered for",
+    "has no data attributes",
+    "Exception during initialization",
+    UNTYPED,
+    "Field 'elem_type' of 'type' is required",
+    "Field 'value_type' of 'type' is required",
+    "Invalid tensor data type ",
+    "Unsupported type proto value case:0",
+)
 
 
-def command(folder: Path) -> int:
+@dataclass(frozen=True)
+class Judged:
+    """What the authorities say of a model."""
+
+    validity: Validity
+    invalid: str
+    """Why it does not pass the next check."""
+    not_loaded: str
+    """Why onnxruntime does not load it."""
+
+
+def judge(path: Path) -> Judged:
+    return Judged(*graphs.validity(path), runtimes.load_error(path))
+
+
+def may_be_untyped(model: onnx.ModelProto) -> bool:
+    """Whether it calls functions of its own, or operators that nobody described to whom wrote it."""
+    return len(model.functions) > 0 or any(node.domain not in DESCRIBED for node in graphs.nodes(model))
+
+
+def problems(path: Path, judged: Judged) -> list[str]:
+    """What is wrong with a model, whatever it was made from."""
+    found = []
+    is_unknown = any(unknown in judged.not_loaded for unknown in UNKNOWN)
+    if judged.validity is Validity.NONE:
+        allowed = [UNRANKED, UNTYPED] if may_be_untyped(onnx.load(path)) else [UNRANKED]
+        if not any(text in judged.invalid for text in allowed):
+            found.append(f"the checker: {judged.invalid}")
+    if judged.not_loaded and not is_unknown:
+        found.append(f"onnxruntime: {judged.not_loaded}")
+    return found
+
+
+def losses(before: Judged, after: Judged) -> list[str]:
+    """What a model passed before, and does not pass after."""
+    found = []
+    if after.validity < before.validity:
+        found.append(f"the checker accepted it before: {after.invalid}")
+    if after.not_loaded and not before.not_loaded:
+        found.append(f"onnxruntime loaded it before: {after.not_loaded}")
+    return found
+
+
+def is_meaningless(problems: list[str]) -> bool:
+    return len(problems) > 0 and all(any(text in problem for text in MEANINGLESS) for problem in problems)
+
+
+# `random` modules that mean nothing are set apart, if they are few; of models that were `read`, whatever they are, only
+# losses count.
+def command(folder: Path, *, random: bool, read: bool) -> int:
     report = Report()
-    for path in sorted(folder.glob("*.onnx")):
-        report.judged(path.stem, problems(path))
+    n_apart = 0
+    judged = {path: judge(path) for path in sorted(folder.glob("*.onnx"))}
+    for path, model in judged.items():
+        before = judged.get(path.with_name(path.name.replace("-after.", "-before.")), model)
+        found = [] if read else problems(path, model)
+        if random and is_meaningless(found):
+            n_apart += 1
+            found = []
+        report.judged(path.stem, found + losses(before, model))
+    full = sum(model.validity is Validity.FULL for model in judged.values())
+    loaded = sum(not model.not_loaded for model in judged.values())
+    if random:
+        print(f"{n_apart} mean nothing")
+        report.judged("random modules", ["most mean nothing"] if 4 * n_apart > len(judged) else [])
+    print(f"{full} pass the full check, onnxruntime loads {loaded}")
     return report.finish()

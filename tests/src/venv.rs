@@ -62,6 +62,15 @@ pub fn judge<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> String {
     satisfied("judge", args)
 }
 
+/// Runs tests of the judge itself, by their names below `judge.tests`.
+///
+/// # Panics
+/// Panics if one fails, with its output.
+#[track_caller]
+pub fn judge_tests(names: &[&str]) {
+    satisfied("unittest", names.iter().map(|name| format!("judge.tests.{name}")));
+}
+
 /// Runs `python -m random_graphs ARGS` with the binary, and returns its output.
 ///
 /// # Panics

@@ -118,7 +118,7 @@ pub enum Fault {
     Missing(&'static str),
     /// No operator set is imported.
     NoOpset,
-    /// An operator set's version is not positive, or beyond 32 bits.
+    /// An operator set's version is not a positive number of 32 bits with a sign.
     OpsetVersion {
         /// Domain.
         domain: String,

@@ -184,6 +184,22 @@ pub(crate) fn encode_type(f: &Function, ty: TypeId) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The type, or nothing if ONNX could state only a part of it: neither the checker nor onnxruntime takes a tensor without
+/// an element type.
+pub(crate) fn whole(f: &Function, ty: TypeId) -> TypeId {
+    let mut part = ty;
+    loop {
+        part = match f.ty(part) {
+            Type::Sequence(item) | Type::Optional(item) | Type::Map { value: item, .. } => item,
+            Type::Unknown => return TypeId::UNKNOWN,
+            Type::Tensor { elem, .. } | Type::SparseTensor { elem, .. } if elem == ElemType::UNKNOWN => {
+                return TypeId::UNKNOWN;
+            }
+            _ => return ty,
+        };
+    }
+}
+
 fn encode_tensor(f: &Function, elem: ElemType, dims: Option<&[DimRec]>) -> Vec<u8> {
     let mut message = Vec::new();
     if elem != ElemType::UNKNOWN {

@@ -2,8 +2,9 @@
 //! made; fewer bytes make a smaller module.
 
 use super::{
-    bench::{AttrShape, OpShape},
+    bench::{AttrShape, Bench, OpShape},
     interpret::Compute,
+    random::Random,
     wild::{self, Tape},
 };
 use relais_plugin_api::{
@@ -55,6 +56,9 @@ const ELEMS: [ElemType; 8] = [
     ElemType::INT32,
 ];
 
+/// The most bytes of a small module's tape.
+const TAPE: usize = 360;
+
 /// How often another call is tried if an operator does not accept its arguments.
 const N_TRIES: usize = 4;
 
@@ -64,7 +68,30 @@ const MAX_ELEMENTS: u64 = 1 << 12;
 /// How deep branches are nested.
 const MAX_DEPTH: usize = 3;
 
+/// Modules as exporters write them, at random, of the operators on a bench; small ones first.
+pub fn sensible_modules(bench: &dyn Bench, seed: u64, n: usize) -> impl Iterator<Item = IRModule> {
+    let vocabulary = Vocabulary::of(bench, &[]);
+    (0..n).map(move |at| sensible(&tape(&mut Random::of(seed, "sensible", at as u64), at, n), &vocabulary, bench))
+}
+
+/// Modules with anything that the IR can express, at random, which need not make sense; small ones first.
+pub fn wild_modules(seed: u64, n: usize) -> impl Iterator<Item = IRModule> {
+    (0..n).map(move |at| wild(&tape(&mut Random::of(seed, "wild", at as u64), at, n)))
+}
+
 impl Vocabulary {
+    /// The operators of a bench. A rewrite names its favourites; otherwise, the operators that are tested are the nearest
+    /// choice.
+    pub fn of(bench: &dyn Bench, favourites: &[String]) -> Self {
+        let operators = bench.operators();
+        let mut favourites = favourites.to_vec();
+        if favourites.is_empty() {
+            let is_judged = |op: &&OpShape| op.judges_infer || op.judges_eval;
+            favourites.extend(operators.iter().filter(is_judged).map(|op| op.name.clone()));
+        }
+        Self::new(operators, &favourites)
+    }
+
     /// The operators of a bench. `favourites`, by name, are called as often as all others together, and so are the most
     /// common ones where there are none.
     pub fn new(mut ops: Vec<OpShape>, favourites: &[String]) -> Self {
@@ -114,6 +141,11 @@ fn common(name: &str, n_inputs: u16) -> OpShape {
         judges_infer: false,
         judges_eval: false,
     }
+}
+
+/// The bytes of the module of a number out of `n`: few at first, so that the first findings are small.
+pub fn tape(random: &mut Random, at: usize, n: usize) -> Vec<u8> {
+    random.bytes(4 + TAPE * at / n.max(1))
 }
 
 /// A module of a sensible kind.

@@ -41,9 +41,6 @@ const LEAST_TIME: Duration = Duration::from_millis(250);
 /// The number of bindings of a large module, which shows the time per node.
 const N_LARGE: usize = 1000;
 
-/// The most bytes of a small module's tape.
-const TAPE: usize = 360;
-
 /// Where a module comes from.
 enum Source<'a> {
     /// The text of the author.
@@ -105,15 +102,7 @@ struct Trial<'a> {
 /// Judges one pass.
 pub fn judge_pass(bench: &dyn Bench, settings: &Settings, log: &dyn Log, pass: &PassShape) -> Judged {
     let subject = format!("pass {}", pass.name);
-    let operators = bench.operators();
-    // A rewrite names the operators that it looks at. For other passes, the operators tested with them are the nearest
-    // choice.
-    let mut favourites = pass.ops.clone();
-    if favourites.is_empty() {
-        let is_judged = |op: &&super::bench::OpShape| op.judges_infer || op.judges_eval;
-        favourites.extend(operators.iter().filter(is_judged).map(|op| op.name.clone()));
-    }
-    let vocabulary = Vocabulary::new(operators, &favourites);
+    let vocabulary = Vocabulary::of(bench, &pass.ops);
     let judged = Judged { subject: subject.clone(), ..Judged::default() };
     let mut trial = Trial { bench, settings, log, pass, subject, vocabulary, found: BTreeSet::new(), judged };
     let start = Instant::now();
@@ -147,8 +136,7 @@ impl Trial<'_> {
         let n = self.settings.n_modules;
         for at in 0..n {
             let mut random = Random::of(self.settings.seed, &self.pass.name, at as u64);
-            // Small ones first, so that the first findings are small.
-            let bytes = random.bytes(4 + TAPE * at / n.max(1));
+            let bytes = generate::tape(&mut random, at, n);
             let source = if at % 4 == 3 { Source::Wild(bytes) } else { Source::Sensible(bytes) };
             self.case(&source, defaults);
             for (nth, options) in others.iter().enumerate() {

@@ -47,6 +47,7 @@ mod report;
 mod supervise;
 mod wild;
 
+pub use generate::{sensible_modules, wild_modules};
 pub use journal::Log;
 pub use report::{Finding, Judged, Kind, Report};
 

@@ -77,6 +77,12 @@ def unsupported_type(model: ModelProto) -> None:
     node.CopyFrom(onnx.helper.make_node("StringNormalizer", [node.input[0]], [node.output[0]]))
 
 
+def no_kernel(model: ModelProto) -> None:
+    """The last node becomes one that nobody has."""
+    model.graph.node[-1].domain = "org.example"
+    model.opset_import.append(onnx.helper.make_opsetid("org.example", 1))
+
+
 def bump_opset(model: ModelProto) -> None:
     model.opset_import[0].version += 1
 
@@ -125,6 +131,7 @@ EDITS: dict[str, Callable[[ModelProto], None]] = {
         nudge_weight,
         undefined_name,
         unsupported_type,
+        no_kernel,
         bump_opset,
         drop_doc_string,
         swap_nodes,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unittest
 
+import onnx
+
 from judge import sound
 from judge.cases import Case
 from judge.made.registry import FLOAT, constant, graph, made, model, node, tensor
@@ -20,6 +22,7 @@ CAUGHT = {
     "bump_opset": "interface changed: operator set `` was 21, is 22",
     "undefined_name": "invalid: ",
     "unsupported_type": "invalid: ",
+    "no_kernel": "invalid: onnxruntime loads the original, not the result: ",
     "write_nothing": "failures: exit status 0 but no output file",
     "garbage": "failures: cannot judge: DecodeError",
     "exit_3": "failures: exit status 3: no such pass",
@@ -81,6 +84,17 @@ class SoundTest(JudgeTest):
             "sound",
             *options(relais=self.fake("nudge_weight"), models=self.models, kind="default"),
         )
+
+    def test_what_does_not_load_is_caught_where_nothing_is_run(self) -> None:
+        # The judge makes no sequences up.
+        sequence = onnx.helper.make_tensor_sequence_value_info("x", FLOAT, None)
+        length = tensor("y", onnx.TensorProto.INT64, ())
+        lengths = model(graph([node("SequenceLength", ["x"], ["y"])], [sequence], [length]))
+        made("lengths", lengths).write(self.models / "lengths" / "lengths")
+        fixed = ["sound", *options(models=self.models, kind="lengths"), "--relais"]
+        self.assertIn("1 not judged", self.assert_passes(*fixed, self.fake("grow_graph")))
+        self.assert_fails("invalid: onnxruntime loads the original, not the result", *fixed, self.fake("no_kernel"))
+        self.assert_fails("invalid: Nodes in a graph must be topologically", *fixed, self.fake("undefined_name"))
 
     def test_what_nothing_runs_is_told_apart(self) -> None:
         top = graph([node("Strange", ["x"], ["y"], domain="org.example")], [tensor("x")], [tensor("y")])

@@ -266,7 +266,7 @@ fn of_source(source: &str, except: &[&str]) -> Paragraphs {
 }
 
 /// The files below a folder that end like this.
-fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+pub(crate) fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect();
     entries.sort_by_key(|entry| entry.file_name());
     for entry in entries {

@@ -1,14 +1,64 @@
-//! Modules written as ONNX load (rule C10): every module of the filetests, before its pass and after it.
+//! A model that is written loads (rule C10): the checker of `onnx` accepts it, and onnxruntime loads it where it has the
+//! operators. `models.rs` demands it of models that were read.
 
-use relais::onnx::{self, ExternalData, WriteOptions};
-use relais_plugin_api::{boundary::local, options::Value, text};
-use relais_tests::{
-    cli::folder,
-    filetest::{Case, find_cases},
-    graph as _, operators as _,
-    venv::judge,
+use super::english;
+use relais::{
+    manager::{self, RunOptions},
+    onnx::{self, ExternalData, ReadOptions, WriteOptions},
+    pipeline::{Disk, PipelineSpec},
+    registry::{Linked, Registry},
 };
-use std::{fs, path::Path};
+use relais_conformance::{bench, sensible_modules, wild_modules};
+use relais_plugin_api::{
+    boundary::local,
+    build::check_made,
+    infer::TypeRelations,
+    ir::{Function, IRModule, MAIN, NodeId, Type},
+    options::Value,
+    text,
+};
+use relais_tests::{
+    cli::{files, folder},
+    evaluator as _,
+    filetest::{Case, find_cases},
+    graph as _, operators as _, page,
+    venv::{judge, judge_tests, models},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Modules that are written into a folder, to be judged together.
+struct Written {
+    folder: PathBuf,
+    n_written: usize,
+    refused: Vec<String>,
+}
+
+impl Written {
+    fn into(name: &str) -> Self {
+        Self { folder: folder(name), n_written: 0, refused: Vec::new() }
+    }
+
+    fn add(&mut self, name: &str, module: &IRModule) {
+        let file = self.folder.join(format!("{}.onnx", name.replace(['/', '.'], "-")));
+        let options = WriteOptions::default().with_external_data(ExternalData::Inline);
+        match onnx::write(module, &file, &options) {
+            Ok(_) => self.n_written += 1,
+            Err(error) => self.refused.push(format!("{name}: {error}")),
+        }
+    }
+
+    /// Judges them. Modules that ONNX cannot express are refused; at least `least` must be written.
+    #[track_caller]
+    fn judge(self, least: usize, arguments: &[&str]) {
+        let Self { folder, n_written, refused } = self;
+        println!("{n_written} written, {} refused\n{}", refused.len(), refused.join("\n"));
+        assert!(n_written >= least, "{n_written} written, {} refused", refused.len());
+        println!("{}", judge(["written", folder.to_str().unwrap()].iter().chain(arguments)));
+    }
+}
 
 /// Cases whose modules do not load as they are, and why.
 const APART: &[(&str, &str)] = &[
@@ -22,13 +72,17 @@ const APART: &[(&str, &str)] = &[
     ("SimplifyInference/parameters_that_do_not_fit", "parameters that do not fit, on purpose"),
 ];
 
+/// With the types that a run finds.
+fn typed(module: IRModule) -> IRModule {
+    local::run("InferType", &Value::Struct(Vec::new()), &module).map_or(module, |run| run.module)
+}
+
 #[test]
 fn c10_every_filetest_that_is_written_passes_the_checker_and_loads() {
-    let here = folder("written");
+    let mut written = Written::into("written");
     let cases = find_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests")).unwrap();
     let gone: Vec<&str> = APART.iter().map(|(name, _)| *name).filter(|name| !cases.contains_key(*name)).collect();
     assert!(gone.is_empty(), "{gone:?}");
-    let (mut n_written, mut refused) = (0, Vec::new());
     for (name, path) in cases {
         if APART.iter().any(|(apart, _)| *apart == name) {
             continue;
@@ -37,20 +91,153 @@ fn c10_every_filetest_that_is_written_passes_the_checker_and_loads() {
         let texts = [("before", Some(case.input)), ("after", case.expected)];
         for (when, source) in texts.into_iter().filter_map(|(when, source)| Some((when, source?))) {
             let Ok(module) = text::parse_str(&source) else { continue };
-            // With the types that a run finds.
-            let typed = local::run("InferType", &Value::Struct(Vec::new()), &module);
-            let module = typed.map_or(module, |run| run.module);
-            let file = here.join(format!("{}-{when}.onnx", name.replace(['/', '.'], "-")));
-            let options = WriteOptions::default().with_external_data(ExternalData::Inline);
-            match onnx::write(&module, &file, &options) {
-                Ok(_) => n_written += 1,
-                Err(error) => refused.push(format!("{name}: {error}")),
+            written.add(&format!("{name}-{when}"), &typed(module));
+        }
+    }
+    written.judge(130, &[]);
+}
+
+/// Whether each call is one that its operator takes.
+fn is_sound(module: &IRModule) -> bool {
+    let takes = |ops: &mut dyn TypeRelations, f: &Function, id| match f.call(id).and_then(|call| call.op()) {
+        Some(op) => {
+            ops.version(f, op);
+            check_made(f, ops, id, op).is_ok()
+        }
+        None => true,
+    };
+    module.functions().all(|(_, f)| local::with_ops(f, |ops| f.all_bindings().all(|id| takes(ops, f, id))))
+}
+
+#[test]
+fn c10_random_modules_pass_the_checker_and_load_before_and_after_the_default_pipeline() {
+    let registry = Registry::new(Default::default(), Linked::Include, &Default::default());
+    let steps = "steps = [{ include = \"builtin:default\" }]";
+    let default = PipelineSpec::parse("default.toml", steps, &Disk).unwrap().resolve(&registry).unwrap();
+    let sensible = sensible_modules(&bench::Linked, 1, 1500).map(|module| ("sensible", module));
+    let wild = wild_modules(1, 500).map(|module| ("wild", module));
+    let mut written = Written::into("written-random");
+    for (at, (sort, module)) in sensible.chain(wild).enumerate() {
+        let module = typed(module);
+        if sort == "sensible" && !is_sound(&module) {
+            continue;
+        }
+        written.add(&format!("{sort}-{at}-before"), &module);
+        match manager::run(&default, &module, &registry, &RunOptions::default()) {
+            Ok((after, _)) => written.add(&format!("{sort}-{at}-after"), &after),
+            Err(error) => written.refused.push(format!("{sort}-{at}: pipeline: {error}")),
+        }
+    }
+    written.judge(400, &["--random"]);
+}
+
+/// The pages of blocks that cannot be parsed as they are, and why.
+const PARTS: &[(&str, &str)] = &[
+    ("docs/pass-infrastructure.md", "what `PrintIR` says is a message around a program"),
+    ("docs/passes/InferType.md", "the beginning of a program"),
+    ("docs/passes/InferType.md", "the beginning of a program"),
+    ("docs/passes/Inline.md", "a body is left out"),
+    ("docs/passes/PrintIR.md", "what `PrintIR` says is a message around a program"),
+    ("docs/passes/RemoveUnusedFunctions.md", "bodies are left out"),
+];
+
+#[test]
+fn c10_the_programs_of_the_pages_pass_the_checker_and_load() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    english::files(root, "md", &mut found);
+    english::files(&root.join("docs/passes"), "md", &mut found);
+    english::files(&root.join("docs/examples"), "relay", &mut found);
+    let mut written = Written::into("written-pages");
+    let mut unparsed = Vec::new();
+    for file in found {
+        let name = file.strip_prefix(root).unwrap().to_str().unwrap();
+        let source = fs::read_to_string(&file).unwrap();
+        let programs = if name.ends_with(".md") { programs(source.leak()) } else { vec![(1, source)] };
+        for (line, program) in programs {
+            match text::parse_str(&program) {
+                Ok(module) => written.add(&format!("{name}-{line}"), &typed(module)),
+                Err(_) => unparsed.push(name.to_owned()),
             }
         }
     }
-    for line in &refused {
-        println!("{line}");
+    assert_eq!(unparsed, PARTS.iter().map(|(page, _)| *page).collect::<Vec<_>>());
+    written.judge(14, &[]);
+}
+
+/// The programs among the blocks of a page, and among what commands print, with their lines.
+fn programs(page: &'static str) -> Vec<(usize, String)> {
+    let mut programs = Vec::new();
+    for block in page::blocks(page) {
+        let texts = match block.language {
+            "console" => page::commands(&block).into_iter().map(|(_, output)| output.to_owned()).collect(),
+            "text" => vec![block.text.clone()],
+            _ => Vec::new(),
+        };
+        let is_program = |text: &String| text.lines().any(|line| line.starts_with("def @"));
+        programs.extend(texts.into_iter().filter(is_program).map(|text| (block.line, text)));
     }
-    assert!(n_written > 100, "{n_written} written, {} refused", refused.len());
-    println!("{}", judge(["written".as_ref(), here.as_os_str()]));
+    programs
+}
+
+#[test]
+fn c10_what_never_was_a_model_passes_the_checker_and_loads() {
+    let mut written = Written::into("written-new");
+    for (at, body) in NEW.iter().enumerate() {
+        let source =
+            format!("def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) #[opset = {{\"\": 17}}] {body}");
+        written.add(&at.to_string(), &typed(text::parse_str(&source).unwrap()));
+    }
+    written.judge(NEW.len(), &[]);
+}
+
+/// Functions of a module's own, domains that are not imported, values without names.
+const NEW: &[&str] = &[
+    "{ @double(%x) } def @double(%v) { Add(%v, %v) }",
+    "{ @same(%x) } def @same(%v) { %v }",
+    "{ (%1, %2) = @both(%x); (%1, %2) } def @both(%v) { %3 = Relu(%v); (%3, %3) }",
+    "{ @outer(%x) } def @outer(%v) { @inner(%v) } def @inner(%v) { Mul(%v, [1.0, 2.0]) }",
+    "{ if (%c) { @double(%x) } else { %x } } def @double(%v) { Add(%v, %v) }",
+    "{ @choice(%x, %c) } def @choice(%v, %c) { if (%c) { %v } else { Neg(%v) } }",
+    "{ @\"my::f:first\"(%x) } def @\"my::f:first\"(%v) { Relu(%v) }",
+    "{ @gelu(%x) } def @gelu(%v) { com.microsoft::Gelu(%v) }",
+    "{ %1 = com.microsoft::Gelu(%x); acme::Fused(%1) }",
+    "{ if (%c) { com.microsoft::Gelu(%x) } else { com.microsoft::Gelu(%x) } }",
+    "{ %1 = Relu(%x); (%1, %1, %x) }",
+    "{ (%1, _) = Split(%x, axis = 0); %2 = Clip(%1, _, 1.0); (%2, %1) }",
+    "{ [1.0, 2.0] }",
+];
+
+#[test]
+fn c10_models_that_were_read_load_with_a_function_that_a_pass_added() {
+    let added = text::parse_str("def @added(%v) { Identity(%v) }").unwrap().function("added").unwrap().clone();
+    let mut written = Written::into("written-added");
+    for kind in ["light", "node"] {
+        let folder = models().folder.join(kind);
+        for name in files(&folder) {
+            let model = folder.join(&name).join("model.onnx");
+            let mut module = onnx::read(&model, &ReadOptions::default()).unwrap();
+            let f = module.function_mut(MAIN).unwrap();
+            let mut results = f.results(f.body()).to_vec();
+            // The first `Identity` takes tensors only, and onnxruntime has none for elements of less than a byte.
+            let is_taken = |&id: &NodeId| matches!(f.type_of(id), Type::Tensor { elem, .. } if elem.bits() >= 8);
+            let Some(output) = results.first().copied().filter(is_taken) else { continue };
+            let callee = f.add_global_var("added");
+            let call = f.add_call_with(callee, &[output], &[], None);
+            f.set_type(call, f.type_id(output));
+            f.append(f.body(), call);
+            results[0] = call;
+            f.set_results(f.body(), &results);
+            module.set_function("added", added.clone());
+            written.add(&format!("{name}-after"), &module);
+            fs::copy(model, written.folder.join(format!("{name}-before.onnx"))).unwrap();
+        }
+    }
+    written.judge(1800, &["--read"]);
+}
+
+#[test]
+fn c10_the_judge_catches_what_does_not_load() {
+    let where_nothing_is_run = "test_sound.SoundTest.test_what_does_not_load_is_caught_where_nothing_is_run";
+    judge_tests(&["test_written", where_nothing_is_run]);
 }

@@ -282,6 +282,11 @@ fn global_name((domain, name, overload): (&str, &str, &str)) -> String {
     if overload.is_empty() { format!("{domain}::{name}") } else { format!("{domain}::{name}:{overload}") }
 }
 
+/// Whether an operator set can have a version.
+pub(crate) fn is_opset_version(version: i64) -> bool {
+    (1..=i64::from(i32::MAX)).contains(&version)
+}
+
 /// Reads a function's operator-set imports.
 pub(super) fn read_opsets(cx: &mut Cx<'_>, f: &mut Function, parts: &[Part]) -> Result<()> {
     let mut imports = Vec::new();
@@ -296,7 +301,7 @@ pub(super) fn read_opsets(cx: &mut Cx<'_>, f: &mut Function, parts: &[Part]) -> 
                 _ => {}
             }
         }
-        if !(1..=i64::from(u32::MAX)).contains(&version) {
+        if !is_opset_version(version) {
             return Err(OnnxError::at(part.at, Fault::OpsetVersion { domain: domain.into(), version }));
         }
         if relais_plugin_api::ir::normal_domain(domain).is_empty() && version > NEWEST_OPSET {

@@ -14,7 +14,7 @@ use crate::{
     names::{FastMap, FastSet},
     read::{Form, LAST_WITH_LISTED_INITIALIZERS, collect},
     schema::{attribute, function, graph, opset},
-    types::{agree, renew_value_info},
+    types::{agree, renew_value_info, whole},
     wire::{Part, Scan, put_bytes},
 };
 use relais_plugin_api::ir::{AttrValue, Attrs, ConstForm, ElemType, Function, NodeId, Tensor, TypeId, attr_flag, kind};
@@ -425,7 +425,7 @@ impl<'w> Writer<'w> {
         let is_read = !self.source.is_empty();
         let block = f.block_of(d.function);
         for (index, output) in self.scenes[d.scene].names.outputs(block).iter().enumerate() {
-            let own = f.type_id(f.results(block)[index]);
+            let own = whole(f, f.type_id(f.results(block)[index]));
             // The declared interface changes only where a pass changed it, not where more was inferred about it.
             let ty = match declared.get(index) {
                 Some(&ty) if is_read || ty != TypeId::UNKNOWN => ty,

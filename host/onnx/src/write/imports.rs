@@ -1,11 +1,11 @@
 //! The imports that a module needs beyond its own: the domains of calls that passes made, and of its own functions.
 
-use super::steps::FunctionKey;
+use super::steps::{FunctionKey, Scene};
 use crate::{
     error::{Fault, OnnxError, Result},
-    read::Form,
+    read::{Form, is_opset_version},
 };
-use relais_plugin_api::ir::{ConstForm, Expr, Function, IRModule, OpId, kind, normal_domain};
+use relais_plugin_api::ir::{ConstForm, Expr, IRModule, OpId, kind, normal_domain};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The domain of functions without one: one that no operator has.
@@ -20,7 +20,8 @@ pub(super) fn own_domain(module: &IRModule) -> String {
 
 /// The domains that a function uses and does not import, each with the newest version that a call in it was written
 /// for, 0 if unspecified. Nodes of a model that are unchanged need nothing: they are written as they were read.
-fn missing(f: &Function, form: Form, functions: &BTreeMap<&str, FunctionKey>) -> BTreeMap<String, i64> {
+fn missing(scene: &Scene<'_>, functions: &BTreeMap<&str, FunctionKey>) -> BTreeMap<String, i64> {
+    let Scene { f, names, form, .. } = scene;
     let imports = f.opset_imports();
     let imported: BTreeSet<&str> = imports.iter().map(|(domain, _)| normal_domain(domain)).collect();
     let mut missing = BTreeMap::<String, i64>::new();
@@ -31,6 +32,9 @@ fn missing(f: &Function, form: Form, functions: &BTreeMap<&str, FunctionKey>) ->
             *newest = i64::from(version).max(*newest);
         }
     };
+    if names.have_identities() {
+        add("", 0);
+    }
     // An operator is looked at once, not for each call.
     let mut is_seen = vec![false; f.n_ops()];
     for id in f.all_bindings() {
@@ -59,7 +63,7 @@ fn missing(f: &Function, form: Form, functions: &BTreeMap<&str, FunctionKey>) ->
             kind::CONSTANT if !is_as_read() => {
                 let form_of_constant = ConstForm(f.node(id).aux);
                 let is_listed = form_of_constant == ConstForm::INITIALIZER || form_of_constant == ConstForm::ANY;
-                if form == Form::Function || !is_listed {
+                if *form == Form::Function || !is_listed {
                     add("", 0);
                 }
             }
@@ -71,18 +75,23 @@ fn missing(f: &Function, form: Form, functions: &BTreeMap<&str, FunctionKey>) ->
 
 /// Returns the imports that each function needs beyond its own, in the order of the functions: `main` first.
 pub(super) fn further(
-    scenes: &[(&Function, Form)],
+    scenes: &[Scene<'_>],
     functions: &BTreeMap<&str, FunctionKey>,
 ) -> Result<Vec<Vec<(String, i64)>>> {
-    let of_others = |domain: &str| scenes.iter().find_map(|(f, _)| f.opset_version(domain));
+    let of_others = |domain: &str| scenes.iter().find_map(|scene| scene.f.opset_version(domain));
     let mut all = Vec::new();
-    for &(f, form) in scenes {
+    for scene in scenes {
+        for (domain, version) in scene.f.opset_imports() {
+            if !is_opset_version(version) {
+                return Err(OnnxError::new(Fault::OpsetVersion { domain: domain.to_owned(), version }));
+            }
+        }
         let mut further = Vec::new();
-        for (domain, version) in missing(f, form, functions) {
+        for (domain, version) in missing(scene, functions) {
             let version = match (version, of_others(&domain)) {
                 (0, Some(version)) => version,
                 // The first versions of the format import nothing.
-                (0, None) if domain.is_empty() && scenes[0].0.opset_imports().is_empty() => continue,
+                (0, None) if domain.is_empty() && scenes[0].f.opset_imports().is_empty() => continue,
                 (0, None) if domain.is_empty() => return Err(OnnxError::new(Fault::NoOpset)),
                 (version, _) => version.max(1),
             };

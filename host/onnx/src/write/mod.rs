@@ -267,8 +267,8 @@ fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
     if main.opset_imports().is_empty() && ir_version >= FIRST_WITH_OPSETS {
         return Err(OnnxError::new(Fault::NoOpset));
     }
-    let given: Vec<_> = scenes.iter().map(|scene| (scene.f, scene.form)).collect();
-    for (scene, imports) in scenes.iter_mut().zip(imports::further(&given, &functions)?) {
+    let further = imports::further(&scenes, &functions)?;
+    for (scene, imports) in scenes.iter_mut().zip(further) {
         scene.imports = imports;
     }
     let mut writer = Writer {

@@ -133,6 +133,11 @@ impl<'a> Names<'a> {
     pub fn outputs(&self, block: BlockId) -> &[Output] {
         self.outputs.get(&block).map_or(&[], Vec::as_slice)
     }
+
+    /// Whether any output needs an `Identity`.
+    pub fn have_identities(&self) -> bool {
+        self.outputs.values().flatten().any(|output| output.identity_of.is_some())
+    }
 }
 
 /// An open graph.
@@ -352,6 +357,9 @@ impl<'a, 'c> Chooser<'a, 'c> {
                 }
                 outputs.push(Output { name: String::new(), identity_of: None });
                 continue;
+            }
+            if f.n_results(value).is_some() {
+                return Err(OnnxError::new(Fault::NotExpressible("a tuple as an output")));
             }
             let is_local = can_be_named(self, value);
             let is_owner = is_local && *owners.entry(value).or_insert(index) == index;

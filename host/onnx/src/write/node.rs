@@ -194,6 +194,9 @@ impl Writer<'_> {
             put_bytes(&mut head, node::NAME, name);
         }
         let (mut domain, name, mut overload) = self.callee(scene, id)?;
+        if name.is_empty() {
+            return Err(OnnxError::new(Fault::NotExpressible("an operator without a name")));
+        }
         put_bytes(&mut head, node::OP_TYPE, name.as_bytes());
         let mut steps = vec![Step::Bytes(head)];
         match f.expr(id) {

@@ -62,6 +62,48 @@ fn c10_every_domain_that_is_called_is_imported() {
 }
 
 #[test]
+fn c10_what_the_writer_adds_is_imported_too() {
+    // The name of the output needs an `Identity`.
+    let same = CALLS.replace("%y = Add(%x, %x);\n  %y", "%x");
+    let module = written(&parse(&same));
+    assert_eq!(imports(module.function("local::double").unwrap()), [("", 17)]);
+    let error = write(&parse("def @main(%x) -> (%y) #[opset = {\"acme\": 3}] { %x }\n")).unwrap_err();
+    assert!(matches!(error.fault(), Fault::NoOpset), "{error}");
+}
+
+#[test]
+fn c10_versions_that_cannot_be_are_refused() {
+    for version in ["0", "-1", "2147483648"] {
+        let error = write(&parse(&CALLS.replace("17", version))).unwrap_err();
+        assert!(matches!(error.fault(), Fault::OpsetVersion { .. }), "{error}");
+    }
+}
+
+#[test]
+fn c10_what_nothing_could_load_is_refused() {
+    let cases = [("\"\"(%x, %x)", "an operator without a name"), ("Split(%x) -> 2", "a tuple as an output")];
+    for (call, what) in cases {
+        let error = write(&parse(&CALLS.replace("Add(%x, %x)", call))).unwrap_err();
+        assert!(matches!(error.fault(), Fault::NotExpressible(found) if *found == what), "{error}");
+    }
+}
+
+#[test]
+fn c10_a_type_is_stated_whole_or_not_at_all() {
+    let output = |ty: &str| {
+        let body = format!("%y{ty} = acme::Fused(%x); %y");
+        let source = format!("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {{\"\": 17}}] {{ {body} }}\n");
+        write(&parse(&source)).unwrap()
+    };
+    for part in [": Tensor[(2), ?]", ": Seq[Tensor[(2), ?]]", ": Optional[?]", ": Map[int64, ?]"] {
+        assert_eq!(output(part), output(""), "{part}");
+    }
+    for whole in [": Tensor[*, float32]", ": Seq[Tensor[(2), int64]]"] {
+        assert_ne!(output(whole), output(""), "{whole}");
+    }
+}
+
+#[test]
 fn c10_what_never_was_a_model_gets_a_version_and_a_name() {
     let module = written(&parse("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17}] { %x }\n"));
     assert_eq!(module.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int), Some(10));
