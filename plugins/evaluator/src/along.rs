@@ -77,9 +77,9 @@ fn comparable<'a, T: Number>(cx: &EvalCx<'_>, data: &'a Tensor) -> Eval<std::bor
 fn arg_extreme(cx: &EvalCx<'_>, order: Order) -> Eval {
     let data = cx.require(0)?;
     let at = axis(int(cx, "axis")?.unwrap_or(0), data.dims().len())?;
-    let last = flag(cx, "select_last_index", 0)?;
+    let last = flag(cx, "select_last_index", false)?;
     let mut dims = data.dims().to_vec();
-    if flag(cx, "keepdims", 1)? {
+    if flag(cx, "keepdims", true)? {
         dims[at] = 1;
     } else {
         dims.remove(at);
@@ -117,10 +117,10 @@ fn top_k(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     } else {
         int_scalar(cx, cx.require(1)?, "`K`")?
     };
-    let order = if flag(cx, "largest", 1)? { Order::Descending } else { Order::Ascending };
+    let order = if flag(cx, "largest", true)? { Order::Descending } else { Order::Ascending };
     let k = u64::try_from(k).ok().filter(|&k| k <= data.dims()[at]);
     let k = k.ok_or_else(|| OpError::invalid(format_args!("`K` is no size within {}", data.dims()[at])))?;
-    if !flag(cx, "sorted", 1)? {
+    if !flag(cx, "sorted", true)? {
         return Err(OpError::unsupported("results in an order of the implementation's choice"));
     }
     let mut dims = data.dims().to_vec();
@@ -159,7 +159,7 @@ fn top_k(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
 
 fn cumulate_along<T: Number>(cx: &EvalCx<'_>, data: &Tensor, start: T, f: impl Fn(T, T) -> T) -> Eval {
     let at = axis(int_scalar(cx, cx.require(1)?, "the axis")?, data.dims().len())?;
-    let (exclusive, reverse) = (flag(cx, "exclusive", 0)?, flag(cx, "reverse", 0)?);
+    let (exclusive, reverse) = (flag(cx, "exclusive", false)?, flag(cx, "reverse", false)?);
     let len = checked_len(cx, T::ELEM, data.dims())?;
     let bytes = data.to_bytes();
     let elements = T::chunks(&bytes);

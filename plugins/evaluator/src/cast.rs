@@ -40,7 +40,7 @@ struct Options {
 
 impl Options {
     fn of(cx: &EvalCx<'_>) -> Eval<Self> {
-        let overflow = if flag(cx, "saturate", 1)? { Overflow::Saturate } else { Overflow::Special };
+        let overflow = if flag(cx, "saturate", true)? { Overflow::Saturate } else { Overflow::Special };
         let round = match string(cx, "round_mode")? {
             None | Some(b"up") => Round::Up,
             Some(b"down") => Round::Down,

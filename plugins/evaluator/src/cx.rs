@@ -103,8 +103,16 @@ attr! {
 }
 
 /// An integer attribute that is a switch.
-pub fn flag(cx: &EvalCx<'_>, name: &str, default: i64) -> Eval<bool> {
-    Ok(int(cx, name)?.unwrap_or(default) != 0)
+///
+/// # Errors
+/// Returns an error if it is neither 0 nor 1: some runtimes then take it as on, others as off.
+pub fn flag(cx: &EvalCx<'_>, name: &str, default: bool) -> Eval<bool> {
+    match int(cx, name)? {
+        None => Ok(default),
+        Some(0) => Ok(false),
+        Some(1) => Ok(true),
+        Some(other) => Err(OpError::unsupported(format_args!("attribute `{name}` is {other}, neither 0 nor 1"))),
+    }
 }
 
 /// The integers of a tensor of `int32` or `int64`, whatever its shape; `what` is its name in messages.

@@ -99,7 +99,7 @@ pub fn operands_of_any_elem(cx: &EvalCx<'_>) -> Eval<(Tensor, Tensor)> {
     if cx.version() >= 7 {
         return Ok((a, b));
     }
-    if !crate::cx::flag(cx, "broadcast", 0)? {
+    if !crate::cx::flag(cx, "broadcast", false)? {
         if a.dims() != b.dims() {
             return Err(OpError::invalid(format_args!(
                 "shapes {:?} and {:?} differ and attribute `broadcast` is not set",

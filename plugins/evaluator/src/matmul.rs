@@ -214,7 +214,7 @@ fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
     let &[rows, columns] = x.dims() else {
         return Err(OpError::invalid(format_args!("an argument has rank {}, not 2", x.dims().len())));
     };
-    if !flag(cx, name, 0)? {
+    if !flag(cx, name, false)? {
         return Ok(x.clone());
     }
     crate::elems::strided(cx, x, &[columns, rows], &[1, sizes(&[columns])?[0] as isize], 0)

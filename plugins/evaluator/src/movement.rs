@@ -330,7 +330,7 @@ fn reverse_sequence(cx: &EvalCx<'_>) -> Eval {
 
 fn trilu(cx: &EvalCx<'_>) -> Eval {
     let data = cx.require(0)?;
-    let upper = flag(cx, "upper", 1)?;
+    let upper = flag(cx, "upper", true)?;
     let k = match cx.input(1) {
         Some(k) => crate::cx::int_scalar(cx, k, "`k`")?,
         None => 0,

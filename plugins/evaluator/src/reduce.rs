@@ -56,12 +56,12 @@ impl Plan {
         let data = cx.require(0)?;
         let rank = data.dims().len();
         let list = ints_attr_or_input(cx, "axes", 1, input_since)?.unwrap_or_default();
-        let all = list.is_empty() && !(cx.version() >= input_since && flag(cx, "noop_with_empty_axes", 0)?);
+        let all = list.is_empty() && !(cx.version() >= input_since && flag(cx, "noop_with_empty_axes", false)?);
         let mut reduced = vec![all; rank];
         for at in axes(&list, rank)? {
             reduced[at] = true;
         }
-        let keep = flag(cx, "keepdims", 1)?;
+        let keep = flag(cx, "keepdims", true)?;
         let data_dims = sizes(data.dims())?;
         let data_strides = if data.as_splat().is_some() { vec![0; rank] } else { strides(&data_dims) };
         let pick = |of: bool| (0..rank).filter(|&at| reduced[at] == of).collect::<Vec<_>>();

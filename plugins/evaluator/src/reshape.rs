@@ -32,7 +32,7 @@ fn reshape(cx: &EvalCx<'_>) -> Eval {
     } else {
         int_list(cx, cx.require(1)?, "the shape")?
     };
-    let allow_zero = flag(cx, "allowzero", 0)?;
+    let allow_zero = flag(cx, "allowzero", false)?;
     let mut dims = Vec::with_capacity(wanted.len());
     let mut inferred = None;
     for (at, &dim) in wanted.iter().enumerate() {

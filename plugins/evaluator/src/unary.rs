@@ -128,7 +128,7 @@ fn bound<T: Number>(cx: &EvalCx<'_>, x: &Tensor, index: usize) -> Eval<Option<T>
 }
 
 fn is_inf(cx: &EvalCx<'_>) -> Eval {
-    let (positive, negative) = (flag(cx, "detect_positive", 1)?, flag(cx, "detect_negative", 1)?);
+    let (positive, negative) = (flag(cx, "detect_positive", true)?, flag(cx, "detect_negative", true)?);
     classify(cx, |x| x.is_infinite() && if x > 0.0 { positive } else { negative })
 }
 

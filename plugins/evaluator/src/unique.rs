@@ -20,7 +20,7 @@ table! {
 fn unique(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     let data = cx.require(0)?;
     checked_len(cx, data.elem(), data.dims())?;
-    let sorted = flag(cx, "sorted", 1)?;
+    let sorted = flag(cx, "sorted", true)?;
     // Slices along axis 0 of data moved so that it comes first are rows of consecutive elements.
     let (data, moved_dims) = match int(cx, "axis")? {
         None => (data.reshaped(&[data.len()]).map_err(tensor_error)?, None),

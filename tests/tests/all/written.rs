@@ -97,8 +97,12 @@ fn c10_every_filetest_that_is_written_passes_the_checker_and_loads() {
     written.judge(130, &[]);
 }
 
-/// Whether each call is one that its operator takes.
+/// Whether each call is one that its operator takes, and has arguments of its types.
 fn is_sound(module: &IRModule) -> bool {
+    let strict = Value::Struct(vec![("strict".into(), Value::Bool(true))]);
+    if local::run("InferType", &strict, module).is_err() {
+        return false;
+    }
     let takes = |ops: &mut dyn TypeRelations, f: &Function, id| match f.call(id).and_then(|call| call.op()) {
         Some(op) => {
             ops.version(f, op);
@@ -114,7 +118,7 @@ fn c10_random_modules_pass_the_checker_and_load_before_and_after_the_default_pip
     let registry = Registry::new(Default::default(), Linked::Include, &Default::default());
     let steps = "steps = [{ include = \"builtin:default\" }]";
     let default = PipelineSpec::parse("default.toml", steps, &Disk).unwrap().resolve(&registry).unwrap();
-    let sensible = sensible_modules(&bench::Linked, 1, 1500).map(|module| ("sensible", module));
+    let sensible = sensible_modules(&bench::Linked, 1, 2000).map(|module| ("sensible", module));
     let wild = wild_modules(1, 500).map(|module| ("wild", module));
     let mut written = Written::into("written-random");
     for (at, (sort, module)) in sensible.chain(wild).enumerate() {

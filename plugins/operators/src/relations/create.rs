@@ -99,6 +99,7 @@ pub fn multinomial(cx: &mut InferCx<'_>) -> Outcome {
 /// `HannWindow`, `HammingWindow` and `BlackmanWindow`.
 pub fn window(cx: &mut InferCx<'_>) -> Outcome {
     let elem = opt_elem(cx, "output_datatype")?.unwrap_or(ElemType::FLOAT);
+    dims_of_rank(cx, 0, 0)?;
     let dim = scalar_of(cx, 0).map_or(Dim::Unknown, Dim::from);
     cx.set_tensor(0, elem, &[dim]);
     Ok(())

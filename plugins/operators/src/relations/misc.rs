@@ -71,8 +71,8 @@ pub fn non_max_suppression(cx: &mut InferCx<'_>) -> Outcome {
 pub fn dft(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let is_onesided = int_or(cx, "onesided", 0)? != 0;
-    let is_inverse = int_or(cx, "inverse", 0)? != 0;
+    let is_onesided = flag(cx, "onesided", false)?;
+    let is_inverse = flag(cx, "inverse", false)?;
     let axis = match (cx.version(), cx.arg(2)) {
         (..20, _) => Some(int_or(cx, "axis", 1)?),
         (_, None) => Some(-2),
@@ -114,7 +114,7 @@ pub fn stft(cx: &mut InferCx<'_>) -> Outcome {
         }
         _ => Dim::Unknown,
     };
-    let is_onesided = int_or(cx, "onesided", 1)? != 0;
+    let is_onesided = flag(cx, "onesided", true)?;
     let bins = if is_onesided { map_dim(length, |n| Some(n / 2 + 1)) } else { length };
     cx.set_tensor(0, elem, &[signal[0], frames, bins, Dim::Static(2)]);
     Ok(())

@@ -9,7 +9,7 @@ pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
     let ty = cx.input_id(0);
     cx.set_output(0, ty);
     // Early versions also have statistics for each element of a sample.
-    if cx.n_outputs() == 1 || int_or(cx, "spatial", 1)? == 0 {
+    if cx.n_outputs() == 1 || !flag(cx, "spatial", true)? {
         return Ok(());
     }
     let elem = cx.elem(if cx.version() >= 14 { 3 } else { 0 });

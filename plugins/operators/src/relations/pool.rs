@@ -77,7 +77,7 @@ impl Window {
             }
             sizes => sizes.map(|sizes| sizes.into_iter().map(|size| Int::Known(size).into()).collect()),
         };
-        let rounding = if int_or(cx, "ceil_mode", 0)? != 0 { Rounding::Ceil } else { Rounding::Floor };
+        let rounding = if flag(cx, "ceil_mode", false)? { Rounding::Ceil } else { Rounding::Floor };
         Ok(Self { kernel, strides, dilations, pads, auto_pad, rounding })
     }
 

@@ -17,7 +17,7 @@ pub fn reduce(cx: &mut InferCx<'_>) -> Outcome {
 pub fn reduce_prod(cx: &mut InferCx<'_>) -> Outcome {
     reduce_since(cx, 18)?;
     let is_vector = cx.input(0).shape().is_some_and(|dims| dims.len() <= 1);
-    let is_noop = cx.arg(1).is_none() && int_or(cx, "noop_with_empty_axes", 0)? != 0;
+    let is_noop = cx.arg(1).is_none() && flag(cx, "noop_with_empty_axes", false)?;
     if !is_vector || is_noop || cx.elem(0) != ElemType::INT64 {
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub fn reduce_prod(cx: &mut InferCx<'_>) -> Outcome {
 pub fn arg_reduce(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let axis = int_or(cx, "axis", 0)?;
-    let keep = int_or(cx, "keepdims", 1)? != 0;
+    let keep = flag(cx, "keepdims", true)?;
     let dims = match cx.dims(0) {
         Some(mut dims) => {
             let axis = axis_of(axis, dims.len())?;
@@ -64,7 +64,7 @@ enum Axes {
 fn reduce_since(cx: &mut InferCx<'_>, axes_argument: i64) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
-    let keep = int_or(cx, "keepdims", 1)? != 0;
+    let keep = flag(cx, "keepdims", true)?;
     let given = if cx.version() < axes_argument {
         opt_ints(cx, "axes")?.map(Some)
     } else {
@@ -73,7 +73,7 @@ fn reduce_since(cx: &mut InferCx<'_>, axes_argument: i64) -> Outcome {
     let axes = match given {
         Some(None) => Axes::Unknown,
         Some(Some(axes)) if !axes.is_empty() => Axes::These(axes),
-        _ if int_or(cx, "noop_with_empty_axes", 0)? != 0 => {
+        _ if flag(cx, "noop_with_empty_axes", false)? => {
             let ty = cx.input_id(0);
             cx.set_output(0, ty);
             values::forward(cx, 0);

@@ -62,7 +62,7 @@ pub fn split_to_sequence(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
     let elem = cx.elem(0);
     let axis = int_or(cx, "axis", 0)?;
-    let keep = int_or(cx, "keepdims", 1)? != 0;
+    let keep = flag(cx, "keepdims", true)?;
     let dims = match cx.dims(0) {
         Some(mut dims) => {
             let axis = axis_of(axis, dims.len())?;
@@ -102,7 +102,7 @@ fn part_size(cx: &InferCx<'_>, whole: Dim) -> Dim {
 /// `ConcatFromSequence`.
 pub fn concat_from_sequence(cx: &mut InferCx<'_>) -> Outcome {
     let axis = int(cx, "axis")?;
-    let is_stacked = int_or(cx, "new_axis", 0)? != 0;
+    let is_stacked = flag(cx, "new_axis", false)?;
     let Some(item) = item_of(cx, 0)? else {
         return Ok(());
     };

@@ -41,7 +41,7 @@ pub fn reshape(cx: &mut InferCx<'_>) -> Outcome {
         cx.set_any_rank(0, elem);
         return Ok(());
     };
-    let zero = if int_or(cx, "allowzero", 0)? != 0 { Zero::IsZero } else { Zero::IsCopied };
+    let zero = if flag(cx, "allowzero", false)? { Zero::IsZero } else { Zero::IsCopied };
     let dims = reshape_dims(cx.dims(0).as_deref(), &target, zero)?;
     cx.set_tensor(0, elem, &dims);
     if dims.len() <= 1 {

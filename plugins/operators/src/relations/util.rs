@@ -106,6 +106,18 @@ pub fn int_or(cx: &InferCx<'_>, name: &str, default: i64) -> Result<i64, OpError
     Ok(opt_int(cx, name)?.unwrap_or(default))
 }
 
+/// An integer attribute that is a switch.
+///
+/// # Errors
+/// Returns an error if it is neither 0 nor 1: some runtimes then take it as on, others as off.
+pub fn flag(cx: &InferCx<'_>, name: &str, default: bool) -> Result<bool, OpError> {
+    match int_or(cx, name, default.into())? {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(OpError::unsupported(format_args!("attribute `{name}` is {other}, neither 0 nor 1"))),
+    }
+}
+
 /// An integer attribute that the operator asks for.
 pub fn int(cx: &InferCx<'_>, name: &str) -> Result<i64, OpError> {
     opt_int(cx, name)?.ok_or_else(|| OpError::invalid(format_args!("attribute `{name}` is missing")))
