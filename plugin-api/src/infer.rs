@@ -134,7 +134,7 @@ pub struct Inferred {
 
 /// Which nodes are looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
+pub enum Coverage {
     /// All.
     Everything,
     /// Those without a type, and those with an operand whose type this run changed.
@@ -143,8 +143,8 @@ pub enum Scope {
 
 /// Infers the types of a function's bindings. A previous type (declared in the file, for example) is kept if the
 /// relation knows less.
-pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations, scope: Scope) -> Inferred {
-    let mut cx = Inference { scope, changed: vec![false; function.n_nodes()], ..Inference::default() };
+pub fn infer_function(function: &mut Function, relations: &mut dyn TypeRelations, coverage: Coverage) -> Inferred {
+    let mut cx = Inference { coverage, changed: vec![false; function.n_nodes()], ..Inference::default() };
     // The table must exist before relations look for it.
     function.table_mut(VALUES_TABLE, 4, table_policy::DERIVED);
     let mut walk = Walk::new(function);
@@ -233,7 +233,7 @@ pub fn contradiction(a: Type<'_>, b: Type<'_>) -> Option<String> {
 
 /// Buffers that inference keeps from call to call, so that no call allocates.
 pub(crate) struct Inference {
-    scope: Scope,
+    coverage: Coverage,
     /// Whether this run changed a node's type; empty if not requested.
     changed: Vec<bool>,
     report: Inferred,
@@ -242,8 +242,8 @@ pub(crate) struct Inference {
 
 impl Default for Inference {
     fn default() -> Self {
-        let (scope, changed, report) = (Scope::Everything, Vec::new(), Inferred::default());
-        Self { scope, changed, report, given: Given::default() }
+        let (coverage, changed, report) = (Coverage::Everything, Vec::new(), Inferred::default());
+        Self { coverage, changed, report, given: Given::default() }
     }
 }
 
@@ -263,7 +263,7 @@ impl Inference {
     }
 
     fn binding(&mut self, f: &mut Function, relations: &mut dyn TypeRelations, id: NodeId) {
-        if self.scope == Scope::Missing
+        if self.coverage == Coverage::Missing
             && f.type_id(id) != TypeId::UNKNOWN
             && !f.operands(id).iter().any(|operand| self.changed[operand.index()])
         {

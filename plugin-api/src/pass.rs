@@ -12,7 +12,7 @@ use crate::{
     },
     context::{ContextSettings, PassContext},
     diagnostics::{Diagnostic, PassError, Severity},
-    infer::{Inferred, Operators, Scope, TypeRelations, infer_function, other_index, other_op, result_of},
+    infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of},
     ir::*,
     op::{Effects, EvalRequest, Evaluation, FusionKind, InferRequest, OpError, OpSchema},
     options::{OptionType, Value},
@@ -464,8 +464,8 @@ impl<'a> OpFactsTable<'a> {
     }
 
     /// Infers the types of a function's bindings.
-    pub fn infer_types(&mut self, function: &mut Function, scope: Scope) -> Inferred {
-        infer_function(function, self, scope)
+    pub fn infer_types(&mut self, function: &mut Function, coverage: Coverage) -> Inferred {
+        infer_function(function, self, coverage)
     }
 }
 

@@ -3,7 +3,7 @@
 pub use crate::{
     context::{ContextSettings, PassContext},
     diagnostics::{Diagnostic, PassError, Severity},
-    infer::Scope,
+    infer::Coverage,
     instrument::{Findings, Instrument, InstrumentCx, PassInfo, Said, SkipKind, Skipped, TimeLimit},
     ir::*,
     op::{

@@ -4,7 +4,7 @@ use super::{args_plugin::PluginCommand, args_watch::WatchArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// The lock file where nobody names one.
+/// The lock file by default.
 const LOCK_FILE: &str = "relais.lock";
 
 /// Runs passes from drop-in plugins over neural-network models.
@@ -97,7 +97,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub verify_each: bool,
 
-    /// The threads that functions are shared out among; one for each processor when nobody says.
+    /// The number of threads over which functions are distributed; by default one for each processor.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
@@ -109,7 +109,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = ExternalData::Auto)]
     pub external_data: ExternalData,
 
-    /// The folder that reproducers of failing passes go into; beside the output when nobody says.
+    /// The folder that reproducers of failing passes go into; by default the one of the output.
     #[arg(long, value_name = "FOLDER")]
     pub reproducer_dir: Option<PathBuf>,
 
@@ -252,7 +252,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
-    /// What to list.
+    /// The things to list.
     #[arg(value_enum, default_value_t = What::Passes)]
     pub what: What,
 

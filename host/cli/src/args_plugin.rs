@@ -15,7 +15,7 @@ pub(crate) enum PluginCommand {
     /// Run a plugin on random modules with random options, and say everything that is wrong with what it does. Status 0
     /// means that nothing is.
     ///
-    /// It runs in a process of its own: one that ends it, crashes or hangs is named, and the rest is judged all the same.
+    /// It runs in a process of its own: one that ends it, crashes or hangs is named, and the rest is judged anyway.
     Test(TestArgs),
     /// Copy plugins into your own folder, where every run finds them.
     ///
@@ -34,7 +34,7 @@ pub(crate) struct NewArgs {
     /// The crate's name, and the plugin's.
     pub name: String,
 
-    /// A pass to begin with. Its name stands in the crate's namespace when it has no dot. It is a rewrite, unless it is
+    /// A pass to begin with. A name without a dot is put into the crate's namespace. It is a rewrite, unless it is
     /// written as `function:NAME`, `module:NAME` or `sequential:NAME`.
     #[arg(long, value_name = "[KIND:]NAME")]
     pub pass: Vec<String>,
@@ -52,7 +52,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["api_version", "api_git"])]
     pub api_path: Option<PathBuf>,
 
-    /// Which version of `relais-plugin-api` it takes from the registry; this host's own when nobody says.
+    /// Which version of `relais-plugin-api` it takes from the registry; by default this host's own.
     #[arg(long, value_name = "VERSION", conflicts_with = "api_git")]
     pub api_version: Option<String>,
 
@@ -60,7 +60,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "URL")]
     pub api_git: Option<String>,
 
-    /// The crate's folder; one of its name in the current folder when nobody says.
+    /// The crate's folder; by default one of its name in the current folder.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct TestArgs {
     #[arg(long, visible_alias = "pass", value_name = "NAME")]
     pub only: Vec<String>,
 
-    /// What modules and options depend on: the same seed gives the same findings.
+    /// The seed of modules and options: the same one gives the same findings.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
@@ -108,7 +108,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "FILE")]
     pub module: Vec<PathBuf>,
 
-    /// What a pass may take for each binding of a module, in microseconds.
+    /// The time that a pass may take for each binding of a module, in microseconds.
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 2000)]
     pub budget: u64,
 

@@ -60,7 +60,7 @@ pub(crate) struct WatchArgs {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimesForm {
-    /// What runs within what.
+    /// Each pass below the one that it runs in.
     Tree,
     /// Summed up by pass, the most expensive first.
     List,
@@ -72,7 +72,7 @@ pub(crate) enum TimesForm {
 pub(crate) enum ChangeForm {
     /// The changed functions as they are afterwards.
     Text,
-    /// What is different in them.
+    /// The differences in them.
     Diff,
 }
 
@@ -82,6 +82,6 @@ pub(crate) enum RemarkKinds {
     All,
     /// Why something was not done.
     Missed,
-    /// What was done.
+    /// Why something was done.
     Passed,
 }

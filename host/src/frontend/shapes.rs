@@ -7,7 +7,7 @@ use crate::{
     report::inputs,
     words::{nearest, or_list},
 };
-use relais_plugin_api::infer::{Scope, infer_function};
+use relais_plugin_api::infer::{Coverage, infer_function};
 
 /// A dimension as it was written.
 enum Wanted<'a> {
@@ -30,12 +30,12 @@ pub fn set_input_shapes(module: &mut IRModule, wanted: &[String], catalogue: &dy
         return Err(Error::new("the module has no function `main`, so that no input can have a shape"));
     };
     // Calls that are invalid for any shapes are not due to the arguments.
-    let old_faults = infer_function(&mut main.clone(), &mut *catalogue.relations(), Scope::Everything).faults;
+    let old_faults = infer_function(&mut main.clone(), &mut *catalogue.relations(), Coverage::Everything).faults;
     for text in wanted {
         let (param, dims) = parse(main, text)?;
         set(main, param, &dims, text)?;
     }
-    let mut faults = infer_function(main, &mut *catalogue.relations(), Scope::Everything).faults.into_iter();
+    let mut faults = infer_function(main, &mut *catalogue.relations(), Coverage::Everything).faults.into_iter();
     if let Some(fault) = faults.find(|fault| old_faults.iter().all(|old| old.node != fault.node)) {
         let line = relais_plugin_api::text::display(main, fault.node).to_string();
         return Err(Error::new(format!("with these input shapes, the call `{line}` is invalid: {}", fault.error)));

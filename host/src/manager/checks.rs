@@ -4,7 +4,7 @@
 use relais_plugin_api::{
     build::{check_made, refused},
     diagnostics::PassError,
-    infer::{Scope, TypeFault, TypeRelations, contradiction, infer_function},
+    infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
     ir::{AttrValue, CallView, Expr, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, kind},
     op::{CallFault, CallRule},
 };
@@ -49,7 +49,7 @@ pub(super) fn made_calls(
     let Some(TypeFault { node, error }) = refusal else { return Ok(()) };
     let Some(op) = new.call(*node).and_then(CallView::op) else { return Ok(()) };
     // A program that already had errors may have them in other calls too.
-    if old.is_some_and(|old| !infer_function(&mut old.clone(), relations, Scope::Everything).faults.is_empty()) {
+    if old.is_some_and(|old| !infer_function(&mut old.clone(), relations, Coverage::Everything).faults.is_empty()) {
         return Ok(());
     }
     Err(refused(new, op, &CallFault { rule: CallRule::Types, message: error.to_string() }).at(*node))
@@ -158,7 +158,7 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
         return Ok(());
     }
     let mut inferred = (**was).clone();
-    infer_function(&mut inferred, relations, Scope::Everything);
+    infer_function(&mut inferred, relations, Coverage::Everything);
     for (index, pair) in results.iter().zip(results_now).enumerate() {
         if let Some(why) = differs(&inferred, pair) {
             return changed(format!("output {index}: {why}"));

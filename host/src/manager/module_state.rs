@@ -6,7 +6,7 @@ use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
-    infer::{Scope, TypeFault, TypeRelations, infer_function, result_of},
+    infer::{Coverage, TypeFault, TypeRelations, infer_function, result_of},
     ir::{CallView, Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
     op::{InferRequest, OpError, OpSchema},
 };
@@ -119,7 +119,7 @@ impl ModuleState {
             let retype = |(name, function): (&str, &mut RArc<Function>)| {
                 let mut relations = WithFunctions { relations: catalogue.relations(), functions: &index };
                 let function = RArc::make_mut(function);
-                let faults = infer_function(function, &mut relations, Scope::Everything).faults;
+                let faults = infer_function(function, &mut relations, Coverage::Everything).faults;
                 operator_fault(name, function, &relations, &faults).map(|()| name.to_owned())
             };
             let retyped: Vec<_> = callers.map(retype).collect();
@@ -204,7 +204,7 @@ fn settle(
     let function = RArc::make_mut(function);
     compact(function);
     let mut relations = WithFunctions { relations: catalogue.relations(), functions: before };
-    let faults = infer_function(function, &mut relations, Scope::Missing).faults;
+    let faults = infer_function(function, &mut relations, Coverage::Missing).faults;
     operator_fault(name, function, &relations, &faults)?;
     let old = before.get(name).map(|old| &***old);
     checks::made_calls(old, function, &mut relations, &faults).map_err(|error| error.in_function(name))?;

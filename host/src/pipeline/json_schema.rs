@@ -33,7 +33,7 @@ pub fn json_schema(catalogue: &dyn Catalogue) -> Value {
         json!({ "type": "array", "description": what, "items": item })
     };
     let scope = json!({
-        "opt_level": with(level.clone(), "passes up to this level are on; 2 when nobody says"),
+        "opt_level": with(level.clone(), "passes up to this level are on; 2 by default"),
         "required": names("passes and sequences that are on at any level"),
         "disabled": names("passes and sequences that are off"),
         "config": with(config_tables(&config), "options of the context"),

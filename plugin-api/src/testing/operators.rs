@@ -4,7 +4,7 @@ use super::parse;
 use crate::{
     boundary::local,
     diagnostics::PassError,
-    infer::{Operators, Scope, infer_function},
+    infer::{Coverage, Operators, infer_function},
     ir::*,
     text::{self, PrintOptions},
 };
@@ -50,7 +50,7 @@ pub fn infer(text: &str) -> Result<String, PassError> {
         let mut function = (**shared).clone();
         import_domains(&mut function);
         let known = function.clone();
-        let inferred = local::with_ops(&known, |ops| infer_function(&mut function, ops, Scope::Everything));
+        let inferred = local::with_ops(&known, |ops| infer_function(&mut function, ops, Coverage::Everything));
         if let Some(fault) = inferred.faults.first() {
             let op = function.call(fault.node).map_or("", CallView::op_name);
             return Err(PassError::new(format_args!("`{op}`: {}", fault.error)).at(fault.node).in_function(name));

@@ -51,7 +51,7 @@ operators! { &[Operator::new("", "Neg", 1).infer(same)] }
 
 #[function_pass(name = "local.Types")]
 fn types(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    cx.ops(edit.function()).infer_types(edit.function_mut(), Scope::Everything);
+    cx.ops(edit.function()).infer_types(edit.function_mut(), Coverage::Everything);
     Ok(())
 }
 

@@ -9,14 +9,14 @@
 //! %1 = Conv(%x, %w1, %b1);
 //! ```
 //!
-//! What folds is a batch normalisation in inference, and `Mul`, `Div`, `Add` and `Sub` with a constant for each channel;
-//! what takes it is a `Conv`, `ConvTranspose` or `Gemm` of constant weights, another batch normalisation, or another
-//! such `Mul` or `Add`. The value between must have no other user and stand in the same block.
+//! A batch normalisation in inference, and `Mul`, `Div`, `Add` and `Sub` with a constant for each channel, are folded
+//! into a `Conv`, `ConvTranspose` or `Gemm` of constant weights, another batch normalisation, or another
+//! such `Mul` or `Add`. The value between must have no other user and be in the same block.
 //!
 //! Results differ by rounding: weights are multiplied in double precision and rounded once. Where all partial sums, before
 //! and after, stay below M/256, M being the largest finite number of the element type, a result that is a sum of n terms
 //! differs by at most 4 u (n sum|w x s| + |b s| + |t|), where u is the type's unit roundoff, and what underflow takes;
-//! `docs/numbers.md` says it in full. What is declined, with a remark:
+//! `docs/numbers.md` says it in full. The pass declines, with a remark:
 //!
 //! - weights or biases that, scaled, come nearer to M than that, or whose largest is below the least normal number;
 //! - two factors of which one is above 1 and the other below, in half precision, or where the first of them is far from 1;

@@ -1,8 +1,8 @@
-//! Removes bindings whose value nobody uses and whose execution nobody can notice.
+//! Removes bindings whose value is not used and whose execution has no effect.
 //!
 //! ```text
 //! %0 = Relu(%x);
-//! %1 = Neg(%x);      // nobody uses it
+//! %1 = Neg(%x);      // not used
 //! %0
 //! ```
 //! becomes
@@ -11,8 +11,8 @@
 //! %0
 //! ```
 //!
-//! Results that an operator may leave off go one by one; those it must have stay as long as the call does. What has
-//! effects stays, and so does what nobody registered: it may have some. Unused global functions stay too
+//! Results that an operator may omit are removed one by one; those it must have stay as long as the call does. Operators
+//! with effects stay, and so do unregistered ones, which may have some. Unused global functions stay too
 //! (`RemoveUnusedFunctions` takes them). Nothing must run before it.
 
 use relais_plugin_api::{infer::Operators, prelude::*};

@@ -16,7 +16,7 @@
 //! evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
 //! folding does not inflate a model. Constants that are no longer used are left to `DeadCodeElimination`.
 //!
-//! What is folded is what the ONNX standard determines. Where runtimes are known to differ, evaluators refuse, and where
+//! Only what the ONNX standard determines is folded. Where runtimes are known to differ, evaluators refuse, and where
 //! a result is rounded in between, they round once; `docs/numbers.md` lists it. By `QuantizeLinear`, `DequantizeLinear`
 //! and `DynamicQuantizeLinear` runtimes find integer kernels: they stay unless `quantization = true`. With
 //! `exact = true` nothing is folded that a runtime may compute to another last bit. Remarks say what was left alone.

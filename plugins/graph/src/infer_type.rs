@@ -11,11 +11,11 @@
 //! ```
 //!
 //! An operator without a type relation gives unknown types, and a type that the file states is kept where the relation
-//! knows less. A call that its operator does not take gives a warning and unknown types: it may stand where it is never
-//! executed, and a model that runs must not fail here. The option `strict` makes it an error.
+//! knows less. A call that its operator does not take gives a warning and unknown types: it may be in a branch that is
+//! never executed, and a model that runs must not fail here. The option `strict` makes it an error.
 
 use relais_plugin_api::{
-    infer::{Scope, TypeRelations, infer_function},
+    infer::{Coverage, TypeRelations, infer_function},
     prelude::*,
 };
 
@@ -48,7 +48,7 @@ pub fn infer_type(edit: &mut Editor, cx: &PassCx<'_>, options: &InferTypeOptions
 
 /// Infers the types of a function, which is written only if one changes, and returns how many do.
 pub fn infer(edit: &mut Editor, relations: &mut dyn TypeRelations, fault: &mut dyn FnMut(NodeId, String)) -> usize {
-    let report = infer_function(edit.function_mut(), relations, Scope::Everything);
+    let report = infer_function(edit.function_mut(), relations, Coverage::Everything);
     for invalid in &report.faults {
         let name = edit.function().call(invalid.node).map_or("", |call| call.op_name());
         fault(invalid.node, format!("`{name}`: {}", invalid.error));

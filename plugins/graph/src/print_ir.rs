@@ -21,7 +21,7 @@ use relais_plugin_api::{
 /// Options of `PrintIR`.
 #[derive(PassOptions)]
 pub struct PrintIrOptions {
-    /// What stands before the program.
+    /// The text before the program.
     #[option(default = "")]
     pub header: String,
 }

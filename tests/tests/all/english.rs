@@ -82,21 +82,6 @@ const ROWS: &[Row] = &[
     row("is|are asked for", "is requested", "What is asked for.", "It asks for a type."),
 ];
 
-/// The beginning of a path, the comments there that may have the phrases, and why.
-const EXCEPT: &[(&str, &str, &str)] = &[
-    ("host/src/cli/args", "///", "the help of the program, which golden files repeat"),
-    ("host/cli/src/args", "///", "the help of the program, which golden files repeat"),
-    ("plugins/graph/src/backward_fold_scale_axis.rs", "//!", "made into a page of `docs/passes`"),
-    ("plugins/graph/src/dead_code_elimination.rs", "//!", "made into a page of `docs/passes`"),
-    ("plugins/graph/src/fold_constant.rs", "//!", "made into a page of `docs/passes`"),
-    ("plugins/graph/src/infer_type.rs", "//!", "made into a page of `docs/passes`"),
-    ("plugins/graph/src/print_ir.rs", "///", "made into a page of `docs/passes`"),
-    ("tests/plugins/author/", "///", "part of a block of `docs/writing-a-plugin.md`"),
-    ("tests/plugins/guide/", "///", "part of a block of `docs/pass-infrastructure.md`"),
-    ("tests/plugins/sample/", "///", "documentation of options, which golden files repeat"),
-    ("tests/tests/all/docs/host.rs", "///", "part of a block of `docs/pass-infrastructure.md`"),
-];
-
 /// A word of a text.
 struct Word<'a> {
     line: usize,
@@ -248,12 +233,12 @@ fn comment(line: &str) -> Option<(&str, &str)> {
     (code.matches('"').count() % 2 == 0).then_some(("after code", text))
 }
 
-/// The comments of a source, without those of some kinds.
-fn of_source(source: &str, except: &[&str]) -> Paragraphs {
+/// The comments of a source.
+fn of_source(source: &str) -> Paragraphs {
     let mut paragraphs = Paragraphs::default();
     let mut kind = "";
     for (i, line) in source.lines().enumerate() {
-        let (now, text) = comment(line).filter(|(kind, _)| !except.contains(kind)).unwrap_or_default();
+        let (now, text) = comment(line).unwrap_or_default();
         if now != kind {
             paragraphs.end();
             paragraphs.in_fence = false;
@@ -295,10 +280,8 @@ fn the_pages_and_comments_have_none_of_the_phrases() {
     let mut report = String::new();
     for path in pages.iter().chain(&sources) {
         let file = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-        let except: Vec<&str> =
-            EXCEPT.iter().filter(|(except, ..)| file.starts_with(except)).map(|(_, kind, _)| *kind).collect();
         let text = fs::read_to_string(path).unwrap();
-        let paragraphs = if file.ends_with(".md") { of_page(&text) } else { of_source(&text, &except) };
+        let paragraphs = if file.ends_with(".md") { of_page(&text) } else { of_source(&text) };
         for (text, lines) in paragraphs.done {
             for (line, row) in hits(&text, &lines) {
                 writeln!(report, "{file}:{line}: `{}`, write {}", row.phrase, row.instead).unwrap();
@@ -330,6 +313,5 @@ fn only_prose_is_looked_at() {
                 | is no call | `is no call` |\n";
     assert_eq!(n_hits(of_page(page)), [4, 10]);
     let source = "/// It is\n/// no call.\nlet a = \"it is no call\"; // It is no call.\n// It is\n\n// no call.\n";
-    assert_eq!(n_hits(of_source(source, &[])), [1, 3]);
-    assert_eq!(n_hits(of_source(source, &["///"])), [3]);
+    assert_eq!(n_hits(of_source(source)), [1, 3]);
 }

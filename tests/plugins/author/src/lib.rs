@@ -4,7 +4,7 @@ use relais_plugin_api::prelude::*;
 
 plugin! { description = "passes of a company that nobody here knows" }
 
-/// What [`one_activation`] can be told.
+/// The options of [`one_activation`].
 #[derive(PassOptions)]
 struct Options {
     /// The activation of which one is enough.

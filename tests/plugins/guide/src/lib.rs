@@ -13,7 +13,7 @@ fn neg_neg(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     }
 }
 
-/// What the accelerator can do.
+/// The abilities of the accelerator.
 #[derive(PassOptions)]
 struct Accelerator {
     /// The most dimensions of a tensor.
@@ -24,9 +24,9 @@ struct Accelerator {
     dynamic: bool,
 }
 
-config_option! { "acme.Accelerator": Accelerator, doc = "What the accelerator can do." }
+config_option! { "acme.Accelerator": Accelerator, doc = "The abilities of the accelerator." }
 
-/// What becomes of a call that the accelerator does not take.
+/// The treatment of a call that the accelerator does not take.
 #[derive(PassOptions)]
 enum Refused {
     /// It is warned of.
@@ -41,7 +41,7 @@ struct RankOptions {
     /// Operators that run elsewhere.
     #[option(default = [])]
     except: Vec<String>,
-    /// What becomes of a call that the accelerator does not take.
+    /// The treatment of a call that the accelerator does not take.
     #[option(default = "warn")]
     refused: Refused,
 }

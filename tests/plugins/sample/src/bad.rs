@@ -2,7 +2,7 @@
 
 use relais_plugin_api::prelude::*;
 
-/// What to do wrong.
+/// The fault to commit.
 #[derive(PassOptions)]
 enum Fault {
     /// Return an error.
@@ -27,10 +27,10 @@ enum Fault {
     Thread,
 }
 
-/// What to do wrong.
+/// The fault to commit.
 #[derive(PassOptions)]
 struct Options {
-    /// What to do wrong.
+    /// The fault to commit.
     fault: Fault,
 }
 

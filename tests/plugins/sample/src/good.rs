@@ -38,7 +38,7 @@ struct Inner {
 /// Options of [`rename`].
 #[derive(PassOptions)]
 struct RenameOptions {
-    /// What to put before each name.
+    /// The text to put before each name.
     prefix: String,
     /// How names look.
     #[option(default = "plain")]

@@ -46,7 +46,7 @@ fn types(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
         );
         cx.diagnostic(Diagnostic::note(said).at(*id));
     }
-    for fault in ops.infer_types(edit.function_mut(), Scope::Everything).faults {
+    for fault in ops.infer_types(edit.function_mut(), Coverage::Everything).faults {
         cx.diagnostic(Diagnostic::warning(fault.error).at(fault.node));
     }
     Ok(())

@@ -23,7 +23,7 @@ use std::{
     },
 };
 
-/// What the plugins in some folders register.
+/// The things that the plugins in some folders register.
 fn registry(folders: &[PathBuf]) -> Registry {
     let search = |path: &PathBuf| SearchDir { path: path.clone(), origin: Origin::Named };
     let folders: Vec<SearchDir> = folders.iter().map(search).collect();
