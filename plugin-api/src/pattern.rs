@@ -16,9 +16,7 @@
 //! }
 //!
 //! # fn main() {
-//! let text = "def @main(%x) #[opset = {acme: 1}] { %a = acme::Neg(%x); %b = acme::Neg(%a); Abs(%b) }";
-//! # let text = text.replace("{acme:", "{\"acme\":");
-//! # let text = text.as_str();
+//! let text = r#"def @main(%x) #[opset = {"acme": 1}] { %a = acme::Neg(%x); %b = acme::Neg(%a); Abs(%b) }"#;
 //! assert!(testing::run("acme.Rules", text).contains("Abs(%x)"));
 //! # }
 //! ```

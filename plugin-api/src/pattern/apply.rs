@@ -14,7 +14,10 @@ use crate::{
     pass::{PassCx, drive},
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
 };
-use std::{cell::OnceCell, collections::HashMap};
+use std::{
+    cell::OnceCell,
+    collections::{HashMap, HashSet},
+};
 
 /// The number of the last rewrites whose rules are named when there is no end.
 const N_NAMED: usize = 8;
@@ -90,6 +93,8 @@ struct Matcher<'m> {
     infos: Vec<OpInfo>,
     /// Uses by calls that were replaced and that nothing uses any more: they stay until dead code is removed.
     dead_uses: HashMap<NodeId, u32>,
+    /// The values of these calls.
+    dead: HashSet<NodeId>,
     used: OnceCell<UsedResults>,
     /// The rules of the last rewrites.
     last: Vec<usize>,
@@ -115,6 +120,7 @@ impl<'m> Matcher<'m> {
             by_root,
             infos: Vec::new(),
             dead_uses: HashMap::new(),
+            dead: HashSet::new(),
             used: OnceCell::new(),
             last: Vec::new(),
         }
@@ -187,11 +193,10 @@ impl<'m> Matcher<'m> {
     fn forget(&mut self, f: &Function, inner: &[Inner], plans: &[Plan]) {
         let mut alive = Vec::new();
         plans.iter().for_each(|plan| plan.nodes(&mut alive));
-        for (at, Inner { value, call, is_shared }) in inner.iter().enumerate() {
-            let is_repeated = inner[..at].iter().any(|other| other.value == *value);
+        for Inner { value, call, is_shared } in inner {
             if *is_shared || alive.contains(value) {
                 alive.extend(f.operands(*call));
-            } else if !is_repeated {
+            } else if self.dead.insert(*value) {
                 let projected = (value != call).then_some(*call);
                 for operand in f.operands(*call).iter().copied().chain(projected) {
                     *self.dead_uses.entry(operand).or_default() += 1;
