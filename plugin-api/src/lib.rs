@@ -32,6 +32,7 @@
 //! | you write | with | and look into |
 //! |---|---|---|
 //! | a rewrite of calls | [`rewrite_pass`](prelude::rewrite_pass) | [`CallView`](ir::CallView), [`RewriteCx`](rewrite::RewriteCx), [`Rewrite`](rewrite::Rewrite), [`Attr`](ir::Attr) |
+//! | rules as text | [`pattern::apply`] | [`Rules`](pattern::Rules), `docs/patterns.md` |
 //! | a pass over functions | [`function_pass`](prelude::function_pass) | [`Editor`](ir::Editor), [`Function`](ir::Function), [`PassCx`](pass::PassCx) |
 //! | a pass over modules | [`module_pass`](prelude::module_pass) | [`IRModule`](ir::IRModule), [`PassCx`](pass::PassCx) |
 //! | a sequence of passes | [`sequential_pass`](prelude::sequential_pass) | [`Step`](pass::Step) |
@@ -66,6 +67,7 @@ pub mod ir;
 pub mod op;
 pub mod options;
 pub mod pass;
+pub mod pattern;
 pub mod prelude;
 pub mod rewrite;
 pub mod testing;

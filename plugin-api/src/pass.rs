@@ -19,6 +19,7 @@ use crate::{
     rewrite::{DriveOptions, DriveStats, Rule, drive_with},
 };
 use abi_stable::std_types::RVec;
+use relais_patterns::nearest;
 use std::{fmt, sync::OnceLock};
 
 /// The statistic that the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
@@ -210,26 +211,6 @@ impl<'a> PassCx<'a> {
     pub fn config_str(&self, key: &str) -> Option<String> {
         self.config(key)
     }
-}
-
-/// The name that is most like another one, if at most a third of its letters have to change.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let near = known.map(|other| (distance(name, other), other)).filter(|(n, other)| 3 * n <= other.len());
-    near.min_by_key(|(n, _)| *n).map(|(_, other)| other)
-}
-
-/// How many letters have to be changed, added or removed to turn one name into another.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Another pass, made by the host.
@@ -525,7 +506,7 @@ impl TypeRelations for OpFactsTable<'_> {
 
 impl Operators for OpFactsTable<'_> {
     fn effects(&self, op: OpId) -> Effects {
-        self.facts.get(op.index()).map_or(Effects::OPAQUE, |facts| facts.effects)
+        self.find(op).map_or(Effects::OPAQUE, |facts| facts.effects)
     }
 
     fn outputs(&self, op: OpId) -> (u16, u16) {

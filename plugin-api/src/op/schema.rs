@@ -277,7 +277,7 @@ impl OpSchema {
             }
             let Some(attr) = self.attr(name) else {
                 let known: Vec<&str> = self.attrs.iter().map(|attr| attr.name.as_str()).collect();
-                let help = match crate::pass::nearest(name, known.iter().copied()) {
+                let help = match relais_patterns::nearest(name, known.iter().copied()) {
                     Some(nearest) => format!("did you mean `{nearest}`?"),
                     None if known.is_empty() => "it has none".to_owned(),
                     None => format!("it has {}", known.join(", ")),

@@ -5,6 +5,7 @@ mod growth;
 mod hygiene;
 mod inline;
 mod local;
+mod pattern;
 mod scale;
 mod testing;
 mod text;

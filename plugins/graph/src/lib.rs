@@ -18,6 +18,7 @@ pub mod inline;
 mod numbers;
 pub mod print_ir;
 pub mod remove_unused_functions;
+pub mod rewrite;
 pub mod simplify_inference;
 pub mod to_a_normal_form;
 pub mod to_graph_normal_form;

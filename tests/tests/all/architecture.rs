@@ -113,9 +113,11 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 fn dependencies_point_one_way() {
     const API: &str = "relais-plugin-api";
     const MACROS: &str = "relais-plugin-api-macros";
-    assert_eq!(own_packages(API), set(&[API, MACROS]));
+    const PATTERNS: &str = "relais-patterns";
+    assert_eq!(own_packages(PATTERNS), set(&[PATTERNS]));
+    assert_eq!(own_packages(API), set(&[API, MACROS, PATTERNS]));
     // The library depends on no plugin. The command line is linked with those that are shipped.
-    let files = set(&[API, MACROS, "relais-files"]);
+    let files = set(&[API, MACROS, PATTERNS, "relais-files"]);
     assert_eq!(own_packages("relais-files"), files);
     let onnx = &files | &set(&["relais-onnx"]);
     assert_eq!(own_packages("relais-onnx"), onnx);
@@ -123,7 +125,7 @@ fn dependencies_point_one_way() {
     assert_eq!(own_packages("relais"), library);
     // The tests of a plugin are built with the kit, the plugin is not.
     const KIT: &str = "relais-conformance";
-    assert_eq!(own_packages(KIT), set(&[API, MACROS, KIT]));
+    assert_eq!(own_packages(KIT), set(&[API, MACROS, PATTERNS, KIT]));
     let mut shipped = &library | &set(&["relais-cli", KIT]);
     assert_eq!(own_packages_with("relais-cli", &["--no-default-features"]), shipped);
     let mut n_plugins = 0;
@@ -131,7 +133,7 @@ fn dependencies_point_one_way() {
         let manifest = fs::read_to_string(entry.unwrap().path().join("Cargo.toml")).unwrap();
         let manifest: toml::Table = manifest.parse().unwrap();
         let name = manifest["package"]["name"].as_str().unwrap();
-        assert_eq!(own_packages(name), set(&[API, MACROS, name]));
+        assert_eq!(own_packages(name), set(&[API, MACROS, PATTERNS, name]));
         shipped.insert(name.to_owned());
         n_plugins += 1;
     }

@@ -35,6 +35,7 @@ mod quitting;
 mod random_graphs;
 mod reference_pages;
 mod relations;
+mod rewrite_rules;
 mod rules;
 mod scale;
 mod threads;

@@ -6,7 +6,7 @@ use relais_tests::{
 };
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-const CRATES: [&str; 2] = ["relais-plugin-api", "relais-plugin-api-macros"];
+const CRATES: [&str; 3] = ["relais-plugin-api", "relais-plugin-api-macros", "relais-patterns"];
 
 fn cargo(args: &[&str]) -> Run {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -15,10 +15,10 @@ fn cargo(args: &[&str]) -> Run {
     Run::of(cargo.args(args)).expect_success()
 }
 
-/// Both are packed, unpacked and built only from the packed files.
+/// All are packed, unpacked and built only from the packed files.
 #[test]
 fn what_is_packed_builds() {
-    let run = cargo(&["package", "--allow-dirty", "-p", CRATES[0], "-p", CRATES[1]]);
+    let run = cargo(&["package", "--allow-dirty", "-p", CRATES[0], "-p", CRATES[1], "-p", CRATES[2]]);
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
     for name in CRATES {
         assert!(run.stderr.contains(&format!("Verifying {name} ")), "{}", run.stderr);
@@ -50,7 +50,7 @@ fn it_has_what_a_reader_looks_for() {
 fn the_macros_go_with_one_version() {
     let here = folder("packed");
     let name = format!("relais-plugin-api-{}", env!("CARGO_PKG_VERSION"));
-    cargo(&["package", "--allow-dirty", "--no-verify", "-p", CRATES[0], "-p", CRATES[1]]);
+    cargo(&["package", "--allow-dirty", "--no-verify", "-p", CRATES[0], "-p", CRATES[1], "-p", CRATES[2]]);
     let file = plugin_target().join("package").join(format!("{name}.crate"));
     Run::of(Command::new("tar").arg("xzf").arg(file).arg("-C").arg(&here)).expect_success();
     let manifest: toml::Table = fs::read_to_string(here.join(name).join("Cargo.toml")).unwrap().parse().unwrap();

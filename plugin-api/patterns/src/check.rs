@@ -1,0 +1,491 @@
+//! The checks that need nothing but the text.
+
+use crate::{Code, Fault, Span, ast::*, fault::nearest};
+
+/// The names of element types, as in the text form of modules.
+pub const ELEMS: &[&str] = &[
+    "float32",
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "int32",
+    "int64",
+    "string",
+    "bool",
+    "float16",
+    "float64",
+    "uint32",
+    "uint64",
+    "complex64",
+    "complex128",
+    "bfloat16",
+    "float8e4m3fn",
+    "float8e4m3fnuz",
+    "float8e5m2",
+    "float8e5m2fnuz",
+    "uint4",
+    "int4",
+    "float4e2m1",
+    "float8e8m0",
+    "uint2",
+    "int2",
+    "float6e2m3",
+    "float6e3m2",
+];
+
+/// The functions of computations, with the numbers of their arguments.
+const FUNCTIONS: &[(&str, usize)] = &[("rank", 1), ("dim", 2), ("elem", 1), ("shape", 1), ("users", 1)];
+
+/// The functions that are conditions by themselves.
+const PREDICATES: &[(&str, usize)] = &[("broadcasts", 2), ("finite", 1)];
+
+/// The kind of thing that a variable is bound to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sort {
+    /// A value.
+    Value,
+    /// A constant.
+    Const,
+    /// The result of an inner call.
+    Call,
+    /// The value that is replaced.
+    Root,
+    /// A value, or an absent argument.
+    Optional,
+    /// Several values.
+    Rest,
+    /// The value of an attribute.
+    Attr,
+}
+
+/// Returns the variables that the left side of a rule binds, in the order of the text.
+pub fn variables(rule: &Rule) -> Vec<(&Name, Sort)> {
+    let mut scope = Scope::default();
+    scope.either(&rule.patterns, true);
+    scope.bound
+}
+
+/// Checks rules.
+pub(crate) fn rules(rules: &[Rule]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for rule in rules {
+        if let Some(name) = rule.name.as_ref().filter(|name| !names.insert(&name.text)) {
+            let fault = Fault::new(Code::Duplicate, name.span, format_args!("two rules are named `{}`", name.text));
+            faults.push(fault.help("rename one of them"));
+        }
+        let mut scope = Scope::default();
+        scope.either(&rule.patterns, true);
+        if !scope.faults.is_empty() {
+            // The right side would be blamed for what the left side binds.
+            faults.append(&mut scope.faults);
+            continue;
+        }
+        let mut right = Right { bound: &scope.bound, faults: &mut faults };
+        right.results(rule);
+        rule.conditions.iter().for_each(|condition| right.condition(condition));
+        let [pattern] = rule.patterns.as_slice() else { continue };
+        let [result @ Value::Call { .. }] = rule.results.as_slice() else { continue };
+        let plain = CallPattern { bind: None, is_shared: false, ..pattern.clone() };
+        if plain.to_string() == result.to_string() {
+            let fault = Fault::new(Code::Same, rule.span, "the right side is the left side");
+            faults.push(fault.help("the rule would replace its own result without an end"));
+        }
+    }
+    faults
+}
+
+/// The variables that a left side binds.
+#[derive(Default)]
+struct Scope<'r> {
+    bound: Vec<(&'r Name, Sort)>,
+    faults: Vec<Fault>,
+}
+
+impl<'r> Scope<'r> {
+    fn bind(&mut self, name: &'r Name, sort: Sort) {
+        let Some(at) = self.bound.iter().position(|(other, _)| other.text == name.text) else {
+            self.bound.push((name, sort));
+            return;
+        };
+        let text = &name.text;
+        let old = self.bound[at].1;
+        let (code, why, help) = match (old, sort) {
+            (Sort::Value, Sort::Const | Sort::Call) => {
+                self.bound[at].1 = sort;
+                return;
+            }
+            (Sort::Const | Sort::Call, Sort::Value) => return,
+            (old, new) if old == new && !matches!(old, Sort::Rest | Sort::Root) => return,
+            (Sort::Attr, _) | (_, Sort::Attr) => {
+                (Code::TwoSorts, "is bound to an attribute and to a value", "use two variables")
+            }
+            (Sort::Rest, _) | (_, Sort::Rest) => (Code::Use, "stands for several values", "use another variable here"),
+            (Sort::Root, _) | (_, Sort::Root) => {
+                (Code::Use, "is the value that is replaced", "a value is not computed from itself")
+            }
+            (Sort::Optional, _) | (_, Sort::Optional) => {
+                (Code::Use, "may be absent in one place and not in another", "write `?` in both places")
+            }
+            _ => (Code::Use, "is a constant and the result of a call", "use two variables"),
+        };
+        self.faults.push(Fault::new(code, name.span, format_args!("`{text}` {why}")).help(help));
+    }
+
+    fn either(&mut self, calls: &'r [CallPattern], is_root: bool) {
+        let mut first: Option<Vec<(&'r Name, Sort)>> = None;
+        for call in calls {
+            let mut branch = Scope::default();
+            branch.call(call, is_root);
+            self.faults.append(&mut branch.faults);
+            let Some(first) = &first else {
+                first = Some(branch.bound);
+                continue;
+            };
+            let lacks = |these: &[(&'r Name, Sort)], (name, sort): &(&'r Name, Sort)| {
+                !these.iter().any(|(other, of)| other.text == name.text && of == sort)
+            };
+            let odd = first.iter().find(|var| lacks(&branch.bound, var));
+            let odd = odd.or_else(|| branch.bound.iter().find(|var| lacks(first, var)));
+            if let Some((name, _)) = odd {
+                let is_in_both = |bound: &[(&Name, Sort)]| bound.iter().any(|(other, _)| other.text == name.text);
+                let help = match is_in_both(first) && is_in_both(&branch.bound) {
+                    true => format!("`{}` is not bound in the same way in each of them", name.text),
+                    false => format!("`{}` is not bound in each of them", name.text),
+                };
+                let fault = Fault::new(Code::Alternatives, call.op.span, "the alternatives bind different variables");
+                self.faults.push(fault.help(help));
+            }
+        }
+        for (name, sort) in first.unwrap_or_default() {
+            self.bind(name, sort);
+        }
+    }
+
+    fn call(&mut self, call: &'r CallPattern, is_root: bool) {
+        for (at, attr) in call.attrs.iter().enumerate() {
+            twice(&mut self.faults, &attr.key, call.attrs[..at].iter().map(|attr| &attr.key));
+            if let AttrWanted::Bind(name) = &attr.value {
+                self.bind(name, Sort::Attr);
+            }
+        }
+        for arg in &call.args {
+            match arg {
+                ArgPattern::Var(name) => self.bind(name, Sort::Value),
+                ArgPattern::Optional(name) => self.bind(name, Sort::Optional),
+                ArgPattern::Rest(name) => self.bind(name, Sort::Rest),
+                ArgPattern::Const { name, .. } => self.bind(name, Sort::Const),
+                ArgPattern::Call(call) => self.call(call, false),
+                ArgPattern::Either(calls, _) => self.either(calls, false),
+                ArgPattern::Number { tolerance, span, .. } => {
+                    if tolerance.is_some_and(|tolerance| !(0.0..1.0).contains(&tolerance.to_f64())) {
+                        let fault = Fault::new(Code::Use, *span, "the tolerance is not between 0 and 1");
+                        self.faults.push(fault.help("it is relative to the number"));
+                    }
+                }
+                ArgPattern::List(items, span) => constant_list(&mut self.faults, items, *span),
+                ArgPattern::Any(_) | ArgPattern::Absent(_) => {}
+            }
+        }
+        if is_root && call.result > 0 {
+            let fault = Fault::new(Code::Use, call.span, "the outermost call cannot stand for one of its results");
+            self.faults.push(fault.help("list the replacements of its results on the right side: `(none, y)`"));
+        }
+        if let Some(name) = &call.bind {
+            self.bind(name, if is_root { Sort::Root } else { Sort::Call });
+        }
+    }
+}
+
+/// Reports a key that is one of those before it.
+fn twice<'r>(faults: &mut Vec<Fault>, key: &Name, mut before: impl Iterator<Item = &'r Name>) {
+    if before.any(|other| other.text == key.text) {
+        let fault = Fault::new(Code::Duplicate, key.span, format_args!("`{}` is given twice", key.text));
+        faults.push(fault.help("remove one of them"));
+    }
+}
+
+/// Reports a list that is not a vector of numbers of one kind.
+fn constant_list(faults: &mut Vec<Fault>, items: &[Literal], span: Span) {
+    if !items.iter().all(|item| matches!(item, Literal::Number(_))) {
+        let fault = Fault::new(Code::Use, span, "a list that is a constant has only numbers");
+        faults.push(fault.help("matrices and strings cannot be written as constants"));
+    }
+}
+
+/// The kind of value that a computation has, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Elem,
+    List,
+    String,
+    Unknown,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Number => "a number",
+            Self::Elem => "an element type",
+            Self::List => "a list",
+            Self::String => "a string",
+            Self::Unknown => "a value",
+        }
+    }
+}
+
+/// Right sides and conditions.
+struct Right<'s, 'r> {
+    bound: &'s [(&'r Name, Sort)],
+    faults: &'s mut Vec<Fault>,
+}
+
+impl Right<'_, '_> {
+    fn fault(&mut self, code: Code, span: Span, message: impl std::fmt::Display, help: impl std::fmt::Display) {
+        self.faults.push(Fault::new(code, span, message).help(help));
+    }
+
+    fn sort(&mut self, name: &Name) -> Option<Sort> {
+        let found = self.bound.iter().find(|(other, _)| other.text == name.text).map(|(_, sort)| *sort);
+        if found.is_none() {
+            let known = self.bound.iter().map(|(other, _)| other.text.as_str());
+            let help = match nearest(&name.text, known.clone().chain(ELEMS.iter().copied())) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => {
+                    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+                    match known.as_slice() {
+                        [] => "the left side binds no variables".to_owned(),
+                        [one] => format!("the left side binds {one}"),
+                        [most @ .., last] => format!("the left side binds {} and {last}", most.join(", ")),
+                    }
+                }
+            };
+            self.fault(Code::Unbound, name.span, format_args!("`{}` is not bound on the left side", name.text), help);
+        }
+        found
+    }
+
+    fn results(&mut self, rule: &Rule) {
+        for result in &rule.results {
+            match result {
+                Value::Rest(name) => {
+                    let message = format_args!("`..{}` is not one value", name.text);
+                    self.fault(Code::Use, name.span, message, "`..v` is an argument of a call");
+                }
+                Value::Absent(_) if rule.results.len() > 1 => {}
+                Value::Absent(span) => {
+                    self.fault(Code::Use, *span, "`none` cannot replace a value", "write a value");
+                }
+                Value::Var(name) if self.is_optional(name) => {
+                    let message = format_args!("`{}` may be absent", name.text);
+                    self.fault(Code::Use, name.span, message, "write two rules, one with `none`");
+                }
+                result => self.value(result),
+            }
+        }
+    }
+
+    fn is_optional(&self, name: &Name) -> bool {
+        self.bound.iter().any(|(other, sort)| other.text == name.text && *sort == Sort::Optional)
+    }
+
+    fn value(&mut self, value: &Value) {
+        let (attrs, args) = match value {
+            Value::Number(..) | Value::Absent(_) => return,
+            Value::List(items, span) => return constant_list(self.faults, items, *span),
+            Value::Var(name) => {
+                let text = &name.text;
+                match self.sort(name) {
+                    Some(Sort::Attr) => {
+                        let message = format_args!("`{text}` is the value of an attribute");
+                        self.fault(Code::Use, name.span, message, "it can be used for attributes and in conditions");
+                    }
+                    Some(Sort::Root) => {
+                        let message = format_args!("`{text}` is the value that is replaced");
+                        self.fault(
+                            Code::Use,
+                            name.span,
+                            message,
+                            "it can only follow `like`, or be used in conditions",
+                        );
+                    }
+                    Some(Sort::Rest) => {
+                        let message = format_args!("`{text}` stands for several values");
+                        self.fault(Code::Use, name.span, message, format_args!("write `..{text}`"));
+                    }
+                    _ => {}
+                }
+                return;
+            }
+            Value::Rest(name) => {
+                if self.sort(name).is_some_and(|sort| sort != Sort::Rest) {
+                    let message = format_args!("`{}` stands for one value", name.text);
+                    self.fault(Code::Use, name.span, message, "remove the `..`");
+                }
+                return;
+            }
+            Value::Like { call, attrs, args } => {
+                if self.sort(call).is_some_and(|sort| !matches!(sort, Sort::Call | Sort::Root)) {
+                    let message = format_args!("`{}` does not name a call", call.text);
+                    let help = format_args!("write `as {}` after a call on the left side", call.text);
+                    self.fault(Code::Use, call.span, message, help);
+                }
+                (attrs, args)
+            }
+            Value::Call { attrs, args, .. } => (attrs, args),
+        };
+        for (at, attr) in attrs.iter().enumerate() {
+            twice(self.faults, &attr.key, attrs[..at].iter().map(|attr| &attr.key));
+            self.expr(&attr.value);
+        }
+        args.iter().for_each(|arg| self.value(arg));
+    }
+
+    fn condition(&mut self, condition: &Condition) {
+        match condition {
+            Condition::Compare(left, comparison, right) => {
+                let kinds = (self.expr(left), self.expr(right));
+                self.same(kinds, right.span());
+                let is_order = !matches!(comparison, Comparison::Eq | Comparison::Ne);
+                if let (Some(kind), true) = ([kinds.0, kinds.1].into_iter().find(|&kind| !is_number(kind)), is_order) {
+                    let message = format_args!("{} is not less or greater than another", kind.name());
+                    self.fault(Code::Use, left.span(), message, "compare with `==` or `!=`");
+                }
+            }
+            Condition::In(left, options) => {
+                let kind = self.expr(left);
+                for option in options {
+                    let kinds = (kind, self.expr(option));
+                    self.same(kinds, option.span());
+                }
+            }
+            Condition::Holds(name, args) => {
+                if !self.function(name, args.len(), PREDICATES) {
+                    return;
+                }
+                for arg in args {
+                    let sort = self.sort(arg);
+                    if name.text == "finite" && sort.is_some_and(|sort| sort != Sort::Const) {
+                        self.not_constant(arg);
+                    } else {
+                        self.has_type(arg, sort);
+                    }
+                }
+            }
+        }
+    }
+
+    fn same(&mut self, (left, right): (Kind, Kind), span: Span) {
+        if left != right && left != Kind::Unknown && right != Kind::Unknown {
+            let message = format_args!("{} is compared with {}", left.name(), right.name());
+            self.fault(Code::Use, span, message, "both sides must be of one kind");
+        }
+    }
+
+    /// Whether there is a function of that name, with that number of arguments.
+    fn function(&mut self, name: &Name, n_args: usize, known: &[(&str, usize)]) -> bool {
+        let text = &name.text;
+        let Some((_, wanted)) = known.iter().find(|(known, _)| known == text) else {
+            let all = || FUNCTIONS.iter().chain(PREDICATES).map(|(name, _)| *name);
+            let help = match nearest(text, all()) {
+                Some(nearest) if nearest == text && known == PREDICATES => "compare its value".to_owned(),
+                Some(nearest) if nearest == text => "it is a condition by itself".to_owned(),
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => format!("there are {}", all().collect::<Vec<_>>().join(", ")),
+            };
+            self.fault(Code::UnknownFunction, name.span, format_args!("there is no function `{text}`"), help);
+            return false;
+        };
+        if *wanted != n_args {
+            let message = format_args!("`{text}` has {n_args} arguments");
+            self.fault(Code::Use, name.span, message, format_args!("it takes {wanted}"));
+        }
+        *wanted == n_args
+    }
+
+    fn not_constant(&mut self, name: &Name) {
+        let text = &name.text;
+        let message = format_args!("`{text}` is not known to be a constant");
+        self.fault(Code::Use, name.span, message, format_args!("write `const {text}` on the left side"));
+    }
+
+    /// Reports a variable that does not stand for one value.
+    fn has_type(&mut self, name: &Name, sort: Option<Sort>) {
+        if let Some(Sort::Attr | Sort::Rest) = sort {
+            let message = format_args!("`{}` is not one value of the model", name.text);
+            self.fault(Code::Use, name.span, message, "use a variable that stands for an argument");
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) -> Kind {
+        match expr {
+            Expr::Number(..) => Kind::Number,
+            Expr::String(..) => Kind::String,
+            Expr::List(items, _) => {
+                items.iter().for_each(|item| {
+                    self.expr(item);
+                });
+                Kind::List
+            }
+            Expr::Var(name) => {
+                let is_bound = self.bound.iter().any(|(other, _)| other.text == name.text);
+                if !is_bound && ELEMS.contains(&name.text.as_str()) {
+                    return Kind::Elem;
+                }
+                match self.sort(name) {
+                    Some(Sort::Attr) | None => Kind::Unknown,
+                    Some(Sort::Const) => Kind::Number,
+                    Some(_) => {
+                        self.not_constant(name);
+                        Kind::Unknown
+                    }
+                }
+            }
+            Expr::Call(name, args) => {
+                if !self.function(name, args.len(), FUNCTIONS) {
+                    return Kind::Unknown;
+                }
+                if let [Expr::Var(value), rest @ ..] = args.as_slice() {
+                    let sort = self.sort(value);
+                    self.has_type(value, sort);
+                    for arg in rest {
+                        let kind = self.expr(arg);
+                        self.number(kind, arg.span());
+                    }
+                } else {
+                    let message = format_args!("`{}` is a function of a variable", name.text);
+                    self.fault(Code::Use, name.span, message, format_args!("write, for example, `{}(x)`", name.text));
+                }
+                match name.text.as_str() {
+                    "elem" => Kind::Elem,
+                    "shape" => Kind::List,
+                    _ => Kind::Number,
+                }
+            }
+            Expr::Neg(inner, span) => {
+                let kind = self.expr(inner);
+                self.number(kind, *span);
+                Kind::Number
+            }
+            Expr::Binary(_, sides) => {
+                for side in [&sides.0, &sides.1] {
+                    let kind = self.expr(side);
+                    self.number(kind, side.span());
+                }
+                Kind::Number
+            }
+        }
+    }
+
+    fn number(&mut self, kind: Kind, span: Span) {
+        if !is_number(kind) {
+            self.fault(Code::Use, span, format_args!("{} is not a number", kind.name()), "write a number");
+        }
+    }
+}
+
+const fn is_number(kind: Kind) -> bool {
+    matches!(kind, Kind::Number | Kind::Unknown)
+}

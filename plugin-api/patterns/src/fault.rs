@@ -1,0 +1,127 @@
+//! Faults in the text of rules.
+
+use crate::Span;
+use std::fmt;
+
+/// The kinds of fault. Those below `L020` are found in the text alone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Code {
+    /// The text is not a rule.
+    Syntax,
+    /// A number, a string or a character cannot be read.
+    Token,
+    /// The text or a rule is too large.
+    Limit,
+    /// A variable is not bound on the left side.
+    Unbound,
+    /// A variable is bound to an attribute and to a value.
+    TwoSorts,
+    /// Alternatives bind different variables.
+    Alternatives,
+    /// A variable is used in a way that does not fit what it is.
+    Use,
+    /// A name is given twice.
+    Duplicate,
+    /// There is no such function or element type.
+    UnknownFunction,
+    /// The right side is the left side.
+    Same,
+    /// There is no such operator.
+    UnknownOperator,
+    /// An operator does not take this number of arguments.
+    Arguments,
+    /// An operator has no such attribute, or one of another kind.
+    Attribute,
+    /// Calls of an operator cannot be removed.
+    Effects,
+    /// Too many combinations of orders and alternatives.
+    Orders,
+}
+
+impl Code {
+    /// Returns the code as printed in messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Syntax => "L001",
+            Self::Token => "L002",
+            Self::Limit => "L003",
+            Self::Unbound => "L004",
+            Self::TwoSorts => "L005",
+            Self::Alternatives => "L006",
+            Self::Use => "L007",
+            Self::Duplicate => "L008",
+            Self::UnknownFunction => "L009",
+            Self::Same => "L010",
+            Self::UnknownOperator => "L020",
+            Self::Arguments => "L021",
+            Self::Attribute => "L022",
+            Self::Effects => "L023",
+            Self::Orders => "L024",
+        }
+    }
+}
+
+/// A fault in the text of rules.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fault {
+    /// The kind of fault.
+    pub code: Code,
+    /// The bytes at fault.
+    pub span: Span,
+    /// The cause.
+    pub message: String,
+    /// A suggestion; empty if there is none.
+    pub help: String,
+}
+
+impl Fault {
+    /// A fault without a suggestion.
+    pub fn new(code: Code, span: Span, message: impl fmt::Display) -> Self {
+        Self { code, span, message: message.to_string(), help: String::new() }
+    }
+
+    /// The same with a suggestion.
+    pub fn help(mut self, help: impl fmt::Display) -> Self {
+        self.help = help.to_string();
+        self
+    }
+
+    /// Returns the line, and the column in characters, both counted from 1.
+    pub fn place(&self, text: &str) -> (usize, usize) {
+        let at = (0..=self.span.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let before = &text[..at];
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+    }
+
+    /// Returns the fault with its place in `text`, over one or two lines.
+    pub fn render(&self, text: &str) -> String {
+        let (line, column) = self.place(text);
+        let help = if self.help.is_empty() { String::new() } else { format!("\n  help: {}", self.help) };
+        format!("{line}:{column}: error[{}]: {}{help}", self.code.as_str(), self.message)
+    }
+}
+
+/// The name that is most like another one, if at most a third of its letters have to change.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = known.map(|other| (distance(name, other), other)).filter(|(n, other)| 3 * n <= other.len());
+    near.min_by_key(|(n, _)| *n).map(|(_, other)| other)
+}
+
+/// How many letters have to be changed, added or removed to turn one name into another.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len().abs_diff(b.len()) > b.len() {
+        return usize::MAX / 4;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

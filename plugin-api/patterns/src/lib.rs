@@ -1,0 +1,48 @@
+//! The language of rewrite rules: data types, parser, printer, and the checks that need nothing but the text.
+//!
+//! ```
+//! let rules = relais_patterns::parse("Mul(x, Sigmoid(x)) => acme::Silu(x); Neg(Neg(x)) => x").expect("they are rules");
+//! assert_eq!(rules[1].to_string(), "Neg(Neg(x)) => x");
+//! ```
+#![forbid(unsafe_code)]
+
+mod ast;
+mod check;
+mod fault;
+mod lex;
+mod parse;
+mod parse_right;
+mod print;
+
+pub use ast::*;
+pub use check::{ELEMS, Sort, variables};
+pub use fault::{Code, Fault, nearest};
+
+/// The most bytes of a text.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// The most parts of each side of a rule.
+pub const MAX_PARTS: usize = 256;
+
+/// How deep calls, lists and parentheses may be nested.
+pub const MAX_DEPTH: usize = 64;
+
+/// The most faults that are reported for a text.
+pub const MAX_FAULTS: usize = 20;
+
+/// Parses rules, and checks everything that the text alone shows.
+///
+/// # Errors
+/// Returns the faults of the text in order, at most [`MAX_FAULTS`]. A rule at fault does not hide those of other rules.
+pub fn parse(text: &str) -> Result<Vec<Rule>, Vec<Fault>> {
+    let (rules, mut faults) = parse::rules(text);
+    faults.extend(check::rules(&rules));
+    faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
+    faults.truncate(MAX_FAULTS);
+    if faults.is_empty() { Ok(rules) } else { Err(faults) }
+}
+
+/// Prints rules, one on a line. The text parses to equal rules.
+pub fn print(rules: &[Rule]) -> String {
+    rules.iter().map(Rule::to_string).collect::<Vec<_>>().join(";\n")
+}

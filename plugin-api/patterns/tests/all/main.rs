@@ -1,0 +1,4 @@
+//! The parser, the printer and the checks.
+
+mod hostile;
+mod page;

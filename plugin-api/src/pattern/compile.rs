@@ -1,0 +1,398 @@
+//! Rules for the operator sets that a function imports: operators resolved, arguments and attributes checked.
+
+use super::{Placed, Rules, placed};
+use crate::{
+    infer::Operators,
+    ir::{Function, attr_kind},
+    op::OpSchema,
+};
+use relais_patterns::*;
+use std::collections::HashMap;
+
+/// The most combinations of orders and alternatives of a rule.
+const MAX_ORDERS: usize = 64;
+
+/// The index of a variable of a rule.
+pub(super) type Slot = usize;
+
+/// The pattern of an argument.
+pub(super) enum Pat {
+    Any,
+    Absent,
+    Var(Slot),
+    Optional(Slot),
+    Rest(Slot),
+    Const(Slot, bool),
+    Number(Number, Option<f64>),
+    List(Vec<Number>),
+    Call(CallPat),
+    Either(Vec<CallPat>),
+}
+
+/// The pattern of a call.
+pub(super) struct CallPat {
+    /// The operator's index among those of all left sides.
+    pub symbol: usize,
+    pub versions: Option<(i64, Option<i64>)>,
+    pub attrs: Vec<(String, Wanted)>,
+    pub any_attrs: bool,
+    pub args: Vec<Pat>,
+    pub result: u16,
+    pub bind: Option<Slot>,
+    pub is_shared: bool,
+}
+
+/// The value that an attribute must have.
+pub(super) enum Wanted {
+    Literal(Literal),
+    Bind(Slot),
+    Any,
+}
+
+/// A rule that applies in a function.
+pub(super) struct Compiled<'r> {
+    /// The name, or the place in the list.
+    pub name: String,
+    pub rule: &'r Rule,
+    /// The names of variables.
+    pub slots: Vec<&'r str>,
+    pub roots: Vec<CallPat>,
+    /// The number of calls in the pattern.
+    pub size: usize,
+}
+
+impl Compiled<'_> {
+    pub fn slot(&self, name: &str) -> Option<Slot> {
+        self.slots.iter().position(|slot| *slot == name)
+    }
+}
+
+/// The rules of a function.
+#[derive(Default)]
+pub(super) struct Program<'r> {
+    pub rules: Vec<Compiled<'r>>,
+    /// The operators of left sides: domain and name.
+    pub symbols: Vec<(String, String)>,
+    /// Why rules do not apply in this function.
+    pub skipped: Vec<String>,
+    /// The faults of rules.
+    pub faults: Vec<Placed>,
+    /// The records of the operators of both sides, in the imported versions.
+    schemas: Schemas,
+}
+
+/// Records by domain and name.
+type Schemas = HashMap<(String, String), OpSchema>;
+
+impl Program<'_> {
+    /// Returns the record of an operator that a rule names.
+    pub fn schema(&self, domain: &str, name: &str) -> Option<&OpSchema> {
+        self.schemas.get(&(domain.to_owned(), name.to_owned()))
+    }
+}
+
+/// Compiles rules for a function.
+pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operators) -> Program<'r> {
+    let mut program = Program::default();
+    let mut number = 0;
+    for source in &rules.texts {
+        for rule in &source.rules {
+            number += 1;
+            let name = rule.name.as_ref().map_or_else(|| format!("rule {number}"), |name| format!("`{}`", name.text));
+            let imported = f.opset_version("").unwrap_or(0);
+            if let Some(needed) = rule.opset.filter(|&needed| imported < needed) {
+                let why =
+                    format!("{name} needs version {needed} of the default domain, and the function imports {imported}");
+                program.skipped.push(why);
+                continue;
+            }
+            let slots: Vec<&str> = variables(rule).into_iter().map(|(name, _)| name.text.as_str()).collect();
+            let mut compiler = Compiler {
+                f,
+                ops,
+                symbols: &mut program.symbols,
+                schemas: &mut program.schemas,
+                slots: &slots,
+                faults: Vec::new(),
+                size: 0,
+                applies: true,
+            };
+            let mut n_orders = 0;
+            let roots = rule.patterns.iter().map(|call| {
+                let (call, orders) = compiler.call(call);
+                n_orders += orders;
+                call
+            });
+            let roots: Vec<CallPat> = roots.collect();
+            rule.results.iter().for_each(|result| compiler.value(result));
+            if n_orders > MAX_ORDERS {
+                let message = format_args!("there are {n_orders} combinations of orders and alternatives");
+                let help = format_args!("at most {MAX_ORDERS} are tried: split the rule");
+                compiler.faults.push(Fault::new(Code::Orders, rule.span, message).help(help));
+            }
+            let Compiler { faults, size, applies, .. } = compiler;
+            if !applies {
+                continue;
+            }
+            program.faults.extend(faults.into_iter().map(|fault| placed(&source.origin, &source.text, fault)));
+            program.rules.push(Compiled { name, rule, slots, roots, size });
+        }
+    }
+    program
+}
+
+struct Compiler<'c, 'r> {
+    f: &'c Function,
+    ops: &'c mut dyn Operators,
+    symbols: &'c mut Vec<(String, String)>,
+    schemas: &'c mut Schemas,
+    slots: &'c [&'r str],
+    faults: Vec<Fault>,
+    size: usize,
+    /// Whether a call of the pattern can be written for the imported versions.
+    applies: bool,
+}
+
+impl Compiler<'_, '_> {
+    fn slot(&self, name: &Name) -> Slot {
+        // The parser has checked that all variables are bound.
+        self.slots.iter().position(|slot| *slot == name.text).unwrap_or(0)
+    }
+
+    fn fault(&mut self, code: Code, span: Span, message: impl std::fmt::Display, help: impl std::fmt::Display) {
+        self.faults.push(Fault::new(code, span, message).help(help));
+    }
+
+    /// Returns the pattern of a call, and the number of combinations of orders and alternatives in it.
+    fn call(&mut self, call: &CallPattern) -> (CallPat, usize) {
+        self.size += 1;
+        let CallPattern { op: OpName { domain, name, span }, versions, any_attrs, result, is_shared, .. } = call;
+        let key = (domain.clone(), name.clone());
+        let symbol = self.symbols.iter().position(|symbol| *symbol == key).unwrap_or_else(|| {
+            self.symbols.push(key);
+            self.symbols.len() - 1
+        });
+        let imported = self.f.opset_version(domain);
+        let is_covered = |(first, last): (i64, Option<i64>)| {
+            imported.is_none_or(|version| version >= first && last.is_none_or(|last| version <= last))
+        };
+        let op = self.ops.other(self.f, domain, name);
+        let mut n_orders = 1_usize;
+        if !versions.is_none_or(is_covered) {
+            self.applies = false;
+        } else if let Some((op, schema)) = op.and_then(|op| Some((op, self.ops.schema(op)?.clone()))) {
+            let effects = self.ops.effects(op);
+            if !(effects.is_mergeable() && effects.is_removable()) {
+                let message = format_args!("calls of `{}` are random or keep state", call.op);
+                self.fault(Code::Effects, *span, message, "a rule removes the calls that it matches");
+            }
+            let n_args = call.args.iter().filter(|arg| !matches!(arg, ArgPattern::Rest(_))).count();
+            let has_rest = n_args < call.args.len();
+            self.arity(&schema, &call.op, n_args, has_rest);
+            self.attrs(&schema, call);
+            if schema.is_commutative && n_args >= 2 {
+                n_orders = 2;
+            }
+            self.schemas.insert((domain.clone(), name.clone()), schema);
+        } else {
+            self.unknown(&call.op);
+        }
+        let attrs = call.attrs.iter().map(|attr| {
+            let wanted = match &attr.value {
+                AttrWanted::Literal(literal) => Wanted::Literal(literal.clone()),
+                AttrWanted::Bind(name) => Wanted::Bind(self.slot(name)),
+                AttrWanted::Any => Wanted::Any,
+            };
+            (attr.key.text.clone(), wanted)
+        });
+        let attrs = attrs.collect();
+        let mut args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push(match arg {
+                ArgPattern::Any(_) => Pat::Any,
+                ArgPattern::Absent(_) => Pat::Absent,
+                ArgPattern::Var(name) => Pat::Var(self.slot(name)),
+                ArgPattern::Optional(name) => Pat::Optional(self.slot(name)),
+                ArgPattern::Rest(name) => Pat::Rest(self.slot(name)),
+                ArgPattern::Const { name, is_splat } => Pat::Const(self.slot(name), *is_splat),
+                ArgPattern::Number { value, tolerance, .. } => Pat::Number(*value, tolerance.map(Number::to_f64)),
+                ArgPattern::List(items, _) => Pat::List(numbers(items)),
+                ArgPattern::Call(call) => {
+                    let (call, orders) = self.call(call);
+                    n_orders = n_orders.saturating_mul(orders);
+                    Pat::Call(call)
+                }
+                ArgPattern::Either(calls, _) => {
+                    let mut sum = 0_usize;
+                    let calls = calls.iter().map(|call| {
+                        let (call, orders) = self.call(call);
+                        sum = sum.saturating_add(orders);
+                        call
+                    });
+                    let calls = calls.collect();
+                    n_orders = n_orders.saturating_mul(sum);
+                    Pat::Either(calls)
+                }
+            });
+        }
+        let bind = call.bind.as_ref().map(|name| self.slot(name));
+        let pat = CallPat {
+            symbol,
+            versions: *versions,
+            attrs,
+            any_attrs: *any_attrs,
+            args,
+            result: *result,
+            bind,
+            is_shared: *is_shared,
+        };
+        (pat, n_orders)
+    }
+
+    fn arity(&mut self, schema: &OpSchema, op: &OpName, n_args: usize, is_open: bool) {
+        let (fewest, most) = (usize::from(schema.inputs.0), usize::from(schema.inputs.1));
+        if schema.inputs.1 != u16::MAX && n_args > most {
+            let message = format_args!("`{op}` has {n_args} arguments");
+            self.fault(Code::Arguments, op.span, message, format_args!("it takes at most {most}"));
+        } else if n_args < fewest && !is_open {
+            let message = format_args!("`{op}` has {n_args} arguments");
+            self.fault(Code::Arguments, op.span, message, format_args!("it takes at least {fewest}"));
+        }
+    }
+
+    /// Reports an attribute that the operator does not have; returns its kind.
+    fn attr_kind(&mut self, schema: &OpSchema, op: &OpName, key: &Name) -> Option<u8> {
+        let known = schema.attr(&key.text);
+        if known.is_none() {
+            let names: Vec<&str> = schema.attrs.iter().map(|attr| attr.name.as_str()).collect();
+            let help = match nearest(&key.text, names.iter().copied()) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None if names.is_empty() => "it has none".to_owned(),
+                None => format!("it has {}", names.join(", ")),
+            };
+            let message = format_args!("`{op}` has no attribute `{}`", key.text);
+            self.fault(Code::Attribute, key.span, message, help);
+        }
+        known.map(|attr| attr.kind)
+    }
+
+    fn attrs(&mut self, schema: &OpSchema, call: &CallPattern) {
+        for attr in &call.attrs {
+            let kind = self.attr_kind(schema, &call.op, &attr.key);
+            if let (Some(kind), AttrWanted::Literal(literal)) = (kind, &attr.value) {
+                let fits = match literal {
+                    Literal::Number(Number::Int(_)) => matches!(kind, attr_kind::INT | attr_kind::FLOAT),
+                    Literal::Number(Number::Float(_)) => kind == attr_kind::FLOAT,
+                    Literal::String(_) => kind == attr_kind::STRING,
+                    Literal::List(_) => matches!(kind, attr_kind::INTS | attr_kind::FLOATS | attr_kind::STRINGS),
+                };
+                self.fits(fits || kind == 0, &attr.key, kind);
+            }
+        }
+    }
+
+    fn fits(&mut self, fits: bool, key: &Name, kind: u8) {
+        if !fits {
+            let message = format_args!("attribute `{}` is of kind `{}`", key.text, attr_kind::name(kind));
+            self.fault(Code::Attribute, key.span, message, "write a value of this kind");
+        }
+    }
+
+    /// Reports an operator that nothing describes in the imported version.
+    fn unknown(&mut self, op: &OpName) {
+        let OpName { domain, name, span } = op;
+        if let Some(newest) = self.ops.newest_version(domain, name) {
+            let imported = self.f.opset_version(domain).unwrap_or(0);
+            let message = format_args!("version {imported} of the domain has no operator `{op}`");
+            let begin = if domain.is_empty() { format!(": begin the rule with `@{newest}`") } else { String::new() };
+            let help = format_args!("it is described for version {newest}{begin}");
+            self.fault(Code::UnknownOperator, *span, message, help);
+            return;
+        }
+        let message = format_args!("no plugin describes an operator `{op}`");
+        let help = match self.nearest_op(domain, name) {
+            Some(nearest) => {
+                let nearest = OpName { domain: domain.clone(), name: nearest, span: *span };
+                format!("did you mean `{nearest}`?")
+            }
+            None => "a plugin describes operators with `operators!`".to_owned(),
+        };
+        self.fault(Code::UnknownOperator, *span, message, help);
+    }
+
+    /// Returns a described operator whose name differs in one letter, in two that changed places, or in its case.
+    fn nearest_op(&mut self, domain: &str, name: &str) -> Option<String> {
+        if name.len() > 64 {
+            return None;
+        }
+        let bytes = name.as_bytes();
+        let letters = || (b'a'..=b'z').chain(b'A'..=b'Z').chain(b'0'..=b'9');
+        let mut others = Vec::new();
+        let mut upper = bytes.to_vec();
+        upper[0].make_ascii_uppercase();
+        others.push(upper);
+        for at in 0..=bytes.len() {
+            let insert = letters().map(|letter| [&bytes[..at], &[letter], &bytes[at..]].concat());
+            others.extend(insert);
+            let Some(rest) = bytes.get(at + 1..) else { continue };
+            others.push([&bytes[..at], rest].concat());
+            others.extend(letters().map(|letter| [&bytes[..at], &[letter], rest].concat()));
+            if let Some((&next, rest)) = rest.split_first() {
+                others.push([&bytes[..at], &[next, bytes[at]], rest].concat());
+            }
+        }
+        let mut names = others.into_iter().filter_map(|name| String::from_utf8(name).ok());
+        names.find(|name| !name.is_empty() && self.ops.newest_version(domain, name).is_some())
+    }
+
+    fn value(&mut self, value: &Value) {
+        let args = match value {
+            Value::Like { args, .. } => args,
+            Value::Call { op, attrs, args } => {
+                let known = self.ops.other(self.f, &op.domain, &op.name);
+                match known.and_then(|known| self.ops.schema(known).cloned()) {
+                    Some(schema) => {
+                        let n_args = args.iter().filter(|arg| !matches!(arg, Value::Rest(_))).count();
+                        self.arity(&schema, op, n_args, n_args < args.len());
+                        self.settings(&schema, op, attrs);
+                        self.schemas.insert((op.domain.clone(), op.name.clone()), schema);
+                    }
+                    // In a domain that is not described completely, other operators are possible.
+                    None if !op.domain.is_empty()
+                        && !known.is_some_and(|known| self.ops.is_closed(known))
+                        && self.ops.newest_version(&op.domain, &op.name).is_none() => {}
+                    None => self.unknown(op),
+                }
+                args
+            }
+            _ => return,
+        };
+        args.iter().for_each(|arg| self.value(arg));
+    }
+
+    fn settings(&mut self, schema: &OpSchema, op: &OpName, attrs: &[Setting]) {
+        for attr in attrs {
+            let Some(kind) = self.attr_kind(schema, op, &attr.key) else { continue };
+            let fits = match &attr.value {
+                Expr::String(..) => kind == attr_kind::STRING,
+                Expr::List(..) => matches!(kind, attr_kind::INTS | attr_kind::FLOATS | attr_kind::STRINGS),
+                Expr::Number(Number::Float(_), _) => kind == attr_kind::FLOAT,
+                Expr::Number(..) | Expr::Neg(..) | Expr::Binary(..) => {
+                    matches!(kind, attr_kind::INT | attr_kind::FLOAT)
+                }
+                Expr::Var(_) | Expr::Call(..) => true,
+            };
+            self.fits(fits || kind == 0, &attr.key, kind);
+        }
+        let is_missing = |name: &str| !attrs.iter().any(|attr| attr.key.text == name);
+        if let Some(missing) = schema.attrs.iter().find(|attr| attr.is_required && is_missing(&attr.name)) {
+            let message = format_args!("`{op}` needs the attribute `{}`", missing.name);
+            self.fault(Code::Attribute, op.span, message, format_args!("write `{op}{{{} = …}}`", missing.name));
+        }
+    }
+}
+
+/// The numbers of a list, which the parser has checked.
+pub(super) fn numbers(items: &[Literal]) -> Vec<Number> {
+    items.iter().filter_map(|item| if let Literal::Number(number) = item { Some(*number) } else { None }).collect()
+}

@@ -1,0 +1,45 @@
+//! Rewrites calls by rules that a pipeline states as text.
+//!
+//! ```text
+//! { pass = "relais.Rewrite", options = { rules = [
+//!     "silu: Mul(x, Sigmoid(x)) => acme::Silu(x)",
+//!     "gemm: Add(MatMul(a, b), c) => Gemm(a, b, c) if rank(a) == 2, rank(b) == 2, rank(c) == 1",
+//! ] } }
+//! ```
+//!
+//! `docs/patterns.md` describes the language. Each string has one or more rules; all of them share one matcher, and the
+//! larger pattern wins. Rules are checked before the first pass runs: their text, their operators, and the attributes and
+//! numbers of arguments for the operator sets that each function imports. A match that fails at a condition is a remark.
+//!
+//! The pass does what the rules say: whether a rule keeps the results of a model is the responsibility of its author.
+
+use relais_plugin_api::{
+    pattern::{self, Rules},
+    prelude::*,
+};
+
+/// Options of `Rewrite`.
+#[derive(PassOptions)]
+pub struct RewriteOptions {
+    /// The rules, one or more in each string.
+    #[option(default = [])]
+    pub rules: Vec<String>,
+}
+
+/// Rewrites calls by rules that a pipeline states as text.
+#[function_pass(
+    name = "relais.Rewrite",
+    opt_level = 0,
+    required = ["relais.InferType"],
+    statistics(rewritten = "calls replaced"),
+    check = can_rewrite,
+)]
+pub fn rewrite(edit: &mut Editor, cx: &PassCx<'_>, options: &RewriteOptions) -> Result<(), PassError> {
+    pattern::apply(edit, cx, &Rules::parse("rules", &options.rules)?).map(|_| ())
+}
+
+/// Whether the rules are valid for every function of a module.
+fn can_rewrite(module: &IRModule, cx: &PassCx<'_>, options: &RewriteOptions) -> Result<(), PassError> {
+    let rules = Rules::parse("rules", &options.rules)?;
+    module.functions().try_for_each(|(name, f)| pattern::check(&rules, f, cx).map_err(|error| error.in_function(name)))
+}

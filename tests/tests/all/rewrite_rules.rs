@@ -1,0 +1,48 @@
+//! Rules in a pipeline: they are checked before the first pass, for the model that was read.
+
+use relais_tests::cli::{Run, command, folder};
+use std::fs;
+
+/// Runs a pipeline whose last step has these rules on a model, after a pass that prints.
+fn run(case: &str, rules: &str, version: i64) -> Run {
+    let folder = folder(&format!("rewrite-rules-{case}"));
+    let text = format!(
+        "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {{\"\": {version}}}] {{\n  %a = Neg(%x);\n  %y = Neg(%a);\n  %y\n}}\n"
+    );
+    fs::write(folder.join("model.relay"), text).unwrap();
+    let steps = format!("[\"relais.PrintIR\", {{ pass = \"relais.Rewrite\", options = {{ rules = [{rules}] }} }}]");
+    fs::write(folder.join("rules.toml"), format!("steps = {steps}\n")).unwrap();
+    let arguments = ["run", "model.relay", "-o", "out.relay", "--pipeline", "rules.toml", "--remarks=missed"];
+    let run = Run::of(command().current_dir(&folder).args(arguments));
+    assert_eq!(folder.join("out.relay").exists(), run.status == Some(0), "{}", run.stderr);
+    run
+}
+
+#[test]
+fn a_wrong_rule_is_refused_before_the_first_pass() {
+    for (case, rules, code, messages) in [
+        ("syntax", "\"Neg(x => x\"", "L001", ["rules[0]:1:7: expected `,` or `)`", "items are separated"]),
+        ("free", "\"Neg(x) => y\"", "L004", ["rules[0]:1:11: `y` is not bound", "the left side binds `x`"]),
+        ("operator", "\"Neg(x) => x\", \"Negg(x) => x\"", "L020", ["rules[1]:1:1: no plugin describes", "`Neg`?"]),
+        ("arguments", "\"Neg(x, y) => x\"", "L021", ["`Neg` has 2 arguments", "it takes at most 1"]),
+        ("attribute", "\"Elu{alpa = 1.0}(x) => x\"", "L022", ["no attribute `alpa`", "did you mean `alpha`?"]),
+        ("random", "\"RandomNormalLike(x) => x\"", "L023", ["are random or keep state", "a rule removes"]),
+        ("later", "\"Neg(x) => Gelu(x)\"", "L020", ["version 17 of the domain has no operator `Gelu`", "`@20`"]),
+    ] {
+        let run = run(case, rules, 17).expect_failure();
+        for expected in [code, messages[0], messages[1], "Rewrite"] {
+            assert!(run.stderr.contains(expected), "{case}: {}", run.stderr);
+        }
+        assert!(!run.stderr.contains("def @main") && !run.stdout.contains("def @main"), "no pass ran: {}", run.stderr);
+    }
+}
+
+#[test]
+fn what_is_declined_or_does_not_apply_is_a_remark() {
+    let said = run("declined", "\"twice: Neg(Neg(x)) => x if rank(x) == 2\"", 17).expect_success().stderr;
+    assert!(said.contains("`twice`: `rank(x) == 2` does not hold"), "{said}");
+    let said = run("skipped", "\"late: @20 Neg(x) => Gelu(x)\"", 17).expect_success().stderr;
+    assert!(said.contains("`late` needs version 20"), "{said}");
+    let said = run("applied", "\"late: @20 Neg(Neg(x)) => Gelu(x)\"", 20).expect_success().stderr;
+    assert!(!said.contains("needs version"), "{said}");
+}
