@@ -2,7 +2,7 @@
 
 use super::{
     Rules,
-    compile::{Program, compile},
+    compile::{CallPat, Pat, Program, compile},
     error,
     replace::Plan,
     search::{Inner, OpInfo, Search},
@@ -14,6 +14,7 @@ use crate::{
     pass::{PassCx, drive},
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
 };
+use smallvec::SmallVec;
 use std::{
     cell::OnceCell,
     collections::{HashMap, HashSet},
@@ -155,9 +156,13 @@ impl<'m> Matcher<'m> {
         let symbol = call.op().and_then(|op| self.infos.get(op.index())?.symbol);
         let program = self.program;
         let mut reason = None;
+        let producers = self.producers(call);
         for at in 0..symbol.map_or(0, |symbol| self.by_root[symbol].len()) {
             let index = self.by_root[symbol.unwrap_or(0)][at];
             let rule = &program.rules[index];
+            if !rule.roots.iter().any(|root| self.may_match(root, call, &producers)) {
+                continue;
+            }
             let mut search = Search::new(cx, &self.infos, &self.dead_uses, &self.used, rule, call);
             if !search.run() {
                 reason = reason.or(search.reason);
@@ -187,6 +192,31 @@ impl<'m> Matcher<'m> {
             };
         }
         reason.map_or(Rewrite::Keep, Rewrite::decline)
+    }
+
+    /// Returns, for each argument of a call, the operator of left sides that it is the result of.
+    fn producers(&self, call: CallView<'_>) -> SmallVec<[Option<usize>; 6]> {
+        let f = call.owner();
+        let producer = |&arg: &NodeId| {
+            let producer = match f.expr(arg) {
+                Expr::Call(call) => call,
+                Expr::TupleGetItem { tuple, .. } => f.call(tuple)?,
+                _ => return None,
+            };
+            self.infos.get(producer.op()?.index())?.symbol
+        };
+        call.args().iter().map(producer).collect()
+    }
+
+    /// Whether the arguments of a call are results of the operators that a pattern wants: most rules end here.
+    fn may_match(&self, root: &CallPat, call: CallView<'_>, producers: &[Option<usize>]) -> bool {
+        let info = call.op().and_then(|op| self.infos.get(op.index()));
+        let is_commutative = info.is_some_and(|info| info.is_commutative);
+        root.args.iter().enumerate().all(|(at, pat)| {
+            let Pat::Call(inner) = pat else { return true };
+            let is_inner = |at: usize| producers.get(at) == Some(&Some(inner.symbol));
+            is_inner(at) || is_commutative && at < 2 && is_inner(1 - at)
+        })
     }
 
     /// Notes that inner calls which the right side does not use no longer count as users.
