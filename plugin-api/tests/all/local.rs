@@ -7,7 +7,7 @@ use relais_plugin_api::{boundary::local, prelude::*};
 fn neg_neg(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     match cx.call_of_op(call.args()[0], "Neg") {
         Some(inner) => Rewrite::Replace(inner.args()[0]),
-        None => Rewrite::decline("the argument is no `Neg`"),
+        None => Rewrite::decline("the argument is not a `Neg`"),
     }
 }
 
@@ -93,7 +93,7 @@ fn a_rewrite_runs_and_says_why_it_did_not() {
     assert_eq!(n_live(&ran.module), 1);
     let ran = run("local.NegNeg", &[], &chain(1)).unwrap();
     assert!(!ran.changed);
-    assert_eq!(ran.diagnostics[0].rec().message, "the argument is no `Neg`");
+    assert_eq!(ran.diagnostics[0].rec().message, "the argument is not a `Neg`");
 }
 
 #[test]

@@ -9,7 +9,7 @@ plugin! { description = "the passes of a company" }
 fn neg_neg(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     match cx.call_of_op(call.args()[0], "Neg") {
         Some(inner) => Rewrite::Replace(inner.args()[0]),
-        None => Rewrite::decline("the argument is no `Neg`"),
+        None => Rewrite::decline("the argument is not a `Neg`"),
     }
 }
 

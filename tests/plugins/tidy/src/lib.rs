@@ -14,7 +14,7 @@ pipeline! { name = "tidy.Inner", toml = "# Cancels negations.\nsteps = [\"tidy.N
 fn neg_neg(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     match cx.call_of_op(call.args()[0], "Neg") {
         Some(inner) => Rewrite::Replace(inner.args()[0]),
-        None => Rewrite::decline("the argument is no `Neg`"),
+        None => Rewrite::decline("the argument is not a `Neg`"),
     }
 }
 
