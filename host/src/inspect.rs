@@ -13,6 +13,7 @@ use object::{BinaryFormat, Object, ReadRef};
 use relais_plugin_api::{
     boundary::record::{Level, TARGET},
     ir::attr_kind,
+    op::parse_body,
 };
 use std::{
     collections::BTreeSet,
@@ -71,6 +72,13 @@ pub enum Objection {
         operator: String,
         /// The error.
         why: String,
+    },
+    /// The body of an operator is at fault.
+    Body {
+        /// The error, which names the operator.
+        why: String,
+        /// A suggestion.
+        help: Option<String>,
     },
     /// It provides a name twice.
     Twice {
@@ -155,6 +163,7 @@ impl Objection {
             Self::MissingVersion { .. } => "missing-version",
             Self::Undefined { .. } => "undefined-symbols",
             Self::Attribute { .. } => "malformed-attribute",
+            Self::Body { .. } => "malformed-body",
             Self::Twice { .. } => "twice",
             Self::Pipeline { .. } => "malformed-pipeline",
             Self::Extends { .. } => "unknown-extension-point",
@@ -175,7 +184,7 @@ impl Objection {
             | Self::Requirement { .. }
             | Self::Overlap { .. } => Mover::File,
             Self::Undefined { .. } | Self::Attribute { .. } | Self::Twice { .. } => Mover::Plugin,
-            Self::Pipeline { .. } | Self::Extends { .. } => Mover::Plugin,
+            Self::Body { .. } | Self::Pipeline { .. } | Self::Extends { .. } => Mover::Plugin,
             Self::Level { .. } => Mover::Host,
         }
     }
@@ -200,7 +209,7 @@ impl Objection {
                 "describe operators with this version's `operators!`: `cargo update -p relais-plugin-api && cargo build --release`".into()
             }
             Self::Twice { .. } => "give each a name of its own".into(),
-            Self::Pipeline { help, .. } => return help.clone(),
+            Self::Body { help, .. } | Self::Pipeline { help, .. } => return help.clone(),
             Self::Extends { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Extends { .. } => format!("the shipped pipelines have {}", and_list(EXTENSION_POINTS)),
             Self::Level { .. } => "update the host: `cargo install relais-cli`".into(),
@@ -228,6 +237,7 @@ impl fmt::Display for Objection {
             Self::Attribute { operator, why } => {
                 write!(f, "an attribute of operator `{operator}` cannot be parsed: {why}")
             }
+            Self::Body { why, .. } => f.write_str(why),
             Self::Twice { what, name } => write!(f, "it provides {what} `{name}` twice"),
             Self::Pipeline { pipeline, place, why, .. } => {
                 write!(f, "pipeline `{pipeline}` cannot be parsed: {place}: {why}")
@@ -420,6 +430,12 @@ fn flaws(records: &Records) -> Vec<Objection> {
         });
         let operator = operator_name(&op.domain, &op.name, op.since_version);
         all.extend(faults.map(|why| Objection::Attribute { operator: operator.clone(), why }));
+        let schema = op.schema();
+        if let (false, Err(error)) = (schema.body.is_empty(), parse_body(&op.domain, &op.name, &schema, &schema.body)) {
+            let rec = error.rec();
+            let help = (!rec.help.is_empty()).then(|| rec.help.to_string());
+            all.push(Objection::Body { why: rec.message.to_string(), help });
+        }
     }
     let known = [Level::MODULE, Level::FUNCTION, Level::PRIM_FUNC, Level::REWRITE, Level::SEQUENTIAL];
     let unknown = records.passes.iter().filter(|pass| !known.contains(&pass.level));

@@ -3,7 +3,7 @@
 use crate::words::{list, nearest};
 use relais_plugin_api::{
     boundary::wire::{Fields, Malformed},
-    options::{MAX_DEPTH, Value, kind_number, kind_tag, tag},
+    options::{MAX_DEPTH, Value, format_bytes, kind_number, kind_tag, tag, unit_number},
 };
 use std::fmt;
 
@@ -16,8 +16,10 @@ pub struct OptionSchema {
     pub doc: String,
     /// The values that it accepts.
     pub kind: OptionType,
-    /// The default; an option without one is mandatory.
+    /// The default; an option without one is mandatory, unless it is optional.
     pub default: Option<Value>,
+    /// Whether it may be left out although it has no default.
+    pub is_optional: bool,
 }
 
 /// The values that an option accepts.
@@ -33,6 +35,13 @@ pub enum OptionType {
         /// The greatest.
         max: i64,
     },
+    /// A number of bytes from `min` to `max`.
+    Bytes {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
     /// A number from `min` to `max`.
     Float {
         /// The least.
@@ -42,6 +51,8 @@ pub enum OptionType {
     },
     /// Text.
     Str,
+    /// The path of a file or a folder.
+    Path,
     /// One of some names, each with its documentation.
     Choice(Vec<(String, String)>),
     /// A list.
@@ -136,11 +147,18 @@ impl fmt::Display for OptionType {
             Self::Int { min, max: i64::MAX } => write!(f, "an integer from {min} on"),
             Self::Int { min: i64::MIN, max } => write!(f, "an integer up to {max}"),
             Self::Int { min, max } => write!(f, "an integer from {min} to {max}"),
+            &Self::Bytes { min: ..=0, max: i64::MAX } => f.write_str("a number of bytes"),
+            &Self::Bytes { min, max: i64::MAX } => write!(f, "a number of bytes from {} on", format_bytes(min)),
+            &Self::Bytes { min: ..=0, max } => write!(f, "a number of bytes up to {}", format_bytes(max)),
+            &Self::Bytes { min, max } => {
+                write!(f, "a number of bytes from {} to {}", format_bytes(min), format_bytes(max))
+            }
             Self::Float { min, max } if min.is_infinite() && max.is_infinite() => f.write_str("a float"),
             Self::Float { min, max } if max.is_infinite() => write!(f, "a float from {min:?} on"),
             Self::Float { min, max } if min.is_infinite() => write!(f, "a float up to {max:?}"),
             Self::Float { min, max } => write!(f, "a float from {min:?} to {max:?}"),
             Self::Str => f.write_str("a string"),
+            Self::Path => f.write_str("a path"),
             Self::Choice(choices) => {
                 let names: Vec<String> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
                 write!(f, "one of {}", names.join(", "))
@@ -162,7 +180,7 @@ impl OptionSchema {
 
     /// At most [`MAX_DEPTH`] deep.
     fn read_nested(fields: &[u8], depth: usize) -> Result<Self, Malformed> {
-        let (mut name, mut doc, mut kind, mut default) = (None, String::new(), None, None);
+        let (mut name, mut doc, mut kind, mut default, mut is_optional) = (None, String::new(), None, None, false);
         for field in Fields::new(fields) {
             let field = field?;
             match field.tag {
@@ -170,18 +188,19 @@ impl OptionSchema {
                 tag::DOC => doc = field.text()?.to_owned(),
                 tag::KIND => kind = Some(OptionType::read(field.bytes, depth)?),
                 tag::DEFAULT => default = Some(Value::decode(field.bytes)?),
+                tag::OPTIONAL => is_optional = field.u8()? != 0,
                 _ => field.skip()?,
             }
         }
         let name = name.ok_or(Malformed::Missing("option's name"))?;
         let kind = kind.ok_or(Malformed::Missing("option's type"))?;
-        let mut schema = Self { name, doc, kind, default };
+        let mut schema = Self { name, doc, kind, default, is_optional };
         // The default is checked like a user's value; the default of a struct consists of those of its options.
         schema.default = match (&schema.default, &schema.kind) {
             (Some(default), kind) => {
                 Some(kind.check(default, &schema.name).map_err(|_| Malformed::Missing("default"))?)
             }
-            (None, OptionType::Struct(fields)) => complete(fields, &Value::Struct(Vec::new())).ok(),
+            (None, OptionType::Struct(fields)) if !is_optional => complete(fields, &Value::Struct(Vec::new())).ok(),
             (None, _) => None,
         };
         Ok(schema)
@@ -193,12 +212,13 @@ impl OptionType {
         if depth >= MAX_DEPTH {
             return Err(Malformed::Depth);
         }
-        let (mut number, mut min, mut max, mut item) = (0, None, None, None);
+        let (mut number, mut unit, mut min, mut max, mut item) = (None, 0, None, None, None);
         let (mut choices, mut options) = (Vec::new(), Vec::new());
         for field in Fields::new(fields) {
             let field = field?;
             match field.tag {
-                kind_tag::NUMBER => number = field.u8()?,
+                kind_tag::NUMBER => number = Some(field.u8()?),
+                kind_tag::UNIT => unit = field.u8()?,
                 kind_tag::MIN => min = Some(field),
                 kind_tag::MAX => max = Some(field),
                 kind_tag::CHOICE => choices.push(read_choice(field.bytes)?),
@@ -207,8 +227,12 @@ impl OptionType {
                 _ => field.skip()?,
             }
         }
-        Ok(match number {
+        Ok(match number.ok_or(Malformed::Missing("option's type"))? {
             kind_number::BOOL => Self::Bool,
+            kind_number::INT if unit == unit_number::BYTES => Self::Bytes {
+                min: min.map_or(Ok(0), |field| field.i64())?.max(0),
+                max: max.map_or(Ok(i64::MAX), |field| field.i64())?,
+            },
             kind_number::INT => Self::Int {
                 min: min.map_or(Ok(i64::MIN), |field| field.i64())?,
                 max: max.map_or(Ok(i64::MAX), |field| field.i64())?,
@@ -218,10 +242,11 @@ impl OptionType {
                 max: max.map_or(Ok(f64::INFINITY), |field| field.f64())?,
             },
             kind_number::STR => Self::Str,
+            kind_number::PATH => Self::Path,
             kind_number::CHOICE => Self::Choice(choices),
             kind_number::LIST => Self::List(Box::new(item.ok_or(Malformed::Missing("type of a list's items"))?)),
             kind_number::STRUCT => Self::Struct(options),
-            _ => return Err(Malformed::Missing("option's type")),
+            _ => return Err(Malformed::Later("option's type")),
         })
     }
 
@@ -243,7 +268,8 @@ impl OptionType {
         };
         let is_taken = match (self, value) {
             (Self::Bool, Value::Bool(_)) | (Self::Str, Value::Str(_)) => true,
-            (Self::Int { min, max }, Value::Int(value)) => min <= value && value <= max,
+            (Self::Path, Value::Str(path)) => !path.is_empty(),
+            (Self::Int { min, max } | Self::Bytes { min, max }, Value::Int(value)) => min <= value && value <= max,
             (Self::Float { min, max }, Value::Float(value)) => min <= value && value <= max,
             (Self::Choice(choices), Value::Str(value)) => choices.iter().any(|(name, _)| name == value),
             (Self::List(item), Value::List(values)) => {
@@ -274,7 +300,8 @@ fn read_choice(fields: &[u8]) -> Result<(String, String), Malformed> {
     Ok((name, doc))
 }
 
-/// A table with a value for each option, in the schema's order: the given value, checked, otherwise the default.
+/// A table with a value for each option, in the schema's order: the given value, checked, otherwise the default. An
+/// optional one that is not given is left out.
 ///
 /// # Errors
 /// Returns the first error: an unknown option before a missing one.
@@ -299,6 +326,7 @@ pub fn complete(options: &[OptionSchema], given: &Value) -> Result<Value, Option
         let value = match (given.get(&option.name), &option.default) {
             (Some(value), _) => option.kind.check(value, &option.name)?,
             (None, Some(default)) => default.clone(),
+            (None, None) if option.is_optional => continue,
             (None, None) => {
                 let fault = OptionFault::Missing { expected: option.kind.to_string() };
                 return Err(OptionError { path: option.name.clone(), fault });
@@ -312,9 +340,10 @@ pub fn complete(options: &[OptionSchema], given: &Value) -> Result<Value, Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relais_plugin_api::boundary::wire::push_field;
 
     fn schema(name: &str, kind: OptionType, default: Option<Value>) -> OptionSchema {
-        OptionSchema { name: name.into(), doc: String::new(), kind, default }
+        OptionSchema { name: name.into(), doc: String::new(), kind, default, is_optional: false }
     }
 
     fn options() -> Vec<OptionSchema> {
@@ -362,5 +391,56 @@ mod tests {
         let options = [schema("path", OptionType::Str, None)];
         let error = complete(&options, &Value::Struct(vec![])).unwrap_err();
         assert_eq!(error.to_string(), "option `path` must be given: it takes a string and has no default");
+    }
+
+    #[test]
+    fn an_optional_option_is_left_out_unless_it_is_given() {
+        let depth = || schema("depth", OptionType::Int { min: 0, max: 8 }, None);
+        let inner = OptionType::Struct(vec![schema("on", OptionType::Bool, Some(Value::Bool(true)))]);
+        let optional = |schema: OptionSchema| OptionSchema { is_optional: true, ..schema };
+        let options = [optional(depth()), optional(schema("inner", inner, None))];
+        let all =
+            |entries: Vec<(String, Value)>| complete(&options, &Value::Struct(entries)).map(|all| all.to_string());
+        assert_eq!(complete(&options, &Value::Struct(vec![])), Ok(Value::Struct(vec![])));
+        assert_eq!(all(vec![("depth".into(), Value::Int(3))]).unwrap(), "{ depth = 3 }");
+        assert_eq!(all(vec![("inner".into(), Value::Struct(vec![]))]).unwrap(), "{ inner = { on = true } }");
+        let error = all(vec![("depth".into(), Value::Int(9))]).unwrap_err();
+        assert_eq!(error.to_string(), "option `depth` takes an integer from 0 to 8, not 9");
+    }
+
+    #[test]
+    fn numbers_of_bytes_and_paths_say_what_they_are() {
+        let bytes = |min, max| OptionType::Bytes { min, max };
+        for (kind, value, told) in [
+            (bytes(0, i64::MAX), Value::Int(-1), "option `it` takes a number of bytes, not -1"),
+            (bytes(1024, i64::MAX), Value::Int(1), "option `it` takes a number of bytes from 1KiB on, not 1"),
+            (bytes(0, 1 << 20), Value::Int(1 << 21), "option `it` takes a number of bytes up to 1MiB, not 2097152"),
+            (bytes(1, 1 << 20), Value::Bool(true), "option `it` takes a number of bytes from 1 to 1MiB, not a boolean"),
+            (OptionType::Path, Value::Int(1), "option `it` takes a path, not an integer"),
+            (OptionType::Path, Value::Str(String::new()), "option `it` takes a path, not \"\""),
+        ] {
+            assert_eq!(kind.check(&value, "it").unwrap_err().to_string(), told);
+        }
+        assert_eq!(bytes(0, 9).check(&Value::Int(9), "it"), Ok(Value::Int(9)));
+        let path = Value::Str("a/b".into());
+        assert_eq!(OptionType::Path.check(&path, "it"), Ok(path));
+    }
+
+    fn fields(parts: &[(u16, &[u8])]) -> Vec<u8> {
+        let mut out = Vec::new();
+        parts.iter().for_each(|(tag, bytes)| push_field(&mut out, *tag, bytes));
+        out
+    }
+
+    #[test]
+    fn schemas_of_later_versions_are_refused_or_read_in_part() {
+        let read = |kind: &[(u16, &[u8])]| {
+            OptionSchema::read(&fields(&[(tag::NAME, b"it"), (tag::KIND, &fields(kind))])).map(|schema| schema.kind)
+        };
+        assert_eq!(read(&[(kind_tag::NUMBER, &[200])]), Err(Malformed::Later("option's type")));
+        assert_eq!(read(&[]), Err(Malformed::Missing("option's type")));
+        let with_unit = |unit: u8| read(&[(kind_tag::NUMBER, &[kind_number::INT]), (kind_tag::UNIT, &[unit])]);
+        assert_eq!(with_unit(unit_number::BYTES), Ok(OptionType::Bytes { min: 0, max: i64::MAX }));
+        assert_eq!(with_unit(200), Ok(OptionType::Int { min: i64::MIN, max: i64::MAX }));
     }
 }

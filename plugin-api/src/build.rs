@@ -46,8 +46,8 @@ impl NewNode {
     }
 }
 
-/// Makes nodes in a function and types them at once. They are not in a block yet: a [`RebuildCx`] or
-/// [`Function::append`] places them.
+/// Makes nodes in a function and types them at once. Those of [`before`](Self::before) are placed before the binding that
+/// a [`Rebuild`] visits; those of [`new`](Self::new) are not in a block yet: [`Function::append`] places them.
 ///
 /// A call is checked against its operator's record in the version that the function imports. If the function does not
 /// import the operator's domain, the import is added.
@@ -55,12 +55,28 @@ pub struct Builder<'a> {
     function: &'a mut Function,
     relations: &'a mut dyn TypeRelations,
     inference: Inference,
+    /// The bindings before the one that is visited.
+    before: Option<&'a mut Vec<NodeId>>,
 }
 
 impl<'a> Builder<'a> {
     /// Makes nodes in a function, typed by these relations.
     pub fn new(function: &'a mut Function, relations: &'a mut dyn TypeRelations) -> Self {
-        Self { function, relations, inference: Inference::default() }
+        Self { function, relations, inference: Inference::default(), before: None }
+    }
+
+    /// Makes nodes before the binding that a [`Rebuild`] visits, typed by these relations.
+    pub fn before(cx: &'a mut RebuildCx<'_>, relations: &'a mut dyn TypeRelations) -> Self {
+        let (function, before) = cx.parts();
+        Self { function, relations, inference: Inference::default(), before: Some(before) }
+    }
+
+    /// Puts a node into its place, if there is one.
+    fn placed(&mut self, node: NodeId) -> NodeId {
+        if let Some(before) = &mut self.before {
+            before.push(node);
+        }
+        node
     }
 
     /// The function.
@@ -70,7 +86,8 @@ impl<'a> Builder<'a> {
 
     /// A constant.
     pub fn constant(&mut self, tensor: Tensor) -> NodeId {
-        self.function.add_constant(tensor, ConstForm::ANY)
+        let constant = self.function.add_constant(tensor, ConstForm::ANY);
+        self.placed(constant)
     }
 
     /// A call of an operator of the default domain with one result.
@@ -117,6 +134,21 @@ impl<'a> Builder<'a> {
         Ok((call, results.collect::<Result<_, _>>()?))
     }
 
+    /// A call of a function of the module; returns each of its results.
+    ///
+    /// # Errors
+    /// Returns an error if a type relation is at fault.
+    pub fn call_function(&mut self, name: &str, args: &[NodeId], n_results: u16) -> Result<Vec<NodeId>, PassError> {
+        let callee = Callee::Same(self.function.add_global_var(name));
+        let (args, attrs) = (Nodes::from_slice(args), NewAttrs::New(Vec::new()));
+        let n_fields = (n_results != 1).then_some(n_results);
+        let call = self.make(NewNode::Call { callee, args, attrs, n_results: n_fields })?;
+        match n_fields {
+            None => Ok(vec![call]),
+            Some(n) => (0..n).map(|index| self.make(NewNode::Projection { tuple: call, index })).collect(),
+        }
+    }
+
     /// A call of an operator of the default domain with functions of its own: `body` names the attributes, whose values
     /// are [`AttrData::Graph`] by position.
     ///
@@ -141,7 +173,7 @@ impl<'a> Builder<'a> {
     pub fn tuple(&mut self, fields: &[NodeId]) -> NodeId {
         let tuple = self.function.add_tuple(fields);
         let _ = self.inference.node(self.function, self.relations, tuple);
-        tuple
+        self.placed(tuple)
     }
 
     pub(crate) fn make(&mut self, new: NewNode) -> Result<NodeId, PassError> {
@@ -164,7 +196,7 @@ impl<'a> Builder<'a> {
                 let fault = CallFault::new(CallRule::Types, error);
                 Err(op.map_or_else(|| PassError::new(&fault.message), |op| refused(self.function, op, &fault)))
             }
-            Ok(()) => Ok(node),
+            Ok(()) => Ok(self.placed(node)),
         }
     }
 }
@@ -250,4 +282,106 @@ fn merged_attrs(f: &mut Function, other: NodeId, attrs: &[Attr]) -> SmallVec<[At
         }
     }
     recs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        op::{InferRequest, OpError},
+        text,
+    };
+
+    struct NoTypes;
+
+    impl TypeRelations for NoTypes {
+        fn version(&mut self, _: &Function, _: OpId) -> i64 {
+            0
+        }
+
+        fn infer(&mut self, _: OpId, _: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+            None
+        }
+    }
+
+    const TEXT: &str = "def @main(%x: Tensor[(2), float32]) -> (%b, %c) {
+        %a = Relu(%x);
+        %b: Tensor[(2), float32] = Neg(%x);
+        %c = if (true) { Abs(%b) } else { %b };
+        (%b, %c)
+    }
+    def @one(%x) { %x }
+    def @two(%x) { (%x, %x) }";
+
+    /// The text after what `edit` does when it comes to the call of an operator.
+    fn edited(op: &str, mut edit: impl FnMut(&mut RebuildCx<'_>, NodeId) -> Action) -> String {
+        let mut module = text::parse_str(TEXT).unwrap();
+        let mut editor = Editor::new(module.main().unwrap().clone());
+        let at_op = |cx: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
+            let is_op = cx.function().call(id).is_some_and(|call| call.is_op(op));
+            Ok(if is_op { edit(cx, id) } else { Action::Keep })
+        };
+        editor.rebuild(&mut { at_op }).unwrap();
+        module.set_function(MAIN, editor.into_function());
+        let faults = verify(&module);
+        assert!(faults.is_empty(), "{faults:?}");
+        text::print(&module, &text::PrintOptions::default())
+    }
+
+    fn call_of(f: &Function, op: &str) -> NodeId {
+        f.all_bindings().find(|&id| f.call(id).is_some_and(|call| call.is_op(op))).unwrap()
+    }
+
+    #[test]
+    fn nodes_stand_before_the_binding_that_is_visited() {
+        let text = edited("Neg", |cx, _| {
+            let x = cx.function().params()[0];
+            let mut types = NoTypes;
+            let mut build = Builder::before(cx, &mut types);
+            let one = build.constant(Tensor::from_f32(&[], &[1.0]));
+            let (_, results) = build.call_results("", "Made", &[x, one], vec![], 2).unwrap();
+            assert_eq!(results.len(), 2);
+            Action::Keep
+        });
+        assert!(text.find("Made(").unwrap() < text.find("%b: ").unwrap(), "{text}");
+        assert!(text.find("%a = ").unwrap() < text.find("Made(").unwrap(), "{text}");
+    }
+
+    #[test]
+    fn a_new_value_takes_over_one_that_comes_later() {
+        let text = edited("Relu", |cx, _| {
+            let (x, old) = (cx.function().params()[0], call_of(cx.function(), "Neg"));
+            let new = Builder::before(cx, &mut NoTypes).call("Made", &[x], vec![]).unwrap();
+            cx.take_over(old, new);
+            Action::Keep
+        });
+        assert!(text.contains("%b: Tensor[(2), float32] = Made(%x);") && !text.contains("Neg"), "{text}");
+        assert!(text.contains("Abs(%b)") && text.contains("(%b, %c)\n"), "{text}");
+    }
+
+    #[test]
+    fn a_new_value_takes_over_the_visited_one_and_one_in_a_branch() {
+        for op in ["Neg", "Abs"] {
+            let text = edited("Neg", |cx, _| {
+                let (x, old) = (cx.function().params()[0], call_of(cx.function(), op));
+                let new = Builder::before(cx, &mut NoTypes).call("Made", &[x], vec![]).unwrap();
+                cx.take_over(old, new);
+                Action::Keep
+            });
+            assert!(text.contains("Made(%x)") && !text.contains(&format!("{op}(")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_function_of_the_module_is_called_with_one_result_or_several() {
+        for (n, name, expected) in [(1, "one", "@one(%x);"), (2, "two", "@two(%x) -> 2;")] {
+            let text = edited("Neg", |cx, _| {
+                let x = cx.function().params()[0];
+                let results = Builder::before(cx, &mut NoTypes).call_function(name, &[x], n).unwrap();
+                assert_eq!(results.len(), usize::from(n));
+                Action::Keep
+            });
+            assert!(text.contains(expected), "{text}");
+        }
+    }
 }

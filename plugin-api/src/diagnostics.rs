@@ -244,9 +244,10 @@ impl fmt::Display for PassError {
     }
 }
 
+/// As it is displayed: `unwrap` and `expect` in tests show it.
 impl fmt::Debug for PassError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.rec().fmt(f)
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -262,5 +263,18 @@ impl From<&str> for PassError {
 impl From<String> for PassError {
     fn from(message: String) -> Self {
         Self::new(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_debugged_as_they_are_displayed() {
+        let error = PassError::new("no shape").at(NodeId(3)).in_function("main").with_note("a note").help("a help");
+        assert_eq!(format!("{error:?}"), error.to_string());
+        let panic = PassError::with_kind(error_kind::PANIC, "oh");
+        assert_eq!(format!("{panic:?}"), "panicked: oh");
     }
 }

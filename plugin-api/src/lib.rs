@@ -32,12 +32,12 @@
 //! | you write | with | and look into |
 //! |---|---|---|
 //! | a rewrite of calls | [`rewrite_pass`](prelude::rewrite_pass) | [`CallView`](ir::CallView), [`RewriteCx`](rewrite::RewriteCx), [`Rewrite`](rewrite::Rewrite), [`Attr`](ir::Attr) |
-//! | rules as text | [`pattern::apply`] | [`Rules`](pattern::Rules), `docs/patterns.md` |
-//! | a pass over functions | [`function_pass`](prelude::function_pass) | [`Editor`](ir::Editor), [`Function`](ir::Function), [`PassCx`](pass::PassCx) |
+//! | rules as text | [`rule_pass`](prelude::rule_pass), [`pattern::apply`] | [`Rules`](pattern::Rules), `docs/patterns.md` |
+//! | a pass over functions | [`function_pass`](prelude::function_pass) | [`Editor`](ir::Editor), [`Function`](ir::Function), [`PassCx`](pass::PassCx), [`Builder`](build::Builder) |
 //! | a pass over modules | [`module_pass`](prelude::module_pass) | [`IRModule`](ir::IRModule), [`PassCx`](pass::PassCx) |
 //! | a sequence of passes | [`sequential_pass`](prelude::sequential_pass) | [`Step`](pass::Step) |
 //! | options of these | [`PassOptions`](prelude::PassOptions), [`config_option`](prelude::config_option) | [`options`] |
-//! | an analysis | [`Analysis`](ir::Analysis) | [`UseCounts`](ir::UseCounts), [`Users`](ir::Users), [`BlockTree`](ir::BlockTree) |
+//! | an analysis | [`Analysis`](ir::Analysis) | [`UseCounts`](ir::UseCounts), [`Users`](ir::Users), [`BlockTree`](ir::BlockTree), [`Subgraph`](ir::Subgraph) |
 //! | an operator | [`operators`](prelude::operators) | [`Operator`](op::Operator), [`InferCx`](op::InferCx), [`EvalCx`](op::EvalCx), [`Effects`](op::Effects) |
 //! | an evaluator for another's operator | [`evaluators`](prelude::evaluators) | [`Evaluator`](op::Evaluator) |
 //! | an instrument | [`instrument`](prelude::instrument) | [`Instrument`](instrument::Instrument) |
@@ -50,7 +50,7 @@
 //! name and [`Expr`](ir::Expr) shows; constants are [`Tensor`](ir::Tensor)s, and a [`Type`](ir::Type) is the known
 //! information about a value. [`Walk`](ir::Walk), [`ExprVisitor`](ir::ExprVisitor), [`ExprFunctor`](ir::ExprFunctor)
 //! and [`ExprMutator`](ir::ExprMutator) traverse them, [`verify`](ir::verify) finds errors in them, and [`text`] prints
-//! and parses them. [`infer`] types whole functions, and [`context`] describes the environment of a pass.
+//! and parses them. [`Copier`](ir::Copier) copies nodes between functions. [`infer`] types whole functions, and [`context`] describes the environment of a pass.
 //!
 //! [`boundary`] connects plugins and programs. The macros generate the code for it; authors do not use it directly.
 
@@ -61,8 +61,10 @@ pub mod boundary;
 pub mod build;
 pub mod context;
 pub mod diagnostics;
+pub mod facts;
 pub mod infer;
 pub mod instrument;
+pub mod interpret;
 pub mod ir;
 pub mod op;
 pub mod options;
@@ -94,7 +96,10 @@ pub mod __private {
             },
         },
         op::{Evaluator, Operator},
-        options::{ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, field},
+        options::{
+            Check, ChoiceSpec, DefaultSpec, OptionKind, OptionSpec, OptionType, PassOptions, Value, check, check_with,
+            default_bytes, field,
+        },
         pass::{REWRITES, drive},
         rewrite::DriveOptions,
     };

@@ -1,9 +1,12 @@
 //! Descriptions of operators: schema, type relation, effects, fusion kind, evaluator.
 
+mod body;
 mod evaluation;
 mod relation;
 mod schema;
 
+pub use body::{Bodies, add_bodies, parse_body};
+pub(crate) use body::{Nesting, closed_body, infer_by_body};
 pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
@@ -235,6 +238,8 @@ pub struct Operator {
     pub infer: Option<InferFn>,
     /// Evaluator; it may also come from another plugin, as an [`Evaluator`].
     pub eval: Option<EvalFn>,
+    /// A function in the text form that computes the same with other operators; empty when there is none.
+    pub body: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
 }
@@ -257,6 +262,7 @@ impl Operator {
             fusion: FusionKind::OPAQUE,
             infer: None,
             eval: None,
+            body: "",
             doc: "",
         }
     }
@@ -330,6 +336,22 @@ impl Operator {
     /// Sets the evaluator.
     pub const fn eval(mut self, eval: EvalFn) -> Self {
         self.eval = Some(eval);
+        self
+    }
+
+    /// Sets the body: one function in the text form, with the operator sets that it is written for, a parameter for each
+    /// argument and a result for each result. `$name` refers to an attribute.
+    ///
+    /// An operator without type relation is typed by its body, one without evaluator is evaluated by it, `Inline` replaces
+    /// calls by it, and models are written with it, so that a runtime that does not know the operator runs them.
+    ///
+    /// ```
+    /// use relais_plugin_api::op::Operator;
+    /// const SILU: Operator = Operator::new("acme", "Silu", 1)
+    ///     .body(r#"def @Silu(%x) #[opset = {"": 13}] { %1 = Sigmoid(%x); Mul(%x, %1) }"#);
+    /// ```
+    pub const fn body(mut self, body: &'static str) -> Self {
+        self.body = body;
         self
     }
 

@@ -1,11 +1,19 @@
 //! Options of passes and of contexts: their schemas, which are stored in records, and their values.
 
+mod bytes;
 mod value;
 
+pub use bytes::{BytesError, format_bytes, parse_bytes};
 pub use value::Value;
 
-use crate::boundary::wire::{Fields, Malformed, Writer, push_field};
-use std::fmt;
+use crate::{
+    boundary::{
+        abi::error_kind,
+        wire::{Fields, Malformed, Writer, push_field},
+    },
+    diagnostics::PassError,
+};
+use std::{fmt, path::PathBuf};
 use value::value_tag;
 
 /// The tags of a schema in a record.
@@ -18,6 +26,8 @@ pub mod tag {
     pub const KIND: u16 = 3;
     /// Its default: one value.
     pub const DEFAULT: u16 = 4;
+    /// 1 when it may be left out although it has no default.
+    pub const OPTIONAL: u16 = 5;
 }
 
 /// The tags of an option's kind in a record.
@@ -34,6 +44,8 @@ pub mod kind_tag {
     pub const ITEM: u16 = 5;
     /// An option of a struct.
     pub const FIELD: u16 = 6;
+    /// The unit of an integer: one of [`unit_number`](super::unit_number).
+    pub const UNIT: u16 = 7;
 }
 
 /// The kinds of option. Append-only.
@@ -52,6 +64,14 @@ pub mod kind_number {
     pub const LIST: u8 = 6;
     /// A table of options.
     pub const STRUCT: u8 = 7;
+    /// The path of a file or a folder, as text.
+    pub const PATH: u8 = 8;
+}
+
+/// The units of integers. Append-only; a reader that does not know one takes the integer without it.
+pub mod unit_number {
+    /// Bytes.
+    pub const BYTES: u8 = 1;
 }
 
 /// How deep schemas and values may be nested.
@@ -68,6 +88,8 @@ pub struct OptionSpec {
     pub kind: OptionKind,
     /// The default; an option without one is mandatory, except a struct, whose options have their own.
     pub default: Option<DefaultSpec>,
+    /// Whether it may be left out although it has no default.
+    pub is_optional: bool,
 }
 
 /// The values that an option accepts.
@@ -83,6 +105,13 @@ pub enum OptionKind {
         /// The greatest.
         max: i64,
     },
+    /// A number of bytes from `min` to `max`; never negative.
+    Bytes {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
     /// A number from `min` to `max`; never a NaN.
     Float {
         /// The least.
@@ -92,6 +121,8 @@ pub enum OptionKind {
     },
     /// Text.
     Str,
+    /// The path of a file or a folder.
+    Path,
     /// One of some names.
     Choice(&'static [ChoiceSpec]),
     /// A list.
@@ -119,20 +150,30 @@ pub enum DefaultSpec {
     Int(i64),
     /// A number.
     Float(f64),
-    /// Text, or the name of a choice.
+    /// Text, a path, or the name of a choice.
     Str(&'static str),
     /// A list.
     List(&'static [DefaultSpec]),
 }
 
+/// Checks a value in ways that its kind does not describe.
+pub type Check<T> = fn(&T) -> Result<(), PassError>;
+
 /// A Rust type that an option can have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no type that an option can have",
-    note = "`bool`, integers, floats, `String`, `Vec<_>`, and structs and enums that derive `PassOptions` are"
+    note = "`bool`, integers, floats, `String`, `PathBuf`, `Vec<_>`, `Option<_>`, and structs and enums that derive \
+            `PassOptions` are"
 )]
 pub trait OptionType: Sized {
     /// The values that the option accepts.
     const KIND: OptionKind;
+
+    /// Makes the value of an option that is not given and has no default; none if the option must be given.
+    const ABSENT: Option<fn() -> Self> = None;
+
+    /// Checks a value in ways that its kind does not describe; none if every value of the kind is accepted.
+    const CHECK: Option<Check<Self>> = None;
 
     /// The value, when it is of this type.
     fn from_value(value: &Value) -> Option<Self>;
@@ -154,17 +195,15 @@ impl OptionKind {
     /// # Panics
     /// In const evaluation, so at compile time, for any other kind.
     pub const fn with_int_range(self, lower: Option<i64>, upper: Option<i64>) -> Self {
+        const fn or(bound: Option<i64>, otherwise: i64) -> i64 {
+            match bound {
+                Some(bound) => bound,
+                None => otherwise,
+            }
+        }
         match self {
-            Self::Int { min, max } => Self::Int {
-                min: match lower {
-                    Some(lower) => lower,
-                    None => min,
-                },
-                max: match upper {
-                    Some(upper) => upper,
-                    None => max,
-                },
-            },
+            Self::Int { min, max } => Self::Int { min: or(lower, min), max: or(upper, max) },
+            Self::Bytes { min, max } => Self::Bytes { min: or(lower, min), max: or(upper, max) },
             Self::Float { .. } => self.with_float_range(
                 match lower {
                     Some(lower) => Some(lower as f64),
@@ -197,11 +236,32 @@ impl OptionKind {
         }
     }
 
+    /// The same kind of integer as a number of bytes.
+    ///
+    /// # Panics
+    /// In const evaluation, so at compile time, for any other kind.
+    pub const fn in_bytes(self) -> Self {
+        let Self::Int { min, max } = self else { panic!("`unit` is for integers") };
+        Self::Bytes { min: if min < 0 { 0 } else { min }, max }
+    }
+
+    /// A list of such items.
+    ///
+    /// # Panics
+    /// In const evaluation, so at compile time, if items are optional.
+    const fn list(item: &'static Self, is_optional: bool) -> Self {
+        assert!(!is_optional, "`Option` is for a whole option, not for the items of a list");
+        Self::List(item)
+    }
+
     /// Whether a default is within the kind.
     const fn takes(self, default: DefaultSpec) -> bool {
         match (self, default) {
             (Self::Bool, DefaultSpec::Bool(_)) | (Self::Str, DefaultSpec::Str(_)) => true,
-            (Self::Int { min, max }, DefaultSpec::Int(value)) => min <= value && value <= max,
+            (Self::Path, DefaultSpec::Str(value)) => !value.is_empty(),
+            (Self::Int { min, max } | Self::Bytes { min, max }, DefaultSpec::Int(value)) => {
+                min <= value && value <= max
+            }
             (Self::Float { min, max }, DefaultSpec::Float(value)) => min <= value && value <= max,
             (Self::Choice(choices), DefaultSpec::Str(value)) => {
                 let mut i = 0;
@@ -231,9 +291,11 @@ impl OptionKind {
         assert!(depth < MAX_DEPTH, "options are nested at most 8 deep");
         let number = match self {
             Self::Bool => kind_number::BOOL,
-            Self::Int { .. } => kind_number::INT,
+            // A reader that does not know the unit takes the integer.
+            Self::Int { .. } | Self::Bytes { .. } => kind_number::INT,
             Self::Float { .. } => kind_number::FLOAT,
             Self::Str => kind_number::STR,
+            Self::Path => kind_number::PATH,
             Self::Choice(_) => kind_number::CHOICE,
             Self::List(_) => kind_number::LIST,
             Self::Struct(_) => kind_number::STRUCT,
@@ -244,6 +306,13 @@ impl OptionKind {
                 assert!(min <= max, "a `range` has at least one value");
                 w.field(kind_tag::MIN, &min.to_le_bytes());
                 w.field(kind_tag::MAX, &max.to_le_bytes());
+            }
+            Self::Bytes { min, max } => {
+                assert!(min <= max, "a `range` has at least one value");
+                assert!(min >= 0, "a number of bytes is not negative");
+                w.field(kind_tag::MIN, &min.to_le_bytes());
+                w.field(kind_tag::MAX, &max.to_le_bytes());
+                w.field(kind_tag::UNIT, &[unit_number::BYTES]);
             }
             Self::Float { min, max } => {
                 assert!(min <= max, "a `range` has at least one value");
@@ -266,7 +335,7 @@ impl OptionKind {
                 w.end(start);
             }
             Self::Struct(fields) => write_options(w, kind_tag::FIELD, fields, depth + 1),
-            Self::Bool | Self::Str => {}
+            Self::Bool | Self::Str | Self::Path => {}
         }
     }
 }
@@ -294,6 +363,10 @@ impl OptionSpec {
         let start = w.begin(tag::KIND);
         self.kind.write(w, depth);
         w.end(start);
+        if self.is_optional {
+            assert!(self.default.is_none(), "an option of type `Option` has no `default`: it is `None` unless given");
+            w.field(tag::OPTIONAL, &[1]);
+        }
         if let Some(default) = self.default {
             assert!(self.kind.takes(default), "the `default` of an option is within its type, range and choices");
             let start = w.begin(tag::DEFAULT);
@@ -355,10 +428,41 @@ pub fn field<T: OptionType>(table: &Value, spec: &OptionSpec) -> Option<T> {
     if let Some(value) = table.get(spec.name) {
         return T::from_value(value);
     }
-    match (spec.default, spec.kind) {
-        (Some(default), _) => T::from_value(&default.to_value()),
-        (None, OptionKind::Struct(_)) => T::from_value(&Value::Struct(Vec::new())),
-        (None, _) => None,
+    match (spec.default, T::ABSENT, spec.kind) {
+        (Some(default), ..) => T::from_value(&default.to_value()),
+        (None, Some(absent), _) => Some(absent()),
+        (None, None, OptionKind::Struct(_)) => T::from_value(&Value::Struct(Vec::new())),
+        (None, None, _) => None,
+    }
+}
+
+/// Checks a value in ways that its kind does not describe.
+///
+/// # Errors
+/// Returns the error of the check that refuses it.
+pub fn check<T: OptionType>(value: &T) -> Result<(), PassError> {
+    T::CHECK.map_or(Ok(()), |check| check(value))
+}
+
+/// Calls the author's check of a struct of options. The derive calls this.
+#[doc(hidden)]
+pub fn check_with<T, E: Into<PassError>>(check: fn(&T) -> Result<(), E>, options: &T) -> Result<(), PassError> {
+    check(options).map_err(|error| {
+        let mut rec = error.into().rec().clone();
+        rec.kind = error_kind::OPTIONS;
+        PassError::from_rec(rec)
+    })
+}
+
+/// The number of bytes that a default states. The derive calls this.
+///
+/// # Panics
+/// In const evaluation, so at compile time, if it states none.
+#[doc(hidden)]
+pub const fn default_bytes(text: &str) -> i64 {
+    match parse_bytes(text) {
+        Ok(bytes) => bytes,
+        Err(_) => panic!("the `default` of a number of bytes is an integer, or a text such as \"64KiB\""),
     }
 }
 
@@ -423,8 +527,34 @@ impl OptionType for String {
     }
 }
 
+impl OptionType for PathBuf {
+    const KIND: OptionKind = OptionKind::Path;
+
+    fn from_value(value: &Value) -> Option<Self> {
+        String::from_value(value).map(Self::from)
+    }
+}
+
+/// An option that may be left out.
+impl<T: OptionType> OptionType for Option<T> {
+    const KIND: OptionKind = T::KIND;
+    const ABSENT: Option<fn() -> Self> = Some(|| None);
+    const CHECK: Option<Check<Self>> = match T::CHECK {
+        Some(_) => Some(|value| value.iter().try_for_each(check)),
+        None => None,
+    };
+
+    fn from_value(value: &Value) -> Option<Self> {
+        T::from_value(value).map(Some)
+    }
+}
+
 impl<T: OptionType> OptionType for Vec<T> {
-    const KIND: OptionKind = OptionKind::List(&T::KIND);
+    const KIND: OptionKind = OptionKind::list(&T::KIND, T::ABSENT.is_some());
+    const CHECK: Option<Check<Self>> = match T::CHECK {
+        Some(_) => Some(|values| values.iter().try_for_each(check)),
+        None => None,
+    };
 
     fn from_value(value: &Value) -> Option<Self> {
         match value {

@@ -2,25 +2,22 @@
 
 use crate::{
     boundary::{
-        abi::{
-            CallCx, EvalEntry, InferEntry, PassErrorRec, RequestCx, ResolvedOp, StepRec, entry, error_kind,
-            operator_part, wanted,
-        },
+        abi::{CallCx, PassErrorRec, StepRec, entry, error_kind, wanted},
         parallel,
-        record::{BoundaryVersion, PassSpec, StatisticSpec, op_tag},
-        wire::Fields,
+        record::{BoundaryVersion, PassSpec, StatisticSpec},
     },
     context::{ContextSettings, PassContext},
     diagnostics::{Diagnostic, PassError, Severity},
-    infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of},
     ir::*,
-    op::{Effects, EvalRequest, Evaluation, FusionKind, InferRequest, OpError, OpSchema},
+    op::Bodies,
     options::{OptionType, Value},
-    rewrite::{DriveOptions, DriveStats, Rule, drive_with},
+    rewrite::{DriveOptions, DriveStats, Rule, drive_while},
 };
 use abi_stable::std_types::RVec;
 use relais_patterns::nearest;
-use std::{fmt, sync::OnceLock};
+use std::fmt;
+
+pub use crate::facts::{OpFacts, OpFactsTable};
 
 /// The statistic that the rewrite driver counts for passes that declare it, as the attribute of rewrites does.
 pub const REWRITES: StatisticSpec = StatisticSpec { name: "rewritten", doc: "calls replaced" };
@@ -53,6 +50,11 @@ impl<'a> PassCx<'a> {
     /// Returns the facts about each operator that a function uses.
     pub fn ops(&self, function: &Function) -> OpFactsTable<'a> {
         OpFactsTable::new(self.call, function)
+    }
+
+    /// Returns where the bodies of operators come from, for [`add_bodies`](crate::op::add_bodies).
+    pub fn bodies(&self) -> impl Bodies + 'a {
+        OpFactsTable::empty(self.call)
     }
 
     /// Returns the facts about operators, looked up when they are first needed.
@@ -255,286 +257,6 @@ impl Step {
     }
 }
 
-/// The facts about an operator.
-pub struct OpFacts<'a> {
-    known: bool,
-    fields: &'a [u8],
-    schema: OnceLock<OpSchema>,
-    /// Whether its domain is described completely, in the version that calls are written for.
-    is_closed: bool,
-    /// The operator-set version that calls are written for; 0 if unspecified.
-    pub version: i64,
-    /// The version from which on the description holds.
-    pub since_version: u32,
-    /// Fewest and most arguments.
-    pub inputs: (u16, u16),
-    /// Fewest and most results.
-    pub outputs: (u16, u16),
-    /// The effects; opaque if no plugin describes the operator.
-    pub effects: Effects,
-    /// The fusion kind.
-    pub fusion: FusionKind,
-    infer: Entry<InferEntry>,
-    eval: Entry<EvalEntry>,
-}
-
-/// Requested when it is first needed: that may open a library.
-struct Entry<F> {
-    id: Option<u32>,
-    entry: OnceLock<Result<F, OpError>>,
-}
-
-impl<F: Copy> Entry<F> {
-    fn new(id: Option<u32>) -> Self {
-        Self { id, entry: OnceLock::new() }
-    }
-
-    fn get(&self, ask: impl FnOnce(u32) -> Result<F, PassError>) -> Option<Result<F, OpError>> {
-        let id = self.id?;
-        let entry = self.entry.get_or_init(|| ask(id).map_err(|error| OpError::unavailable(&error)));
-        Some(entry.as_ref().copied().map_err(Clone::clone))
-    }
-}
-
-impl<'a> OpFacts<'a> {
-    /// Whether a plugin describes the operator. An operator without a description is opaque.
-    pub fn is_known(&self) -> bool {
-        self.known
-    }
-
-    /// Returns the schema that calls are checked against; `None` if no plugin describes the operator.
-    pub fn schema(&self) -> Option<&OpSchema> {
-        self.known.then(|| self.schema.get_or_init(|| OpSchema::read(self.fields)))
-    }
-
-    /// Whether it has a type relation.
-    pub fn has_infer(&self) -> bool {
-        self.infer.id.is_some()
-    }
-
-    /// Whether it can be evaluated.
-    pub fn has_eval(&self) -> bool {
-        self.eval.id.is_some()
-    }
-
-    fn new(resolved: ResolvedOp<'a>, version: i64) -> Self {
-        let mut facts = Self {
-            known: resolved.is_known != 0,
-            fields: resolved.facts.as_slice(),
-            schema: OnceLock::new(),
-            is_closed: resolved.is_closed != 0,
-            version,
-            since_version: 0,
-            inputs: (0, u16::MAX),
-            outputs: (0, u16::MAX),
-            effects: Effects::OPAQUE,
-            fusion: FusionKind::OPAQUE,
-            infer: Entry::new(resolved.infer.into_option()),
-            eval: Entry::new(resolved.eval.into_option()),
-        };
-        if facts.known {
-            // The host read this record before; a field that cannot be decoded keeps the cautious value.
-            facts.effects = Effects::PURE;
-            for field in Fields::new(resolved.facts.as_slice()).map_while(Result::ok) {
-                let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
-                match field.tag {
-                    op_tag::SINCE => facts.since_version = field.u32().unwrap_or(0),
-                    op_tag::INPUTS => facts.inputs = field.u32().map_or(facts.inputs, pair),
-                    op_tag::OUTPUTS => facts.outputs = field.u32().map_or(facts.outputs, pair),
-                    op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
-                    op_tag::FUSION => facts.fusion = field.u8().map_or(FusionKind::OPAQUE, FusionKind),
-                    _ if field.skip().is_ok() => {}
-                    // Of a later version: its other contents cannot be relied on.
-                    _ => {
-                        let unknown = ResolvedOp { is_known: 0, infer: None.into(), eval: None.into(), ..resolved };
-                        return Self::new(unknown, version);
-                    }
-                }
-            }
-        }
-        facts
-    }
-}
-
-/// The facts about each operator that a function uses: each was looked up once, by name, and is read by id.
-pub struct OpFactsTable<'a> {
-    call: CallCx<'a>,
-    facts: Vec<OpFacts<'a>>,
-    /// The facts about operators that the function does not have: domain, name, facts.
-    others: Vec<(String, String, OpFacts<'a>)>,
-}
-
-impl<'a> OpFactsTable<'a> {
-    fn empty(call: CallCx<'a>) -> Self {
-        Self { call, facts: Vec::new(), others: Vec::new() }
-    }
-
-    pub(crate) fn new(call: CallCx<'a>, function: &Function) -> Self {
-        let mut table = Self::empty(call);
-        table.extend(function);
-        table
-    }
-
-    /// Returns the facts about an operator of the function that the table was made for.
-    ///
-    /// # Panics
-    /// Panics if the operator was added to the function since; see [`extend`](Self::extend).
-    #[inline]
-    pub fn get(&self, op: OpId) -> &OpFacts<'a> {
-        &self.facts[op.index()]
-    }
-
-    /// Returns the facts about the operator that is called; `None` if the callee is not an operator.
-    #[inline]
-    pub fn of(&self, call: CallView<'_>) -> Option<&OpFacts<'a>> {
-        self.facts.get(call.op()?.index())
-    }
-
-    /// Returns the effects of a call; opaque if the callee is not an operator.
-    #[inline]
-    pub fn effects(&self, call: CallView<'_>) -> Effects {
-        self.of(call).map_or(Effects::OPAQUE, |facts| facts.effects)
-    }
-
-    /// Looks up operators that the function uses since the table was made.
-    pub fn extend(&mut self, function: &Function) {
-        for index in self.facts.len()..function.n_ops() {
-            let rec = function.op(OpId(index as u32));
-            let version = function.op_version(OpId(index as u32));
-            let (domain, name) = (function.str(rec.domain), function.str(rec.name));
-            let resolved = self.resolve(domain, name, u32::try_from(version).unwrap_or(0));
-            self.facts.push(OpFacts::new(resolved, version));
-        }
-    }
-
-    /// Returns the facts about an operator of the function, or about another one that was looked up.
-    fn find(&self, op: OpId) -> Option<&OpFacts<'a>> {
-        match other_index(op) {
-            None => self.facts.get(op.index()),
-            Some(index) => self.others.get(index).map(|(_, _, facts)| facts),
-        }
-    }
-
-    fn resolve(&self, domain: &str, name: &str, version: u32) -> ResolvedOp<'a> {
-        (self.call.host.resolve_op())(self.call.data, domain.into(), name.into(), version)
-    }
-
-    /// Applies an operator's type relation to a call of it; `None` when it has none.
-    pub fn infer(&self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        let entry = self.find(op)?.infer.get(|id| {
-            let ask = self.call.host.infer_entry();
-            ask(self.call.data, id).into_result()
-        })?;
-        Some(entry.and_then(|entry| entry.call(RequestCx::of_pass(&self.call), request).into_result()))
-    }
-
-    /// Evaluates a call of an operator; `None` when it has no evaluator.
-    pub fn eval(&self, op: OpId, request: &mut EvalRequest<'_>) -> Option<Result<(), OpError>> {
-        let entry = self.find(op)?.eval.get(|id| {
-            let ask = self.call.host.eval_entry();
-            ask(self.call.data, id).into_result()
-        })?;
-        Some(entry.and_then(|entry| entry.call(RequestCx::of_pass(&self.call), request).into_result()))
-    }
-
-    /// Reports to the host that an operator's plugin is at fault.
-    fn tell_broken(&self, part: u8, id: u32, error: &OpError) {
-        if error.is_broken() {
-            (self.call.host.operator_failed())(self.call.data, part, id, error.message.as_str().into());
-        }
-    }
-
-    /// Infers the types of a function's bindings.
-    pub fn infer_types(&mut self, function: &mut Function, coverage: Coverage) -> Inferred {
-        infer_function(function, self, coverage)
-    }
-}
-
-impl TypeRelations for OpFactsTable<'_> {
-    fn version(&mut self, function: &Function, op: OpId) -> i64 {
-        self.extend(function);
-        self.find(op).map_or(0, |facts| facts.version)
-    }
-
-    fn other(&mut self, function: &Function, domain: &str, name: &str) -> Option<OpId> {
-        let number = self.others.iter().position(|(d, n, _)| n == name && is_same_domain(d, domain));
-        let number = number.unwrap_or_else(|| {
-            let imported = function.opset_version(domain);
-            let wanted = imported.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
-            let mut facts = OpFacts::new(self.resolve(domain, name, wanted), imported.unwrap_or(0));
-            if imported.is_none() {
-                facts.version = facts.since_version.into();
-            }
-            self.others.push((domain.to_owned(), name.to_owned(), facts));
-            self.others.len() - 1
-        });
-        Some(other_op(number))
-    }
-
-    fn schema(&self, op: OpId) -> Option<&OpSchema> {
-        self.find(op)?.schema()
-    }
-
-    fn is_closed(&self, op: OpId) -> bool {
-        self.find(op).is_some_and(|facts| facts.is_closed)
-    }
-
-    fn newest_version(&mut self, domain: &str, name: &str) -> Option<i64> {
-        let facts = OpFacts::new(self.resolve(domain, name, u32::MAX), 0);
-        facts.is_known().then_some(facts.since_version.into())
-    }
-
-    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        OpFactsTable::infer(self, op, request)
-    }
-
-    fn may_rewrite(&mut self, node: NodeId) -> bool {
-        (self.call.host.may_rewrite())(self.call.data, node) != 0
-    }
-
-    fn broken(&mut self, op: OpId, error: &OpError) {
-        if let Some(id) = self.find(op).and_then(|facts| facts.infer.id) {
-            self.tell_broken(operator_part::RELATION, id, error);
-        }
-    }
-
-    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
-        let module: &IRModule = (self.call.host.module())(self.call.data);
-        module.function(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
-    }
-}
-
-impl Operators for OpFactsTable<'_> {
-    fn effects(&self, op: OpId) -> Effects {
-        self.find(op).map_or(Effects::OPAQUE, |facts| facts.effects)
-    }
-
-    fn outputs(&self, op: OpId) -> (u16, u16) {
-        self.facts.get(op.index()).map_or((u16::MAX, u16::MAX), |facts| facts.outputs)
-    }
-
-    fn evaluate(
-        &mut self,
-        op: OpId,
-        function: &Function,
-        call: NodeId,
-        inputs: &[Option<Tensor>],
-        max_bytes: u64,
-    ) -> Option<Result<Vec<Tensor>, OpError>> {
-        self.extend(function);
-        if !self.get(op).has_eval() {
-            return None;
-        }
-        let evaluation = Evaluation { function, call, version: self.get(op).version, inputs, max_bytes };
-        let result =
-            evaluation.run(|request| OpFactsTable::infer(self, op, request), |request| self.eval(op, request))?;
-        if let (Err(error), Some(id)) = (&result, self.get(op).eval.id) {
-            self.tell_broken(operator_part::EVALUATOR, id, error);
-        }
-        Some(result)
-    }
-}
-
 /// Offers every live call of the operators `ops` (all calls if empty) to `rule` until nothing changes; what it did and
 /// what it declines become remarks. New nodes are typed as they are inserted.
 ///
@@ -548,7 +270,7 @@ pub fn drive(
     options: DriveOptions,
 ) -> Result<DriveStats, PassError> {
     let mut relations = cx.relations();
-    let stats = drive_with(editor, &mut relations, rule, ops, options)?;
+    let stats = drive_while(editor, &mut relations, rule, ops, options, &|| cx.check_cancelled())?;
     if cx.declares(REWRITES.name) {
         cx.count(REWRITES.name, stats.n_rewrites);
     }
@@ -569,5 +291,9 @@ pub fn drive(
         help: "make sure that no rewrite undoes another one's work".into(),
         ..PassErrorRec::default()
     };
-    Err(PassError::from_rec(rec))
+    let error = PassError::from_rec(rec);
+    Err(match stats.last {
+        Some((call, what)) => error.at(call).with_note(format_args!("the last rewrite replaced {what}")),
+        None => error,
+    })
 }

@@ -1,7 +1,23 @@
 //! Rules as text: `docs/patterns.md` of Relais describes the language.
 //!
-//! [`Rules`] are parsed once. [`apply`] compiles them for the operator sets that a function imports, and rewrites the
-//! function by one matcher for all rules, which looks at each call once.
+//! ```
+//! use relais_plugin_api::{prelude::*, testing};
+//!
+//! operators! { &[Operator::new("acme", "Neg", 1)] }
+//!
+//! /// Removes two negations.
+//! #[rule_pass(name = "acme.NegNeg", required = [])]
+//! const NEG_NEG: &str = "acme::Neg(acme::Neg(x)) => x";
+//!
+//! # fn main() {
+//! let text = r#"def @main(%x) #[opset = {"acme": 1}] { %a = acme::Neg(%x); %b = acme::Neg(%a); Abs(%b) }"#;
+//! assert!(testing::run("acme.NegNeg", text).contains("Abs(%x)"));
+//! # }
+//! ```
+//!
+//! A pass that makes its rules, or does more than they say, uses [`Rules`]. They are parsed once. [`apply`] compiles
+//! them for the operator sets that a function imports, and rewrites the function by one matcher for all rules, which
+//! looks at each call once.
 //!
 //! ```
 //! use relais_plugin_api::{pattern::{self, Rules}, prelude::*, testing};
@@ -9,15 +25,15 @@
 //! operators! { &[Operator::new("acme", "Neg", 1)] }
 //!
 //! /// Removes two negations.
-//! #[function_pass(name = "acme.Rules")]
-//! fn rules(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
+//! #[function_pass(name = "acme.Remove")]
+//! fn remove(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
 //!     let rules = Rules::parse("rules", &["acme::Neg(acme::Neg(x)) => x"])?;
 //!     pattern::apply(edit, cx, &rules).map(|_| ())
 //! }
 //!
 //! # fn main() {
 //! let text = r#"def @main(%x) #[opset = {"acme": 1}] { %a = acme::Neg(%x); %b = acme::Neg(%a); Abs(%b) }"#;
-//! assert!(testing::run("acme.Rules", text).contains("Abs(%x)"));
+//! assert!(testing::run("acme.Remove", text).contains("Abs(%x)"));
 //! # }
 //! ```
 
@@ -28,10 +44,11 @@ mod constant;
 mod replace;
 mod search;
 
-pub use apply::{apply, check};
+pub use apply::{apply, check, check_module};
 pub use relais_patterns::{Fault, Rule};
 
 use crate::diagnostics::PassError;
+use std::sync::OnceLock;
 
 /// Rules that were parsed, from several texts.
 #[derive(Clone, PartialEq, Debug)]
@@ -54,10 +71,15 @@ impl Rules {
     /// # Errors
     /// Returns the faults of all texts, with their places: the first one as the message, others as notes.
     pub fn parse(origin: &str, texts: &[impl AsRef<str>]) -> Result<Self, PassError> {
+        let text = |(index, text): (usize, &_)| (format!("{origin}[{index}]"), AsRef::<str>::as_ref(text).to_owned());
+        Self::parse_all(texts.iter().enumerate().map(text))
+    }
+
+    /// Parses several texts, each with where it comes from.
+    fn parse_all(texts: impl IntoIterator<Item = (String, String)>) -> Result<Self, PassError> {
         let mut rules = Self { texts: Vec::new() };
         let mut faults = Vec::new();
-        for (index, text) in texts.iter().enumerate() {
-            let (origin, text) = (format!("{origin}[{index}]"), text.as_ref().to_owned());
+        for (origin, text) in texts {
             match relais_patterns::parse(&text) {
                 Ok(parsed) => rules.texts.push(Source { origin, text, rules: parsed }),
                 Err(found) => faults.extend(found.into_iter().map(|fault| placed(&origin, &text, fault))),
@@ -69,6 +91,29 @@ impl Rules {
     /// The rules, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.texts.iter().flat_map(|source| &source.rules)
+    }
+}
+
+/// The rules of a pass, parsed when they are first used.
+#[derive(Debug)]
+pub struct Declared {
+    text: &'static str,
+    parsed: OnceLock<Result<Rules, PassError>>,
+}
+
+impl Declared {
+    /// The rules of a text.
+    pub const fn new(text: &'static str) -> Self {
+        Self { text, parsed: OnceLock::new() }
+    }
+
+    /// The rules.
+    ///
+    /// # Errors
+    /// Returns the faults of the text, with their places.
+    pub fn get(&self) -> Result<&Rules, PassError> {
+        let parse = || Rules::parse_all([("rules".to_owned(), self.text.to_owned())]);
+        self.parsed.get_or_init(parse).as_ref().map_err(PassError::clone)
     }
 }
 

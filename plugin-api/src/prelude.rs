@@ -16,5 +16,5 @@ pub use crate::{
 };
 pub use relais_plugin_api_macros::{
     PassOptions, config_option, evaluators, function_pass, instrument, module_pass, operators, pipeline, plugin,
-    prim_func_pass, rewrite_pass, sequential_pass,
+    prim_func_pass, rewrite_pass, rule_pass, sequential_pass,
 };

@@ -9,6 +9,7 @@ mod cx;
 pub use cx::RewriteCx;
 
 use crate::{
+    boundary::guard::caught,
     build::{NewNode, Nodes, check_made, place, refused},
     diagnostics::PassError,
     infer::{TypeRelations, contradiction, infer_results, merge},
@@ -64,6 +65,8 @@ pub struct DriveStats {
     pub declined: Vec<(NodeId, Cow<'static, str>)>,
     /// Whether the last round changed nothing.
     pub settled: bool,
+    /// The last call that was replaced in the last round that the limits allow, and a description of it.
+    pub last: Option<(NodeId, String)>,
 }
 
 /// A rewrite's function.
@@ -74,15 +77,28 @@ pub type Rule<'r> = dyn for<'a> FnMut(CallView<'a>, &mut RewriteCx<'a>) -> Rewri
 ///
 /// # Errors
 /// Returns an error if `rule` returns a node that is neither visible at the call nor made through its [`RewriteCx`],
-/// makes a call that its operator does not accept, or replaces a result by a value of another type; and if a type
-/// relation panics or returns something untrue. The error names the call; the function is then half rewritten and must
-/// be discarded.
+/// makes a call that its operator does not accept, or replaces a result by a value of another type; and if `rule` or a
+/// type relation panics, or a type relation returns something untrue. The error names the call; the function is then
+/// half rewritten and must be discarded.
 pub fn drive_with(
     editor: &mut Editor,
     relations: &mut dyn TypeRelations,
     rule: &mut Rule<'_>,
     ops: &[&str],
     options: DriveOptions,
+) -> Result<DriveStats, PassError> {
+    drive_while(editor, relations, rule, ops, options, &|| Ok(()))
+}
+
+/// As [`drive_with`], as long as `check` returns no error: it is called after each offer, so that the error names the
+/// call at which it came.
+pub(crate) fn drive_while(
+    editor: &mut Editor,
+    relations: &mut dyn TypeRelations,
+    rule: &mut Rule<'_>,
+    ops: &[&str],
+    options: DriveOptions,
+    check: &dyn Fn() -> Result<(), PassError>,
 ) -> Result<DriveStats, PassError> {
     let mut stats = DriveStats::default();
     let mut driver = Driver {
@@ -97,6 +113,8 @@ pub fn drive_with(
         relations,
         rule,
         ops,
+        max_rounds: options.max_rounds,
+        may_go_on: check,
         stats: &mut stats,
         stage: Stage::new(),
     };
@@ -144,6 +162,8 @@ struct Driver<'d, 'r> {
     relations: &'d mut dyn TypeRelations,
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
+    max_rounds: usize,
+    may_go_on: &'d dyn Fn() -> Result<(), PassError>,
     stats: &'d mut DriveStats,
     /// The nodes that the rule makes for a call; empty between calls.
     stage: Stage,
@@ -151,6 +171,10 @@ struct Driver<'d, 'r> {
 
 impl Driver<'_, '_> {
     fn any_wanted(&mut self, f: &Function) -> bool {
+        if let Some(last) = f.n_ops().checked_sub(1) {
+            // The records of all operators are known from here on: rewrites look at defaults of attributes.
+            self.relations.version(f, OpId::from_index(last));
+        }
         for op in &f.ops()[self.wanted.len()..] {
             let (domain, name) = (normal_domain(f.str(op.domain)), f.str(op.name));
             let is_wanted = |wanted: &str| match wanted.rsplit_once("::") {
@@ -340,19 +364,23 @@ impl Rebuild for Driver<'_, '_> {
             stage: &mut self.stage,
             relations: self.relations,
         };
-        let rewrite = (self.rule)(call, &mut rewrite_cx);
-        self.act(cx, id, rewrite).map_err(|error| name_call(error, cx.function(), id))
+        let rewrite = caught(|| (self.rule)(call, &mut rewrite_cx));
+        let rewrite = rewrite.and_then(|rewrite| (self.may_go_on)().map(|()| rewrite));
+        let done = rewrite.and_then(|rewrite| self.act(cx, id, rewrite));
+        done.map_err(|error| {
+            let offered = described(cx.function(), id);
+            error.at(id).with_note(format_args!("the rewrite was offered {offered}"))
+        })
     }
 }
 
-/// Adds to an error the call at which a rewrite failed.
-fn name_call(error: PassError, f: &Function, call: NodeId) -> PassError {
+/// Describes a call for people.
+fn described(f: &Function, call: NodeId) -> String {
     let op = f.call(call).map_or("", CallView::op_name);
-    let name = match f.name(call) {
-        "" => String::new(),
-        name => format!(" (`{name}`)"),
-    };
-    error.at(call).with_note(format_args!("the rewrite was offered {call}, a call of `{op}`{name}"))
+    match f.name(call) {
+        "" => format!("{call}, a call of `{op}`"),
+        name => format!("{call}, a call of `{op}` (`{name}`)"),
+    }
 }
 
 impl Driver<'_, '_> {
@@ -389,6 +417,9 @@ impl Driver<'_, '_> {
         if !self.relations.may_rewrite(id) {
             self.stats.declined.push((id, "the host holds this rewrite back".into()));
             return Ok(Action::Keep);
+        }
+        if self.stats.n_rounds + 1 == self.max_rounds {
+            self.stats.last = Some((id, described(cx.function(), id)));
         }
         let (first, ids) = self.commit(cx, id)?;
         let real = |id: NodeId| if Stage::is_staged(id) { ids[Stage::position(first, id)] } else { id };
@@ -507,183 +538,4 @@ fn check_replacement(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::op::{InferRequest, OpError};
-
-    fn drive(
-        editor: &mut Editor,
-        rule: &mut Rule<'_>,
-        ops: &[&str],
-        options: DriveOptions,
-    ) -> Result<DriveStats, PassError> {
-        drive_with(editor, &mut NoTypes, rule, ops, options)
-    }
-
-    struct NoTypes;
-
-    impl TypeRelations for NoTypes {
-        fn version(&mut self, _: &Function, _: OpId) -> i64 {
-            0
-        }
-
-        fn infer(&mut self, _: OpId, _: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-            None
-        }
-    }
-
-    fn chain(ops: &[&str]) -> Function {
-        let mut f = Function::new();
-        let x = f.add_var("x", TypeId::UNKNOWN);
-        f.set_params(f.root(), &[x]);
-        let mut last = x;
-        for op in ops {
-            let op = f.add_op("", op, "", 0);
-            last = f.add_call(op, &[last]);
-            f.append(f.body(), last);
-        }
-        f.set_results(f.body(), &[last]);
-        f
-    }
-
-    fn names(f: &Function) -> Vec<&str> {
-        f.all_bindings().filter_map(|id| Some(f.call(id)?.op_name())).collect()
-    }
-
-    fn relu_relu(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
-        let Some(inner) = call.arg(0) else { return Rewrite::Keep };
-        match cx.call_of_op(inner, "Relu") {
-            Some(_) => Rewrite::Replace(inner),
-            None => Rewrite::Keep,
-        }
-    }
-
-    #[test]
-    fn a_chain_collapses_in_one_round_and_settles_in_the_next() {
-        let mut editor = Editor::new(chain(&["Relu", "Relu", "Relu", "Neg", "Relu"]).into());
-        let stats = drive(&mut editor, &mut relu_relu, &["Relu"], DriveOptions::default()).unwrap();
-        assert_eq!(names(editor.function()), ["Relu", "Neg", "Relu"]);
-        assert_eq!((stats.n_rewrites, stats.n_rounds, stats.settled), (2, 2, true));
-    }
-
-    #[test]
-    fn a_function_without_a_match_is_not_written() {
-        let mut editor = Editor::new(chain(&["Relu", "Neg"]).into());
-        drive(&mut editor, &mut relu_relu, &["Relu"], DriveOptions::default()).unwrap();
-        assert!(!editor.is_changed());
-    }
-
-    #[test]
-    fn new_nodes_take_the_place_and_the_name_of_what_they_replace() {
-        let mut f = chain(&["Neg", "Relu"]);
-        let neg = f.bindings(f.body())[0];
-        f.set_name(neg, "n");
-        let mut editor = Editor::new(f.into());
-        let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| {
-            let minus = cx.constant(Tensor::from_f32(&[], &[-1.0]));
-            Rewrite::Replace(cx.call("Mul", &[call.args()[0], minus]))
-        };
-        let stats = drive(&mut editor, &mut rule, &["Neg"], DriveOptions::default()).unwrap();
-        let f = editor.function();
-        assert_eq!(names(f), ["Mul", "Relu"]);
-        assert_eq!(f.name(f.bindings(f.body())[1]), "n");
-        assert_eq!(stats.n_rewrites, 1);
-    }
-
-    #[test]
-    fn a_rule_that_runs_in_circles_is_stopped() {
-        let mut editor = Editor::new(chain(&["Neg"]).into());
-        let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| Rewrite::Replace(cx.call("Neg", &[call.args()[0]]));
-        let stats = drive(&mut editor, &mut rule, &[], DriveOptions { max_rounds: 5 }).unwrap();
-        assert!(!stats.settled);
-        assert_eq!(stats.n_rounds, 5);
-    }
-
-    /// Replaces the first result of a call with two results, asserting that nothing uses the second. `used` is the result
-    /// that the function returns.
-    fn without_the_second(used: u16) -> (Vec<String>, DriveStats) {
-        let mut f = chain(&[]);
-        let x = f.params()[0];
-        let op = f.add_op("", "Dropout", "", 0);
-        let callee = f.op(op).node;
-        let call = f.add_call_with(callee, &[x], &[], Some(2));
-        let results = [0, 1].map(|index| f.add_tuple_get_item(call, index));
-        [call, results[0], results[1]].into_iter().for_each(|id| f.append(f.body(), id));
-        f.set_results(f.body(), &[results[usize::from(used)]]);
-        let mut editor = Editor::new(f.into());
-        let mut rule =
-            |call: CallView<'_>, _: &mut RewriteCx<'_>| Rewrite::ReplaceResults(vec![call.args()[0], NodeId::ABSENT]);
-        let stats = drive(&mut editor, &mut rule, &[], DriveOptions::default()).unwrap();
-        (names(editor.function()).into_iter().map(str::to_owned).collect(), stats)
-    }
-
-    #[test]
-    fn a_result_may_be_left_out_if_nothing_uses_it() {
-        let (names, stats) = without_the_second(0);
-        assert_eq!((names, stats.n_rewrites), (vec![], 1));
-        let (names, stats) = without_the_second(1);
-        assert_eq!((names, stats.n_rewrites), (vec!["Dropout".to_owned()], 0));
-        assert_eq!(stats.declined[0].1, "something uses result 1");
-    }
-
-    /// Returns the error of a rule that returns `node` for the second of two calls.
-    fn refusal(node: impl Fn(&Function, &mut RewriteCx<'_>) -> NodeId) -> String {
-        let mut editor = Editor::new(chain(&["Neg", "Relu", "Exp"]).into());
-        let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| {
-            let f = cx.function();
-            let by = node(f, cx);
-            if call.is_op("Relu") { Rewrite::Replace(by) } else { Rewrite::Keep }
-        };
-        drive(&mut editor, &mut rule, &[], DriveOptions::default()).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn c03_a_node_that_does_not_exist_is_refused() {
-        let error = refusal(|_, _| NodeId(999));
-        assert!(error.contains("the rewrite gave %999, which does not exist"), "{error}");
-        assert!(error.contains("the rewrite was offered %6, a call of `Relu`"), "{error}");
-    }
-
-    #[test]
-    fn c03_a_node_that_comes_later_is_refused() {
-        let error = refusal(|f, _| *f.bindings(f.body()).last().unwrap());
-        assert!(error.contains("which is not visible at the call"), "{error}");
-    }
-
-    #[test]
-    fn c03_the_absent_operand_is_not_a_value() {
-        let error = refusal(|_, _| NodeId::ABSENT);
-        assert!(error.contains("the rewrite gave the absent operand"), "{error}");
-    }
-
-    #[test]
-    fn c03_a_node_made_for_another_call_is_refused() {
-        let kept = std::cell::Cell::new(None);
-        let error = refusal(|f, cx| match kept.get() {
-            Some(kept) => {
-                cx.call("Abs", &[f.params()[0]]);
-                kept
-            }
-            None => {
-                kept.set(Some(cx.call("Sqrt", &[f.params()[0]])));
-                NodeId::ABSENT
-            }
-        });
-        assert!(error.contains("the rewrite gave a node that it made for another call"), "{error}");
-    }
-
-    #[test]
-    fn c03_arguments_of_new_calls_are_checked_too() {
-        let error = refusal(|_, cx| cx.call("Neg", &[NodeId(0x7fff_ffff)]));
-        assert!(error.contains("the rewrite used %2147483647, which does not exist"), "{error}");
-    }
-
-    #[test]
-    fn a_declined_match_says_why() {
-        let mut editor = Editor::new(chain(&["Relu"]).into());
-        let mut rule = |_: CallView<'_>, _: &mut RewriteCx<'_>| Rewrite::decline("the value has a second user");
-        let stats = drive(&mut editor, &mut rule, &["Relu"], DriveOptions::default()).unwrap();
-        assert_eq!(stats.declined.len(), 1);
-        assert!(!editor.is_changed());
-    }
-}
+mod tests;

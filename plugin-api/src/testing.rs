@@ -159,8 +159,8 @@ fn check_options(of: &str, known: &[OptionSpec], given: &[(String, Value)]) -> R
         return Err(PassError::new(format_args!("`{of}` has no option `{name}`")));
     }
     let is_missing = |option: &&OptionSpec| {
-        let has_default = option.default.is_some() || matches!(option.kind, OptionKind::Struct(_));
-        !has_default && given.iter().all(|(name, _)| name != option.name)
+        let has_own = option.is_optional || matches!(option.kind, OptionKind::Struct(_));
+        option.default.is_none() && !has_own && given.iter().all(|(name, _)| name != option.name)
     };
     match known.iter().find(is_missing) {
         Some(option) => Err(PassError::new(format_args!("`{of}` needs the option `{}`", option.name))),

@@ -40,6 +40,10 @@ def parser() -> argparse.ArgumentParser:
     equal.add_argument("a", type=Path)
     equal.add_argument("b", type=Path)
 
+    same = add(commands, "same", "a model is as valid as another one, and computes the same", run_same)
+    same.add_argument("before", type=Path, help="a folder with `model.onnx`")
+    same.add_argument("after", type=Path, help="the other model")
+
     sound = add(commands, "sound", "the default pipeline keeps validity, interface and results", run_sound)
     add_relais(sound)
     add_models(sound, default_kinds=["node"])
@@ -160,6 +164,19 @@ def run_equal(options: argparse.Namespace) -> int:
     report = Report()
     a, b = graphs.load(options.a), graphs.load(options.b)
     report.judged(f"{options.a} and {options.b}", [] if graphs.equal(a, b) else [graphs.first_difference(a, b)])
+    return report.finish()
+
+
+def run_same(options: argparse.Namespace) -> int:
+    from judge import sound
+    from judge.cases import Case
+    from judge.report import Report
+
+    case = Case("model", options.before.name, options.before)
+    verdict = sound.compare(case, options.after, lambda stage: None)
+    report = Report()
+    is_same = verdict.outcome is sound.Outcome.SAME
+    report.judged(str(options.after), [] if is_same else [f"{verdict.outcome.value}: {verdict.detail}"])
     return report.finish()
 
 

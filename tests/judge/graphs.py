@@ -134,10 +134,12 @@ def interface_problems(before: ModelProto, after: ModelProto) -> list[str]:
     new_opsets = {opset.domain: opset.version for opset in after.opset_import}
     # A function that was inlined brings its operator sets along.
     brought = {(opset.domain, opset.version) for function in before.functions for opset in function.opset_import}
+    # One that was added is in a domain, which its callers import.
+    added = {function.domain for function in after.functions}
     problems.extend(
         f"operator set `{domain}` was {old_opsets.get(domain)}, is {version}"
         for domain, version in new_opsets.items()
-        if old_opsets.get(domain) != version and (domain in old_opsets or (domain, version) not in brought)
+        if old_opsets.get(domain) != version and (domain in old_opsets or ((domain, version) not in brought and domain not in added))
     )
     if "" in old_opsets and "" not in new_opsets:
         problems.append("the default operator set is gone")

@@ -1,18 +1,35 @@
-//! Plain loops for operators that folding never computes; sums are in double precision.
+//! Plain loops for operators whose evaluators refuse what runtimes may compute differently; sums are in double precision.
 
-use relais_conformance::interpret::Compute;
-use relais_plugin_api::{boundary::local, infer::Operators, ir::*};
+use relais_conformance::{
+    bench::{Linked, Passes},
+    interpret::Compute,
+};
+use relais_plugin_api::{diagnostics::PassError, infer::Operators, ir::*, options::Value};
 
-/// The evaluators that are linked, and these loops.
+/// The passes and evaluators that are linked, and these loops.
 pub struct Judge;
 
 impl Compute for Judge {
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        local::with_ops(function, |ops| body(ops));
+        Linked.with_ops(function, body);
     }
 
     fn known(&self, call: CallView<'_>, inputs: &[Option<Tensor>]) -> Option<Tensor> {
         evaluate(call, inputs)
+    }
+}
+
+impl Passes for Judge {
+    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+        Linked.required(pass)
+    }
+
+    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
+        Linked.make(pass, options)
+    }
+
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        Linked.run(pass, options, module)
     }
 }
 

@@ -2,33 +2,33 @@
 //! expectation.
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use relais_conformance::filetest::{Case, CaseFile};
 use relais_tests::{
     cargo_built::workspace,
-    filetest::{Case, Libraries, Property, find_cases},
+    filetest::{Libraries, cases},
+    reference::Judge,
 };
-use std::{fs, path::Path, process::ExitCode, sync::Arc};
+use std::{fmt::Display, fs, process::ExitCode, sync::Arc};
 
 /// Passes that never change a program, and why.
 const ONLY_LOOK: &[(&str, &str)] = &[("PrintIR", "it prints")];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests");
-    let cases = find_cases(&root).unwrap_or_default();
+    let cases = cases();
     let libraries = Arc::new(Libraries::open(&workspace().plugins));
-    let mut trials: Vec<Trial> = cases
-        .into_iter()
-        .map(|(name, path)| {
-            let folder = name.split('/').next().unwrap_or_default().to_owned();
-            let libraries = libraries.clone();
-            Trial::test(name, move || run(&folder, &path, &libraries).map_err(Failed::from))
-        })
-        .collect();
+    // Cases that cannot be read fail as tests of their own.
+    let headers: Vec<Case> = cases.values().filter_map(|file| file.read().ok()).collect();
+    let trial = |(name, file): (String, CaseFile)| {
+        let libraries = libraries.clone();
+        Trial::test(name, move || run(&file, &libraries).map_err(Failed::from))
+    };
+    let mut trials: Vec<Trial> = cases.into_iter().map(trial).collect();
     let n_cases = trials.len();
-    let (cases, passes) = (headers(&root), libraries.passes());
+    let passes = libraries.passes();
     trials.push(Trial::test("every_pass_changes_something_and_leaves_something_alone", move || {
         let has = |pass: &&String, unchanged: bool| {
-            cases.iter().any(|case| is_called(pass, &case.pass) && case.unchanged == unchanged)
+            headers.iter().any(|case| is_called(pass, &case.pass) && case.unchanged == unchanged)
         };
         let changes = |pass: &&String| !ONLY_LOOK.iter().any(|(name, _)| is_called(pass, name));
         let is_lacking = |pass: &&String| !has(pass, true) || (changes(pass) && !has(pass, false));
@@ -44,30 +44,23 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The cases that can be read; the others fail as tests of their own.
-fn headers(root: &Path) -> Vec<Case> {
-    let cases = find_cases(root).unwrap_or_default().into_iter();
-    cases
-        .filter_map(|(name, path)| Case::parse(name.split('/').next()?, &fs::read_to_string(path).ok()?).ok())
-        .collect()
-}
-
 /// Whether a name in a case means the pass of that full name.
 fn is_called(pass: &str, name: &str) -> bool {
     pass == name || pass.rsplit('.').next() == Some(name)
 }
 
-fn run(folder: &str, path: &Path, libraries: &Libraries) -> Result<(), String> {
-    let source = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let case = Case::parse(folder, &source)?;
-    let (output, failures) = case.check(Some(libraries));
-    let only_text = failures.iter().all(|failure| failure.property == Property::Expected);
-    if std::env::var_os("RELAIS_BLESS").is_some() && only_text {
-        let blessed = case.blessed(&output);
-        return if blessed == source { Ok(()) } else { fs::write(path, blessed).map_err(|error| error.to_string()) };
+fn run(file: &CaseFile, libraries: &Libraries) -> Result<(), String> {
+    let shown = |line: usize, how: &dyn Display| format!("{}:{line}: {how}\n", file.name);
+    let case = file.read().map_err(|failure| shown(failure.line, &failure))?;
+    libraries.same_as_linked(&case)?;
+    let outcome = case.check(&Judge);
+    if std::env::var_os("RELAIS_BLESS").is_some()
+        && let Some(blessed) = outcome.blessed(&case)
+    {
+        return fs::write(&file.path, blessed).map_err(|error| error.to_string());
     }
-    if failures.is_empty() {
-        return Ok(());
+    match outcome.failures.as_slice() {
+        [] => Ok(()),
+        failures => Err(failures.iter().map(|failure| shown(failure.line, failure)).collect()),
     }
-    Err(failures.iter().map(|failure| format!("{failure}\n")).collect())
 }

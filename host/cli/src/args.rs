@@ -1,6 +1,6 @@
 //! The arguments.
 
-use super::{args_plugin::PluginCommand, args_watch::WatchArgs};
+use super::{args_filetest::FiletestArgs, args_plugin::PluginCommand, args_watch::WatchArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -63,6 +63,12 @@ pub(crate) enum Command {
     /// Make, check, test, install and remove plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Test passes by examples: each runs on a text, and its output is compared with the expected text. Status 0 means
+    /// that nothing is wrong.
+    ///
+    /// The rules of all passes are checked for each case, too. Cases are run in processes of their own: a pass that
+    /// ends one, crashes or hangs is named, and the other cases are run anyway.
+    Filetest(FiletestArgs),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -190,6 +196,14 @@ pub(crate) struct PipelineArgs {
     #[arg(long, value_name = "PASS,PASS")]
     pub passes: Option<String>,
 
+    /// Rewrite calls by this rule, such as `Neg(Neg(x)) => x`: before the pipeline, or alone if none is chosen.
+    #[arg(long, value_name = "RULE")]
+    pub rule: Vec<String>,
+
+    /// Rewrite calls by the rules in a file, in the same way.
+    #[arg(long, value_name = "FILE")]
+    pub rules: Vec<PathBuf>,
+
     #[command(flatten)]
     pub adjust: AdjustArgs,
 }
@@ -285,6 +299,7 @@ pub(crate) enum What {
     Options,
     Instruments,
     Pipelines,
+    Rules,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -120,6 +120,10 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "RELATIVE", default_value_t = 1e-4)]
     pub tolerance: f64,
 
+    /// Find fault with passes and rules that changed none of the modules.
+    #[arg(long)]
+    pub strict: bool,
+
     /// Let this kind of finding be.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub allow: Vec<String>,

@@ -6,12 +6,12 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{Instrument, Listed, NOT_USED, headline, instruments, list_json},
+    frontend::{Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, rules_of},
     instruments::find as find_built_in,
     ir::attr_kind,
     options::{OptionSchema, OptionType},
     pass::Catalogue,
-    pipeline::{BUILT_IN, built_in, toml},
+    pipeline::{BUILT_IN, built_in},
     plugin::{AttrRecord, OperatorRecord, PassRecord, PipelineRecord, StatisticRecord},
     registry::{Provider, Registry, ResolveError},
     words::or_list,
@@ -60,6 +60,15 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), CliError> {
             });
             (vec!["instrument", "options", "plugin", ""], rows.collect())
         }
+        What::Rules => {
+            let rows = registry.passes().flat_map(|(pass, provider)| {
+                let row = |ListedRule { name, text }| {
+                    vec![name.unwrap_or_else(|| "-".into()), pass.name.clone(), plugin_of(provider), text]
+                };
+                rules_of(pass).into_iter().map(row).collect::<Vec<_>>()
+            });
+            (vec!["rule", "pass", "plugin", ""], rows.collect())
+        }
         What::Pipelines => {
             let own = BUILT_IN.iter().map(|(name, text)| vec![(*name).into(), BUILT_IN_PLUGIN.into(), headline(text)]);
             let provided = registry
@@ -79,6 +88,7 @@ fn listed(what: What) -> Listed {
         What::Options => Listed::Options,
         What::Instruments => Listed::Instruments,
         What::Pipelines => Listed::Pipelines,
+        What::Rules => Listed::Rules,
     }
 }
 
@@ -173,12 +183,23 @@ pub(super) fn describe_pass(pass: &PassRecord, provider: Option<&Provider>) -> S
     line("members", pass.members.join(", "));
     line("plugin", provider.map(plugin_of).unwrap_or_default());
     out.push_str(&paragraph(&pass.doc));
+    out.push_str(&describe_rules(pass));
     out.push_str(&describe_options(&pass.options));
     for (i, StatisticRecord { name, doc }) in pass.statistics.iter().enumerate() {
         let headline = if i == 0 { "\nstatistics\n" } else { "" };
         writeln!(out, "{headline}  {name}  {doc}").expect("a string takes everything");
     }
     out
+}
+
+/// Describes the rules of a pass.
+fn describe_rules(pass: &PassRecord) -> String {
+    let line = |ListedRule { name, text }| match name {
+        Some(name) => format!("  {name}: {text}\n"),
+        None => format!("  {text}\n"),
+    };
+    let lines: String = rules_of(pass).into_iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\nrules\n{lines}") }
 }
 
 /// The plugin of an instrument, and its version.
@@ -278,6 +299,13 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
             Err(cause) => writeln!(out, "  one cannot be parsed: {cause}").expect("a string takes everything"),
         }
     }
+    let body = op.schema().body;
+    if !body.is_empty() {
+        out.push_str("\nbody\n");
+        for line in body.trim().lines() {
+            writeln!(out, "  {line}").expect("a string takes everything");
+        }
+    }
     out
 }
 
@@ -317,7 +345,8 @@ fn describe_options(options: &[OptionSchema]) -> String {
 
 /// Type, default and documentation. As deep as schemas go.
 pub(super) fn describe_option(option: &OptionSchema, indent: &str) -> String {
-    let default = option.default.as_ref().map_or_else(|| "none, it must be given".into(), toml);
+    let none = || if option.is_optional { "none unless it is given" } else { "none, it must be given" };
+    let default = option.default_toml().unwrap_or_else(|| none().into());
     let mut out = format!("{indent}takes    {}\n{indent}default  {default}\n", option.kind);
     for line in option.doc.trim().lines() {
         writeln!(out, "{indent}{}", line.trim()).expect("a string takes everything");
@@ -363,7 +392,8 @@ fn plugin_rows(registry: &Registry) -> Vec<Vec<String>> {
 /// The options of contexts, then those of passes.
 fn option_rows(registry: &Registry) -> Vec<Vec<String>> {
     let row = |name: String, option: &OptionSchema, of: String| {
-        let default = option.default.as_ref().map_or_else(|| "-".into(), toml);
+        let none = || if option.is_optional { "none" } else { "-" };
+        let default = option.default_toml().unwrap_or_else(|| none().into());
         vec![name, option.kind.to_string(), default, of, first_line(&option.doc)]
     };
     let config =

@@ -2,11 +2,13 @@
 
 use super::{
     args::{LockArgs, Verbosity},
-    catalogue, model, outputs, spec,
+    catalogue, model,
+    outputs::{self, Outputs},
+    spec,
     terminal::{self, CliError},
 };
 use relais::{
-    files::{Destination, Existing},
+    files::Existing,
     lock::{Lock, LockError},
     pipeline::PipelineSpec,
     registry::Registry,
@@ -16,7 +18,10 @@ use std::path::Path;
 /// Writes the lock file of a pipeline.
 pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError> {
     let failed = |error| outputs::failed("lock file", &error);
-    let destination = Destination::of_argument(&args.output, Existing::Replace).map_err(failed)?;
+    let mut outputs = Outputs::default();
+    let destination = outputs.add("lock file", &args.output, Existing::Replace)?;
+    outputs.spare_pipeline(&args.pipeline)?;
+    outputs.spare("plugin", &args.plugins.plugin)?;
     let all = catalogue::registry(&args.plugins)?;
     let spec = spec::spec(&args.pipeline, &all)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);

@@ -1,9 +1,11 @@
 //! `relais`: runs pipelines over models, and lists passes and plugins.
 
 mod args;
+mod args_filetest;
 mod args_plugin;
 mod args_watch;
 mod catalogue;
+mod filetest;
 mod list;
 mod lock;
 mod markdown;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::List(args) => list::list(args),
         Command::Describe(args) => list::describe(args),
         Command::Plugin(command) => plugin::plugin(command),
+        Command::Filetest(args) => filetest::filetest(args, cli.verbosity()),
         Command::Completions { shell } => completions(*shell),
     };
     match result {

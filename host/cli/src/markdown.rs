@@ -4,7 +4,6 @@ use super::list::first_line;
 use relais::{
     frontend::Instrument,
     options::{OptionSchema, OptionType},
-    pipeline::toml,
     plugin::{PassRecord, StatisticRecord},
     registry::Provider,
 };
@@ -68,8 +67,9 @@ fn options(out: &mut String, options: &[OptionSchema]) {
     let mut choices = String::new();
     while let Some((prefix, option)) = open.pop() {
         let name = format!("{prefix}{}", option.name);
-        let default = match (&option.default, &option.kind) {
-            (Some(value), _) => code(&toml(value)),
+        let default = match (option.default_toml(), &option.kind) {
+            (Some(default), _) => code(&default),
+            (None, _) if option.is_optional => "none unless it is given".into(),
             (None, OptionType::Struct(_)) => String::new(),
             (None, _) => "must be given".into(),
         };

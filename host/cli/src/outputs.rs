@@ -1,6 +1,6 @@
 //! The outputs of a run, checked before it begins: no file that the command line names is lost.
 
-use super::terminal::CliError;
+use super::{args::PipelineArgs, terminal::CliError};
 use relais::{
     files::{Destination, Existing, FileError, Place, is_same_file},
     pipeline::spec::{Literal, RunSpec},
@@ -50,6 +50,12 @@ impl Outputs {
             }
         }
         Ok(())
+    }
+
+    /// Refuses to replace what a pipeline is read from.
+    pub fn spare_pipeline(&self, args: &PipelineArgs) -> Result<(), CliError> {
+        self.spare("the pipeline", args.pipeline.as_ref().map(PathBuf::from).iter())?;
+        self.spare("the rules", &args.rules)
     }
 
     /// Whether something is written to standard output.

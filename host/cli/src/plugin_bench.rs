@@ -1,4 +1,4 @@
-//! The conformance kit over a plugin that the host loads.
+//! The conformance kit over plugins that the host loads.
 
 use relais::{
     options::{OptionSchema, OptionType},
@@ -7,25 +7,52 @@ use relais::{
     registry::{CreateError, Provider, Registry},
 };
 use relais_conformance::{
-    bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, requirements},
+    bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, Passes, requirements},
     interpret::Compute,
 };
 use relais_plugin_api::{
-    boundary::{
-        abi::{EvalEntry, InferEntry, RequestCx},
-        record::Level,
-    },
+    boundary::record::Level,
     diagnostics::PassError,
-    infer::{Operators, TypeRelations},
-    ir::{Function, IRModule, NodeId, OpId, Tensor, is_same_domain},
-    op::{Effects, Evaluation, InferRequest, OpError},
+    facts::OpFactsTable,
+    infer::Operators,
+    ir::{Function, IRModule, is_same_domain},
     options::Value,
 };
 use std::sync::Arc;
 
+/// The passes and operators of a registry.
+#[derive(Clone, Copy)]
+pub(crate) struct Registered<'a>(pub &'a Registry);
+
+impl Compute for Registered<'_> {
+    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
+        body(&mut OpFactsTable::new(self.0, function));
+    }
+}
+
+impl Passes for Registered<'_> {
+    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+        let of = |name: &str| Some(self.0.pass(name).ok()?.required.clone());
+        let record = self.0.pass(pass).map_err(PassError::new)?;
+        Ok(requirements(&record.name, of))
+    }
+
+    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
+        self.0.create(pass, options).map(drop).map_err(not_made)
+    }
+
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        let pass = self.0.create(pass, options).map_err(not_made)?;
+        // Every member of a sequential pass is on.
+        let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
+        let ran = context.scope(|_| pass.run(module, &RunCx::new(self.0))).map_err(PassError::new)?;
+        ran.map(|outcome| outcome.module).map_err(|failure| failure.error)
+    }
+}
+
 /// A plugin of a registry, together with all others.
 pub(crate) struct PluginBench<'a> {
-    registry: &'a Registry,
+    all: Registered<'a>,
     plugin: &'a Provider,
 }
 
@@ -33,7 +60,7 @@ impl<'a> PluginBench<'a> {
     /// The plugin of this name; `None` if it is not in the registry.
     pub(crate) fn new(registry: &'a Registry, plugin: &str) -> Option<Self> {
         let plugin = registry.plugins().find(|provider| provider.records().plugin.name == plugin)?;
-        Some(Self { registry, plugin })
+        Some(Self { all: Registered(registry), plugin })
     }
 
     fn records(&self) -> &'a Records {
@@ -42,20 +69,34 @@ impl<'a> PluginBench<'a> {
 }
 
 impl Compute for PluginBench<'_> {
-    fn with_ops(&self, _: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        body(&mut Known { registry: self.registry, ops: Vec::new() });
+    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
+        self.all.with_ops(function, body);
+    }
+}
+
+impl Passes for PluginBench<'_> {
+    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+        self.all.required(pass)
+    }
+
+    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
+        self.all.make(pass, options)
+    }
+
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        self.all.run(pass, options, module)
     }
 }
 
 impl Bench for PluginBench<'_> {
     fn passes(&self) -> Vec<PassShape> {
-        let of = |name: &str| Some(self.registry.pass(name).ok()?.required.clone());
         let shape = |pass: &PassRecord| PassShape {
             name: pass.name.clone(),
             level: pass.level,
-            before: requirements(&pass.name, of),
+            before: self.required(&pass.name).unwrap_or_default(),
             ops: pass.ops.clone(),
             options: knobs(&pass.options),
+            rules: pass.rules.clone().unwrap_or_default(),
         };
         self.records().passes.iter().map(shape).collect()
     }
@@ -80,7 +121,7 @@ impl Bench for PluginBench<'_> {
                 judges_eval: (is_own && op.has_eval) || is_evaluated,
             }
         };
-        self.registry.operators().map(shape).collect()
+        self.all.0.operators().map(shape).collect()
     }
 
     fn instruments(&self) -> Vec<(String, Vec<Knob>)> {
@@ -88,24 +129,12 @@ impl Bench for PluginBench<'_> {
         instruments.map(|instrument| (instrument.name.clone(), knobs(&instrument.options))).collect()
     }
 
-    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
-        self.registry.create(pass, options).map(drop).map_err(not_made)
-    }
-
     fn checks_options(&self) -> Checks {
         Checks::Host
     }
 
-    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        let pass = self.registry.create(pass, options).map_err(not_made)?;
-        // Every member of a sequential pass is on.
-        let context = Arc::new(PassContext::new(Scope { opt_level: u8::MAX, ..Scope::default() }));
-        let ran = context.scope(|_| pass.run(module, &RunCx::new(self.registry))).map_err(PassError::new)?;
-        ran.map(|outcome| outcome.module).map_err(|failure| failure.error)
-    }
-
     fn watch(&self, instrument: &str, options: &Value, modules: &[IRModule]) -> Result<(), PassError> {
-        let made = self.registry.create_instrument(instrument, options).map_err(not_made)?;
+        let made = self.all.0.create_instrument(instrument, options).map_err(not_made)?;
         // No pass runs: the instrument only receives the description of one.
         let (name, level) = ("relais.conformance", Level::MODULE);
         let info = PassInfo { name, plugin: "", level, opt_level: 0, required: &[] };
@@ -136,6 +165,7 @@ fn knobs(options: &[OptionSchema]) -> Vec<Knob> {
         name: option.name.clone(),
         kind: knob_kind(&option.kind),
         default: option.default.clone(),
+        is_optional: option.is_optional,
     };
     options.iter().map(knob).collect()
 }
@@ -144,95 +174,13 @@ fn knobs(options: &[OptionSchema]) -> Vec<Knob> {
 fn knob_kind(kind: &OptionType) -> KnobKind {
     match kind {
         OptionType::Bool => KnobKind::Bool,
-        OptionType::Int { min, max } => KnobKind::Int(*min, *max),
+        OptionType::Int { min, max } | OptionType::Bytes { min, max } => KnobKind::Int(*min, *max),
         OptionType::Float { min, max } => KnobKind::Float(*min, *max),
         OptionType::Str => KnobKind::Str,
+        OptionType::Path => KnobKind::Path,
         OptionType::Choice(choices) => KnobKind::Choice(choices.iter().map(|(name, _)| name.clone()).collect()),
         OptionType::List(item) => KnobKind::List(Box::new(knob_kind(item))),
         OptionType::Struct(fields) => KnobKind::Struct(knobs(fields)),
         _ => KnobKind::Other,
-    }
-}
-
-/// The registry's facts about the operators that a function uses, by their numbers in it.
-struct Known<'a> {
-    registry: &'a Registry,
-    ops: Vec<KnownOp>,
-}
-
-struct KnownOp {
-    version: i64,
-    effects: Effects,
-    outputs: (u16, u16),
-    infer: Option<Result<InferEntry, PassError>>,
-    eval: Option<Result<EvalEntry, PassError>>,
-}
-
-impl Known<'_> {
-    fn extend(&mut self, function: &Function) {
-        for index in self.ops.len()..function.n_ops() {
-            let op = OpId::from_index(index);
-            let (rec, version) = (function.op(op), function.op_version(op));
-            let (domain, name) = (function.str(rec.domain), function.str(rec.name));
-            let wanted = u32::try_from(version).unwrap_or(0);
-            let known = self.registry.operator(domain, name, wanted);
-            self.ops.push(KnownOp {
-                version,
-                effects: known.map_or(Effects::OPAQUE, |(_, record)| record.effects),
-                outputs: known.map_or((u16::MAX, u16::MAX), |(_, record)| record.outputs),
-                infer: known.filter(|(_, record)| record.has_infer).map(|(id, _)| self.registry.infer_entry(id)),
-                eval: self.registry.evaluator(domain, name, wanted).map(|id| self.registry.eval_entry(id)),
-            });
-        }
-    }
-}
-
-fn unavailable(error: &PassError) -> OpError {
-    OpError::broken(error)
-}
-
-impl TypeRelations for Known<'_> {
-    fn version(&mut self, function: &Function, op: OpId) -> i64 {
-        self.extend(function);
-        self.ops[op.index()].version
-    }
-
-    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
-        let entry = self.ops.get(op.index())?.infer.as_ref()?;
-        Some(match entry {
-            Ok(entry) => entry.call(RequestCx::NONE, request).into_result(),
-            Err(error) => Err(unavailable(error)),
-        })
-    }
-}
-
-impl Operators for Known<'_> {
-    fn effects(&self, op: OpId) -> Effects {
-        self.ops.get(op.index()).map_or(Effects::OPAQUE, |known| known.effects)
-    }
-
-    fn outputs(&self, op: OpId) -> (u16, u16) {
-        self.ops.get(op.index()).map_or((u16::MAX, u16::MAX), |known| known.outputs)
-    }
-
-    fn evaluate(
-        &mut self,
-        op: OpId,
-        function: &Function,
-        call: NodeId,
-        inputs: &[Option<Tensor>],
-        max_bytes: u64,
-    ) -> Option<Result<Vec<Tensor>, OpError>> {
-        self.extend(function);
-        let known = self.ops.get(op.index())?;
-        let evaluator = match known.eval.as_ref()? {
-            Ok(entry) => *entry,
-            Err(error) => return Some(Err(unavailable(error))),
-        };
-        let evaluation = Evaluation { function, call, version: known.version, inputs, max_bytes };
-        evaluation.run(
-            |request| TypeRelations::infer(self, op, request),
-            |request| Some(evaluator.call(RequestCx::NONE, request).into_result()),
-        )
     }
 }

@@ -15,7 +15,7 @@ use std::{
 };
 
 macro_rules! template {
-    ($name:literal) => {
+    ($name:expr) => {
         include_str!(concat!("../templates/", $name))
     };
 }
@@ -61,6 +61,7 @@ fn sources(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<Pa
         ("api", &*api.dependency("")),
         ("conformance", &*api.dependency(CONFORMANCE)),
         ("library", &library),
+        ("filetests", &filetests_text(&library, items)),
         ("run", &run_line(&library, items)),
         ("mods", &mods),
     ];
@@ -70,8 +71,41 @@ fn sources(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<Pa
         ("README.md".into(), fill(template!("README.md.in"), &values)),
         ("src/lib.rs".into(), fill(template!("lib.rs.in"), &values)),
     ]);
-    files.extend(items.iter().map(|(module, item)| (format!("src/{module}.rs").into(), source(item))));
+    for (module, item) in items {
+        files.insert(format!("src/{module}.rs").into(), source(item));
+        for (case, text) in filetests(item) {
+            files.insert(format!("filetests/{}/{case}.relay", item.name()).into(), (*text).to_owned());
+        }
+    }
     files
+}
+
+/// The filetests of a pass: one in which it changes something, unless it only looks, and one in which it does not.
+fn filetests(item: &Item) -> &'static [(&'static str, &'static str)] {
+    macro_rules! cases {
+        ($folder:literal, $($case:literal),*) => {
+            &[$(($case, template!(concat!("filetests/", $folder, "/", $case, ".relay")))),*]
+        };
+    }
+    match item {
+        Item::Pass(PassKind::Rewrite, _) => cases!("rewrite", "two_become_one", "one_stays"),
+        Item::Pass(PassKind::Function, _) => cases!("function", "calls_stay"),
+        Item::Pass(PassKind::Module, _) => cases!("module", "an_empty_function_goes", "others_stay"),
+        Item::Pass(PassKind::Sequential, _) => cases!("sequential", "constants_are_folded", "others_stay"),
+        Item::Operator(..) | Item::Instrument(_) => &[],
+    }
+}
+
+/// The part of the page about filetests, if there are any.
+fn filetests_text(library: &str, items: &BTreeMap<String, Item>) -> String {
+    if items.values().all(|item| filetests(item).is_empty()) {
+        return String::new();
+    }
+    format!(
+        "Each pass has filetests, `filetests/PASS/CASE.relay`: a module, and what the pass makes of it. Run them after \
+         a build;\nwith `--bless`, what a pass makes of a module is written as the expectation:\n\n\
+         ```sh\nrelais filetest filetests --plugin {library}\n```\n\n"
+    )
 }
 
 fn source(item: &Item) -> String {

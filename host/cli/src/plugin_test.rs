@@ -11,7 +11,11 @@ use relais::{
     registry::{Choices, Linked, Registry},
     words::{nearest, or_list},
 };
-use relais_conformance::{Finding, Judged, Kind, Kit, Report, Settings, bench::Bench, own_arguments};
+use relais_conformance::{
+    Finding, Judged, Kind, Kit, Report, Settings,
+    bench::{Bench, Knob},
+    own_arguments,
+};
 use relais_plugin_api::text::{self, PrintOptions};
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
@@ -44,6 +48,9 @@ fn failed(plugin: &PluginRecord, n: &str, first: &Finding, args: &TestArgs) -> C
     let name = first.subject.split_once(' ').map_or("", |(_, name)| name);
     let TestArgs { seed, modules, tolerance, .. } = args;
     let mut again = format!("--only {name} --seed {seed} --modules {modules} --tolerance {tolerance}");
+    if args.strict {
+        again.push_str(" --strict");
+    }
     for module in &args.module {
         again.push_str(&format!(" --module {}", terminal::shell_word(module)));
     }
@@ -79,6 +86,7 @@ fn settings(args: &TestArgs, bench: &PluginBench<'_>) -> Result<Settings, CliErr
         time_per_node: Duration::from_micros(args.budget),
         deadline: Duration::from_secs(args.timeout.into()),
         tolerance: args.tolerance,
+        is_strict: args.strict,
         modules,
         ..Settings::default()
     };
@@ -120,8 +128,9 @@ fn only(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliErr
 fn kept(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliError> {
     let passes = bench.passes();
     let options = passes.iter().flat_map(|pass| pass.options.iter().map(|option| (&pass.name, option)));
+    let may_stay = |option: &Knob| option.default.is_some() || option.is_optional;
     let known: Vec<(String, bool)> =
-        options.map(|(pass, option)| (format!("{pass}.{}", option.name), option.default.is_some())).collect();
+        options.map(|(pass, option)| (format!("{pass}.{}", option.name), may_stay(option))).collect();
     for name in names {
         match known.iter().find(|(full, _)| full == name) {
             Some((_, true)) => {}
@@ -170,7 +179,10 @@ fn judged_json(judged: &Judged) -> Value {
         "changed": judged.n_changed,
         "errors": judged.n_errors,
         "compared": judged.n_compared,
+        "not_judged": judged.not_judged,
         "not_evaluated": judged.not_evaluated,
+        "silent": judged.silent,
+        "rules_not_judged": judged.rules_not_judged,
         "seconds": judged.time.as_secs_f64(),
     })
 }

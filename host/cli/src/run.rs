@@ -11,7 +11,7 @@ use super::{
 };
 use relais::{
     files::{Destination, Existing},
-    frontend::{Model, set_input_shapes},
+    frontend::{Format, Model, OperatorNames, operators_of, set_input_shapes, with_bodies},
     ir::IRModule,
     manager::{self, Fate, Report, RunOptions},
     onnx::{WriteReport, data_files},
@@ -23,6 +23,7 @@ use relais::{
 use relais_plugin_api::diagnostics::{PRINTED, Severity};
 use serde_json::json;
 use std::{
+    borrow::Cow,
     env, fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     let mut outputs = Outputs::default();
     let output = outputs.add("output", &args.output, Existing::Replace)?;
     let report_file = args.report.as_deref().map(|path| outputs.add("report", path, Existing::Keep)).transpose()?;
-    outputs.spare("the pipeline", args.pipeline.pipeline.as_ref().map(PathBuf::from).iter())?;
+    outputs.spare_pipeline(&args.pipeline)?;
     outputs.spare("the lock file", &args.locked)?;
     outputs.spare("plugin", &args.plugins.plugin)?;
     if output.file().is_none() && args.external_data == ExternalData::Always {
@@ -65,6 +66,8 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         watch::check_functions(&args.watch, &module);
         registry.operator_conflicts(&module).iter().for_each(terminal::warn);
     }
+    // With the operators that a file has, it runs already; a text was never run.
+    let had = if format == Format::Onnx { operators_of(&module) } else { OperatorNames::new() };
     let before = Summary::of(&module, Some(n_bytes), &model::shown_file(&args.model));
     let options = RunOptions {
         verify: args.verify_each.then_some(Verify::Each),
@@ -115,6 +118,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     dropped()?;
     progress.says("writing the model");
     let format = model::output_format(&args.output, format);
+    let module = match format {
+        Format::Onnx => with_bodies(&module, &had, &registry)?,
+        Format::Text => Cow::Borrowed(&module),
+    };
     let written = model::write(&module, &output, format, args.external_data)?;
     drop(progress);
     let elapsed = began.elapsed();

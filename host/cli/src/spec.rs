@@ -5,29 +5,52 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{pipeline, pipeline_of_passes, set_options},
+    frontend::{pipeline, pipeline_of_passes, rewrite_first, set_options},
     pipeline::{
         Addition, Disk, Pipeline, PipelineSpec,
         spec::{Extensions, Written},
     },
     registry::Registry,
 };
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
+
+/// The most bytes of a file with rules; the parser refuses longer texts.
+const MOST_RULES: u64 = 1 << 20;
 
 /// The pipeline that the arguments request; `registry` has the pipelines of plugins.
 pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineSpec, CliError> {
-    let mut spec = match (&args.pipeline, args.opt_level, &args.passes) {
+    let rules = rules(args)?;
+    let chosen = match (&args.pipeline, args.opt_level, &args.passes) {
         (Some(name), level, _) => {
             let mut spec = pipeline(name, registry)?;
             spec.scope.opt_level = level.or(spec.scope.opt_level);
-            spec
+            Some(spec)
         }
-        (None, Some(level), _) => PipelineSpec::read(Path::new(&format!("builtin:O{level}")), &Disk)?,
-        (None, None, Some(passes)) => pipeline_of_passes(passes)?,
-        (None, None, None) => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
+        (None, Some(level), _) => Some(PipelineSpec::read(Path::new(&format!("builtin:O{level}")), &Disk)?),
+        (None, None, Some(passes)) => Some(pipeline_of_passes(passes)?),
+        (None, None, None) => None,
+    };
+    let mut spec = match chosen {
+        spec if !rules.is_empty() => rewrite_first(spec, &rules)?,
+        Some(spec) => spec,
+        None => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
     };
     adjust(&mut spec, &args.adjust)?;
     Ok(spec)
+}
+
+/// The texts of the rules that the arguments give, with where each comes from.
+fn rules(args: &PipelineArgs) -> Result<Vec<(String, String)>, CliError> {
+    let mut rules: Vec<_> = args.rule.iter().map(|rule| ("--rule".to_owned(), rule.clone())).collect();
+    for path in &args.rules {
+        let mut text = String::new();
+        let read = File::open(path).and_then(|file| file.take(MOST_RULES + 1).read_to_string(&mut text));
+        if let Err(error) = read {
+            return Err(CliError::new(format_args!("rules `{}` cannot be read: {error}", path.display())));
+        }
+        rules.push((path.display().to_string(), text));
+    }
+    Ok(rules)
 }
 
 /// Switches passes and sets options from outside.

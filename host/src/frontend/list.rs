@@ -6,7 +6,7 @@ use crate::{
     options::{OptionSchema, OptionType},
     pass::{Catalogue, InstrumentFacts},
     pipeline::BUILT_IN,
-    plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord},
+    plugin::{AttrRecord, OperatorRecord, PassRecord, StatisticRecord, cut, escaped},
     registry::{Provider, Registry},
 };
 use relais_plugin_api::{
@@ -14,6 +14,7 @@ use relais_plugin_api::{
     ir::ElemType,
     op::{FormalFacts, TypeVarFacts},
     options::Value as Set,
+    pattern::{Rule, Rules},
 };
 use serde_json::{Value, json};
 
@@ -32,6 +33,30 @@ pub enum Listed {
     Instruments,
     /// Pipelines, those of the host too.
     Pipelines,
+    /// Rules of passes that consist of them.
+    Rules,
+}
+
+/// A rule of a pass that consists of rules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedRule {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The rule without its name.
+    pub text: String,
+}
+
+/// The rules of a pass, in order. A text that cannot be parsed is one rule without a name.
+pub fn rules_of(pass: &PassRecord) -> Vec<ListedRule> {
+    let Some(text) = &pass.rules else { return Vec::new() };
+    let listed = |rule: &Rule| ListedRule {
+        name: rule.name.as_ref().map(|name| name.text.clone()),
+        text: escaped(&Rule { name: None, ..rule.clone() }.to_string()).into_owned(),
+    };
+    match Rules::parse("rules", &[text]) {
+        Ok(rules) => rules.iter().map(listed).collect(),
+        Err(_) => vec![ListedRule { name: None, text: escaped(&cut(text)).into_owned() }],
+    }
 }
 
 /// Everything of a kind, as a JSON array of objects.
@@ -103,6 +128,13 @@ pub fn list_json(registry: &Registry, what: Listed) -> Value {
                 })
             })
             .collect(),
+        Listed::Rules => {
+            let rules = registry.passes().flat_map(|(pass, provider)| {
+                let json = move |it: ListedRule| json!({ "name": it.name, "text": it.text, "pass": pass.name });
+                rules_of(pass).into_iter().map(move |it| with(json(it), "plugin", provider))
+            });
+            rules.collect()
+        }
         Listed::Pipelines => {
             let own = BUILT_IN.iter().map(|(name, text)| (*name, *text, None));
             let provided =
@@ -134,6 +166,7 @@ pub fn pass_json(pass: &PassRecord) -> Value {
         "required": pass.required,
         "extends": pass.extends,
         "doc": pass.doc,
+        "rules": rules_of(pass).into_iter().map(|it| json!({ "name": it.name, "text": it.text })).collect::<Vec<_>>(),
         "options": pass.options.iter().map(option_json).collect::<Vec<_>>(),
         "statistics": pass.statistics.iter().map(statistic_json).collect::<Vec<_>>(),
     })
@@ -153,6 +186,7 @@ pub fn operator_json(op: &OperatorRecord) -> Value {
         "types": schema.types.iter().map(type_var_json).collect::<Vec<_>>(),
         "commutative": schema.is_commutative,
         "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
+        "body": (!schema.body.is_empty()).then_some(schema.body),
         "doc": op.doc(),
     })
 }
@@ -173,6 +207,7 @@ pub fn option_json(option: &OptionSchema) -> Value {
         "doc": option.doc,
         "takes": type_json(&option.kind),
         "default": option.default.as_ref().map(value_json),
+        "optional": option.is_optional,
     })
 }
 
@@ -182,8 +217,10 @@ fn type_json(kind: &OptionType) -> Value {
     match kind {
         OptionType::Bool => json!({ "type": "bool" }),
         OptionType::Int { min, max } => json!({ "type": "int", "min": min, "max": max }),
+        OptionType::Bytes { min, max } => json!({ "type": "bytes", "min": min, "max": max }),
         OptionType::Float { min, max } => json!({ "type": "float", "min": bound(*min), "max": bound(*max) }),
         OptionType::Str => json!({ "type": "string" }),
+        OptionType::Path => json!({ "type": "path" }),
         OptionType::Choice(choices) => {
             let choices: Vec<Value> = choices.iter().map(|(name, doc)| json!({ "name": name, "doc": doc })).collect();
             json!({ "type": "choice", "choices": choices })

@@ -1,6 +1,7 @@
 //! The parts of the command line that other programs offer, too: reading models, setting the shapes of their inputs,
 //! finding plugins, pipelines from names and settings, and lists as JSON. Messages are for the users of these programs.
 
+mod bodies;
 mod error;
 mod list;
 mod model;
@@ -8,9 +9,13 @@ mod pipelines;
 mod search;
 mod shapes;
 
+pub use bodies::{OperatorNames, operators_of, with_bodies};
 pub use error::Error;
-pub use list::{Instrument, Listed, NOT_USED, headline, instruments, list_json, operator_json, option_json, pass_json};
+pub use list::{
+    Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, operator_json, option_json, pass_json,
+    rules_of,
+};
 pub use model::{Format, Model};
-pub use pipelines::{pipeline, pipeline_in_part, pipeline_of_passes, set_options};
+pub use pipelines::{pipeline, pipeline_in_part, pipeline_of_passes, rewrite_first, set_options};
 pub use search::{Search, user_dir};
 pub use shapes::set_input_shapes;

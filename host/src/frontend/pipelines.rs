@@ -2,10 +2,10 @@
 
 use crate::{
     pipeline::{
-        BUILT_IN, Code, Fault, Faults, PipelineSpec, built_in,
+        BUILT_IN, Code, Disk, Fault, Faults, PipelineSpec, built_in,
         fault::Place,
         parse_setting,
-        spec::{ScopeSpec, StepSpec, Written},
+        spec::{Entry, Literal, ScopeSpec, StepSpec, Written},
     },
     registry::{Registry, ResolveError},
     words::nearest,
@@ -88,4 +88,34 @@ pub fn pipeline_of_passes(passes: &str) -> Result<PipelineSpec, Faults> {
     }
     spec.scope = ScopeSpec { opt_level: Some(u8::MAX), ..spec.scope };
     spec.unless(faults)
+}
+
+/// The pipeline that rewrites by rules, and the option of its steps that takes them.
+const RULES: &str = "rules";
+
+/// Rewrites by rules before the steps of a pipeline, or alone: texts of `docs/patterns.md`, each with the place that
+/// faults name.
+///
+/// # Errors
+/// Returns the faults of the built-in pipeline `rules`; it has none.
+pub fn rewrite_first(spec: Option<PipelineSpec>, rules: &[(String, String)]) -> Result<PipelineSpec, Faults> {
+    let mut first = PipelineSpec::read(Path::new(&format!("builtin:{RULES}")), &Disk)?;
+    let mut spec = spec.unwrap_or_else(|| PipelineSpec { steps: Vec::new(), nodes: Vec::new(), ..first.clone() });
+    let texts: Vec<_> = rules
+        .iter()
+        .map(|(origin, text)| Written::at(spec.sources.add_whole(origin, text), Literal::Str(text.clone())))
+        .collect();
+    let steps = std::mem::take(&mut first.steps);
+    for (at, step) in steps.into_iter().enumerate() {
+        let StepSpec::Pass { name, options } = &mut first.nodes[step].value else { continue };
+        let place = spec.sources.add_whole(format!("builtin:{RULES}"), &name.value);
+        name.place = Some(place);
+        for option in options.iter_mut().filter(|option| option.key.value == RULES) {
+            let value = Written::at(place, Literal::List(texts.clone()));
+            *option = Entry { key: Written::at(place, RULES.to_owned()), value };
+        }
+        spec.steps.insert(at, spec.nodes.len());
+        spec.nodes.push(Written::at(place, first.nodes[step].value.clone()));
+    }
+    Ok(spec)
 }

@@ -1,6 +1,5 @@
 //! The registry as the catalogue against which pipelines are resolved.
 
-use super::relations::Relations;
 use crate::{
     pass::{
         Catalogue, ConfigFacts, Instrument, InstrumentFacts, NoPass, OperatorName, Origin, PassFacts, PluginFacts,
@@ -10,7 +9,7 @@ use crate::{
     plugin::{Discovery, InstrumentRecord, PassRecord},
     registry::{Choices, Conflict, CreateError, Linked, Provider, Registry, ResolveError},
 };
-use relais_plugin_api::{diagnostics::PassError, infer::TypeRelations, options::Value};
+use relais_plugin_api::{diagnostics::PassError, facts::OpFactsTable, infer::TypeRelations, options::Value};
 use std::{
     collections::BTreeSet,
     io,
@@ -205,7 +204,7 @@ impl Catalogue for Registry {
     }
 
     fn relations(&self) -> Box<dyn TypeRelations + '_> {
-        Box::new(Relations::new(self))
+        Box::new(OpFactsTable::empty(self))
     }
 }
 

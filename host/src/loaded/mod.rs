@@ -1,9 +1,9 @@
-//! The items of plugins as the manager asks for them: passes, instruments, type relations.
+//! The items of plugins as the manager asks for them: passes, instruments, facts about operators.
 
 mod catalogue;
 mod instrument;
+mod operators;
 mod pass;
-mod relations;
 mod services;
 
 pub use instrument::PluginInstrument;

@@ -25,6 +25,7 @@ use relais_plugin_api::{
     },
     context::ContextSettings,
     diagnostics::{Diagnostic, PassError, Severity},
+    facts::OpSource,
     ir::{IRModule, NodeId},
     options::Value,
 };
@@ -298,20 +299,7 @@ unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *con
 extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {
     let state = state(data);
     let registry = state.run.registry;
-    let (op, eval) =
-        state.guarded(|| (registry.operator(&domain, &name, version), registry.evaluator(&domain, &name, version)));
-    ResolvedOp {
-        is_known: op.is_some().into(),
-        is_closed: registry.is_closed(&domain, version).into(),
-        facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
-        infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
-        eval: eval.into(),
-        compute: ROption::RNone,
-        layouts: ROption::RNone,
-        gradient: ROption::RNone,
-        body: ROption::RNone,
-        more: RSlice::EMPTY,
-    }
+    state.guarded(|| Some(registry.resolve(&domain, &name, version))).unwrap_or(ResolvedOp::UNKNOWN)
 }
 
 extern "C" fn infer_entry(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {

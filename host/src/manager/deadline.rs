@@ -1,7 +1,10 @@
 //! Passes that have to be done by a moment.
 
 use crate::{instruments::OVER_BUDGET, pass::Deadline};
-use relais_plugin_api::diagnostics::PassError;
+use relais_plugin_api::{
+    boundary::abi::{PassErrorRec, error_kind},
+    diagnostics::PassError,
+};
 use std::{
     sync::{
         Condvar, Mutex, PoisonError,
@@ -14,12 +17,17 @@ use std::{
 /// How often it is looked whether the whole run was cancelled.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// A pass that was not done in time, whatever it returned.
-pub(super) struct Late(pub PassError);
-
 /// Runs a pass, and asks it to stop at the deadline, or when `cancel` is set. A pass that does not check is also late,
 /// but not before it returns.
-pub(super) fn keep<T>(deadline: &Deadline, cancel: &AtomicBool, run: impl FnOnce(&AtomicBool) -> T) -> Result<T, Late> {
+///
+/// # Errors
+/// Returns the error of the pass; if it was not done in time, an error that says so, whatever it returned, and where the
+/// pass was when it stopped.
+pub(super) fn keep<T>(
+    deadline: &Deadline,
+    cancel: &AtomicBool,
+    run: impl FnOnce(&AtomicBool) -> Result<T, PassError>,
+) -> Result<T, PassError> {
     let stop = AtomicBool::new(false);
     let (is_done, bell) = (Mutex::new(false), Condvar::new());
     let result = thread::scope(|scope| {
@@ -38,13 +46,14 @@ pub(super) fn keep<T>(deadline: &Deadline, cancel: &AtomicBool, run: impl FnOnce
         let _ring = Ring { is_done: &is_done, bell: &bell };
         run(&stop)
     });
-    match Instant::now() < deadline.at || cancel.load(Ordering::Relaxed) {
-        true => Ok(result),
-        false => {
-            let error = PassError::new(&deadline.message).code(OVER_BUDGET);
-            Err(Late(error.help("raise the options of the instrument `budget`, or leave the pass out")))
-        }
+    if Instant::now() < deadline.at || cancel.load(Ordering::Relaxed) {
+        return result;
     }
+    let stopped = result.err().filter(|error| error.rec().kind == error_kind::CANCELLED);
+    let PassErrorRec { node, function, notes, .. } = stopped.map(|error| error.rec().clone()).unwrap_or_default();
+    let message = deadline.message.as_str().into();
+    let late = PassError::from_rec(PassErrorRec { node, function, notes, message, ..PassErrorRec::default() });
+    Err(late.code(OVER_BUDGET).help("raise the options of the instrument `budget`, or leave the pass out"))
 }
 
 struct Ring<'a> {
@@ -62,6 +71,7 @@ impl Drop for Ring<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relais_plugin_api::ir::NodeId;
 
     fn deadline(from_now: Duration) -> Deadline {
         Deadline { at: Instant::now() + from_now, message: "too slow".into() }
@@ -71,7 +81,7 @@ mod tests {
     fn what_is_done_in_time_is_kept_and_nobody_waits_for_the_deadline() {
         let began = Instant::now();
         let cancel = AtomicBool::new(false);
-        assert_eq!(keep(&deadline(Duration::from_secs(600)), &cancel, |_| 7).ok(), Some(7));
+        assert_eq!(keep(&deadline(Duration::from_secs(600)), &cancel, |_| Ok(7)).ok(), Some(7));
         assert!(began.elapsed() < Duration::from_secs(60));
     }
 
@@ -82,11 +92,26 @@ mod tests {
             while !stop.load(Ordering::Relaxed) {
                 thread::yield_now();
             }
+            let error = PassError::with_kind(error_kind::CANCELLED, "cancelled");
+            Err::<(), _>(error.at(NodeId(7)).in_function("main").with_note("at a call"))
         };
-        let Err(Late(error)) = keep(&deadline(Duration::from_millis(20)), &cancel, until_stopped) else {
-            panic!("it is late");
-        };
+        let error = keep(&deadline(Duration::from_millis(20)), &cancel, until_stopped).unwrap_err();
         assert_eq!(error.rec().code, OVER_BUDGET);
+        let told = error.to_string();
+        assert!(told.starts_with("too slow (at %7 in `@main`)\n  note: at a call\n  help: raise "), "{told}");
+    }
+
+    #[test]
+    fn what_a_late_pass_returned_otherwise_does_not_count() {
+        let cancel = AtomicBool::new(false);
+        for result in [Ok(()), Err(PassError::new("it fails").at(NodeId(7)))] {
+            let slow = |_: &AtomicBool| {
+                thread::sleep(Duration::from_millis(20));
+                result
+            };
+            let error = keep(&deadline(Duration::ZERO), &cancel, slow).unwrap_err();
+            assert!(error.to_string().starts_with("too slow\n  help: raise "), "{error}");
+        }
     }
 
     #[test]
@@ -96,7 +121,7 @@ mod tests {
             while !stop.load(Ordering::Relaxed) {
                 thread::yield_now();
             }
-            3
+            Ok(3)
         };
         assert_eq!(keep(&deadline(Duration::from_secs(600)), &cancel, until_stopped).ok(), Some(3));
     }

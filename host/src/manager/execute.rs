@@ -2,7 +2,7 @@
 
 use super::{
     checks::Interface,
-    deadline::{self, Late},
+    deadline,
     machine::{Machine, Stop, Turn, blamed},
     module_state::Taken,
     report::{FailureKind, Fate, MAX_FAULTS, PassFault},
@@ -191,7 +191,7 @@ impl<'a> Machine<'a> {
         };
         let result = match deadline {
             None => run(cancel),
-            Some(deadline) => deadline::keep(deadline, cancel, run).unwrap_or_else(|Late(error)| Err(error)),
+            Some(deadline) => deadline::keep(deadline, cancel, run),
         };
         PassContext::current().take_fault().map_or(Ok(result), Err)
     }

@@ -11,6 +11,7 @@ mod options;
 mod preflight;
 mod report;
 mod reproducer;
+mod smaller;
 
 pub use context_builder::ContextBuilder;
 pub use options::{Progress, RunOptions};

@@ -1,7 +1,11 @@
 //! Reproducers of failing passes: the module just before the pass, a pipeline that runs it alone, and the versions of
 //! the host and the plugins.
 
-use super::report::PassFault;
+use super::{
+    options::RunOptions,
+    report::{FailureKind, PassFault},
+    smaller::{self, Smaller},
+};
 use crate::{
     files::{self, Destination, Existing, NewFolder, write_text_form},
     instruments::OVER_BUDGET,
@@ -10,7 +14,7 @@ use crate::{
     pipeline::{Demand, Disk, Faults, Pipeline, PipelineSpec, RunSettings, Step},
     plugin::sha256_of,
 };
-use relais_plugin_api::{diagnostics::PassError, text::PrintOptions};
+use relais_plugin_api::{boundary::record::Level, diagnostics::PassError, text::PrintOptions};
 use semver::VersionReq;
 use serde_json::{Value, json};
 use std::{
@@ -252,12 +256,18 @@ fn write_files(
     catalogue: &dyn Catalogue,
 ) -> Result<(), files::FileError> {
     let instance = &pipeline.passes[fault.pass];
+    let alone = alone(pipeline, fault);
+    let smaller = smaller_part(&alone, fault, catalogue);
+    let (fault, note) = match &smaller {
+        Some((fault, note)) => (fault, format!("# Of the module, {note}.\n")),
+        None => (fault, String::new()),
+    };
     let module = Destination::new(&folder.join(MODULE), Existing::Keep)?;
     write_text_form(&fault.module, &module, &PrintOptions::default())?;
     let toml = format!(
-        "# Runs `{}` alone, as it ran when it failed. `relais replay` runs it on `{MODULE}`.\n\n{}",
+        "# Runs `{}` alone, as it ran when it failed. `relais replay` runs it on `{MODULE}`.\n{note}\n{}",
         instance.facts.name,
-        alone(pipeline, fault).print()
+        alone.print()
     );
     files::write(&folder.join(PIPELINE), Existing::Keep, toml.as_bytes())?;
     let rec = fault.error.rec();
@@ -270,6 +280,27 @@ fn write_files(
         plugins: PluginState::all(catalogue),
     };
     files::write(&folder.join(FACTS), Existing::Keep, format!("{:#}\n", facts.to_json(fault)).as_bytes())
+}
+
+/// The failure of a function's pass on the smallest part of the module, and what is left of it.
+fn smaller_part(alone: &Pipeline, fault: &PassFault, catalogue: &dyn Catalogue) -> Option<(PassFault, String)> {
+    let facts = &alone.passes.first()?.facts;
+    // A part that takes as long as the whole would take as long to find.
+    if !matches!(facts.level, Level::REWRITE | Level::FUNCTION) || fault.error.rec().code == OVER_BUDGET {
+        return None;
+    }
+    let rec = fault.error.rec();
+    let recorded =
+        ReproducerFacts { code: rec.code.to_string(), message: rec.message.to_string(), ..ReproducerFacts::default() };
+    let fails = |module: &IRModule| {
+        let failure = super::run(alone, module, catalogue, &RunOptions::default()).err()?;
+        match failure.kind {
+            FailureKind::Pass { error, .. } if recorded.is_same_error(&error) => Some(error),
+            _ => None,
+        }
+    };
+    let Smaller { module, error, note } = smaller::around(&fault.module, &fault.error, fails)?;
+    Some((PassFault { module, error, ..fault.clone() }, note))
 }
 
 /// The pipeline that runs the pass and nothing else, in the context that it ran in.

@@ -246,7 +246,12 @@ fn kind(kind: &OptionType) -> Value {
     let mut out = match kind {
         OptionType::Bool => json!({ "type": "boolean" }),
         OptionType::Int { .. } => json!({ "type": "integer" }),
+        OptionType::Bytes { min, max } => {
+            let with_unit = json!({ "type": "string", "pattern": "^[0-9]+(B|[KMGTPE](i?B)?)?$" });
+            json!({ "anyOf": [self::kind(&OptionType::Int { min: *min, max: *max }), with_unit] })
+        }
         OptionType::Float { .. } => json!({ "type": "number" }),
+        OptionType::Path => json!({ "type": "string", "minLength": 1 }),
         OptionType::Str => json!({ "type": "string" }),
         OptionType::Choice(choices) => {
             json!({ "type": "string", "enum": choices.iter().map(|(name, _)| name).collect::<Vec<_>>() })

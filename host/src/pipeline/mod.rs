@@ -31,7 +31,7 @@ pub use load::{Disk, Files, NamedPipeline};
 pub use parse_value::parse_setting;
 pub use print::{quote, toml};
 pub use resolved::{Addition, Demand, PassInstance, Pipeline, RunSettings, Step};
-pub use schema::{check_options, check_value, defaults, mandatory};
+pub use schema::{Paths, check_options, check_value, defaults, mandatory};
 pub use spec::PipelineSpec;
 pub(crate) use {called::Callee, resolve::Outline};
 

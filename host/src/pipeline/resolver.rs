@@ -3,7 +3,7 @@
 use super::{
     fault::{Code, Fault, Place},
     resolved::*,
-    schema::{check_options, shorten},
+    schema::{Paths, check_options, shorten},
     spec::*,
 };
 use crate::{
@@ -84,6 +84,14 @@ impl<'a> Resolver<'a> {
             warnings: Vec::new(),
             is_called: false,
             makes: Makes::Passes,
+        }
+    }
+
+    /// How relative paths are understood. A pipeline that is not going to run keeps them: locks hold on other machines.
+    pub fn paths(&self) -> Paths<'a> {
+        match self.makes {
+            Makes::Passes => Paths::Absolute(&self.spec.sources),
+            Makes::Nothing => Paths::Written,
         }
     }
 
@@ -200,7 +208,7 @@ impl<'a> Resolver<'a> {
             [] => options.to_vec(),
             settings => settings.iter().fold(options.to_vec(), overlay),
         };
-        let options = check_options(&facts.options, &entries, &facts.name, place, &mut self.faults);
+        let options = check_options(&facts.options, &entries, &facts.name, place, self.paths(), &mut self.faults);
         self.add_instance(facts, options, OnceLock::new(), place)
     }
 

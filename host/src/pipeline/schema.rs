@@ -1,14 +1,38 @@
 //! Options checked against their owner's schema (rules R21 and R22).
 
 use super::{
-    fault::{Code, Fault, Place},
-    spec::{Entry, Literal, Written},
+    fault::{Code, Fault, Place, Sources},
+    print::toml,
+    spec::{Entry, Literal, Written, literal_of},
 };
 use crate::{
     options::{OptionSchema, OptionType},
     words::{and_list, nearest, or_list},
 };
-use relais_plugin_api::options::Value;
+use relais_plugin_api::options::{BytesError, Value, format_bytes, parse_bytes};
+use std::path::{self, Path};
+
+/// How relative paths are understood.
+#[derive(Clone, Copy, Debug)]
+pub enum Paths<'a> {
+    /// They are left as they are written.
+    Written,
+    /// They start from the folder of the file that they are written in; what is not written in a file, from the current
+    /// folder.
+    Absolute(&'a Sources),
+}
+
+impl Paths<'_> {
+    /// Returns the absolute path, or why there is none.
+    fn resolve(self, path: &str, place: Option<Place>) -> Result<String, String> {
+        let Self::Absolute(sources) = self else { return Ok(path.to_owned()) };
+        let source = place.map_or("", |place| &sources.get(place.source).name);
+        let folder = Path::new(source).parent().unwrap_or(Path::new(""));
+        let absolute =
+            path::absolute(folder.join(path)).map_err(|error| format!("it cannot be made absolute: {error}"))?;
+        absolute.into_os_string().into_string().map_err(|_| "the name of its folder is not UTF-8".into())
+    }
+}
 
 impl OptionType {
     /// Returns a description of the accepted values.
@@ -19,6 +43,7 @@ impl OptionType {
             &Self::Int { min, max: i64::MAX } => format!("an integer from {min}"),
             &Self::Int { min: i64::MIN, max } => format!("an integer up to {max}"),
             Self::Int { min, max } => format!("an integer from {min} to {max}"),
+            Self::Bytes { .. } | Self::Path => self.to_string(),
             &Self::Float { min: f64::NEG_INFINITY, max: f64::INFINITY } => "a float".into(),
             Self::Float { min, max } => format!("a float from {min:?} to {max:?}"),
             Self::Str => "a string".into(),
@@ -34,26 +59,54 @@ impl OptionType {
 }
 
 impl OptionSchema {
-    /// The default; of a struct, the defaults of its options. `None` when the option, or one within, is mandatory.
+    /// Returns the default as TOML writes it, with units.
+    pub fn default_toml(&self) -> Option<String> {
+        self.default.as_ref().map(|default| toml(&with_units(&self.kind, default)))
+    }
+
+    /// The default; of a struct, the defaults of its options. `None` when the option, or one within, is mandatory, or
+    /// it is optional.
     pub(crate) fn default_value(&self) -> Option<Value> {
         match (&self.default, &self.kind) {
             (Some(value), _) => Some(value.clone()),
+            (None, _) if self.is_optional => None,
             (None, OptionType::Struct(fields)) => defaults(fields),
             (None, _) => None,
         }
     }
 }
 
+/// A value with numbers of bytes as text with a unit, where they have one. As deep as schemas go.
+fn with_units(kind: &OptionType, value: &Value) -> Value {
+    match (kind, value) {
+        (OptionType::Bytes { .. }, Value::Int(bytes)) => {
+            let text = format_bytes(*bytes);
+            if text.ends_with('B') { Value::Str(text) } else { Value::Int(*bytes) }
+        }
+        (OptionType::Struct(fields), Value::Struct(entries)) => {
+            let entry = |(name, value): &(String, Value)| {
+                let field = fields.iter().find(|field| field.name == *name);
+                (name.clone(), field.map_or_else(|| value.clone(), |field| with_units(&field.kind, value)))
+            };
+            Value::Struct(entries.iter().map(entry).collect())
+        }
+        _ => value.clone(),
+    }
+}
+
 /// The empty table, with defaults filled in; `None` if an option is mandatory.
 pub fn defaults(schema: &[OptionSchema]) -> Option<Value> {
+    let given = schema.iter().map(|option| (option, option.default_value()));
+    let given = given.filter(|(option, value)| value.is_some() || !option.is_optional);
     let entries: Option<Vec<(String, Value)>> =
-        schema.iter().map(|option| Some((option.name.clone(), option.default_value()?))).collect();
+        given.map(|(option, value)| Some((option.name.clone(), value?))).collect();
     entries.map(Value::Struct)
 }
 
-/// The names of the options that have no default.
+/// The names of the options that must be given.
 pub fn mandatory(schema: &[OptionSchema]) -> Vec<&str> {
-    schema.iter().filter(|option| option.default_value().is_none()).map(|option| option.name.as_str()).collect()
+    let is_mandatory = |option: &&OptionSchema| !option.is_optional && option.default_value().is_none();
+    schema.iter().filter(is_mandatory).map(|option| option.name.as_str()).collect()
 }
 
 /// Checks options against their schema. `owner` accepts the options, as in "option of `owner`"; `place` is where the
@@ -63,6 +116,7 @@ pub fn check_options(
     entries: &[Entry],
     owner: &str,
     place: Option<Place>,
+    paths: Paths<'_>,
     faults: &mut Vec<Fault>,
 ) -> Value {
     for (i, entry) in entries.iter().enumerate() {
@@ -77,16 +131,21 @@ pub fn check_options(
     }
     let mut table = Vec::with_capacity(schema.len());
     for option in schema {
-        let value = match entries.iter().rev().find(|entry| entry.key.value == option.name) {
-            Some(entry) => {
-                check_value(&option.kind, &entry.value, &format!("option `{}` of `{owner}`", option.name), faults)
+        let what = || format!("option `{}` of `{owner}`", option.name);
+        let given = entries.iter().rev().find(|entry| entry.key.value == option.name);
+        let value = match (given, option.default_value()) {
+            (Some(entry), _) => check_value(&option.kind, &entry.value, &what(), paths, faults),
+            // Paths in it may be relative.
+            (None, Some(default)) => {
+                check_value(&option.kind, &Written::made(literal_of(default)), &what(), paths, faults)
             }
-            None => option.default_value().or_else(|| {
+            (None, None) if option.is_optional => None,
+            (None, None) => {
                 let message = format!("`{owner}` needs its option `{}`", option.name);
                 let fault = Fault::new(Code::Missing, place, message);
                 faults.push(fault.help(format!("give it {}", option.kind.describe())));
                 None
-            }),
+            }
         };
         table.extend(value.map(|value| (option.name.clone(), value)));
     }
@@ -98,6 +157,7 @@ pub fn check_value(
     kind: &OptionType,
     written: &Written<Literal>,
     what: &str,
+    paths: Paths<'_>,
     faults: &mut Vec<Fault>,
 ) -> Option<Value> {
     let place = written.place;
@@ -113,6 +173,9 @@ pub fn check_value(
         }
         (OptionType::Int { .. }, Literal::BigInt(value)) => {
             refuse(Code::Value, format!("{what} cannot be {}, which is out of range", shorten(value)))
+        }
+        (OptionType::Bytes { .. }, Literal::Int(_) | Literal::BigInt(_) | Literal::Str(_)) => {
+            bytes(kind, written, what, faults)
         }
         (OptionType::Float { .. }, Literal::Float(value)) if value.is_nan() => {
             refuse(Code::Value, format!("{what} cannot be `nan`"))
@@ -130,6 +193,13 @@ pub fn check_value(
             None
         }
         (OptionType::Str, Literal::Str(value)) => Some(Value::Str(value.clone())),
+        (OptionType::Path, Literal::Str(value)) if value.is_empty() => {
+            refuse(Code::Value, format!("{what} must not be empty"))
+        }
+        (OptionType::Path, Literal::Str(value)) => match paths.resolve(value, place) {
+            Ok(path) => Some(Value::Str(path)),
+            Err(why) => refuse(Code::Value, format!("{what} cannot be `{}`: {why}", shorten(value))),
+        },
         (OptionType::Choice(choices), Literal::Str(value)) => {
             if choices.iter().any(|(name, _)| name == value) {
                 return Some(Value::Str(value.clone()));
@@ -143,21 +213,22 @@ pub fn check_value(
         (OptionType::List(item), Literal::List(items)) => {
             let what = format!("an item of {what}");
             let values: Vec<Option<Value>> =
-                items.iter().map(|value| check_value(item, value, &what, faults)).collect();
+                items.iter().map(|value| check_value(item, value, &what, paths, faults)).collect();
             values.into_iter().collect::<Option<Vec<Value>>>().map(Value::List)
         }
         (OptionType::Struct(fields), Literal::Table(entries)) => {
             let owner = what.trim_start_matches("option `").split('`').next().unwrap_or(what).to_owned();
             let n_before = faults.len();
-            let value = check_options(fields, entries, &owner, place, faults);
+            let value = check_options(fields, entries, &owner, place, paths, faults);
             (faults.len() == n_before).then_some(value)
         }
         (kind, value) => {
             let expected = match kind {
                 OptionType::Bool => "a boolean",
                 OptionType::Int { .. } => "an integer",
+                OptionType::Bytes { .. } => "a number of bytes",
                 OptionType::Float { .. } => "a float",
-                OptionType::Str | OptionType::Choice(_) => "a string",
+                OptionType::Str | OptionType::Path | OptionType::Choice(_) => "a string",
                 OptionType::List(_) => "an array",
                 OptionType::Struct(_) => "a table",
             };
@@ -165,6 +236,30 @@ pub fn check_value(
         }
     }
 }
+
+/// Checks a number of bytes, which is an integer or a text with a unit.
+fn bytes(kind: &OptionType, written: &Written<Literal>, what: &str, faults: &mut Vec<Fault>) -> Option<Value> {
+    let (shown, number) = match &written.value {
+        Literal::Int(value) => (value.to_string(), Ok(*value)),
+        Literal::Str(text) => (format!("`{}`", shorten(text)), parse_bytes(text)),
+        Literal::BigInt(digits) => (shorten(digits), Err(BytesError::Large)),
+        other => (other.type_name().to_owned(), Err(BytesError::Form)),
+    };
+    let message = match number {
+        Ok(number) if kind.check(&Value::Int(number), "").is_ok() => return Some(Value::Int(number)),
+        Ok(_) | Err(BytesError::Large) => format!("{what} cannot be {shown}, which is out of range"),
+        Err(BytesError::Form) => format!("{what} cannot be {shown}, which is not a number of bytes"),
+    };
+    let fault = Fault::new(Code::Value, written.place, message).label(format!("expected {}", kind.describe()));
+    faults.push(match number {
+        Err(BytesError::Form) => fault.help(BYTES_HELP),
+        _ => fault,
+    });
+    None
+}
+
+const BYTES_HELP: &str = "write an integer, or a whole number and a unit: `\"64K\"` and `\"64KiB\"` are 65536, `\"64KB\"` is \
+                          64000; likewise with `M`, `G`, `T`, `P`, `E`";
 
 fn unknown_option(schema: &[OptionSchema], key: &Written<String>, owner: &str) -> Fault {
     let names: Vec<&str> = schema.iter().map(|option| option.name.as_str()).collect();

@@ -57,7 +57,8 @@ impl Resolver<'_> {
             self.faults.push(fault.help("remove one of the plugins, or do not set the option"));
             return None;
         }
-        check_value(&facts.schema.kind, &entry.value, &format!("option `{key}`"), &mut self.faults)
+        let paths = self.paths();
+        check_value(&facts.schema.kind, &entry.value, &format!("option `{key}`"), paths, &mut self.faults)
     }
 
     /// Applies the settings from outside. Returns the options of the context, and keeps those of passes.

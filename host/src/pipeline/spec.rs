@@ -313,7 +313,8 @@ pub(super) fn overlay(mut entries: Vec<Entry>, setting: &Entry) -> Vec<Entry> {
     entries
 }
 
-fn literal_of(value: Value) -> Literal {
+/// A value that is not in any text, as if it had been written. Recurses as deep as values are nested.
+pub(super) fn literal_of(value: Value) -> Literal {
     match value {
         Value::Bool(value) => Literal::Bool(value),
         Value::Int(value) => Literal::Int(value),

@@ -274,6 +274,22 @@ fn r22_options_are_checked_before_anything_runs() {
 }
 
 #[test]
+fn r21_a_pipeline_that_does_not_run_keeps_relative_paths_so_that_its_lock_holds_elsewhere() {
+    let path = option("file", OptionType::Path, Some(Value::Str("default".into())));
+    let fakes = Fakes::default().pass("A", 0, &[], Does::Nothing).options(vec![path]);
+    let text = "steps = [\"A\", { pass = \"A\", options = { file = \"own\" } }]";
+    let specs = ["here/p.toml", "there/p.toml"].map(|name| PipelineSpec::parse(name, text, &files(&[])).unwrap());
+    let [here, there] = specs.each_ref().map(|spec| spec.outline(&fakes).unwrap().pipeline.print());
+    assert_eq!(here, there);
+    assert!(here.contains("\"file\" = \"own\""), "{here}");
+    let [here, there] = specs.each_ref().map(|spec| spec.resolve(&fakes).unwrap().print());
+    let absolute = |path: &str| quote(std::path::absolute(path).unwrap().to_str().unwrap());
+    for (printed, own) in [(here, "here/own"), (there, "there/own")] {
+        assert!(printed.contains(&absolute(own)) && printed.contains(&absolute("default")), "{printed}");
+    }
+}
+
+#[test]
 fn r22_config_is_found_however_its_key_is_dotted() {
     let fakes = with_options();
     for text in [

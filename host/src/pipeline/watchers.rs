@@ -67,7 +67,8 @@ fn none(resolver: &Resolver<'_>, name: &Written<String>, why: NoPass) -> Fault {
 }
 
 fn check(resolver: &mut Resolver<'_>, schema: &[OptionSchema], used: &InstrumentUse) -> Value {
-    check_options(schema, &used.options, &used.name.value, used.name.place, &mut resolver.faults)
+    let paths = resolver.paths();
+    check_options(schema, &used.options, &used.name.value, used.name.place, paths, &mut resolver.faults)
 }
 
 /// The option of built-in instruments that selects passes accepts every name of a pass or a sequence.

@@ -18,6 +18,7 @@ use libloading::Library;
 use relais_plugin_api::boundary::{abi::PluginRef, guard::caught, record::BOUNDARY};
 use std::{
     ffi::OsStr,
+    fs::File,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -40,7 +41,9 @@ impl OpenPlugin {
     pub fn open(file: &Path, plugin: &PluginRecord, section: &[u8], sha256: Option<&str>) -> Result<Self, Refusal> {
         let what: Arc<str> = format!("plugin `{} {}`, being opened,", plugin.name, plugin.version).into();
         let _running = Running::new(&what);
-        let path = sealed_copy(file, Path::new(DESCRIPTORS)).unwrap_or_else(|| file.to_owned());
+        let mut source = File::open(file).map_err(|error| unreadable(&error))?;
+        let copy = sealed_copy(&mut source, file, Path::new(DESCRIPTORS));
+        let path = copy.unwrap_or_else(|| file.to_owned());
         let hash = sha256.map(|_| sha256_of(&path)).transpose().map_err(|error| unreadable(&error))?;
         let is_other = hash.as_deref() != sha256;
         if is_other || read_section(&path).ok().as_deref() != Some(section) {
@@ -104,17 +107,14 @@ fn open_library(path: &OsStr) -> Result<Library, libloading::Error> {
 const DESCRIPTORS: &str = "/proc/self/fd";
 
 /// A copy of a file in memory that can no longer be changed, so that exactly the checked bytes are opened. `None` if the
-/// file cannot be read, or the system does not support this or does not allow the copy to be named: then the file itself
-/// is opened.
+/// system does not support this or does not allow the copy to be named: then the file itself is opened.
 #[cfg(target_os = "linux")]
-fn sealed_copy(path: &Path, descriptors: &Path) -> Option<PathBuf> {
+fn sealed_copy(file: &mut File, path: &Path, descriptors: &Path) -> Option<PathBuf> {
     use std::{
         ffi::CString,
-        fs::File,
         io,
         os::fd::{AsRawFd, FromRawFd, IntoRawFd},
     };
-    let mut file = File::open(path).ok()?;
     let name = CString::new(path.file_name()?.to_string_lossy().as_bytes()).ok()?;
     // SAFETY: the name ends with a zero.
     let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
@@ -123,7 +123,7 @@ fn sealed_copy(path: &Path, descriptors: &Path) -> Option<PathBuf> {
     }
     // SAFETY: the descriptor was made above and is not used elsewhere.
     let mut copy = unsafe { File::from_raw_fd(fd) };
-    let len = io::copy(&mut file, &mut copy).ok()?;
+    let len = io::copy(file, &mut copy).ok()?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE | libc::F_SEAL_SEAL;
     // SAFETY: the descriptor is open.
     if unsafe { libc::fcntl(copy.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
@@ -139,7 +139,7 @@ fn sealed_copy(path: &Path, descriptors: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sealed_copy(_: &Path, _: &Path) -> Option<PathBuf> {
+fn sealed_copy(_: &mut File, _: &Path, _: &Path) -> Option<PathBuf> {
     None
 }
 
@@ -176,7 +176,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_copy_in_memory_needs_a_name() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-        let copy = |descriptors: &str| sealed_copy(&file, Path::new(descriptors));
+        let copy = |descriptors: &str| sealed_copy(&mut File::open(&file).unwrap(), &file, Path::new(descriptors));
         assert_eq!(fs::read(copy(DESCRIPTORS).unwrap()).unwrap(), fs::read(&file).unwrap());
         assert_eq!(copy("/nowhere"), None);
     }

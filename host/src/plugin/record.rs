@@ -106,6 +106,8 @@ pub struct PassRecord {
     pub changes_interface: Option<String>,
     /// The statistics that it counts.
     pub statistics: Vec<StatisticRecord>,
+    /// The rules that it rewrites by, if it consists of rules: a text that is not parsed yet.
+    pub rules: Option<String>,
     /// Options.
     pub options: Vec<OptionSchema>,
 }
@@ -354,7 +356,7 @@ impl RecordError {
         let Self::Malformed { cause, .. } = self else {
             return matches!(self, Self::NewerFormat { .. } | Self::Critical { .. });
         };
-        matches!(cause, Malformed::Critical(_))
+        matches!(cause, Malformed::Critical(_) | Malformed::Later(_))
     }
 }
 
@@ -526,6 +528,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         phase: Phase::REWRITES,
         changes_interface: None,
         statistics: Vec::new(),
+        rules: None,
         options: Vec::new(),
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
@@ -550,6 +553,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::EXTENDS => pass.extends = Some(text()?),
             pass_tag::CHANGES_INTERFACE => pass.changes_interface = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
+            pass_tag::RULES => pass.rules = Some(field.text().map_err(malformed)?.to_owned()),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
             _ => field.skip().map_err(malformed)?,
         }

@@ -30,6 +30,8 @@ pub struct PassShape {
     pub ops: Vec<String>,
     /// Its options.
     pub options: Vec<Knob>,
+    /// The rules that it consists of, as text; empty if it does not.
+    pub rules: String,
 }
 
 /// An operator, as its record describes it.
@@ -83,6 +85,8 @@ pub struct Knob {
     pub kind: KnobKind,
     /// The default.
     pub default: Option<Value>,
+    /// Whether it may be left out although it has no default.
+    pub is_optional: bool,
 }
 
 /// The values that an option accepts.
@@ -96,6 +100,8 @@ pub enum KnobKind {
     Float(f64, f64),
     /// Text.
     Str,
+    /// A path, which is never made up.
+    Path,
     /// One of some names.
     Choice(Vec<String>),
     /// A list.
@@ -106,8 +112,30 @@ pub enum KnobKind {
     Other,
 }
 
-/// Where passes and operators run.
-pub trait Bench: Compute + Sync {
+/// Passes by full or short name, and the operators that modules are computed with: linked into this program, or loaded
+/// by a host.
+pub trait Passes: Compute + Sync {
+    /// Returns the passes that must run before a pass, each after its own requirements.
+    ///
+    /// # Errors
+    /// Returns an error if the name means no pass, or several.
+    fn required(&self, pass: &str) -> Result<Vec<String>, PassError>;
+
+    /// Makes a pass with options, and does nothing with it.
+    ///
+    /// # Errors
+    /// Returns an error if it does not take them, or its constructor fails.
+    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError>;
+
+    /// Runs a pass, without its requirements; `None` if it reports that it changed nothing.
+    ///
+    /// # Errors
+    /// Returns an error if it fails.
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError>;
+}
+
+/// Where passes and operators are tested.
+pub trait Bench: Passes {
     /// The passes under test.
     fn passes(&self) -> Vec<PassShape>;
 
@@ -119,20 +147,8 @@ pub trait Bench: Compute + Sync {
         Vec::new()
     }
 
-    /// Makes a pass with options, and does nothing with it.
-    ///
-    /// # Errors
-    /// Returns an error if it does not take them, or its constructor fails.
-    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError>;
-
     /// Whether options are checked, so that values out of range can be tried.
     fn checks_options(&self) -> Checks;
-
-    /// Runs a pass, without its requirements; `None` if it reports that it changed nothing.
-    ///
-    /// # Errors
-    /// Returns an error if it fails.
-    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError>;
 
     /// Runs a pass on modules while an instrument watches.
     ///
@@ -159,6 +175,22 @@ pub struct Linked;
 impl Compute for Linked {
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
         local::with_ops(function, |ops| body(ops));
+    }
+}
+
+impl Passes for Linked {
+    fn required(&self, pass: &str) -> Result<Vec<String>, PassError> {
+        let spec = local::info(pass).ok_or_else(|| PassError::new(format_args!("no pass `{pass}` is linked")))?;
+        Ok(pass_shape(spec).before)
+    }
+
+    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
+        local::make(pass, options)
+    }
+
+    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
+        let ran = local::run(pass, options, module)?;
+        Ok(ran.changed.then_some(ran.module))
     }
 }
 
@@ -191,17 +223,8 @@ impl Bench for Linked {
         instruments.map(|spec| (spec.name.to_owned(), knobs(spec.options))).collect()
     }
 
-    fn make(&self, pass: &str, options: &Value) -> Result<(), PassError> {
-        local::make(pass, options)
-    }
-
     fn checks_options(&self) -> Checks {
         Checks::Nobody
-    }
-
-    fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
-        let ran = local::run(pass, options, module)?;
-        Ok(ran.changed.then_some(ran.module))
     }
 
     fn watch(&self, instrument: &str, options: &Value, modules: &[IRModule]) -> Result<(), PassError> {
@@ -238,7 +261,14 @@ fn pass_shape(spec: &PassSpec) -> PassShape {
     let direct = |name: &str| local::info(name).map(|spec| spec.required.to_vec());
     let before = requirements(spec.name, |name| Some(names(&direct(name)?)));
     let options = spec.options.iter().map(Knob::from).collect();
-    PassShape { name: spec.name.to_owned(), level: spec.level, before, ops: names(spec.ops), options }
+    PassShape {
+        name: spec.name.to_owned(),
+        level: spec.level,
+        before,
+        ops: names(spec.ops),
+        options,
+        rules: spec.rules.to_owned(),
+    }
 }
 
 /// Returns the passes that must run before a pass, each after its own requirements; `of` returns the requirements of a
@@ -281,7 +311,12 @@ fn op_shape(op: &Operator, evaluated: &[(&str, &str)]) -> OpShape {
 
 impl From<&OptionSpec> for Knob {
     fn from(spec: &OptionSpec) -> Self {
-        Self { name: spec.name.to_owned(), kind: spec.kind.into(), default: spec.default.map(DefaultSpec::to_value) }
+        Self {
+            name: spec.name.to_owned(),
+            kind: spec.kind.into(),
+            default: spec.default.map(DefaultSpec::to_value),
+            is_optional: spec.is_optional,
+        }
     }
 }
 
@@ -290,13 +325,34 @@ impl From<OptionKind> for KnobKind {
     fn from(kind: OptionKind) -> Self {
         match kind {
             OptionKind::Bool => Self::Bool,
-            OptionKind::Int { min, max } => Self::Int(min, max),
+            OptionKind::Int { min, max } | OptionKind::Bytes { min, max } => Self::Int(min, max),
             OptionKind::Float { min, max } => Self::Float(min, max),
             OptionKind::Str => Self::Str,
+            OptionKind::Path => Self::Path,
             OptionKind::Choice(choices) => Self::Choice(choices.iter().map(|choice| choice.name.to_owned()).collect()),
             OptionKind::List(item) => Self::List(Box::new((*item).into())),
             OptionKind::Struct(fields) => Self::Struct(fields.iter().map(Knob::from).collect()),
             _ => Self::Other,
+        }
+    }
+}
+
+impl Knob {
+    /// Whether it must be given.
+    pub(crate) fn is_mandatory(&self) -> bool {
+        let has_default = self.default.is_some() || self.is_optional;
+        !has_default && !matches!(&self.kind, KnobKind::Struct(fields) if !fields.iter().any(Self::is_mandatory))
+    }
+}
+
+impl KnobKind {
+    /// Whether values of it are made up. As deep as a schema, which has a limit.
+    pub(crate) fn is_made_up(&self) -> bool {
+        match self {
+            Self::Path | Self::Other => false,
+            Self::List(item) => item.is_made_up(),
+            Self::Struct(fields) => fields.iter().all(|field| !field.is_mandatory() || field.kind.is_made_up()),
+            _ => true,
         }
     }
 }

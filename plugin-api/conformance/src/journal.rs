@@ -1,6 +1,8 @@
 //! The messages of the kit while it runs, and a file with them, which shows what a process that died was doing.
 
-use super::report::{Finding, Judged, table};
+#[cfg(feature = "filetest")]
+use super::filetest::Outcome;
+use super::report::{Finding, Judged, table, text};
 use relais_plugin_api::options::Value;
 use std::{
     fs::{File, OpenOptions},
@@ -35,6 +37,9 @@ pub(super) enum Entry {
     Case(Case),
     Finding(Finding),
     Judged(Judged),
+    /// A filetest was checked.
+    #[cfg(feature = "filetest")]
+    Checked(String, Outcome),
     End,
 }
 
@@ -60,6 +65,11 @@ impl Journal {
         entry.extend(bytes);
         // The parent process notices that the journal ends too early.
         let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&entry);
+    }
+
+    #[cfg(feature = "filetest")]
+    pub fn checked(&self, name: &str, outcome: &Outcome) {
+        self.write("checked", table([("name", Value::Str(name.to_owned())), ("outcome", outcome.to_value())]));
     }
 }
 
@@ -102,15 +112,14 @@ pub(super) fn read(mut bytes: &[u8]) -> Vec<Entry> {
 fn read_entry(value: &Value) -> Option<Entry> {
     let Value::Struct(entries) = value else { return None };
     let [(key, value)] = entries.as_slice() else { return None };
-    let text = |key: &str| match value.get(key)? {
-        Value::Str(text) => Some(text.clone()),
-        _ => None,
-    };
+    let text = |key: &str| text(value, key);
     Some(match key.as_str() {
         "beat" => Entry::Beat,
         "case" => Entry::Case(Case { subject: text("subject")?, options: text("options")?, module: text("module")? }),
         "finding" => Entry::Finding(Finding::from_value(value)?),
         "judged" => Entry::Judged(Judged::from_value(value)?),
+        #[cfg(feature = "filetest")]
+        "checked" => Entry::Checked(text("name")?, Outcome::from_value(value.get("outcome")?)?),
         "end" => Entry::End,
         _ => return None,
     })

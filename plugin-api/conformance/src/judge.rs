@@ -4,6 +4,7 @@ use super::{
     Settings,
     bench::{Bench, Checks, Knob, PassShape},
     generate::{self, Vocabulary},
+    instances,
     interface::same_interface,
     interpret::Compute,
     journal::Log,
@@ -13,7 +14,7 @@ use super::{
     report::{Finding, Judged, Kind},
 };
 use relais_plugin_api::{
-    boundary::record::Level,
+    boundary::{abi::error_kind, record::Level},
     diagnostics::PassError,
     ir::*,
     options::Value,
@@ -45,6 +46,8 @@ const N_LARGE: usize = 1000;
 enum Source<'a> {
     /// The text of the author.
     Given(&'a str),
+    /// An instance of the left side of a rule.
+    Instance(&'a IRModule),
     Sensible(Vec<u8>),
     Wild(Vec<u8>),
     Large(Vec<u8>),
@@ -55,7 +58,7 @@ impl Source<'_> {
     fn tape(&self) -> Option<&[u8]> {
         match self {
             Self::Sensible(bytes) | Self::Wild(bytes) | Self::Large(bytes) => Some(bytes),
-            Self::Given(_) => None,
+            Self::Given(_) | Self::Instance(_) => None,
         }
     }
 
@@ -63,6 +66,7 @@ impl Source<'_> {
     fn with_tape(&self, bytes: Vec<u8>) -> Self {
         match self {
             Self::Given(text) => Self::Given(text),
+            Self::Instance(module) => Self::Instance(module),
             Self::Sensible(_) => Self::Sensible(bytes),
             Self::Wild(_) => Self::Wild(bytes),
             Self::Large(_) => Self::Large(bytes),
@@ -115,7 +119,7 @@ impl Trial<'_> {
         let mut random = Random::of(self.settings.seed, &self.pass.name, u64::MAX);
         let is_kept = |knob: &&Knob| {
             let name = format!("{}.{}", self.pass.name, knob.name);
-            knob.default.is_some() && self.settings.kept.contains(&name)
+            (knob.default.is_some() || knob.is_optional) && self.settings.kept.contains(&name)
         };
         let turned: Vec<Knob> = self.pass.options.iter().filter(|knob| !is_kept(knob)).cloned().collect();
         let mut sets = knobs::legal(&turned, &mut random);
@@ -128,11 +132,17 @@ impl Trial<'_> {
                 }
             }
         }
-        let Some((defaults, others)) = sets.split_first() else { return };
+        let Some((defaults, others)) = sets.split_first() else {
+            if self.found.is_empty() {
+                self.judged.not_judged = Some(not_judged(&turned));
+            }
+            return;
+        };
         for text in &self.settings.modules {
             self.case(&Source::Given(text), defaults);
             others.iter().for_each(|options| self.case(&Source::Given(text), options));
         }
+        self.rules(defaults);
         let n = self.settings.n_modules;
         for at in 0..n {
             let mut random = Random::of(self.settings.seed, &self.pass.name, at as u64);
@@ -149,12 +159,49 @@ impl Trial<'_> {
             let bytes = Random::of(self.settings.seed, &self.pass.name, n as u64).bytes(32 * N_LARGE);
             self.case(&Source::Large(bytes), defaults);
         }
+        if self.judged.n_changed == 0 && self.judged.n_cases > 0 {
+            self.silent("it");
+        }
+    }
+
+    /// Tests the rules of a pass that consists of rules.
+    fn rules(&mut self, options: &Value) {
+        // The text is the record's: if it cannot be parsed, the pass fails in every case.
+        let rules = relais_patterns::parse(&self.pass.rules).unwrap_or_default();
+        for (at, rule) in rules.iter().enumerate() {
+            self.log.beat();
+            let name = rule.name.as_ref().map_or_else(|| format!("rule {}", at + 1), |name| format!("`{}`", name.text));
+            let instances = instances::of_rule(rule, self.settings.seed, self.bench);
+            if instances.is_empty() {
+                self.judged.rules_not_judged.push(name);
+                continue;
+            }
+            let before = self.judged.n_changed;
+            for module in &instances {
+                self.case(&Source::Instance(module), options);
+            }
+            if self.judged.n_changed == before {
+                self.silent(&name);
+            }
+        }
+    }
+
+    /// Notes that the pass, or one of its rules, never applied.
+    fn silent(&mut self, what: &str) {
+        self.judged.silent.push(what.to_owned());
+        if self.settings.is_strict {
+            let message = format!("{what} never changed a module");
+            self.find(Kind::NeverApplies, message, &Value::Struct(Vec::new()), String::new());
+        }
     }
 
     /// Whether the pass can be made with these options.
     fn makes(&mut self, options: &Value) -> bool {
         self.log.case(&self.subject, &shown(options), "");
         let Err(error) = self.bench.make(&self.pass.name, options) else { return true };
+        if is_refused(&error, options) {
+            return false;
+        }
         let kind = match (error.is_panic(), *options == Value::Struct(Vec::new())) {
             (true, _) => Kind::Panic,
             (false, true) => Kind::NotMade,
@@ -168,6 +215,7 @@ impl Trial<'_> {
         let compute: &dyn Compute = self.bench;
         let module = match source {
             Source::Given(text) => text::parse_str(text).ok()?,
+            Source::Instance(module) => (*module).clone(),
             Source::Sensible(bytes) => generate::sensible(bytes, &self.vocabulary, compute),
             Source::Large(bytes) => generate::large(bytes, &self.vocabulary, compute, N_LARGE),
             Source::Wild(bytes) => generate::wild(bytes),
@@ -374,8 +422,12 @@ pub fn judge_instrument(
     let mut found = BTreeSet::new();
     for options in knobs::legal(options, &mut random) {
         log.case(&subject, &shown(&options), "");
+        let result = bench.watch(name, &options, &modules);
+        if result.as_ref().is_err_and(|error| is_refused(error, &options)) {
+            continue;
+        }
         judged.n_cases += modules.len();
-        let Err(error) = bench.watch(name, &options, &modules) else { continue };
+        let Err(error) = result else { continue };
         judged.n_errors += 1;
         let kind = if error.is_panic() { Kind::Panic } else { Kind::NotMade };
         if found.insert(kind) {
@@ -383,7 +435,23 @@ pub fn judge_instrument(
             log.finding(&Finding { subject, kind, message: message(&error), options, module: String::new() });
         }
     }
+    if judged.n_cases == 0 {
+        judged.not_judged = Some(not_judged(options));
+    }
     Judged { time: start.elapsed(), ..judged }
+}
+
+/// Whether made-up options are refused by the check of the author. The defaults must be accepted.
+fn is_refused(error: &PassError, options: &Value) -> bool {
+    error.rec().kind == error_kind::OPTIONS && *options != Value::Struct(Vec::new())
+}
+
+/// Why there are no options to run with.
+fn not_judged(options: &[Knob]) -> String {
+    match knobs::not_made_up(options) {
+        Some(knob) => format!("option `{}` must be given, and is not made up", knob.name),
+        None => "it refuses all options that were made up".into(),
+    }
 }
 
 /// Smaller and smaller tapes: without their ends, without parts, with zeros.
@@ -454,7 +522,14 @@ fn lines(items: &[impl std::fmt::Display]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{
+            bench::{KnobKind, OpShape, Passes},
+            journal::Memory,
+        },
+        *,
+    };
+    use relais_plugin_api::infer::Operators;
 
     #[test]
     fn what_matters_is_left() {
@@ -467,5 +542,92 @@ mod tests {
         }
         assert_eq!(smaller.best, [7, 150]);
         assert!(n < 400, "{n}");
+    }
+
+    /// A pass that does nothing, and refuses options in which `least` exceeds `most`.
+    struct Bounds {
+        options: Vec<Knob>,
+        /// The default of `least`.
+        least: i64,
+    }
+
+    impl Compute for Bounds {
+        fn with_ops(&self, _: &Function, _: &mut dyn FnMut(&mut dyn Operators)) {}
+    }
+
+    impl Passes for Bounds {
+        fn required(&self, _: &str) -> Result<Vec<String>, PassError> {
+            Ok(Vec::new())
+        }
+
+        fn make(&self, _: &str, options: &Value) -> Result<(), PassError> {
+            let number = |name: &str, default: i64| match options.get(name) {
+                Some(Value::Int(value)) => *value,
+                _ => default,
+            };
+            match number("least", self.least) > number("most", 5) {
+                true => Err(PassError::with_kind(error_kind::OPTIONS, "not in order")),
+                false => Ok(()),
+            }
+        }
+
+        fn run(&self, _: &str, _: &Value, _: &IRModule) -> Result<Option<IRModule>, PassError> {
+            Ok(None)
+        }
+    }
+
+    impl Bench for Bounds {
+        fn passes(&self) -> Vec<PassShape> {
+            let options = self.options.clone();
+            let rules = String::new();
+            vec![PassShape { name: "a.B".into(), level: Level::MODULE, before: vec![], ops: vec![], options, rules }]
+        }
+
+        fn operators(&self) -> Vec<OpShape> {
+            Vec::new()
+        }
+
+        fn checks_options(&self) -> Checks {
+            Checks::Nobody
+        }
+    }
+
+    /// The findings about a pass with these options, and what is said about it.
+    fn judged(options: Vec<Knob>) -> (Vec<Kind>, String) {
+        judged_from(0, options)
+    }
+
+    fn judged_from(least: i64, options: Vec<Knob>) -> (Vec<Kind>, String) {
+        let (bench, log) = (Bounds { options, least }, Memory::new());
+        let settings = Settings { n_modules: 2, ..Settings::default() };
+        let judged = judge_pass(&bench, &settings, &log, &bench.passes()[0]);
+        (log.with(|kept| kept.findings.iter().map(|finding| finding.kind).collect()), judged.to_string())
+    }
+
+    fn bound(name: &str, (least, most): (i64, i64), default: Option<i64>) -> Knob {
+        let kind = KnobKind::Int(least, most);
+        Knob { name: name.into(), kind, default: default.map(Value::Int), is_optional: false }
+    }
+
+    #[test]
+    fn options_that_are_refused_together_are_no_finding() {
+        let (kinds, told) = judged(vec![bound("least", (0, 9), Some(0)), bound("most", (0, 9), Some(5))]);
+        assert!(kinds.is_empty() && told.starts_with("pass a.B: ") && !told.contains("not judged"), "{kinds:?} {told}");
+        assert_eq!(judged_from(6, Vec::new()).0, [Kind::NotMade], "the defaults go together");
+        assert_eq!(
+            judged(vec![bound("least", (6, 9), None)]),
+            (vec![], "pass a.B: not judged: it refuses all options that were made up".into())
+        );
+    }
+
+    #[test]
+    fn a_pass_that_must_be_given_a_path_is_not_judged() {
+        let path = |is_optional| {
+            let kind = KnobKind::Path;
+            Knob { name: "file".into(), kind, default: None, is_optional }
+        };
+        let told = "pass a.B: not judged: option `file` must be given, and is not made up";
+        assert_eq!(judged(vec![path(false)]), (vec![], told.into()));
+        assert!(!judged(vec![path(true)]).1.contains("not judged"));
     }
 }

@@ -12,21 +12,22 @@ const N_RANDOM: usize = 8;
 /// The most items of a list.
 const MAX_ITEMS: u64 = 3;
 
-/// Options to run a pass with: its defaults, each option at each of its bounds and choices, and all at random.
+/// Options to run a pass with: its defaults, each option at each of its bounds and choices, and all at random. Paths keep
+/// their defaults; there are no options to run with if one must be given.
 pub fn legal(knobs: &[Knob], random: &mut Random) -> Vec<Value> {
-    let defaults = base(knobs, random);
+    if not_made_up(knobs).is_some() {
+        return Vec::new();
+    }
+    let knobs: Vec<&Knob> = knobs.iter().filter(|knob| knob.kind.is_made_up()).collect();
+    let defaults = base(&knobs, random);
     let mut sets = vec![Value::Struct(defaults.clone())];
-    for knob in knobs {
+    for knob in &knobs {
         for value in edges(&knob.kind, random) {
             sets.push(with(&defaults, &knob.name, value));
         }
     }
     if !knobs.is_empty() {
-        let all = |random: &mut Random| {
-            let values = knobs.iter().map(|knob| (knob.name.clone(), any(&knob.kind, random)));
-            Value::Struct(values.collect())
-        };
-        sets.extend((0..N_RANDOM).map(|_| all(random)));
+        sets.extend((0..N_RANDOM).map(|_| table(&knobs, random)));
     }
     let mut distinct: Vec<Value> = Vec::new();
     for set in sets {
@@ -37,9 +38,26 @@ pub fn legal(knobs: &[Knob], random: &mut Random) -> Vec<Value> {
     distinct
 }
 
+/// The option that must be given, and cannot be made up.
+pub fn not_made_up(knobs: &[Knob]) -> Option<&Knob> {
+    knobs.iter().find(|knob| knob.is_mandatory() && !knob.kind.is_made_up())
+}
+
+/// Random values of options; an optional one may be left out.
+fn table(knobs: &[&Knob], random: &mut Random) -> Value {
+    let mut entries = Vec::new();
+    for knob in knobs {
+        if !(knob.is_optional && random.below(2) == 0) {
+            entries.push((knob.name.clone(), any(&knob.kind, random)));
+        }
+    }
+    Value::Struct(entries)
+}
+
 /// Options that a host refuses, each for one reason.
 pub fn illegal(knobs: &[Knob], random: &mut Random) -> Vec<Value> {
-    let defaults = base(knobs, random);
+    let made_up: Vec<&Knob> = knobs.iter().filter(|knob| knob.kind.is_made_up()).collect();
+    let defaults = base(&made_up, random);
     let mut sets = vec![with(&defaults, "no-such_option", Value::Bool(true))];
     for knob in knobs {
         sets.extend(outside(&knob.kind).into_iter().map(|value| with(&defaults, &knob.name, value)));
@@ -48,9 +66,8 @@ pub fn illegal(knobs: &[Knob], random: &mut Random) -> Vec<Value> {
 }
 
 /// The options that must be given.
-fn base(knobs: &[Knob], random: &mut Random) -> Vec<(String, Value)> {
-    let is_mandatory = |knob: &&Knob| knob.default.is_none() && !matches!(knob.kind, KnobKind::Struct(_));
-    knobs.iter().filter(is_mandatory).map(|knob| (knob.name.clone(), any(&knob.kind, random))).collect()
+fn base(knobs: &[&Knob], random: &mut Random) -> Vec<(String, Value)> {
+    knobs.iter().filter(|knob| knob.is_mandatory()).map(|knob| (knob.name.clone(), any(&knob.kind, random))).collect()
 }
 
 fn with(defaults: &[(String, Value)], name: &str, value: Value) -> Value {
@@ -80,7 +97,7 @@ fn edges(kind: &KnobKind, random: &mut Random) -> Vec<Value> {
             vec![Value::List(Vec::new()), Value::List(edges)]
         }
         KnobKind::Struct(fields) => legal(fields, random),
-        KnobKind::Other => Vec::new(),
+        KnobKind::Path | KnobKind::Other => Vec::new(),
     }
 }
 
@@ -106,9 +123,10 @@ fn any(kind: &KnobKind, random: &mut Random) -> Value {
         KnobKind::Choice(names) => Value::Str(names[random.below(names.len() as u64) as usize].clone()),
         KnobKind::List(item) => Value::List((0..random.below(MAX_ITEMS + 1)).map(|_| any(item, random)).collect()),
         KnobKind::Struct(fields) => {
-            Value::Struct(fields.iter().map(|field| (field.name.clone(), any(&field.kind, random))).collect())
+            table(&fields.iter().filter(|field| field.kind.is_made_up()).collect::<Vec<_>>(), random)
         }
-        KnobKind::Other => Value::Struct(Vec::new()),
+        // Callers leave them out.
+        KnobKind::Path | KnobKind::Other => Value::Struct(Vec::new()),
     }
 }
 
@@ -128,7 +146,7 @@ fn outside(kind: &KnobKind) -> Vec<Value> {
             values.extend(beyond.into_iter().filter(|value| value.is_finite()).map(Value::Float));
             values
         }
-        KnobKind::Str => vec![Value::Int(1), Value::Bool(true)],
+        KnobKind::Str | KnobKind::Path => vec![Value::Int(1), Value::Bool(true)],
         KnobKind::Choice(_) => vec![text(), Value::Str(String::new()), Value::Int(0)],
         KnobKind::List(item) => {
             let items = outside(item);
@@ -145,7 +163,11 @@ mod tests {
     use super::*;
 
     fn knob(name: &str, kind: KnobKind, default: Option<Value>) -> Knob {
-        Knob { name: name.into(), kind, default }
+        Knob { name: name.into(), kind, default, is_optional: false }
+    }
+
+    fn optional(name: &str, kind: KnobKind) -> Knob {
+        Knob { is_optional: true, ..knob(name, kind, None) }
     }
 
     #[test]
@@ -192,5 +214,37 @@ mod tests {
         ];
         assert!(legal(&knobs, &mut Random::new(7)).len() > N_RANDOM);
         assert!(!illegal(&knobs, &mut Random::new(7)).is_empty());
+    }
+
+    #[test]
+    fn paths_are_not_made_up() {
+        let path = || KnobKind::Path;
+        let inner = KnobKind::Struct(vec![optional("file", path()), knob("on", KnobKind::Bool, None)]);
+        let knobs = [
+            knob("file", path(), Some(Value::Str("a".into()))),
+            optional("other", path()),
+            knob("all", KnobKind::List(Box::new(path())), Some(Value::List(Vec::new()))),
+            knob("inner", inner, None),
+        ];
+        let sets = legal(&knobs, &mut Random::new(1));
+        assert!(sets.iter().all(|set| ["file", "other", "all"].iter().all(|name| set.get(name).is_none())), "{sets:?}");
+        let inner: Vec<&Value> = sets.iter().filter_map(|set| set.get("inner")).collect();
+        assert_eq!(inner.len(), sets.len());
+        assert!(inner.iter().all(|inner| inner.get("file").is_none() && inner.get("on").is_some()), "{inner:?}");
+        let must = [knob("n", KnobKind::Bool, None), knob("file", path(), None)];
+        assert!(legal(&must, &mut Random::new(1)).is_empty());
+        assert_eq!(not_made_up(&must).unwrap().name, "file");
+        assert!(not_made_up(&knobs).is_none());
+    }
+
+    #[test]
+    fn optional_ones_are_given_and_left_out() {
+        let knobs = [optional("n", KnobKind::Int(0, 9)), optional("on", KnobKind::Bool)];
+        let sets = legal(&knobs, &mut Random::new(1));
+        assert_eq!(sets[0], Value::Struct(Vec::new()));
+        for name in ["n", "on"] {
+            assert!(sets[1..].iter().any(|set| set.get(name).is_some()));
+            assert!(sets[1..].iter().any(|set| set.get(name).is_none()));
+        }
     }
 }

@@ -17,6 +17,9 @@
 //! do its type relation and its evaluator accept everything that a model may contain, and agree with each other.
 //! [`Kind`] lists the faults.
 //!
+//! The rules of a pass of rules are tested on instances of their left sides, with types, shapes, attributes and constants
+//! of all kinds. The report names the passes and rules that never applied.
+//!
 //! Operators without a linked evaluator cannot be computed; the report names them. `relais plugin test` runs the same kit
 //! on a built plugin, beside all others.
 //!
@@ -34,9 +37,11 @@
 //! ```
 
 pub mod bench;
+#[cfg(feature = "filetest")]
+pub mod filetest;
 mod generate;
+mod instances;
 pub mod interface;
-pub mod interpret;
 mod journal;
 mod judge;
 mod knobs;
@@ -49,10 +54,11 @@ mod wild;
 
 pub use generate::{sensible_modules, wild_modules};
 pub use journal::Log;
+pub use relais_plugin_api::interpret;
 pub use report::{Finding, Judged, Kind, Report};
 
 use bench::{Bench, Linked};
-use journal::{Journal, Memory};
+use journal::{Entry, Journal, Memory};
 use relais_plugin_api::text;
 use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
 
@@ -95,6 +101,8 @@ pub struct Settings {
     pub modules: Vec<String>,
     /// The items to test, by full name; all of them if empty.
     pub only: Vec<String>,
+    /// Whether a pass or a rule that never applied is a finding.
+    pub is_strict: bool,
 }
 
 impl Default for Settings {
@@ -109,6 +117,7 @@ impl Default for Settings {
             kept: Vec::new(),
             modules: Vec::new(),
             only: Vec::new(),
+            is_strict: false,
         }
     }
 }
@@ -151,6 +160,12 @@ impl Kit {
     /// The same with something that may be wrong.
     pub fn allow(mut self, kind: Kind) -> Self {
         self.settings.allowed.push(kind);
+        self
+    }
+
+    /// The same, but a pass or a rule that never applied is a finding.
+    pub fn strict(mut self) -> Self {
+        self.settings.is_strict = true;
         self
     }
 
@@ -245,7 +260,13 @@ impl Kit {
     }
 
     fn supervise_check(&self, check: &str, arguments: &[OsString]) -> io::Result<Report> {
-        supervise::supervise(&self.settings, check, arguments).map(|report| self.settle(report))
+        let mut report = Report { seed: self.settings.seed, ..Report::default() };
+        supervise::supervise(self.settings.deadline, check, arguments, |entry| match entry {
+            Entry::Finding(finding) => report.findings.push(finding),
+            Entry::Judged(judged) => report.judged.push(judged),
+            _ => {}
+        })?;
+        Ok(self.settle(report))
     }
 
     /// Separates the findings that are allowed.

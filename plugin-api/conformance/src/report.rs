@@ -66,6 +66,8 @@ kinds! {
     Hangs = "hangs", "bound every loop; ask `cx.check_cancelled()` in long ones";
     /// It ends the process, or crashes.
     EndsProcess = "ends-process", "return an error; a plugin never ends the process that it runs in";
+    /// It, or one of its rules, changed none of the modules.
+    NeverApplies = "never-applies", "give a module on which it applies: `--module FILE`, or a filetest";
     /// The type relation and the evaluator of an operator contradict each other.
     Types = "types", "let the type relation know less, or the evaluator keep to it";
 }
@@ -113,6 +115,12 @@ pub struct Judged {
     pub n_compared: usize,
     /// The operators that could not be computed, and why.
     pub not_evaluated: BTreeMap<String, String>,
+    /// The rules that never applied; `it` is the pass.
+    pub silent: Vec<String>,
+    /// The rules for whose left sides no module was found that can be computed.
+    pub rules_not_judged: Vec<String>,
+    /// Why it was not tested, if it was not.
+    pub not_judged: Option<String>,
     /// How long it took.
     pub time: Duration,
 }
@@ -161,7 +169,10 @@ impl fmt::Display for Finding {
 
 impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { subject, n_cases, n_changed, n_errors, n_compared, not_evaluated, .. } = self;
+        let Self { subject, n_cases, n_changed, n_errors, n_compared, not_evaluated, silent, .. } = self;
+        if let Some(why) = &self.not_judged {
+            return write!(f, "{subject}: not judged: {why}");
+        }
         write!(f, "{subject}: {n_cases} cases, {n_changed} changed")?;
         if *n_compared > 0 {
             write!(f, ", {n_compared} compared as numbers")?;
@@ -172,6 +183,12 @@ impl fmt::Display for Judged {
         if !not_evaluated.is_empty() {
             let names: Vec<&str> = not_evaluated.keys().map(String::as_str).collect();
             write!(f, "\n  not evaluated: {}", names.join(", "))?;
+        }
+        if !silent.is_empty() {
+            write!(f, "\n  never applied: {}", silent.join(", "))?;
+        }
+        if !self.rules_not_judged.is_empty() {
+            write!(f, "\n  not judged: {}", self.rules_not_judged.join(", "))?;
         }
         Ok(())
     }
@@ -209,14 +226,18 @@ impl fmt::Display for Report {
 
 // ---- the encoding in a journal --------------------------------------------------------------------------------------
 
-fn text(value: &Value, key: &str) -> Option<String> {
-    match value.get(key)? {
+pub(super) fn str(value: &Value) -> Option<String> {
+    match value {
         Value::Str(text) => Some(text.clone()),
         _ => None,
     }
 }
 
-fn number(value: &Value, key: &str) -> Option<usize> {
+pub(super) fn text(value: &Value, key: &str) -> Option<String> {
+    str(value.get(key)?)
+}
+
+pub(super) fn number(value: &Value, key: &str) -> Option<usize> {
     match value.get(key)? {
         Value::Int(number) => usize::try_from(*number).ok(),
         _ => None,
@@ -225,6 +246,17 @@ fn number(value: &Value, key: &str) -> Option<usize> {
 
 pub(super) fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::Struct(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+fn list(texts: &[String]) -> Value {
+    Value::List(texts.iter().map(|text| Value::Str(text.clone())).collect())
+}
+
+fn texts(value: &Value, key: &str) -> Option<Vec<String>> {
+    match value.get(key)? {
+        Value::List(items) => items.iter().map(str).collect(),
+        _ => None,
+    }
 }
 
 impl Finding {
@@ -260,6 +292,9 @@ impl Judged {
             ("errors", count(self.n_errors)),
             ("compared", count(self.n_compared)),
             ("not_evaluated", Value::Struct(not_evaluated.collect())),
+            ("silent", list(&self.silent)),
+            ("rules_not_judged", list(&self.rules_not_judged)),
+            ("not_judged", Value::Str(self.not_judged.clone().unwrap_or_default())),
             ("micros", count(self.time.as_micros() as usize)),
         ])
     }
@@ -278,6 +313,9 @@ impl Judged {
             n_errors: number(value, "errors")?,
             n_compared: number(value, "compared")?,
             not_evaluated,
+            silent: texts(value, "silent")?,
+            rules_not_judged: texts(value, "rules_not_judged")?,
+            not_judged: Some(text(value, "not_judged")?).filter(|why| !why.is_empty()),
             time: Duration::from_micros(number(value, "micros")? as u64),
         })
     }
@@ -309,6 +347,8 @@ mod tests {
         let judged = Judged {
             subject: "pass a.B".into(),
             n_cases: 7,
+            silent: vec!["`a`".into()],
+            not_judged: Some("an option must be given".into()),
             not_evaluated: BTreeMap::from([("Conv".to_owned(), "it has no evaluator".to_owned())]),
             time: Duration::from_millis(3),
             ..Judged::default()

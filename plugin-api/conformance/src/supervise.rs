@@ -2,10 +2,10 @@
 //! tested.
 
 use super::{
-    Settings,
     journal::{self, Case, Entry},
-    report::{Finding, Kind, Report},
+    report::{self, Finding, Kind},
 };
+use relais_plugin_api::options::Value;
 use std::{
     env,
     ffi::OsString,
@@ -20,7 +20,7 @@ use std::{
 
 /// In a process that tests: the file to write to.
 const JOURNAL: &str = "RELAIS_CONFORMANCE_JOURNAL";
-/// In a process that tests: the items to skip, one on a line.
+/// In a process that tests: the file with the items to skip, whose list may be longer than a variable.
 const SKIP: &str = "RELAIS_CONFORMANCE_SKIP";
 /// In a process that tests: the number of the check to run.
 const CHECK: &str = "RELAIS_CONFORMANCE_CHECK";
@@ -44,63 +44,73 @@ pub(super) struct Orders {
 /// Returns the orders of this process, if it is one that tests.
 pub(super) fn orders() -> Option<Orders> {
     let journal = env::var_os(JOURNAL)?.into();
-    let skip = env::var(SKIP).unwrap_or_default().lines().map(str::to_owned).collect();
+    let skip = env::var_os(SKIP).and_then(|file| fs::read(file).ok());
+    let skip = match skip.and_then(|bytes| Value::decode(&bytes).ok()) {
+        Some(Value::List(names)) => names.iter().filter_map(report::str).collect(),
+        _ => Vec::new(),
+    };
     Some(Orders { journal, skip, check: env::var(CHECK).unwrap_or_default() })
 }
 
-/// Starts processes that test until everything was tested. Each runs this program with `arguments`, and detects by
-/// itself that it is to test.
+/// Starts processes that test until everything was tested, and passes on their findings and results, with one finding
+/// for each item that ended a process or hung. Each runs this program with `arguments`, and detects by itself that it is
+/// to test.
 ///
 /// # Errors
 /// Returns an error if no process can be started, or one that tests ends before it begins.
-pub(super) fn supervise(settings: &Settings, check: &str, arguments: &[OsString]) -> io::Result<Report> {
+pub(super) fn supervise(
+    deadline: Duration,
+    check: &str,
+    arguments: &[OsString],
+    mut take: impl FnMut(Entry),
+) -> io::Result<()> {
     let scratch = Scratch::new()?;
-    let mut report = Report { seed: settings.seed, ..Report::default() };
-    let mut skip: Vec<String> = Vec::new();
+    let [journal, said, skip] = ["journal", "said", "skip"].map(|name| scratch.path(name));
+    let mut done: Vec<Value> = Vec::new();
     loop {
-        let (journal, said) = (scratch.path("journal"), scratch.path("said"));
         File::create(&journal)?;
+        fs::write(&skip, Value::List(done.clone()).encode())?;
         let mut command = Command::new(env::current_exe()?);
-        command.args(arguments).env(JOURNAL, &journal).env(SKIP, skip.join("\n")).env(CHECK, check);
+        command.args(arguments).env(JOURNAL, &journal).env(SKIP, &skip).env(CHECK, check);
         // The last thing it printed is reported; a backtrace would displace it.
         command.env_remove("RUST_BACKTRACE").env_remove("RUST_LIB_BACKTRACE");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said)?);
-        let ended = wait(command.spawn()?, &journal, settings.deadline)?;
+        let ended = wait(command.spawn()?, &journal, deadline)?;
         let mut case = Case::default();
-        let mut is_complete = false;
-        let mut n_new = 0;
+        let n_done = done.len();
         for entry in journal::read(&fs::read(&journal)?) {
-            match entry {
-                Entry::Beat => {}
-                Entry::Case(now) => case = now,
-                Entry::Finding(finding) => report.findings.push(finding),
-                Entry::Judged(judged) => {
-                    skip.push(judged.subject.clone());
-                    report.judged.push(judged);
-                    n_new += 1;
-                    case = Case::default();
+            let name = match &entry {
+                Entry::Beat | Entry::Finding(_) => None,
+                Entry::Case(now) => {
+                    case = now.clone();
+                    None
                 }
-                Entry::End => is_complete = true,
+                Entry::Judged(judged) => Some(&judged.subject),
+                #[cfg(feature = "filetest")]
+                Entry::Checked(name, _) => Some(name),
+                Entry::End => return Ok(()),
+            };
+            if let Some(name) = name {
+                done.push(Value::Str(name.clone()));
+                case = Case::default();
             }
-        }
-        if is_complete {
-            return Ok(report);
+            take(entry);
         }
         let last_words = last_words(&said);
-        if case.subject.is_empty() && n_new == 0 {
+        if case.subject.is_empty() && done.len() == n_done {
             return Err(io::Error::other(format!("the process that judges ended before it began{last_words}")));
         }
         if case.subject.is_empty() {
             // It ended between two items, so the next one is not at fault.
             continue;
         }
-        skip.push(case.subject.clone());
+        done.push(Value::Str(case.subject.clone()));
         let Case { subject, options, module } = case;
         let (kind, message) = match ended {
             Ended::Silent(time) => (Kind::Hangs, format!("it does not come to an end within {time:.0?}")),
             Ended::By(status) => (Kind::EndsProcess, format!("the process ended with {status}{last_words}")),
         };
-        report.findings.push(Finding { subject, kind, message, options, module });
+        take(Entry::Finding(Finding { subject, kind, message, options, module }));
     }
 }
 

@@ -51,6 +51,18 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Rewrite, args.into(), item.into()))
 }
 
+/// Makes a pass of rules: of `const NAME: &str = "Neg(Neg(x)) => x";`, a text in the language of `docs/patterns.md`.
+///
+/// `#[rule_pass(name = "acme.NegNeg", opt_level = 1)]`
+///
+/// Syntax and variables are checked when the text is compiled, if it is a literal, operators and their attributes
+/// before the first pass of a run. All rules share one matcher; `relais list rules` shows them. Unless `required` says
+/// otherwise, types are inferred first.
+#[proc_macro_attribute]
+pub fn rule_pass(args: TokenStream, item: TokenStream) -> TokenStream {
+    finish(pass::pass(pass::Level::Rules, args.into(), item.into()))
+}
+
 /// Makes a pass of `fn(&mut Editor, &PassCx<'_>) -> Result<(), PassError>`; a third parameter `&Options` takes
 /// options. The function counts as changed when the editor was written.
 ///
@@ -95,9 +107,13 @@ pub fn instrument(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes the fields of a struct options, or the variants of an enum the choices of one.
 ///
-/// `#[option(default = 3, range = 0..=10)]` on a field; an option without a default is mandatory. Documentation
+/// `#[option(default = 3, range = 0..=10)]` on a field; an option without a default is mandatory, unless its type is
+/// `Option<_>`. `unit = "bytes"` makes an integer a number of bytes, for which users may write `"64KiB"`. Documentation
 /// comments are the options' documentation. An enum's choices are its variants in snake case.
-#[proc_macro_derive(PassOptions, attributes(option))]
+///
+/// `#[options(check = function)]` on a struct names a `fn(&Options) -> Result<(), String>` (or another error that
+/// converts to `PassError`) that refuses values that do not go together.
+#[proc_macro_derive(PassOptions, attributes(option, options))]
 pub fn pass_options(item: TokenStream) -> TokenStream {
     finish(options::derive(item.into()))
 }

@@ -4,8 +4,8 @@ use crate::{pass::doc, plugin::register};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{
-    Attribute, Data, DeriveInput, Expr, ExprArray, ExprLit, ExprRange, ExprUnary, Field, Fields, Ident, Lit, LitStr,
-    RangeLimits, Token, Type, UnOp,
+    Attribute, Data, DeriveInput, Expr, ExprArray, ExprLit, ExprPath, ExprRange, ExprUnary, Field, Fields, Ident, Lit,
+    LitStr, RangeLimits, Token, Type, UnOp,
     parse::{Parse, ParseStream},
     spanned::Spanned,
 };
@@ -15,6 +15,8 @@ use syn::{
 struct Args {
     default: Option<Expr>,
     range: Option<ExprRange>,
+    /// `"bytes"`, the only unit.
+    unit: Option<LitStr>,
     doc: Option<LitStr>,
     name: Option<LitStr>,
 }
@@ -28,10 +30,17 @@ impl Parse for Args {
             match key.to_string().as_str() {
                 "default" => args.default = Some(input.parse()?),
                 "range" => args.range = Some(input.parse()?),
+                "unit" => {
+                    let unit: LitStr = input.parse()?;
+                    if unit.value() != "bytes" {
+                        return Err(syn::Error::new(unit.span(), "a unit is `\"bytes\"`"));
+                    }
+                    args.unit = Some(unit);
+                }
                 "name" => args.name = Some(input.parse()?),
                 "doc" => args.doc = Some(input.parse()?),
                 _ => {
-                    let message = format!("unknown key `{key}`: an option takes `default`, `range`, `name`");
+                    let message = format!("unknown key `{key}`: an option takes `default`, `range`, `unit`, `name`");
                     return Err(syn::Error::new(key.span(), message));
                 }
             }
@@ -52,11 +61,31 @@ fn option_args(attrs: &[Attribute]) -> syn::Result<Args> {
     }
 }
 
+/// The contents of `#[options(…)]` on a struct: the function that checks it.
+fn check_arg(attrs: &[Attribute]) -> syn::Result<Option<ExprPath>> {
+    let mut check = None;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("options")) {
+        attr.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("check") {
+                return Err(meta.error("unknown key: a struct of options takes `check`"));
+            }
+            if check.is_some() {
+                return Err(meta.error("`check` is given twice"));
+            }
+            check = Some(meta.value()?.parse()?);
+            Ok(())
+        })?;
+    }
+    Ok(check)
+}
+
 /// An expression of type `OptionKind`.
-fn kind(ty: &Type, range: Option<&ExprRange>) -> syn::Result<TokenStream> {
-    let span = ty.span();
-    let kind = quote_spanned!(span=> <#ty as rt::OptionType>::KIND);
-    let Some(range) = range else { return Ok(kind) };
+fn kind(ty: &Type, args: &Args) -> syn::Result<TokenStream> {
+    let mut kind = quote_spanned!(ty.span()=> <#ty as rt::OptionType>::KIND);
+    if let Some(unit) = &args.unit {
+        kind = quote_spanned!(unit.span()=> #kind.in_bytes());
+    }
+    let Some(range) = &args.range else { return Ok(kind) };
     if matches!((&range.limits, &range.end), (RangeLimits::HalfOpen(_), Some(_))) {
         return Err(syn::Error::new(range.span(), "a range says its last value: `0..=10`"));
     }
@@ -76,6 +105,16 @@ fn contains_float(expr: &Expr) -> bool {
         Expr::Lit(ExprLit { lit, .. }) => matches!(lit, Lit::Float(_)),
         Expr::Unary(ExprUnary { expr, .. }) => contains_float(expr),
         _ => false,
+    }
+}
+
+/// An expression of type `DefaultSpec`. The default of a number of bytes may have a unit.
+fn default_of(value: &Expr, args: &Args) -> syn::Result<TokenStream> {
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if args.unit.is_some() => {
+            Ok(quote_spanned!(text.span()=> rt::DefaultSpec::Int(const { rt::default_bytes(#text) })))
+        }
+        _ => default(value),
     }
 }
 
@@ -101,15 +140,18 @@ fn default(value: &Expr) -> syn::Result<TokenStream> {
 
 /// An expression of type `OptionSpec`.
 fn spec(name: &str, doc: &str, ty: &Type, args: &Args) -> syn::Result<TokenStream> {
-    let kind = kind(ty, args.range.as_ref())?;
+    let kind = kind(ty, args)?;
     let default = match &args.default {
         Some(value) => {
-            let value = default(value)?;
+            let value = default_of(value, args)?;
             quote!(Some(#value))
         }
         None => quote!(None),
     };
-    Ok(quote!(rt::OptionSpec { name: #name, doc: #doc, kind: #kind, default: #default }))
+    let is_optional = quote_spanned!(ty.span()=> <#ty as rt::OptionType>::ABSENT.is_some());
+    Ok(quote! {
+        rt::OptionSpec { name: #name, doc: #doc, kind: #kind, default: #default, is_optional: #is_optional }
+    })
 }
 
 pub fn derive(item: TokenStream) -> syn::Result<TokenStream> {
@@ -132,8 +174,10 @@ fn derive_struct(input: &DeriveInput, fields: &Fields) -> syn::Result<TokenStrea
         Fields::Unit => Vec::new(),
         Fields::Unnamed(fields) => return Err(syn::Error::new(fields.span(), "options have names: `struct … { … }`")),
     };
+    let own_check = check_arg(&input.attrs)?;
     let mut specs = Vec::new();
     let mut reads = Vec::new();
+    let (mut checks, mut are_checked) = (Vec::new(), Vec::new());
     for (index, field) in fields.iter().enumerate() {
         let args = option_args(&field.attrs)?;
         let ident = field.ident.as_ref().expect("a named field has a name");
@@ -141,8 +185,13 @@ fn derive_struct(input: &DeriveInput, fields: &Fields) -> syn::Result<TokenStrea
         let name = name.strip_prefix("r#").unwrap_or(&name);
         specs.push(spec(name, &doc(&field.attrs), &field.ty, &args)?);
         reads.push(quote!(#ident: rt::field(value, &FIELDS[#index])?));
+        let (ty, span) = (&field.ty, field.ty.span());
+        checks.push(quote_spanned!(span=> rt::check::<#ty>(&options.#ident)?;));
+        are_checked.push(quote_spanned!(span=> <#ty as rt::OptionType>::CHECK.is_some()));
     }
     let ident = &input.ident;
+    let has_own = own_check.is_some();
+    let own_check = own_check.map(|check| quote_spanned!(check.span()=> rt::check_with(#check, options)?;));
     Ok(quote! {
         const _: () = {
             use ::relais_plugin_api::__private as rt;
@@ -151,6 +200,19 @@ fn derive_struct(input: &DeriveInput, fields: &Fields) -> syn::Result<TokenStrea
 
             impl rt::OptionType for #ident {
                 const KIND: rt::OptionKind = rt::OptionKind::Struct(FIELDS);
+
+                // Those of its fields come first: its own may rely on them.
+                const CHECK: Option<rt::Check<Self>> =
+                    if #has_own #(|| #are_checked)* {
+                        Some(|options: &Self| {
+                            #(#checks)*
+                            #own_check
+                            let _ = options;
+                            Ok(())
+                        })
+                    } else {
+                        None
+                    };
 
                 fn from_value(value: &rt::Value) -> Option<Self> {
                     let _ = value;
@@ -180,6 +242,9 @@ fn derive_enum(input: &DeriveInput, variants: Vec<&syn::Variant>) -> syn::Result
     }
     if choices.is_empty() {
         return Err(syn::Error::new(input.ident.span(), "an option has at least one choice"));
+    }
+    if let Some(check) = check_arg(&input.attrs)? {
+        return Err(syn::Error::new(check.span(), "`check` is for a struct: a choice is checked by its name"));
     }
     let ident = &input.ident;
     Ok(quote! {
@@ -234,11 +299,14 @@ pub fn config_option(input: TokenStream) -> syn::Result<TokenStream> {
     let ConfigOption { key, ty, args } = syn::parse2(input)?;
     let doc = args.doc.as_ref().map_or_else(String::new, LitStr::value);
     let spec = spec(&key.value(), &doc, &ty, &args)?;
+    // No plugin is opened when a context is made.
+    let is_checked = quote_spanned!(ty.span()=> <#ty as rt::OptionType>::CHECK.is_some());
     let register = register(quote!(rt::Spec::Option(&SPEC)), quote!(rt::Item::Option(&SPEC)));
     Ok(quote! {
         const _: () = {
             use ::relais_plugin_api::__private as rt;
             const SPEC: rt::OptionSpec = #spec;
+            const _: () = assert!(!#is_checked, "an option of the context has no `check`: passes that read it check it");
             #register
         };
     })

@@ -4,8 +4,8 @@ use crate::plugin::register;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{
-    Attribute, Expr, ExprArray, ExprLit, ExprPath, FnArg, Ident, ItemFn, Lit, LitBool, LitInt, LitStr, Meta, Token,
-    Type, parenthesized,
+    Attribute, Expr, ExprArray, ExprLit, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Meta,
+    Token, Type, parenthesized,
     parse::{Parse, ParseBuffer, ParseStream},
     punctuated::Punctuated,
     spanned::Spanned,
@@ -18,6 +18,8 @@ pub enum Level {
     Function,
     PrimFunc,
     Rewrite,
+    /// A function pass that consists of rules.
+    Rules,
     Sequential,
 }
 
@@ -27,13 +29,14 @@ impl Level {
             Self::Module => "fn(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError>",
             Self::Function => "fn(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError>",
             Self::PrimFunc => "fn(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError>",
+            Self::Rules => "const NAME: &str",
             Self::Rewrite => "fn(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite",
             Self::Sequential => "fn() -> Vec<Step>",
         }
     }
 
     fn n_params(self) -> usize {
-        if self == Self::Sequential { 0 } else { 2 }
+        if matches!(self, Self::Rules | Self::Sequential) { 0 } else { 2 }
     }
 }
 
@@ -44,7 +47,7 @@ const PHASES: [(&str, &str); 5] =
 struct Args {
     name: LitStr,
     aliases: Vec<LitStr>,
-    required: Vec<LitStr>,
+    required: Option<Vec<LitStr>>,
     ops: Vec<LitStr>,
     passes: Option<Vec<LitStr>>,
     opt_level: Option<LitInt>,
@@ -69,7 +72,7 @@ impl Args {
         let mut parsed = Self {
             name: LitStr::new("", Span::call_site()),
             aliases: Vec::new(),
-            required: Vec::new(),
+            required: None,
             ops: Vec::new(),
             passes: None,
             opt_level: None,
@@ -84,7 +87,7 @@ impl Args {
         };
         let mut seen: Vec<Ident> = Vec::new();
         for (key, pairs) in groups {
-            let takes = !matches!(level, Level::Rewrite | Level::Sequential);
+            let takes = !matches!(level, Level::Rewrite | Level::Rules | Level::Sequential);
             if key != "statistics" || !takes || !parsed.statistics.is_empty() {
                 let known = if takes { ": this attribute takes `statistics(…)`, once" } else { "" };
                 return Err(syn::Error::new(key.span(), format!("unknown key `{key}(…)`{known}")));
@@ -98,7 +101,7 @@ impl Args {
             match key.to_string().as_str() {
                 "name" => name = Some(text(&value)?),
                 "aliases" => parsed.aliases = texts(&value)?,
-                "required" => parsed.required = texts(&value)?,
+                "required" => parsed.required = Some(texts(&value)?),
                 "opt_level" => parsed.opt_level = Some(int(&value)?),
                 "extends" => {
                     let point = text(&value)?;
@@ -117,7 +120,7 @@ impl Args {
                     };
                     parsed.phase = constant;
                 }
-                "check" => match value {
+                "check" if level != Level::Rules => match value {
                     Expr::Path(path) => parsed.check = Some(path),
                     other => {
                         let message = "name the function that says whether the pass can work: `check = can_work`";
@@ -142,14 +145,14 @@ impl Args {
                 }
                 _ => {
                     let more = match level {
-                        Level::Rewrite => ", `ops`, `max_rounds`, `parallel`",
-                        Level::Function => ", `parallel`, `establishes`, `changes_interface`, `statistics(…)`",
-                        Level::PrimFunc => ", `parallel`, `statistics(…)`",
-                        Level::Sequential => ", `passes`",
-                        Level::Module => ", `establishes`, `changes_interface`, `statistics(…)`",
+                        Level::Rewrite => ", `check`, `ops`, `max_rounds`, `parallel`",
+                        Level::Rules => ", `parallel`",
+                        Level::Function => ", `check`, `parallel`, `establishes`, `changes_interface`, `statistics(…)`",
+                        Level::PrimFunc => ", `check`, `parallel`, `statistics(…)`",
+                        Level::Sequential => ", `check`, `passes`",
+                        Level::Module => ", `check`, `establishes`, `changes_interface`, `statistics(…)`",
                     };
-                    let known =
-                        format!("`name`, `aliases`, `opt_level`, `required`, `extends`, `phase`, `check`{more}");
+                    let known = format!("`name`, `aliases`, `opt_level`, `required`, `extends`, `phase`{more}");
                     return Err(syn::Error::new(
                         key.span(),
                         format!("unknown key `{key}`: this attribute takes {known}"),
@@ -285,14 +288,61 @@ fn options_type(level: Level, function: &ItemFn, has_members: bool) -> syn::Resu
     }
 }
 
+/// Checks that a constant is a text, and that it has rules if it is written out.
+fn check_rules(level: Level, item: &ItemConst) -> syn::Result<()> {
+    let is_text =
+        matches!(&*item.ty, Type::Reference(it) if matches!(&*it.elem, Type::Path(it) if it.path.is_ident("str")));
+    if !is_text {
+        return Err(syn::Error::new(item.ty.span(), format!("rules are a text; expected `{}`", level.signature())));
+    }
+    let Some(Lit::Str(text)) = literal(&item.expr) else { return Ok(()) };
+    let source = text.value();
+    let Err(faults) = relais_patterns::parse(&source) else { return Ok(()) };
+    let mut faults = faults.into_iter().map(|fault| {
+        let (line, column) = fault.place(&source);
+        let help = if fault.help.is_empty() { String::new() } else { format!("\n  help: {}", fault.help) };
+        let code = fault.code.as_str();
+        syn::Error::new(text.span(), format!("[{code}] line {line}, column {column}: {}{help}", fault.message))
+    });
+    let first = faults.next().unwrap_or_else(|| syn::Error::new(text.span(), "the rules are at fault"));
+    Err(faults.fold(first, |mut all, fault| {
+        all.combine(fault);
+        all
+    }))
+}
+
+/// The item that a pass is made of.
+enum Source {
+    Function(ItemFn),
+    Rules(ItemConst),
+}
+
+impl Source {
+    fn parse(level: Level, item: TokenStream) -> syn::Result<Self> {
+        let parsed = match level {
+            Level::Rules => syn::parse2(item).map(Self::Rules),
+            _ => syn::parse2(item).map(Self::Function),
+        };
+        parsed.map_err(|error| syn::Error::new(error.span(), format!("expected `{}`", level.signature())))
+    }
+}
+
 pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let args = Args::parse(level, args)?;
-    let function: ItemFn = syn::parse2(item)
-        .map_err(|error| syn::Error::new(error.span(), format!("expected `{}`", level.signature())))?;
-    let options = options_type(level, &function, args.passes.is_some())?;
-    let has_options = function.sig.inputs.len() > level.n_params();
-    let ident = &function.sig.ident;
-    let span = function.sig.span();
+    let source = Source::parse(level, item)?;
+    let (ident, attrs, span) = match &source {
+        Source::Function(function) => (&function.sig.ident, &function.attrs, function.sig.span()),
+        Source::Rules(item) => (&item.ident, &item.attrs, item.ident.span()),
+    };
+    let (options, has_options) = match &source {
+        Source::Function(function) => {
+            (options_type(level, function, args.passes.is_some())?, function.sig.inputs.len() > level.n_params())
+        }
+        Source::Rules(item) => {
+            check_rules(level, item)?;
+            (syn::parse_quote!(()), false)
+        }
+    };
     // A parameter of the generated code may have the same name as the function.
     let local = |name: &str| Ident::new(name, Span::mixed_site().located_at(span));
     let (options_arg, cx, subject) = (local("options"), local("cx"), local("subject"));
@@ -326,6 +376,16 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 }
             }
         }
+        Level::Rules => quote_spanned! {span=>
+            fn function(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
+                -> Result<(), api::diagnostics::PassError>
+            {
+                api::pattern::apply(#subject, #cx, THIS_RULES.get()?).map(|_| ())
+            }
+
+            fn check(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &api::ir::IRModule)
+                -> Result<(), api::diagnostics::PassError> { api::pattern::check_module(THIS_RULES.get()?, #subject, #cx) }
+        },
         Level::Sequential => {
             let steps = match args.passes {
                 Some(_) => quote! {
@@ -349,19 +409,31 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 -> Result<(), api::diagnostics::PassError> { #check(#subject, #cx #with) }
         }
     });
-    let rewrites = (level == Level::Rewrite).then(|| quote!(rt::REWRITES));
+    let rewrites = matches!(level, Level::Rewrite | Level::Rules).then(|| quote!(rt::REWRITES));
+    let (rules, parsed) = match &source {
+        Source::Function(_) => (quote!(""), None),
+        Source::Rules(_) => (
+            quote!(#ident),
+            Some(quote!(
+                static THIS_RULES: api::pattern::Declared = api::pattern::Declared::new(THIS_SPEC.rules);
+            )),
+        ),
+    };
+    // Conditions of rules ask about types.
+    let inferred = || vec![LitStr::new("relais.InferType", Span::call_site())];
+    let required = args.required.unwrap_or_else(|| if level == Level::Rules { inferred() } else { Vec::new() });
     let level = Ident::new(
         match level {
             Level::Module => "MODULE",
-            Level::Function => "FUNCTION",
+            Level::Function | Level::Rules => "FUNCTION",
             Level::PrimFunc => "PRIM_FUNC",
             Level::Rewrite => "REWRITE",
             Level::Sequential => "SEQUENTIAL",
         },
         Span::call_site(),
     );
-    let doc = doc(&function.attrs);
-    let Args { name, aliases, required, ops, passes, opt_level, parallel, types, statistics, .. } = args;
+    let doc = doc(attrs);
+    let Args { name, aliases, ops, passes, opt_level, parallel, types, statistics, .. } = args;
     let (extends, changes_interface) = (args.extends, args.changes_interface);
     let phase = Ident::new(args.phase, Span::call_site());
     let extends = extends.map_or_else(String::new, |point| point.value());
@@ -372,18 +444,23 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     let opt_level = opt_level.map_or_else(|| quote!(0), |level| quote!(#level));
     let serial = (!parallel).then(|| quote!(| rt::pass_flag::SERIAL));
     let types = types.then(|| quote!(| rt::pass_flag::TYPES));
-    let register = register(quote!(rt::Spec::Pass(&SPEC)), quote!(rt::Item::Pass(&SPEC, rt::create::<ThisPass>)));
+    let register =
+        register(quote!(rt::Spec::Pass(&THIS_SPEC)), quote!(rt::Item::Pass(&THIS_SPEC, rt::create::<ThisPass>)));
     // A wrong type of options is reported at its place in the source.
     let options_span = options.span();
     let fields = quote_spanned!(options_span=> <#options as rt::PassOptions>::FIELDS);
+    let item = match &source {
+        Source::Function(function) => quote!(#function),
+        Source::Rules(item) => quote!(#item),
+    };
     Ok(quote! {
-        #function
+        #item
 
         const _: () = {
             use ::relais_plugin_api as api;
             use api::__private as rt;
 
-            const SPEC: rt::PassSpec = rt::PassSpec {
+            const THIS_SPEC: rt::PassSpec = rt::PassSpec {
                 name: #name,
                 aliases: &[#(#aliases),*],
                 level: rt::Level::#level,
@@ -397,15 +474,18 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 phase: rt::Phase::#phase,
                 changes_interface: #changes_interface,
                 statistics: &[#(#statistics),*],
+                rules: #rules,
                 options: #fields,
             };
+
+            #parsed
 
             struct ThisPass;
 
             #[allow(unused_variables)]
             impl rt::PassImpl for ThisPass {
                 type Options = #options;
-                const SPEC: &'static rt::PassSpec = &SPEC;
+                const SPEC: &'static rt::PassSpec = &THIS_SPEC;
 
                 #body
 

@@ -31,6 +31,8 @@ pub mod error_kind {
     pub const CANCELLED: u8 = 2;
     /// The host could not do what it asked for.
     pub const HOST: u8 = 3;
+    /// It does not accept its options, each of which is within its schema.
+    pub const OPTIONS: u8 = 4;
 }
 
 /// The severity of a log message, and the most verbose level that is logged: a greater number is more verbose.
@@ -343,6 +345,22 @@ pub struct ResolvedOp<'a> {
     pub body: ROption<u32>,
     /// Tagged fields of later versions, for further properties of an operator (see `docs/abi.md`); empty.
     pub more: RSlice<'a, u8>,
+}
+
+impl ResolvedOp<'_> {
+    /// An operator that no plugin describes.
+    pub const UNKNOWN: Self = Self {
+        is_known: 0,
+        is_closed: 0,
+        facts: RSlice::EMPTY,
+        infer: ROption::RNone,
+        eval: ROption::RNone,
+        compute: ROption::RNone,
+        layouts: ROption::RNone,
+        gradient: ROption::RNone,
+        body: ROption::RNone,
+        more: RSlice::EMPTY,
+    };
 }
 
 /// A step of a sequential pass.

@@ -14,7 +14,7 @@ use crate::{
     diagnostics::PassError,
     ir::*,
     op::{EvalCx, EvalFn, EvalRequest, Evaluator, InferCx, InferFn, InferRequest, OpError, Operator},
-    options::{OptionSpec, PassOptions, Value},
+    options::{OptionSpec, OptionType, PassOptions, Value, check},
     pass::{PassCx, Step},
     rewrite::check_replacements,
 };
@@ -41,7 +41,7 @@ pub enum Item {
     /// The plugin.
     Plugin(fn() -> PluginRef),
     /// A pass: its record and constructor.
-    Pass(&'static PassSpec, fn(&Value) -> Option<PassObject>),
+    Pass(&'static PassSpec, fn(&Value) -> Option<Result<PassObject, PassError>>),
     /// Operators.
     Operators(&'static [Operator]),
     /// Evaluators.
@@ -103,9 +103,12 @@ fn wrong_level(spec: &PassSpec) -> PassError {
 }
 
 /// A pass with these options; `None` when they do not fit its type.
-pub fn create<P: PassImpl>(options: &Value) -> Option<PassObject> {
-    let options = <P::Options as crate::options::OptionType>::from_value(options)?;
-    Some(PassObject { state: Box::into_raw(Box::new(options)).cast(), vtable: VTableOf::<P>::REF })
+pub fn create<P: PassImpl>(options: &Value) -> Option<Result<PassObject, PassError>> {
+    let options = <P::Options as OptionType>::from_value(options)?;
+    Some(
+        check(&options)
+            .map(|()| PassObject { state: Box::into_raw(Box::new(options)).cast(), vtable: VTableOf::<P>::REF }),
+    )
 }
 
 struct VTableOf<P>(PhantomData<P>);
@@ -341,7 +344,9 @@ extern "C" fn create_pass<P: PluginImpl>(
             _ => None,
         });
         let create = create.ok_or_else(|| failed(format!("`{}` has a record of `{name}` but no pass", P::NAME)))?;
-        create(&options).ok_or_else(|| failed(format!("the options of `{name}` are not those of its record")))
+        create(&options)
+            .ok_or_else(|| failed(format!("the options of `{name}` are not those of its record")))
+            .and_then(|made| made)
     })
     .into()
 }

@@ -13,7 +13,7 @@ use crate::{
     diagnostics::PassError,
     instrument::{Findings, Instrument, InstrumentCx, PassInfo, Said, SkipKind, Skipped, TimeLimit},
     ir::IRModule,
-    options::{OptionType, Value},
+    options::{OptionType, Value, check},
 };
 use abi_stable::{
     StableAbi,
@@ -303,7 +303,8 @@ pub trait InstrumentImpl: 'static {
 /// An instrument with these options; `None` when they do not fit its type.
 pub fn create<I: InstrumentImpl>(options: &Value) -> Option<Result<InstrumentObject, PassError>> {
     let options = <<I::Instrument as Instrument>::Options as OptionType>::from_value(options)?;
-    Some(I::Instrument::new(options).map(|instrument| InstrumentObject {
+    let made = check(&options).and_then(|()| I::Instrument::new(options));
+    Some(made.map(|instrument| InstrumentObject {
         state: Box::into_raw(Box::new(instrument)).cast(),
         vtable: VTableOf::<I>::REF,
     }))

@@ -240,7 +240,7 @@ impl Local {
             _ => None,
         });
         let (spec, create) = found.ok_or_else(|| PassError::new(format_args!("no pass `{name}` is linked")))?;
-        let object = create(options).ok_or_else(|| PassError::new(format_args!("`{name}` has other options")))?;
+        let object = create(options).ok_or_else(|| PassError::new(format_args!("`{name}` has other options")))??;
         Ok(LocalPass { spec, object })
     }
 
@@ -395,11 +395,7 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
         facts: op.map_or(&[][..], |op| op.facts).into(),
         infer: found.filter(|&index| local.ops[index].infer.is_some()).map(id).into(),
         eval: own_eval.or(eval).map(id).into(),
-        compute: ROption::RNone,
-        layouts: ROption::RNone,
-        gradient: ROption::RNone,
-        body: ROption::RNone,
-        more: RSlice::EMPTY,
+        ..ResolvedOp::UNKNOWN
     }
 }
 

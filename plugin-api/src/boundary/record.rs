@@ -126,6 +126,8 @@ pub mod pass_tag {
     pub const PHASE: u16 = 13;
     /// The option that asks it to change the interface of the entry function.
     pub const CHANGES_INTERFACE: u16 = 14;
+    /// The rules that it rewrites by: a text as `docs/patterns.md` describes it.
+    pub const RULES: u16 = 15;
 }
 
 /// The tags of something that a pass counts.
@@ -173,6 +175,8 @@ pub mod op_tag {
     pub const OUTPUT: u16 = 12;
     /// A type variable of formal inputs and results: fields of [`type_var_tag`](super::type_var_tag).
     pub const TYPE_VAR: u16 = 13;
+    /// A function in the text form that computes the same with other operators.
+    pub const BODY: u16 = 14;
 }
 
 /// The tags of a formal input or result.
@@ -311,6 +315,8 @@ pub struct PassSpec {
     pub changes_interface: &'static str,
     /// The statistics that it counts.
     pub statistics: &'static [StatisticSpec],
+    /// The rules that it rewrites by; empty when it does not consist of rules.
+    pub rules: &'static str,
     /// Options.
     pub options: &'static [OptionSpec],
 }
@@ -525,6 +531,9 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
         w.end(start);
         i += 1;
     }
+    if !spec.rules.is_empty() {
+        w.text(pass_tag::RULES, spec.rules);
+    }
     write_options(w, pass_tag::OPTION, spec.options, 0);
 }
 
@@ -532,8 +541,8 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
 const fn check_defaults(options: &[OptionSpec]) {
     let mut i = 0;
     while i < options.len() {
-        let is_table = matches!(options[i].kind, OptionKind::Struct(_));
-        assert!(is_table || options[i].default.is_some(), "every option of a pass with `extends` has a default");
+        let has_own = options[i].is_optional || matches!(options[i].kind, OptionKind::Struct(_));
+        assert!(has_own || options[i].default.is_some(), "every option of a pass with `extends` has a default");
         i += 1;
     }
 }
@@ -565,6 +574,9 @@ const fn operator(w: &mut Writer<'_>, op: &Operator) {
         i += 1;
     }
     w.text(op_tag::DOC, op.doc);
+    if !op.body.is_empty() {
+        w.text(op_tag::BODY, op.body);
+    }
     formals(w, op_tag::INPUT, op.takes, op);
     formals(w, op_tag::OUTPUT, op.gives, op);
     let mut i = 0;
@@ -704,8 +716,13 @@ mod tests {
 
     #[test]
     fn a_record_reads_back_and_damage_shows() {
-        const SPEC: OptionSpec =
-            OptionSpec { name: "a.b", doc: "", kind: crate::options::OptionKind::Bool, default: None };
+        const SPEC: OptionSpec = OptionSpec {
+            name: "a.b",
+            doc: "",
+            kind: crate::options::OptionKind::Bool,
+            default: None,
+            is_optional: false,
+        };
         const LEN: usize = Spec::Option(&SPEC).len();
         const BYTES: [u8; LEN] = Spec::Option(&SPEC).bytes();
         let header = Header::read(&BYTES).unwrap();

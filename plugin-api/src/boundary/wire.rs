@@ -41,11 +41,7 @@ impl<'a> Writer<'a> {
 
     /// Bytes as they are.
     pub const fn raw(&mut self, bytes: &[u8]) {
-        if let Some(buf) = &mut self.buf {
-            let (_, rest) = buf.split_at_mut(self.len);
-            let (target, _) = rest.split_at_mut(bytes.len());
-            target.copy_from_slice(bytes);
-        }
+        self.patch(self.len, bytes);
         self.len += bytes.len();
     }
 
@@ -72,8 +68,7 @@ impl<'a> Writer<'a> {
 
     /// Begins a field that contains fields; pass the result to [`end`](Self::end).
     pub const fn begin(&mut self, tag: u16) -> usize {
-        self.raw(&tag.to_le_bytes());
-        self.raw(&[0; 4]);
+        self.raw(&[tag as u8, (tag >> 8) as u8, 0, 0, 0, 0]);
         self.len
     }
 
@@ -87,9 +82,12 @@ impl<'a> Writer<'a> {
     /// Overwrites bytes.
     pub const fn patch(&mut self, at: usize, bytes: &[u8]) {
         if let Some(buf) = &mut self.buf {
-            let (_, rest) = buf.split_at_mut(at);
-            let (target, _) = rest.split_at_mut(bytes.len());
-            target.copy_from_slice(bytes);
+            // Calls are what const evaluation takes most of its time for, and splitting a slice is a dozen of them.
+            let (mut i, len) = (0, bytes.len());
+            while i < len {
+                buf[at + i] = bytes[i];
+                i += 1;
+            }
         }
     }
 
@@ -107,20 +105,22 @@ impl<'a> Writer<'a> {
 
 /// A checksum against damage, not against intent: two sums, each of every other word, that a processor computes side by
 /// side.
-pub const fn checksum(mut bytes: &[u8]) -> u64 {
+pub const fn checksum(bytes: &[u8]) -> u64 {
     let mut even = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
     let mut odd = 0;
-    while let Some((pair, rest)) = bytes.split_first_chunk::<16>() {
-        let pair = u128::from_le_bytes(*pair);
+    let (pairs, rest) = bytes.as_chunks::<16>();
+    let (mut i, len) = (0, pairs.len());
+    while i < len {
+        let pair = u128::from_le_bytes(pairs[i]);
         even = mix(even, pair as u64);
         odd = mix(odd, (pair >> 64) as u64);
-        bytes = rest;
+        i += 1;
     }
-    if !bytes.is_empty() {
+    if !rest.is_empty() {
         let mut pair = 0;
         let mut at = 0;
-        while at < bytes.len() {
-            pair |= (bytes[at] as u128) << (8 * at);
+        while at < rest.len() {
+            pair |= (rest[at] as u128) << (8 * at);
             at += 1;
         }
         even = mix(even, pair as u64);
@@ -131,8 +131,9 @@ pub const fn checksum(mut bytes: &[u8]) -> u64 {
 }
 
 /// One step of a checksum or fingerprint.
+#[expect(clippy::manual_rotate, reason = "a call takes const evaluation longer than everything else here")]
 pub const fn mix(hash: u64, word: u64) -> u64 {
-    let hash = (hash.rotate_left(5) ^ word).wrapping_mul(0xf135_7aea_2e62_a9c5);
+    let hash = ((hash << 5 | hash >> 59) ^ word).wrapping_mul(0xf135_7aea_2e62_a9c5);
     hash ^ (hash >> 32)
 }
 
@@ -151,6 +152,8 @@ pub enum Malformed {
     Depth,
     /// A field of this tag is of a later version, and must not be skipped.
     Critical(u16),
+    /// Something is of a later version, and cannot be left out.
+    Later(&'static str),
 }
 
 impl fmt::Display for Malformed {
@@ -161,6 +164,9 @@ impl fmt::Display for Malformed {
             Self::Number => f.write_str("a number has the wrong width"),
             Self::Missing(what) => write!(f, "the {what} is missing"),
             Self::Depth => f.write_str("fields are nested too deep"),
+            Self::Later(what) => {
+                write!(f, "the {what} is of a later version, and nothing can be understood without it")
+            }
             Self::Critical(tag) => {
                 write!(f, "its field {tag:#06x} is of a later version, and nothing can be understood without it")
             }

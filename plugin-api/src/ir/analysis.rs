@@ -27,9 +27,29 @@ impl Analysis for UseCounts {
 pub struct Users {
     starts: Vec<u32>,
     users: Vec<NodeId>,
+    /// By node: whether it is a block's result.
+    is_result: Vec<bool>,
 }
 
 impl Users {
+    /// Returns the binding that alone uses a node, once; `None` if there are others, or the node is a block's result.
+    pub fn only(&self, id: NodeId) -> Option<NodeId> {
+        match *self.of(id) {
+            [user] if !self.is_result[id.index()] => Some(user),
+            _ => None,
+        }
+    }
+
+    /// Whether a node is a block's result.
+    pub fn is_result(&self, id: NodeId) -> bool {
+        self.is_result[id.index()]
+    }
+
+    /// Whether something uses a node: a binding, or a block, as its result.
+    pub fn is_used(&self, id: NodeId) -> bool {
+        self.is_result[id.index()] || !self.of(id).is_empty()
+    }
+
     /// The bindings that use a node, in program order, once for each use.
     pub fn of(&self, id: NodeId) -> &[NodeId] {
         &self.users[self.starts[id.index()] as usize..self.starts[id.index() + 1] as usize]
@@ -52,6 +72,13 @@ impl Analysis for Users {
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
+        let mut is_result = vec![false; function.n_nodes()];
+        let mut walk = Walk::new(function);
+        while let Some(step) = walk.next(function) {
+            if let WalkStep::Exit(block) = step {
+                function.results(block).iter().for_each(|result| is_result[result.index()] = true);
+            }
+        }
         let mut next = starts.clone();
         let mut users = vec![NodeId::ABSENT; starts[function.n_nodes()] as usize];
         each_use(&mut |operand, id| {
@@ -59,7 +86,7 @@ impl Analysis for Users {
             users[*slot as usize] = id;
             *slot += 1;
         });
-        Self { starts, users }
+        Self { starts, users, is_result }
     }
 }
 
@@ -163,7 +190,26 @@ mod tests {
         let users = Users::compute(&f);
         assert_eq!(users.of(x), [a, b]);
         assert!(users.of(a).is_empty());
+        assert!(users.is_used(a) && users.is_used(x));
+        assert_eq!((users.only(x), users.only(a)), (None, None));
         assert_eq!(BlockTree::compute(&f).block_of(b), Some(f.body()));
+    }
+
+    #[test]
+    fn the_only_user_of_a_value_uses_it_once() {
+        let (mut f, [x, a, b]) = relu_twice();
+        f.set_operand(b, 1, a);
+        f.set_results(f.body(), &[b]);
+        let users = Users::compute(&f);
+        assert_eq!((users.only(x), users.only(a), users.only(b)), (Some(a), Some(b), None));
+        let add = f.add_op("", "Add", "", 0);
+        let twice = f.add_call(add, &[b, b]);
+        f.append(f.body(), twice);
+        f.set_results(f.body(), &[twice, a]);
+        let users = Users::compute(&f);
+        assert_eq!((users.only(b), users.only(a)), (None, None));
+        f.set_results(f.body(), &[b]);
+        assert!(!Users::compute(&f).is_used(twice));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{
     node::{attr_flag, attr_kind},
     *,
 };
+use crate::op::{AttrDefault, OpSchema};
 use std::borrow::Cow;
 
 /// An attribute value, seen in its function.
@@ -132,17 +133,30 @@ pub struct Attrs<'a> {
     function: &'a Function,
     node: NodeId,
     recs: &'a [AttrRec],
+    /// The record of the operator, whose defaults stand for attributes that are absent.
+    schema: Option<&'a OpSchema>,
 }
 
 impl<'a> Attrs<'a> {
     #[inline]
     pub(super) fn new(function: &'a Function, node: NodeId) -> Self {
-        Self { function, node, recs: function.attr_recs(node) }
+        Self { function, node, recs: function.attr_recs(node), schema: None }
     }
 
     /// Records in the pools of a function, of no node: those of graph-valued attributes name nothing.
     pub(crate) fn of_recs(function: &'a Function, recs: &'a [AttrRec]) -> Self {
-        Self { function, node: NodeId::ABSENT, recs }
+        Self { function, node: NodeId::ABSENT, recs, schema: None }
+    }
+
+    /// The same attributes; [`int`](Self::int), [`float`](Self::float), [`str`](Self::str), [`ints`](Self::ints) and
+    /// [`floats`](Self::floats) then return the default of the operator's record for one that is absent.
+    pub fn with_defaults(self, schema: Option<&'a OpSchema>) -> Self {
+        Self { schema, ..self }
+    }
+
+    /// Returns the default of an attribute that is absent.
+    fn default(self, name: &str) -> Option<AttrDefault> {
+        self.schema?.attr(name)?.default_value()
     }
 
     /// The records, metadata included.
@@ -182,41 +196,58 @@ impl<'a> Attrs<'a> {
 
     /// An integer attribute.
     pub fn int(self, name: &str) -> Option<i64> {
-        match self.get(name)? {
-            AttrValue::Int(value) => Some(value),
-            _ => None,
+        match self.get(name) {
+            Some(AttrValue::Int(value)) => Some(value),
+            Some(_) => None,
+            None => match self.default(name)? {
+                AttrDefault::Int(value) => Some(value),
+                _ => None,
+            },
         }
     }
 
     /// A float attribute.
     pub fn float(self, name: &str) -> Option<f32> {
-        match self.get(name)? {
-            AttrValue::Float(value) => Some(value),
-            _ => None,
+        match self.get(name) {
+            Some(AttrValue::Float(value)) => Some(value),
+            Some(_) => None,
+            None => match self.default(name)? {
+                AttrDefault::Float(value) => Some(value),
+                _ => None,
+            },
         }
     }
 
     /// A string attribute that is UTF-8.
     pub fn str(self, name: &str) -> Option<&'a str> {
-        match self.get(name)? {
-            AttrValue::String(value) => std::str::from_utf8(value).ok(),
-            _ => None,
+        match self.get(name) {
+            Some(AttrValue::String(value)) => std::str::from_utf8(value).ok(),
+            Some(_) => None,
+            None => self.schema?.attr(name)?.default_str(),
         }
     }
 
     /// A list of integers.
     pub fn ints(self, name: &str) -> Option<Vec<i64>> {
-        match self.get(name)? {
-            AttrValue::Ints(values) => Some(values.ints().collect()),
-            _ => None,
+        match self.get(name) {
+            Some(AttrValue::Ints(values)) => Some(values.ints().collect()),
+            Some(_) => None,
+            None => match self.default(name)? {
+                AttrDefault::Ints(value) => Some(value),
+                _ => None,
+            },
         }
     }
 
     /// A list of floats.
     pub fn floats(self, name: &str) -> Option<Vec<f32>> {
-        match self.get(name)? {
-            AttrValue::Floats(values) => Some(values.floats().collect()),
-            _ => None,
+        match self.get(name) {
+            Some(AttrValue::Floats(values)) => Some(values.floats().collect()),
+            Some(_) => None,
+            None => match self.default(name)? {
+                AttrDefault::Floats(value) => Some(value),
+                _ => None,
+            },
         }
     }
 
@@ -280,6 +311,12 @@ impl Attr {
     /// An attribute of the operator.
     pub fn new(name: impl Into<Cow<'static, str>>, value: impl Into<AttrData>) -> Self {
         Self { name: name.into(), value: value.into(), flags: 0 }
+    }
+
+    /// An attribute with the value of another one, for a node of the same function; `None` for the values for which
+    /// [`AttrValue::to_data`] is.
+    pub fn of(name: impl Into<Cow<'static, str>>, value: AttrValue<'_>) -> Option<Self> {
+        Some(Self::new(name, value.to_data()?))
     }
 
     /// Metadata about the node.

@@ -1,10 +1,13 @@
 //! Changing a function that may be shared: it is copied on the first write.
 
 use super::*;
-use crate::infer::contradiction;
+use crate::infer::{contradiction, merge};
 use abi_stable::std_types::RArc;
 use smallvec::SmallVec;
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 /// A function being edited. Other holders of it keep seeing it as it was: the first write copies it (a handful of
 /// memory copies), unless it is held only here.
@@ -159,9 +162,11 @@ impl Editor {
                             self.name_after(field, id);
                             Action::Replace(field)
                         }
+                        None if subst.gone.contains(&id) => Action::Drop,
                         None => {
                             let mut cx = RebuildCx { editor: self, subst: &mut subst, before: &mut before };
-                            rewriter.binding(&mut cx, id)?
+                            let action = rewriter.binding(&mut cx, id)?;
+                            if subst.gone.contains(&id) { Action::Drop } else { action }
                         }
                     };
                     // The list is copied only from the first change on.
@@ -270,6 +275,31 @@ pub trait Rebuild {
     }
 }
 
+/// A function decides about each binding alone.
+///
+/// ```
+/// use relais_plugin_api::prelude::*;
+///
+/// /// Removes calls of `Identity`.
+/// #[function_pass(name = "acme.NoIdentity")]
+/// fn no_identity(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+///     edit.rebuild(&mut |cx: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
+///         let identity = cx.function().call(id).filter(|call| call.is_op("Identity"));
+///         Ok(identity.and_then(|call| call.arg(0)).map_or(Action::Keep, Action::Replace))
+///     })
+/// }
+/// ```
+impl<F, E> Rebuild for F
+where
+    F: FnMut(&mut RebuildCx<'_>, NodeId) -> Result<Action, E>,
+{
+    type Error = E;
+
+    fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, E> {
+        self(cx, id)
+    }
+}
+
 /// The context of a [`Rebuild`].
 pub struct RebuildCx<'a> {
     editor: &'a mut Editor,
@@ -290,6 +320,11 @@ impl RebuildCx<'_> {
         self.editor.function_mut()
     }
 
+    /// The function, to be written, and the new bindings before the one being visited.
+    pub(crate) fn parts(&mut self) -> (&mut Function, &mut Vec<NodeId>) {
+        (self.editor.function_mut(), self.before)
+    }
+
     /// Places a new binding before the one being visited.
     pub fn insert(&mut self, id: NodeId) {
         self.before.push(id);
@@ -299,6 +334,21 @@ impl RebuildCx<'_> {
     pub fn replace(&mut self, old: NodeId, new: NodeId) {
         self.editor.suspect(old, &[new]);
         self.subst.set(old, new);
+    }
+
+    /// Lets `new`, which was made before the visited binding, take the place of `old`, which is that binding, comes
+    /// later, or was dropped: as [`replace`](Self::replace), and `new` gets the name and the type of `old`, which is
+    /// dropped.
+    pub fn take_over(&mut self, old: NodeId, new: NodeId) {
+        self.replace(old, new);
+        self.subst.gone.insert(old);
+        self.editor.name_after(new, old);
+        let f = self.editor.function_mut();
+        let (known, declared) = (f.type_id(new), f.type_id(old));
+        if contradiction(f.ty(declared), f.ty(known)).is_none() {
+            let merged = merge(f, known, declared);
+            f.set_type(new, merged);
+        }
     }
 
     /// Makes every later projection of `old` the corresponding one of `results`; what nothing uses may be absent. Nothing
@@ -320,6 +370,8 @@ pub struct Subst {
     by: Vec<NodeId>,
     /// For nodes with several results, the replacement of each.
     results: BTreeMap<NodeId, Vec<NodeId>>,
+    /// Bindings that are dropped when they are reached.
+    gone: BTreeSet<NodeId>,
 }
 
 impl Subst {

@@ -59,19 +59,30 @@ pub fn equal(left: &IRModule, right: &IRModule) -> Result<(), Difference> {
 /// # Errors
 /// Returns the first difference.
 pub fn equal_functions(left: &Function, right: &Function) -> Result<(), Difference> {
-    let mut comparer = Comparer {
-        left,
-        right,
-        to_right: vec![NodeId::ABSENT; left.n_nodes()],
-        to_left: vec![NodeId::ABSENT; right.n_nodes()],
-        types: vec![None; left.n_types()],
-        functions: Vec::new(),
-    };
+    let mut comparer = Comparer::new(left, right);
     comparer.function(left.root(), right.root())?;
     while let Some((f, g)) = comparer.functions.pop() {
         comparer.block(f, g)?;
     }
     Ok(())
+}
+
+/// Whether nodes of two functions compute the same, pair by pair, of inputs that correspond and have the same types.
+pub(super) fn same_parts(
+    left: &Function,
+    right: &Function,
+    inputs: &[(NodeId, NodeId)],
+    nodes: &[(NodeId, NodeId)],
+    results: &[(NodeId, NodeId)],
+) -> bool {
+    let mut comparer = Comparer::new(left, right);
+    // Inputs of different kinds, such as a constant and a parameter, may correspond.
+    for &(x, y) in inputs {
+        (comparer.to_right[x.index()], comparer.to_left[y.index()]) = (y, x);
+    }
+    inputs.iter().all(|&(x, y)| comparer.same_type(x, y).is_ok())
+        && nodes.iter().all(|&(x, y)| comparer.computes_same(x, y))
+        && results.iter().all(|&(x, y)| comparer.to_right[x.index()] == y)
 }
 
 struct Comparer<'a> {
@@ -92,7 +103,49 @@ fn differ(x: NodeId, y: NodeId, what: impl Into<String>) -> Compared {
     Err(Difference { global: String::new(), nodes: Some((x, y)), what: what.into() })
 }
 
-impl Comparer<'_> {
+impl<'a> Comparer<'a> {
+    fn new(left: &'a Function, right: &'a Function) -> Self {
+        Self {
+            left,
+            right,
+            to_right: vec![NodeId::ABSENT; left.n_nodes()],
+            to_left: vec![NodeId::ABSENT; right.n_nodes()],
+            types: vec![None; left.n_types()],
+            functions: Vec::new(),
+        }
+    }
+
+    /// Whether two bindings without functions of their own compute the same; names and metadata do not matter.
+    fn computes_same(&mut self, x: NodeId, y: NodeId) -> bool {
+        let (left, right) = (self.left, self.right);
+        let (a, b) = (left.node(x), right.node(y));
+        let is_constant = a.kind == kind::CONSTANT;
+        if !self.same(x, y) || a.kind == kind::FUNCTION || left.n_regions(x) + right.n_regions(y) > 0 {
+            return false;
+        }
+        let version = |f: &Function, id| f.call(id).map_or(0, CallView::version);
+        let (p, q) = (left.operands(x), right.operands(y));
+        let operator = |f: &'a Function, id| f.attr_recs(id).iter().filter(|rec| rec.flags & attr_flag::META == 0);
+        (is_constant || a.aux == b.aux)
+            && left.stored_constant(x) == right.stored_constant(y)
+            && version(left, x) == version(right, y)
+            && self.same_type(x, y).is_ok()
+            && p.len() == q.len()
+            && p.iter().zip(q).all(|(&p, &q)| self.same_operand(p, q))
+            && operator(left, x).count() == operator(right, y).count()
+            && operator(left, x).zip(operator(right, y)).all(|(&p, &q)| self.same_attr((x, p), (y, q)))
+    }
+
+    /// Whether two operands are the same operator or global, or correspond already.
+    fn same_operand(&mut self, x: NodeId, y: NodeId) -> bool {
+        let is_value = |f: &Function, id| !matches!(f.kind(id), kind::ABSENT | kind::OP | kind::GLOBAL_VAR);
+        match (is_value(self.left, x), is_value(self.right, y)) {
+            (true, true) => self.to_right[x.index()] == y && self.to_left[y.index()] == x,
+            (false, false) => self.same(x, y),
+            _ => false,
+        }
+    }
+
     /// A node and its counterpart, as an operand, binding or parameter: one to one throughout.
     fn same(&mut self, x: NodeId, y: NodeId) -> bool {
         let (a, b) = (self.left.node(x), self.right.node(y));

@@ -7,7 +7,7 @@
 //! A call is left alone, with a reason, if the two functions import different versions of an operator set that the
 //! callee uses, if an attribute represents a graph, or if the caller would grow out of proportion.
 
-mod import;
+pub(super) mod import;
 
 use super::{
     node::{attr_flag, attr_kind, flag, kind},
@@ -22,8 +22,11 @@ use std::{
 /// How many nodes inlining may add to one function.
 const MAX_ADDED_NODES: usize = 1 << 23;
 
-/// The metadata that holds the default of a function's attribute.
-const DEFAULT: &str = "default:";
+/// The metadata of a function with the names of its attributes that have no default.
+pub const FUNCTION_ATTRIBUTES: &str = "attributes";
+
+/// The metadata of a function, followed by `:` and the name of an attribute, with the attribute's default.
+pub const FUNCTION_DEFAULT: &str = "default";
 
 /// Why a call was not inlined.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -338,7 +341,7 @@ impl Inliner<'_> {
             _ => name.rsplit("::").next().unwrap_or(name).to_owned(),
         };
         let first = f.n_nodes();
-        let mut import = Import { from: callee, map: vec![NodeId::ABSENT; callee.n_nodes()], types: Vec::new(), given };
+        let mut import = Import { given: Some(given), ..Import::new(callee) };
         import.add_types(f);
         for (&param, &arg) in callee.params().iter().zip(&args) {
             import.map[param.index()] = arg;
@@ -374,6 +377,53 @@ impl Inliner<'_> {
     }
 }
 
+/// The attribute whose default a piece of metadata is.
+fn default_of(metadata: &str) -> Option<&str> {
+    metadata.strip_prefix(FUNCTION_DEFAULT)?.strip_prefix(':')
+}
+
+/// Functions of a module that call themselves, directly or through others.
+pub(crate) fn recursive(module: &IRModule) -> Option<Vec<String>> {
+    callees_first(module).err().map(|InlineError::Recursive(names)| names)
+}
+
+/// A function with the body of another one, for the arguments and attributes of a call. `args` makes the arguments in
+/// the new function: constants, and variables, which become its parameters.
+pub(crate) fn instantiate(
+    callee: &Function,
+    args: impl FnOnce(&mut Function) -> Vec<NodeId>,
+    attrs: Vec<Attr>,
+) -> Function {
+    let mut f = Function::new();
+    f.set_opset_imports(&callee.opset_imports());
+    let args = args(&mut f);
+    let is = |id: &NodeId, wanted: u8| !id.is_absent() && f.kind(*id) == wanted;
+    let params: Vec<NodeId> = args.iter().copied().filter(|id| is(id, kind::VAR)).collect();
+    let mut list: Vec<NodeId> = args.iter().copied().filter(|id| is(id, kind::CONSTANT)).collect();
+    f.set_params(f.root(), &params);
+    let mut given = Given::new();
+    let defaults = callee.attrs(callee.root());
+    for (name, value) in defaults.metadata() {
+        let Some(name) = default_of(name) else { continue };
+        if let Some(value) = owned(value, &[]) {
+            given.insert(name.to_owned(), f.encode_attr(&Attr::new(name.to_owned(), value)));
+        }
+    }
+    for attr in &attrs {
+        given.insert(attr.name.to_string(), f.encode_attr(attr));
+    }
+    let mut import = Import { given: Some(given), ..Import::new(callee) };
+    import.add_types(&mut f);
+    for (&param, &arg) in callee.params().iter().zip(&args) {
+        import.map[param.index()] = arg;
+    }
+    import.body(&mut f, &mut list, str::to_owned);
+    let results: Vec<NodeId> = callee.results(callee.body()).iter().map(|result| import.map[result.index()]).collect();
+    f.set_bindings(f.body(), &list);
+    f.set_results(f.body(), &results);
+    f
+}
+
 /// The attributes for a callee's references, encoded in the caller.
 type Given = BTreeMap<String, AttrRec>;
 
@@ -381,7 +431,7 @@ type Given = BTreeMap<String, AttrRec>;
 fn given_attributes(f: &mut Function, call: NodeId, callee: &Function) -> Result<Given, Declined> {
     let mut given = Given::new();
     for rec in callee.attr_recs(callee.root()).iter().filter(|rec| rec.flags & attr_flag::META != 0) {
-        let Some(name) = callee.str(rec.name).strip_prefix(DEFAULT) else { continue };
+        let Some(name) = default_of(callee.str(rec.name)) else { continue };
         let value = callee.attrs(callee.root()).decode(*rec);
         if let Some(value) = owned(value, &[]) {
             let attr = Attr::new(name.to_owned(), value);

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod attrs;
+mod copy;
 mod editor;
 mod equal;
 mod function;
@@ -14,6 +15,7 @@ mod new_types;
 mod node;
 mod opset;
 pub mod packed;
+mod subgraph;
 mod tensor;
 mod types;
 mod verify;
@@ -24,12 +26,14 @@ mod walk;
 pub use crate::boundary::bytes::Blob;
 pub use analysis::{Analysis, BlockTree, UseCounts, Users};
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
+pub use copy::Copier;
 pub(crate) use editor::given_types;
 pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
-pub use inline::{Declined, InlineError, Inlined, inline_functions};
+pub use inline::{Declined, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, InlineError, Inlined, inline_functions};
+pub(crate) use inline::{instantiate, recursive};
 pub use intern::{Hash64, InternTable};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, Source, global_kind, module_attr_kind};
 pub(crate) use new_types::TypeLie;
@@ -39,6 +43,7 @@ pub use node::{
     list_policy, table_policy,
 };
 pub use opset::{OUTPUT_NAMES, is_same_domain, normal_domain};
+pub use subgraph::Subgraph;
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, Dims, ElemType, MOST_TYPE_PARTS, Type, TypeRec, type_kind};
 pub use verify::{Fault, FaultCode, SHADOWS, Verifier, verify, verify_arena, verify_function};

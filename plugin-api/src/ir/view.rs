@@ -68,11 +68,13 @@ macro_rules! view {
 
         impl<'a> $name<'a> {
             /// The function that owns the node.
+            #[inline]
             pub fn owner(self) -> &'a Function {
                 self.function
             }
 
             /// The node's attributes.
+            #[inline]
             pub fn attrs(self) -> Attrs<'a> {
                 self.function.attrs(self.id)
             }
@@ -150,11 +152,13 @@ impl<'a> CallView<'a> {
     }
 
     /// The functions of graph-valued attributes.
+    #[inline]
     pub fn regions(self) -> &'a [NodeId] {
         self.function.regions(self.id)
     }
 
     /// Returns the number of results as a tuple; `None` for one result that is not a tuple.
+    #[inline]
     pub fn n_results(self) -> Option<usize> {
         self.function.n_results(self.id)
     }

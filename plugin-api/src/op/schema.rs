@@ -28,6 +28,8 @@ pub struct OpSchema {
     pub types: Vec<TypeVarFacts>,
     /// Whether the first two arguments can change places.
     pub is_commutative: bool,
+    /// A function in the text form that computes the same with other operators; empty when there is none.
+    pub body: String,
 }
 
 /// A formal input or result of an operator's record.
@@ -87,6 +89,19 @@ pub enum AttrDefault {
     Ints(Vec<i64>),
     /// Strings.
     Strings(Vec<String>),
+}
+
+impl From<AttrDefault> for AttrData {
+    fn from(default: AttrDefault) -> Self {
+        match default {
+            AttrDefault::Float(value) => Self::Float(value),
+            AttrDefault::Int(value) => Self::Int(value),
+            AttrDefault::String(value) => Self::String(value.into()),
+            AttrDefault::Floats(values) => Self::Floats(values),
+            AttrDefault::Ints(values) => Self::Ints(values),
+            AttrDefault::Strings(values) => Self::Strings(values.into_iter().map(String::into_bytes).collect()),
+        }
+    }
 }
 
 /// A way in which a call does not fit its operator's record. The number is that of the diagnostic code.
@@ -165,6 +180,7 @@ impl OpSchema {
             formal_outputs: Vec::new(),
             types: Vec::new(),
             is_commutative: false,
+            body: String::new(),
         };
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
         for field in Fields::new(fields).map_while(Result::ok) {
@@ -175,6 +191,7 @@ impl OpSchema {
                 op_tag::INPUT => schema.formal_inputs.push(FormalFacts::read(field.bytes)),
                 op_tag::OUTPUT => schema.formal_outputs.push(FormalFacts::read(field.bytes)),
                 op_tag::TYPE_VAR => schema.types.push(TypeVarFacts::read(field.bytes)),
+                op_tag::BODY => schema.body = field.text().unwrap_or_default().to_owned(),
                 op_tag::FLAGS => {
                     schema.is_commutative = field.u32().is_ok_and(|flags| flags & op_flag::COMMUTATIVE != 0);
                 }
@@ -182,6 +199,15 @@ impl OpSchema {
             }
         }
         schema
+    }
+
+    /// Whether two versions of an operator take the same arguments and attributes, of whatever element types.
+    pub fn is_same_but_for_types(&self, other: &Self) -> bool {
+        let formals = |all: &[FormalFacts]| all.iter().map(|it| (it.kind, it.var.clone())).collect::<Vec<_>>();
+        (self.inputs, self.outputs) == (other.inputs, other.outputs)
+            && self.attrs == other.attrs
+            && formals(&self.formal_inputs) == formals(&other.formal_inputs)
+            && formals(&self.formal_outputs) == formals(&other.formal_outputs)
     }
 
     /// The attribute of a name.
@@ -351,7 +377,17 @@ impl TypeVarFacts {
     }
 }
 
+/// The contents of a string in the text form, which has no escapes.
+fn unquoted(text: &str) -> Option<&str> {
+    text.strip_prefix('"')?.strip_suffix('"')
+}
+
 impl AttrFacts {
+    /// Returns the default value of a string attribute; `None` if there is none.
+    pub fn default_str(&self) -> Option<&str> {
+        if self.kind == attr_kind::STRING { unquoted(self.default.trim()) } else { None }
+    }
+
     /// Returns the default value; `None` when there is none, or it is of another kind than these.
     pub fn default_value(&self) -> Option<AttrDefault> {
         fn list<T>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
@@ -362,12 +398,12 @@ impl AttrFacts {
             items.split(',').map(|text| item(text.trim())).collect()
         }
         let text = self.default.trim();
-        let string = |text: &str| Some(text.strip_prefix('"')?.strip_suffix('"')?.to_owned());
+        let string = |text: &str| unquoted(text).map(str::to_owned);
         match self.kind {
             _ if text.is_empty() => None,
             attr_kind::FLOAT => text.parse().ok().map(AttrDefault::Float),
             attr_kind::INT => text.parse().ok().map(AttrDefault::Int),
-            attr_kind::STRING => string(text).map(AttrDefault::String),
+            attr_kind::STRING => self.default_str().map(|text| AttrDefault::String(text.to_owned())),
             attr_kind::FLOATS => list(text, |item| item.parse().ok()).map(AttrDefault::Floats),
             attr_kind::INTS => list(text, |item| item.parse().ok()).map(AttrDefault::Ints),
             attr_kind::STRINGS => list(text, string).map(AttrDefault::Strings),

@@ -2,23 +2,19 @@
 
 use super::{
     Rules,
-    compile::{CallPat, Pat, Program, compile},
+    compile::{Pat, Program, Symbol, compile},
     error,
-    replace::Plan,
-    search::{Inner, OpInfo, Search},
+    replace::Maker,
+    search::{Inner, Known, Match, OpInfo, Search},
 };
 use crate::{
     diagnostics::PassError,
-    infer::{Operators, contradiction},
+    infer::Operators,
     ir::*,
     pass::{PassCx, drive},
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
 };
 use smallvec::SmallVec;
-use std::{
-    cell::OnceCell,
-    collections::{HashMap, HashSet},
-};
 
 /// The number of the last rewrites whose rules are named when there is no end.
 const N_NAMED: usize = 8;
@@ -31,6 +27,14 @@ pub fn check(rules: &Rules, function: &Function, cx: &PassCx<'_>) -> Result<(), 
     let mut relations = cx.ops(function);
     let program = compile(rules, function, &mut relations);
     if program.faults.is_empty() { Ok(()) } else { Err(error(program.faults)) }
+}
+
+/// Checks rules for every function of a module.
+///
+/// # Errors
+/// Returns the faults for the first function that has some, with their places.
+pub fn check_module(rules: &Rules, module: &IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    module.functions().try_for_each(|(name, f)| check(rules, f, cx).map_err(|error| error.in_function(name)))
 }
 
 /// Rewrites a function by rules until none matches. Matches that are declined become remarks that name the rule.
@@ -52,7 +56,7 @@ pub fn apply(editor: &mut Editor, cx: &PassCx<'_>, rules: &Rules) -> Result<Driv
         return Ok(DriveStats { settled: true, ..DriveStats::default() });
     }
     let ops: Vec<&str> = ops.iter().map(String::as_str).collect();
-    let mut matcher = Matcher::new(&program, &mut facts);
+    let mut matcher = Matcher::new(&program, &mut facts, cx.wants_remarks());
     let options = DriveOptions::default();
     let driven = drive(editor, cx, &mut |call, cx| matcher.rewrite(call, cx), &ops, options);
     driven.map_err(|error| {
@@ -76,64 +80,87 @@ impl Program<'_> {
         let mut roots: Vec<usize> = self.rules.iter().flat_map(|rule| &rule.roots).map(|root| root.symbol).collect();
         roots.sort_unstable();
         roots.dedup();
-        let name = |(domain, name): &(String, String)| match domain.as_str() {
-            "" => name.clone(),
-            domain => format!("{domain}::{name}"),
+        let name = |symbol: &Symbol| match symbol.domain.as_str() {
+            "" => symbol.name.clone(),
+            domain => format!("{domain}::{}", symbol.name),
         };
         roots.into_iter().map(|root| name(&self.symbols[root])).collect()
     }
 }
 
+/// The rules for the calls of an operator.
+struct Candidates {
+    /// In the order in which they are tried.
+    rules: Vec<Candidate>,
+    /// The number of arguments of which a rule wants to know the operator that computes them.
+    n_producers: usize,
+}
+
+struct Candidate {
+    /// The index of the rule.
+    rule: usize,
+    /// The operators that must compute arguments: the positions, and the indices of the operators. Empty for a rule
+    /// with alternatives.
+    inner: SmallVec<[(usize, usize); 2]>,
+}
+
+impl Candidates {
+    fn of(program: &Program<'_>, symbol: usize) -> Self {
+        let mut rules = Vec::new();
+        for (index, rule) in program.rules.iter().enumerate() {
+            let mut roots = rule.roots.iter().filter(|root| root.symbol == symbol);
+            let (Some(root), second) = (roots.next(), roots.next()) else { continue };
+            let args = root.args.iter().enumerate().filter(|_| second.is_none());
+            let inner =
+                args.filter_map(|(at, arg)| if let Pat::Call(arg) = arg { Some((at, arg.symbol)) } else { None });
+            rules.push(Candidate { rule: index, inner: inner.collect() });
+        }
+        rules.sort_by_key(|candidate| std::cmp::Reverse(program.rules[candidate.rule].size));
+        let last = rules.iter().flat_map(|candidate| &candidate.inner).map(|&(at, _)| at).max();
+        // Of a commutative operator, the first two arguments may change places.
+        Self { rules, n_producers: last.map_or(0, |last| last.max(1) + 1) }
+    }
+}
+
+/// No operator that a rule names.
+const OTHER: usize = usize::MAX;
+
 /// One matcher for all rules.
 struct Matcher<'m> {
     program: &'m Program<'m>,
     facts: &'m mut dyn Operators,
-    /// By operator of a left side: the rules for its calls, in the order in which they are tried.
-    by_root: Vec<Vec<usize>>,
-    /// By operator of the function.
-    infos: Vec<OpInfo>,
-    /// Uses by calls that were replaced and that nothing uses any more: they stay until dead code is removed.
-    dead_uses: HashMap<NodeId, u32>,
-    /// The values of these calls.
-    dead: HashSet<NodeId>,
-    used: OnceCell<UsedResults>,
+    /// By operator: the rules for its calls.
+    by_root: Vec<Candidates>,
+    known: Known,
+    /// By node, as far as there are any: whether it is the value of a call that was replaced and that nothing uses any
+    /// more.
+    dead: Vec<bool>,
+    found: Match,
     /// The rules of the last rewrites.
     last: Vec<usize>,
 }
 
 impl<'m> Matcher<'m> {
-    fn new(program: &'m Program<'m>, facts: &'m mut dyn Operators) -> Self {
-        let mut by_root = vec![Vec::new(); program.symbols.len()];
-        for (index, rule) in program.rules.iter().enumerate() {
-            for root in &rule.roots {
-                let rules: &mut Vec<usize> = &mut by_root[root.symbol];
-                if rules.last() != Some(&index) {
-                    rules.push(index);
-                }
-            }
-        }
-        for rules in &mut by_root {
-            rules.sort_by_key(|&index| std::cmp::Reverse(program.rules[index].size));
-        }
+    fn new(program: &'m Program<'m>, facts: &'m mut dyn Operators, says_why: bool) -> Self {
+        let by_root = (0..program.symbols.len()).map(|symbol| Candidates::of(program, symbol));
         Self {
             program,
             facts,
-            by_root,
-            infos: Vec::new(),
-            dead_uses: HashMap::new(),
-            dead: HashSet::new(),
-            used: OnceCell::new(),
+            by_root: by_root.collect(),
+            known: Known { says_why, ..Known::default() },
+            dead: Vec::new(),
+            found: Match::default(),
             last: Vec::new(),
         }
     }
 
     /// Looks up operators that the function has since the last call.
     fn learn(&mut self, f: &Function) {
-        for index in self.infos.len()..f.n_ops() {
+        for index in self.known.infos.len()..f.n_ops() {
             let op = OpId(index as u32);
             let rec = f.op(op);
             let (domain, name) = (normal_domain(f.str(rec.domain)), f.str(rec.name));
-            let symbol = self.program.symbols.iter().position(|(d, n)| d == domain && n == name);
+            let symbol = self.program.symbols.iter().position(|it| it.domain == domain && it.name == name);
             let mut info =
                 OpInfo { symbol, version: 0, is_commutative: false, is_removable: false, defaults: Vec::new() };
             if symbol.is_some() {
@@ -147,55 +174,60 @@ impl<'m> Matcher<'m> {
                     info.defaults = defaults.collect();
                 }
             }
-            self.infos.push(info);
+            self.known.infos.push(info);
         }
     }
 
     fn rewrite<'f>(&mut self, call: CallView<'f>, cx: &mut RewriteCx<'f>) -> Rewrite {
         self.learn(cx.function());
-        let symbol = call.op().and_then(|op| self.infos.get(op.index())?.symbol);
+        let Some(symbol) = call.op().and_then(|op| self.known.infos.get(op.index())?.symbol) else {
+            return Rewrite::Keep;
+        };
         let program = self.program;
         let mut reason = None;
-        let producers = self.producers(call);
-        for at in 0..symbol.map_or(0, |symbol| self.by_root[symbol].len()) {
-            let index = self.by_root[symbol.unwrap_or(0)][at];
-            let rule = &program.rules[index];
-            if !rule.roots.iter().any(|root| self.may_match(root, call, &producers)) {
+        let is_commutative = call.op().is_some_and(|op| self.known.infos[op.index()].is_commutative);
+        let producers = self.producers(call, self.by_root[symbol].n_producers);
+        for at in 0..self.by_root[symbol].rules.len() {
+            let Candidate { rule: index, inner } = &self.by_root[symbol].rules[at];
+            let index = *index;
+            // Most rules end here.
+            let is_inner = |at: usize, symbol: usize| producers.get(at) == Some(&symbol);
+            let may_match = |&(at, symbol): &(usize, usize)| {
+                is_inner(at, symbol) || is_commutative && at < 2 && is_inner(1 - at, symbol)
+            };
+            if !inner.iter().all(may_match) {
                 continue;
             }
-            let mut search = Search::new(cx, &self.infos, &self.dead_uses, &self.used, rule, call);
+            let rule = &program.rules[index];
+            let mut search = Search::new(cx, &self.known, rule, call, &mut self.found);
             if !search.run() {
                 reason = reason.or(search.reason);
                 continue;
             }
-            let plans = search.plan(program);
-            let inner = std::mem::take(&mut search.inner);
-            let rewrite = match plans {
-                Ok(plans) => {
-                    let rewrite = replace(call, cx, program, &plans);
-                    if rewrite.is_ok() {
-                        self.forget(cx.function(), &inner, &plans);
-                    }
-                    rewrite
-                }
-                Err(why) => Err(why),
-            };
-            return match rewrite {
-                Ok(rewrite) => {
+            let maker = Maker { program, known: &self.known, rule, found: &self.found };
+            match maker.results(call, cx) {
+                Ok(results) => {
+                    self.forget(cx.function(), index);
                     if self.last.len() == N_NAMED {
                         self.last.remove(0);
                     }
                     self.last.push(index);
-                    rewrite
+                    return match call.n_results() {
+                        None => Rewrite::Replace(results[0]),
+                        Some(_) => Rewrite::ReplaceResults(results.into_vec()),
+                    };
                 }
-                Err(why) => Rewrite::decline(format!("{}: {why}", rule.name)),
-            };
+                Err(why) => {
+                    cx.forget_made();
+                    reason.get_or_insert_with(|| format!("{}: {why}", rule.name));
+                }
+            }
         }
         reason.map_or(Rewrite::Keep, Rewrite::decline)
     }
 
-    /// Returns, for each argument of a call, the operator of left sides that it is the result of.
-    fn producers(&self, call: CallView<'_>) -> SmallVec<[Option<usize>; 6]> {
+    /// Returns, for the first arguments of a call, the operators that compute them.
+    fn producers(&self, call: CallView<'_>, n: usize) -> SmallVec<[usize; 6]> {
         let f = call.owner();
         let producer = |&arg: &NodeId| {
             let producer = match f.expr(arg) {
@@ -203,77 +235,36 @@ impl<'m> Matcher<'m> {
                 Expr::TupleGetItem { tuple, .. } => f.call(tuple)?,
                 _ => return None,
             };
-            self.infos.get(producer.op()?.index())?.symbol
+            self.known.infos.get(producer.op()?.index())?.symbol
         };
-        call.args().iter().map(producer).collect()
+        call.args().iter().take(n).map(|arg| producer(arg).unwrap_or(OTHER)).collect()
     }
 
-    /// Whether the arguments of a call are results of the operators that a pattern wants: most rules end here.
-    fn may_match(&self, root: &CallPat, call: CallView<'_>, producers: &[Option<usize>]) -> bool {
-        let info = call.op().and_then(|op| self.infos.get(op.index()));
-        let is_commutative = info.is_some_and(|info| info.is_commutative);
-        root.args.iter().enumerate().all(|(at, pat)| {
-            let Pat::Call(inner) = pat else { return true };
-            let is_inner = |at: usize| producers.get(at) == Some(&Some(inner.symbol));
-            is_inner(at) || is_commutative && at < 2 && is_inner(1 - at)
-        })
-    }
-
-    /// Notes that inner calls which the right side does not use no longer count as users.
-    fn forget(&mut self, f: &Function, inner: &[Inner], plans: &[Plan]) {
+    /// Notes that inner calls of a match which the right side does not use no longer count as users.
+    fn forget(&mut self, f: &Function, rule: usize) {
         let mut alive = Vec::new();
-        plans.iter().for_each(|plan| plan.nodes(&mut alive));
-        for Inner { value, call, is_shared } in inner {
+        self.program.rules[rule].results.iter().for_each(|made| made.nodes(&self.found, &mut alive));
+        for Inner { value, call, is_shared } in &self.found.inner {
             if *is_shared || alive.contains(value) {
                 alive.extend(f.operands(*call));
-            } else if self.dead.insert(*value) {
+                continue;
+            }
+            let is_dead = entry(&mut self.dead, *value);
+            if !std::mem::replace(is_dead, true) {
                 let projected = (value != call).then_some(*call);
-                for operand in f.operands(*call).iter().copied().chain(projected) {
-                    *self.dead_uses.entry(operand).or_default() += 1;
+                for operand in f.operands(*call).iter().copied().chain(projected).filter(|operand| !operand.is_absent())
+                {
+                    *entry(&mut self.known.dead_uses, operand) += 1;
                 }
             }
         }
     }
 }
 
-/// Makes the right side of a rule.
-///
-/// # Errors
-/// Returns why it cannot take the place of the call.
-fn replace(
-    call: CallView<'_>,
-    cx: &mut RewriteCx<'_>,
-    program: &Program<'_>,
-    plans: &[Plan],
-) -> Result<Rewrite, String> {
-    let f = cx.function();
-    let n_results = call.n_results();
-    let old = |index: usize| match (n_results, f.type_of(call.id)) {
-        (None, _) => f.type_id(call.id),
-        (Some(_), Type::Tuple(fields)) => fields.get(index).copied().unwrap_or(TypeId::UNKNOWN),
-        _ => TypeId::UNKNOWN,
-    };
-    if plans.len() > n_results.unwrap_or(1) {
-        return Err(format!("the call has {} results, and the right side {}", n_results.unwrap_or(1), plans.len()));
+/// The entry of a node in a list that may be shorter.
+fn entry<T: Default + Clone>(list: &mut Vec<T>, id: NodeId) -> &mut T {
+    if list.len() <= id.index() {
+        list.resize(id.index() + 1, T::default());
     }
-    let mut results = Vec::with_capacity(n_results.unwrap_or(1));
-    for (index, plan) in plans.iter().enumerate() {
-        if matches!(plan, Plan::Absent) {
-            results.push(NodeId::ABSENT);
-            continue;
-        }
-        let new = plan.result(cx, program, old(index))?;
-        if let Some(why) = contradiction(f.ty(old(index)), cx.type_of(new)) {
-            return Err(format!("the right side is of another type: {why}"));
-        }
-        results.push(new);
-    }
-    match (n_results, results.as_slice()) {
-        (None, &[one]) => Ok(Rewrite::Replace(one)),
-        (None, _) => Err("the right side is not one value".to_owned()),
-        (Some(n), _) => {
-            results.resize(n, NodeId::ABSENT);
-            Ok(Rewrite::ReplaceResults(results))
-        }
-    }
+    &mut list[id.index()]
 }

@@ -1,13 +1,16 @@
 //! Rules for the operator sets that a function imports: operators resolved, arguments and attributes checked.
 
-use super::{Placed, Rules, placed};
+use super::{
+    Placed, Rules,
+    condition::{Calc, Test, numbers},
+    placed,
+};
 use crate::{
     infer::Operators,
     ir::{Function, attr_kind},
     op::OpSchema,
 };
 use relais_patterns::*;
-use std::collections::HashMap;
 
 /// The most combinations of orders and alternatives of a rule.
 const MAX_ORDERS: usize = 64;
@@ -53,42 +56,49 @@ pub(super) enum Wanted {
 pub(super) struct Compiled<'r> {
     /// The name, or the place in the list.
     pub name: String,
-    pub rule: &'r Rule,
     /// The names of variables.
     pub slots: Vec<&'r str>,
     pub roots: Vec<CallPat>,
     /// The number of calls in the pattern.
     pub size: usize,
+    pub conditions: Vec<(Test, &'r Condition)>,
+    pub results: Vec<Made<'r>>,
 }
 
-impl Compiled<'_> {
-    pub fn slot(&self, name: &str) -> Option<Slot> {
-        self.slots.iter().position(|slot| *slot == name)
-    }
+/// A value of the right side.
+pub(super) enum Made<'r> {
+    Var(Slot),
+    Rest(Slot),
+    Absent,
+    Numbers { values: Vec<Number>, is_list: bool },
+    Call { symbol: usize, attrs: Vec<Set<'r>>, args: Vec<Made<'r>> },
+    Like { call: Slot, attrs: Vec<Set<'r>>, args: Vec<Made<'r>> },
+}
+
+/// An attribute of the right side.
+pub(super) struct Set<'r> {
+    pub value: Calc,
+    pub setting: &'r Setting,
+}
+
+/// An operator that rules name.
+pub(super) struct Symbol {
+    pub domain: String,
+    pub name: String,
+    /// Its record in the imported version.
+    pub schema: Option<OpSchema>,
 }
 
 /// The rules of a function.
 #[derive(Default)]
 pub(super) struct Program<'r> {
     pub rules: Vec<Compiled<'r>>,
-    /// The operators of left sides: domain and name.
-    pub symbols: Vec<(String, String)>,
+    /// The operators of both sides.
+    pub symbols: Vec<Symbol>,
     /// Why rules do not apply in this function.
     pub skipped: Vec<String>,
     /// The faults of rules.
     pub faults: Vec<Placed>,
-    /// The records of the operators of both sides, in the imported versions.
-    schemas: Schemas,
-}
-
-/// Records by domain and name.
-type Schemas = HashMap<(String, String), OpSchema>;
-
-impl Program<'_> {
-    /// Returns the record of an operator that a rule names.
-    pub fn schema(&self, domain: &str, name: &str) -> Option<&OpSchema> {
-        self.schemas.get(&(domain.to_owned(), name.to_owned()))
-    }
 }
 
 /// Compiles rules for a function.
@@ -111,7 +121,6 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 f,
                 ops,
                 symbols: &mut program.symbols,
-                schemas: &mut program.schemas,
                 slots: &slots,
                 faults: Vec::new(),
                 size: 0,
@@ -124,7 +133,7 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 call
             });
             let roots: Vec<CallPat> = roots.collect();
-            rule.results.iter().for_each(|result| compiler.value(result));
+            let results = rule.results.iter().map(|result| compiler.value(result)).collect();
             if n_orders > MAX_ORDERS {
                 let message = format_args!("there are {n_orders} combinations of orders and alternatives");
                 let help = format_args!("at most {MAX_ORDERS} are tried: split the rule");
@@ -135,7 +144,9 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 continue;
             }
             program.faults.extend(faults.into_iter().map(|fault| placed(&source.origin, &source.text, fault)));
-            program.rules.push(Compiled { name, rule, slots, roots, size });
+            let conditions =
+                rule.conditions.iter().map(|condition| (Test::new(condition, &slots), condition)).collect();
+            program.rules.push(Compiled { name, slots, roots, size, conditions, results });
         }
     }
     program
@@ -144,8 +155,7 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
 struct Compiler<'c, 'r> {
     f: &'c Function,
     ops: &'c mut dyn Operators,
-    symbols: &'c mut Vec<(String, String)>,
-    schemas: &'c mut Schemas,
+    symbols: &'c mut Vec<Symbol>,
     slots: &'c [&'r str],
     faults: Vec<Fault>,
     size: usize,
@@ -153,7 +163,21 @@ struct Compiler<'c, 'r> {
     applies: bool,
 }
 
-impl Compiler<'_, '_> {
+impl<'r> Compiler<'_, 'r> {
+    /// Returns the index of an operator, with its record if it has one here.
+    fn symbol(&mut self, op: &OpName, schema: Option<&OpSchema>) -> usize {
+        let known = self.symbols.iter().position(|symbol| symbol.domain == op.domain && symbol.name == op.name);
+        let index = known.unwrap_or_else(|| {
+            self.symbols.push(Symbol { domain: op.domain.clone(), name: op.name.clone(), schema: None });
+            self.symbols.len() - 1
+        });
+        let kept = &mut self.symbols[index].schema;
+        if kept.is_none() {
+            *kept = schema.cloned();
+        }
+        index
+    }
+
     fn slot(&self, name: &Name) -> Slot {
         // The parser has checked that all variables are bound.
         self.slots.iter().position(|slot| *slot == name.text).unwrap_or(0)
@@ -167,17 +191,13 @@ impl Compiler<'_, '_> {
     fn call(&mut self, call: &CallPattern) -> (CallPat, usize) {
         self.size += 1;
         let CallPattern { op: OpName { domain, name, span }, versions, any_attrs, result, is_shared, .. } = call;
-        let key = (domain.clone(), name.clone());
-        let symbol = self.symbols.iter().position(|symbol| *symbol == key).unwrap_or_else(|| {
-            self.symbols.push(key);
-            self.symbols.len() - 1
-        });
         let imported = self.f.opset_version(domain);
         let is_covered = |(first, last): (i64, Option<i64>)| {
             imported.is_none_or(|version| version >= first && last.is_none_or(|last| version <= last))
         };
         let op = self.ops.other(self.f, domain, name);
         let mut n_orders = 1_usize;
+        let symbol = self.symbol(&call.op, None);
         if !versions.is_none_or(is_covered) {
             self.applies = false;
         } else if let Some((op, schema)) = op.and_then(|op| Some((op, self.ops.schema(op)?.clone()))) {
@@ -193,7 +213,7 @@ impl Compiler<'_, '_> {
             if schema.is_commutative && n_args >= 2 {
                 n_orders = 2;
             }
-            self.schemas.insert((domain.clone(), name.clone()), schema);
+            self.symbol(&call.op, Some(&schema));
         } else {
             self.unknown(&call.op);
         }
@@ -345,17 +365,24 @@ impl Compiler<'_, '_> {
         names.find(|name| !name.is_empty() && self.ops.newest_version(domain, name).is_some())
     }
 
-    fn value(&mut self, value: &Value) {
-        let args = match value {
-            Value::Like { args, .. } => args,
+    fn value(&mut self, value: &'r Value) -> Made<'r> {
+        match value {
+            Value::Var(name) => Made::Var(self.slot(name)),
+            Value::Rest(name) => Made::Rest(self.slot(name)),
+            Value::Absent(_) => Made::Absent,
+            Value::Number(number, _) => Made::Numbers { values: vec![*number], is_list: false },
+            Value::List(items, _) => Made::Numbers { values: numbers(items), is_list: true },
+            Value::Like { call, attrs, args } => {
+                Made::Like { call: self.slot(call), attrs: self.sets(attrs), args: self.values(args) }
+            }
             Value::Call { op, attrs, args } => {
                 let known = self.ops.other(self.f, &op.domain, &op.name);
-                match known.and_then(|known| self.ops.schema(known).cloned()) {
+                let schema = known.and_then(|known| self.ops.schema(known).cloned());
+                match &schema {
                     Some(schema) => {
                         let n_args = args.iter().filter(|arg| !matches!(arg, Value::Rest(_))).count();
-                        self.arity(&schema, op, n_args, n_args < args.len());
-                        self.settings(&schema, op, attrs);
-                        self.schemas.insert((op.domain.clone(), op.name.clone()), schema);
+                        self.arity(schema, op, n_args, n_args < args.len());
+                        self.settings(schema, op, attrs);
                     }
                     // In a domain that is not described completely, other operators are possible.
                     None if !op.domain.is_empty()
@@ -363,11 +390,18 @@ impl Compiler<'_, '_> {
                         && self.ops.newest_version(&op.domain, &op.name).is_none() => {}
                     None => self.unknown(op),
                 }
-                args
+                let symbol = self.symbol(op, schema.as_ref());
+                Made::Call { symbol, attrs: self.sets(attrs), args: self.values(args) }
             }
-            _ => return,
-        };
-        args.iter().for_each(|arg| self.value(arg));
+        }
+    }
+
+    fn values(&mut self, values: &'r [Value]) -> Vec<Made<'r>> {
+        values.iter().map(|value| self.value(value)).collect()
+    }
+
+    fn sets(&self, settings: &'r [Setting]) -> Vec<Set<'r>> {
+        settings.iter().map(|setting| Set { value: Calc::new(&setting.value, self.slots), setting }).collect()
     }
 
     fn settings(&mut self, schema: &OpSchema, op: &OpName, attrs: &[Setting]) {
@@ -390,9 +424,4 @@ impl Compiler<'_, '_> {
             self.fault(Code::Attribute, op.span, message, format_args!("write `{op}{{{} = …}}`", missing.name));
         }
     }
-}
-
-/// The numbers of a list, which the parser has checked.
-pub(super) fn numbers(items: &[Literal]) -> Vec<Number> {
-    items.iter().filter_map(|item| if let Literal::Number(number) = item { Some(*number) } else { None }).collect()
 }

@@ -1,11 +1,118 @@
 //! Conditions, and computations of attributes.
 
 use super::{
+    compile::{Compiled, Slot},
     constant,
-    search::{Bound, Search},
+    search::{Bound, Known, Match},
 };
-use crate::ir::*;
-use relais_patterns::{Comparison, Condition, Expr, Name, Number, Operation};
+use crate::{ir::*, rewrite::RewriteCx};
+use relais_patterns::{Comparison, Condition, Expr, Literal, Name, Number, Operation};
+use std::borrow::Cow;
+
+/// A condition, with its variables found.
+pub(super) enum Test {
+    /// The most frequent conditions: the rank is a number, the element type is one of several.
+    Rank(Slot, usize),
+    Elem(Slot, Vec<ElemType>),
+    Compare(Calc, Comparison, Calc),
+    In(Calc, Vec<Calc>),
+    Broadcasts(Slot, Slot),
+    Finite(Slot),
+    /// Of another version of the language.
+    Unknown,
+}
+
+/// A computation, with its variables found.
+pub(super) enum Calc {
+    Is(Val),
+    Var(Slot),
+    Rank(Slot),
+    Elem(Slot),
+    Shape(Slot),
+    Users(Slot),
+    Dim(Slot, Box<Calc>),
+    List(Vec<Calc>),
+    Neg(Box<Calc>),
+    Binary(Operation, Box<(Calc, Calc)>),
+    /// Of another version of the language.
+    Unknown,
+}
+
+impl Test {
+    pub fn new(condition: &Condition, slots: &[&str]) -> Self {
+        let calc = |expr| Calc::new(expr, slots);
+        match condition {
+            Condition::Compare(left, comparison, right) => match (calc(left), comparison, calc(right)) {
+                (Calc::Rank(slot), Comparison::Eq, Calc::Is(Val::Number(Number::Int(rank @ 0..)))) => {
+                    Self::Rank(slot, usize::try_from(rank).unwrap_or(usize::MAX))
+                }
+                (Calc::Elem(slot), Comparison::Eq, Calc::Is(Val::Elem(elem))) => Self::Elem(slot, vec![elem]),
+                (left, _, right) => Self::Compare(left, *comparison, right),
+            },
+            Condition::In(left, options) => {
+                let options: Vec<Calc> = options.iter().map(calc).collect();
+                let elem = |option: &Calc| if let Calc::Is(Val::Elem(elem)) = option { Some(*elem) } else { None };
+                match (calc(left), options.iter().map(elem).collect()) {
+                    (Calc::Elem(slot), Some(elems)) => Self::Elem(slot, elems),
+                    (left, _) => Self::In(left, options),
+                }
+            }
+            Condition::Holds(function, args) => {
+                let args: Option<Vec<Slot>> = args.iter().map(|name| slot(name, slots)).collect();
+                match (function.text.as_str(), args.as_deref()) {
+                    ("broadcasts", Some(&[from, to])) => Self::Broadcasts(from, to),
+                    ("finite", Some(&[constant])) => Self::Finite(constant),
+                    _ => Self::Unknown,
+                }
+            }
+        }
+    }
+}
+
+fn slot(name: &Name, slots: &[&str]) -> Option<Slot> {
+    slots.iter().position(|slot| *slot == name.text)
+}
+
+impl Calc {
+    pub fn new(expr: &Expr, slots: &[&str]) -> Self {
+        let calc = |expr| Self::new(expr, slots);
+        match expr {
+            Expr::Number(number, _) => Self::Is(Val::Number(*number)),
+            Expr::String(text, _) => Self::Is(Val::String(text.clone().into_bytes())),
+            Expr::Var(name) => match slot(name, slots) {
+                Some(slot) => Self::Var(slot),
+                None => ElemType::from_name(&name.text).map_or(Self::Unknown, |elem| Self::Is(Val::Elem(elem))),
+            },
+            Expr::List(items, _) => {
+                let items: Vec<Self> = items.iter().map(calc).collect();
+                let values =
+                    items.iter().map(|item| if let Self::Is(value) = item { Some(value.clone()) } else { None });
+                match values.collect() {
+                    Some(values) => Self::Is(Val::List(values)),
+                    None => Self::List(items),
+                }
+            }
+            Expr::Call(function, args) => {
+                let [Expr::Var(name), rest @ ..] = args.as_slice() else { return Self::Unknown };
+                match (function.text.as_str(), slot(name, slots), rest) {
+                    ("rank", Some(slot), []) => Self::Rank(slot),
+                    ("elem", Some(slot), []) => Self::Elem(slot),
+                    ("shape", Some(slot), []) => Self::Shape(slot),
+                    ("users", Some(slot), []) => Self::Users(slot),
+                    ("dim", Some(slot), [index]) => Self::Dim(slot, Box::new(calc(index))),
+                    _ => Self::Unknown,
+                }
+            }
+            Expr::Neg(inner, _) => Self::Neg(Box::new(calc(inner))),
+            Expr::Binary(operation, sides) => Self::Binary(*operation, Box::new((calc(&sides.0), calc(&sides.1)))),
+        }
+    }
+}
+
+/// The numbers of a list, which the parser has checked.
+pub(super) fn numbers(items: &[Literal]) -> Vec<Number> {
+    items.iter().filter_map(|item| if let Literal::Number(number) = item { Some(*number) } else { None }).collect()
+}
 
 /// The value of a computation.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,16 +122,45 @@ pub(super) enum Val {
     Elem(ElemType),
     /// A size that is not a known number.
     Size(Dim),
-    Shape(Dims),
+    Shape(Vec<Dim>),
     List(Vec<Val>),
     /// The elements of a constant that has several.
     Elements(Vec<Number>),
     /// An attribute of another kind.
-    Data(AttrData),
+    Data(Box<AttrData>),
 }
 
 /// Why something cannot be decided or computed.
-type Unknown<T> = Result<T, String>;
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Why {
+    Text(&'static str),
+    /// The text before the name of a variable, and the text after it.
+    Of(&'static str, Slot, &'static str),
+    /// Why the elements of a constant cannot be computed with.
+    Elements(Slot, &'static str),
+}
+
+impl Why {
+    pub fn say(self, rule: &Compiled<'_>) -> String {
+        let name = |slot: Slot| rule.slots.get(slot).copied().unwrap_or_default();
+        match self {
+            Self::Text(text) => text.to_owned(),
+            Self::Of(before, slot, after) => format!("{before}`{}`{after}", name(slot)),
+            Self::Elements(slot, why) => format!("`{}`: {why}", name(slot)),
+        }
+    }
+}
+
+impl From<&'static str> for Why {
+    fn from(text: &'static str) -> Self {
+        Self::Text(text)
+    }
+}
+
+type Unknown<T> = Result<T, Why>;
+
+const SIZE: Why = Why::Text("a size is not known");
+const NO_FUNCTION: Why = Why::Text("this version has no such function");
 
 impl From<AttrData> for Val {
     fn from(data: AttrData) -> Self {
@@ -37,7 +173,7 @@ impl From<AttrData> for Val {
             AttrData::Ints(values) => Self::List(values.into_iter().map(int).collect()),
             AttrData::Floats(values) => Self::List(values.into_iter().map(float).collect()),
             AttrData::Strings(values) => Self::List(values.into_iter().map(Self::String).collect()),
-            other => Self::Data(other),
+            other => Self::Data(Box::new(other)),
         }
     }
 }
@@ -50,7 +186,7 @@ impl Val {
             Self::Number(value) => {
                 let value = value.to_f64() as f32;
                 if !value.is_finite() {
-                    return Err("a number is too large for an attribute".to_owned());
+                    return Err(Why::Text("a number is too large for an attribute"));
                 }
                 AttrData::Float(value)
             }
@@ -58,11 +194,11 @@ impl Val {
             Self::Elem(elem) => AttrData::Int(elem.0.into()),
             Self::Shape(dims) => {
                 let sizes = dims.iter().map(|dim| i64::try_from(dim.known()?).ok());
-                AttrData::Ints(sizes.collect::<Option<_>>().ok_or("a size is not known")?)
+                AttrData::Ints(sizes.collect::<Option<_>>().ok_or(SIZE)?)
             }
-            Self::Data(data) => data,
-            Self::Size(_) => return Err("a size is not known".to_owned()),
-            Self::Elements(_) => return Err("a constant has several elements".to_owned()),
+            Self::Data(data) => *data,
+            Self::Size(_) => return Err(SIZE),
+            Self::Elements(_) => return Err(Why::Text("a constant has several elements")),
             Self::List(items) => {
                 let has_float = items.iter().any(|item| matches!(item, Self::Number(Number::Float(_))));
                 let kind = match items.first() {
@@ -101,26 +237,32 @@ impl Val {
     }
 }
 
-impl Search<'_, '_> {
-    /// Checks the conditions of the rule.
-    ///
-    /// # Errors
-    /// Returns the first condition that does not hold or cannot be decided.
-    pub fn conditions(&self) -> Unknown<()> {
-        for condition in &self.rule.rule.conditions {
-            match self.holds(condition) {
-                Ok(true) => {}
-                Ok(false) => return Err(format!("`{condition}` does not hold")),
-                Err(why) => return Err(format!("`{condition}` cannot be decided: {why}")),
-            }
-        }
-        Ok(())
+/// A match with what is needed to compute from it.
+#[derive(Clone, Copy)]
+pub(super) struct View<'v, 'f> {
+    pub cx: &'v RewriteCx<'f>,
+    pub known: &'v Known,
+    pub rule: &'v Compiled<'v>,
+    pub found: &'v Match,
+}
+
+impl<'v> View<'v, '_> {
+    /// Returns the first condition of the rule that does not hold, or cannot be decided and why.
+    pub fn first_not_held(&self) -> Option<(&'v Condition, Option<Why>)> {
+        let rule = self.rule;
+        rule.conditions.iter().find_map(|(test, condition)| match self.holds(test) {
+            Ok(true) => None,
+            Ok(false) => Some((*condition, None)),
+            Err(why) => Some((*condition, Some(why))),
+        })
     }
 
-    fn holds(&self, condition: &Condition) -> Unknown<bool> {
-        match condition {
-            Condition::Compare(left, comparison, right) => compare(*comparison, &self.eval(left)?, &self.eval(right)?),
-            Condition::In(left, options) => {
+    fn holds(&self, test: &Test) -> Unknown<bool> {
+        match test {
+            Test::Rank(slot, rank) => Ok(self.dims(*slot)?.len() == *rank),
+            Test::Elem(slot, elems) => Ok(elems.contains(&self.elem(*slot)?)),
+            Test::Compare(left, comparison, right) => compare(*comparison, &*self.eval(left)?, &*self.eval(right)?),
+            Test::In(left, options) => {
                 let left = self.eval(left)?;
                 let mut unknown = None;
                 for option in options {
@@ -132,96 +274,78 @@ impl Search<'_, '_> {
                 }
                 unknown.map_or(Ok(false), Err)
             }
-            Condition::Holds(function, args) => match (function.text.as_str(), args.as_slice()) {
-                ("broadcasts", [from, to]) => self.broadcasts(from, to),
-                ("finite", [constant]) => {
-                    let elements = self.elements(constant)?;
-                    Ok(elements.iter().all(|element| element.to_f64().is_finite()))
-                }
-                _ => Err("this version has no such function".to_owned()),
-            },
+            Test::Broadcasts(from, to) => self.broadcasts(*from, *to),
+            Test::Finite(constant) => {
+                let elements = self.elements(*constant)?;
+                Ok(elements.iter().all(|element| element.to_f64().is_finite()))
+            }
+            Test::Unknown => Err(NO_FUNCTION),
         }
     }
 
-    /// Returns the meaning of a variable.
-    pub fn of(&self, name: &Name) -> Option<&Bound> {
-        self.bound.get(self.rule.slot(&name.text)?)?.as_ref()
+    /// Returns the number of live uses of a node.
+    pub fn n_uses(&self, id: NodeId) -> u32 {
+        let dead = self.known.dead_uses.get(id.index()).copied().unwrap_or(0);
+        self.cx.n_uses(id).saturating_sub(dead)
     }
 
-    fn node(&self, name: &Name) -> Unknown<NodeId> {
-        match self.of(name) {
-            Some(Bound::Node(id)) => Ok(*id),
-            _ => Err(format!("`{}` is absent", name.text)),
+    fn node(&self, slot: Slot) -> Unknown<NodeId> {
+        match self.found.bound[slot] {
+            Bound::Node(id) => Ok(id),
+            _ => Err(Why::Of("", slot, " is absent")),
         }
     }
 
-    fn elements(&self, name: &Name) -> Unknown<Vec<Number>> {
-        let tensor = self.cx.tensor(self.node(name)?).ok_or_else(|| format!("`{}` is not a constant", name.text))?;
-        constant::elements(tensor).map_err(|why| format!("`{}`: {why}", name.text))
+    fn elements(&self, slot: Slot) -> Unknown<Vec<Number>> {
+        let tensor = self.cx.tensor(self.node(slot)?).ok_or(Why::Of("", slot, " is not a constant"))?;
+        constant::elements(tensor).map_err(|why| Why::Elements(slot, why))
     }
 
-    fn shape(&self, name: &Name) -> Unknown<Dims> {
-        let shape = self.cx.type_of(self.node(name)?);
-        let shape = shape.shape().ok_or_else(|| format!("the rank of `{}` is not known", name.text))?;
-        Ok(shape.iter().map(|&dim| dim.into()).collect())
+    fn dims(&self, slot: Slot) -> Unknown<&'v [DimRec]> {
+        let ty = self.cx.type_of(self.node(slot)?);
+        ty.shape().ok_or(Why::Of("the rank of ", slot, " is not known"))
     }
 
-    fn broadcasts(&self, from: &Name, to: &Name) -> Unknown<bool> {
-        let (small, large) = (self.shape(from)?, self.shape(to)?);
+    fn elem(&self, slot: Slot) -> Unknown<ElemType> {
+        let elem = self.cx.type_of(self.node(slot)?).elem();
+        elem.ok_or(Why::Of("the element type of ", slot, " is not known"))
+    }
+
+    fn broadcasts(&self, from: Slot, to: Slot) -> Unknown<bool> {
+        let (small, large) = (self.dims(from)?, self.dims(to)?);
         if small.len() > large.len() {
             return Ok(false);
         }
         let mut is_known = true;
         for (&a, &b) in small.iter().rev().zip(large.iter().rev()) {
-            match (a, b) {
+            match (Dim::from(a), Dim::from(b)) {
                 (Dim::Static(1), _) => {}
                 (Dim::Static(a), Dim::Static(b)) if a != b => return Ok(false),
-                _ => is_known &= a.is_same(b),
+                (a, b) => is_known &= a.is_same(b),
             }
         }
-        if is_known { Ok(true) } else { Err("a size is not known".to_owned()) }
+        if is_known { Ok(true) } else { Err(SIZE) }
     }
 
     /// Computes a value.
-    pub fn eval(&self, expr: &Expr) -> Unknown<Val> {
-        Ok(match expr {
-            Expr::Number(number, _) => Val::Number(*number),
-            Expr::String(text, _) => Val::String(text.clone().into_bytes()),
-            Expr::List(items, _) => Val::List(items.iter().map(|item| self.eval(item)).collect::<Result<_, _>>()?),
-            Expr::Var(name) => match self.of(name) {
-                Some(Bound::Attr(data)) => data.clone().into(),
-                Some(_) => match self.elements(name)?.as_slice() {
+    pub fn eval<'c>(&self, calc: &'c Calc) -> Unknown<Cow<'c, Val>> {
+        let int = |value: usize| Val::Number(Number::Int(value as i64));
+        let value = match calc {
+            Calc::Is(value) => return Ok(Cow::Borrowed(value)),
+            Calc::Var(slot) => match self.found.bound[*slot] {
+                Bound::Attr(index) => self.found.attr(index).clone().into(),
+                _ => match self.elements(*slot)?.as_slice() {
                     [one] => Val::Number(*one),
                     several => Val::Elements(several.to_vec()),
                 },
-                None => Val::Elem(elem(&name.text).ok_or_else(|| format!("`{}` is absent", name.text))?),
             },
-            Expr::Call(function, args) => return self.function(&function.text, args),
-            Expr::Neg(inner, _) => arithmetic(Operation::Sub, Number::Int(0), number(self.eval(inner)?)?)?,
-            Expr::Binary(operation, sides) => {
-                arithmetic(*operation, number(self.eval(&sides.0)?)?, number(self.eval(&sides.1)?)?)?
-            }
-        })
-    }
-
-    fn function(&self, function: &str, args: &[Expr]) -> Unknown<Val> {
-        let [Expr::Var(name), rest @ ..] = args else { return Err("this version has no such function".to_owned()) };
-        let int = |value: usize| Val::Number(Number::Int(value as i64));
-        Ok(match function {
-            "rank" => int(self.shape(name)?.len()),
-            "shape" => Val::Shape(self.shape(name)?),
-            "users" => int(self.n_uses(self.node(name)?) as usize),
-            "elem" => {
-                let elem = self.cx.type_of(self.node(name)?).elem();
-                Val::Elem(elem.ok_or_else(|| format!("the element type of `{}` is not known", name.text))?)
-            }
-            "dim" => {
-                let shape = self.shape(name)?;
-                let index = match rest {
-                    [index] => number(self.eval(index)?)?,
-                    _ => return Err("`dim` takes two arguments".to_owned()),
-                };
-                let at = match index {
+            Calc::Rank(slot) => int(self.dims(*slot)?.len()),
+            Calc::Shape(slot) => Val::Shape(self.dims(*slot)?.iter().map(|&dim| dim.into()).collect()),
+            Calc::Users(slot) => int(self.n_uses(self.node(*slot)?) as usize),
+            Calc::Elem(slot) => Val::Elem(self.elem(*slot)?),
+            Calc::Dim(slot, index) => {
+                let shape = self.dims(*slot)?;
+                let at = match number(&*self.eval(index)?)? {
                     Number::Int(index @ 0..) => usize::try_from(index).ok(),
                     Number::Int(index) => {
                         usize::try_from(index.unsigned_abs()).ok().and_then(|back| shape.len().checked_sub(back))
@@ -229,29 +353,32 @@ impl Search<'_, '_> {
                     Number::Float(_) => None,
                 };
                 let dim = at.and_then(|at| shape.get(at));
-                match dim.ok_or_else(|| format!("`{}` has no such dimension", name.text))? {
-                    Dim::Static(size) => int(usize::try_from(*size).unwrap_or(usize::MAX)),
-                    &other => Val::Size(other),
+                match Dim::from(*dim.ok_or(Why::Of("", *slot, " has no such dimension"))?) {
+                    Dim::Static(size) => int(usize::try_from(size).unwrap_or(usize::MAX)),
+                    other => Val::Size(other),
                 }
             }
-            _ => return Err("this version has no such function".to_owned()),
-        })
+            Calc::List(items) => {
+                let items = items.iter().map(|item| self.eval(item).map(Cow::into_owned));
+                Val::List(items.collect::<Result<_, _>>()?)
+            }
+            // A product, since 0 - 0.0 is not -0.0.
+            Calc::Neg(inner) => arithmetic(Operation::Mul, Number::Int(-1), number(&*self.eval(inner)?)?)?,
+            Calc::Binary(operation, sides) => {
+                arithmetic(*operation, number(&*self.eval(&sides.0)?)?, number(&*self.eval(&sides.1)?)?)?
+            }
+            Calc::Unknown => return Err(NO_FUNCTION),
+        };
+        Ok(Cow::Owned(value))
     }
 }
 
-/// The element type of a name.
-fn elem(name: &str) -> Option<ElemType> {
-    (1..=u8::MAX)
-        .map(ElemType)
-        .find(|elem| elem.bits() + u32::from(*elem == ElemType::STRING) > 0 && elem.to_string() == name)
-}
-
-fn number(value: Val) -> Unknown<Number> {
+fn number(value: &Val) -> Unknown<Number> {
     match value {
-        Val::Number(number) => Ok(number),
-        Val::Size(_) => Err("a size is not known".to_owned()),
-        Val::Elements(_) => Err("a constant has several elements".to_owned()),
-        _ => Err("an attribute is not a number".to_owned()),
+        Val::Number(number) => Ok(*number),
+        Val::Size(_) => Err(SIZE),
+        Val::Elements(_) => Err(Why::Text("a constant has several elements")),
+        _ => Err(Why::Text("an attribute is not a number")),
     }
 }
 
@@ -310,7 +437,7 @@ fn compare(comparison: Comparison, a: &Val, b: &Val) -> Unknown<bool> {
     match comparison {
         Comparison::Eq => Ok(is_equal),
         Comparison::Ne => Ok(!is_equal),
-        _ => Err("the two cannot be ordered".to_owned()),
+        _ => Err(Why::Text("the two cannot be ordered")),
     }
 }
 
@@ -322,14 +449,14 @@ fn equal(a: &Val, b: &Val) -> Unknown<bool> {
         }
         match a.iter().zip(b).all(|(a, b)| a.is_same(*b)) {
             true => Ok(true),
-            false => Err("a size is not known".to_owned()),
+            false => Err(SIZE),
         }
     };
     match (a, b) {
         (Val::Number(Number::Int(a)), Val::Number(Number::Int(b))) => Ok(a == b),
         (Val::Number(a), Val::Number(b)) => Ok(a.to_f64() == b.to_f64()),
         (Val::Size(a), Val::Size(b)) => dims(&[*a], &[*b]),
-        (Val::Size(_), Val::Number(_)) | (Val::Number(_), Val::Size(_)) => Err("a size is not known".to_owned()),
+        (Val::Size(_), Val::Number(_)) | (Val::Number(_), Val::Size(_)) => Err(SIZE),
         (Val::Shape(a), Val::Shape(b)) => dims(a, b),
         (Val::Shape(shape), Val::List(items)) | (Val::List(items), Val::Shape(shape)) => {
             let size = |item: &Val| match item {

@@ -1,169 +1,168 @@
 //! The right side of a rule, at a match.
 
 use super::{
-    compile::{Program, numbers},
+    compile::{Compiled, Made, Program, Set},
+    condition::View,
     constant,
-    search::{Bound, Search},
+    search::{Bound, Known, Match},
 };
-use crate::{boundary::record::formal_kind, ir::*, op::OpSchema, rewrite::RewriteCx};
-use relais_patterns::{Name, Number, Setting, Value};
+use crate::{boundary::record::formal_kind, infer::contradiction, ir::*, op::OpSchema, rewrite::RewriteCx};
+use relais_patterns::Number;
+use smallvec::SmallVec;
 
-/// A value to be made: everything that does not need new nodes is decided.
-pub(super) enum Plan {
-    Nodes(Vec<NodeId>),
-    Absent,
-    Numbers { values: Vec<Number>, is_list: bool },
-    Call { domain: String, name: String, attrs: Vec<Attr>, args: Vec<Plan> },
-    Like { call: NodeId, attrs: Vec<Attr>, args: Vec<Plan> },
-}
+/// Values that are made, or stand for a variable.
+type Values = SmallVec<[NodeId; 4]>;
 
-impl Search<'_, '_> {
-    /// Decides everything about the results that needs no new nodes.
-    ///
-    /// # Errors
-    /// Returns why they cannot be made.
-    pub fn plan(&self, program: &Program<'_>) -> Result<Vec<Plan>, String> {
-        self.rule.rule.results.iter().map(|result| self.plan_of(result, program)).collect()
-    }
-
-    fn plan_of(&self, value: &Value, program: &Program<'_>) -> Result<Plan, String> {
-        Ok(match value {
-            Value::Var(name) | Value::Rest(name) => match self.of(name) {
-                Some(Bound::Node(id)) => Plan::Nodes(vec![*id]),
-                Some(Bound::Rest(ids)) => Plan::Nodes(ids.clone()),
-                Some(Bound::Absent) => Plan::Absent,
-                Some(Bound::Attr(_)) | None => return Err(format!("`{}` is not a value", name.text)),
-            },
-            Value::Number(number, _) => Plan::Numbers { values: vec![*number], is_list: false },
-            Value::List(items, _) => Plan::Numbers { values: numbers(items), is_list: true },
-            Value::Absent(_) => Plan::Absent,
-            Value::Call { op, attrs, args } => Plan::Call {
-                domain: op.domain.clone(),
-                name: op.name.clone(),
-                attrs: self.attrs_of(attrs, program.schema(&op.domain, &op.name))?,
-                args: self.plans(args, program)?,
-            },
-            Value::Like { call, attrs, args } => {
-                let call = self.call_named(call)?;
-                let f = self.cx.function();
-                let rec = call.op().map(|op| f.op(op));
-                let schema = rec.and_then(|rec| program.schema(normal_domain(f.str(rec.domain)), f.str(rec.name)));
-                Plan::Like { call: call.id, attrs: self.attrs_of(attrs, schema)?, args: self.plans(args, program)? }
-            }
-        })
-    }
-
-    fn plans(&self, args: &[Value], program: &Program<'_>) -> Result<Vec<Plan>, String> {
-        args.iter().map(|arg| self.plan_of(arg, program)).collect()
-    }
-
-    /// Returns the call that a variable names.
-    fn call_named(&self, name: &Name) -> Result<CallView<'_>, String> {
-        let call = match self.of(name) {
-            Some(Bound::Node(id)) => self.cx.call_of(*id),
-            _ => None,
-        };
-        let call = call.filter(|call| call.n_results().is_none());
-        call.ok_or_else(|| format!("`{}` is one of several results", name.text))
-    }
-
-    fn attrs_of(&self, attrs: &[Setting], schema: Option<&OpSchema>) -> Result<Vec<Attr>, String> {
-        let attr = |setting: &Setting| {
-            let key = &setting.key.text;
-            let kind = schema.and_then(|schema| schema.attr(key)).map_or(0, |attr| attr.kind);
-            let value = self.eval(&setting.value).and_then(|value| value.into_data(kind));
-            let value = value.map_err(|why| format!("`{setting}` cannot be computed: {why}"))?;
-            Ok(Attr { name: key.clone().into(), value, flags: 0 })
-        };
-        attrs.iter().map(attr).collect()
-    }
-}
-
-impl Plan {
-    /// The values of the match that it uses.
-    pub fn nodes(&self, found: &mut Vec<NodeId>) {
+impl Made<'_> {
+    /// The values of a match that it uses.
+    pub fn nodes(&self, found: &Match, nodes: &mut Vec<NodeId>) {
         match self {
-            Self::Nodes(ids) => found.extend(ids),
-            Self::Call { args, .. } | Self::Like { args, .. } => args.iter().for_each(|arg| arg.nodes(found)),
+            Self::Var(slot) | Self::Rest(slot) => match found.bound[*slot] {
+                Bound::Node(id) => nodes.push(id),
+                Bound::Rest(first, n) => nodes.extend(found.rest(first, n)),
+                _ => {}
+            },
+            Self::Call { args, .. } | Self::Like { args, .. } => args.iter().for_each(|arg| arg.nodes(found, nodes)),
             Self::Absent | Self::Numbers { .. } => {}
         }
     }
+}
 
-    /// Makes the value that takes the place of a result with this type.
+/// A match whose right side is made.
+#[derive(Clone, Copy)]
+pub(super) struct Maker<'m> {
+    pub program: &'m Program<'m>,
+    pub known: &'m Known,
+    pub rule: &'m Compiled<'m>,
+    pub found: &'m Match,
+}
+
+impl Maker<'_> {
+    /// Makes what takes the place of the results of a call.
     ///
     /// # Errors
-    /// Returns why it cannot be made.
-    pub fn result(&self, cx: &mut RewriteCx<'_>, program: &Program<'_>, old: TypeId) -> Result<NodeId, String> {
-        let Self::Numbers { values, is_list } = self else {
-            return match self.make(cx, program)?.as_slice() {
-                &[one] => Ok(one),
-                _ => Err("a result is not one value".to_owned()),
+    /// Returns why it cannot be made, or cannot take their place.
+    pub fn results(&self, call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Result<Values, String> {
+        let f = cx.function();
+        let n_results = call.n_results();
+        let old = |index: usize| match (n_results, f.type_of(call.id)) {
+            (None, _) => f.type_id(call.id),
+            (Some(_), Type::Tuple(fields)) => fields.get(index).copied().unwrap_or(TypeId::UNKNOWN),
+            _ => TypeId::UNKNOWN,
+        };
+        let (has, makes) = (n_results.unwrap_or(1), self.rule.results.len());
+        if makes > has {
+            return Err(format!("the call has {has} results, and the right side {makes}"));
+        }
+        let mut results = Values::new();
+        for (index, made) in self.rule.results.iter().enumerate() {
+            let new = match made {
+                Made::Absent => NodeId::ABSENT,
+                Made::Numbers { values, is_list } => full(values, *is_list, old(index), cx)?,
+                _ => match self.make(made, cx)?.as_slice() {
+                    &[one] if !one.is_absent() => one,
+                    _ => return Err("a result is not one value".to_owned()),
+                },
             };
-        };
-        let ty = cx.function().ty(old);
-        let elem = ty.elem().ok_or("the element type of the replaced value is not known")?;
-        let sizes = ty.shape().and_then(|shape| shape.iter().map(|&dim| Dim::from(dim).known()).collect());
-        let dims: Vec<u64> = sizes.ok_or("the sizes of the replaced value are not known")?;
-        let is_wrong = || format!("the right side has a number that `{elem}` cannot hold");
-        let tensor = if *is_list {
-            constant::tensor(elem, &[values.len() as u64], values).ok_or_else(is_wrong)?
-        } else {
-            let one = constant::tensor(elem, &[], values).ok_or_else(is_wrong)?;
-            Tensor::splat(elem, &dims, &one.to_bytes()).map_err(|error| error.to_string())?
-        };
-        Ok(cx.constant(tensor))
+            if let (false, Some(why)) = (new.is_absent(), contradiction(f.ty(old(index)), cx.type_of(new))) {
+                return Err(format!("the right side is of another type: {why}"));
+            }
+            results.push(new);
+        }
+        results.resize(has, NodeId::ABSENT);
+        Ok(results)
     }
 
-    /// Makes the values that it stands for.
-    fn make(&self, cx: &mut RewriteCx<'_>, program: &Program<'_>) -> Result<Vec<NodeId>, String> {
-        Ok(match self {
-            Self::Nodes(ids) => ids.clone(),
-            Self::Absent => vec![NodeId::ABSENT],
-            Self::Numbers { .. } => return Err("a number is not an argument here".to_owned()),
-            Self::Call { domain, name, attrs, args } => {
-                let args = arguments(args, cx, program, program.schema(domain, name))?;
-                vec![cx.call_in(domain.clone(), name.clone(), &args, attrs.clone())]
+    /// Makes the values that a part of the right side stands for.
+    fn make(&self, made: &Made<'_>, cx: &mut RewriteCx<'_>) -> Result<Values, String> {
+        Ok(match made {
+            Made::Var(slot) | Made::Rest(slot) => match self.found.bound[*slot] {
+                Bound::Node(id) => Values::from_slice(&[id]),
+                Bound::Rest(first, n) => Values::from_slice(self.found.rest(first, n)),
+                Bound::Absent => Values::from_slice(&[NodeId::ABSENT]),
+                Bound::Attr(_) | Bound::Nothing => {
+                    return Err(format!("`{}` is not a value", self.rule.slots[*slot]));
+                }
+            },
+            Made::Absent => Values::from_slice(&[NodeId::ABSENT]),
+            Made::Numbers { .. } => return Err("a number is not an argument here".to_owned()),
+            Made::Call { symbol, attrs, args } => {
+                let symbol = &self.program.symbols[*symbol];
+                let attrs = self.attrs(attrs, symbol.schema.as_ref(), cx)?;
+                let args = self.args(args, symbol.schema.as_ref(), cx)?;
+                Values::from_slice(&[cx.call_in(symbol.domain.clone(), symbol.name.clone(), &args, attrs)])
             }
-            Self::Like { call, attrs, args } => {
-                let f = cx.function();
-                let call = f.call(*call).ok_or("a call is gone")?;
-                let rec = call.op().map(|op| f.op(op));
-                let schema = rec.and_then(|rec| program.schema(normal_domain(f.str(rec.domain)), f.str(rec.name)));
-                let args = arguments(args, cx, program, schema)?;
-                vec![cx.call_like(call, &args, attrs.clone())]
+            Made::Like { call, attrs, args } => {
+                let named = match self.found.bound[*call] {
+                    Bound::Node(id) => cx.call_of(id),
+                    _ => None,
+                };
+                let named = named.filter(|call| call.n_results().is_none());
+                let named = named.ok_or_else(|| format!("`{}` is one of several results", self.rule.slots[*call]))?;
+                let symbol = named.op().and_then(|op| self.known.infos.get(op.index())?.symbol);
+                let schema = symbol.and_then(|symbol| self.program.symbols[symbol].schema.as_ref());
+                let attrs = self.attrs(attrs, schema, cx)?;
+                let args = self.args(args, schema, cx)?;
+                Values::from_slice(&[cx.call_like(named, &args, attrs)])
             }
         })
     }
+
+    fn attrs(&self, sets: &[Set<'_>], schema: Option<&OpSchema>, cx: &RewriteCx<'_>) -> Result<Vec<Attr>, String> {
+        let view = View { cx, known: self.known, rule: self.rule, found: self.found };
+        let attr = |Set { value, setting }: &Set<'_>| {
+            let key = &setting.key.text;
+            let kind = schema.and_then(|schema| schema.attr(key)).map_or(0, |attr| attr.kind);
+            let value = view.eval(value).and_then(|value| value.into_owned().into_data(kind));
+            let value = value.map_err(|why| format!("`{setting}` cannot be computed: {}", why.say(self.rule)))?;
+            Ok(Attr { name: key.clone().into(), value, flags: 0 })
+        };
+        sets.iter().map(attr).collect()
+    }
+
+    /// Makes the arguments of a call: first those whose element types decide about those of numbers.
+    fn args(&self, made: &[Made<'_>], schema: Option<&OpSchema>, cx: &mut RewriteCx<'_>) -> Result<Values, String> {
+        let mut args = Values::new();
+        let mut literals: SmallVec<[(usize, &[Number], bool); 2]> = SmallVec::new();
+        for arg in made {
+            if let Made::Numbers { values, is_list } = arg {
+                literals.push((args.len(), values, *is_list));
+                args.push(NodeId::ABSENT);
+            } else {
+                args.extend(self.make(arg, cx)?);
+            }
+        }
+        let literal_places: SmallVec<[usize; 2]> = literals.iter().map(|(at, ..)| *at).collect();
+        for (at, values, is_list) in literals {
+            let elem = literal_type(at, &args, &literal_places, values, cx, schema)?;
+            let dims: &[u64] = if is_list { &[values.len() as u64] } else { &[] };
+            let tensor = constant::tensor(elem, dims, values).ok_or_else(|| cannot_hold(elem))?;
+            args[at] = cx.constant(tensor);
+        }
+        while args.last().is_some_and(|arg| arg.is_absent()) {
+            args.pop();
+        }
+        Ok(args)
+    }
 }
 
-/// Makes the arguments of a call: first those whose element types decide about those of numbers.
-fn arguments(
-    plans: &[Plan],
-    cx: &mut RewriteCx<'_>,
-    program: &Program<'_>,
-    schema: Option<&OpSchema>,
-) -> Result<Vec<NodeId>, String> {
-    let mut args: Vec<NodeId> = Vec::with_capacity(plans.len());
-    let mut literals = Vec::new();
-    for plan in plans {
-        if let Plan::Numbers { values, is_list } = plan {
-            literals.push((args.len(), values, *is_list));
-            args.push(NodeId::ABSENT);
-        } else {
-            args.extend(plan.make(cx, program)?);
-        }
-    }
-    let literal_places: Vec<usize> = literals.iter().map(|(at, ..)| *at).collect();
-    for (at, values, is_list) in literals {
-        let elem = literal_type(at, &args, &literal_places, values, cx, schema)?;
-        let dims: &[u64] = if is_list { &[values.len() as u64] } else { &[] };
-        let tensor = constant::tensor(elem, dims, values);
-        args[at] = cx.constant(tensor.ok_or_else(|| format!("the right side has a number that `{elem}` cannot hold"))?);
-    }
-    while args.last().is_some_and(|arg| arg.is_absent()) {
-        args.pop();
-    }
-    Ok(args)
+/// Makes the constant that takes the place of a value of a type: its elements are a number, or those of a vector.
+fn full(values: &[Number], is_list: bool, old: TypeId, cx: &mut RewriteCx<'_>) -> Result<NodeId, String> {
+    let ty = cx.function().ty(old);
+    let elem = ty.elem().ok_or("the element type of the replaced value is not known")?;
+    let sizes = ty.shape().and_then(|shape| shape.iter().map(|&dim| Dim::from(dim).known()).collect());
+    let dims: Vec<u64> = sizes.ok_or("the sizes of the replaced value are not known")?;
+    let tensor = if is_list {
+        constant::tensor(elem, &[values.len() as u64], values).ok_or_else(|| cannot_hold(elem))?
+    } else {
+        let one = constant::tensor(elem, &[], values).ok_or_else(|| cannot_hold(elem))?;
+        Tensor::splat(elem, &dims, &one.to_bytes()).map_err(|error| error.to_string())?
+    };
+    Ok(cx.constant(tensor))
+}
+
+fn cannot_hold(elem: ElemType) -> String {
+    format!("the right side has a number that `{elem}` cannot hold")
 }
 
 /// The element type of a number that is argument `at`.

@@ -2,11 +2,13 @@
 
 use super::{
     compile::{CallPat, Compiled, Pat, Slot, Wanted},
+    condition::View,
     constant,
 };
-use crate::{ir::*, op::AttrDefault, rewrite::RewriteCx};
+use crate::{ir::*, rewrite::RewriteCx};
 use relais_patterns::{Literal, Number};
-use std::{cell::OnceCell, collections::HashMap};
+use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 /// The facts about an operator of a function.
 pub(super) struct OpInfo {
@@ -19,26 +21,17 @@ pub(super) struct OpInfo {
     pub defaults: Vec<(String, AttrData)>,
 }
 
-impl From<AttrDefault> for AttrData {
-    fn from(default: AttrDefault) -> Self {
-        match default {
-            AttrDefault::Float(value) => Self::Float(value),
-            AttrDefault::Int(value) => Self::Int(value),
-            AttrDefault::String(value) => Self::String(value.into()),
-            AttrDefault::Floats(values) => Self::Floats(values),
-            AttrDefault::Ints(values) => Self::Ints(values),
-            AttrDefault::Strings(values) => Self::Strings(values.into_iter().map(String::into_bytes).collect()),
-        }
-    }
-}
-
 /// The meaning of a variable in a match.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Bound {
+    #[default]
+    Nothing,
     Node(NodeId),
     Absent,
-    Rest(Vec<NodeId>),
-    Attr(AttrData),
+    /// Values of [`Match::rest`]: the first one and their number.
+    Rest(u32, u32),
+    /// An attribute of [`Match::attrs`].
+    Attr(u32),
 }
 
 /// A call of a match other than the outermost one.
@@ -50,22 +43,119 @@ pub(super) struct Inner {
     pub is_shared: bool,
 }
 
+/// A match, as far as it is found. Its lists are kept for the next search.
+#[derive(Default)]
+pub(super) struct Match {
+    /// By variable.
+    pub bound: Vec<Bound>,
+    /// The variables that were bound, in order.
+    trail: Vec<Slot>,
+    rest: Vec<NodeId>,
+    attrs: Vec<AttrData>,
+    /// The inner calls, each after the call whose argument it is.
+    pub inner: Vec<Inner>,
+}
+
+/// The lengths of the lists of a match.
+#[derive(Clone, Copy)]
+struct Mark {
+    trail: usize,
+    rest: usize,
+    attrs: usize,
+    inner: usize,
+}
+
+impl Match {
+    fn clear(&mut self, n_slots: usize) {
+        self.bound.clear();
+        self.bound.resize(n_slots, Bound::Nothing);
+        self.trail.clear();
+        self.rest.clear();
+        self.attrs.clear();
+        self.inner.clear();
+    }
+
+    /// The values of a variable that stands for several.
+    pub fn rest(&self, first: u32, n: u32) -> &[NodeId] {
+        &self.rest[first as usize..][..n as usize]
+    }
+
+    /// The attribute that a variable is bound to.
+    pub fn attr(&self, index: u32) -> &AttrData {
+        &self.attrs[index as usize]
+    }
+
+    fn set(&mut self, slot: Slot, new: Bound) {
+        self.bound[slot] = new;
+        self.trail.push(slot);
+    }
+
+    /// Binds a variable to arguments. Returns `false` if it is bound to something else.
+    fn bind_rest(&mut self, slot: Slot, args: &[NodeId]) -> bool {
+        match self.bound[slot] {
+            Bound::Nothing => {
+                let bound = Bound::Rest(self.rest.len() as u32, args.len() as u32);
+                self.rest.extend_from_slice(args);
+                self.set(slot, bound);
+                true
+            }
+            Bound::Rest(first, n) => self.rest(first, n) == args,
+            _ => false,
+        }
+    }
+
+    /// Binds a variable to an attribute. Returns `false` if it is bound to something else.
+    fn bind_attr(&mut self, slot: Slot, value: AttrData) -> bool {
+        match self.bound[slot] {
+            Bound::Nothing => {
+                let bound = Bound::Attr(self.attrs.len() as u32);
+                self.attrs.push(value);
+                self.set(slot, bound);
+                true
+            }
+            Bound::Attr(index) => *self.attr(index) == value,
+            _ => false,
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        let Self { trail, rest, attrs, inner, .. } = self;
+        Mark { trail: trail.len(), rest: rest.len(), attrs: attrs.len(), inner: inner.len() }
+    }
+
+    /// Forgets everything since a mark.
+    fn undo(&mut self, mark: Mark) {
+        for &slot in &self.trail[mark.trail..] {
+            self.bound[slot] = Bound::Nothing;
+        }
+        self.trail.truncate(mark.trail);
+        self.rest.truncate(mark.rest);
+        self.attrs.truncate(mark.attrs);
+        self.inner.truncate(mark.inner);
+    }
+}
+
+/// The knowledge that all searches share.
+#[derive(Default)]
+pub(super) struct Known {
+    /// By operator of the function.
+    pub infos: Vec<OpInfo>,
+    /// By node, as far as there are any: uses by calls that were replaced and that nothing uses any more. Those calls
+    /// stay until dead code is removed.
+    pub dead_uses: Vec<u32>,
+    /// Computed when it is first needed. A result that is not used can never become used.
+    pub used: OnceCell<UsedResults>,
+    /// Whether remarks are wanted.
+    pub says_why: bool,
+}
+
 /// A match that is looked for.
 pub(super) struct Search<'s, 'f> {
     pub cx: &'s RewriteCx<'f>,
-    pub infos: &'s [OpInfo],
-    /// Uses by calls that were replaced and that nothing uses any more.
-    pub dead_uses: &'s HashMap<NodeId, u32>,
-    /// Computed when it is first needed. A result that is not used can never become used.
-    pub used: &'s OnceCell<UsedResults>,
+    pub known: &'s Known,
     pub rule: &'s Compiled<'s>,
     pub root: CallView<'f>,
-    /// By variable.
-    pub bound: Vec<Option<Bound>>,
-    /// The variables that were bound, in order.
-    trail: Vec<Slot>,
-    /// The inner calls, each after the call whose argument it is.
-    pub inner: Vec<Inner>,
+    found: &'s mut Match,
     /// Why the first match of the pattern was declined.
     pub reason: Option<String>,
 }
@@ -79,20 +169,31 @@ enum Goals<'g> {
 impl<'s, 'f> Search<'s, 'f> {
     pub fn new(
         cx: &'s RewriteCx<'f>,
-        infos: &'s [OpInfo],
-        dead_uses: &'s HashMap<NodeId, u32>,
-        used: &'s OnceCell<UsedResults>,
+        known: &'s Known,
         rule: &'s Compiled<'s>,
         root: CallView<'f>,
+        found: &'s mut Match,
     ) -> Self {
-        let bound = vec![None; rule.slots.len()];
-        Self { cx, infos, dead_uses, used, rule, root, bound, trail: Vec::new(), inner: Vec::new(), reason: None }
+        found.clear(rule.slots.len());
+        Self { cx, known, rule, root, found, reason: None }
     }
 
     /// Whether the rule matches and its conditions hold.
     pub fn run(&mut self) -> bool {
         let (rule, root) = (self.rule, self.root);
-        rule.roots.iter().any(|pat| self.call(pat, root.id, root, &Goals::Done))
+        self.any(&rule.roots, |search, pat| search.call(pat, root.id, root, &Goals::Done))
+    }
+
+    /// Whether one of several patterns matches. A search that fails does not forget what it
+    /// bound: that is done before the next one.
+    fn any(&mut self, pats: &[CallPat], mut matches: impl FnMut(&mut Self, &CallPat) -> bool) -> bool {
+        let mark = self.found.mark();
+        pats.iter().enumerate().any(|(at, pat)| {
+            if at > 0 {
+                self.found.undo(mark);
+            }
+            matches(self, pat)
+        })
     }
 
     fn solve(&mut self, goals: &Goals<'_>) -> bool {
@@ -101,15 +202,13 @@ impl<'s, 'f> Search<'s, 'f> {
             return args.iter().all(|arg| arg.is_absent()) && self.solve(next);
         };
         if let Pat::Rest(slot) = pat {
-            let mark = self.mark();
-            return self.bind(*slot, Bound::Rest(args.to_vec())) && self.solve(next) || self.undo(mark);
+            return self.found.bind_rest(*slot, args) && self.solve(next);
         }
         let (arg, args) = args.split_first().map_or((NodeId::ABSENT, args), |(&arg, args)| (arg, args));
         let next = &Goals::Args { pats, args, all, next };
         let cx = self.cx;
         let constant = || cx.tensor(arg);
-        let mark = self.mark();
-        let is_match = match pat {
+        match pat {
             Pat::Rest(_) => false,
             Pat::Absent => arg.is_absent() && self.solve(next),
             Pat::Optional(slot) => {
@@ -133,9 +232,8 @@ impl<'s, 'f> Search<'s, 'f> {
                 constant().is_some_and(|tensor| constant::is_vector(tensor, numbers)) && self.solve(next)
             }
             Pat::Call(pat) => self.inner_call(pat, arg, next),
-            Pat::Either(pats) => pats.iter().any(|pat| self.inner_call(pat, arg, next)),
-        };
-        is_match || self.undo(mark)
+            Pat::Either(pats) => self.any(pats, |search, pat| search.inner_call(pat, arg, next)),
+        }
     }
 
     /// Whether a constant with one element cannot add dimensions to the result of a call with these arguments.
@@ -160,13 +258,12 @@ impl<'s, 'f> Search<'s, 'f> {
         if result != usize::from(pat.result) || !is_here {
             return false;
         }
-        let mark = self.mark();
-        self.inner.push(Inner { value, call: call.id, is_shared: pat.is_shared });
-        self.call(pat, value, call, next) || self.undo(mark)
+        self.found.inner.push(Inner { value, call: call.id, is_shared: pat.is_shared });
+        self.call(pat, value, call, next)
     }
 
     fn call(&mut self, pat: &CallPat, value: NodeId, call: CallView<'f>, next: &Goals<'_>) -> bool {
-        let infos = self.infos;
+        let infos = &self.known.infos;
         let Some(info) = call.op().and_then(|op| infos.get(op.index())) else { return false };
         let is_version = pat.versions.is_none_or(|(first, last)| {
             let version = if info.version == 0 { i64::MAX } else { info.version };
@@ -175,10 +272,10 @@ impl<'s, 'f> Search<'s, 'f> {
         if info.symbol != Some(pat.symbol) || !info.is_removable || !is_version || !call.regions().is_empty() {
             return false;
         }
-        let mark = self.mark();
         if !self.attrs(pat, call, info) || pat.bind.is_some_and(|slot| !self.bind(slot, Bound::Node(value))) {
-            return self.undo(mark);
+            return false;
         }
+        let mark = self.found.mark();
         let args = call.args();
         if self.solve(&Goals::Args { pats: &pat.args, args, all: args, next }) {
             return true;
@@ -187,15 +284,17 @@ impl<'s, 'f> Search<'s, 'f> {
         if let (true, true, [a, b, rest @ ..]) = (info.is_commutative, has_two, args)
             && a != b
         {
-            let swapped: Vec<NodeId> = [*b, *a].into_iter().chain(rest.iter().copied()).collect();
-            if self.solve(&Goals::Args { pats: &pat.args, args: &swapped, all: &swapped, next }) {
-                return true;
-            }
+            self.found.undo(mark);
+            let swapped: SmallVec<[NodeId; 8]> = [*b, *a].into_iter().chain(rest.iter().copied()).collect();
+            return self.solve(&Goals::Args { pats: &pat.args, args: &swapped, all: &swapped, next });
         }
-        self.undo(mark)
+        false
     }
 
     fn attrs(&mut self, pat: &CallPat, call: CallView<'f>, info: &OpInfo) -> bool {
+        if pat.attrs.is_empty() && (pat.any_attrs || call.attrs().recs().is_empty()) {
+            return true;
+        }
         let default = |name: &str| info.defaults.iter().find(|(other, _)| other == name).map(|(_, value)| value);
         if !pat.any_attrs {
             let is_listed = |name: &str| pat.attrs.iter().any(|(key, _)| key == name);
@@ -213,7 +312,7 @@ impl<'s, 'f> Search<'s, 'f> {
                 (_, value) => match value.and_then(AttrValue::to_data).or_else(|| default(name).cloned()) {
                     None => false,
                     Some(value) => match wanted {
-                        Wanted::Bind(slot) => self.bind(*slot, Bound::Attr(value)),
+                        Wanted::Bind(slot) => self.found.bind_attr(*slot, value),
                         Wanted::Literal(literal) => is_literal(&value, literal),
                         Wanted::Any => true,
                     },
@@ -226,57 +325,53 @@ impl<'s, 'f> Search<'s, 'f> {
         true
     }
 
-    /// Binds a variable; `false` if it is bound to something else.
+    /// Binds a variable to a value. Returns `false` if it is bound to something else.
     fn bind(&mut self, slot: Slot, new: Bound) -> bool {
-        match (&self.bound[slot], &new) {
-            (None, _) => {
-                self.bound[slot] = Some(new);
-                self.trail.push(slot);
+        let old = self.found.bound[slot];
+        match (old, new) {
+            (Bound::Nothing, _) => {
+                self.found.set(slot, new);
                 true
             }
-            (Some(Bound::Node(old)), Bound::Node(new)) => {
-                old == new
-                    || match (self.cx.tensor(*old), self.cx.tensor(*new)) {
-                        (Some(old), Some(new)) => constant::is_equal(old, new),
-                        _ => false,
-                    }
-            }
-            (Some(old), new) => old == new,
+            (Bound::Node(a), Bound::Node(b)) if a != b => match (self.cx.tensor(a), self.cx.tensor(b)) {
+                (Some(a), Some(b)) => constant::is_equal(a, b),
+                _ => false,
+            },
+            _ => old == new,
         }
-    }
-
-    fn mark(&self) -> (usize, usize) {
-        (self.trail.len(), self.inner.len())
-    }
-
-    /// Forgets everything since a mark. Returns `false`.
-    fn undo(&mut self, (n_bound, n_inner): (usize, usize)) -> bool {
-        for slot in self.trail.drain(n_bound..) {
-            self.bound[slot] = None;
-        }
-        self.inner.truncate(n_inner);
-        false
     }
 
     /// Whether a match of the pattern fulfils everything else.
     fn accept(&mut self) -> bool {
-        let reason = self.other_user().or_else(|| self.conditions().err());
-        let is_accepted = reason.is_none();
-        if let (Some(reason), None) = (reason, &self.reason) {
-            self.reason = Some(format!("{}: {reason}", self.rule.name));
-        }
-        is_accepted
-    }
-
-    /// Returns the number of live uses of a node.
-    pub fn n_uses(&self, id: NodeId) -> u32 {
-        self.cx.n_uses(id).saturating_sub(self.dead_uses.get(&id).copied().unwrap_or(0))
+        let view = View { cx: self.cx, known: self.known, rule: self.rule, found: self.found };
+        let reason = match self.other_user(view) {
+            Some(inner) if self.known.says_why => {
+                let op = self.cx.function().call(inner.call).map_or("", CallView::op_name);
+                format!("the result of the inner `{op}` has another user")
+            }
+            Some(_) => return false,
+            None => match view.first_not_held() {
+                None => return true,
+                Some(_) if !self.known.says_why => return false,
+                Some((condition, None)) => format!("`{condition}` does not hold"),
+                Some((condition, Some(why))) => format!("`{condition}` cannot be decided: {}", why.say(self.rule)),
+            },
+        };
+        self.reason.get_or_insert_with(|| format!("{}: {reason}", self.rule.name));
+        false
     }
 
     /// Returns the first inner value that is used outside the match.
-    fn other_user(&self) -> Option<String> {
+    fn other_user(&self, view: View<'_, 'f>) -> Option<Inner> {
         let f = self.cx.function();
-        let mut calls: Vec<NodeId> = self.inner.iter().map(|inner| inner.call).collect();
+        // A value with one use is used where it was found.
+        let may_be_used =
+            |inner: &Inner| !inner.is_shared && (inner.value != inner.call || view.n_uses(inner.value) > 1);
+        let inner = &view.found.inner;
+        if !inner.iter().any(may_be_used) {
+            return None;
+        }
+        let mut calls: SmallVec<[NodeId; 8]> = inner.iter().map(|inner| inner.call).collect();
         calls.push(self.root.id);
         calls.sort_unstable();
         calls.dedup();
@@ -286,17 +381,15 @@ impl<'s, 'f> Search<'s, 'f> {
         };
         let has_other_result = |inner: &Inner| {
             let Expr::TupleGetItem { index, .. } = f.expr(inner.value) else { return false };
-            let used = self.used.get_or_init(|| f.used_results());
+            let used = self.known.used.get_or_init(|| f.used_results());
             let n_results = f.n_results(inner.call).unwrap_or(0);
             used.has_whole(inner.call)
                 || (0..n_results).any(|other| other != index && used.has_result(inner.call, other))
         };
         let is_used = |inner: &&Inner| {
-            !inner.is_shared && (self.n_uses(inner.value) > uses_in_match(inner.value) || has_other_result(inner))
+            !inner.is_shared && (view.n_uses(inner.value) > uses_in_match(inner.value) || has_other_result(inner))
         };
-        let inner = self.inner.iter().find(is_used)?;
-        let op = f.call(inner.call).map_or("", CallView::op_name);
-        Some(format!("the result of the inner `{op}` has another user"))
+        inner.iter().find(is_used).copied()
     }
 }
 

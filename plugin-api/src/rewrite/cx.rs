@@ -63,7 +63,11 @@ impl Stage {
         (Self::is_staged(id) && index < self.nodes.len()).then_some(index)
     }
 
+    #[inline]
     fn get(&self, id: NodeId) -> Option<&Staged> {
+        if !Self::is_staged(id) {
+            return None;
+        }
         self.index(id).map(|index| &self.nodes[index])
     }
 
@@ -189,8 +193,7 @@ impl Stage {
             NewAttrs::Like(other, attrs) => {
                 let is_new = |name: &str| attrs.iter().any(|attr| attr.name == name);
                 let kept = f.attrs(*other).iter().filter(|(name, _)| !is_new(name));
-                let kept: Vec<Attr> =
-                    kept.filter_map(|(name, value)| Some(Attr::new(name.to_owned(), value.to_data()?))).collect();
+                let kept: Vec<Attr> = kept.filter_map(|(name, value)| Attr::of(name.to_owned(), value)).collect();
                 recs = kept.iter().chain(attrs).map(|attr| pools.encode_attr(attr)).collect();
                 (&pools, &recs)
             }
@@ -249,6 +252,33 @@ impl<'a> RewriteCx<'a> {
         self.call_of(id).filter(|call| call.is_op(name))
     }
 
+    /// The attributes of a call; [`Attrs::int`] and its siblings return the default of the operator's record, in the
+    /// version of the call, for one that is absent.
+    ///
+    /// ```
+    /// use relais_plugin_api::{prelude::*, testing};
+    ///
+    /// const BY: AttrSchema = AttrSchema { name: "by", kind: attr_kind::INT, required: Required::No, default: "1" };
+    /// operators! { &[Operator::new("acme", "Scale", 1).attrs(&[BY])] }
+    ///
+    /// /// Removes scaling by 1.
+    /// #[rewrite_pass(name = "acme.NoScale", ops = ["acme::Scale"])]
+    /// fn no_scale(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    ///     match (cx.attrs(call).int("by"), call.arg(0)) {
+    ///         (Some(1), Some(input)) => Rewrite::Replace(input),
+    ///         _ => Rewrite::Keep,
+    ///     }
+    /// }
+    ///
+    /// # fn main() {
+    /// let text = r#"def @main(%x) #[opset = {"acme": 1}] { %a = acme::Scale(%x); acme::Scale(%a, by = 2) }"#;
+    /// assert!(testing::run("acme.NoScale", text).contains("acme::Scale(%x, by = 2)"));
+    /// # }
+    /// ```
+    pub fn attrs<'b>(&'b self, call: CallView<'b>) -> Attrs<'b> {
+        call.attrs().with_defaults(call.op().and_then(|op| self.relations.schema(op)))
+    }
+
     /// The tensor of a constant.
     pub fn tensor(&self, id: NodeId) -> Option<&Tensor> {
         match self.stage.get(id) {
@@ -259,6 +289,7 @@ impl<'a> RewriteCx<'a> {
     }
 
     /// Returns the type of a node's value, including nodes that the rewrite made.
+    #[inline]
     pub fn type_of(&self, id: NodeId) -> Type<'_> {
         match self.stage.get(id) {
             Some(staged) => self.stage.given.types.ty(self.function, staged.ty),
@@ -289,6 +320,11 @@ impl<'a> RewriteCx<'a> {
     /// The operator-set version of the default domain that calls here are written for.
     pub fn opset(&self) -> i64 {
         self.function.opset_version("").unwrap_or(0)
+    }
+
+    /// Forgets all nodes that were made.
+    pub(crate) fn forget_made(&mut self) {
+        self.stage.clear(self.function);
     }
 
     fn stage(&mut self, node: NewNode) -> NodeId {

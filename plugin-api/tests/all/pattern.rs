@@ -238,6 +238,8 @@ fn attributes_are_bound_and_computed() {
     let body = |axis: i64| format!("%a = t::Abs(%x); %b = t::Soft(%a, axis = {axis}); %b");
     stays(rule, &body(0), "`axis = 1 / a` cannot be computed");
     stays(rule, &body(2), "`axis = 1 / a` cannot be computed");
+    let rule = "t::Soft{scale = s}(t::Abs(x)) => t::Soft{scale = -s}(x)";
+    becomes(rule, "%a = t::Abs(%x); %b = t::Soft(%a, scale = 0.0); %b", "t::Soft(%x, scale = -0.0)");
     becomes("t::Neg(x) => t::Turn{perm = [1, rank(x) - 2]}(x)", "%b = t::Neg(%x); %b", "perm = [1, 0]");
     becomes("t::Neg(x) => t::Cat{axis = elem(x)}(x)", "%b = t::Neg(%x); %b", "axis = 1");
 }

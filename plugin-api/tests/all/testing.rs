@@ -1,6 +1,7 @@
 //! The API with which authors test passes, operators and instruments.
 
 use relais_plugin_api::{
+    boundary::abi::error_kind,
     prelude::*,
     testing::{self, Trial, Watch},
 };
@@ -21,6 +22,30 @@ fn say(_: &mut Editor, cx: &PassCx<'_>, options: &Options) -> Result<(), PassErr
     cx.count("said", 1);
     cx.diagnostic(Diagnostic::note(format_args!("{} {:?} {depth:?}", options.word, options.more)));
     assert_eq!(cx.context().config("trial.depth"), depth);
+    Ok(())
+}
+
+#[derive(PassOptions)]
+#[options(check = in_order)]
+struct Range {
+    least: Option<i64>,
+    most: Option<i64>,
+    #[option(default = 4096, unit = "bytes")]
+    memory: u64,
+    file: Option<std::path::PathBuf>,
+}
+
+fn in_order(range: &Range) -> Result<(), String> {
+    match (range.least, range.most) {
+        (Some(least), Some(most)) if least > most => Err(format!("`least` is {least}, and `most` is {most}")),
+        _ => Ok(()),
+    }
+}
+
+#[module_pass(name = "trial.Range")]
+fn range(_: &mut IRModule, cx: &PassCx<'_>, options: &Range) -> Result<(), PassError> {
+    let Range { least, most, memory, file } = options;
+    cx.diagnostic(Diagnostic::note(format_args!("{least:?} {most:?} {memory} {file:?}")));
     Ok(())
 }
 
@@ -66,11 +91,16 @@ fn ends(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
 }
 
 #[derive(PassOptions)]
+#[options(check = is_lucky)]
 struct Limits {
     #[option(default = 9, range = 1..)]
     depth: i64,
     #[option(default = "")]
     broken: String,
+}
+
+fn is_lucky(limits: &Limits) -> Result<(), PassError> {
+    if limits.depth == 14 { Err(PassError::new("fourteen is refused")) } else { Ok(()) }
 }
 
 struct Guard(Limits);
@@ -123,6 +153,19 @@ const ONE: &str = "def @main(%x) { %y = Relu(%x); %y }";
 
 fn message(result: Result<impl Sized, PassError>) -> String {
     result.err().expect("it fails").to_string()
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let noted = |trial: Trial| trial.run(ONE).unwrap().diagnostics[0].rec().message.to_string();
+    assert_eq!(noted(Trial::of("Range")), "None None 4096 None");
+    let trial = Trial::of("Range").option("least", 2).option("most", 2).option("file", "a/b");
+    assert_eq!(noted(trial), "Some(2) Some(2) 4096 Some(\"a/b\")");
+    let trial = Trial::of("Range").option("least", 3).option("most", 2);
+    let error = trial.run(ONE).err().unwrap();
+    assert_eq!(error.to_string(), "`least` is 3, and `most` is 2");
+    assert_eq!(error.rec().kind, error_kind::OPTIONS);
+    assert_eq!(message(Watch::of("Guard").option("depth", 14).run(ONE)), "fourteen is refused");
 }
 
 #[test]

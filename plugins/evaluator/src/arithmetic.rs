@@ -5,7 +5,7 @@
 use crate::{
     cx::{Eval, flag, table},
     doubt::{Doubt, are_both_zeros},
-    elementwise::{any, operands, operands_of_any_elem, zip},
+    elementwise::{any, map, operands, operands_of_any_elem, zip},
     scalar::{Integer, Number, Scalar, dispatch},
 };
 use relais_plugin_api::{
@@ -107,7 +107,7 @@ fn modulo(cx: &EvalCx<'_>) -> Eval {
 fn mean(cx: &EvalCx<'_>) -> Eval {
     let sum: Tensor = variadic!(cx, floats, T::add)?;
     let n = cx.n_inputs() as f64;
-    dispatch!(sum.elem(), T in floats => crate::elementwise::map::<T, T>(cx, &sum, |sum| sum.div(T::rounded(n))))
+    dispatch!(sum.elem(), T in floats => map::<T, T>(cx, &sum, |sum| sum.div(T::rounded(n))))
 }
 
 /// Of floats computed in double precision and rounded; of integers exact, and not evaluated where the result is out
@@ -117,30 +117,33 @@ fn pow(cx: &EvalCx<'_>) -> Eval {
     if cx.version() < 12 {
         crate::cx::same_elem(&a, &b)?;
     }
-    match (a.elem().is_integer(), b.elem().is_integer()) {
-        (true, true) => dispatch!(a.elem(), A in integers => dispatch!(b.elem(), B in integers => {
-            int_pow::<A, B>(cx, &a, &b)
-        })),
-        (true, false) => dispatch!(a.elem(), A in integers => dispatch!(b.elem(), B in floats => {
-            let exact = std::cell::Cell::new(true);
-            let result = zip::<A, B, A>(cx, &a, &b, |x, y| {
-                let power = x.to_f64().powf(y.to_f64()).trunc();
-                // Doubles hold every integer up to this size.
-                exact.set(exact.get() && power.abs() <= 9_007_199_254_740_992.0 && A::rounded(power).to_f64() == power);
-                A::rounded(power)
-            })?;
-            if exact.get() { Ok(result) } else { Err(power_out_of_range()) }
-        })),
-        (false, _) => dispatch!(a.elem(), A in floats => dispatch!(b.elem(), B in numbers => {
-            zip::<A, B, A>(cx, &a, &b, |x, y| A::rounded(x.to_f64().powf(y.to_f64())))
-        })),
+    if b.elem().is_integer() && a.elem().is_integer() {
+        // An exponent that does not fit is one that no power is computed for.
+        let b = dispatch!(b.elem(), B in integers => map::<B, i64>(cx, &b, |y| y.to_i128().try_into().unwrap_or(-1)))?;
+        return dispatch!(a.elem(), A in integers => int_pow::<A>(cx, &a, &b));
     }
+    let b = dispatch!(b.elem(), B in numbers => map::<B, f64>(cx, &b, Number::to_f64))?;
+    if !a.elem().is_integer() {
+        return dispatch!(a.elem(), A in floats => {
+            zip::<A, f64, A>(cx, &a, &b, |x, y| A::rounded(x.to_f64().powf(y)))
+        });
+    }
+    dispatch!(a.elem(), A in integers => {
+        let exact = std::cell::Cell::new(true);
+        let result = zip::<A, f64, A>(cx, &a, &b, |x, y| {
+            let power = x.to_f64().powf(y).trunc();
+            // Doubles hold every integer up to this size.
+            exact.set(exact.get() && power.abs() <= 9_007_199_254_740_992.0 && A::rounded(power).to_f64() == power);
+            A::rounded(power)
+        })?;
+        if exact.get() { Ok(result) } else { Err(power_out_of_range()) }
+    })
 }
 
-fn int_pow<A: Integer, B: Integer>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
+fn int_pow<A: Integer>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor) -> Eval {
     let exact = std::cell::Cell::new(true);
-    let result = zip::<A, B, A>(cx, a, b, |x, y| {
-        let power = match (x.to_i128(), u32::try_from(y.to_i128())) {
+    let result = zip::<A, i64, A>(cx, a, b, |x, y| {
+        let power = match (x.to_i128(), u32::try_from(y)) {
             (1, Ok(_)) => Some(1),
             (0, Ok(exponent)) => Some(i128::from(exponent == 0)),
             (-1, Ok(exponent)) => Some(if exponent % 2 == 0 { 1 } else { -1 }),

@@ -65,6 +65,11 @@ pub fn tensor_error(error: TensorError) -> OpError {
     OpError::unsupported(error)
 }
 
+/// A tensor of packed elements.
+pub fn with_elem(elem: ElemType, dims: &[u64], bytes: Vec<u8>) -> Eval {
+    Tensor::dense(elem, dims, bytes).map_err(tensor_error)
+}
+
 macro_rules! attr {
     ($(#[$doc:meta])* $name:ident$(<$life:lifetime>)?, $variant:ident($value:ident) -> $type:ty, $kind:literal, $result:expr) => {
         $(#[$doc])*
@@ -153,6 +158,30 @@ pub fn readable(cx: &EvalCx<'_>, tensor: &Tensor) -> Eval<()> {
         return Err(OpError::unsupported("an argument is too large to be written out"));
     }
     Ok(())
+}
+
+/// The most steps of one computation that are worth waiting for.
+const MAX_STEPS: u64 = 1 << 28;
+
+/// Refuses a computation of too many steps: the product of `factors`.
+pub fn bounded_work(factors: impl IntoIterator<Item = u64>) -> Eval<()> {
+    let (mut steps, mut is_empty) = (Some(1u64), false);
+    for factor in factors {
+        is_empty |= factor == 0;
+        steps = steps.and_then(|steps| steps.checked_mul(factor));
+    }
+    match is_empty || steps.is_some_and(|steps| steps <= MAX_STEPS) {
+        true => Ok(()),
+        false => Err(OpError::unsupported("the result is too much work")),
+    }
+}
+
+/// Refuses to continue once the run is cancelled.
+pub fn not_cancelled(cx: &EvalCx<'_>) -> Eval<()> {
+    match cx.is_cancelled() {
+        true => Err(OpError::unsupported("the run is cancelled")),
+        false => Ok(()),
+    }
 }
 
 /// Refuses arguments of different element types.

@@ -1,8 +1,11 @@
 //! N5: where runtimes are known to differ from the standard's text or from each other, nothing is folded.
 //! `docs/numbers.md` lists the cases.
 
-use crate::{cx::Eval, scalar::Float};
-use relais_plugin_api::op::OpError;
+use crate::{
+    cx::Eval,
+    scalar::{Float, dispatch},
+};
+use relais_plugin_api::{ir::ElemType, op::OpError};
 use std::cell::Cell;
 
 /// Notes, while elements are computed, that runtimes differ in one of them.
@@ -32,6 +35,82 @@ pub fn are_both_zeros(a: f64, b: f64) -> bool {
 
 /// Room that is left above a sum of magnitudes.
 const HEADROOM: f64 = 256.0;
+
+/// The range and precision of a floating-point type.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// The largest finite value.
+    pub greatest_finite: f64,
+    /// The least normal value.
+    pub least_normal: f64,
+    /// Half the distance from 1 to the next value.
+    pub unit: f64,
+}
+
+impl Limits {
+    /// Those of a Rust type.
+    pub const fn of<T: Float>() -> Self {
+        Self { greatest_finite: T::GREATEST_FINITE, least_normal: T::LEAST_NORMAL, unit: T::UNIT }
+    }
+
+    /// Those of an element type.
+    pub fn of_elem(elem: ElemType) -> Eval<Self> {
+        dispatch!(elem, T in floats => Ok(Self::of::<T>()))
+    }
+
+    /// Those of the accumulators for an element type where every runtime widens the halves to `float32`.
+    pub fn of_accumulator(elem: ElemType) -> Eval<Self> {
+        match elem {
+            ElemType::FLOAT16 | ElemType::BFLOAT16 => Ok(Self::of::<f32>()),
+            _ => Self::of_elem(elem),
+        }
+    }
+
+    /// Whether a sum of terms whose magnitudes add up to `size`, some of which may underflow, fits into accumulators.
+    pub fn is_within(self, size: f64, has_tiny: bool) -> bool {
+        size <= self.greatest_finite / HEADROOM && !(has_tiny && size < self.least_normal / self.unit)
+    }
+}
+
+/// The magnitudes of numbers, and whether some have a negative sign.
+#[derive(Clone, Copy)]
+pub struct Extent {
+    /// The largest finite magnitude.
+    pub largest: f64,
+    /// The least magnitude that is not zero; infinite if there is none.
+    pub least: f64,
+    /// Whether a number, or a zero, is negative.
+    pub has_negative: bool,
+}
+
+impl Extent {
+    /// The extent of some numbers.
+    pub fn of(values: &[f64]) -> Self {
+        let none = Self { largest: 0.0, least: f64::INFINITY, has_negative: false };
+        values.iter().fold(none, |all, &x| {
+            let magnitude = x.abs();
+            let has_negative = all.has_negative | (x.is_sign_negative() & !x.is_nan());
+            match magnitude.is_finite() && magnitude != 0.0 {
+                true => Self { largest: all.largest.max(magnitude), least: all.least.min(magnitude), has_negative },
+                false => Self { has_negative, ..all },
+            }
+        })
+    }
+}
+
+/// Refuses sums of `k` products of numbers of two tensors for which runtimes may give another result. `has_zero` is
+/// whether a sum is zero though a term may be negative.
+pub fn certain_products(limits: Limits, a: Extent, b: Extent, k: f64, has_zero: bool) -> Eval<()> {
+    let largest = a.largest * b.largest;
+    // The terms that underflow, and the sum of the others, are not examined more closely.
+    if !limits.is_within(largest * k, false) || (largest > 0.0 && a.least * b.least < limits.least_normal) {
+        return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
+    }
+    if k > 0.0 && has_zero {
+        return Err(OpError::unsupported("a sum is a zero whose sign depends on where it began"));
+    }
+    Ok(())
+}
 
 /// A sum of numbers, in double precision, with the information whether accumulators of another width, and another
 /// order, give the same result except for the last digits.
@@ -75,7 +154,7 @@ impl Sum {
 /// Whether a sum of terms whose magnitudes add up to `size`, some of which may underflow, fits into accumulators of type
 /// `T`.
 pub fn is_within<T: Float>(size: f64, has_tiny: bool) -> bool {
-    size <= T::GREATEST_FINITE / HEADROOM && !(has_tiny && size < T::LEAST_NORMAL / T::UNIT)
+    Limits::of::<T>().is_within(size, has_tiny)
 }
 
 /// A product of numbers; as [`Sum`].

@@ -7,72 +7,122 @@ use crate::{
     shape::{Rows, broadcast, broadcast_strides, checked_len, sizes, uniform, with_room},
 };
 use relais_plugin_api::{
-    ir::Tensor,
+    ir::{ElemType, Tensor},
     op::{EvalCx, OpError},
 };
 use std::borrow::Cow;
 
+/// The bytes of the element of a tensor that is a splat or has one element.
+fn uniform_bytes(tensor: &Tensor) -> Option<&[u8]> {
+    match tensor.as_dense() {
+        Some(bytes) if tensor.len() == 1 => Some(bytes),
+        Some(_) => None,
+        None => tensor.as_splat(),
+    }
+}
+
 /// The element of a tensor that is a splat or has one element.
 pub fn uniform_value<T: Scalar>(tensor: &Tensor) -> Option<T> {
-    let bytes: &[u8] = match tensor.as_dense() {
-        Some(bytes) if tensor.len() == 1 => bytes,
-        Some(_) => return None,
-        None => tensor.as_splat()?,
-    };
-    T::chunks(bytes).first().map(|&chunk| T::load(chunk))
+    T::chunks(uniform_bytes(tensor)?).first().map(|&chunk| T::load(chunk))
 }
 
 /// Applies a function to every element.
 pub fn map<A: Scalar, R: Scalar>(cx: &EvalCx<'_>, a: &Tensor, f: impl Fn(A) -> R) -> Eval {
-    if let Some(value) = uniform_value::<A>(a) {
-        return uniform(R::ELEM, a.dims(), f(value).store().as_ref());
-    }
-    let mut out = with_room(checked_len(cx, R::ELEM, a.dims())?)?;
-    out.extend(A::chunks(&a.to_bytes()).iter().map(|&chunk| f(A::load(chunk)).store()));
-    Tensor::dense(R::ELEM, a.dims(), R::flatten(out)).map_err(tensor_error)
-}
-
-/// The bytes of an operand and its strides within the result; one element represents all of a splat.
-fn operand<'a>(tensor: &'a Tensor, dims: &[u64]) -> Eval<(Cow<'a, [u8]>, Vec<isize>)> {
-    match tensor.as_splat() {
-        Some(element) => Ok((Cow::Borrowed(element), vec![0; dims.len()])),
-        None => Ok((tensor.to_bytes(), broadcast_strides(tensor.dims(), dims)?)),
-    }
+    by_pieces(cx, R::ELEM, [a], &|[a], out| {
+        for (out, &a) in R::chunks_mut(out).iter_mut().zip(A::chunks(a)) {
+            *out = f(A::load(a)).store();
+        }
+    })
 }
 
 /// Applies a function to the elements of two tensors, broadcast to each other.
 pub fn zip<A: Scalar, B: Scalar, R: Scalar>(cx: &EvalCx<'_>, a: &Tensor, b: &Tensor, f: impl Fn(A, B) -> R) -> Eval {
-    let dims = broadcast(&[a.dims(), b.dims()])?;
-    if let (Some(a), Some(b)) = (uniform_value(a), uniform_value(b)) {
-        return uniform(R::ELEM, &dims, f(a, b).store().as_ref());
+    by_pieces(cx, R::ELEM, [a, b], &|[a, b], out| {
+        for ((out, &a), &b) in R::chunks_mut(out).iter_mut().zip(A::chunks(a)).zip(B::chunks(b)) {
+            *out = f(A::load(a), B::load(b)).store();
+        }
+    })
+}
+
+/// The most elements of a piece, which with its copies stays in the first cache.
+const PIECE: usize = 1024;
+
+/// Writes elements, each from one of each tensor.
+type OfPiece<'f, const K: usize> = dyn Fn([&[u8]; K], &mut [u8]) + 'f;
+
+/// Makes elements of type `elem` from those of tensors that are broadcast to each other. `f` gets as many elements of
+/// each tensor as it is to write. It is called for a piece at a time, so that only the innermost loop is compiled for
+/// each function and type.
+fn by_pieces<const K: usize>(cx: &EvalCx<'_>, elem: ElemType, tensors: [&Tensor; K], f: &OfPiece<'_, K>) -> Eval {
+    let dims = broadcast(&tensors.map(Tensor::dims))?;
+    if dims.contains(&0) {
+        return uniform(elem, &dims, &[]);
     }
-    let len = checked_len(cx, R::ELEM, &dims)?;
-    let mut out = with_room(len)?;
-    if len > 0 {
-        let (a_bytes, a_strides) = operand(a, &dims)?;
-        let (b_bytes, b_strides) = operand(b, &dims)?;
-        let (a, b) = (A::chunks(&a_bytes), B::chunks(&b_bytes));
-        let rows = Rows::new(&sizes(&dims)?, [&a_strides, &b_strides]);
-        for [at_a, at_b] in rows.walk {
-            let (a, b) = (&a[at_a as usize..], &b[at_b as usize..]);
-            match rows.strides {
-                [0, 0] => out.extend(std::iter::repeat_n(f(A::load(a[0]), B::load(b[0])).store(), rows.len)),
-                [0, _] => {
-                    let a = A::load(a[0]);
-                    out.extend(b[..rows.len].iter().map(|&b| f(a, B::load(b)).store()));
-                }
-                [_, 0] => {
-                    let b = B::load(b[0]);
-                    out.extend(a[..rows.len].iter().map(|&a| f(A::load(a), b).store()));
-                }
-                _ => {
-                    let pairs = a[..rows.len].iter().zip(&b[..rows.len]);
-                    out.extend(pairs.map(|(&a, &b)| f(A::load(a), B::load(b)).store()));
-                }
-            }
+    let elements = tensors.map(uniform_bytes);
+    if elements.iter().all(Option::is_some) {
+        let mut out = vec![0; width(elem)];
+        f(elements.map(Option::unwrap_or_default), &mut out);
+        return uniform(elem, &dims, &out);
+    }
+    let mut out = with_room(checked_len(cx, elem, &dims)? * width(elem))?;
+    let mut operands: [Operand<'_>; K] = std::array::from_fn(|_| Operand::default());
+    for (operand, tensor) in operands.iter_mut().zip(tensors) {
+        *operand = Operand::new(tensor, &dims)?;
+    }
+    let rows = Rows::<K>::new(&sizes(&dims)?, operands.each_ref().map(|operand| &operand.strides[..]));
+    for offsets in rows.walk {
+        for start in (0..rows.len).step_by(PIECE) {
+            let len = PIECE.min(rows.len - start);
+            let mut k = 0;
+            let of_each = operands.each_mut().map(|operand| {
+                let (offset, stride) = (offsets[k], rows.strides[k]);
+                k += 1;
+                operand.run((offset + start as isize * stride) as usize, stride == 0, len)
+            });
+            let written = out.len();
+            out.resize(written + len * width(elem), 0);
+            f(of_each, &mut out[written..]);
         }
     }
-    Tensor::dense(R::ELEM, &dims, R::flatten(out)).map_err(tensor_error)
+    Tensor::dense(elem, &dims, out).map_err(tensor_error)
+}
+
+/// The bytes of an element.
+fn width(elem: ElemType) -> usize {
+    elem.bits().div_ceil(8) as usize
+}
+
+/// The elements of a tensor that is broadcast; one represents all of a splat.
+#[derive(Default)]
+struct Operand<'a> {
+    bytes: Cow<'a, [u8]>,
+    width: usize,
+    /// Strides within the result.
+    strides: Vec<isize>,
+    copies: Vec<u8>,
+}
+
+impl<'a> Operand<'a> {
+    fn new(tensor: &'a Tensor, dims: &[u64]) -> Eval<Self> {
+        let (bytes, strides) = match tensor.as_splat() {
+            Some(element) => (Cow::Borrowed(element), vec![0; dims.len()]),
+            None => (tensor.to_bytes(), broadcast_strides(tensor.dims(), dims)?),
+        };
+        Ok(Self { bytes, width: width(tensor.elem()), strides, copies: Vec::new() })
+    }
+
+    /// `len` elements from one on, or as many copies of one that repeats.
+    fn run(&mut self, at: usize, repeats: bool, len: usize) -> &[u8] {
+        let bytes = &self.bytes[at * self.width..];
+        if !repeats {
+            return &bytes[..len * self.width];
+        }
+        let element = &bytes[..self.width];
+        if self.copies.len() < len * self.width || !self.copies.starts_with(element) {
+            self.copies = element.repeat(len);
+        }
+        &self.copies[..len * self.width]
+    }
 }
 
 /// Whether any element of a tensor has a property.

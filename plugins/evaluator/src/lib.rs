@@ -1,4 +1,4 @@
-//! Exact evaluators of ONNX operators, for constant folding.
+//! Exact evaluators of ONNX operators, for constant folding and for comparing programs.
 //!
 //! An evaluator either returns the result that ONNX determines, or reports that it does not cover the call: where the
 //! standard leaves a result open and runtimes disagree, nothing is folded. Uniform arguments have uniform results,
@@ -7,26 +7,37 @@
 mod along;
 mod arithmetic;
 mod cast;
+mod conv;
 mod cx;
+mod doubles;
 mod doubt;
+mod einsum;
 mod elementwise;
 mod elems;
 mod gather;
 mod generate;
 mod logic;
+mod loss;
 mod math;
 mod matmul;
 mod minifloat;
 mod movement;
+mod normalize;
 mod pad;
+mod pool;
 mod quantize;
+mod recurrent;
 mod reduce;
 mod reshape;
+mod resize;
 mod scalar;
 mod shape;
+mod signal;
+mod softmax;
 mod text;
 mod unary;
 mod unique;
+mod window;
 
 use relais_plugin_api::{op::Evaluator, prelude::plugin};
 
@@ -37,16 +48,25 @@ pub static TABLES: &[&[Evaluator]] = &[
     along::EVALUATORS,
     arithmetic::EVALUATORS,
     cast::EVALUATORS,
+    conv::EVALUATORS,
+    einsum::EVALUATORS,
     gather::EVALUATORS,
     generate::EVALUATORS,
     logic::EVALUATORS,
+    loss::EVALUATORS,
     math::EVALUATORS,
     matmul::EVALUATORS,
     movement::EVALUATORS,
+    normalize::EVALUATORS,
     pad::EVALUATORS,
+    pool::EVALUATORS,
     quantize::EVALUATORS,
+    recurrent::EVALUATORS,
     reduce::EVALUATORS,
     reshape::EVALUATORS,
+    resize::EVALUATORS,
+    signal::EVALUATORS,
+    softmax::EVALUATORS,
     text::EVALUATORS,
     unary::EVALUATORS,
     unique::EVALUATORS,

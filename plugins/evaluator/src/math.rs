@@ -4,9 +4,9 @@
 //! runs with the same `libm`.
 
 use crate::{
-    cx::{Eval, float, string, table},
-    elementwise::map,
-    scalar::{Float, dispatch},
+    cx::{Eval, float, same_elem, string, table},
+    elementwise::{map, zip},
+    scalar::{Float, Number, dispatch},
 };
 use relais_plugin_api::{
     ir::ElemType,
@@ -52,6 +52,7 @@ table! {
         function(cx, |x| x * sigmoid(alpha * x))
     },
     "Gelu" @ 20 => gelu,
+    "SwiGLU" @ 28 => swiglu,
 }
 
 fn function(cx: &EvalCx<'_>, f: impl Fn(f64) -> f64) -> Eval {
@@ -91,12 +92,27 @@ fn gelu(cx: &EvalCx<'_>) -> Eval {
     }
 }
 
+/// The arguments are not broadcast.
+fn swiglu(cx: &EvalCx<'_>) -> Eval {
+    let alpha = number(cx, "alpha", 1.0)?;
+    let (a, b) = (cx.require(0)?, cx.require(1)?);
+    same_elem(a, b)?;
+    if a.dims() != b.dims() {
+        return Err(OpError::invalid(format_args!("shapes {:?} and {:?} differ", a.dims(), b.dims())));
+    }
+    let swiglu = |a: f64, b: f64| a * sigmoid(alpha * a) * b;
+    dispatch!(a.elem(), T in floats => {
+        zip::<T, T, T>(cx, a, b, |a, b| T::rounded(swiglu(Number::to_f64(a), Number::to_f64(b))))
+    })
+}
+
 /// `f64::clamp` to the unit interval.
 fn clamp(x: f64) -> f64 {
     x.clamp(0.0, 1.0)
 }
 
-fn sigmoid(x: f64) -> f64 {
+/// The logistic function.
+pub fn sigmoid(x: f64) -> f64 {
     if x >= 0.0 {
         1.0 / (1.0 + (-x).exp())
     } else {
@@ -105,7 +121,8 @@ fn sigmoid(x: f64) -> f64 {
     }
 }
 
-fn softplus(x: f64) -> f64 {
+/// The logarithm of one more than the exponential.
+pub fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 

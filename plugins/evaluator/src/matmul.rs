@@ -4,9 +4,11 @@
 //! evaluated.
 
 use crate::{
-    cx::{Eval, flag, float, readable, same_elem, table, tensor_error},
+    cx::{Eval, bounded_work, flag, float, readable, same_elem, table, tensor_error},
+    doubles::doubles,
     doubt::is_within,
     elementwise::{any, uniform_value, zip},
+    quantize::{Requantize, scalar_scale},
     scalar::{Float, Number, Scalar, dispatch},
     shape::{Walk, broadcast, broadcast_strides, checked_len, sizes, with_room},
 };
@@ -18,11 +20,9 @@ use relais_plugin_api::{
 table! {
     "MatMul" @ 1 => matmul,
     "MatMulInteger" @ 10 => matmul_integer,
+    "QLinearMatMul" @ 10 => qlinear_matmul,
     "Gemm" @ 1 => gemm,
 }
-
-/// The most products that are worth folding.
-const MAX_PRODUCTS: u64 = 1 << 28;
 
 /// Element types that add up in another.
 trait Product: Number {
@@ -95,10 +95,7 @@ impl Matrices {
         let mut dims = batch.clone();
         dims.extend((a.dims().len() > 1).then_some(*m));
         dims.extend((b.dims().len() > 1).then_some(*n));
-        let products = dims.iter().chain([k]).try_fold(1u64, |product, &dim| product.checked_mul(dim));
-        if products.is_none_or(|products| products > MAX_PRODUCTS) && !dims.contains(&0) {
-            return Err(OpError::unsupported("the product is too much work"));
-        }
+        bounded_work(dims.iter().chain([k]).copied())?;
         let scaled = |strides: Vec<isize>, by: u64| strides.into_iter().map(|s| s.wrapping_mul(by as isize)).collect();
         Ok(Self {
             a_batch: scaled(broadcast_strides(a_batch, &batch)?, m.wrapping_mul(*k)),
@@ -208,6 +205,18 @@ fn matmul_integer(cx: &EvalCx<'_>) -> Eval {
     let a = centred(cx, cx.require(0)?, cx.input(2), 2)?;
     let b = centred(cx, cx.require(1)?, cx.input(3), 1)?;
     product::<i32>(cx, &a, &b)
+}
+
+/// With one scale for each matrix.
+fn qlinear_matmul(cx: &EvalCx<'_>) -> Eval {
+    let a = centred(cx, cx.require(0)?, Some(cx.require(2)?), 2)?;
+    let b = centred(cx, cx.require(3)?, Some(cx.require(5)?), 1)?;
+    let scale = scalar_scale(cx, 1)? * scalar_scale(cx, 4)? / scalar_scale(cx, 6)?;
+    let sums = product::<i32>(cx, &a, &b)?;
+    let rounding = Requantize::new(cx, 7, cx.require(1)?.elem())?;
+    let wide = crate::cast::cast(cx, &sums, ElemType::DOUBLE)?;
+    let bytes = doubles(cx, &wide)?.iter().map(|&sum| rounding.round(sum, scale)).collect();
+    rounding.into_tensor(sums.dims(), bytes)
 }
 
 fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {

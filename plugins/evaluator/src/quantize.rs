@@ -2,7 +2,9 @@
 
 use crate::{
     cast,
-    cx::{Eval, int, same_elem, table, tensor_error},
+    cx::{Eval, int, same_elem, table, tensor_error, unsupported_elem, with_elem},
+    doubles::doubles,
+    doubt::{Doubt, Limits},
     elementwise::{any, zip},
     scalar::{Number, dispatch},
 };
@@ -35,6 +37,53 @@ fn along_axis(cx: &EvalCx<'_>, data: &Tensor, factor: &Tensor) -> Eval {
         _ => return Err(OpError::unsupported("a scale that is neither one value nor a list of them")),
     }
     .map_err(tensor_error)
+}
+
+/// Rounds sums of products of quantised numbers to quantised numbers of another scale.
+pub struct Requantize {
+    elem: ElemType,
+    zero: f64,
+    /// The relative error of a runtime's scale.
+    error: f64,
+    doubt: Doubt,
+}
+
+impl Requantize {
+    /// To numbers with the zero point in input `zero`; the scales are of element type `scale`.
+    pub fn new(cx: &EvalCx<'_>, zero: usize, scale: ElemType) -> Eval<Self> {
+        let zero = cx.require(zero)?;
+        let elem = zero.elem();
+        if !matches!(elem, ElemType::INT8 | ElemType::UINT8) {
+            return Err(unsupported_elem(elem));
+        }
+        let &[value] = &doubles(cx, &cast::cast(cx, zero, ElemType::DOUBLE)?)?[..] else {
+            return Err(OpError::invalid("the zero point of the result must be a scalar"));
+        };
+        Ok(Self { elem, zero: value, error: Limits::of_elem(scale)?.unit * 8.0, doubt: Doubt::default() })
+    }
+
+    /// The quantised number of a sum. Where a scale's last digit decides between two integers, this is noted.
+    pub fn round(&self, sum: f64, scale: f64) -> u8 {
+        let value = sum * scale;
+        let to_half = (value.abs().fract() - 0.5).abs();
+        self.doubt.note(sum.abs() > f64::from(i32::MAX) || !value.is_finite() || to_half <= value.abs() * self.error);
+        let (least, greatest) = if self.elem == ElemType::INT8 { (-128.0, 127.0) } else { (0.0, 255.0) };
+        (value.round_ties_even() + self.zero).clamp(least, greatest) as i64 as u8
+    }
+
+    /// The numbers as a tensor.
+    pub fn into_tensor(self, dims: &[u64], bytes: Vec<u8>) -> Eval {
+        let result = with_elem(self.elem, dims, bytes);
+        self.doubt.settle(result, "a result is rounded where a scale's last digit decides")
+    }
+}
+
+/// The scale in an input that must be a scalar.
+pub fn scalar_scale(cx: &EvalCx<'_>, index: usize) -> Eval<f64> {
+    match doubles(cx, cx.require(index)?)?[..] {
+        [scale] => Ok(scale),
+        _ => Err(OpError::unsupported(format_args!("input {index} has more than one scale"))),
+    }
 }
 
 /// `(x - zero point) * scale`: the difference is exact, the product rounded once.

@@ -2,10 +2,11 @@
 
 use crate::{
     cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error},
-    shape::{axes, axis},
+    elementwise::uniform_value,
+    shape::{axes, axis, uniform},
 };
 use relais_plugin_api::{
-    ir::{Tensor, element_count},
+    ir::{ElemType, Tensor, element_count},
     op::{EvalCx, OpError},
 };
 
@@ -14,9 +15,30 @@ table! {
     "Flatten" @ 1 => flatten,
     "Squeeze" @ 1 => squeeze,
     "Unsqueeze" @ 1 => unsqueeze,
+    "Dropout" @ 1 => dropout,
     "Identity" @ 1 => |cx| Ok::<Tensor, OpError>(cx.require(0)?.clone()),
     "Shape" @ 1 => shape,
     "Size" @ 1 => size,
+}
+
+/// In inference, the data.
+fn dropout(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
+    let data = cx.require(0)?;
+    let is_training = match cx.version() {
+        ..7 => !flag(cx, "is_test", false)?,
+        7..12 => false,
+        _ => cx.input(2).is_some_and(|mode| uniform_value::<bool>(mode) != Some(false)),
+    };
+    if is_training {
+        return Err(OpError::unsupported("random elements"));
+    }
+    if cx.n_outputs() < 2 {
+        return Ok(vec![data.clone()]);
+    }
+    if cx.version() < 10 {
+        return Err(OpError::unsupported("a mask before operator-set version 10"));
+    }
+    Ok(vec![data.clone(), uniform(ElemType::BOOL, data.dims(), &[1])?])
 }
 
 fn with_dims(data: &Tensor, dims: &[u64]) -> Eval {

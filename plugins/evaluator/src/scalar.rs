@@ -12,6 +12,8 @@ pub trait Scalar: Copy + PartialEq + PartialOrd + 'static {
 
     /// The elements in packed bytes.
     fn chunks(bytes: &[u8]) -> &[Self::Bytes];
+    /// The elements in packed bytes, to be written.
+    fn chunks_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
     /// Elements as packed bytes; nothing is copied.
     fn flatten(chunks: Vec<Self::Bytes>) -> Vec<u8>;
     /// Decodes an element.
@@ -128,6 +130,11 @@ macro_rules! scalar {
             #[inline]
             fn chunks(bytes: &[u8]) -> &[[u8; $width]] {
                 bytes.as_chunks().0
+            }
+
+            #[inline]
+            fn chunks_mut(bytes: &mut [u8]) -> &mut [[u8; $width]] {
+                bytes.as_chunks_mut().0
             }
 
             #[inline]

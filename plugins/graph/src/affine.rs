@@ -164,11 +164,13 @@ impl BatchNorm {
     /// Reads a `BatchNormalization` call; `Err` says why it is not a fixed scale and shift.
     pub fn of(call: CallView<'_>, cx: &RewriteCx<'_>) -> Result<Self, &'static str> {
         let version = call.owner().op_version(call.op().ok_or("not an operator")?);
-        let attrs = call.attrs();
+        let attrs = cx.attrs(call);
+        let is = |name, value| attrs.int(name) == Some(value);
         let is_inference = match version {
-            ..=6 => attrs.int("is_test").unwrap_or(0) != 0 && attrs.int("spatial").unwrap_or(1) != 0,
-            7..=8 => attrs.int("spatial").unwrap_or(1) != 0,
-            _ => attrs.int("training_mode").unwrap_or(0) == 0,
+            ..=6 => is("is_test", 1) && is("spatial", 1),
+            7..=8 => is("spatial", 1),
+            9..=13 => true,
+            _ => is("training_mode", 0),
         };
         if !is_inference || attrs.has_refs() {
             return Err("the batch normalisation is not for inference alone");
@@ -194,7 +196,7 @@ impl BatchNorm {
         if channels.is_some_and(|n| n != n_channels) || other_elem {
             return Err("the parameters do not go with the input");
         }
-        let epsilon = f64::from(attrs.float("epsilon").unwrap_or(1e-5));
+        let epsilon = f64::from(attrs.float("epsilon").ok_or("the batch normalisation has no epsilon")?);
         Ok(Self { params: [scale, bias, mean, variance], epsilon, n_channels, elem, mean_elem })
     }
 

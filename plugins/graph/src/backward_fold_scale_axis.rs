@@ -145,13 +145,13 @@ fn layout(call: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Layout> {
     let told = match call.op_name() {
         "Conv" => dims(1).map(|dims| Layout { rank: dims.len(), n_channels: dims.first().copied() }),
         "ConvTranspose" => dims(1).map(|dims| {
-            let n_groups = u64::try_from(call.attrs().int("group").unwrap_or(1)).ok();
+            let n_groups = cx.attrs(call).int("group").and_then(|n| u64::try_from(n).ok());
             let n_channels = dims.get(1).zip(n_groups).and_then(|(&n, groups)| n.checked_mul(groups));
             Layout { rank: dims.len(), n_channels }
         }),
         "Gemm" => dims(1).map(|dims| {
-            let is_transposed = call.attrs().int("transB").unwrap_or(0) != 0;
-            Layout { rank: 2, n_channels: dims.get(usize::from(!is_transposed)).copied() }
+            let at = cx.attrs(call).int("transB").map(|is_transposed| usize::from(is_transposed == 0));
+            Layout { rank: 2, n_channels: at.and_then(|at| dims.get(at).copied()) }
         }),
         "BatchNormalization" => {
             typed.map(|typed| Layout { n_channels: dims(1).and_then(|dims| dims.first().copied()), ..typed })
@@ -172,7 +172,8 @@ fn into_conv<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> 
 fn into_conv_transpose<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
     let weights = weights(conv)?;
     let &[n_inputs, per_group, ..] = weights.dims() else { return Err("the weights have too few dimensions") };
-    let n_groups = u64::try_from(conv.attrs().int("group").unwrap_or(1)).ok().filter(|&n| n > 0 && n_inputs % n == 0);
+    let n_groups =
+        cx.attrs(conv).int("group").and_then(|n| u64::try_from(n).ok()).filter(|&n| n > 0 && n_inputs % n == 0);
     let n_groups = n_groups.ok_or("the number of groups does not divide the channels")?;
     let n_channels = per_group.checked_mul(n_groups).ok_or("there are too many channels")?;
     let run = run(weights.len(), n_inputs.saturating_mul(per_group));
@@ -188,12 +189,12 @@ fn into_conv_transpose<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteC
 fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
     let weights = weights(gemm)?;
     let &[rows, columns] = weights.dims() else { return Err("the weights are no matrix") };
-    let attrs = gemm.attrs();
-    let is_transposed = attrs.int("transB").unwrap_or(0) != 0;
+    let attrs = cx.attrs(gemm);
+    let is_transposed = attrs.int("transB").ok_or("it is not known whether the weights are transposed")? != 0;
     let n_channels = if is_transposed { rows } else { columns };
     let run = if is_transposed { columns } else { 1 };
     let channel = move |at: u64| if is_transposed { at as usize } else { (at % columns.max(1)) as usize };
-    let beta = f64::from(attrs.float("beta").unwrap_or(1.0));
+    let beta = f64::from(attrs.float("beta").ok_or("`beta` is not known")?);
     let bias = match gemm.arg(2) {
         None => None,
         Some(bias) => {

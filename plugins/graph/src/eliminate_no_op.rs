@@ -85,7 +85,7 @@ fn has_same_shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool
 pub(crate) fn dropout(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Rewrite {
     // Inference is the only mode from version 7 to 11; before, an attribute chooses, and after, an input.
     let is_inference = match call.owner().op_version(call.op().unwrap_or(OpId(0))) {
-        ..=6 => call.attrs().int("is_test").unwrap_or(0) != 0,
+        ..=6 => cx.attrs(call).int("is_test") == Some(1),
         7..=11 => true,
         _ => match call.arg(2) {
             None => true,

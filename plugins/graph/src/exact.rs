@@ -68,7 +68,8 @@ const ROUNDING_ONCE: &[&str] = &[
 ];
 
 /// Not these of integers: runtimes go through floating-point numbers.
-const INEXACT_OF_INTEGERS: &[&str] = &["Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Mean"];
+const INEXACT_OF_INTEGERS: &[&str] =
+    &["Pow", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Mean", "Resize"];
 
 /// Whether every runtime gives the same bits for a call.
 pub fn is_exact(f: &Function, call: CallView<'_>) -> bool {

@@ -40,6 +40,5 @@ pub fn rewrite(edit: &mut Editor, cx: &PassCx<'_>, options: &RewriteOptions) -> 
 
 /// Whether the rules are valid for every function of a module.
 fn can_rewrite(module: &IRModule, cx: &PassCx<'_>, options: &RewriteOptions) -> Result<(), PassError> {
-    let rules = Rules::parse("rules", &options.rules)?;
-    module.functions().try_for_each(|(name, f)| pattern::check(&rules, f, cx).map_err(|error| error.in_function(name)))
+    pattern::check_module(&Rules::parse("rules", &options.rules)?, module, cx)
 }

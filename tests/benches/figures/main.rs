@@ -9,6 +9,7 @@ mod front_door;
 mod manager;
 mod models;
 mod passes;
+mod rules;
 mod timing;
 
 use relais::{
@@ -20,7 +21,7 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 7] = [
+const PARTS: [(&str, fn()); 8] = [
     ("boundary", boundary::calls),
     ("records", boundary::records),
     ("discovery", discovery::run),
@@ -28,6 +29,7 @@ const PARTS: [(&str, fn()); 7] = [
     ("front-door", front_door::run),
     ("manager", manager::run),
     ("passes", passes::run),
+    ("rules", rules::run),
 ];
 
 fn main() {

@@ -4,14 +4,19 @@ use relais::ir::*;
 
 /// Calls in a chain.
 pub fn chain(n: usize) -> Function {
+    of_ops(n, &["Neg", "Relu"])
+}
+
+/// Calls in a chain, of each of the operators in turn.
+pub fn of_ops(n: usize, ops: &[&str]) -> Function {
     let mut f = Function::new();
     f.set_opset_imports(&[("", 17)]);
     let ty = f.tensor_type(ElemType::FLOAT, &[Dim::Static(2)]);
     let mut last = f.add_var("x", ty);
     f.set_params(f.root(), &[last]);
-    let (relu, neg) = (f.add_op("", "Relu", "", 0), f.add_op("", "Neg", "", 0));
+    let ops: Vec<OpId> = ops.iter().map(|name| f.add_op("", name, "", 0)).collect();
     for i in 0..n {
-        last = f.add_call(if i % 2 == 0 { neg } else { relu }, &[last]);
+        last = f.add_call(ops[i % ops.len()], &[last]);
         f.append(f.body(), last);
     }
     f.set_results(f.body(), &[last]);

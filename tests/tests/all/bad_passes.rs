@@ -155,6 +155,38 @@ fn r25_a_pass_that_grows_the_program_over_its_budget_is_named_and_replays() {
 }
 
 #[test]
+fn a_rewrite_that_panics_or_takes_too_long_names_the_call_and_replays() {
+    let here = workshop();
+    let run = |pass: &str, output: &str, seconds: &str| {
+        let budget = format!("budget:pass_seconds={seconds}");
+        let arguments = ["--passes", pass, "--instrument", &budget, "--plugin", "bad.so"];
+        here.run(&[&["run", "-q", "model.onnx", "-o", output], &arguments[..]].concat())
+    };
+    let note = "note: the rewrite was offered %";
+    for (pass, seconds, told) in [
+        ("bad.PanicsAtCall", "600.0", "the rule of a careless author (at %"),
+        ("bad.DawdlesAtCall", "0.05", "it took longer than 50ms, the budget of a pass (at %"),
+    ] {
+        let output = format!("{pass}.onnx");
+        let said = run(pass, &output, seconds);
+        assert_eq!(said.status, "status 1");
+        for told in [told, "in `@main`)", note, ", a call of `Neg`"] {
+            assert!(said.stderr.contains(told), "{told}: {}", said.stderr);
+        }
+        // A pass that takes too long is not tried again.
+        let is_cut = pass == "bad.PanicsAtCall";
+        let read = |name: &str| std::fs::read_to_string(here.path(&format!("{output}.repro/{name}"))).unwrap();
+        let (module, pipeline) = (read("module.relay"), read("pipeline.toml"));
+        assert_eq!(module.contains("Relu("), !is_cut, "{module}");
+        assert!(module.contains("Neg("), "{module}");
+        assert_eq!(pipeline.contains("# Of the module, only a call of `Neg` in `@main` is left"), is_cut, "{pipeline}");
+        let again = here.run(&["replay", &format!("{output}.repro"), "--plugin", "bad.so"]);
+        assert!(again.stderr.contains("this is the error that was recorded"), "{}", again.golden());
+    }
+    assert_eq!(run("bad.DawdlesAtCall", "out.onnx", "600.0").status, "status 0");
+}
+
+#[test]
 fn files_of_instruments_stay_where_they_were_named() {
     let here = workshop();
     let said = here.run(&[

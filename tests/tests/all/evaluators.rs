@@ -19,21 +19,48 @@ const INEXACT: &[&str] = &[
     "Asinh",
     "Atan",
     "Atanh",
+    "AveragePool",
+    "BatchNormalization",
+    "BlackmanWindow",
     "Celu",
+    "Conv",
+    "ConvTranspose",
     "Cos",
     "Cosh",
+    "CumProd",
+    "CumSum",
+    "Einsum",
     "Elu",
     "Erf",
     "Exp",
+    "GRU",
     "Gelu",
     "Gemm",
+    "GlobalAveragePool",
+    "GlobalLpPool",
+    "GroupNormalization",
+    "HammingWindow",
+    "HannWindow",
     "HardSigmoid",
     "HardSwish",
+    "InstanceNormalization",
+    "LRN",
+    "LSTM",
+    "LayerNormalization",
     "Log",
+    "LogSoftmax",
+    "LpNormalization",
+    "LpPool",
     "MatMul",
     "Mean",
+    "MeanVarianceNormalization",
     "Mish",
+    "Mod",
+    "NegativeLogLikelihoodLoss",
     "Pow",
+    "RMSNormalization",
+    "RNN",
+    "Range",
     "ReduceL1",
     "ReduceL2",
     "ReduceLogSum",
@@ -42,20 +69,21 @@ const INEXACT: &[&str] = &[
     "ReduceProd",
     "ReduceSum",
     "ReduceSumSquare",
+    "Resize",
     "Selu",
     "Sigmoid",
     "Sin",
     "Sinh",
+    "Softmax",
+    "SoftmaxCrossEntropyLoss",
     "Softplus",
     "Softsign",
+    "Sum",
+    "SwiGLU",
     "Swish",
     "Tan",
     "Tanh",
-    "CumSum",
-    "CumProd",
-    "Sum",
-    "Range",
-    "Mod",
+    "Upsample",
 ];
 
 struct Node {
@@ -143,8 +171,18 @@ fn as_doubles(tensor: &Tensor) -> Option<Vec<f64>> {
         .then(|| cast.eval().to_bytes().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect())
 }
 
+/// How far results may be from what is expected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tolerance {
+    Exact,
+    /// A few units in the last place.
+    Digits,
+    /// That of the `onnx` package's own runner of the cases.
+    Suite,
+}
+
 /// Why the results differ. NaNs are all equal, and so are zeros, because ONNX does not specify which one results.
-fn difference(found: &Tensor, expected: &Tensor, inexact: bool) -> Option<String> {
+fn difference(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Option<String> {
     if found == expected {
         return None;
     }
@@ -155,13 +193,16 @@ fn difference(found: &Tensor, expected: &Tensor, inexact: bool) -> Option<String
         return Some(format!("{:?} instead of {:?}", short(found), short(expected)));
     };
     let digits = match found.elem() {
+        _ if tolerance == Tolerance::Suite => 1e-3,
         ElemType::DOUBLE => 1e-13,
         ElemType::FLOAT => 2e-6,
         ElemType::FLOAT16 => 2e-3,
         _ => 2e-2,
     };
     let close = |a: f64, b: f64| {
-        a == b || (a.is_nan() && b.is_nan()) || (inexact && (a - b).abs() <= digits * b.abs().max(1e-1))
+        a == b
+            || (a.is_nan() && b.is_nan())
+            || (tolerance != Tolerance::Exact && (a - b).abs() <= digits * b.abs().max(1e-1))
     };
     let at = (0..a.len()).find(|&i| !close(a[i], b[i]))?;
     Some(format!("element {at} is {:e} instead of {:e}", a[at], b[at]))
@@ -193,10 +234,14 @@ fn run(case: &Case) -> Result<(), (&'static str, String)> {
         };
         values.extend(node.outputs.iter().cloned().zip(results));
     }
-    let inexact = case.nodes.iter().any(|node| INEXACT.contains(&&*node.op));
+    let is_inexact = case.nodes.iter().any(|node| INEXACT.contains(&&*node.op));
+    let tolerance = if is_inexact { Tolerance::Digits } else { Tolerance::Exact };
     for (name, expected) in &case.expected {
         let Some(found) = values.get(name) else { return Err(("mismatch", format!("no value {name}"))) };
-        if let Some(difference) = difference(found, expected, inexact) {
+        if let Some(difference) = difference(found, expected, tolerance) {
+            if is_inexact && self::difference(found, expected, Tolerance::Suite).is_none() {
+                return Err(("close", format!("{}: {difference}", case.nodes[0].op)));
+            }
             return Err(("mismatch", format!("{}: {difference}", case.nodes[0].op)));
         }
     }
@@ -209,6 +254,7 @@ fn all_cases_match() {
     judge(["spelled".as_ref(), path.as_os_str()]);
     let cases = read(&std::fs::read_to_string(path).unwrap());
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut by_operator: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     let mut mismatches = Vec::new();
     for case in &cases {
         let status = match run(case) {
@@ -221,9 +267,16 @@ fn all_cases_match() {
             }
         };
         *counts.entry(status).or_default() += 1;
+        let operator = case.nodes.first().map_or("", |node| &node.op);
+        *by_operator.entry(operator).or_default().entry(status).or_default() += 1;
+    }
+    for (operator, counts) in by_operator {
+        println!("{operator}: {counts:?}");
     }
     println!("{} cases: {counts:?}", cases.len());
     assert_eq!(mismatches, [""; 0]);
+    // The package states one mean with four digits.
+    assert!(counts.get("close").is_none_or(|&n| n <= 1), "{counts:?}");
     // The cases left to runtimes are functions of their own and cases in which runtimes differ.
-    assert!(counts["match"] > 700, "{counts:?}");
+    assert!(counts["match"] > 1400, "{counts:?}");
 }

@@ -1,11 +1,12 @@
 //! The plugins in `docs/examples`, each built as its author would and tried with the real host.
 //!
 //! `demo/` of an example has a model and a pipeline; `demo/expected/` has every file that running it leaves, and
-//! `said.txt`, if anything is said. `RELAIS_BLESS=1` writes them.
+//! `said.txt`, if anything is said. `RELAIS_BLESS=1` writes them. `filetests/` has the cases of its passes.
 
 use relais_tests::{
     cargo_built::{library, test_crate},
     cli::{Run, command, files, folder},
+    venv::{judge, judge_models},
 };
 use std::{
     collections::BTreeSet,
@@ -91,6 +92,99 @@ fn nothing_is_wrong_with_them() {
     }
 }
 
+/// Examples with filetests: those with passes.
+fn with_filetests() -> impl Iterator<Item = PathBuf> {
+    examples().into_iter().filter(|example| example.join("filetests").is_dir())
+}
+
+/// The cases of an example, by pass.
+fn filetests(example: &Path) -> Vec<(String, Vec<PathBuf>)> {
+    let folder = example.join("filetests");
+    let cases = |pass: &String| files(&folder.join(pass)).iter().map(|case| folder.join(pass).join(case)).collect();
+    files(&folder).into_iter().map(|pass| (pass.clone(), cases(&pass))).collect()
+}
+
+#[test]
+fn each_passes_its_filetests() {
+    assert!(with_filetests().count() >= 3);
+    for example in with_filetests() {
+        let mut relais = command();
+        relais.arg("filetest").arg(example.join("filetests")).arg("--plugin").arg(library(&example));
+        Run::of(&mut relais).expect_success();
+        for (pass, cases) in filetests(&example) {
+            let is_unchanged = |case: &&PathBuf| fs::read_to_string(case).unwrap().contains("//! unchanged = true");
+            let n_unchanged = cases.iter().filter(is_unchanged).count();
+            assert!((1..cases.len()).contains(&n_unchanged), "`{pass}` has a case that changes and one that does not");
+        }
+    }
+}
+
+/// The kit's random modules, and those on which the passes have something to do.
+#[test]
+fn each_keeps_the_rules_of_all_passes() {
+    for example in with_filetests() {
+        let mut relais = command();
+        relais.args(["plugin", "test", "--modules", "64"]).arg(library(&example));
+        relais.arg("--module").arg(example.join("demo/model.relay"));
+        for case in filetests(&example).into_iter().flat_map(|(_, cases)| cases) {
+            relais.arg("--module").arg(case);
+        }
+        let report = Run::of(&mut relais).expect_success().stdout;
+        assert!(!report.contains(" 0 changed"), "{report}");
+    }
+}
+
+/// In onnxruntime, and within the tolerance that `docs/numbers.md` states.
+#[test]
+fn each_leaves_what_its_model_computes() {
+    for example in with_filetests() {
+        let (demo, here) = (example.join("demo"), folder(&format!("judged-{}", name_of(&example))));
+        let convert = |output: &str| {
+            let mut relais = command();
+            relais.args(["-q", "run"]).arg(demo.join("model.relay")).arg("-o").arg(here.join(output));
+            relais
+        };
+        Run::of(convert("model.onnx").args(["--passes", "InferType"])).expect_success();
+        let mut with_plugin = convert("after.onnx");
+        with_plugin.arg("-p").arg(demo.join("pipeline.toml")).arg("--plugin").arg(library(&example));
+        Run::of(&mut with_plugin).expect_success();
+        judge(["same".as_ref(), here.as_os_str(), here.join("after.onnx").as_os_str()]);
+    }
+}
+
+/// The layers of these models repeat.
+#[test]
+fn outlined_models_compute_the_same() {
+    let outline = examples().into_iter().find(|example| name_of(example) == "outline").unwrap();
+    let args = format!(
+        "--args=--passes FoldConstant,outline.Outline,DeadCodeElimination --plugin '{}'",
+        library(&outline).display()
+    );
+    println!("{}", judge_models(&["sound"], &["--kind", "light", "--name", "resnet50", "--name", "squeezenet", &args]));
+}
+
+/// The lines of a source that are neither blank, comments nor tests.
+fn lines_of_code(source: &str, comment: &str) -> usize {
+    let lines = source.lines().map(str::trim).take_while(|line| *line != "#[cfg(test)]");
+    lines.filter(|line| !line.is_empty() && !line.starts_with(comment)).count()
+}
+
+#[test]
+fn each_is_as_long_as_the_list_says() {
+    let list = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/README.md")).unwrap();
+    for example in examples() {
+        let (name, sources) = (name_of(&example), example.join("src"));
+        let lines = files(&sources).into_iter().map(|file| {
+            let comment = if file.ends_with(".toml") { "#" } else { "//" };
+            lines_of_code(&fs::read_to_string(sources.join(file)).unwrap(), comment)
+        });
+        let entry = list.lines().find(|line| line.starts_with(&format!("| [{name}]({name}) | ")));
+        let entry = entry.unwrap_or_else(|| panic!("{name} is not in the list"));
+        let lines: usize = lines.sum();
+        assert!(entry.ends_with(&format!(" | {lines} |")), "{name} has {lines} lines: {entry}");
+    }
+}
+
 #[test]
 fn each_passes_its_own_tests() {
     for example in examples() {
@@ -110,7 +204,7 @@ fn each_is_what_an_author_outside_has() {
         let readme = fs::read_to_string(example.join("README.md")).unwrap();
         assert!(readme.starts_with(&format!("# {}\n", name_of(&example))), "{readme}");
         let sources = example.join("src");
-        for file in files(&sources) {
+        for file in files(&sources).into_iter().filter(|file| file.ends_with(".rs")) {
             let source = fs::read_to_string(sources.join(&file)).unwrap();
             assert!(source.contains("use relais_plugin_api::prelude::*;"), "{file}");
             for word in ["unsafe", "extern", "abi_stable", "boundary", "__private"] {

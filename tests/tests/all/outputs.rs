@@ -83,6 +83,16 @@ fn what_a_run_reads_is_not_its_output() {
     let said = shell(&here, "relais run m.onnx -o ./p.toml -p p.toml").expect_failure();
     assert!(said.stderr.contains("output would replace the pipeline `p.toml`"), "{}", said.stderr);
     assert!(fs::read_to_string(here.join("p.toml")).unwrap().contains("EliminateNoOp"));
+    fs::write(here.join("neg.rules"), "Neg(Neg(x)) => x\n").unwrap();
+    refused(&here, "m.onnx -o neg.rules --rules ./neg.rules", "output would replace the rules `./neg.rules`");
+    for (arguments, expected) in [
+        ("-p p.toml -o ./p.toml", "lock file would replace the pipeline `p.toml`"),
+        ("--rules neg.rules -o neg.rules", "lock file would replace the rules `neg.rules`"),
+    ] {
+        let said = shell(&here, &format!("relais lock {arguments}")).expect_failure();
+        assert!(said.stderr.contains(expected), "{}", said.stderr);
+    }
+    assert!(fs::read_to_string(here.join("p.toml")).unwrap().contains("EliminateNoOp"));
     let large = format!(
         "def @main(%x: Tensor[(1024,), float32]) -> (%y) #[opset = {{\"\": 17}}] {{ %w = const(float32, (1024), hex\"{}\") #[form = initializer]; \
          %y = Add(%x, %w); %y }}",

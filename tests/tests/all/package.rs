@@ -4,7 +4,13 @@ use relais_tests::{
     cargo_built::{author_cargo, plugin_target},
     cli::{Run, folder},
 };
-use std::{collections::BTreeSet, fs, path::Path, process::Command};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
 
 const CRATES: [&str; 3] = ["relais-plugin-api", "relais-plugin-api-macros", "relais-patterns"];
 
@@ -15,13 +21,41 @@ fn cargo(args: &[&str]) -> Run {
     Run::of(cargo.args(args)).expect_success()
 }
 
-/// All are packed, unpacked and built only from the packed files.
+/// The folder into which all are packed and unpacked. Cargo would verify them too, but from sources that it keeps by
+/// version in its home, where those of an earlier run may stand.
+static UNPACKED: LazyLock<PathBuf> = LazyLock::new(|| {
+    cargo(&["package", "--allow-dirty", "--no-verify", "-p", CRATES[0], "-p", CRATES[1], "-p", CRATES[2]]);
+    let here = folder("packed");
+    for name in CRATES {
+        // As new files, since those of a package have one date, by which cargo tells whether to build.
+        let file = plugin_target().join("package").join(unpacked_name(name) + ".crate");
+        Run::of(Command::new("tar").arg("xzmf").arg(file).arg("-C").arg(&here)).expect_success();
+    }
+    here
+});
+
+fn unpacked_name(name: &str) -> String {
+    format!("{name}-{}", env!("CARGO_PKG_VERSION"))
+}
+
 #[test]
 fn what_is_packed_builds() {
-    let run = cargo(&["package", "--allow-dirty", "-p", CRATES[0], "-p", CRATES[1], "-p", CRATES[2]]);
+    let members = CRATES.map(unpacked_name);
+    let mut manifest = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n[patch.crates-io]\n");
+    for name in CRATES {
+        manifest.push_str(&format!("{name} = {{ path = {:?} }}\n", unpacked_name(name)));
+    }
+    fs::write(UNPACKED.join("Cargo.toml"), manifest).unwrap();
+    // The versions of other crates that are there without the network.
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("Cargo.lock");
+    fs::copy(lock, UNPACKED.join("Cargo.lock")).unwrap();
+    let mut cargo = author_cargo();
+    cargo.current_dir(&*UNPACKED).env("CARGO_NET_OFFLINE", "true");
+    let run = Run::of(cargo.args(["build", "--workspace"])).expect_success();
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
     for name in CRATES {
-        assert!(run.stderr.contains(&format!("Verifying {name} ")), "{}", run.stderr);
+        let built = format!("Compiling {name} v{} ({}", env!("CARGO_PKG_VERSION"), UNPACKED.display());
+        assert!(run.stderr.contains(&built), "{}", run.stderr);
     }
 }
 
@@ -48,12 +82,8 @@ fn it_has_what_a_reader_looks_for() {
 /// The macros write code for just this version of the crate.
 #[test]
 fn the_macros_go_with_one_version() {
-    let here = folder("packed");
-    let name = format!("relais-plugin-api-{}", env!("CARGO_PKG_VERSION"));
-    cargo(&["package", "--allow-dirty", "--no-verify", "-p", CRATES[0], "-p", CRATES[1], "-p", CRATES[2]]);
-    let file = plugin_target().join("package").join(format!("{name}.crate"));
-    Run::of(Command::new("tar").arg("xzf").arg(file).arg("-C").arg(&here)).expect_success();
-    let manifest: toml::Table = fs::read_to_string(here.join(name).join("Cargo.toml")).unwrap().parse().unwrap();
+    let manifest = UNPACKED.join(unpacked_name(CRATES[0])).join("Cargo.toml");
+    let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
     let wanted = manifest["dependencies"]["relais-plugin-api-macros"]["version"].as_str();
     assert_eq!(wanted, Some(concat!("=", env!("CARGO_PKG_VERSION"))));
 }

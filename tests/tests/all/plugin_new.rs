@@ -78,6 +78,14 @@ fn a_stranger_has_a_pass_of_his_own_in_a_run() {
     desk.cargo("abs-abs", &["build"]);
     let library = library("abs-abs");
     desk.relais(&["plugin", "check", &library]).expect_success();
+    // Its filetests are about the other operator, until they are changed in the same way.
+    let filetests = ["filetest", "abs-abs/filetests", "--plugin", &library];
+    let differs = desk.relais(&filetests).expect_failure();
+    assert!(differs.stdout.contains("two_become_one.relay:2: unchanged: nothing changes"), "{}", differs.stdout);
+    let case = desk.folder.join("abs-abs/filetests/abs-abs.AbsAbs/two_become_one.relay");
+    fs::write(&case, fs::read_to_string(&case).unwrap().replace("Relu", "Abs")).unwrap();
+    let same = desk.relais(&filetests).expect_success();
+    assert_eq!(same.stdout, "2 cases: 2 passed\n");
     let run = ["run", "in.relay", "-o", "out.relay", "--passes", "abs-abs.AbsAbs"];
     desk.relais(&[&run[..], &["--plugin", &library]].concat()).expect_success();
     let text = fs::read_to_string(desk.folder.join("out.relay")).unwrap();
@@ -157,6 +165,8 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
     for name in provided {
         assert!(check.stdout.lines().any(|line| line.starts_with(name)), "`{name}` is missing:\n{}", check.stdout);
     }
+    let same = desk.relais(&["filetest", "every-kind/filetests", "--plugin", &library]).expect_success();
+    assert_eq!(same.stdout, "14 cases: 14 passed\n");
     let passes = "every-kind.Fuse,every-kind.Count10,every-kind.Count9,acme.All";
     let watch = ["--plugin", &library, "--instrument", "every-kind.Watch", "-v"];
     let run = desk.relais(&[&["run", "in.relay", "-o", "out.relay", "--passes", passes][..], &watch].concat());

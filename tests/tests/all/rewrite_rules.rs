@@ -1,7 +1,66 @@
 //! Rules in a pipeline: they are checked before the first pass, for the model that was read.
 
-use relais_tests::cli::{Run, command, folder};
+use relais_tests::{
+    cargo_built::plugin,
+    cli::{Run, command, folder},
+};
 use std::fs;
+
+/// Writes a model that negates twice, and runs further arguments on it.
+fn run_with(case: &str, arguments: &[&str]) -> (Run, String) {
+    let folder = folder(&format!("rewrite-rules-{case}"));
+    let body = "%a = Neg(%x); %b = Neg(%a); %y = Relu(%b); %y";
+    let text = format!("def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {{\"\": 17}}] {{ {body} }}\n");
+    fs::write(folder.join("model.relay"), text).unwrap();
+    fs::write(folder.join("two.rules"), "// Twice.\nneg: Neg(Neg(x)) => x;\nrelu: Relu(x) => Abs(x)\n").unwrap();
+    let run = Run::of(command().current_dir(&folder).args(["run", "model.relay", "-o", "out.relay"]).args(arguments));
+    let written = fs::read_to_string(folder.join("out.relay")).unwrap_or_default();
+    assert_eq!(!written.is_empty(), run.status == Some(0), "{}", run.stderr);
+    (run, written)
+}
+
+#[test]
+fn rules_on_the_command_line_run_alone_or_before_a_pipeline() {
+    let (_, written) = run_with("alone", &["--rule", "Neg(Neg(x)) => x"]);
+    assert!(written.contains("Relu(%x)") && !written.contains("Neg"), "what was replaced is gone: {written}");
+    let (_, written) = run_with("file", &["--rules", "two.rules"]);
+    assert!(written.contains("Abs(%x)") && !written.contains("Neg"), "{written}");
+    let (_, written) = run_with("several", &["--rule", "Relu(x) => Neg(x)", "--rule", "Neg(Neg(x)) => x"]);
+    assert!(written.contains("Neg(%x)") && !written.contains("Relu"), "{written}");
+    let (_, written) = run_with("passes", &["--rule", "Relu(x) => Abs(x)", "--passes", "relais.InferType"]);
+    assert!(written.contains("Abs(") && written.matches("Neg").count() == 2, "{written}");
+    let (_, written) = run_with("level", &["--rule", "Abs(x) => x", "-O1"]);
+    assert!(written.contains("Relu"), "{written}");
+}
+
+#[test]
+fn the_pass_of_the_page_is_the_one_that_is_tested() {
+    let page = include_str!("../../../docs/patterns.md");
+    let (block, _) = page.split_once("```rust\n").unwrap().1.split_once("```\n").unwrap();
+    assert!(include_str!("../../plugins/sample/src/good.rs").contains(block), "{block}");
+}
+
+#[test]
+fn a_pass_of_a_plugin_consists_of_rules() {
+    let sample = plugin("sample");
+    let given = ["--allow-writable-plugins", "--plugin", sample.to_str().unwrap()];
+    let run = |case: &str, passes: &str| run_with(case, &[&given[..], &["--passes", passes, "--stats"]].concat());
+    let (said, written) = run("plugin", "sample.Cancel,relais.DeadCodeElimination");
+    assert!(written.contains("Relu(%x)") && !written.contains("Neg"), "{written}");
+    assert!(said.stderr.contains("rewritten") || said.stdout.contains("rewritten"), "{} {}", said.stdout, said.stderr);
+}
+
+#[test]
+fn wrong_rules_on_the_command_line_are_refused() {
+    for (case, arguments, expected) in [
+        ("bad-rule", ["--rule", "Neg(Neg(x) => x"], "rules[0]:1:12: expected `,` or `)`"),
+        ("bad-file", ["--rules", "none.rules"], "rules `none.rules` cannot be read: "),
+        ("bad-operator", ["--rule", "Negg(x) => x"], "did you mean `Neg`?"),
+    ] {
+        let (run, _) = run_with(case, &arguments);
+        assert!(run.expect_failure().stderr.contains(expected), "{case}");
+    }
+}
 
 /// Runs a pipeline whose last step has these rules on a model, after a pass that prints.
 fn run(case: &str, rules: &str, version: i64) -> Run {

@@ -20,7 +20,7 @@ use relais_plugin_api::{
 use relais_tests::{
     cli::{files, folder},
     evaluator as _,
-    filetest::{Case, find_cases},
+    filetest::cases,
     graph as _, operators as _, page,
     venv::{judge, judge_tests, models},
 };
@@ -80,14 +80,14 @@ fn typed(module: IRModule) -> IRModule {
 #[test]
 fn c10_every_filetest_that_is_written_passes_the_checker_and_loads() {
     let mut written = Written::into("written");
-    let cases = find_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests")).unwrap();
+    let cases = cases();
     let gone: Vec<&str> = APART.iter().map(|(name, _)| *name).filter(|name| !cases.contains_key(*name)).collect();
     assert!(gone.is_empty(), "{gone:?}");
-    for (name, path) in cases {
+    for (name, file) in cases {
         if APART.iter().any(|(apart, _)| *apart == name) {
             continue;
         }
-        let case = Case::parse(name.split('/').next().unwrap(), &fs::read_to_string(path).unwrap()).unwrap();
+        let case = file.read().unwrap();
         let texts = [("before", Some(case.input)), ("after", case.expected)];
         for (when, source) in texts.into_iter().filter_map(|(when, source)| Some((when, source?))) {
             let Ok(module) = text::parse_str(&source) else { continue };

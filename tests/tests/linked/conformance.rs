@@ -8,7 +8,7 @@ use relais_conformance::{Kind, Kit};
 use relais_tests::{
     cargo_built::{plugin, workspace},
     cli::{Run, command, folder},
-    filetest::find_cases,
+    filetest::cases,
     page::check_links,
 };
 use serde_json::Value;
@@ -85,13 +85,23 @@ fn each_lie_is_one_finding() {
     assert_eq!(all, lies);
     let kinds: BTreeSet<Kind> = LIES.iter().map(|&(_, kind)| kind).collect();
     let missing: Vec<&Kind> = Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).collect();
-    assert_eq!(missing, [&Kind::NotMade]);
+    assert_eq!(missing, [&Kind::NotMade, &Kind::NeverApplies]);
+}
+
+#[test]
+fn a_pass_that_never_applies_is_named_and_a_finding_if_that_is_asked_for() {
+    let sample = plugin("sample");
+    let only = ["--only", "sample.Nothing", "--modules", "4", "--json"];
+    let report = test(&sample, &only).expect_success();
+    assert!(report.stdout.contains(r#""silent": ["#), "{}", report.stdout);
+    let strict = [&only[..], &["--strict"]].concat();
+    let expected = [("pass sample.Nothing".to_owned(), Kind::NeverApplies.name().to_owned())];
+    assert_eq!(found(&test(&sample, &strict).expect_failure()), expected);
 }
 
 /// The inputs of the filetests: programs that passes look for.
 fn examples() -> Vec<PathBuf> {
-    let cases = find_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests")).unwrap();
-    cases.into_values().collect()
+    cases().into_values().map(|file| file.path).collect()
 }
 
 #[test]

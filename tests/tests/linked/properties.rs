@@ -6,10 +6,11 @@ mod faults;
 #[path = "../../plugins/bad/src/properties.rs"]
 mod lacking;
 
-use relais_tests::{
-    cargo_built::plugin,
-    filetest::{Case, Libraries, Property},
+use relais_conformance::{
+    Kind,
+    filetest::{Case, Failure, KEYS, Outcome, Reason},
 };
+use relais_tests::{cargo_built::plugin, filetest::Libraries, page::check_links, reference::Judge};
 use std::sync::{LazyLock, atomic::Ordering};
 
 static LIBRARIES: LazyLock<Libraries> = LazyLock::new(|| Libraries::open(&[plugin("bad")]));
@@ -24,55 +25,78 @@ const INPUT: &str = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), f
 }
 ";
 
-/// The properties that a pass lacks, those of the expected text apart: there is none.
-fn lacks(pass: &str) -> Vec<Property> {
-    let case = Case::parse(pass, INPUT).unwrap();
-    let (_, failures) = case.check(Some(&LIBRARIES));
-    let mut lacking: Vec<Property> = failures.iter().map(|failure| failure.property).collect();
-    lacking.retain(|&property| property != Property::Expected);
-    lacking.sort();
-    assert!(!lacking.contains(&Property::Case), "{failures:?}");
-    lacking
+fn case(pass: &str, source: &str) -> Case {
+    Case::parse(pass, source).unwrap()
+}
+
+/// The rules that a pass breaks.
+fn broken(pass: &str) -> Vec<Kind> {
+    let failures = case(pass, INPUT).check(&Judge).failures;
+    let kinds = failures.iter().filter_map(|failure| match failure.reason {
+        Reason::Kind(kind) => Some(kind),
+        // The input states no expectation.
+        Reason::Unchanged | Reason::Expected => None,
+        Reason::Case | Reason::Error => panic!("{failures:?}"),
+    });
+    kinds.collect()
 }
 
 #[test]
-fn each_bad_pass_lacks_one_property() {
+fn each_bad_pass_breaks_one_rule() {
     lacking::IS_ON.store(true, Ordering::Relaxed);
-    assert_eq!(lacks("bad.LosesInText"), [Property::RoundTrip]);
-    assert_eq!(lacks("bad.UsesTooEarly"), [Property::Verified]);
-    assert_eq!(lacks("bad.NeverDone"), [Property::Idempotent]);
-    assert_eq!(lacks("bad.SaysChanged"), [Property::HonestChanged]);
-    assert_eq!(lacks("bad.RenamesParameter"), [Property::SameInterface]);
-    assert_eq!(lacks("bad.RemovesRelu"), [Property::SameNumbers]);
-    assert_eq!(lacks("bad.DependsOnStatic"), [Property::StaticEqualsLoaded]);
+    assert_eq!(broken("bad.LosesInText"), [Kind::Text]);
+    assert_eq!(broken("bad.UsesTooEarly"), [Kind::Broken]);
+    assert_eq!(broken("bad.NeverDone"), [Kind::NotIdempotent]);
+    assert_eq!(broken("bad.SaysChanged"), [Kind::FalseChange]);
+    assert_eq!(broken("bad.RenamesParameter"), [Kind::Interface]);
+    assert_eq!(broken("bad.RemovesRelu"), [Kind::Numbers]);
+    assert_eq!(broken("bad.DependsOnStatic"), []);
+    let how = LIBRARIES.same_as_linked(&case("bad.DependsOnStatic", INPUT)).unwrap_err();
+    assert!(how.starts_with("loaded, the pass differs: "), "{how}");
 }
 
 #[test]
-fn a_pass_that_behaves_lacks_none() {
-    assert_eq!(lacks("bad.Fault"), []);
+fn a_pass_that_behaves_breaks_none() {
+    assert_eq!(broken("bad.Fault"), []);
+    assert_eq!(LIBRARIES.same_as_linked(&case("bad.Fault", INPUT)), Ok(()));
 }
 
 #[test]
 fn the_expected_text_is_a_property_too() {
     let check = |source: &str| {
-        let (_, failures) = Case::parse("bad.RemovesRelu", source).unwrap().check(None);
-        let properties = failures.iter().map(|failure| failure.property);
-        properties.filter(|&property| property != Property::SameNumbers).collect::<Vec<_>>()
+        let failures = case("bad.RemovesRelu", source).check(&Judge).failures;
+        let reasons = failures.iter().map(|failure| (failure.reason, failure.line));
+        reasons.filter(|&(reason, _)| reason != Reason::Kind(Kind::Numbers)).collect::<Vec<_>>()
     };
-    let case = Case::parse("bad.RemovesRelu", INPUT).unwrap();
-    let blessed = case.blessed(&case.check(None).0);
+    let outcome = case("bad.RemovesRelu", INPUT).check(&Judge);
+    // A case with which something else is wrong is not blessed.
+    assert_eq!(outcome.blessed(&case("bad.RemovesRelu", INPUT)), None);
+    let only_text =
+        |failures: &[Failure]| failures.iter().filter(|it| it.reason == Reason::Expected).cloned().collect();
+    let outcome = Outcome { failures: only_text(&outcome.failures), ..outcome };
+    let blessed = outcome.blessed(&case("bad.RemovesRelu", INPUT)).unwrap();
     assert_eq!(check(&blessed), []);
-    assert_eq!(check(&blessed.replace("// expected:", "// expected:\n// something else")), [Property::Expected]);
-    assert_eq!(check(INPUT), [Property::Expected]);
-    assert_eq!(check(&format!("//! unchanged = true\n{INPUT}")), [Property::Expected]);
+    assert_eq!(check(&blessed.replace("// expected:", "// expected:\n// something else")), [(Reason::Expected, 10)]);
+    assert_eq!(check(INPUT), [(Reason::Expected, 1)]);
+    let unchanged = |source: &str| check(&format!("//! unchanged = true\n{source}"));
+    assert_eq!(unchanged(INPUT), [(Reason::Unchanged, 1)]);
+    assert_eq!(unchanged(&blessed), [(Reason::Unchanged, 1)]);
+    // A case that expects nothing says so.
+    let failures = case("bad.Fault", INPUT).check(&Judge).failures;
+    assert_eq!(failures.iter().map(|failure| failure.reason).collect::<Vec<_>>(), [Reason::Unchanged]);
+}
+
+/// The failure of a case that is about numbers.
+fn numbers_of(case: Case) -> Option<String> {
+    let mut failures = case.check(&Judge).failures.into_iter();
+    failures.find(|failure| failure.reason == Reason::Kind(Kind::Numbers)).map(|failure| failure.to_string())
 }
 
 #[test]
 fn what_is_not_evaluated_is_declared() {
     let numbers = |header: &str, call: &str| {
         let input = INPUT.replace("Sigmoid(%2)", call);
-        let (_, failures) = Case::parse("bad.RemovesRelu", &format!("{header}{input}")).unwrap().check(None);
-        failures.into_iter().find(|failure| failure.property == Property::SameNumbers).map(|failure| failure.how)
+        numbers_of(case("bad.RemovesRelu", &format!("{header}{input}")))
     };
     let declared = |what: &str| format!("//! numbers = \"not evaluated: {what}\"\n");
     let unknown = "acme::Frobnicate(%2)";
@@ -82,14 +106,20 @@ fn what_is_not_evaluated_is_declared() {
     assert!(numbers(&declared("Sigmoid"), unknown).unwrap().contains("`Frobnicate` "));
     // Types without values are reported too.
     let texts = |text: &str| text.replace("float32", "string");
-    let of_texts = |header: &str| {
-        let (_, failures) = Case::parse("bad.RemovesRelu", &format!("{header}{}", texts(INPUT))).unwrap().check(None);
-        failures.into_iter().find(|failure| failure.property == Property::SameNumbers).map(|failure| failure.how)
-    };
+    let of_texts = |header: &str| numbers_of(case("bad.RemovesRelu", &format!("{header}{}", texts(INPUT))));
     assert!(of_texts("").unwrap().contains("there are no values for parameter `%x`"));
     assert_eq!(of_texts(&declared("%x")), None);
     // A declaration that no longer holds is an error; so is another value.
-    let (_, failures) = Case::parse("bad.Fault", &format!("{}{INPUT}", declared("Sigmoid"))).unwrap().check(None);
-    assert!(failures.iter().any(|failure| failure.how == "the header says that `Sigmoid` is not evaluated, but it is"));
+    let how = numbers_of(case("bad.Fault", &format!("{}{INPUT}", declared("Sigmoid")))).unwrap();
+    assert!(how.contains("the header says that `Sigmoid` is not evaluated, but it is"), "{how}");
     assert!(Case::parse("bad.Fault", &format!("//! numbers = \"wrong\"\n{INPUT}")).is_err());
+}
+
+#[test]
+fn the_page_names_every_key_and_reason() {
+    let page = include_str!("../../../docs/filetests.md");
+    for name in KEYS.into_iter().chain(Reason::OF_FILETESTS.map(Reason::name)) {
+        assert!(page.contains(&format!("\n| `{name}` | ")), "{name}");
+    }
+    check_links(page);
 }

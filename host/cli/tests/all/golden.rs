@@ -25,6 +25,31 @@ const fn pipeline(name: &'static str, text: &'static [(&'static str, &'static st
     Case { name, files: text, command: "run model.relay -o out.relay -p p.toml" }
 }
 
+/// A case in which nothing changes.
+const ONE: (&str, &str) = (
+    "filetests/Cancel/one.relay",
+    "//! unchanged = true\ndef @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] { %1 = Neg(%x); %1 }\n",
+);
+
+/// A module in which something changes.
+macro_rules! two {
+    () => {
+        "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] { %1 = Neg(%x); %2 = Neg(%1); %3 = Abs(%2); %3 }\n"
+    };
+}
+
+/// Filetests with which nothing is wrong.
+const FILETESTS: &[(&str, &str)] = &[
+    ONE,
+    (
+        "filetests/Cancel/two.relay",
+        concat!(
+            two!(),
+            "// expected:\n// def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n//   %1 = Neg(%x);\n//   %3 = Abs(%x);\n//   %3\n// }\n"
+        ),
+    ),
+];
+
 const CASES: &[Case] = &[
     // The row "Options".
     case("option_unknown", "run model.relay -o out.relay --passes Rename --set Rename.prefx=a"),
@@ -115,6 +140,8 @@ const CASES: &[Case] = &[
     // A pass that fails, and working ones.
     case("pass_fails", "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error"),
     case("describe_pass", "describe Rename"),
+    case("describe_pass_of_rules", "describe Cancel"),
+    case("list_rules", "list rules"),
     case("list_options", "list options"),
     // Instruments and their arguments.
     case("list_instruments", "list instruments"),
@@ -200,6 +227,83 @@ const CASES: &[Case] = &[
         command: "pipeline print p.toml --set Rename.inner.times=3",
     },
     case("pipeline_print_misnamed", "pipeline print defualt"),
+    // Filetests.
+    Case { name: "filetest", files: FILETESTS, command: "filetest filetests" },
+    Case { name: "filetest_verbose", files: FILETESTS, command: "filetest -v filetests filetests/Cancel/one.relay" },
+    Case { name: "filetest_quiet", files: FILETESTS, command: "filetest -q filetests" },
+    Case { name: "filetest_only", files: FILETESTS, command: "filetest filetests --only l/o --only gone -v" },
+    Case { name: "filetest_only_nothing", files: FILETESTS, command: "filetest filetests --only gone" },
+    Case {
+        name: "filetest_other_files",
+        files: &[("f/Cancel/one.rely", ""), ONE, ("f/.swp", "")],
+        command: "filetest f filetests",
+    },
+    Case {
+        name: "filetest_differs",
+        files: &[
+            ONE,
+            ("filetests/Cancel/changed.relay", concat!("//! types = true\n//! unchanged = true\n", two!())),
+            ("filetests/Cancel/empty.relay", concat!(two!(), "// expected:\n")),
+            ("filetests/Cancel/missing.relay", two!()),
+            ("filetests/Cancel/stays.relay", "def @main(%x) { %1 = Neg(%x); %1 }\n"),
+            (
+                "filetests/Cancel/two.relay",
+                concat!(
+                    "// About.\n",
+                    two!(),
+                    "\n// expected:\n// def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {\n//   %3 = Abs(%1);\n//   %3\n// }\n"
+                ),
+            ),
+        ],
+        command: "filetest filetests",
+    },
+    Case {
+        name: "filetest_numbers",
+        files: &[
+            (
+                "f/Nothing/declared.relay",
+                concat!("//! unchanged = true\n//! numbers = \"not evaluated: Neg\"\n", two!()),
+            ),
+            ("f/Cancel/not_declared.relay", "def @main(%x) { %1 = Neg(%x); %2 = Neg(%1); %3 = Abs(%2); %3 }\n"),
+        ],
+        command: "filetest f",
+    },
+    Case {
+        name: "filetest_json",
+        files: &[ONE, ("filetests/Cancel/missing.relay", two!())],
+        command: "filetest filetests --json",
+    },
+    Case {
+        name: "filetest_faults",
+        files: &[
+            ("f/a.relay", "//! pass = \"ReluReul\"\ndef @main(%x) { %x }\n"),
+            ("f/b.relay", "//! pass = \"ReluRelu\"\n//! before = [\"Nothing\", \"Bad\"]\ndef @main(%x) { %x }\n"),
+            ("f/c.relay", "//! pass = \"Rename\"\n//! options = { prefx = \"a\" }\ndef @main(%x) { %x }\n"),
+            ("f/d.relay", "//! unchange = true\ndef @main(%x) { %x }\n"),
+            ("f/e.relay", "//! unchanged =\ndef @main(%x) { %x }\n"),
+            ("f/f.relay", "//! unchanged = 1\ndef @main(%x) { %x }\n"),
+            ("f/g.relay", "// About.\n//! unchanged = true\ndef @main(%x) { %x }\n"),
+            (
+                "f/h.relay",
+                "//! pass = \"Nothing\"\n//! unchanged = true\ndef @main(%x) {\n  %1 = Relu(%y);\n  %2 = Relu(%z)\n  %2\n}\n",
+            ),
+            ("f/i.relay", "//! pass = \"Nothing\"\ndef @main(%x) { %x }\n// expected:\n\n// %x\n%x\n"),
+            ("f/j.relay", "\u{0}"),
+            ("f/Bad/error.relay", "//! options = { fault = \"error\" }\ndef @main(%x) {\n  %x\n}\n"),
+            ("f/Bad/exit.relay", "//! options = { fault = \"exit\" }\ndef @main(%x) {\n  %x\n}\n"),
+            ("f/Bad/panic.relay", "//! options = { fault = \"formatted\" }\ndef @main(%x) {\n  %x\n}\n"),
+            ("f/Nothing/good.relay", "//! unchanged = true\ndef @main(%x) { %x }\n"),
+        ],
+        command: "filetest f",
+    },
+    Case {
+        name: "filetest_no_case",
+        files: &[("f/ReluRelu/one.rely", ""), ("f/.hidden.relay", "")],
+        command: "filetest f",
+    },
+    case("filetest_missing", "filetest gone"),
+    case("filetest_no_path", "filetest"),
+    case("help_filetest", "filetest --help"),
     // Help.
     case("help", "help"),
     case("help_run", "run --help"),
@@ -253,7 +357,9 @@ fn run(case: &Case, sample: &Path) -> String {
     let program = program(&common::folder(&format!("golden-{}-bin", case.name)));
     fs::write(folder.join("model.relay"), MODEL).unwrap();
     for (name, text) in case.files {
-        fs::write(folder.join(name), text).unwrap();
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
     let mut command = Command::new(&program);
     command
@@ -438,6 +544,7 @@ fn listing_opens_no_plugin() {
         &["list", "operators"],
         &["list", "instruments"],
         &["list", "pipelines"],
+        &["list", "rules", "--json"],
         &["pipeline", "schema"],
         &["describe", "default"],
     ] {

@@ -174,7 +174,14 @@ fn a_new_crate_is_made_and_nothing_is_overwritten() {
     let api = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin-api");
     let api = api.display();
     assert_eq!(session.run("plugin new my-clip"), Some(0));
-    assert_eq!(session.files("my-clip"), [".gitignore", "Cargo.toml", "README.md", "src"]);
+    assert_eq!(session.files("my-clip"), [".gitignore", "Cargo.toml", "README.md", "filetests", "src"]);
+    assert_eq!(session.files("my-clip/filetests/my-clip.MyClip"), ["one_stays.relay", "two_become_one.relay"]);
+    assert_eq!(session.run("plugin new operator --operator Twice"), Some(0));
+    assert_eq!(session.files("operator"), [".gitignore", "Cargo.toml", "README.md", "src"]);
+    for (crate_name, has_filetests) in [("my-clip", true), ("operator", false)] {
+        let page = fs::read_to_string(session.folder.join(crate_name).join("README.md")).unwrap();
+        assert_eq!(page.contains("relais filetest filetests --plugin target/release/"), has_filetests, "{page}");
+    }
     assert_eq!(session.files("my-clip/src"), ["lib.rs", "my_clip.rs"]);
     fs::write(session.folder.join("my-clip/src/lib.rs"), "mine").unwrap();
     assert_eq!(session.run("plugin new my-clip"), Some(1));
@@ -417,11 +424,13 @@ fn what_passes_ask_for_and_nobody_provides_is_said() {
     let mut session = Session::new("check_requirements");
     session.plugin("good.so", &SAMPLE, |_| {});
     session.plugin("typo.so", &SAMPLE, |bytes| {
-        let asks = |&at: &usize| {
+        // Records are in the order of the linker, and more than one pass asks for another.
+        let is_rename = |&at: &usize| {
             let len = Header::read(&bytes[at..]).unwrap().len;
-            Fields::new(&bytes[at + HEADER..][..len]).flatten().any(|field| field.tag == pass_tag::REQUIRED)
+            let mut fields = Fields::new(&bytes[at + HEADER..][..len]).flatten();
+            fields.any(|field| field.tag == pass_tag::NAME && field.bytes == b"sample.Rename")
         };
-        let at = records(bytes, record_kind::PASS).into_iter().find(asks).unwrap();
+        let at = records(bytes, record_kind::PASS).into_iter().find(is_rename).unwrap();
         set_field(bytes, at, pass_tag::REQUIRED, b"sample.ReluReul");
     });
     session.plugin("rules.so", &RULES, |_| {});

@@ -1,10 +1,10 @@
-//! Copying the nodes of a function into one that called it.
+//! Copying the nodes of a function into another one.
 
 use super::*;
 
 /// An attribute value for another function, whose ids of types are `types`; `None` for a value that only its node can
 /// hold.
-pub(super) fn owned(value: AttrValue<'_>, types: &[TypeId]) -> Option<AttrData> {
+pub(in crate::ir) fn owned(value: AttrValue<'_>, types: &[TypeId]) -> Option<AttrData> {
     let ty = |id: TypeId| types.get(id.index()).copied();
     Some(match value {
         AttrValue::Float(value) => AttrData::Float(value),
@@ -24,42 +24,55 @@ pub(super) fn owned(value: AttrValue<'_>, types: &[TypeId]) -> Option<AttrData> 
     })
 }
 
-/// Copies the body of one function into another.
-pub(super) struct Import<'a> {
-    pub(super) from: &'a Function,
+/// Copies nodes of one function into another.
+pub(in crate::ir) struct Import<'a> {
+    pub(in crate::ir) from: &'a Function,
     /// For each node of `from`, its counterpart in the other function.
-    pub(super) map: Vec<NodeId>,
-    pub(super) types: Vec<TypeId>,
-    pub(super) given: Given,
+    pub(in crate::ir) map: Vec<NodeId>,
+    pub(in crate::ir) types: Vec<TypeId>,
+    /// The values for references to attributes; `None` leaves the references.
+    pub(in crate::ir) given: Option<Given>,
+    /// Whether symbols name the same sizes in both functions.
+    pub(in crate::ir) has_same_symbols: bool,
 }
 
 /// A block being copied.
-pub(super) struct Copying {
-    pub(super) function: NodeId,
-    pub(super) next: usize,
-    pub(super) regions: Vec<NodeId>,
-    pub(super) params: Vec<NodeId>,
-    pub(super) list: Vec<NodeId>,
+pub(in crate::ir) struct Copying<'a> {
+    pub(in crate::ir) function: NodeId,
+    pub(in crate::ir) bindings: &'a [NodeId],
+    pub(in crate::ir) next: usize,
+    pub(in crate::ir) regions: Vec<NodeId>,
+    pub(in crate::ir) params: Vec<NodeId>,
+    pub(in crate::ir) list: Vec<NodeId>,
 }
 
-impl Import<'_> {
+impl<'a> Import<'a> {
+    pub(in crate::ir) fn new(from: &'a Function) -> Self {
+        let map = vec![NodeId::ABSENT; from.n_nodes()];
+        Self { from, map, types: Vec::new(), given: None, has_same_symbols: false }
+    }
+
     /// Adds all types: parts have lower ids than the types that contain them.
-    pub(super) fn add_types(&mut self, to: &mut Function) {
+    pub(in crate::ir) fn add_types(&mut self, to: &mut Function) {
         for id in 0..self.from.n_types() {
             let part = |id: TypeId, types: &[TypeId]| types.get(id.index()).copied().unwrap_or(TypeId::UNKNOWN);
             // A symbol names a size within its function only.
-            let dims = |shape: &[DimRec]| -> Vec<DimRec> {
-                let local = |dim: &DimRec| Dim::from(*dim).known().map_or(Dim::Unknown, Dim::Static).into();
-                shape.iter().map(local).collect()
+            let (from, has_same_symbols) = (self.from, self.has_same_symbols);
+            let dims = |to: &mut Function, shape: &[DimRec]| -> Vec<DimRec> {
+                let mut dim = |&dim: &DimRec| match Dim::from(dim) {
+                    Dim::Symbol(name) if has_same_symbols => Dim::Symbol(to.intern(from.str(name))).into(),
+                    dim => dim.known().map_or(Dim::Unknown, Dim::Static).into(),
+                };
+                shape.iter().map(&mut dim).collect()
             };
             let types = &self.types;
             let id = match self.from.ty(TypeId::from_index(id)) {
                 Type::Tensor { elem, shape } => {
-                    let shape = shape.map(dims);
+                    let shape = shape.map(|shape| dims(to, shape));
                     to.add_type(Type::Tensor { elem, shape: shape.as_deref() })
                 }
                 Type::SparseTensor { elem, shape } => {
-                    let shape = shape.map(dims);
+                    let shape = shape.map(|shape| dims(to, shape));
                     to.add_type(Type::SparseTensor { elem, shape: shape.as_deref() })
                 }
                 Type::Tuple(fields) => {
@@ -84,12 +97,12 @@ impl Import<'_> {
         }
     }
 
-    pub(super) fn open(
+    pub(in crate::ir) fn open(
         &mut self,
         to: &mut Function,
         function: NodeId,
         name: &mut impl FnMut(&str) -> String,
-    ) -> Copying {
+    ) -> Copying<'a> {
         let mut params = Vec::new();
         for &param in self.from.operands(function) {
             let ty = self.types[self.from.type_id(param).index()];
@@ -97,18 +110,31 @@ impl Import<'_> {
             self.map[param.index()] = copy;
             params.push(copy);
         }
-        Copying { function, next: 0, regions: Vec::new(), params, list: Vec::new() }
+        let bindings = self.from.bindings(self.from.block_of(function));
+        Copying { function, bindings, next: 0, regions: Vec::new(), params, list: Vec::new() }
     }
 
     /// Copies the bindings of the function's body to the end of `list`.
-    pub(super) fn body(&mut self, to: &mut Function, list: &mut Vec<NodeId>, mut name: impl FnMut(&str) -> String) {
+    pub(in crate::ir) fn body(&mut self, to: &mut Function, list: &mut Vec<NodeId>, name: impl FnMut(&str) -> String) {
+        self.bindings(to, self.from.bindings(self.from.body()), list, name);
+    }
+
+    /// Copies bindings, with the functions that belong to them, to the end of `list`.
+    pub(in crate::ir) fn bindings<'b>(
+        &mut self,
+        to: &mut Function,
+        bindings: &'b [NodeId],
+        list: &mut Vec<NodeId>,
+        mut name: impl FnMut(&str) -> String,
+    ) where
+        'a: 'b,
+    {
         let from = self.from;
-        let root =
-            Copying { function: from.root(), next: 0, regions: Vec::new(), params: Vec::new(), list: Vec::new() };
-        let mut frames = vec![root];
+        let (regions, params, made) = (Vec::new(), Vec::new(), Vec::new());
+        let mut frames: Vec<Copying<'b>> =
+            vec![Copying { function: from.root(), bindings, next: 0, regions, params, list: made }];
         while let Some(frame) = frames.last_mut() {
-            let block = from.block_of(frame.function);
-            if let Some(&binding) = from.bindings(block).get(frame.next) {
+            if let Some(&binding) = frame.bindings.get(frame.next) {
                 if let Some(&region) = from.regions(binding).get(frame.regions.len()) {
                     let inner = self.open(to, region, &mut name);
                     frames.push(inner);
@@ -141,7 +167,7 @@ impl Import<'_> {
         }
     }
 
-    pub(super) fn binding(&mut self, to: &mut Function, id: NodeId, regions: &[NodeId]) -> NodeId {
+    pub(in crate::ir) fn binding(&mut self, to: &mut Function, id: NodeId, regions: &[NodeId]) -> NodeId {
         let from = self.from;
         let operand = |id: &NodeId| self.map[id.index()];
         let n_results = from.n_results(id).and_then(|count| u16::try_from(count).ok());
@@ -170,7 +196,7 @@ impl Import<'_> {
                     None => to.add_call_with(callee, &args, regions, n_results),
                 }
             }
-            // No other kind passes the check.
+            // No other kind passes `is_copied`.
             _ => NodeId::ABSENT,
         };
         if !attrs.is_empty() && !copy.is_absent() {
@@ -187,15 +213,15 @@ impl Import<'_> {
     }
 
     /// The attributes of a node for the other function, references replaced.
-    pub(super) fn attributes(&self, to: &mut Function, id: NodeId) -> Vec<AttrRec> {
+    pub(in crate::ir) fn attributes(&self, to: &mut Function, id: NodeId) -> Vec<AttrRec> {
         let attrs = self.from.attrs(id);
         let mut recs = Vec::new();
         for &rec in attrs.recs() {
             let name = self.from.str(rec.name);
             let value = match attrs.decode(rec) {
-                AttrValue::Ref { name: outer, .. } => {
+                AttrValue::Ref { name: outer, .. } if let Some(given) = &self.given => {
                     // An attribute that has neither a value in the call nor a default is omitted.
-                    if let Some(&given) = self.given.get(outer) {
+                    if let Some(&given) = given.get(outer) {
                         recs.push(AttrRec { name: to.intern(name), flags: rec.flags, ..given });
                     }
                     continue;
@@ -215,8 +241,13 @@ impl Import<'_> {
     }
 }
 
+/// Whether nodes of this kind can be copied.
+pub(in crate::ir) fn is_copied(f: &Function, id: NodeId) -> bool {
+    matches!(f.expr(id), Expr::Call(_) | Expr::If(_) | Expr::Constant(_) | Expr::Tuple(_) | Expr::TupleGetItem { .. })
+}
+
 /// A `Constant` whose value was a reference, now that the value is known.
-pub(super) fn constant(to: &mut Function, from: &Function, id: NodeId, recs: &[AttrRec]) -> Option<NodeId> {
+pub(in crate::ir) fn constant(to: &mut Function, from: &Function, id: NodeId, recs: &[AttrRec]) -> Option<NodeId> {
     let call = from.call(id)?;
     if !call.is_op("Constant") || !call.args().is_empty() || call.n_results().is_some() || !call.attrs().has_refs() {
         return None;

@@ -2,6 +2,7 @@
 
 use super::{FaultCode, Globals, Report};
 use crate::ir::{
+    intern::Hash64,
     node::{flag, kind},
     *,
 };
@@ -19,12 +20,25 @@ pub(super) fn check(function: &Function, globals: Option<&Globals<'_>>, report: 
         state: vec![0; function.n_nodes()],
         interval: vec![None; function.n_blocks()],
         clock: 0,
-        names: HashMap::new(),
+        names: may_repeat(function).then(HashMap::new),
         n_graphs: Vec::new(),
         unseen: Vec::new(),
     };
     walk.run();
     walk.explain_unseen();
+}
+
+/// Whether two nodes may have one name. That no two names have one hash is known sooner than which name is visible where,
+/// and true of nearly all functions.
+fn may_repeat(f: &Function) -> bool {
+    let ids = (0..f.n_blocks() as u32).map(BlockId).flat_map(|block| {
+        let params = f.operands(f.block(block).owner);
+        params.iter().chain(f.bindings(block))
+    });
+    let names = ids.map(|&id| f.bytes(f.name_id(id))).filter(|name| !name.is_empty());
+    let mut hashes: Vec<u64> = names.map(|name| Hash64::new().bytes(name).finish()).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// Bits of the information about a node.
@@ -66,7 +80,8 @@ struct Walk<'a, 'r, 'f> {
     /// When the walk entered a block and when it left it: a block encloses those within its interval.
     interval: Vec<Option<(u32, u32)>>,
     clock: u32,
-    names: HashMap<&'a [u8], NodeId>,
+    /// The visible nodes by name; not kept if no name repeats.
+    names: Option<HashMap<&'a [u8], NodeId>>,
     /// For each attribute list, the number of functions that it needs; created when the first list exists.
     n_graphs: Vec<Option<u32>>,
     unseen: Vec<Unseen>,
@@ -195,9 +210,10 @@ impl<'a> Walk<'a, '_, '_> {
                 continue;
             }
             self.state[id.index()] &= !state::VISIBLE;
+            let Some(names) = &mut self.names else { continue };
             let name = self.f.bytes(self.f.name_id(id));
-            if !name.is_empty() && self.names.get(name) == Some(&id) {
-                self.names.remove(name);
+            if !name.is_empty() && names.get(name) == Some(&id) {
+                names.remove(name);
             }
         }
         if let Some(interval) = &mut self.interval[block.index()] {
@@ -207,11 +223,12 @@ impl<'a> Walk<'a, '_, '_> {
     }
 
     fn name(&mut self, node: NodeId, block: BlockId) {
+        let Some(names) = &mut self.names else { return };
         let name = self.f.bytes(self.f.name_id(node));
         if name.is_empty() {
             return;
         }
-        let other = *self.names.entry(name).or_insert(node);
+        let other = *names.entry(name).or_insert(node);
         if other != node && self.f.attrs(node).meta(SHADOWS).is_none() {
             let shown = String::from_utf8_lossy(&name[..name.len().min(64)]).into_owned();
             self.fault(FaultCode::DuplicateName, node, block, format!("`{other}` is named `{shown}` too"));

@@ -90,9 +90,58 @@ fn nonsense_gives_errors() {
         "block_size",
         "output_dtype",
         "sorted",
+        "group",
+        "ceil_mode",
+        "num_groups",
+        "stash_type",
+        "size",
+        "p",
+        "is_test",
+        "antialias",
+        "layout",
+        "hidden_size",
+        "ignore_index",
     ];
-    let lists = ["axes", "perm", "pads", "paddings", "shape", "starts", "ends", "split", "value_ints"];
-    let words = ["none", "add", "mul", "max", "reflect", "edge", "wrap", "constant", "LEFT", "RIGHT", "CRD", "down"];
+    let lists = [
+        "axes",
+        "perm",
+        "pads",
+        "paddings",
+        "shape",
+        "starts",
+        "ends",
+        "split",
+        "value_ints",
+        "kernel_shape",
+        "strides",
+        "dilations",
+        "output_padding",
+        "output_shape",
+    ];
+    let words = [
+        "none",
+        "add",
+        "mul",
+        "max",
+        "reflect",
+        "edge",
+        "wrap",
+        "constant",
+        "LEFT",
+        "RIGHT",
+        "CRD",
+        "down",
+        "linear",
+        "cubic",
+        "sum",
+        "SAME_UPPER",
+        "VALID",
+        "align_corners",
+        "tf_crop_and_resize",
+        "not_larger",
+        "bidirectional",
+    ];
+    let modes = ["mode", "reduction", "direction", "round_mode", "auto_pad", "coordinate_transformation_mode"];
     for evaluator in evaluators() {
         for _ in 0..600 {
             let version = random.of(&[1, 5, 6, 7, 9, 10, 11, 12, 13, 18, 20, 25, 28]);
@@ -109,7 +158,7 @@ fn nonsense_gives_errors() {
             for _ in 0..random.below(4) {
                 nonsense = match random.below(4) {
                     0 => nonsense.attr(random.of(&lists), random.integers()),
-                    1 => nonsense.attr(random.of(&["mode", "reduction", "direction", "round_mode"]), random.of(&words)),
+                    1 => nonsense.attr(random.of(&modes), random.of(&words)),
                     2 => nonsense.attr(random.of(&["alpha", "beta", "value", "lambd"]), f32::NAN),
                     _ => nonsense.attr(random.of(&ints), random.integer()),
                 };
@@ -119,6 +168,92 @@ fn nonsense_gives_errors() {
                 // A tensor that is returned unchanged may be larger.
                 let is_new = output.as_dense().is_some() && output.byte_len() > 256 * 16;
                 assert!(!is_new || output.byte_len() <= MAX_BYTES, "{}: {output:?}", evaluator.name);
+            }
+        }
+    }
+}
+
+/// Arguments whose shapes make sense, so that the attributes are reached.
+#[test]
+fn nonsense_about_images_gives_errors() {
+    let mut random = Random(0x1234_5678_9abc_def1);
+    let operators = [
+        "Conv",
+        "ConvTranspose",
+        "ConvInteger",
+        "MaxPool",
+        "AveragePool",
+        "LpPool",
+        "MaxUnpool",
+        "Resize",
+        "LRN",
+        "GroupNormalization",
+        "LpNormalization",
+        "RNN",
+        "GRU",
+        "LSTM",
+    ];
+    for name in operators {
+        for _ in 0..3000 {
+            let n = 1 + random.below(2) as usize;
+            let mut size = || random.of(&[0, 1, 1, 2, 2, 3]);
+            let spatial: Vec<u64> = (0..n).map(|_| size()).collect();
+            let dims = [&[size(), 2], &spatial[..]].concat();
+            let weight = [&[2, random.of(&[1, 2])], &spatial[..]].concat();
+            let tensor = |dims: &[u64]| match name {
+                "ConvInteger" => {
+                    let len = element_count(dims).unwrap() as usize;
+                    Tensor::dense(ElemType::INT8, dims, vec![3; len]).unwrap()
+                }
+                _ => Tensor::from_f32(dims, &vec![1.5; element_count(dims).unwrap() as usize]),
+            };
+            let mut nonsense = call(name, random.of(&[18, 21, 22])).max_bytes(MAX_BYTES);
+            nonsense = nonsense.input(tensor(&dims));
+            nonsense = match name {
+                "MaxUnpool" => {
+                    let places: Vec<i64> = (0..element_count(&dims).unwrap()).map(|_| random.integer()).collect();
+                    nonsense.input(Tensor::from_i64(&dims, &places))
+                }
+                "Resize" => {
+                    let scale = |_| random.of(&[f32::NAN, -1.0, 0.0, 1e-9, 0.7, 1.0, 2.5, 1e9, f32::INFINITY]);
+                    let scales: Vec<f32> = (0..n + 2).map(scale).collect();
+                    let sizes: Vec<i64> = (0..n + 2).map(|_| random.integer()).collect();
+                    let (len, is_scaled) = (n as u64 + 2, random.below(2) == 0);
+                    nonsense = nonsense.input(Tensor::from_f32(&[2 * len], &[0.5].repeat(2 * n + 4)));
+                    match is_scaled {
+                        true => nonsense.input(Tensor::from_f32(&[len], &scales)),
+                        false => nonsense.absent().input(Tensor::from_i64(&[len], &sizes)),
+                    }
+                }
+                "MaxPool" | "AveragePool" | "LpPool" => nonsense,
+                _ => nonsense.input(tensor(&weight)).input(tensor(&weight)),
+            };
+            for list in ["kernel_shape", "strides", "dilations", "pads", "output_padding", "output_shape"] {
+                let len = if list == "pads" { 2 * n } else { n };
+                let values: Vec<i64> = (0..len).map(|_| random.integer()).collect();
+                let likely = if list == "kernel_shape" { 2 } else { 3 };
+                if random.below(likely) == 0 {
+                    nonsense = nonsense.attr(list, values);
+                }
+            }
+            let numbers =
+                ["group", "ceil_mode", "size", "num_groups", "p", "axis", "layout", "hidden_size", "storage_order"];
+            for number in numbers {
+                if random.below(4) == 0 {
+                    nonsense = nonsense.attr(number, random.integer());
+                }
+            }
+            if random.below(3) == 0 {
+                nonsense = nonsense.attr("auto_pad", random.of(&["SAME_UPPER", "SAME_LOWER", "VALID"]));
+            }
+            if random.below(2) == 0 {
+                let mode = random.of(&["half_pixel_symmetric", "align_corners", "asymmetric", "tf_crop_and_resize"]);
+                nonsense = nonsense.attr("coordinate_transformation_mode", mode);
+                nonsense = nonsense.attr("mode", random.of(&["nearest", "linear", "cubic"]));
+                nonsense = nonsense.attr("antialias", random.of(&[0, 1]));
+            }
+            for output in nonsense.outputs(random.below(4) as u32).eval_all().unwrap_or_default() {
+                assert!(output.as_dense().is_none() || output.byte_len() <= MAX_BYTES, "{name}: {output:?}");
             }
         }
     }

@@ -3,4 +3,7 @@
 mod common;
 mod edges;
 mod hostile;
+mod networks;
+mod normalizations;
 mod numbers;
+mod windows;

@@ -91,3 +91,16 @@ fn depends_on_static(call: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
         false => Rewrite::Keep,
     }
 }
+
+/// Panics at a call.
+#[rewrite_pass(name = "bad.PanicsAtCall", ops = ["Neg"])]
+fn panics_at_call(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+    panic!("the rule of a careless author");
+}
+
+/// Takes a long time for a call, and does nothing.
+#[rewrite_pass(name = "bad.DawdlesAtCall", ops = ["Neg"])]
+fn dawdles_at_call(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    Rewrite::Keep
+}

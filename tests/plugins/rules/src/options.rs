@@ -1,6 +1,7 @@
 //! TVM's options, as its passes register them, and a pass that reads them.
 
 use relais_plugin_api::prelude::*;
+use std::path::PathBuf;
 
 /// The fields of TVM's `UnrollLoopConfig`.
 #[derive(PassOptions, PartialEq)]
@@ -119,5 +120,58 @@ fn told(_: &mut IRModule, cx: &PassCx<'_>, options: &ToldOptions) -> Result<(), 
 /// Needs a pass that must be told something.
 #[module_pass(name = "acme.NeedsTold", required = ["acme.Told"])]
 fn needs_told(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}
+
+/// Bounds that belong together.
+#[derive(PassOptions)]
+#[options(check = in_order)]
+struct Bounds {
+    /// The least.
+    #[option(default = 0)]
+    least: i64,
+    /// The most.
+    #[option(default = 9)]
+    most: i64,
+}
+
+fn in_order(bounds: &Bounds) -> Result<(), String> {
+    match bounds {
+        Bounds { least, most } if least > most => Err(format!("`least` is {least}, and `most` is {most}")),
+        _ => Ok(()),
+    }
+}
+
+/// Options of [`measure`].
+#[derive(PassOptions)]
+struct MeasureOptions {
+    /// A number that may be left out.
+    number: Option<u8>,
+    /// A number of bytes.
+    #[option(default = "64KiB", unit = "bytes", range = 1..)]
+    memory: u64,
+    /// A file that may be left out.
+    table: Option<PathBuf>,
+    /// A folder.
+    #[option(default = "tables")]
+    folder: PathBuf,
+    /// Any number of files.
+    #[option(default = [])]
+    files: Vec<PathBuf>,
+    /// Bounds that may be left out.
+    bounds: Option<Bounds>,
+}
+
+/// Says what its options are.
+#[module_pass(name = "acme.Measure", phase = "none")]
+fn measure(_: &mut IRModule, cx: &PassCx<'_>, options: &MeasureOptions) -> Result<(), PassError> {
+    let MeasureOptions { number, memory, table, folder, files, bounds } = options;
+    let bounds = bounds.as_ref().map(|Bounds { least, most }| (least, most));
+    let files = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
+    cx.diagnostic(Diagnostic::note(format_args!(
+        "{number:?} {memory} {:?} {} [{files}] {bounds:?}",
+        table.as_ref().map(|table| table.display()),
+        folder.display(),
+    )));
     Ok(())
 }

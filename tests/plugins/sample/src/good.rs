@@ -15,6 +15,13 @@ pub(crate) fn relu_relu(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     }
 }
 
+/// Cancels pairs of calls.
+#[rule_pass(name = "sample.Cancel", opt_level = 1)]
+const CANCEL: &str = "
+    negations: Neg(Neg(x)) => x;
+    transposes: Transpose{perm = p}(Transpose{perm = q}(x)) => x if p == [1, 0], q == [1, 0]
+";
+
 /// How [`rename`] names.
 #[derive(PassOptions)]
 enum Style {

@@ -1,7 +1,9 @@
 //! Options of passes and of contexts (rules R21 to R23).
 
 use super::*;
-use relais::{options::OptionType, pass::Catalogue};
+use relais::{options::OptionType, pass::Catalogue, pipeline::parse_setting};
+use relais_tests::cli::folder;
+use std::{env, fs, path::Path};
 
 fn table(entries: &[(&str, Value)]) -> Value {
     Value::Struct(entries.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
@@ -149,4 +151,140 @@ fn r23_the_command_line_lists_them_as_json() {
     let depth = json.as_array().unwrap().iter().find(|option| option["name"] == "acme.depth").unwrap();
     assert_eq!(depth["default"], 3, "{depth}");
     assert!(depth.to_string().contains("How deep.") && depth.to_string().contains("acme-rules"), "{depth}");
+}
+
+/// The message of `acme.Measure` in a pipeline, and the pipeline as it is resolved.
+fn measured(path: &Path, settings: &[&str]) -> Result<(String, String), String> {
+    let mut spec = PipelineSpec::read(path, &Disk).map_err(|faults| faults.to_string())?;
+    for setting in settings {
+        spec.settings.push(parse_setting(&mut spec.sources, "--set", setting).unwrap());
+    }
+    let pipeline = spec.resolve(&*REGISTRY).map_err(|faults| faults.to_string())?;
+    let (_, report) = manager::run(&pipeline, &module(), &*REGISTRY, &RunOptions::default()).unwrap();
+    Ok((said(&report).concat(), pipeline.print()))
+}
+
+/// A pipeline of `acme.Measure` with these options.
+fn measure(folder: &Path, options: &str) -> std::path::PathBuf {
+    let path = folder.join("p.toml");
+    fs::write(&path, format!("steps = [{{ pass = \"acme.Measure\", options = {{ {options} }} }}]\n")).unwrap();
+    path
+}
+
+#[test]
+fn r21_an_option_may_be_left_out_without_a_default() {
+    let here = folder("options-optional");
+    let tables = env::current_dir().unwrap().join("tables").display().to_string();
+    let (said, printed) = measured(&measure(&here, ""), &[]).unwrap();
+    assert_eq!(said, format!("None 65536 None {tables} [] None"));
+    assert!(!printed.contains("number") && !printed.contains("bounds"), "{printed}");
+    let (said, printed) = measured(&measure(&here, "number = 3, bounds = { most = 4 }"), &[]).unwrap();
+    assert_eq!(said, format!("Some(3) 65536 None {tables} [] Some((0, 4))"));
+    // The printed pipeline resolves to the same.
+    let again = here.join("again.toml");
+    fs::write(&again, &printed).unwrap();
+    assert_eq!(measured(&again, &[]).unwrap(), (said, printed));
+    let faults = measured(&measure(&here, "number = 256"), &[]).unwrap_err();
+    assert!(faults.contains("expected an integer from 0 to 255"), "{faults}");
+}
+
+#[test]
+fn r21_relative_paths_start_from_the_file_that_they_are_written_in() {
+    let here = folder("options-paths");
+    let inner = here.join("inner");
+    fs::create_dir(&inner).unwrap();
+    fs::create_dir(here.join("other")).unwrap();
+    measure(&inner, "table = \"a.txt\", folder = \"../other\", files = [\"b\", \"/c\"]");
+    let outer = here.join("outer.toml");
+    fs::write(&outer, "steps = [{ include = \"inner/p.toml\" }]\n").unwrap();
+    let at = |name: &str| inner.join(name).display().to_string();
+    let (said, printed) = measured(&outer, &[]).unwrap();
+    assert_eq!(
+        said,
+        format!("None 65536 Some({:?}) {} [{} /c] None", inner.join("a.txt").display(), at("../other"), at("b"))
+    );
+    let elsewhere = here.join("other/again.toml");
+    fs::write(&elsewhere, printed).unwrap();
+    assert_eq!(measured(&elsewhere, &[]).unwrap().0, said, "they do not move with the pipeline");
+    // A path that is set on the command line starts from the current folder.
+    let (said, _) = measured(&outer, &["Measure.table=d.txt"]).unwrap();
+    let current = env::current_dir().unwrap().join("d.txt");
+    assert!(said.contains(&format!("Some({:?})", current.display())), "{said}");
+    for (options, told) in [
+        ("table = \"\"", "option `table` of `acme.Measure` must not be empty"),
+        ("files = [\"\"]", "an item of option `files` of `acme.Measure` must not be empty"),
+        ("table = 3", "option `table` of `acme.Measure` must be a string, not an integer"),
+    ] {
+        let faults = measured(&measure(&here, options), &[]).unwrap_err();
+        assert!(faults.contains(told) && faults.contains("expected a path"), "{faults}");
+    }
+}
+
+#[test]
+fn r22_numbers_of_bytes_have_units() {
+    let here = folder("options-bytes");
+    let memory = |text: &str| {
+        let said = measured(&measure(&here, &format!("memory = {text}")), &[]);
+        said.map(|(said, _)| said.split(' ').nth(1).unwrap().to_owned())
+    };
+    for (text, bytes) in [("7", "7"), ("\"64K\"", "65536"), ("\"2MiB\"", "2097152"), ("\"1GB\"", "1000000000")] {
+        assert_eq!(memory(text).unwrap(), bytes, "{text}");
+    }
+    let (said, printed) = measured(&measure(&here, ""), &["Measure.memory=1K"]).unwrap();
+    assert!(said.contains(" 1024 ") && printed.contains("\"memory\" = 1024"), "{printed}");
+    for (text, told) in [
+        ("\"64k\"", "cannot be `64k`, which is not a number of bytes"),
+        ("\"1.5GiB\"", "cannot be `1.5GiB`, which is not a number of bytes"),
+        ("\"\"", "cannot be ``, which is not a number of bytes"),
+        ("\"8E\"", "cannot be `8E`, which is out of range"),
+        ("\"0\"", "cannot be `0`, which is out of range"),
+        ("-1", "cannot be -1, which is out of range"),
+        ("99999999999999999999", "cannot be 99999999999999999999, which is out of range"),
+        ("1.5", "must be a number of bytes, not a float"),
+    ] {
+        let faults = memory(text).unwrap_err();
+        assert!(faults.contains(told) && faults.contains("expected a number of bytes from 1 on"), "{text}: {faults}");
+        assert_eq!(faults.contains("\"64KB\"` is 64000"), told.contains("not a number"), "{text}: {faults}");
+        assert!(faults.contains("p.toml:1:"), "{faults}");
+    }
+}
+
+#[test]
+fn r22_a_check_across_fields_refuses_options_before_the_first_pass() {
+    let here = folder("options-check");
+    assert!(measured(&measure(&here, "bounds = { least = 3, most = 3 }"), &[]).is_ok());
+    let faults = measured(&measure(&here, "bounds = { least = 3, most = 2 }"), &[]).unwrap_err();
+    for told in ["`least` is 3, and `most` is 2", "p.toml:1:", "`acme.Measure`", "plugin `acme-rules`"] {
+        assert!(faults.contains(told), "{faults}");
+    }
+}
+
+#[test]
+fn r23_optional_options_paths_and_numbers_of_bytes_are_described() {
+    let file = plugin("rules");
+    let run = |args: &str| {
+        let args = args.split(' ').chain(["--plugin", file.to_str().unwrap()]);
+        relais_tests::cli::relais(args).expect_success().stdout
+    };
+    let told = run("describe acme.Measure");
+    let parts = [
+        "  number\n    takes    an integer from 0 to 255\n    default  none unless it is given\n",
+        "  memory\n    takes    a number of bytes from 1 on\n    default  \"64KiB\"\n",
+        "  table\n    takes    a path\n    default  none unless it is given\n",
+        "  folder\n    takes    a path\n    default  \"tables\"\n",
+        "  files\n    takes    a list, each item a path\n    default  []\n",
+        "  bounds\n    takes    a table\n    default  none unless it is given\n",
+    ];
+    for part in parts {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&run("list options --json")).unwrap();
+    let option = |name: &str| {
+        let of_pass = |option: &&serde_json::Value| option["pass"] == "acme.Measure" && option["name"] == name;
+        json.as_array().unwrap().iter().find(of_pass).unwrap().clone()
+    };
+    let (number, memory, folder) = (option("number"), option("memory"), option("folder"));
+    assert_eq!((&number["optional"], &number["default"]), (&true.into(), &serde_json::Value::Null));
+    assert_eq!((&memory["takes"]["type"], &memory["default"]), (&"bytes".into(), &65536.into()));
+    assert_eq!((&folder["takes"]["type"], &folder["optional"]), (&"path".into(), &false.into()));
 }

@@ -52,7 +52,8 @@ fn r01_a_rewrite_of_the_program_that_does_not_settle_fails() {
 /// A pass that reports its option.
 fn with_depth(default: Option<Value>) -> Pass {
     let kind = OptionType::Int { min: 0, max: 9 };
-    let options = vec![OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default }];
+    let options =
+        vec![OptionSchema { name: "depth".into(), doc: "How deep.".into(), kind, default, is_optional: false }];
     let make = |options: &Value| {
         let depth = options.get("depth").map(Value::to_string).unwrap_or_default();
         Ok(Pass::module("my.Deep", 0, move |_, cx| {

@@ -68,9 +68,10 @@ pub fn plugin_of_another_api(name: &str, changes: &[(&str, &str, &str)], argumen
     copy(&root.join("plugin-api"), &dir.join("plugin-api"));
     copy(&root.join("tests/plugins/mark"), &dir.join("mark"));
     let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-    let members = workspace.lines().find(|line| line.starts_with("members = ")).unwrap();
+    let line = |key: &str| workspace.lines().find(|line| line.starts_with(key)).unwrap();
     let own = "members = [\"plugin-api\", \"plugin-api/macros\", \"mark\"]";
-    fs::write(dir.join("Cargo.toml"), workspace.replace(members, own)).unwrap();
+    let own = workspace.replace(line("members = "), own).replace(line("default-members = "), "");
+    fs::write(dir.join("Cargo.toml"), own).unwrap();
     fs::copy(root.join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
     // A library with its own name, because it is beside those of other crates.
     let crate_name = format!("mark_{}", name.replace('-', "_"));

@@ -1,6 +1,6 @@
 //! Runs a function on tensors, with the evaluators there are.
 
-use relais_plugin_api::{infer::Operators, ir::*};
+use crate::{infer::Operators, ir::*};
 use std::collections::HashMap;
 
 /// Why a value was not computed.
@@ -26,14 +26,18 @@ pub trait Compute {
     fn known(&self, _call: CallView<'_>, _inputs: &[Option<Tensor>]) -> Option<Tensor> {
         None
     }
+
+    /// The most bytes that one result may take.
+    fn max_bytes(&self) -> u64 {
+        1 << 24
+    }
 }
 
 /// The maximum nesting of blocks and calls of functions: the interpreter must not overflow the stack.
 const MAX_DEPTH: usize = 64;
 
-/// The most bindings that one run computes, and the most bytes of one result.
+/// The most bindings that one run computes.
 const MAX_STEPS: usize = 100_000;
-const MAX_BYTES: u64 = 1 << 24;
 
 /// Runs the function of that name on `inputs`, one for each parameter. Each result is a tensor, or the reason why there
 /// is none: a value that cannot be computed only affects the values that depend on it.
@@ -140,11 +144,11 @@ impl Run<'_> {
                 Value::Tuple(fields) => {
                     fields.into_iter().nth(index).unwrap_or_else(|| Err(wrong(format!("{tuple} has no item {index}"))))
                 }
-                Value::Tensor(_) => Err(wrong(format!("{tuple} is no tuple"))),
+                Value::Tensor(_) => Err(wrong(format!("{tuple} is not a tuple"))),
             },
             Expr::If(branch) => {
                 let cond = self.tensor(branch.cond())?;
-                if cond.byte_len() > MAX_BYTES {
+                if cond.byte_len() > self.compute.max_bytes() {
                     return Err(not_covered("a condition", "is too large"));
                 }
                 let taken = match cond.to_bytes().first() {
@@ -168,12 +172,12 @@ impl Run<'_> {
         let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.tensor(arg).map(Some) };
         let inputs: Vec<Option<Tensor>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;
         let what = call.op_name();
-        let op = call.op().ok_or_else(|| not_covered(what, "is no operator"))?;
+        let op = call.op().ok_or_else(|| not_covered(what, "is not an operator"))?;
         let results = match self.compute.known(call, &inputs) {
             Some(result) => vec![result],
             None => self
                 .ops
-                .evaluate(op, f, call.id, &inputs, MAX_BYTES)
+                .evaluate(op, f, call.id, &inputs, self.compute.max_bytes())
                 .ok_or_else(|| not_covered(what, "has no evaluator"))?
                 .map_err(|error| not_covered(what, format_args!("is not evaluated: {error}")))?,
         };

@@ -1,0 +1,34 @@
+//! The facts about operators that a registry has, as passes, the manager and others look them up.
+
+use crate::registry::Registry;
+use relais_plugin_api::{
+    boundary::abi::{EvalEntry, InferEntry, ResolvedOp},
+    diagnostics::PassError,
+    facts::OpSource,
+};
+
+impl<'a> OpSource<'a> for &'a Registry {
+    fn resolve(self, domain: &str, name: &str, version: u32) -> ResolvedOp<'a> {
+        let op = self.operator(domain, name, version);
+        ResolvedOp {
+            is_known: op.is_some().into(),
+            is_closed: self.is_closed(domain, version).into(),
+            facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
+            infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
+            eval: self.evaluator(domain, name, version).into(),
+            ..ResolvedOp::UNKNOWN
+        }
+    }
+
+    fn infer_entry(self, id: u32) -> Result<InferEntry, PassError> {
+        Registry::infer_entry(self, id)
+    }
+
+    fn eval_entry(self, id: u32) -> Result<EvalEntry, PassError> {
+        Registry::eval_entry(self, id)
+    }
+
+    fn fault(self, part: u8, id: u32, message: &str) -> PassError {
+        self.operator_fault(part, id, message)
+    }
+}

@@ -1,0 +1,409 @@
+//! Filetests: a pass on text, and the properties of every pass on every text.
+
+mod files;
+mod header;
+
+pub use files::{CaseFile, Cases};
+pub use header::KEYS;
+
+use super::{
+    bench::Passes,
+    interface::same_interface,
+    numbers::{Judgement, same_numbers},
+    report::{Kind, number, table, text},
+};
+use header::{EXPECTED, Lines, NOT_EVALUATED};
+use relais_plugin_api::{
+    diagnostics::PassError,
+    ir::*,
+    options::Value,
+    text::{self, PrintOptions, SideFile, TextError, Types},
+};
+use std::fmt;
+
+/// One case.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The pass.
+    pub pass: String,
+    /// Its options.
+    pub options: Value,
+    /// Passes to run first.
+    pub before: Vec<String>,
+    /// The pass leaves the module alone.
+    pub unchanged: bool,
+    /// A second run changes nothing.
+    pub idempotent: bool,
+    /// Types of bindings are part of the expectation.
+    pub types: bool,
+    /// Why the results before and after cannot be compared: an operator without an evaluator (`Erf`), or a parameter
+    /// for whose type no values can be generated here (`%x`).
+    pub not_evaluated: Option<String>,
+    /// How far floats may be apart, relative to their size; 0 is bit for bit.
+    pub tolerance: f64,
+    /// The module.
+    pub input: String,
+    /// The expected text.
+    pub expected: Option<String>,
+    lines: Lines,
+}
+
+/// Why a case fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The case cannot be read, or asks for something that does not exist.
+    Case,
+    /// A pass returns an error.
+    Error,
+    /// The pass breaks a rule of every pass.
+    Kind(Kind),
+    /// The pass changes a module that it should leave alone, or leaves one alone that it should change.
+    Unchanged,
+    /// The text is not the expected one.
+    Expected,
+}
+
+impl Reason {
+    /// The reasons that are about the case.
+    pub const OF_FILETESTS: [Self; 4] = [Self::Case, Self::Error, Self::Unchanged, Self::Expected];
+
+    /// Returns the name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Case => "case",
+            Self::Error => "error",
+            Self::Kind(kind) => kind.name(),
+            Self::Unchanged => "unchanged",
+            Self::Expected => "expected",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        let own = Self::OF_FILETESTS.into_iter().find(|reason| reason.name() == name);
+        own.or_else(|| Kind::from_name(name).map(Self::Kind))
+    }
+
+    /// Returns a suggestion, unless the message says everything.
+    const fn help(self) -> &'static str {
+        match self {
+            Self::Case | Self::Error => "",
+            Self::Kind(Kind::NotIdempotent) => {
+                "run to the end at once, or write `idempotent = false` if that is not intended"
+            }
+            Self::Kind(Kind::Numbers) => {
+                "compare the results of the module by hand; `tolerance` in the header allows for rounding"
+            }
+            Self::Kind(kind) => kind.help(),
+            Self::Unchanged => "a case has an expectation, or `unchanged = true` in its header if nothing changes",
+            Self::Expected => "if the output is right, bless it",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A reason why a case fails, and how it shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// The reason.
+    pub reason: Reason,
+    /// The line in the file of the case, counted from 1.
+    pub line: usize,
+    /// How it shows.
+    pub message: String,
+    /// A suggestion; may be empty.
+    pub help: String,
+}
+
+impl Failure {
+    fn new(reason: Reason, line: usize, message: impl ToString) -> Self {
+        let message = message.to_string();
+        // Messages of a host may end with a suggestion.
+        let (message, help) = message.split_once("\n  help: ").unwrap_or((&message, reason.help()));
+        Self { reason, line, message: message.to_owned(), help: help.to_owned() }
+    }
+
+    fn help(self, help: impl ToString) -> Self {
+        Self { help: help.to_string(), ..self }
+    }
+
+    /// The failure of a pass that was run.
+    fn of_pass(pass: &str, line: usize, error: &PassError) -> Self {
+        let reason = if error.is_panic() { Reason::Kind(Kind::Panic) } else { Reason::Error };
+        Self::new(reason, line, format_args!("`{pass}`: {error}"))
+    }
+
+    /// The failure of a pass that could not be made.
+    fn of_options(line: usize, error: &PassError) -> Self {
+        let reason = if error.is_panic() { Reason::Kind(Kind::Panic) } else { Reason::Case };
+        Self::new(reason, line, error)
+    }
+}
+
+impl From<TextError> for Failure {
+    fn from(error: TextError) -> Self {
+        let TextError { code, line, column, message, help, .. } = error;
+        let message = format!("column {column}: error[{}]: {message}", code.as_str());
+        Self::new(Reason::Case, line, message).help(help.unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reason, message, help, .. } = self;
+        write!(f, "{reason}: {}", message.trim_end().replace('\n', "\n  "))?;
+        if help.is_empty() { Ok(()) } else { write!(f, "\n  help: {help}") }
+    }
+}
+
+/// The outcome of a case.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    /// The text of the result, if there is a valid one.
+    pub output: Option<String>,
+    /// Why the case fails.
+    pub failures: Vec<Failure>,
+}
+
+impl Outcome {
+    fn failed(failure: Failure) -> Self {
+        Self { output: None, failures: vec![failure] }
+    }
+
+    /// Returns the source of the case with the current output as the expectation; `None` if the case passes, or fails
+    /// for another reason than the expectation.
+    pub fn blessed(&self, case: &Case) -> Option<String> {
+        let is_blessed = !self.failures.is_empty() && self.failures.iter().all(|it| it.reason == Reason::Expected);
+        let output = self.output.as_ref().filter(|_| is_blessed)?;
+        let comment = |line: &str| format!("// {line}").trim_end().to_owned() + "\n";
+        let comment: String = output.trim_end().lines().map(comment).collect();
+        Some(format!("{}\n\n{EXPECTED}\n{comment}", case.input.trim_end()))
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        let failure = |it: &Failure| {
+            table([
+                ("reason", Value::Str(it.reason.name().to_owned())),
+                ("line", Value::Int(it.line as i64)),
+                ("message", Value::Str(it.message.clone())),
+                ("help", Value::Str(it.help.clone())),
+            ])
+        };
+        let output = self.output.iter().cloned().map(Value::Str).collect();
+        let failures = self.failures.iter().map(failure).collect();
+        table([("output", Value::List(output)), ("failures", Value::List(failures))])
+    }
+
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        let failure = |it: &Value| {
+            Some(Failure {
+                reason: Reason::from_name(&text(it, "reason")?)?,
+                line: number(it, "line")?,
+                message: text(it, "message")?,
+                help: text(it, "help")?,
+            })
+        };
+        let (Value::List(output), Value::List(failures)) = (value.get("output")?, value.get("failures")?) else {
+            return None;
+        };
+        let output = output.first().and_then(super::report::str);
+        Some(Self { output, failures: failures.iter().map(failure).collect::<Option<_>>()? })
+    }
+}
+
+impl Case {
+    /// Runs the case.
+    pub fn check(&self, passes: &dyn Passes) -> Outcome {
+        let mut failures = Vec::new();
+        let output = match self.prepare(passes) {
+            Ok(before) => self.run(&before, passes, &mut failures),
+            Err(faults) => {
+                failures = faults;
+                None
+            }
+        };
+        Outcome { output, failures }
+    }
+
+    /// Returns the module that the pass is run on.
+    ///
+    /// # Errors
+    /// Returns an error if the text is at fault, there is no such pass, or one that runs before it fails.
+    pub fn prepare(&self, passes: &dyn Passes) -> Result<IRModule, Vec<Failure>> {
+        let of_text = |errors: Vec<TextError>| errors.into_iter().map(Failure::from).collect::<Vec<_>>();
+        let mut module = text::parse("", &self.input, &SideFile::default()).map_err(of_text)?;
+        let pass_line = self.lines.of("pass");
+        let one = |failure| vec![failure];
+        let required = passes.required(&self.pass);
+        let required = required.map_err(|error| one(Failure::new(Reason::Case, pass_line, error)))?;
+        let make = |pass: &str, options: &Value, line| {
+            passes.make(pass, options).map_err(|error| one(Failure::of_options(line, &error)))
+        };
+        make(&self.pass, &self.options, self.lines.of("options"))?;
+        let defaults = Value::Struct(Vec::new());
+        let before = self.before.iter().map(|name| (name, self.lines.of("before")));
+        for (name, line) in required.iter().map(|name| (name, pass_line)).chain(before) {
+            make(name, &defaults, line)?;
+            let ran = passes.run(name, &defaults, &module);
+            module = ran.map_err(|error| one(Failure::of_pass(name, line, &error)))?.unwrap_or(module);
+        }
+        match verify(&module).as_slice() {
+            [] => Ok(module),
+            faults => {
+                let message = format!("the module is not valid:\n{}", lines(faults));
+                Err(vec![Failure::new(Reason::Case, self.lines.module, message)])
+            }
+        }
+    }
+
+    /// Runs the pass, and returns the text of the result.
+    fn run(&self, before: &IRModule, passes: &dyn Passes, failures: &mut Vec<Failure>) -> Option<String> {
+        let line = self.lines.module;
+        let mut fail = |kind, message: String| failures.push(Failure::new(Reason::Kind(kind), line, message));
+        let text_before = printed(before);
+        let ran = passes.run(&self.pass, &self.options, before);
+        if printed(before) != text_before {
+            fail(Kind::InputModified, "the module that it was given is another one afterwards".into());
+            return None;
+        }
+        let (after, says_changed) = match ran {
+            Ok(after) => (after.clone().unwrap_or_else(|| before.clone()), after.is_some()),
+            Err(error) => {
+                failures.push(Failure::of_pass(&self.pass, line, &error));
+                return None;
+            }
+        };
+        let faults = verify(&after);
+        if !faults.is_empty() {
+            // Nothing else can be asked of a module that is not valid.
+            fail(Kind::Broken, lines(&faults));
+            return None;
+        }
+        for module in [before, &after] {
+            if let Err(how) = round_trip(module) {
+                fail(Kind::Text, how);
+            }
+        }
+        let difference = equal(before, &after).err();
+        if says_changed && difference.is_none() {
+            fail(Kind::FalseChange, "it says that it changed the module, and nothing differs".into());
+        }
+        if self.idempotent {
+            let again = passes.run(&self.pass, &self.options, &after);
+            let again = again.map_err(|error| format!("the second run fails: {error}"));
+            let same = again.and_then(|again| match again {
+                Some(again) => equal(&after, &again).map_err(|difference| difference.to_string()),
+                None => Ok(()),
+            });
+            if let Err(how) = same {
+                fail(Kind::NotIdempotent, how);
+            }
+        }
+        if let Err(how) = same_interface(before, &after) {
+            fail(Kind::Interface, how);
+        }
+        failures.extend(self.numbers(before, &after, difference.is_some(), passes));
+        let text = self.text(&after);
+        failures.extend(self.expectation(&self.text(before), &text, difference));
+        Some(text)
+    }
+
+    /// Compares the numbers before and after; an unchanged module computes the same.
+    fn numbers(&self, before: &IRModule, after: &IRModule, is_changed: bool, passes: &dyn Passes) -> Option<Failure> {
+        let judgement = match is_changed {
+            true => same_numbers(before, after, self.tolerance, passes),
+            false => Ok(Judgement::Same),
+        };
+        let fail = |kind, line, message: String| Failure::new(Reason::Kind(kind), line, message);
+        match (judgement, &self.not_evaluated) {
+            (Err(differ), _) => {
+                let kind = if differ.is_special { Kind::SpecialNumbers } else { Kind::Numbers };
+                Some(fail(kind, self.lines.module, differ.how))
+            }
+            (Ok(Judgement::Same), None) => None,
+            (Ok(Judgement::NotEvaluated { what, .. }), Some(declared)) if what == *declared => None,
+            (Ok(Judgement::Same), Some(declared)) => {
+                let message = format!("the header says that `{declared}` is not evaluated, but it is");
+                Some(fail(Kind::Numbers, self.lines.of("numbers"), message).help("remove `numbers` from the header"))
+            }
+            (Ok(Judgement::NotEvaluated { what, why }), _) => {
+                let help = format!("use what can be evaluated, or write `numbers = \"{NOT_EVALUATED}{what}\"`");
+                let message = format!("results cannot be compared: {why}");
+                Some(fail(Kind::Numbers, self.lines.of("numbers"), message).help(help))
+            }
+        }
+    }
+
+    fn expectation(&self, before: &str, text: &str, difference: Option<Difference>) -> Option<Failure> {
+        let (unchanged, module) = (self.lines.of("unchanged"), self.lines.module);
+        let fail = |reason, line, message: String| Some(Failure::new(reason, line, message));
+        match (&self.expected, self.unchanged, difference) {
+            (None, true, None) => None,
+            (None, true, Some(difference)) => {
+                let how = if before == text { difference.to_string() } else { diff(before, text) };
+                fail(Reason::Unchanged, unchanged, format!("expected no change, but {how}"))
+            }
+            (Some(_), true, _) => fail(Reason::Unchanged, unchanged, "there is an expectation, too".into()),
+            (_, false, None) => fail(Reason::Unchanged, module, "nothing changes".into()),
+            (None, false, Some(_)) => {
+                fail(Reason::Expected, module, format!("there is no expectation; the output is\n{text}"))
+            }
+            (Some(expected), false, Some(_)) => {
+                let (expected, text) = (expected.trim(), text.trim());
+                let differs = expected.lines().zip(text.lines()).position(|(expected, found)| expected != found);
+                let at = differs.unwrap_or_else(|| expected.lines().count().min(text.lines().count()));
+                let line = self.lines.expected + at;
+                if expected == text { None } else { fail(Reason::Expected, line, diff(expected, text)) }
+            }
+        }
+    }
+
+    fn text(&self, module: &IRModule) -> String {
+        let types = if self.types { Types::All } else { Types::Signatures };
+        text::print(module, &PrintOptions { types, ..PrintOptions::default() })
+    }
+}
+
+fn lines(items: &[impl fmt::Display]) -> String {
+    items.iter().map(|item| format!("{item}\n")).collect()
+}
+
+fn printed(module: &IRModule) -> String {
+    text::print(module, &PrintOptions::default())
+}
+
+fn round_trip(module: &IRModule) -> Result<(), String> {
+    let text = printed(module);
+    let read = text::parse_str(&text).map_err(|errors| format!("{}in\n{text}", lines(&errors)))?;
+    equal(module, &read).map_err(|difference| format!("{difference} in\n{text}"))?;
+    let again = printed(&read);
+    if again == text { Ok(()) } else { Err(diff(&text, &again)) }
+}
+
+fn diff(expected: &str, found: &str) -> String {
+    let diff = similar::TextDiff::from_lines(expected, found);
+    let diff = diff.unified_diff().missing_newline_hint(false).header("expected", "found").to_string();
+    format!("the text differs:\n{diff}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut failures: Vec<Failure> =
+            Reason::OF_FILETESTS.map(|reason| Failure::new(reason, 7, "how\n  help: what to do")).to_vec();
+        failures.push(Failure::new(Reason::Kind(Kind::Numbers), 1, "how"));
+        assert_eq!((failures[0].message.as_str(), failures[0].help.as_str()), ("how", "what to do"));
+        assert!(failures[4].help.contains("`tolerance`"));
+        let outcome = Outcome { output: Some("text".into()), failures };
+        assert_eq!(Outcome::from_value(&outcome.to_value()), Some(outcome));
+        assert_eq!(Outcome::from_value(&Outcome::default().to_value()), Some(Outcome::default()));
+        assert_eq!(Outcome::from_value(&Value::Bool(true)), None);
+    }
+}

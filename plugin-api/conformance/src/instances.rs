@@ -1,0 +1,707 @@
+//! Modules on which a rewrite rule applies: instances of its left side, with types and constants of all kinds.
+//!
+//! Shapes, element types, attributes and constants are chosen at random, with a preference for those that the rule's
+//! conditions ask for. A module is kept if all its calls are accepted by their type relations and can be computed.
+
+use super::{
+    interpret::{self, Compute},
+    numbers,
+    random::Random,
+};
+use relais_patterns::{
+    ArgPattern, AttrWanted, CallPattern, Comparison, Condition, Expr, Literal, Name, Number, OpName, Rule, Sort, Value,
+    variables,
+};
+use relais_plugin_api::{
+    infer::{Coverage, Operators, infer_function},
+    ir::{ElemType, Function, IRModule, MAIN, attr_kind, equal, verify},
+    op::{AttrFacts, OpSchema},
+    text,
+};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+/// The most instances of a rule, and the most attempts to make them.
+const MOST: usize = 128;
+const ATTEMPTS: u64 = 30_000;
+
+/// The longest time for the instances of a rule.
+const TIME: Duration = Duration::from_secs(5);
+
+/// The element types of most tensors, the likely ones more than once.
+const ELEMS: [ElemType; 8] = [
+    ElemType::FLOAT,
+    ElemType::FLOAT,
+    ElemType::FLOAT,
+    ElemType::FLOAT16,
+    ElemType::DOUBLE,
+    ElemType::INT64,
+    ElemType::INT32,
+    ElemType::BOOL,
+];
+
+/// Returns modules whose `@main` consists of an instance of a rule's left side, typed.
+pub fn of_rule(rule: &Rule, seed: u64, compute: &dyn Compute) -> Vec<IRModule> {
+    let mut kept: Vec<IRModule> = Vec::new();
+    let end = Instant::now() + TIME;
+    for attempt in 0..ATTEMPTS {
+        if kept.len() == MOST || Instant::now() > end {
+            break;
+        }
+        let mut random = Random::of(seed, &rule.to_string(), attempt);
+        let Some(module) = instance(rule, &mut random, compute) else { continue };
+        if !kept.iter().any(|other| equal(other, &module).is_ok()) {
+            kept.push(module);
+        }
+    }
+    kept
+}
+
+fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Option<IRModule> {
+    let mut empty = Function::new();
+    let mut made = None;
+    compute.with_ops(&empty.clone(), &mut |ops| {
+        let imports = imports(rule, ops);
+        let imports: Vec<(&str, i64)> = imports.iter().map(|(domain, version)| (domain.as_str(), *version)).collect();
+        empty.set_opset_imports(&imports);
+    });
+    compute.with_ops(&empty.clone(), &mut |ops| made = Maker::new(rule, random, ops, &empty).make());
+    let mut module = text::parse_str(&made?).ok().filter(|module| verify(module).is_empty())?;
+    let mut f = Function::clone(module.main()?);
+    let mut is_typed = false;
+    compute.with_ops(&f.clone(), &mut |ops| {
+        is_typed = infer_function(&mut f, ops, Coverage::Everything).faults.is_empty();
+    });
+    let inputs = numbers::inputs(&f, 1).ok().filter(|_| is_typed)?;
+    module.set_function(MAIN, f);
+    let results = interpret::run(&module, MAIN, &inputs, compute).ok()?;
+    results.iter().all(Result::is_ok).then_some(module)
+}
+
+/// The operator sets that a function needs for both sides of a rule.
+fn imports(rule: &Rule, ops: &mut dyn Operators) -> BTreeMap<String, i64> {
+    let mut versions: BTreeMap<String, i64> = BTreeMap::new();
+    let mut ranges: Vec<(String, i64, Option<i64>)> = Vec::new();
+    let mut see = |op: &OpName, range: Option<(i64, Option<i64>)>, ops: &mut dyn Operators| {
+        let newest = ops.newest_version(&op.domain, &op.name).unwrap_or(1);
+        let version = versions.entry(op.domain.clone()).or_insert(1);
+        *version = newest.max(*version);
+        ranges.extend(range.map(|(first, last)| (op.domain.clone(), first, last)));
+    };
+    let mut calls: Vec<&CallPattern> = rule.patterns.iter().collect();
+    while let Some(call) = calls.pop() {
+        see(&call.op, call.versions, ops);
+        for arg in &call.args {
+            match arg {
+                ArgPattern::Call(call) => calls.push(call),
+                ArgPattern::Either(either, _) => calls.extend(either),
+                _ => {}
+            }
+        }
+    }
+    let mut values: Vec<&Value> = rule.results.iter().collect();
+    while let Some(value) = values.pop() {
+        match value {
+            Value::Call { op, args, .. } => {
+                see(op, None, ops);
+                values.extend(args);
+            }
+            Value::Like { args, .. } => values.extend(args),
+            _ => {}
+        }
+    }
+    let default = versions.entry(String::new()).or_insert(1);
+    *default = rule.opset.unwrap_or(1).max(*default);
+    for (domain, first, last) in ranges {
+        let version = versions.entry(domain).or_insert(1);
+        *version = last.map_or(*version, |last| last.min(*version)).max(first);
+    }
+    versions
+}
+
+/// The meaning of a variable in an instance.
+#[derive(Clone)]
+enum Bound {
+    /// Values: one, none or several.
+    Values(Vec<String>),
+    /// The text of an attribute; `None` is absent.
+    Attr(Option<String>),
+}
+
+struct Maker<'m> {
+    rule: &'m Rule,
+    random: &'m mut Random,
+    ops: &'m mut dyn Operators,
+    f: &'m Function,
+    /// The element type of most tensors.
+    elem: ElemType,
+    /// The sort of numbers in constants.
+    theme: Theme,
+    /// The rank of most tensors, and the size of most dimensions.
+    rank: usize,
+    size: u64,
+    /// In how many of a hundred cases a dimension has that size.
+    evenness: u64,
+    /// Whether no size of a parameter is known before the module runs.
+    is_dynamic: bool,
+    bound: BTreeMap<String, Bound>,
+    /// By name of a value: its element type and dimensions.
+    known: BTreeMap<String, (ElemType, Vec<u64>)>,
+    params: Vec<String>,
+    lines: Vec<String>,
+    n: usize,
+}
+
+impl<'m> Maker<'m> {
+    fn new(rule: &'m Rule, random: &'m mut Random, ops: &'m mut dyn Operators, f: &'m Function) -> Self {
+        let elem = ELEMS[random.below(ELEMS.len() as u64) as usize];
+        let (rank, size) = (random.below(5) as usize, 1 + random.below(3));
+        let theme = [Theme::Plain, Theme::Plain, Theme::Large, Theme::Small, Theme::Zero, Theme::NotFinite];
+        let theme = theme[random.below(theme.len() as u64) as usize];
+        let evenness = if random.below(2) == 0 { 80 } else { 30 };
+        let is_dynamic = random.below(4) == 0;
+        let (bound, known) = (BTreeMap::new(), BTreeMap::new());
+        Self {
+            rule,
+            random,
+            ops,
+            f,
+            elem,
+            theme,
+            rank,
+            size,
+            evenness,
+            is_dynamic,
+            bound,
+            known,
+            params: Vec::new(),
+            lines: Vec::new(),
+            n: 0,
+        }
+    }
+
+    fn make(mut self) -> Option<String> {
+        let root = &self.rule.patterns[self.below(self.rule.patterns.len())];
+        let n_results = self.rule.results.len();
+        let root = self.call(root, n_results)?;
+        let imports = self.f.opset_imports();
+        let imports: Vec<String> = imports.iter().map(|(domain, version)| format!("{domain:?}: {version}")).collect();
+        let mut out = format!("def @main({}) #[opset = {{{}}}] {{\n", self.params.join(", "), imports.join(", "));
+        for line in &self.lines {
+            writeln!(out, "  {line};").ok()?;
+        }
+        let kept: Vec<String> = match root.as_slice() {
+            [one] => vec![one.clone()],
+            several => {
+                let listed = several.iter().zip(&self.rule.results);
+                listed.filter(|(_, made)| !matches!(made, Value::Absent(_))).map(|(name, _)| name.clone()).collect()
+            }
+        };
+        match kept.as_slice() {
+            [one] => writeln!(out, "  {one}\n}}").ok()?,
+            several => writeln!(out, "  ({})\n}}", several.join(", ")).ok()?,
+        }
+        Some(out)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.random.below(n as u64) as usize
+    }
+
+    /// Whether something happens that happens in that many of a hundred cases.
+    fn chance(&mut self, percent: u64) -> bool {
+        self.random.below(100) < percent
+    }
+
+    fn name(&mut self) -> String {
+        self.n += 1;
+        format!("%v{}", self.n)
+    }
+
+    /// Makes a call; returns its results, as many as are needed.
+    fn call(&mut self, call: &CallPattern, n_wanted: usize) -> Option<Vec<String>> {
+        let op = self.ops.other(self.f, &call.op.domain, &call.op.name);
+        let schema = op.and_then(|op| self.ops.schema(op).cloned())?;
+        // The element types of the type variables of this call.
+        let mut vars: BTreeMap<String, ElemType> = BTreeMap::new();
+        let mut args = Vec::new();
+        for arg in &call.args {
+            let at = args.len();
+            let elem = self.elem_of(&schema, at, &vars);
+            let values = match arg {
+                ArgPattern::Absent(_) => vec!["_".to_owned()],
+                ArgPattern::Any(_) => vec![self.param(None, elem)],
+                ArgPattern::Var(name) | ArgPattern::Const { name, .. } => {
+                    let is_splat = matches!(arg, ArgPattern::Const { is_splat: true, .. });
+                    self.values(name, |maker| {
+                        let is_const = maker.sort(&name.text) == Some(Sort::Const);
+                        vec![if is_const {
+                            maker.constant(name, elem, is_splat)
+                        } else {
+                            maker.param(Some(name), elem)
+                        }]
+                    })?
+                }
+                ArgPattern::Optional(name) => self.values(name, |maker| match maker.chance(50) {
+                    true => vec!["_".to_owned()],
+                    false => vec![maker.param(Some(name), elem)],
+                })?,
+                ArgPattern::Rest(name) => self.values(name, |maker| {
+                    let n = 1 + maker.below(2);
+                    (0..n).map(|_| maker.param(Some(name), elem)).collect()
+                })?,
+                ArgPattern::Number { value, .. } => vec![self.literal(&[*value], elem, false)?],
+                ArgPattern::List(items, _) => {
+                    let number = |item: &Literal| if let Literal::Number(number) = item { Some(*number) } else { None };
+                    let numbers: Vec<Number> = items.iter().map(number).collect::<Option<_>>()?;
+                    vec![self.literal(&numbers, elem, true)?]
+                }
+                ArgPattern::Call(inner) => vec![self.call(inner, 1)?.into_iter().next()?],
+                ArgPattern::Either(either, _) => {
+                    let inner = &either[self.below(either.len())];
+                    vec![self.call(inner, 1)?.into_iter().next()?]
+                }
+            };
+            if let (Some(formal), [value]) = (schema.formal_input(at), values.as_slice())
+                && let Some((elem, _)) = self.known.get(value)
+            {
+                vars.entry(formal.var.clone()).or_insert(*elem);
+            }
+            args.extend(values);
+        }
+        let attrs = self.attrs(call, &schema)?;
+        let result = usize::from(call.result);
+        let fewest = usize::from(schema.outputs.0);
+        let n_results = if n_wanted > 1 { n_wanted } else { fewest.max(result + 1) };
+        let operands: Vec<String> = args.into_iter().chain(attrs).collect();
+        let domain = if call.op.domain.is_empty() { String::new() } else { format!("{:?}::", call.op.domain) };
+        let text = format!("{domain}{}({})", call.op.name, operands.join(", "));
+        let names: Vec<String> = (0..n_results).map(|_| self.name()).collect();
+        match names.as_slice() {
+            [one] => self.lines.push(format!("{one} = {text}")),
+            several => self.lines.push(format!("({}) = {text}", several.join(", "))),
+        }
+        let values = if n_wanted > 1 { names } else { vec![names[result].clone()] };
+        if let Some(bind) = &call.bind {
+            self.bound.insert(bind.text.clone(), Bound::Values(vec![values[0].clone()]));
+        }
+        Some(values)
+    }
+
+    fn sort(&self, name: &str) -> Option<Sort> {
+        variables(self.rule).into_iter().find(|(other, _)| other.text == name).map(|(_, sort)| sort)
+    }
+
+    /// Returns the values of a variable, made when it is first met.
+    fn values(&mut self, name: &Name, make: impl FnOnce(&mut Self) -> Vec<String>) -> Option<Vec<String>> {
+        match self.bound.get(&name.text) {
+            Some(Bound::Values(values)) => Some(values.clone()),
+            Some(Bound::Attr(_)) => None,
+            None => {
+                let values = make(self);
+                self.bound.insert(name.text.clone(), Bound::Values(values.clone()));
+                Some(values)
+            }
+        }
+    }
+
+    /// An element type for an argument.
+    fn elem_of(&mut self, schema: &OpSchema, at: usize, vars: &BTreeMap<String, ElemType>) -> ElemType {
+        let Some(formal) = schema.formal_input(at) else { return self.elem };
+        if let Some(&elem) = vars.get(&formal.var) {
+            return elem;
+        }
+        match schema.type_var(&formal.var).map(|var| var.tensors.as_slice()) {
+            Some(allowed) if !allowed.is_empty() && !allowed.contains(&self.elem) => {
+                let usual: Vec<ElemType> = allowed.iter().copied().filter(|elem| ELEMS.contains(elem)).collect();
+                let among = if usual.is_empty() { allowed } else { &usual };
+                let elem = among[self.random.below(among.len() as u64) as usize];
+                if self.known.is_empty() {
+                    self.elem = elem;
+                }
+                elem
+            }
+            _ => self.elem,
+        }
+    }
+
+    /// The conditions that compare a function of a variable, or the variable itself, with something.
+    fn asked<'r>(&self, function: &str, variable: &str) -> Vec<(Comparison, &'r Expr)>
+    where
+        'm: 'r,
+    {
+        let is_meant = |expr: &Expr| match expr {
+            Expr::Call(name, args) => {
+                name.text == function && matches!(args.first(), Some(Expr::Var(name)) if name.text == variable)
+            }
+            Expr::Var(name) => function.is_empty() && name.text == variable,
+            _ => false,
+        };
+        let rule: &'m Rule = self.rule;
+        let asked = |condition: &'m Condition| match condition {
+            Condition::Compare(left, comparison, right) if is_meant(left) => vec![(*comparison, right)],
+            Condition::Compare(left, comparison, right) if is_meant(right) => vec![(*comparison, left)],
+            Condition::In(left, options) if is_meant(left) => {
+                options.iter().map(|option| (Comparison::Eq, option)).collect()
+            }
+            _ => Vec::new(),
+        };
+        rule.conditions.iter().flat_map(asked).collect()
+    }
+
+    /// The element type of a variable: one that a condition asks for, if there is one.
+    fn elem_asked(&mut self, name: Option<&Name>, elem: ElemType) -> ElemType {
+        let Some(name) = name else { return elem };
+        let asked = self.asked("elem", &name.text);
+        let asked: Vec<ElemType> = asked
+            .iter()
+            .filter_map(|(_, expr)| if let Expr::Var(elem) = expr { ElemType::from_name(&elem.text) } else { None })
+            .collect();
+        match asked.as_slice() {
+            [] => elem,
+            asked => asked[self.random.below(asked.len() as u64) as usize],
+        }
+    }
+
+    fn dims(&mut self, name: Option<&Name>) -> Vec<u64> {
+        if let Some(name) = name {
+            // `shape(x) == shape(y)` and `broadcasts(x, y)`.
+            let same = self.asked("shape", &name.text).into_iter().find_map(|(_, expr)| match expr {
+                Expr::Call(_, args) => match args.first() {
+                    Some(Expr::Var(other)) => Some(other.text.clone()),
+                    _ => None,
+                },
+                _ => None,
+            });
+            let broadcast = self.rule.conditions.iter().find_map(|condition| match condition {
+                Condition::Holds(function, args) if function.text == "broadcasts" && args[0].text == name.text => {
+                    Some(args[1].text.clone())
+                }
+                _ => None,
+            });
+            let dims_of = |other: Option<String>| match self.bound.get(&other?) {
+                Some(Bound::Values(values)) => self.known.get(values.first()?).map(|(_, dims)| dims.clone()),
+                _ => None,
+            };
+            if let Some(dims) = dims_of(same) {
+                return dims;
+            }
+            if let Some(dims) = dims_of(broadcast) {
+                let first = self.below(dims.len() + 1);
+                return dims[first..].iter().map(|&dim| if self.random.below(4) == 0 { 1 } else { dim }).collect();
+            }
+        }
+        let rank = name.and_then(|name| {
+            self.asked("rank", &name.text).into_iter().find_map(|(comparison, expr)| match (comparison, expr) {
+                (Comparison::Eq, Expr::Number(Number::Int(rank @ 0..=8), _)) => Some(*rank as usize),
+                _ => None,
+            })
+        });
+        let rank = rank.unwrap_or_else(|| match self.random.below(100) {
+            0..55 => self.rank,
+            55..75 => 1,
+            75..85 => 0,
+            _ => self.below(5),
+        });
+        let size = |maker: &mut Self| if maker.chance(maker.evenness) { maker.size } else { 1 + maker.random.below(3) };
+        let mut dims: Vec<u64> = (0..rank).map(|_| size(self)).collect();
+        for (index, size) in name.into_iter().flat_map(|name| self.sizes_asked(&name.text)) {
+            let at = if index < 0 { index + rank as i64 } else { index };
+            if let Some(dim) = usize::try_from(at).ok().and_then(|at| dims.get_mut(at)) {
+                *dim = size;
+            }
+        }
+        dims
+    }
+
+    /// The sizes that conditions such as `dim(x, 1) == 4` ask for, with their places.
+    fn sizes_asked(&self, variable: &str) -> Vec<(i64, u64)> {
+        let size = |condition: &Condition| match condition {
+            Condition::Compare(Expr::Call(function, args), Comparison::Eq, Expr::Number(Number::Int(size), _))
+                if function.text == "dim" =>
+            {
+                match args.as_slice() {
+                    [Expr::Var(name), index] if name.text == variable => {
+                        Some((integer(index)?, u64::try_from(*size).ok().filter(|&size| size <= 64)?))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        self.rule.conditions.iter().filter_map(size).collect()
+    }
+
+    fn param(&mut self, name: Option<&Name>, elem: ElemType) -> String {
+        let elem = self.elem_asked(name, elem);
+        let mut dims = self.dims(name);
+        if self.is_dynamic {
+            dims.fill(numbers::UNKNOWN_SIZE);
+        }
+        let value = self.name();
+        let shown = dims.iter().map(|dim| if self.is_dynamic { "?".to_owned() } else { dim.to_string() });
+        let shown: Vec<String> = shown.collect();
+        self.params.push(format!("{value}: Tensor[({}), {elem}]", shown.join(", ")));
+        self.known.insert(value.clone(), (elem, dims));
+        value
+    }
+
+    /// A constant for a variable.
+    fn constant(&mut self, name: &Name, elem: ElemType, is_splat: bool) -> String {
+        let elem = self.elem_asked(Some(name), elem);
+        // Shapes, axes and the like are vectors.
+        let is_list = elem == ElemType::INT64 && elem != self.elem;
+        let dims = if is_list { vec![1 + self.random.below(4)] } else { self.dims(Some(name)) };
+        let count: u64 = dims.iter().product();
+        let asked: Vec<(Comparison, f64)> = self
+            .asked("", &name.text)
+            .into_iter()
+            .filter_map(|(comparison, expr)| match expr {
+                Expr::Number(number, _) => Some((comparison, number.to_f64())),
+                Expr::Neg(inner, _) => match &**inner {
+                    Expr::Number(number, _) => Some((comparison, -number.to_f64())),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        let one = self.element(elem, &asked);
+        let items: Vec<String> =
+            (0..count).map(|_| if is_splat { one.clone() } else { self.element(elem, &asked) }).collect();
+        self.bind_constant(elem, dims, &items)
+    }
+
+    /// An element of a constant, which the comparisons with numbers hold for if possible.
+    fn element(&mut self, elem: ElemType, asked: &[(Comparison, f64)]) -> String {
+        if let Some((_, value)) = asked.iter().find(|(comparison, _)| *comparison == Comparison::Eq) {
+            return number(elem, *value);
+        }
+        let holds = |value: f64| {
+            asked.iter().all(|&(comparison, other)| match comparison {
+                Comparison::Eq => value == other,
+                Comparison::Ne => value != other,
+                Comparison::Lt => value < other,
+                Comparison::Le => value <= other,
+                Comparison::Gt => value > other,
+                Comparison::Ge => value >= other,
+            })
+        };
+        let mut value = 0.0;
+        for _ in 0..16 {
+            value = match elem {
+                // Sizes and axes among them, and 0 and -1, which mean something else where sizes are expected.
+                _ if !elem.is_float() => match self.random.below(100) {
+                    0..20 => 0.0,
+                    20..40 => -1.0,
+                    40..60 => self.size as f64,
+                    _ => self.random.below(7) as f64 - 1.0,
+                },
+                _ if self.chance(60) => {
+                    let numbers = self.theme.numbers(elem);
+                    numbers[self.below(numbers.len())]
+                }
+                _ => (self.random.below(33) as f64 - 16.0) / 8.0,
+            };
+            if holds(value) {
+                break;
+            }
+        }
+        number(elem, value)
+    }
+
+    fn literal(&mut self, numbers: &[Number], elem: ElemType, is_list: bool) -> Option<String> {
+        let is_whole = numbers.iter().all(|number| number.to_f64().fract() == 0.0);
+        let elem = if is_list && is_whole && !elem.is_float() { ElemType::INT64 } else { elem };
+        if !is_whole && !elem.is_float() {
+            return None;
+        }
+        let items: Vec<String> = numbers.iter().map(|it| number(elem, it.to_f64())).collect();
+        let dims = if is_list { vec![numbers.len() as u64] } else { Vec::new() };
+        Some(self.bind_constant(elem, dims, &items))
+    }
+
+    fn bind_constant(&mut self, elem: ElemType, dims: Vec<u64>, items: &[String]) -> String {
+        let value = self.name();
+        let shown: Vec<String> = dims.iter().map(u64::to_string).collect();
+        self.lines.push(format!("{value} = const({elem}, ({}), [{}])", shown.join(", "), items.join(", ")));
+        self.known.insert(value.clone(), (elem, dims));
+        value
+    }
+
+    /// The attributes of a call, as text.
+    fn attrs(&mut self, call: &CallPattern, schema: &OpSchema) -> Option<Vec<String>> {
+        let mut attrs = Vec::new();
+        for attr in &call.attrs {
+            let facts = schema.attr(&attr.key.text)?.clone();
+            let value = match &attr.value {
+                AttrWanted::Literal(literal) => Some(shown(literal, facts.kind)),
+                AttrWanted::Any => self.attr(&facts, None),
+                AttrWanted::Bind(name) => match self.bound.get(&name.text) {
+                    Some(Bound::Attr(value)) => value.clone(),
+                    Some(Bound::Values(_)) => return None,
+                    None => {
+                        let value = self.attr(&facts, Some(&name.text));
+                        self.bound.insert(name.text.clone(), Bound::Attr(value.clone()));
+                        value
+                    }
+                },
+            };
+            attrs.extend(value.map(|value| format!("{} = {value}", facts.name)));
+        }
+        let is_listed = |name: &str| call.attrs.iter().any(|attr| attr.key.text == name);
+        let missing: Vec<AttrFacts> =
+            schema.attrs.iter().filter(|attr| attr.is_required && !is_listed(&attr.name)).cloned().collect();
+        for facts in missing {
+            let value = self.attr(&facts, None)?;
+            attrs.push(format!("{} = {value}", facts.name));
+        }
+        Some(attrs)
+    }
+
+    /// A value of an attribute: the one that a condition asks for, if there is one; `None` is absent.
+    fn attr(&mut self, facts: &AttrFacts, variable: Option<&str>) -> Option<String> {
+        let asked = variable.and_then(|variable| {
+            self.asked("", variable).into_iter().find_map(|(comparison, expr)| match expr {
+                _ if comparison != Comparison::Eq => None,
+                expr => literal_of(expr).map(|literal| shown(&literal, facts.kind)),
+            })
+        });
+        if asked.is_some() {
+            return asked;
+        }
+        if !facts.is_required && self.chance(30) {
+            return None;
+        }
+        let int = |maker: &mut Self| maker.random.below(4) as i64 - 1;
+        Some(match facts.kind {
+            attr_kind::INT => int(self).to_string(),
+            attr_kind::FLOAT => ["0.0", "0.5", "1.0", "2.0", "-1.0", "1e30"][self.below(6)].to_owned(),
+            attr_kind::INTS => {
+                let rank = self.rank.max(1);
+                let mut order: Vec<i64> = (0..rank as i64).collect();
+                (1..rank).for_each(|at| order.swap(at, self.random.below(at as u64 + 1) as usize));
+                let n = if self.chance(60) { rank } else { 1 + self.below(rank) };
+                format!("[{}]", order[..n].iter().map(i64::to_string).collect::<Vec<_>>().join(", "))
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The sort of floats in the constants of an instance: those of one sort show together that arithmetic is not like that
+/// of numbers.
+#[derive(Clone, Copy)]
+enum Theme {
+    Plain,
+    Large,
+    Small,
+    Zero,
+    NotFinite,
+}
+
+impl Theme {
+    fn numbers(self, elem: ElemType) -> [f64; 4] {
+        let (largest, smallest) = match elem {
+            ElemType::DOUBLE => (f64::MAX, f64::MIN_POSITIVE),
+            ElemType::FLOAT16 => (65504.0, 6.103_515_625e-5),
+            _ => (f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE)),
+        };
+        match self {
+            Self::Plain => [0.5, 1.0, -1.0, 2.0],
+            Self::Large => [largest, -largest, largest / 4.0, -largest / 4.0],
+            Self::Small => [smallest, -smallest, smallest * 4.0, largest / 4.0],
+            Self::Zero => [0.0, -0.0, 1.0, -1.0],
+            Self::NotFinite => [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0],
+        }
+    }
+}
+
+/// A number in the text form.
+fn number(elem: ElemType, value: f64) -> String {
+    match elem {
+        ElemType::BOOL => (value > 0.0).to_string(),
+        _ if elem.is_float() && value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        _ if elem.is_float() && value.is_nan() => "nan".to_owned(),
+        _ if elem.is_float() => format!("{value:?}"),
+        _ => format!("{}", value as i64),
+    }
+}
+
+fn integer(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Number(Number::Int(value), _) => Some(*value),
+        Expr::Neg(inner, _) => integer(inner)?.checked_neg(),
+        _ => None,
+    }
+}
+
+fn literal_of(expr: &Expr) -> Option<Literal> {
+    Some(match expr {
+        Expr::Number(number, _) => Literal::Number(*number),
+        Expr::String(text, _) => Literal::String(text.clone()),
+        Expr::List(items, _) => Literal::List(items.iter().map(literal_of).collect::<Option<_>>()?),
+        _ => return None,
+    })
+}
+
+/// A literal as the value of an attribute of a kind.
+fn shown(literal: &Literal, kind: u8) -> String {
+    match literal {
+        Literal::Number(number) if kind == attr_kind::FLOAT || kind == attr_kind::FLOATS => {
+            format!("{:?}", number.to_f64())
+        }
+        Literal::List(items) if items.is_empty() => match kind {
+            attr_kind::FLOATS => "floats[]".to_owned(),
+            attr_kind::STRINGS => "strings[]".to_owned(),
+            _ => "ints[]".to_owned(),
+        },
+        Literal::List(items) => {
+            format!("[{}]", items.iter().map(|item| shown(item, kind)).collect::<Vec<_>>().join(", "))
+        }
+        Literal::Number(Number::Int(number)) => number.to_string(),
+        Literal::Number(number) => format!("{:?}", number.to_f64()),
+        Literal::String(text) => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Linked;
+    use relais_plugin_api::prelude::*;
+
+    fn same(cx: &mut InferCx<'_>) -> Result<(), OpError> {
+        cx.set_output(0, cx.input_id(0));
+        Ok(())
+    }
+
+    fn copy(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
+        let tensor = cx.require(0)?.clone();
+        cx.output(tensor);
+        Ok(())
+    }
+
+    operators! { &[Operator::new("made", "Copy", 1).infer(same).eval(copy)] }
+
+    #[test]
+    fn instances_are_of_the_kind_that_conditions_ask_for() {
+        let text =
+            "made::Copy(made::Copy(x)) => x if rank(x) == 3, dim(x, 1) == 7, dim(x, -1) == 5, elem(x) == float16";
+        let rules = relais_patterns::parse(text).unwrap();
+        let modules = of_rule(&rules[0], 1, &Linked);
+        assert!(modules.len() > 2, "{}", modules.len());
+        let fits = |module: &IRModule| {
+            let f = module.main().unwrap();
+            let Type::Tensor { elem, shape: Some(dims) } = f.type_of(f.params()[0]) else { return false };
+            let dims: Vec<Option<u64>> = dims.iter().map(|&dim| Dim::from(dim).known()).collect();
+            let is_known = dims[1] == Some(7) && dims[2] == Some(5);
+            elem == ElemType::FLOAT16 && dims.len() == 3 && (is_known || dims == [None; 3])
+        };
+        assert!(modules.iter().all(fits));
+        let unknown = relais_patterns::parse("made::Nothing(x) => x").unwrap();
+        assert!(of_rule(&unknown[0], 1, &Linked).is_empty());
+    }
+}

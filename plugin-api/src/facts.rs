@@ -1,0 +1,464 @@
+//! The facts about operators, as passes and hosts look them up.
+
+use crate::{
+    boundary::{
+        abi::{CallCx, EvalEntry, InferEntry, RequestCx, ResolvedOp, operator_part},
+        record::op_tag,
+        wire::Fields,
+    },
+    diagnostics::PassError,
+    infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of},
+    interpret::{self, Compute, Stop},
+    ir::*,
+    op::{
+        Bodies, Effects, EvalRequest, Evaluation, FusionKind, InferRequest, Nesting, OpError, OpSchema, closed_body,
+        infer_by_body, parse_body,
+    },
+};
+use abi_stable::std_types::RArc;
+use std::sync::OnceLock;
+
+/// Where the facts about operators come from.
+pub trait OpSource<'a>: Copy {
+    /// Returns the facts about an operator in a version of its domain's operator set.
+    fn resolve(self, domain: &str, name: &str, version: u32) -> ResolvedOp<'a>;
+
+    /// Returns the type relation of a number.
+    ///
+    /// # Errors
+    /// Returns an error if its library cannot be opened.
+    fn infer_entry(self, id: u32) -> Result<InferEntry, PassError>;
+
+    /// Returns the evaluator of a number.
+    ///
+    /// # Errors
+    /// Returns an error if its library cannot be opened.
+    fn eval_entry(self, id: u32) -> Result<EvalEntry, PassError>;
+
+    /// The services for type relations and evaluators.
+    fn request(&self) -> RequestCx<'_> {
+        RequestCx::NONE
+    }
+
+    /// Reports that the plugin of a type relation or evaluator is at fault.
+    fn failed(self, _part: u8, _id: u32, _message: &str) {}
+
+    /// Returns the failure of the plugin of a type relation or evaluator.
+    fn fault(self, _part: u8, _id: u32, message: &str) -> PassError {
+        PassError::new(message)
+    }
+
+    /// Whether the rewrite of a node may be committed.
+    fn may_rewrite(self, _node: NodeId) -> bool {
+        true
+    }
+
+    /// The function of the module that is worked on.
+    fn function(self, _name: &str) -> Option<&'a Function> {
+        None
+    }
+}
+
+impl<'a> OpSource<'a> for CallCx<'a> {
+    fn resolve(self, domain: &str, name: &str, version: u32) -> ResolvedOp<'a> {
+        (self.host.resolve_op())(self.data, domain.into(), name.into(), version)
+    }
+
+    fn infer_entry(self, id: u32) -> Result<InferEntry, PassError> {
+        (self.host.infer_entry())(self.data, id).into_result()
+    }
+
+    fn eval_entry(self, id: u32) -> Result<EvalEntry, PassError> {
+        (self.host.eval_entry())(self.data, id).into_result()
+    }
+
+    fn request(&self) -> RequestCx<'_> {
+        RequestCx::of_pass(self)
+    }
+
+    fn failed(self, part: u8, id: u32, message: &str) {
+        (self.host.operator_failed())(self.data, part, id, message.into());
+    }
+
+    fn may_rewrite(self, node: NodeId) -> bool {
+        (self.host.may_rewrite())(self.data, node) != 0
+    }
+
+    fn function(self, name: &str) -> Option<&'a Function> {
+        let module: &'a IRModule = (self.host.module())(self.data);
+        module.function(name).map(|function| &**function)
+    }
+}
+
+/// The facts about an operator.
+pub struct OpFacts<'a> {
+    known: bool,
+    fields: &'a [u8],
+    schema: OnceLock<OpSchema>,
+    /// Whether its domain is described completely, in the version that calls are written for.
+    is_closed: bool,
+    /// The operator-set version that calls are written for; 0 if unspecified.
+    pub version: i64,
+    /// The version from which on the description holds.
+    pub since_version: u32,
+    /// Fewest and most arguments.
+    pub inputs: (u16, u16),
+    /// Fewest and most results.
+    pub outputs: (u16, u16),
+    /// The effects; opaque if no plugin describes the operator.
+    pub effects: Effects,
+    /// The fusion kind.
+    pub fusion: FusionKind,
+    infer: Entry<InferEntry>,
+    eval: Entry<EvalEntry>,
+    /// The operator's domain and name, and its body, parsed when it is first needed.
+    name: (String, String),
+    body: OnceLock<Option<Result<Function, PassError>>>,
+}
+
+/// Requested when it is first needed: that may open a library.
+struct Entry<F> {
+    id: Option<u32>,
+    entry: OnceLock<Result<F, OpError>>,
+}
+
+impl<F: Copy> Entry<F> {
+    fn new(id: Option<u32>) -> Self {
+        Self { id, entry: OnceLock::new() }
+    }
+
+    fn get(&self, ask: impl FnOnce(u32) -> Result<F, PassError>) -> Option<Result<F, OpError>> {
+        let id = self.id?;
+        let entry = self.entry.get_or_init(|| ask(id).map_err(|error| OpError::unavailable(&error)));
+        Some(entry.as_ref().copied().map_err(Clone::clone))
+    }
+}
+
+impl<'a> OpFacts<'a> {
+    /// Whether a plugin describes the operator. An operator without a description is opaque.
+    pub fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Returns the schema that calls are checked against; `None` if no plugin describes the operator.
+    pub fn schema(&self) -> Option<&OpSchema> {
+        self.known.then(|| self.schema.get_or_init(|| OpSchema::read(self.fields)))
+    }
+
+    /// Whether it has a type relation.
+    pub fn has_infer(&self) -> bool {
+        self.infer.id.is_some()
+    }
+
+    /// Whether it has an evaluator.
+    pub fn has_eval(&self) -> bool {
+        self.eval.id.is_some()
+    }
+
+    /// Returns the function that computes the same with other operators; `None` if the operator has none.
+    ///
+    /// # Errors
+    /// Returns the fault of the body.
+    pub fn body(&self) -> Option<Result<&Function, &PassError>> {
+        let parse = || {
+            let schema = self.schema().filter(|schema| !schema.body.is_empty())?;
+            Some(parse_body(&self.name.0, &self.name.1, schema, &schema.body))
+        };
+        self.body.get_or_init(parse).as_ref().map(Result::as_ref)
+    }
+
+    fn new(domain: &str, name: &str, resolved: ResolvedOp<'a>, version: i64) -> Self {
+        let mut facts = Self {
+            known: resolved.is_known != 0,
+            fields: resolved.facts.as_slice(),
+            schema: OnceLock::new(),
+            is_closed: resolved.is_closed != 0,
+            version,
+            since_version: 0,
+            inputs: (0, u16::MAX),
+            outputs: (0, u16::MAX),
+            effects: Effects::OPAQUE,
+            fusion: FusionKind::OPAQUE,
+            infer: Entry::new(resolved.infer.into_option()),
+            eval: Entry::new(resolved.eval.into_option()),
+            name: (domain.to_owned(), name.to_owned()),
+            body: OnceLock::new(),
+        };
+        if facts.known {
+            // The host read this record before; a field that cannot be decoded keeps the cautious value.
+            facts.effects = Effects::PURE;
+            for field in Fields::new(resolved.facts.as_slice()).map_while(Result::ok) {
+                let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
+                match field.tag {
+                    op_tag::SINCE => facts.since_version = field.u32().unwrap_or(0),
+                    op_tag::INPUTS => facts.inputs = field.u32().map_or(facts.inputs, pair),
+                    op_tag::OUTPUTS => facts.outputs = field.u32().map_or(facts.outputs, pair),
+                    op_tag::EFFECTS => facts.effects = field.u32().map_or(Effects::OPAQUE, Effects),
+                    op_tag::FUSION => facts.fusion = field.u8().map_or(FusionKind::OPAQUE, FusionKind),
+                    _ if field.skip().is_ok() => {}
+                    // Of a later version: its other contents cannot be relied on.
+                    _ => {
+                        let unknown = ResolvedOp { is_known: 0, infer: None.into(), eval: None.into(), ..resolved };
+                        return Self::new(domain, name, unknown, version);
+                    }
+                }
+            }
+        }
+        facts
+    }
+}
+
+/// The facts about each operator that a function uses: each was looked up once, by name, and is read by id.
+///
+/// `S` is where they come from: the host, for a pass.
+pub struct OpFactsTable<'a, S = CallCx<'a>> {
+    source: S,
+    facts: Vec<OpFacts<'a>>,
+    /// The facts about operators that the function does not have: domain, name, facts.
+    others: Vec<(String, String, OpFacts<'a>)>,
+    nesting: Nesting,
+}
+
+impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
+    /// A table of a function about which nothing was asked yet.
+    pub fn empty(source: S) -> Self {
+        Self { source, facts: Vec::new(), others: Vec::new(), nesting: Nesting::default() }
+    }
+
+    /// The table for the body of an operator.
+    ///
+    /// # Errors
+    /// Returns an error if bodies are nested without an end.
+    fn for_body(&self, op: &OpFacts<'_>) -> Result<Self, OpError> {
+        let nesting = self.nesting.enter(&op.name.0, &op.name.1)?;
+        Ok(Self { nesting, ..Self::empty(self.source) })
+    }
+
+    /// The table of a function.
+    pub fn new(source: S, function: &Function) -> Self {
+        let mut table = Self::empty(source);
+        table.extend(function);
+        table
+    }
+
+    /// Returns the facts about an operator of the function that the table was made for.
+    ///
+    /// # Panics
+    /// Panics if the operator was added to the function since; see [`extend`](Self::extend).
+    #[inline]
+    pub fn get(&self, op: OpId) -> &OpFacts<'a> {
+        &self.facts[op.index()]
+    }
+
+    /// Returns the facts about the operator that is called; `None` if the callee is not an operator.
+    #[inline]
+    pub fn of(&self, call: CallView<'_>) -> Option<&OpFacts<'a>> {
+        self.facts.get(call.op()?.index())
+    }
+
+    /// Returns the effects of a call; opaque if the callee is not an operator.
+    #[inline]
+    pub fn effects(&self, call: CallView<'_>) -> Effects {
+        self.of(call).map_or(Effects::OPAQUE, |facts| facts.effects)
+    }
+
+    /// The attributes of a call; [`Attrs::int`] and its siblings return the default of the operator's record, in the
+    /// version of the call, for one that is absent.
+    pub fn attrs<'b>(&'b self, call: CallView<'b>) -> Attrs<'b> {
+        call.attrs().with_defaults(self.of(call).and_then(OpFacts::schema))
+    }
+
+    /// Looks up operators that the function uses since the table was made.
+    pub fn extend(&mut self, function: &Function) {
+        for index in self.facts.len()..function.n_ops() {
+            let rec = function.op(OpId(index as u32));
+            let version = function.op_version(OpId(index as u32));
+            let (domain, name) = (function.str(rec.domain), function.str(rec.name));
+            let resolved = self.resolve(domain, name, u32::try_from(version).unwrap_or(0));
+            self.facts.push(OpFacts::new(domain, name, resolved, version));
+        }
+    }
+
+    /// Returns the facts about an operator of the function, or about another one that was looked up.
+    fn find(&self, op: OpId) -> Option<&OpFacts<'a>> {
+        match other_index(op) {
+            None => self.facts.get(op.index()),
+            Some(index) => self.others.get(index).map(|(_, _, facts)| facts),
+        }
+    }
+
+    fn resolve(&self, domain: &str, name: &str, version: u32) -> ResolvedOp<'a> {
+        self.source.resolve(domain, name, version)
+    }
+
+    /// Applies an operator's type relation to a call of it; `None` when it has none.
+    pub fn infer(&self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        let facts = self.find(op)?;
+        let Some(entry) = facts.infer.get(|id| self.source.infer_entry(id)) else {
+            let body = facts.body()?;
+            return Some(body.map_err(OpError::broken).and_then(|body| {
+                let mut table = self.for_body(facts)?;
+                infer_by_body(body, request, |f| infer_function(f, &mut table, Coverage::Everything))
+            }));
+        };
+        Some(entry.and_then(|entry| entry.call(self.source.request(), request).into_result()))
+    }
+
+    /// Evaluates a call of an operator; `None` when it has no evaluator.
+    pub fn eval(&self, op: OpId, request: &mut EvalRequest<'_>) -> Option<Result<(), OpError>> {
+        let entry = self.find(op)?.eval.get(|id| self.source.eval_entry(id))?;
+        Some(entry.and_then(|entry| entry.call(self.source.request(), request).into_result()))
+    }
+
+    /// Computes the results of a function without parameters, which an operator's body was made to.
+    fn compute(&self, op: OpId, closed: Function, n_results: usize, max_bytes: u64) -> Result<Vec<Tensor>, OpError> {
+        let mut module = IRModule::new();
+        module.set_function(MAIN, RArc::new(closed));
+        let results = interpret::run(&module, MAIN, &[], &InBody { table: self.for_body(self.get(op))?, max_bytes });
+        let stopped = |stop: Stop| match stop {
+            Stop::NotCovered { why, .. } => OpError::unsupported(format_args!("its body: {why}")),
+            Stop::Wrong(why) => OpError::broken(format_args!("its body: {why}")),
+        };
+        results.map_err(stopped)?.into_iter().take(n_results).map(|result| result.map_err(stopped)).collect()
+    }
+
+    /// Reports to the host that an operator's plugin is at fault.
+    fn tell_broken(&self, part: u8, id: u32, error: &OpError) {
+        if error.is_broken() {
+            self.source.failed(part, id, &error.message);
+        }
+    }
+
+    /// Infers the types of a function's bindings.
+    pub fn infer_types(&mut self, function: &mut Function, coverage: Coverage) -> Inferred {
+        infer_function(function, self, coverage)
+    }
+}
+
+impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
+    fn version(&mut self, function: &Function, op: OpId) -> i64 {
+        self.extend(function);
+        self.find(op).map_or(0, |facts| facts.version)
+    }
+
+    fn other(&mut self, function: &Function, domain: &str, name: &str) -> Option<OpId> {
+        let number = self.others.iter().position(|(d, n, _)| n == name && is_same_domain(d, domain));
+        let number = number.unwrap_or_else(|| {
+            let imported = function.opset_version(domain);
+            let wanted = imported.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
+            let mut facts = OpFacts::new(domain, name, self.resolve(domain, name, wanted), imported.unwrap_or(0));
+            if imported.is_none() {
+                facts.version = facts.since_version.into();
+            }
+            self.others.push((domain.to_owned(), name.to_owned(), facts));
+            self.others.len() - 1
+        });
+        Some(other_op(number))
+    }
+
+    fn schema(&self, op: OpId) -> Option<&OpSchema> {
+        self.find(op)?.schema()
+    }
+
+    fn is_closed(&self, op: OpId) -> bool {
+        self.find(op).is_some_and(|facts| facts.is_closed)
+    }
+
+    fn newest_version(&mut self, domain: &str, name: &str) -> Option<i64> {
+        let facts = OpFacts::new(domain, name, self.resolve(domain, name, u32::MAX), 0);
+        facts.is_known().then_some(facts.since_version.into())
+    }
+
+    fn infer(&mut self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
+        Self::infer(self, op, request)
+    }
+
+    fn may_rewrite(&mut self, node: NodeId) -> bool {
+        self.source.may_rewrite(node)
+    }
+
+    fn broken(&mut self, op: OpId, error: &OpError) {
+        if let Some(id) = self.find(op).and_then(|facts| facts.infer.id) {
+            self.tell_broken(operator_part::RELATION, id, error);
+        }
+    }
+
+    fn fault(&self, op: OpId, error: &OpError) -> PassError {
+        match self.find(op).and_then(|facts| facts.infer.id) {
+            Some(id) => self.source.fault(operator_part::RELATION, id, &error.message),
+            None => PassError::new(&error.message),
+        }
+    }
+
+    fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
+        self.source.function(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
+    }
+}
+
+impl<'a, S: OpSource<'a>> Operators for OpFactsTable<'a, S> {
+    fn effects(&self, op: OpId) -> Effects {
+        self.find(op).map_or(Effects::OPAQUE, |facts| facts.effects)
+    }
+
+    fn outputs(&self, op: OpId) -> (u16, u16) {
+        self.facts.get(op.index()).map_or((u16::MAX, u16::MAX), |facts| facts.outputs)
+    }
+
+    fn evaluate(
+        &mut self,
+        op: OpId,
+        function: &Function,
+        call: NodeId,
+        inputs: &[Option<Tensor>],
+        max_bytes: u64,
+    ) -> Option<Result<Vec<Tensor>, OpError>> {
+        self.extend(function);
+        if !self.get(op).has_eval() {
+            let body = self.get(op).body()?.map_err(OpError::broken);
+            return Some(body.and_then(|body| {
+                let closed = closed_body(body, function, call, op, inputs)?;
+                self.compute(op, closed, function.n_results(call).unwrap_or(1), max_bytes)
+            }));
+        }
+        let evaluation = Evaluation { function, call, version: self.get(op).version, inputs, max_bytes };
+        let result = evaluation.run(|request| Self::infer(self, op, request), |request| self.eval(op, request))?;
+        if let (Err(error), Some(id)) = (&result, self.get(op).eval.id) {
+            self.tell_broken(operator_part::EVALUATOR, id, error);
+        }
+        Some(result)
+    }
+}
+
+/// Computes the bodies of operators.
+struct InBody<'a, S> {
+    table: OpFactsTable<'a, S>,
+    max_bytes: u64,
+}
+
+impl<'a, S: OpSource<'a>> Compute for InBody<'a, S> {
+    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
+        let nesting = self.table.nesting.clone();
+        let mut table = OpFactsTable { nesting, ..OpFactsTable::empty(self.table.source) };
+        table.extend(function);
+        body(&mut table);
+    }
+
+    fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+}
+
+/// The bodies of operators outside the domains that are described completely, which runtimes know.
+impl<'a, S: OpSource<'a>> Bodies for OpFactsTable<'a, S> {
+    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Function, PassError>> {
+        let resolved = self.resolve(domain, name, u32::try_from(version).unwrap_or(0));
+        let facts = OpFacts::new(domain, name, resolved, version);
+        let body = facts.body().filter(|_| !facts.is_closed)?;
+        Some(body.cloned().map_err(PassError::clone))
+    }
+
+    fn schema(&mut self, domain: &str, name: &str, version: i64) -> Option<OpSchema> {
+        let resolved = self.resolve(domain, name, u32::try_from(version).unwrap_or(0));
+        OpFacts::new(domain, name, resolved, version).schema().cloned()
+    }
+}

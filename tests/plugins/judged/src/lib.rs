@@ -1,0 +1,88 @@
+//! Rules of which half are unsound, each a pass of its own.
+#![forbid(unsafe_code)]
+
+use relais_plugin_api::prelude::*;
+
+plugin! { description = "rules to be judged" }
+
+/// Multiplies two factors first: their product may overflow.
+#[rule_pass(name = "unsound.TwoFactors")]
+const TWO_FACTORS: &str = "Mul(Mul(x, const a), const b) => Mul(x, Mul(a, b)) if broadcasts(b, x), broadcasts(a, x), elem(x) in {float32, float16}";
+
+/// Adds two summands first: they may cancel.
+#[rule_pass(name = "unsound.TwoSummands")]
+const TWO_SUMMANDS: &str = "Add(Add(x, const a), const b) => Add(x, Add(a, b)) if broadcasts(b, x), broadcasts(a, x), elem(x) in {float32, float16}";
+
+/// Moves a factor into weights, which may overflow.
+#[rule_pass(name = "unsound.ScaleIntoConv")]
+const SCALE_INTO_CONV: &str =
+    "Mul(Conv{..}(x, const w) as conv, const s splat) => like conv(x, Mul(w, s)) if rank(s) == 0";
+
+/// Moves a factor into a matrix, which may overflow.
+#[rule_pass(name = "unsound.ScaleIntoGemm")]
+const SCALE_INTO_GEMM: &str = "Mul(Gemm(a, const b), const s splat) => Gemm(a, Mul(b, s)) if rank(s) == 0";
+
+/// Moves a factor into a normalisation, which may overflow.
+#[rule_pass(name = "unsound.ScaleIntoNorm")]
+const SCALE_INTO_NORM: &str = "Mul(BatchNormalization(x, const scale, const bias, const mean, const variance), const s splat) => BatchNormalization(x, Mul(scale, s), Mul(bias, s), mean, variance) if rank(s) == 0";
+
+/// Forgets that a window of `MaxPool` does not contain its padding.
+#[rule_pass(name = "unsound.PadIntoMaxPool")]
+const PAD_INTO_MAX_POOL: &str = "MaxPool{kernel_shape = [3, 3]}(Pad(x, [0, 0, 1, 1, 0, 0, 1, 1])) => \
+    MaxPool{kernel_shape = [3, 3], pads = [1, 1, 1, 1]}(x) if rank(x) == 4";
+
+/// Forgets that the upper bound may be negative.
+#[rule_pass(name = "unsound.ClipOfRelu")]
+const CLIP_OF_RELU: &str = "Relu(Clip(x, const low, const high)) => Clip(x, 0.0, high) if elem(x) == float32";
+
+/// Forgets what the inner cast loses.
+#[rule_pass(name = "unsound.CastOfCast")]
+const CAST_OF_CAST: &str = "Cast{to = 1, ..}(Cast{to = 6, ..}(x)) => x if elem(x) == float32";
+
+/// Forgets that 0 means a size of the argument.
+#[rule_pass(name = "unsound.ReshapeOfReshape")]
+const RESHAPE_OF_RESHAPE: &str = "Reshape(Reshape(x, const s), const t) => Reshape(x, t)";
+
+/// Forgets signs of zeros, infinities and NaN.
+#[rule_pass(name = "unsound.DifferenceToZero")]
+const DIFFERENCE_TO_ZERO: &str = "Sub(Add(x, y), y) => x if elem(x) == float32";
+
+/// Is right.
+#[rule_pass(name = "sound.NegOfNeg")]
+const NEG_OF_NEG: &str = "Neg(Neg(x)) => x";
+
+/// Is right.
+#[rule_pass(name = "sound.AbsOfAbs")]
+const ABS_OF_ABS: &str = "Abs(Abs(x)) => Abs(x)";
+
+/// Is right.
+#[rule_pass(name = "sound.NotOfNot")]
+const NOT_OF_NOT: &str = "Not(Not(x)) => x";
+
+/// Is right.
+#[rule_pass(name = "sound.ReluOfRelu")]
+const RELU_OF_RELU: &str = "Relu(Relu(x)) => Relu(x)";
+
+/// Is right.
+#[rule_pass(name = "sound.CeilOfFloor")]
+const CEIL_OF_FLOOR: &str = "Ceil(Floor(x)) => Floor(x)";
+
+/// Is right.
+#[rule_pass(name = "sound.TransposeOfTranspose")]
+const TRANSPOSE_OF_TRANSPOSE: &str = "Transpose{perm = p}(Transpose{perm = q}(x)) => x if p == [1, 0], q == [1, 0]";
+
+/// Is right.
+#[rule_pass(name = "sound.WhereOfNot")]
+const WHERE_OF_NOT: &str = "Where(Not(c), x, y) => Where(c, y, x)";
+
+/// Is right.
+#[rule_pass(name = "sound.SubOfNeg")]
+const SUB_OF_NEG: &str = "Sub(x, Neg(y)) => Add(x, y)";
+
+/// Is right.
+#[rule_pass(name = "sound.MulByOne")]
+const MUL_BY_ONE: &str = "Mul(x, 1) => x";
+
+/// Is right.
+#[rule_pass(name = "sound.MatMulToGemm")]
+const MAT_MUL_TO_GEMM: &str = "Add(MatMul(a, b) as ab, const c) => Gemm(a, b, c) if rank(a) == 2, rank(b) == 2, broadcasts(c, ab), elem(a) in {float32, float64}";

@@ -1,0 +1,137 @@
+//! Operators that are defined by other operators: their types, constants and calls come from their bodies, and models
+//! are written with them.
+
+use relais_tests::{
+    cargo_built::plugin,
+    cli::{Run, command, folder},
+    venv::judge,
+};
+use std::{fs, path::Path};
+
+const HEADER: &str = r#"def @main(%x: Tensor[(2, 3), float32]) -> (%y) #[opset = {"": 18, "acme": 1}]"#;
+
+/// Runs passes over a body of `main`, with the plugin; the output is text or ONNX, by its name.
+fn run(here: &Path, body: &str, passes: &str, output: &str) -> Run {
+    fs::write(here.join("model.relay"), format!("{HEADER} {body}\n")).unwrap();
+    let mut relais = command();
+    relais.current_dir(here).args(["run", "model.relay", "--passes", passes, "-o", output]);
+    Run::of(relais.args(["--allow-writable-plugins", "--no-reproducer", "--plugin"]).arg(plugin("bodies")))
+}
+
+/// Every operator that has a sound body, with an attribute, without it, and without an argument.
+const ALL: &str = "{
+  %low = const(float32, -0.1);
+  %a = acme::Silu(%x);
+  %b = acme::Leak(%a, slope = 0.25);
+  %c = acme::Leak(%b, %low);
+  (%d, %e) = acme::Halves(%c);
+  %f = acme::Twice(%e);
+  %y = Add(%d, %f);
+  %y
+}";
+
+/// The same, written out.
+const WRITTEN_OUT: &str = "{
+  %low = const(float32, -0.1);
+  %s = Sigmoid(%x);
+  %a = Mul(%x, %s);
+  %b = LeakyRelu(%a, alpha = 0.25);
+  %c = LeakyRelu(%b, alpha = 0.5);
+  %d = Clip(%c, %low);
+  %t = Sigmoid(%d);
+  %e = Mul(%d, %t);
+  %f = Neg(%e);
+  %g = Add(%f, %f);
+  %y = Add(%e, %g);
+  %y
+}";
+
+#[test]
+fn a_model_with_them_runs_elsewhere() {
+    let here = folder("bodies-elsewhere");
+    run(&here, WRITTEN_OUT, "relais.InferType", "model.onnx").expect_success();
+    run(&here, ALL, "relais.InferType", "functions.onnx").expect_success();
+    run(&here, ALL, "relais.Inline", "inlined.onnx").expect_success();
+    for made in ["functions.onnx", "inlined.onnx"] {
+        judge(["same".as_ref(), here.as_os_str(), here.join(made).as_os_str()]);
+    }
+    // The functions have the operators' names.
+    let again = Run::of(command().current_dir(&here).args(["show", "functions.onnx"])).expect_success();
+    for function in ["Silu", "Leak", "Halves", "Twice"] {
+        assert!(again.stdout.contains(&format!("def @\"acme::{function}\"")), "{}", again.stdout);
+    }
+}
+
+#[test]
+fn operators_that_a_model_had_stay_as_they_are() {
+    let here = folder("bodies-had");
+    // Without the plugin, nothing has a body.
+    fs::write(here.join("model.relay"), format!("{HEADER} {{ %y = acme::Silu(%x); %y }}\n")).unwrap();
+    let written = ["-q", "run", "model.relay", "-O0", "-o", "had.onnx"];
+    Run::of(command().current_dir(&here).args(written)).expect_success();
+    let again = ["-q", "run", "had.onnx", "-O0", "-o", "same.onnx", "--allow-writable-plugins", "--plugin"];
+    Run::of(command().current_dir(&here).args(again).arg(plugin("bodies"))).expect_success();
+    assert!(fs::read(here.join("had.onnx")).unwrap() == fs::read(here.join("same.onnx")).unwrap());
+}
+
+#[test]
+fn inlining_leaves_the_operators_of_onnx_only() {
+    let here = folder("bodies-inlined");
+    run(&here, ALL, "relais.Inline", "out.relay").expect_success();
+    let text = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(!text.contains("acme::") && text.matches("def @").count() == 1, "{text}");
+    assert!(text.contains("alpha = 0.25") && text.contains("alpha = 0.5"), "{text}");
+}
+
+#[test]
+fn types_and_constants_come_from_them() {
+    let here = folder("bodies-types");
+    let body = "{ %a = acme::Leak(%x); (%b, %c) = acme::Halves(%a); %y = Sub(%b, %c); %y }";
+    run(&here, body, "relais.InferType", "out.relay").expect_success();
+    let text = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(
+        text.contains("%a: Tensor[(2, 3), float32] = ") && text.contains("%c: Tensor[(2, 3), float32] = "),
+        "{text}"
+    );
+    let body = "{ %c = const(float32, [1.0, 2.0, 3.0]); %a = acme::Twice(%c); %y = Add(%x, %a); %y }";
+    run(&here, body, "relais.InferType,relais.FoldConstant,relais.DeadCodeElimination", "out.relay").expect_success();
+    let text = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(text.contains("[2.0, 4.0, 6.0]") && !text.contains("acme::"), "{text}");
+}
+
+#[test]
+fn a_body_that_does_not_fit_is_refused_and_nothing_is_written() {
+    let here = folder("bodies-refused");
+    for (op, passes, expected) in [
+        ("Old", "relais.InferType", "[B008] the body of `acme::Old` is written for version 11 of `ai.onnx`"),
+        ("Ping", "relais.DeadCodeElimination", "[B005] the bodies of operators call each other: `acme::P"),
+        ("Ping", "relais.Inline", "the bodies of operators call each other: `acme::P"),
+    ] {
+        let run = run(&here, &format!("{{ %y = acme::{op}(%x); %y }}"), passes, "out.onnx");
+        assert!(run.status == Some(1) && run.stderr.contains(expected), "{op}, {passes}: {}", run.stderr);
+        assert!(!here.join("out.onnx").exists());
+    }
+    let typed = run(&here, "{ %y = acme::Ping(%x); %y }", "relais.InferType", "typed.relay").expect_success();
+    let warning = "it calls itself: acme::Ping -> acme::Pong -> acme::Ping";
+    assert!(typed.stderr.contains(warning), "{}", typed.stderr);
+    // Calls that were replaced are in no output, and their bodies are not asked for.
+    fs::write(here.join("model.relay"), format!("{HEADER} {{ %y = acme::Old(%x); %y }}\n")).unwrap();
+    let mut relais = command();
+    relais.current_dir(&here).args(["run", "model.relay", "--rule", "acme::Old(x) => Relu(x)", "-o", "gone.onnx"]);
+    Run::of(relais.args(["--allow-writable-plugins", "--plugin"]).arg(plugin("bodies"))).expect_success();
+    // The text form has operators as they are.
+    run(&here, "{ %y = acme::Old(%x); %y }", "relais.DeadCodeElimination", "out.relay").expect_success();
+}
+
+#[test]
+fn a_function_of_the_model_is_not_mistaken_for_a_body() {
+    let here = folder("bodies-own");
+    let body = r#"{ %a = @"acme::Twice"(%x); %y = acme::Twice(%a); %y }"#;
+    let other = r#"def @"acme::Twice"(%v) #[opset = {"": 18}] { Mul(%v, %v) }"#;
+    let run = run(&here, &format!("{body}\n{other}"), "relais.InferType", "out.onnx");
+    assert!(
+        run.status == Some(1) && run.stderr.contains("[B007] the module has a function `@acme::Twice`"),
+        "{}",
+        run.stderr
+    );
+}
