@@ -150,6 +150,9 @@ struct Maker<'m> {
     bound: BTreeMap<String, Bound>,
     /// By name of a value: its element type and dimensions.
     known: BTreeMap<String, (ElemType, Vec<u64>)>,
+    /// The dimensions of the constant made last. Other constants may get the same, as weights of one call often have.
+    weights: Option<Vec<u64>>,
+    are_weights_alike: bool,
     params: Vec<String>,
     lines: Vec<String>,
     n: usize,
@@ -163,6 +166,7 @@ impl<'m> Maker<'m> {
         let theme = theme[random.below(theme.len() as u64) as usize];
         let evenness = if random.below(2) == 0 { 80 } else { 30 };
         let is_dynamic = random.below(4) == 0;
+        let are_weights_alike = random.below(2) == 0;
         let (bound, known) = (BTreeMap::new(), BTreeMap::new());
         Self {
             rule,
@@ -177,6 +181,8 @@ impl<'m> Maker<'m> {
             is_dynamic,
             bound,
             known,
+            weights: None,
+            are_weights_alike,
             params: Vec::new(),
             lines: Vec::new(),
             n: 0,
@@ -366,7 +372,8 @@ impl<'m> Maker<'m> {
         }
     }
 
-    fn dims(&mut self, name: Option<&Name>) -> Vec<u64> {
+    /// Dimensions for a variable: those that conditions ask for, then those of `like`.
+    fn dims(&mut self, name: Option<&Name>, like: Option<Vec<u64>>) -> Vec<u64> {
         if let Some(name) = name {
             // `shape(x) == shape(y)` and `broadcasts(x, y)`.
             let same = self.asked("shape", &name.text).into_iter().find_map(|(_, expr)| match expr {
@@ -400,16 +407,23 @@ impl<'m> Maker<'m> {
                 _ => None,
             })
         });
-        let rank = rank.unwrap_or_else(|| match self.random.below(100) {
-            0..55 => self.rank,
-            55..75 => 1,
-            75..85 => 0,
-            _ => self.below(5),
-        });
-        let size = |maker: &mut Self| if maker.chance(maker.evenness) { maker.size } else { 1 + maker.random.below(3) };
-        let mut dims: Vec<u64> = (0..rank).map(|_| size(self)).collect();
+        let mut dims = match like.filter(|like| rank.is_none_or(|rank| rank == like.len())) {
+            Some(like) => like,
+            None => {
+                let rank = rank.unwrap_or_else(|| match self.random.below(100) {
+                    0..55 => self.rank,
+                    55..75 => 1,
+                    75..85 => 0,
+                    _ => self.below(5),
+                });
+                let size = |maker: &mut Self| {
+                    if maker.chance(maker.evenness) { maker.size } else { 1 + maker.random.below(3) }
+                };
+                (0..rank).map(|_| size(self)).collect()
+            }
+        };
         for (index, size) in name.into_iter().flat_map(|name| self.sizes_asked(&name.text)) {
-            let at = if index < 0 { index + rank as i64 } else { index };
+            let at = if index < 0 { index + dims.len() as i64 } else { index };
             if let Some(dim) = usize::try_from(at).ok().and_then(|at| dims.get_mut(at)) {
                 *dim = size;
             }
@@ -437,7 +451,7 @@ impl<'m> Maker<'m> {
 
     fn param(&mut self, name: Option<&Name>, elem: ElemType) -> String {
         let elem = self.elem_asked(name, elem);
-        let mut dims = self.dims(name);
+        let mut dims = self.dims(name, None);
         if self.is_dynamic {
             dims.fill(numbers::UNKNOWN_SIZE);
         }
@@ -454,7 +468,9 @@ impl<'m> Maker<'m> {
         let elem = self.elem_asked(Some(name), elem);
         // Shapes, axes and the like are vectors.
         let is_list = elem == ElemType::INT64 && elem != self.elem;
-        let dims = if is_list { vec![1 + self.random.below(4)] } else { self.dims(Some(name)) };
+        let like = self.weights.take().filter(|_| self.are_weights_alike);
+        let dims = if is_list { vec![1 + self.random.below(4)] } else { self.dims(Some(name), like) };
+        self.weights = (!is_list).then(|| dims.clone());
         let count: u64 = dims.iter().product();
         let asked: Vec<(Comparison, f64)> = self
             .asked("", &name.text)
