@@ -217,6 +217,7 @@ pub fn report_json(report: &Report) -> Value {
         "warnings": report.warnings,
         "statistics": statistics,
         "instruments": findings,
+        "seconds": report.elapsed.as_secs_f64(),
         "stopped_after": stopped.map(|(execution, pass)| json!({ "execution": execution, "pass": pass })),
     })
 }

@@ -21,7 +21,7 @@ use relais_plugin_api::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 pub(super) struct Machine<'a> {
@@ -217,7 +217,9 @@ impl<'a> Machine<'a> {
             Err(fault) => return Err(self.failure(Stop::Hook(fault), Vec::new())),
         };
         let watch = Watch::of(context);
+        let began = Instant::now();
         let result = self.watched(&watch, body);
+        self.report.elapsed = began.elapsed();
         let left = guard.leave();
         self.finish(result, left, &instruments)
     }

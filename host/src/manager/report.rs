@@ -19,6 +19,8 @@ pub struct Report {
     pub statistics: Vec<Statistic>,
     /// The execution of a pass after which the run was stopped, and that pass.
     pub stopped_after: Option<(u64, String)>,
+    /// The time of the whole run: of its passes, and of all that is checked and typed around them.
+    pub elapsed: Duration,
     /// The passes that failed, with the data for a reproducer; the first [`MAX_FAULTS`] of them.
     pub faults: Vec<PassFault>,
 }

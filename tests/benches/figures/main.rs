@@ -3,6 +3,7 @@
 //! Alternatives are measured in turns within one run, and the median counts. Goals are in brackets.
 
 mod boundary;
+mod checks;
 mod discovery;
 mod end_to_end;
 mod front_door;
@@ -21,9 +22,10 @@ use std::{
     process::Command,
 };
 
-const PARTS: [(&str, fn()); 8] = [
+const PARTS: [(&str, fn()); 9] = [
     ("boundary", boundary::calls),
     ("records", boundary::records),
+    ("checks", checks::run),
     ("discovery", discovery::run),
     ("end-to-end", end_to_end::run),
     ("front-door", front_door::run),
