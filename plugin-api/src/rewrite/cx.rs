@@ -375,10 +375,22 @@ impl<'a> RewriteCx<'a> {
         (0..n_results).map(|index| self.stage(NewNode::Projection { tuple, index })).collect()
     }
 
+    /// Makes a call like another one of the function, with as many results, including its attributes and metadata, with
+    /// other arguments; `attrs` replace those of the same name. Returns each result.
+    pub fn call_results_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> Vec<NodeId> {
+        let Some(n_results) = call.n_results() else { return vec![self.call_like(call, args, attrs)] };
+        let tuple = self.stage_like(call, args, attrs, u16::try_from(n_results).ok());
+        (0..n_results as u16).map(|index| self.stage(NewNode::Projection { tuple, index })).collect()
+    }
+
     /// Makes a call like another one of the function, with one result, including its attributes and metadata, with
     /// other arguments; `attrs` replace those of the same name.
     pub fn call_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
+        self.stage_like(call, args, attrs, None)
+    }
+
+    fn stage_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>, n_results: Option<u16>) -> NodeId {
         let (callee, attrs) = (Callee::Same(call.callee()), NewAttrs::Like(call.id, attrs));
-        self.stage(NewNode::Call { callee, args: Nodes::from_slice(args), attrs, n_results: None })
+        self.stage(NewNode::Call { callee, args: Nodes::from_slice(args), attrs, n_results })
     }
 }

@@ -238,7 +238,7 @@ fn is_unit(op: &str, tensor: &Tensor) -> bool {
 }
 
 /// Whether every element of a tensor has these bytes.
-fn is_all(tensor: &Tensor, wanted: &[u8]) -> bool {
+pub(crate) fn is_all(tensor: &Tensor, wanted: &[u8]) -> bool {
     // Unit elements beyond this size do not occur in practice, and reading it all would cost more than it saves.
     const MOST: u64 = 1 << 20;
     match tensor.as_splat() {
@@ -266,7 +266,8 @@ fn one(elem: ElemType) -> Option<Vec<u8>> {
     })
 }
 
-fn zero(elem: ElemType) -> Option<Vec<u8>> {
+/// The bytes of positive zero.
+pub(crate) fn zero(elem: ElemType) -> Option<Vec<u8>> {
     one(elem).map(|bytes| vec![0; bytes.len()])
 }
 

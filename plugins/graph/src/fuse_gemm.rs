@@ -1,0 +1,24 @@
+//! A product of matrices and what is added to it are one `Gemm`.
+//!
+//! ```text
+//! %1 = MatMul(%a, %b);
+//! %2 = Add(%1, %c);
+//! ```
+//! becomes
+//! ```text
+//! %2 = Gemm(%a, %b, %c);
+//! ```
+//!
+//! A transpose of a factor goes into the `Gemm`, too. The summand must broadcast to the product. Runtimes may round at
+//! other places than before, as `docs/numbers.md` says. Integers stay: no runtime has kernels for them.
+
+use relais_plugin_api::prelude::*;
+
+/// Makes one `Gemm` of a `MatMul` of matrices and an `Add`, and takes up transposed factors.
+#[rule_pass(name = "relais.FuseGemm", opt_level = 2, required = ["relais.InferType"])]
+const FUSE_GEMM: &str = "
+    sum: @7 Add(MatMul(a, b) as ab, c) => Gemm(a, b, c)
+        if rank(a) == 2, rank(b) == 2, broadcasts(c, ab), elem(a) in {float16, float32, float64};
+    left: @7 Gemm{transA = t, ..}(Transpose{perm = [1, 0]}(a), b, ?c) as gemm => like gemm{transA = 1 - t}(a, b, c);
+    right: @7 Gemm{transB = t, ..}(a, Transpose{perm = [1, 0]}(b), ?c) as gemm => like gemm{transB = 1 - t}(a, b, c)
+";

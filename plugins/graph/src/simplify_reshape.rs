@@ -1,0 +1,75 @@
+//! A reshape of a reshape is one reshape, and a shape that is computed is a constant where it can be said.
+//!
+//! ```text
+//! %1 = Flatten(%x);                    // %x: Tensor[(2, 3, 4), float32]
+//! %2 = Unsqueeze(%1, %axis);
+//! ```
+//! becomes
+//! ```text
+//! %2 = Reshape(%x, const(int64, [1, 2, 12]));
+//! ```
+//!
+//! `Reshape`, `Flatten`, `Squeeze` and `Unsqueeze` change the shape alone, so of two in a row the last one decides. A value
+//! between the two that is used elsewhere, too, stays, and nothing would be gained.
+//!
+//! The shape of the result can be said if it is known; or if one size is not, and the others are not zero: that one is
+//! `-1`; or if all sizes that are not known are those of the input at the same places: these are `0`.
+
+use relais_plugin_api::prelude::*;
+
+/// Makes one reshape of several in a row, and constants of shapes that are computed.
+#[rewrite_pass(
+    name = "relais.SimplifyReshape",
+    opt_level = 1,
+    required = ["relais.InferType"],
+    ops = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"],
+)]
+pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    let Some(arg) = call.arg(0) else { return Rewrite::Keep };
+    let before = cx.call_of(arg).filter(|before| is_reshape(*before)).and_then(|before| before.arg(0));
+    let is_computed = call.is_op("Reshape") && call.arg(1).is_some_and(|shape| cx.tensor(shape).is_none());
+    let input = match before {
+        Some(input) if cx.n_uses(arg) == 1 => input,
+        Some(_) if !is_computed => return Rewrite::decline("the reshape before it is used elsewhere, too"),
+        _ if is_computed => arg,
+        _ => return Rewrite::Keep,
+    };
+    if cx.opset() < 5 {
+        return Rewrite::decline("before version 5 of the operator set, the shape is an attribute");
+    }
+    match shape(call, input, cx) {
+        Ok(sizes) => {
+            let shape = cx.constant(Tensor::from_i64(&[sizes.len() as u64], &sizes));
+            Rewrite::Replace(cx.call("Reshape", &[input, shape]))
+        }
+        Err(reason) => Rewrite::decline(reason),
+    }
+}
+
+fn is_reshape(call: CallView<'_>) -> bool {
+    ["Reshape", "Flatten", "Squeeze", "Unsqueeze"].iter().any(|name| call.is_op(name))
+}
+
+/// The shape, as `Reshape` takes it, by which `input` becomes the result of `call`.
+fn shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Result<Vec<i64>, &'static str> {
+    let to = cx.type_of(call.id).shape().ok_or("the rank of the result is not known")?;
+    let from = cx.type_of(input).shape().unwrap_or_default();
+    let is_known = |dim: &DimRec| Dim::from(*dim).known().is_some();
+    let is_copied = |at: usize| from.get(at).is_some_and(|&dim| Dim::from(dim).is_same(to[at].into()));
+    if to.iter().any(|&dim| Dim::from(dim).known() == Some(0)) {
+        return Err("0 stands for a size of the input in a shape");
+    }
+    let unknown: Vec<usize> = (0..to.len()).filter(|&at| !is_known(&to[at])).collect();
+    let stands_for = match unknown.as_slice() {
+        [] | [_] => -1,
+        // Beside a -1, a 0 could stand for a size of 0, which leaves the other open.
+        several if several.iter().all(|&at| is_copied(at)) => 0,
+        _ => return Err("several sizes of the result are not known"),
+    };
+    to.iter()
+        .map(|&dim| match Dim::from(dim).known() {
+            Some(size) => i64::try_from(size).map_err(|_| "a size is too large"),
+            None => Ok(stands_for),
+        })
+        .collect()
+}
