@@ -297,14 +297,14 @@ impl Arithmetic {
     }
 }
 
-/// N3: multiplies each weight by the factor of its channel, which `channel` returns for the index of a run of `run`
-/// elements. A splat stays one if the factor is the same for all.
+/// N3: multiplies each weight by a factor. For the index of a run of `run` elements, `channels` returns the channel of the
+/// factor and that of the result, of which there are `n_channels`. A splat stays one if the factor is the same for all.
 pub fn scaled(
     weights: &Tensor,
     run: u64,
     factor: &PerChannel,
     n_channels: u64,
-    channel: impl Fn(u64) -> usize,
+    channels: impl Fn(u64) -> (usize, usize),
 ) -> Result<Tensor, &'static str> {
     let limits = Limits::of(weights.elem())?;
     if let (Some(weight), &PerChannel::Uniform(factor)) = (weights.to_f64(), factor) {
@@ -316,8 +316,8 @@ pub fn scaled(
     let largest = vec![Cell::new(0.0f64); n_channels];
     let outside = Cell::new(f64::INFINITY);
     let new = weights.map_f64_runs(run, |at| {
-        let channel = channel(at as u64);
-        let (factor, largest) = (factor.at(channel), largest.get(channel).unwrap_or(&outside));
+        let (of_factor, of_result) = channels(at as u64);
+        let (factor, largest) = (factor.at(of_factor), largest.get(of_result).unwrap_or(&outside));
         move |x| {
             largest.set(largest.get().max(magnitude(x, factor)));
             x * factor
@@ -325,6 +325,15 @@ pub fn scaled(
     });
     largest.iter().try_for_each(|largest| limits.weights(largest.get()))?;
     new.ok_or("the element type is not supported")
+}
+
+/// Whether weights would take more room scaled than they do: where others use them too, or they are a splat and the factors
+/// differ. That does not matter for a few.
+pub fn takes_more_room(weights: &Tensor, factor: &PerChannel, is_shared: bool) -> bool {
+    const FEW: u64 = 4096;
+    let is_splat = weights.as_splat().is_some();
+    let stays_splat = is_splat && factor.n().is_none();
+    weights.byte_len() > FEW && !stays_splat && (is_shared || is_splat)
 }
 
 /// N3: the bias `b * scale + shift`, channel by channel.

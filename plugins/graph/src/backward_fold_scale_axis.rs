@@ -25,7 +25,7 @@
 //! Large weights that others use too stay as they are, and so do weights that would take more room scaled than not.
 
 use crate::{
-    affine::{Affine, Arithmetic, BatchNorm, Layout, PerChannel, biased, scaled},
+    affine::{Affine, Arithmetic, BatchNorm, Layout, PerChannel, biased, scaled, takes_more_room},
     combine::{Sums, combine},
     numbers::{Limits, is_of_onnx, magnitude},
 };
@@ -131,9 +131,6 @@ enum Fold {
     Combine(Arithmetic, Arithmetic),
     Absorb(Arithmetic),
 }
-
-/// Beyond this many bytes, weights that others use too are not copied.
-const SMALL: u64 = 4096;
 
 /// The layout of a call's result, from its type or from the constants that the call has.
 fn layout(call: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Layout> {
@@ -296,13 +293,10 @@ fn scale_weights<'a>(
     if outer.scale.is(1.0) {
         return Ok(call.args()[1]);
     }
-    let is_shared = cx.n_uses(call.args()[1]) > 1;
-    let is_splat = weights.as_splat().is_some();
-    let stays_splat = is_splat && matches!(outer.scale, PerChannel::Uniform(_));
-    if weights.byte_len() > SMALL && !stays_splat && (is_shared || is_splat) {
+    if takes_more_room(weights, &outer.scale, cx.n_uses(call.args()[1]) > 1) {
         return Err("the scaled weights would take more room");
     }
-    let new = scaled(weights, run, &outer.scale, n_channels, channel)?;
+    let new = scaled(weights, run, &outer.scale, n_channels, |at| (channel(at), channel(at)))?;
     Ok(cx.constant(new))
 }
 

@@ -14,23 +14,34 @@
 //! takes, and the field of a tuple. A call is evaluated when all its arguments are constants or tuples of constants, its
 //! operator has an evaluator, and calling it twice is calling it once; one without arguments is kept, and so is one whose
 //! evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
-//! folding does not inflate a model. Constants that are no longer used are left to `DeadCodeElimination`.
+//! folding does not inflate a model. Calls that hang together by constants are judged together: two slices of a weight are
+//! as large as the weight, which stays as long as one of them does. What would add more is folded as long as all such
+//! together add no more than a per cent. Constants that are no longer used are left to `DeadCodeElimination`.
 //!
 //! Only what the ONNX standard determines is folded. Where runtimes are known to differ, evaluators refuse, and where
 //! a result is rounded in between, they round once; `docs/numbers.md` lists it. By `QuantizeLinear`, `DequantizeLinear`
 //! and `DynamicQuantizeLinear` runtimes find integer kernels: they stay unless `quantization = true`. With
 //! `exact = true` nothing is folded that a runtime may compute to another last bit. Remarks say what was left alone.
 
-use crate::{counted::Counted, dead_code_elimination::may_be_left_off, exact::is_exact, numbers::is_quantization};
+use crate::{
+    counted::Counted,
+    dead_code_elimination::may_be_left_off,
+    exact::is_exact,
+    fold_groups::{Budget, plan},
+    numbers::is_quantization,
+};
 use relais_plugin_api::{infer::Operators, op::known_value, prelude::*};
 use std::{cell::Cell, collections::HashMap, convert::Infallible};
 
 /// Options of `FoldConstant`.
 #[derive(PassOptions)]
 pub struct FoldConstantOptions {
-    /// The most bytes that a folded constant may take beyond those of the constants it replaces.
-    #[option(default = 4096, range = 0..=2_147_483_647)]
+    /// The most bytes that folded constants may take beyond those of the constants they replace.
+    #[option(default = 4096, range = 0..=2_147_483_647, unit = "bytes")]
     pub max_growth: i64,
+    /// What all folded constants that take more may add together, in per cent of the function's constants.
+    #[option(default = 1, range = 0..=1000)]
+    pub max_total_growth: i64,
     /// Whether `QuantizeLinear`, `DequantizeLinear` and `DynamicQuantizeLinear` are folded.
     #[option(default = false)]
     pub quantization: bool,
@@ -43,6 +54,8 @@ pub struct FoldConstantOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Extent {
     max_growth: u64,
+    /// In per cent.
+    max_total_growth: u64,
     quantization: Quantization,
     numbers: Numbers,
 }
@@ -76,6 +89,7 @@ pub fn fold_constant(edit: &mut Editor, cx: &PassCx<'_>, options: &FoldConstantO
     let mut ops = cx.ops(edit.function());
     let extent = Extent {
         max_growth: u64::try_from(options.max_growth).unwrap_or(0),
+        max_total_growth: u64::try_from(options.max_total_growth).unwrap_or(0),
         quantization: if options.quantization { Quantization::Fold } else { Quantization::Keep },
         numbers: if options.exact { Numbers::Exact } else { Numbers::Determined },
     };
@@ -98,13 +112,61 @@ fn fold(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent) -> (usize, D
     let mut total = 0;
     let mut declined = Declined::new();
     for _ in 0..MAX_ROUNDS {
-        let (n_folded, is_too_large) = fold_once(edit, ops, extent, &mut declined);
+        let (mut n_folded, is_too_large) = fold_once(edit, ops, extent, &mut declined);
         total += n_folded;
-        if n_folded == 0 || !is_too_large {
+        if !is_too_large {
+            break;
+        }
+        if n_folded == 0 {
+            n_folded = fold_groups(edit, ops, extent, &mut declined);
+            total += n_folded;
+        }
+        if n_folded == 0 {
             break;
         }
     }
     (total, declined)
+}
+
+/// Folds calls that are too large each, and not together.
+fn fold_groups(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, declined: &mut Declined) -> usize {
+    let f = edit.function();
+    let constants = || f.all_bindings().filter_map(|id| Some((f.node(id).aux, f.constant(id)?)));
+    let all: u64 = constants().map(|(_, tensor)| stored_bytes(tensor)).fold(0, u64::saturating_add);
+    // What was made in this run counts as added, whatever it replaced, so that further rounds do not add up.
+    let made = constants().filter(|(form, _)| *form == ConstForm::ANY.0).map(|(_, tensor)| stored_bytes(tensor)).sum();
+    let allowed = (all / 100).saturating_mul(extent.max_total_growth);
+    let budget = Budget { each: extent.max_growth, all: allowed.saturating_sub(made) };
+    let plan = plan(f, ops, budget, |ops, call| {
+        let Some(op) = call.op() else { return false };
+        let effects = ops.effects(op);
+        effects.is_mergeable() && effects.is_removable() && reason_to_keep(f, call, op, extent).is_none()
+    });
+    declined.extend(plan.declined);
+    let mut values = plan.values;
+    if values.is_empty() {
+        return 0;
+    }
+    struct Planned<'a>(&'a mut HashMap<NodeId, Tensor>);
+    impl Rebuild for Planned<'_> {
+        type Error = Infallible;
+
+        fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, Infallible> {
+            Ok(self.0.remove(&id).map_or(Action::Keep, |value| replace(cx, id, vec![value])))
+        }
+    }
+    match Counted::rebuild(edit, Planned(&mut values)) {
+        Ok(n_folded) => n_folded,
+    }
+}
+
+/// Why a call of constants stays, however small its result is.
+fn reason_to_keep(f: &Function, call: CallView<'_>, op: OpId, extent: Extent) -> Option<&'static str> {
+    if extent.quantization == Quantization::Keep && is_quantization(f, op) {
+        return Some("runtimes find integer kernels by it");
+    }
+    let is_inexact = extent.numbers == Numbers::Exact && !is_exact(f, call);
+    is_inexact.then_some("runtimes may compute it to another last bit")
 }
 
 fn fold_once(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, declined: &mut Declined) -> (usize, bool) {
@@ -241,12 +303,8 @@ impl ConstantFolder<'_> {
             .iter()
             .map(|&arg| if arg.is_absent() { Some(None) } else { f.constant(arg).cloned().map(Some) })
             .collect();
-        if self.extent.quantization == Quantization::Keep && is_quantization(f, op) {
-            self.declined.push((call.id, "runtimes find integer kernels by it".to_owned()));
-            return None;
-        }
-        if self.extent.numbers == Numbers::Exact && !is_exact(f, call) {
-            self.declined.push((call.id, "runtimes may compute it to another last bit".to_owned()));
+        if let Some(reason) = reason_to_keep(f, call, op, self.extent) {
+            self.declined.push((call.id, reason.to_owned()));
             return None;
         }
         let budget = self.freed(f, call.args()).saturating_add(self.extent.max_growth);
@@ -365,13 +423,13 @@ fn replace(cx: &mut RebuildCx<'_>, id: NodeId, values: Vec<Tensor>) -> Action {
 }
 
 /// The expanded bytes of a call's only result, if its type determines them.
-fn size_of(f: &Function, call: NodeId) -> Option<u64> {
+pub(crate) fn size_of(f: &Function, call: NodeId) -> Option<u64> {
     let ty = f.type_of(call);
     ty.elem()?.bytes_for(element_count(&ty.static_shape()?)?)
 }
 
 /// The bytes that a tensor takes in a file; a splat takes next to none.
-fn stored_bytes(tensor: &Tensor) -> u64 {
+pub(crate) fn stored_bytes(tensor: &Tensor) -> u64 {
     match tensor.as_splat() {
         Some(element) => element.len() as u64,
         None => tensor.byte_len(),

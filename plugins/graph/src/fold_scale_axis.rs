@@ -1,5 +1,5 @@
 //! Folds scales along an axis into convolutions: `FoldConstant`, so that a scale that is computed from constants is one,
-//! then `BackwardFoldScaleAxis`, which leaves nothing to be computed.
+//! then `BackwardFoldScaleAxis` and `ForwardFoldScaleAxis`, which leave nothing to be computed.
 //!
 //! ```text
 //! %0 = Conv(%x, %w);
@@ -11,8 +11,8 @@
 //! ```
 //! where `%w1` is a constant, as `%w` and `%scale` are.
 //!
-//! TVM's pass of this name folds constants at its end, because its folds leave products of them, and it also folds forward,
-//! into a convolution that follows the scale; that is not done yet.
+//! TVM's pass of this name folds backward first, too; it folds constants at its end, because its folds leave products of
+//! them.
 
 use relais_plugin_api::prelude::*;
 
@@ -22,6 +22,6 @@ use relais_plugin_api::prelude::*;
     aliases = ["relay._transform.FoldScaleAxis"],
     opt_level = 0,
     required = ["relais.InferType"],
-    passes = ["relais.FoldConstant", "relais.BackwardFoldScaleAxis"],
+    passes = ["relais.FoldConstant", "relais.BackwardFoldScaleAxis", "relais.ForwardFoldScaleAxis"],
 )]
 pub fn fold_scale_axis() {}

@@ -1,0 +1,137 @@
+//! Folds a scale for each channel into the convolution or matrix product after it.
+//!
+//! ```text
+//! %0 = Mul(%x, const(float32, 0.5));
+//! %1 = Conv(%0, %w, %b);
+//! ```
+//! becomes
+//! ```text
+//! %1 = Conv(%x, %w1, %b);
+//! ```
+//!
+//! A `Mul` or `Div` by one constant, or by one for each channel, goes into the constant weights of a `Conv`, `MatMul` or
+//! `Gemm` that is its only user. Such factors remain of `Gelu` and of attention, where something stands before them into
+//! which `BackwardFoldScaleAxis` cannot fold.
+//!
+//! What is said there of rounding, of the limits of element types and of large weights holds here, too.
+
+use crate::{
+    affine::{Arithmetic, Layout, PerChannel, scaled, takes_more_room},
+    numbers::is_of_onnx,
+};
+use relais_plugin_api::prelude::*;
+
+/// Folds a scale for each channel into the call that uses the value.
+#[rewrite_pass(
+    name = "relais.ForwardFoldScaleAxis",
+    aliases = ["relay._transform.ForwardFoldScaleAxis"],
+    opt_level = 3,
+    required = ["relais.InferType"],
+    ops = ["Conv", "MatMul", "Gemm"],
+)]
+pub fn forward_fold_scale_axis(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    let product = call.arg(0).and_then(|arg| cx.call_of(arg)).filter(|it| is_of_onnx(it.owner(), *it));
+    let product = product.and_then(|product| Arithmetic::of(product, cx)).filter(|it| it.action.is_product());
+    match product {
+        Some(_) if cx.n_uses(call.args()[0]) != 1 => Rewrite::decline("the scaled value has a second user"),
+        Some(product) => fold(call, product, cx).map_or_else(Rewrite::decline, Rewrite::Replace),
+        None => Rewrite::Keep,
+    }
+}
+
+/// The call with scaled weights, and without the product before it.
+fn fold(call: CallView<'_>, product: Arithmetic, cx: &mut RewriteCx<'_>) -> Result<NodeId, &'static str> {
+    let weights = call.arg(1).and_then(|weights| cx.tensor(weights)).ok_or("the weights are not constant")?;
+    let places = Places::of(call, weights, cx)?;
+    let rank = cx.type_of(product.input).shape().map(<[DimRec]>::len);
+    if rank.is_none_or(|rank| rank < places.layout.rank) {
+        return Err("the rank of the value is not known, or too low");
+    }
+    let constant = cx.tensor(product.constant).ok_or("the operand is not constant")?;
+    let factor = PerChannel::of_constant(constant, places.layout)?.map(|c| product.action.number(c));
+    if !factor.is_finite() {
+        return Err("the constant is not finite");
+    }
+    if places.is_uniform && factor.n().is_some() {
+        return Err("the factors are along another axis");
+    }
+    if takes_more_room(weights, &factor, cx.n_uses(call.args()[1]) > 1) {
+        return Err("the scaled weights would take more room");
+    }
+    let new = scaled(weights, places.run, &factor, places.n_results, |at| places.at(at))?;
+    let mut args = call.args().to_vec();
+    args[0] = product.input;
+    args[1] = cx.constant(new);
+    Ok(cx.call_like(call, &args, Vec::new()))
+}
+
+/// Where the channels of arguments and results are among weights.
+struct Places {
+    /// Of the argument, as far as its channels are concerned.
+    layout: Layout,
+    /// How many weights in a row belong to the same channels.
+    run: u64,
+    /// The number of channels of the result.
+    n_results: u64,
+    /// For the index of a run: runs for each channel of the argument, and channels of the argument; then the same of the
+    /// result.
+    argument: (u64, u64),
+    result: (u64, u64),
+    /// In a convolution, the channels of the result that each group has.
+    per_group: u64,
+    /// Whether the factor must be the same for all channels.
+    is_uniform: bool,
+}
+
+impl Places {
+    fn of(call: CallView<'_>, weights: &Tensor, cx: &RewriteCx<'_>) -> Result<Self, &'static str> {
+        let attrs = cx.attrs(call);
+        let is_set = |name| attrs.int(name).map(|value| value != 0).ok_or("an attribute is not known");
+        let dims = weights.dims();
+        let (&[first, second, ..], Some((&last, before))) = (dims, dims.split_last()) else {
+            return Err("the weights have too few dimensions");
+        };
+        let matrix = |is_uniform: bool, n_arguments: u64| Self {
+            layout: Layout { rank: 2, n_channels: Some(n_arguments) },
+            run: 1,
+            n_results: last,
+            argument: (last, n_arguments),
+            result: (1, last),
+            per_group: last,
+            is_uniform,
+        };
+        match call.op_name() {
+            "Conv" => {
+                let groups =
+                    attrs.int("group").and_then(|n| u64::try_from(n).ok()).filter(|&n| n > 0 && first % n == 0);
+                let groups = groups.ok_or("the number of groups does not divide the channels")?;
+                Ok(Self {
+                    layout: Layout { rank: dims.len(), n_channels: second.checked_mul(groups) },
+                    run: dims[2..].iter().product(),
+                    n_results: first,
+                    argument: (1, second),
+                    result: (second, first),
+                    per_group: first / groups,
+                    is_uniform: false,
+                })
+            }
+            "MatMul" => Ok(matrix(false, before[before.len() - 1])),
+            _ if is_set("transB")? => Ok(Self {
+                n_results: first,
+                argument: (1, second),
+                result: (second, first),
+                per_group: first,
+                ..matrix(is_set("transA")?, second)
+            }),
+            _ => Ok(matrix(is_set("transA")?, first)),
+        }
+    }
+
+    /// The channels of the argument and of the result to which a run of weights belongs.
+    fn at(&self, run: u64) -> (usize, usize) {
+        let place = |(each, n): (u64, u64)| run / each.max(1) % n.max(1);
+        let result = place(self.result);
+        let group = result / self.per_group.max(1);
+        ((group * self.argument.1 + place(self.argument)) as usize, result as usize)
+    }
+}
