@@ -13,9 +13,19 @@
 //! between the two that is used elsewhere, too, stays, and nothing would be gained.
 //!
 //! The shape of the result can be said if it is known; or if one size is not, and the others are not zero: that one is
-//! `-1`; or if all sizes that are not known are those of the input at the same places: these are `0`.
+//! `-1`; or if all sizes that are not known are those of the input at the same places: these are `0`. Both in one shape
+//! would fail for an empty input, such as a batch of 0; `assume_non_empty = true` says that there is none.
 
 use relais_plugin_api::prelude::*;
+
+/// Options of `SimplifyReshape`.
+#[derive(PassOptions)]
+pub struct SimplifyReshapeOptions {
+    /// Whether no size that is not known is 0, so that a constant shape can have sizes of the input beside one that is
+    /// computed.
+    #[option(default = false)]
+    pub assume_non_empty: bool,
+}
 
 /// Makes one reshape of several in a row, and constants of shapes that are computed.
 #[rewrite_pass(
@@ -24,7 +34,7 @@ use relais_plugin_api::prelude::*;
     required = ["relais.InferType"],
     ops = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"],
 )]
-pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &SimplifyReshapeOptions) -> Rewrite {
     let Some(arg) = call.arg(0) else { return Rewrite::Keep };
     let before = cx.call_of(arg).filter(|before| is_reshape(*before)).and_then(|before| before.arg(0));
     let is_computed = call.is_op("Reshape") && call.arg(1).is_some_and(|shape| cx.tensor(shape).is_none());
@@ -37,7 +47,7 @@ pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     if cx.opset() < 5 {
         return Rewrite::decline("before version 5 of the operator set, the shape is an attribute");
     }
-    match shape(call, input, cx) {
+    match shape(call, input, options, cx) {
         Ok(sizes) => {
             let shape = cx.constant(Tensor::from_i64(&[sizes.len() as u64], &sizes));
             Rewrite::Replace(cx.call("Reshape", &[input, shape]))
@@ -51,7 +61,12 @@ fn is_reshape(call: CallView<'_>) -> bool {
 }
 
 /// The shape, as `Reshape` takes it, by which `input` becomes the result of `call`.
-fn shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Result<Vec<i64>, &'static str> {
+fn shape(
+    call: CallView<'_>,
+    input: NodeId,
+    options: &SimplifyReshapeOptions,
+    cx: &RewriteCx<'_>,
+) -> Result<Vec<i64>, &'static str> {
     let to = cx.type_of(call.id).shape().ok_or("the rank of the result is not known")?;
     let from = cx.type_of(input).shape().unwrap_or_default();
     let is_known = |dim: &DimRec| Dim::from(*dim).known().is_some();
@@ -60,16 +75,20 @@ fn shape(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Result<Vec<i6
         return Err("0 stands for a size of the input in a shape");
     }
     let unknown: Vec<usize> = (0..to.len()).filter(|&at| !is_known(&to[at])).collect();
-    let stands_for = match unknown.as_slice() {
-        [] | [_] => -1,
-        // Beside a -1, a 0 could stand for a size of 0, which leaves the other open.
-        several if several.iter().all(|&at| is_copied(at)) => 0,
+    let n_computed = unknown.iter().filter(|&&at| !is_copied(at)).count();
+    let computed = match (unknown.len(), n_computed) {
+        (0, _) => None,
+        (1, _) => Some(unknown[0]),
+        (_, 0) => None,
+        (_, 1) if options.assume_non_empty => unknown.into_iter().find(|&at| !is_copied(at)),
+        (_, 1) => return Err("beside a size that is computed, one of the input must not be 0"),
         _ => return Err("several sizes of the result are not known"),
     };
     to.iter()
-        .map(|&dim| match Dim::from(dim).known() {
+        .enumerate()
+        .map(|(at, &dim)| match Dim::from(dim).known() {
             Some(size) => i64::try_from(size).map_err(|_| "a size is too large"),
-            None => Ok(stands_for),
+            None => Ok(if computed == Some(at) { -1 } else { 0 }),
         })
         .collect()
 }
