@@ -14,9 +14,9 @@
 //! takes, and the field of a tuple. A call is evaluated when all its arguments are constants or tuples of constants, its
 //! operator has an evaluator, and calling it twice is calling it once; one without arguments is kept, and so is one whose
 //! evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
-//! folding does not inflate a model. Calls that hang together by constants are judged together: two slices of a weight are
-//! as large as the weight, which stays as long as one of them does. What would add more is folded as long as all such
-//! together add no more than a per cent. Constants that are no longer used are left to `DeadCodeElimination`.
+//! folding does not inflate a model. Calls that share constants are judged together: two halves of a weight are as large as
+//! the weight, which is only removed if both are folded. Calls that add more are folded as long as all of them together
+//! add no more than one per cent. Constants that are no longer used are left to `DeadCodeElimination`.
 //!
 //! Only what the ONNX standard determines is folded. Where runtimes are known to differ, evaluators refuse, and where
 //! a result is rounded in between, they round once; `docs/numbers.md` lists it. By `QuantizeLinear`, `DequantizeLinear`
@@ -39,7 +39,7 @@ pub struct FoldConstantOptions {
     /// The most bytes that folded constants may take beyond those of the constants they replace.
     #[option(default = 4096, range = 0..=2_147_483_647, unit = "bytes")]
     pub max_growth: i64,
-    /// What all folded constants that take more may add together, in per cent of the function's constants.
+    /// The most that all folds beyond `max_growth` may add together, in per cent of the function's constants.
     #[option(default = 1, range = 0..=1000)]
     pub max_total_growth: i64,
     /// Whether `QuantizeLinear`, `DequantizeLinear` and `DynamicQuantizeLinear` are folded.
@@ -128,12 +128,12 @@ fn fold(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent) -> (usize, D
     (total, declined)
 }
 
-/// Folds calls that are too large each, and not together.
+/// Folds calls whose results are too large one by one, but not together.
 fn fold_groups(edit: &mut Editor, ops: &mut dyn Operators, extent: Extent, declined: &mut Declined) -> usize {
     let f = edit.function();
     let constants = || f.all_bindings().filter_map(|id| Some((f.node(id).aux, f.constant(id)?)));
     let all: u64 = constants().map(|(_, tensor)| stored_bytes(tensor)).fold(0, u64::saturating_add);
-    // What was made in this run counts as added, whatever it replaced, so that further rounds do not add up.
+    // A constant made in this run counts as added, whatever it replaced: otherwise each round could add as much again.
     let made = constants().filter(|(form, _)| *form == ConstForm::ANY.0).map(|(_, tensor)| stored_bytes(tensor)).sum();
     let allowed = (all / 100).saturating_mul(extent.max_total_growth);
     let budget = Budget { each: extent.max_growth, all: allowed.saturating_sub(made) };

@@ -1,7 +1,8 @@
-//! Calls of constants that are worth folding together, though each alone would enlarge the model.
+//! Calls of constants that are worth folding together, although each of them alone would enlarge the model.
 //!
-//! A group is what hangs together by constants and intermediate values: two slices of one weight and what joins them in
-//! another order. It is judged as a whole, by what it leaves behind against what it frees.
+//! A group is a set of calls that are connected by constants and intermediate values, such as two slices of one weight and
+//! the concatenation that joins them in another order. It is judged as a whole: the bytes of the values that it leaves
+//! against those of the constants that nothing else uses.
 
 use crate::fold_constant::{size_of, stored_bytes};
 use relais_plugin_api::{infer::Operators, prelude::*};
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Constants this small do not make one group of the calls that share them: axes, sizes and the like.
 const SMALL: u64 = 64;
 
-/// How often groups are made anew because an evaluator refused a call of one.
+/// How often groups are formed again because an evaluator refused a call of one.
 const MAX_ATTEMPTS: usize = 16;
 
 /// How many bytes may be added.
@@ -22,7 +23,7 @@ pub(crate) struct Budget {
     pub all: u64,
 }
 
-/// The values of the calls that groups leave behind, and for each group that stays a call and the reason.
+/// The values of the calls that groups leave, and, for each group that is not folded, a call and the reason.
 #[derive(Default)]
 pub(crate) struct Plan {
     pub values: HashMap<NodeId, Tensor>,
@@ -85,7 +86,7 @@ fn evaluate(f: &Function, ops: &mut dyn Operators, id: NodeId, evaluated: &mut H
     true
 }
 
-/// What a group costs.
+/// The cost of a group.
 struct Group {
     /// The calls whose values are used outside the group.
     kept: Vec<NodeId>,
@@ -109,7 +110,7 @@ impl Group {
     }
 }
 
-/// The calls that can be known, by what hangs together.
+/// The calls that can be folded, by connection.
 struct Groups {
     /// Each in the order of the program.
     members: Vec<Vec<NodeId>>,
@@ -117,7 +118,7 @@ struct Groups {
 
 impl Groups {
     fn of(f: &Function, mut may_fold: impl FnMut(CallView<'_>) -> bool) -> Self {
-        // An intermediate value larger than all constants is not worth its computation.
+        // An intermediate value that is larger than all constants is not worth computing.
         let most: u64 = f.all_bindings().filter_map(|id| f.constant(id)).map(stored_bytes).fold(0, u64::saturating_add);
         let mut is_member = vec![false; f.n_nodes()];
         let mut calls = Vec::new();

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! A `Mul` or `Div` by one constant, or by one for each channel, goes into the constant weights of a `Conv`, `MatMul` or
-//! `Gemm` that is its only user. Such factors remain of `Gelu` and of attention, where something stands before them into
-//! which `BackwardFoldScaleAxis` cannot fold.
+//! `Gemm` that is its only user. `Gelu` and attention, written out, have such factors, behind calls into which
+//! `BackwardFoldScaleAxis` cannot fold.
 //!
-//! What is said there of rounding, of the limits of element types and of large weights holds here, too.
+//! Rounding, the limits of element types and large weights are treated as `BackwardFoldScaleAxis` does.
 
 use crate::{
     affine::{Arithmetic, Layout, PerChannel, scaled, takes_more_room},
@@ -65,7 +65,7 @@ fn fold(call: CallView<'_>, product: Arithmetic, cx: &mut RewriteCx<'_>) -> Resu
     Ok(cx.call_like(call, &args, Vec::new()))
 }
 
-/// Where the channels of arguments and results are among weights.
+/// The positions of the channels of argument and result among the weights.
 struct Places {
     /// Of the argument, as far as its channels are concerned.
     layout: Layout,
@@ -73,9 +73,10 @@ struct Places {
     run: u64,
     /// The number of channels of the result.
     n_results: u64,
-    /// For the index of a run: runs for each channel of the argument, and channels of the argument; then the same of the
-    /// result.
+    /// For the index of a run: the number of runs in a row that belong to one channel of the argument, and the number of
+    /// these channels.
     argument: (u64, u64),
+    /// The same for the channels of the result.
     result: (u64, u64),
     /// In a convolution, the channels of the result that each group has.
     per_group: u64,

@@ -9,8 +9,9 @@
 //! %2 = Gemm(%a, %b, %c);
 //! ```
 //!
-//! A transpose of a factor goes into the `Gemm`, too. The summand must broadcast to the product. Runtimes may round at
-//! other places than before, as `docs/numbers.md` says. Integers stay: no runtime has kernels for them.
+//! A transposed factor becomes an attribute of the `Gemm`. The summand must broadcast to the product. Results may be
+//! rounded differently, within the bound that `docs/numbers.md` states. Products of integers stay, because runtimes have
+//! no `Gemm` for them.
 
 use relais_plugin_api::prelude::*;
 

@@ -9,7 +9,7 @@
 //! %2 = Concat(%a, %b, %c, axis = 1);
 //! ```
 //!
-//! An inner one that is used elsewhere, too, stays.
+//! An inner concatenation that is used elsewhere, too, stays.
 
 use relais_plugin_api::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Recurrent layers that begin with zeros do not need to be told so.
+//! Recurrent layers start with zeros unless an initial state is given.
 //!
 //! ```text
 //! %h = splat(float32, (1, 1, 8), 0.0);
@@ -9,7 +9,7 @@
 //! %1 = GRU(%x, %w, %r, %b, hidden_size = 8);
 //! ```
 //!
-//! Where an initial state is left out, it is zero.
+//! An initial state that is given as zeros is left out.
 
 use crate::eliminate_no_op::{is_all, zero};
 use relais_plugin_api::prelude::*;

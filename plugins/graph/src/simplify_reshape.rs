@@ -1,4 +1,4 @@
-//! A reshape of a reshape is one reshape, and a shape that is computed is a constant where it can be said.
+//! A reshape of a reshape is one reshape, and a computed shape becomes a constant where it can be expressed as one.
 //!
 //! ```text
 //! %1 = Flatten(%x);                    // %x: Tensor[(2, 3, 4), float32]
@@ -9,10 +9,10 @@
 //! %2 = Reshape(%x, const(int64, [1, 2, 12]));
 //! ```
 //!
-//! `Reshape`, `Flatten`, `Squeeze` and `Unsqueeze` change the shape alone, so of two in a row the last one decides. A value
-//! between the two that is used elsewhere, too, stays, and nothing would be gained.
+//! `Reshape`, `Flatten`, `Squeeze` and `Unsqueeze` change the shape alone, so of two in a row the last one decides. If the
+//! value between the two is used elsewhere, too, nothing would be gained, and both stay.
 //!
-//! The shape of the result can be said if it is known; or if one size is not, and the others are not zero: that one is
+//! The shape of the result can be expressed if it is known; or if one size is not, and the others are not zero: that one is
 //! `-1`; or if all sizes that are not known are those of the input at the same places: these are `0`. Both in one shape
 //! would fail for an empty input, such as a batch of 0; `assume_non_empty = true` says that there is none.
 

@@ -9,7 +9,7 @@
 //! %2 = Slice(%x, const(int64, [1, 0]), const(int64, [9, -1]), const(int64, [2, 3]), const(int64, [1, 1]));
 //! ```
 //!
-//! All that says where they begin and end must be constant. A slice between the two that is used elsewhere, too, stays.
+//! All ranges must be constant. If the inner slice is used elsewhere, too, both stay.
 
 use relais_plugin_api::prelude::*;
 
@@ -40,7 +40,7 @@ pub fn simplify_slice(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     Rewrite::Replace(cx.call("Slice", &[input, args[0], args[1], args[2], args[3]]))
 }
 
-/// What a slice takes of each of its axes, which are counted from the first.
+/// The ranges of a slice; axes are counted from the first.
 struct Ranges {
     starts: Vec<i64>,
     ends: Vec<i64>,

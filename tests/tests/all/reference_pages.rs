@@ -5,7 +5,7 @@
 
 use relais_tests::{
     cargo_built::workspace,
-    cli::{files, folder, relais},
+    cli::{files, quick_folder, relais},
 };
 use serde_json::Value;
 use std::{
@@ -46,10 +46,10 @@ fn opening(name: &str) -> String {
 
 /// Returns the resolved built-in pipelines, by name.
 fn pipelines() -> Vec<(String, String)> {
-    let folder = folder("reference-pages");
+    let folder = quick_folder();
     let resolved = json(&["list", "pipelines", "--json"]).into_iter().map(|pipeline| {
         let name = pipeline["name"].as_str().unwrap().to_owned();
-        let file = folder.join(format!("{name}.toml"));
+        let file = folder.path().join(format!("{name}.toml"));
         fs::write(&file, format!("steps = [{{ include = \"builtin:{name}\" }}]\n")).unwrap();
         let printed = relais(["pipeline".as_ref(), "print".as_ref(), file.as_os_str()]).expect_success().stdout;
         (name, printed)
