@@ -125,6 +125,7 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 faults: Vec::new(),
                 size: 0,
                 applies: true,
+                missing: None,
             };
             let mut n_orders = 0;
             let roots = rule.patterns.iter().map(|call| {
@@ -139,7 +140,11 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 let help = format_args!("at most {MAX_ORDERS} are tried: split the rule");
                 compiler.faults.push(Fault::new(Code::Orders, rule.span, message).help(help));
             }
-            let Compiler { faults, size, applies, .. } = compiler;
+            let Compiler { faults, size, applies, missing, .. } = compiler;
+            if let Some(missing) = missing {
+                program.skipped.push(format!("{name} matches `{missing}`, which the imported version does not have"));
+                continue;
+            }
             if !applies {
                 continue;
             }
@@ -161,6 +166,8 @@ struct Compiler<'c, 'r> {
     size: usize,
     /// Whether a call of the pattern can be written for the imported versions.
     applies: bool,
+    /// An operator of the pattern that is described, but not in the imported version.
+    missing: Option<String>,
 }
 
 impl<'r> Compiler<'_, 'r> {
@@ -214,6 +221,8 @@ impl<'r> Compiler<'_, 'r> {
                 n_orders = 2;
             }
             self.symbol(&call.op, Some(&schema));
+        } else if self.ops.newest_version(domain, name).is_some() {
+            self.missing = Some(call.op.to_string());
         } else {
             self.unknown(&call.op);
         }
