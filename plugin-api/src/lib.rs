@@ -92,7 +92,8 @@ pub mod __private {
             fingerprint::FINGERPRINT,
             instrument::{InstrumentImpl, create as create_instrument},
             record::{
-                InstrumentSpec, Level, PassSpec, Phase, PipelineSpec, PluginSpec, Spec, StatisticSpec, pass_flag,
+                InstrumentSpec, Level, PassSpec, Phase, PipelineSpec, PluginSpec, SampleSpec, Spec, StatisticSpec,
+                pass_flag,
             },
         },
         op::{Evaluator, Operator},

@@ -37,23 +37,54 @@
 //! # }
 //! ```
 
+//!
+//! A condition can be a function, which stands beside the rule and is named by it:
+//!
+//! ```
+//! use relais_plugin_api::{pattern::{Declined, Matched}, prelude::*, testing};
+//!
+//! operators! { &[Operator::new("acme", "Repeat", 1).inputs(2, 2)] }
+//!
+//! /// Repeats half as often what is repeated twice.
+//! #[rule_pass(name = "acme.Halve", required = [], conditions = [is_even])]
+//! const HALVE: &str = "acme::Repeat(x, const n) => acme::Twice(x, n) if is_even(n)";
+//!
+//! fn is_even(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+//!     match found.constant(0)?.to_i64() {
+//!         Some(n) if n % 2 == 0 => Ok(()),
+//!         Some(n) => Err(format!("{n} is odd").into()),
+//!         None => Err("it is not an integer".into()),
+//!     }
+//! }
+//!
+//! # fn main() {
+//! let text = |n| format!("def @main(%x) #[opset = {{\"acme\": 1}}] {{ acme::Repeat(%x, const(int64, (), [{n}])) }}");
+//! assert!(testing::run("acme.Halve", &text(4)).contains("Twice"));
+//! assert!(testing::run("acme.Halve", &text(5)).contains("Repeat"));
+//! # }
+//! ```
+
 mod apply;
 mod compile;
 mod condition;
 mod constant;
+mod matched;
 mod replace;
 mod search;
 
 pub use apply::{apply, check, check_module};
+pub use matched::{ConditionFn, Declined, Matched, Variable};
 pub use relais_patterns::{Fault, Rule};
 
 use crate::diagnostics::PassError;
+use relais_patterns::Functions;
 use std::sync::OnceLock;
 
 /// Rules that were parsed, from several texts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rules {
     texts: Vec<Source>,
+    conditions: Vec<ConditionFn>,
 }
 
 /// A text with its rules.
@@ -71,16 +102,29 @@ impl Rules {
     /// # Errors
     /// Returns the faults of all texts, with their places: the first one as the message, others as notes.
     pub fn parse(origin: &str, texts: &[impl AsRef<str>]) -> Result<Self, PassError> {
+        Self::parse_with(origin, texts, &[])
+    }
+
+    /// As [`parse`](Self::parse), with functions that the rules can name as conditions.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn parse_with(origin: &str, texts: &[impl AsRef<str>], conditions: &[ConditionFn]) -> Result<Self, PassError> {
         let text = |(index, text): (usize, &_)| (format!("{origin}[{index}]"), AsRef::<str>::as_ref(text).to_owned());
-        Self::parse_all(texts.iter().enumerate().map(text))
+        Self::parse_all(texts.iter().enumerate().map(text), conditions)
     }
 
     /// Parses several texts, each with where it comes from.
-    fn parse_all(texts: impl IntoIterator<Item = (String, String)>) -> Result<Self, PassError> {
-        let mut rules = Self { texts: Vec::new() };
+    fn parse_all(
+        texts: impl IntoIterator<Item = (String, String)>,
+        conditions: &[ConditionFn],
+    ) -> Result<Self, PassError> {
+        let mut rules = Self { texts: Vec::new(), conditions: conditions.to_vec() };
         let mut faults = Vec::new();
+        let names: Vec<&str> = conditions.iter().map(|function| function.name).collect();
+        let functions = if names.is_empty() { Functions::None } else { Functions::Named(&names) };
         for (origin, text) in texts {
-            match relais_patterns::parse(&text) {
+            match relais_patterns::parse_with(&text, functions) {
                 Ok(parsed) => rules.texts.push(Source { origin, text, rules: parsed }),
                 Err(found) => faults.extend(found.into_iter().map(|fault| placed(&origin, &text, fault))),
             }
@@ -94,17 +138,26 @@ impl Rules {
     }
 }
 
+/// Reads the rules of a pass from its record, to show or to test them: conditions may be functions of any name.
+///
+/// # Errors
+/// Returns the faults of the text in order.
+pub fn read(text: &str) -> Result<Vec<Rule>, Vec<Fault>> {
+    relais_patterns::parse_with(text, Functions::Any)
+}
+
 /// The rules of a pass, parsed when they are first used.
 #[derive(Debug)]
 pub struct Declared {
     text: &'static str,
+    conditions: &'static [ConditionFn],
     parsed: OnceLock<Result<Rules, PassError>>,
 }
 
 impl Declared {
-    /// The rules of a text.
-    pub const fn new(text: &'static str) -> Self {
-        Self { text, parsed: OnceLock::new() }
+    /// The rules of a text, with the functions that they can name as conditions.
+    pub const fn new(text: &'static str, conditions: &'static [ConditionFn]) -> Self {
+        Self { text, conditions, parsed: OnceLock::new() }
     }
 
     /// The rules.
@@ -112,7 +165,7 @@ impl Declared {
     /// # Errors
     /// Returns the faults of the text, with their places.
     pub fn get(&self) -> Result<&Rules, PassError> {
-        let parse = || Rules::parse_all([("rules".to_owned(), self.text.to_owned())]);
+        let parse = || Rules::parse_all([("rules".to_owned(), self.text.to_owned())], self.conditions);
         self.parsed.get_or_init(parse).as_ref().map_err(PassError::clone)
     }
 }

@@ -97,6 +97,7 @@ impl Bench for PluginBench<'_> {
             ops: pass.ops.clone(),
             options: knobs(&pass.options),
             rules: pass.rules.clone().unwrap_or_default(),
+            samples: pass.samples.iter().map(|sample| (sample.rule.clone(), sample.module.clone())).collect(),
         };
         self.records().passes.iter().map(shape).collect()
     }

@@ -14,7 +14,7 @@ use relais_plugin_api::{
     ir::ElemType,
     op::{FormalFacts, TypeVarFacts},
     options::Value as Set,
-    pattern::{Rule, Rules},
+    pattern::{self, Rule},
 };
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub fn rules_of(pass: &PassRecord) -> Vec<ListedRule> {
         name: rule.name.as_ref().map(|name| name.text.clone()),
         text: escaped(&Rule { name: None, ..rule.clone() }.to_string()).into_owned(),
     };
-    match Rules::parse("rules", &[text]) {
+    match pattern::read(text) {
         Ok(rules) => rules.iter().map(listed).collect(),
         Err(_) => vec![ListedRule { name: None, text: escaped(&cut(text)).into_owned() }],
     }

@@ -19,7 +19,7 @@ pub use loader::OpenPlugin;
 pub use needs::{Needed, Needs};
 pub use record::{
     AttrRecord, EvaluatorRecord, InstrumentRecord, OperatorRecord, PassRecord, PipelineRecord, PluginRecord,
-    RecordError, Records, StatisticRecord, read_records,
+    RecordError, Records, SampleRecord, StatisticRecord, read_records,
 };
 pub use texts::{cut, escaped};
 pub use verdict::{Mover, Refusal, Writer, judge};

@@ -6,7 +6,7 @@ use relais_plugin_api::{
     boundary::{
         record::{
             BoundaryVersion, FORMAT, HEADER, Header, Level, MAX_LEN, Phase, attr_tag, instrument_tag, is_name, op_flag,
-            op_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, statistic_tag,
+            op_tag, option_tag, pass_flag, pass_tag, pipeline_tag, plugin_tag, record_kind, sample_tag, statistic_tag,
         },
         wire::{Fields, Malformed},
     },
@@ -108,8 +108,19 @@ pub struct PassRecord {
     pub statistics: Vec<StatisticRecord>,
     /// The rules that it rewrites by, if it consists of rules: a text that is not parsed yet.
     pub rules: Option<String>,
+    /// Examples for the rules, which are not parsed yet either.
+    pub samples: Vec<SampleRecord>,
     /// Options.
     pub options: Vec<OptionSchema>,
+}
+
+/// An example for a rule of a pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SampleRecord {
+    /// The name of the rule.
+    pub rule: String,
+    /// A module in the text form.
+    pub module: String,
 }
 
 /// Something that a pass counts.
@@ -529,6 +540,7 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
         changes_interface: None,
         statistics: Vec::new(),
         rules: None,
+        samples: Vec::new(),
         options: Vec::new(),
     };
     let malformed = |cause| RecordError::Malformed { offset, cause };
@@ -554,11 +566,25 @@ fn read_pass(fields: &[u8], offset: usize) -> Result<PassRecord, RecordError> {
             pass_tag::CHANGES_INTERFACE => pass.changes_interface = Some(text()?),
             pass_tag::STATISTIC => pass.statistics.push(read_statistic(field.bytes).map_err(malformed)?),
             pass_tag::RULES => pass.rules = Some(field.text().map_err(malformed)?.to_owned()),
+            pass_tag::SAMPLE => pass.samples.push(read_sample(field.bytes).map_err(malformed)?),
             pass_tag::OPTION => pass.options.push(OptionSchema::read(field.bytes).map_err(malformed)?),
             _ => field.skip().map_err(malformed)?,
         }
     }
     Ok(pass)
+}
+
+fn read_sample(fields: &[u8]) -> Result<SampleRecord, Malformed> {
+    let mut sample = SampleRecord { rule: String::new(), module: String::new() };
+    for field in Fields::new(fields) {
+        let field = field?;
+        match field.tag {
+            sample_tag::RULE => sample.rule = field.text()?.to_owned(),
+            sample_tag::MODULE => sample.module = field.text()?.to_owned(),
+            _ => field.skip()?,
+        }
+    }
+    if sample.rule.is_empty() { Err(Malformed::Missing("rule")) } else { Ok(sample) }
 }
 
 fn read_statistic(fields: &[u8]) -> Result<StatisticRecord, Malformed> {

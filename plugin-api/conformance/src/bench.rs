@@ -32,6 +32,8 @@ pub struct PassShape {
     pub options: Vec<Knob>,
     /// The rules that it consists of, as text; empty if it does not.
     pub rules: String,
+    /// Examples for the rules: the rule's name, and a module as text.
+    pub samples: Vec<(String, String)>,
 }
 
 /// An operator, as its record describes it.
@@ -268,6 +270,7 @@ fn pass_shape(spec: &PassSpec) -> PassShape {
         ops: names(spec.ops),
         options,
         rules: spec.rules.to_owned(),
+        samples: spec.samples.iter().map(|sample| (sample.rule.to_owned(), sample.module.to_owned())).collect(),
     }
 }
 

@@ -18,6 +18,7 @@ use relais_plugin_api::{
     diagnostics::PassError,
     ir::*,
     options::Value,
+    pattern::{self, Rule},
     text::{self, PrintOptions},
 };
 use std::{
@@ -167,15 +168,17 @@ impl Trial<'_> {
     /// Tests the rules of a pass that consists of rules.
     fn rules(&mut self, options: &Value) {
         // The text is the record's: if it cannot be parsed, the pass fails in every case.
-        let rules = relais_patterns::parse(&self.pass.rules).unwrap_or_default();
+        let rules = pattern::read(&self.pass.rules).unwrap_or_default();
         for (at, rule) in rules.iter().enumerate() {
             self.log.beat();
             let name = rule.name.as_ref().map_or_else(|| format!("rule {}", at + 1), |name| format!("`{}`", name.text));
-            let instances = instances::of_rule(rule, self.settings.seed, self.bench);
-            if instances.is_empty() {
-                self.judged.rules_not_judged.push(name);
-                continue;
-            }
+            let instances = match self.instances(rule) {
+                Ok(instances) => instances,
+                Err(why) => {
+                    self.not_judged(&name, &why);
+                    continue;
+                }
+            };
             let before = self.judged.n_changed;
             for module in &instances {
                 self.case(&Source::Instance(module), options);
@@ -183,6 +186,37 @@ impl Trial<'_> {
             if self.judged.n_changed == before {
                 self.silent(&name);
             }
+        }
+    }
+
+    /// Returns the author's examples of a rule's left side, and random ones, which know nothing of functions.
+    fn instances(&self, rule: &Rule) -> Result<Vec<IRModule>, String> {
+        let is_own = |of: &str| rule.name.as_ref().is_some_and(|name| name.text == of);
+        let own = self.pass.samples.iter().filter(|(of, _)| is_own(of));
+        let own = own.enumerate().map(|(at, (_, text))| {
+            let module = text::parse_str(text).map_err(|errors| lines(&errors)).and_then(|module| {
+                let faults = verify(&module);
+                if faults.is_empty() { Ok(module) } else { Err(lines(&faults)) }
+            });
+            module.map_err(|why| format!("its sample {} is not a module: {why}", at + 1))
+        });
+        let mut instances: Vec<IRModule> = own.collect::<Result<_, _>>()?;
+        match relais_patterns::functions(rule).next() {
+            None => instances.extend(instances::of_rule(rule, self.settings.seed, self.bench)),
+            Some(function) if instances.is_empty() => {
+                return Err(format!("its condition `{}` is a function, and it has no samples", function.text));
+            }
+            Some(_) => {}
+        }
+        if instances.is_empty() { Err("no module was found that can be computed".to_owned()) } else { Ok(instances) }
+    }
+
+    /// Notes that a rule was not tested.
+    fn not_judged(&mut self, rule: &str, why: &str) {
+        self.judged.rules_not_judged.push(format!("{rule} ({why})"));
+        if self.settings.is_strict {
+            let message = format!("{rule} was not judged: {why}");
+            self.find(Kind::NotJudged, message, &Value::Struct(Vec::new()), String::new());
         }
     }
 
@@ -545,10 +579,13 @@ mod tests {
     }
 
     /// A pass that does nothing, and refuses options in which `least` exceeds `most`.
+    #[derive(Default)]
     struct Bounds {
         options: Vec<Knob>,
         /// The default of `least`.
         least: i64,
+        rules: &'static str,
+        samples: Vec<(String, String)>,
     }
 
     impl Compute for Bounds {
@@ -579,8 +616,15 @@ mod tests {
     impl Bench for Bounds {
         fn passes(&self) -> Vec<PassShape> {
             let options = self.options.clone();
-            let rules = String::new();
-            vec![PassShape { name: "a.B".into(), level: Level::MODULE, before: vec![], ops: vec![], options, rules }]
+            vec![PassShape {
+                name: "a.B".into(),
+                level: Level::MODULE,
+                before: vec![],
+                ops: vec![],
+                options,
+                rules: self.rules.to_owned(),
+                samples: self.samples.clone(),
+            }]
         }
 
         fn operators(&self) -> Vec<OpShape> {
@@ -598,7 +642,7 @@ mod tests {
     }
 
     fn judged_from(least: i64, options: Vec<Knob>) -> (Vec<Kind>, String) {
-        let (bench, log) = (Bounds { options, least }, Memory::new());
+        let (bench, log) = (Bounds { options, least, ..Bounds::default() }, Memory::new());
         let settings = Settings { n_modules: 2, ..Settings::default() };
         let judged = judge_pass(&bench, &settings, &log, &bench.passes()[0]);
         (log.with(|kept| kept.findings.iter().map(|finding| finding.kind).collect()), judged.to_string())
@@ -618,6 +662,23 @@ mod tests {
             judged(vec![bound("least", (6, 9), None)]),
             (vec![], "pass a.B: not judged: it refuses all options that were made up".into())
         );
+    }
+
+    #[test]
+    fn a_rule_with_a_function_is_judged_on_samples_that_are_modules() {
+        let judged = |samples: &[&str]| {
+            let samples = samples.iter().map(|&module| ("a".to_owned(), module.to_owned())).collect();
+            let rules = "a: t::Neg(x) => x if holds(x)";
+            let (bench, log) = (Bounds { rules, samples, ..Bounds::default() }, Memory::new());
+            let settings = Settings { n_modules: 0, ..Settings::default() };
+            judge_pass(&bench, &settings, &log, &bench.passes()[0])
+        };
+        let module = "def @main(%x) { t::Neg(%x) }";
+        let good = judged(&[module, module]);
+        assert_eq!((good.n_cases, good.rules_not_judged.len(), good.silent.first()), (2, 0, Some(&"`a`".to_owned())));
+        let why = |samples: &[&str]| judged(samples).rules_not_judged.concat();
+        assert_eq!(why(&[]), "`a` (its condition `holds` is a function, and it has no samples)");
+        assert!(why(&[module, "def @main("]).starts_with("`a` (its sample 2 is not a module: "), "{}", why(&["def"]));
     }
 
     #[test]

@@ -68,6 +68,8 @@ kinds! {
     EndsProcess = "ends-process", "return an error; a plugin never ends the process that it runs in";
     /// It, or one of its rules, changed none of the modules.
     NeverApplies = "never-applies", "give a module on which it applies: `--module FILE`, or a filetest";
+    /// One of its rules was not tested: a condition is a function, or no module was found on which it matches.
+    NotJudged = "not-judged", "give examples of its left side: `samples(rule = \"…\")` in the attribute of the pass";
     /// The type relation and the evaluator of an operator contradict each other.
     Types = "types", "let the type relation know less, or the evaluator keep to it";
 }
@@ -117,7 +119,7 @@ pub struct Judged {
     pub not_evaluated: BTreeMap<String, String>,
     /// The rules that never applied; `it` is the pass.
     pub silent: Vec<String>,
-    /// The rules for whose left sides no module was found that can be computed.
+    /// The rules that were not tested, each with the reason.
     pub rules_not_judged: Vec<String>,
     /// Why it was not tested, if it was not.
     pub not_judged: Option<String>,

@@ -58,6 +58,10 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Syntax and variables are checked when the text is compiled, if it is a literal, operators and their attributes
 /// before the first pass of a run. All rules share one matcher; `relais list rules` shows them. Unless `required` says
 /// otherwise, types are inferred first.
+///
+/// `conditions = [is_even]` gives functions `fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Declined>` that the rules
+/// can name as conditions. `samples(halve = include_str!("halve.relay"))` gives modules on which the rule `halve`
+/// matches, or a list of them, for the conformance kit.
 #[proc_macro_attribute]
 pub fn rule_pass(args: TokenStream, item: TokenStream) -> TokenStream {
     finish(pass::pass(pass::Level::Rules, args.into(), item.into()))

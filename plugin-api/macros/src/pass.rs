@@ -3,6 +3,7 @@
 use crate::plugin::register;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
+use relais_patterns::{Functions, Rule};
 use syn::{
     Attribute, Expr, ExprArray, ExprLit, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Meta,
     Token, Type, parenthesized,
@@ -63,6 +64,10 @@ struct Args {
     /// The option that asks it to change the program's interface.
     changes_interface: Option<LitStr>,
     statistics: Vec<(LitStr, LitStr)>,
+    /// The functions that rules name as conditions.
+    conditions: Vec<ExprPath>,
+    /// Examples for rules: the rule's name, and an expression that is a text.
+    samples: Vec<(Ident, Expr)>,
 }
 
 impl Args {
@@ -84,15 +89,26 @@ impl Args {
             check: None,
             changes_interface: None,
             statistics: Vec::new(),
+            conditions: Vec::new(),
+            samples: Vec::new(),
         };
         let mut seen: Vec<Ident> = Vec::new();
         for (key, pairs) in groups {
-            let takes = !matches!(level, Level::Rewrite | Level::Rules | Level::Sequential);
-            if key != "statistics" || !takes || !parsed.statistics.is_empty() {
-                let known = if takes { ": this attribute takes `statistics(…)`, once" } else { "" };
+            let takes = match level {
+                Level::Rewrite | Level::Sequential => None,
+                Level::Rules => Some("samples"),
+                Level::Module | Level::Function | Level::PrimFunc => Some("statistics"),
+            };
+            if takes.is_none_or(|takes| key != takes) || seen.contains(&key) {
+                let known =
+                    takes.map_or_else(String::new, |takes| format!(": this attribute takes `{takes}(…)`, once"));
                 return Err(syn::Error::new(key.span(), format!("unknown key `{key}(…)`{known}")));
             }
-            parsed.statistics = pairs.iter().map(statistic).collect::<syn::Result<_>>()?;
+            match level {
+                Level::Rules => parsed.samples = pairs.into_iter().flat_map(samples).collect(),
+                _ => parsed.statistics = pairs.iter().map(statistic).collect::<syn::Result<_>>()?,
+            }
+            seen.push(key);
         }
         for (key, value) in pairs {
             if seen.contains(&key) {
@@ -130,6 +146,7 @@ impl Args {
                 "changes_interface" if level == Level::Module || level == Level::Function => {
                     parsed.changes_interface = Some(text(&value)?);
                 }
+                "conditions" if level == Level::Rules => parsed.conditions = conditions(&value)?,
                 "ops" if level == Level::Rewrite => parsed.ops = texts(&value)?,
                 "max_rounds" if level == Level::Rewrite => parsed.max_rounds = Some(int(&value)?),
                 "passes" if level == Level::Sequential => parsed.passes = Some(texts(&value)?),
@@ -146,7 +163,7 @@ impl Args {
                 _ => {
                     let more = match level {
                         Level::Rewrite => ", `check`, `ops`, `max_rounds`, `parallel`",
-                        Level::Rules => ", `parallel`",
+                        Level::Rules => ", `parallel`, `conditions`, `samples(…)`",
                         Level::Function => ", `check`, `parallel`, `establishes`, `changes_interface`, `statistics(…)`",
                         Level::PrimFunc => ", `check`, `parallel`, `statistics(…)`",
                         Level::Sequential => ", `check`, `passes`",
@@ -207,6 +224,38 @@ fn parenthesized_in<'a>(input: &ParseBuffer<'a>) -> syn::Result<ParseBuffer<'a>>
 /// Name and documentation of a statistic.
 fn statistic((name, doc): &(Ident, Expr)) -> syn::Result<(LitStr, LitStr)> {
     Ok((LitStr::new(&name.to_string(), name.span()), text(doc)?))
+}
+
+/// The examples for a rule: a text, or a list of them.
+fn samples((rule, value): (Ident, Expr)) -> Vec<(Ident, Expr)> {
+    match value {
+        Expr::Array(ExprArray { elems, .. }) => elems.into_iter().map(|elem| (rule.clone(), elem)).collect(),
+        value => vec![(rule, value)],
+    }
+}
+
+/// The functions that rules name as conditions, each by the last part of its path.
+fn conditions(value: &Expr) -> syn::Result<Vec<ExprPath>> {
+    let wrong = |span| syn::Error::new(span, "expected a list of functions: `[is_even]`");
+    let Expr::Array(ExprArray { elems, .. }) = value else { return Err(wrong(value.span())) };
+    let mut paths: Vec<ExprPath> = Vec::new();
+    for elem in elems {
+        let Expr::Path(path) = elem else { return Err(wrong(elem.span())) };
+        let name = condition_name(path);
+        if relais_patterns::is_function(&name) {
+            let message = format!("rules have a function `{name}` already: give this one another name");
+            return Err(syn::Error::new(path.span(), message));
+        }
+        if paths.iter().any(|other| condition_name(other) == name) {
+            return Err(syn::Error::new(path.span(), format!("`{name}` is given twice")));
+        }
+        paths.push(path.clone());
+    }
+    Ok(paths)
+}
+
+fn condition_name(path: &ExprPath) -> String {
+    path.path.segments.last().map_or_else(String::new, |last| last.ident.to_string())
 }
 
 fn literal(value: &Expr) -> Option<&Lit> {
@@ -288,8 +337,8 @@ fn options_type(level: Level, function: &ItemFn, has_members: bool) -> syn::Resu
     }
 }
 
-/// Checks that a constant is a text, and that it has rules if it is written out.
-fn check_rules(level: Level, item: &ItemConst) -> syn::Result<()> {
+/// Checks that a constant is a text, and that it has rules, with those that have examples, if it is written out.
+fn check_rules(level: Level, item: &ItemConst, args: &Args) -> syn::Result<()> {
     let is_text =
         matches!(&*item.ty, Type::Reference(it) if matches!(&*it.elem, Type::Path(it) if it.path.is_ident("str")));
     if !is_text {
@@ -297,7 +346,12 @@ fn check_rules(level: Level, item: &ItemConst) -> syn::Result<()> {
     }
     let Some(Lit::Str(text)) = literal(&item.expr) else { return Ok(()) };
     let source = text.value();
-    let Err(faults) = relais_patterns::parse(&source) else { return Ok(()) };
+    let names: Vec<String> = args.conditions.iter().map(condition_name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let faults = match relais_patterns::parse_with(&source, Functions::Named(&names)) {
+        Ok(rules) => return check_samples(&rules, &args.samples),
+        Err(faults) => faults,
+    };
     let mut faults = faults.into_iter().map(|fault| {
         let (line, column) = fault.place(&source);
         let help = if fault.help.is_empty() { String::new() } else { format!("\n  help: {}", fault.help) };
@@ -309,6 +363,16 @@ fn check_rules(level: Level, item: &ItemConst) -> syn::Result<()> {
         all.combine(fault);
         all
     }))
+}
+
+fn check_samples(rules: &[Rule], samples: &[(Ident, Expr)]) -> syn::Result<()> {
+    let names = || rules.iter().filter_map(|rule| Some(rule.name.as_ref()?.text.as_str()));
+    let Some((key, _)) = samples.iter().find(|(key, _)| !names().any(|name| key == name)) else { return Ok(()) };
+    let help = match names().map(|name| format!("`{name}`")).collect::<Vec<_>>() {
+        named if named.is_empty() => format!("name it: `{key}: {}`", rules.first().map_or("…".into(), Rule::to_string)),
+        named => format!("there are {}", named.join(", ")),
+    };
+    Err(syn::Error::new(key.span(), format!("no rule is named `{key}`\n  help: {help}")))
 }
 
 /// The item that a pass is made of.
@@ -339,7 +403,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
             (options_type(level, function, args.passes.is_some())?, function.sig.inputs.len() > level.n_params())
         }
         Source::Rules(item) => {
-            check_rules(level, item)?;
+            check_rules(level, item, &args)?;
             (syn::parse_quote!(()), false)
         }
     };
@@ -410,15 +474,25 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         }
     });
     let rewrites = matches!(level, Level::Rewrite | Level::Rules).then(|| quote!(rt::REWRITES));
+    // A function of a wrong type is reported at its name in the attribute.
+    let conditions = args.conditions.iter().map(|path| {
+        let name = condition_name(path);
+        quote_spanned!(path.span()=> api::pattern::ConditionFn::new(#name, #path))
+    });
     let (rules, parsed) = match &source {
         Source::Function(_) => (quote!(""), None),
         Source::Rules(_) => (
             quote!(#ident),
             Some(quote!(
-                static THIS_RULES: api::pattern::Declared = api::pattern::Declared::new(THIS_SPEC.rules);
+                static THIS_RULES: api::pattern::Declared =
+                    api::pattern::Declared::new(THIS_SPEC.rules, &[#(#conditions),*]);
             )),
         ),
     };
+    let samples = args.samples.iter().map(|(rule, module)| {
+        let rule = rule.to_string();
+        quote_spanned!(module.span()=> rt::SampleSpec { rule: #rule, module: #module })
+    });
     // Conditions of rules ask about types.
     let inferred = || vec![LitStr::new("relais.InferType", Span::call_site())];
     let required = args.required.unwrap_or_else(|| if level == Level::Rules { inferred() } else { Vec::new() });
@@ -475,6 +549,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                 changes_interface: #changes_interface,
                 statistics: &[#(#statistics),*],
                 rules: #rules,
+                samples: &[#(#samples),*],
                 options: #fields,
             };
 

@@ -40,6 +40,40 @@ const FUNCTIONS: &[(&str, usize)] = &[("rank", 1), ("dim", 2), ("elem", 1), ("sh
 /// The functions that are conditions by themselves.
 const PREDICATES: &[(&str, usize)] = &[("broadcasts", 2), ("finite", 1)];
 
+/// The functions that are conditions beside those of the language.
+#[derive(Clone, Copy, Debug)]
+pub enum Functions<'a> {
+    /// None: the text stands alone.
+    None,
+    /// Those with these names.
+    Named(&'a [&'a str]),
+    /// Those with any other name: the text is only read.
+    Any,
+}
+
+impl Functions<'_> {
+    fn has(self, name: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::Named(names) => names.contains(&name),
+            Self::Any => !is_function(name),
+        }
+    }
+}
+
+/// Whether the language has a function of that name.
+pub fn is_function(name: &str) -> bool {
+    FUNCTIONS.iter().chain(PREDICATES).any(|(known, _)| *known == name)
+}
+
+/// Returns the names of conditions that are functions which stand beside the text.
+pub fn functions(rule: &Rule) -> impl Iterator<Item = &Name> {
+    rule.conditions.iter().filter_map(|condition| match condition {
+        Condition::Holds(name, _) if !is_function(&name.text) => Some(name),
+        _ => None,
+    })
+}
+
 /// The kind of thing that a variable is bound to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sort {
@@ -67,7 +101,7 @@ pub fn variables(rule: &Rule) -> Vec<(&Name, Sort)> {
 }
 
 /// Checks rules.
-pub(crate) fn rules(rules: &[Rule]) -> Vec<Fault> {
+pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut names = std::collections::BTreeSet::new();
     for rule in rules {
@@ -82,7 +116,7 @@ pub(crate) fn rules(rules: &[Rule]) -> Vec<Fault> {
             faults.append(&mut scope.faults);
             continue;
         }
-        let mut right = Right { bound: &scope.bound, faults: &mut faults };
+        let mut right = Right { bound: &scope.bound, functions, faults: &mut faults };
         right.results(rule);
         rule.conditions.iter().for_each(|condition| right.condition(condition));
         let [pattern] = rule.patterns.as_slice() else { continue };
@@ -239,6 +273,7 @@ impl Kind {
 /// Right sides and conditions.
 struct Right<'s, 'r> {
     bound: &'s [(&'r Name, Sort)],
+    functions: Functions<'s>,
     faults: &'s mut Vec<Fault>,
 }
 
@@ -361,6 +396,11 @@ impl Right<'_, '_> {
                     self.same(kinds, option.span());
                 }
             }
+            Condition::Holds(name, args) if self.functions.has(&name.text) => {
+                for arg in args {
+                    self.sort(arg);
+                }
+            }
             Condition::Holds(name, args) => {
                 if !self.function(name, args.len(), PREDICATES) {
                     return;
@@ -388,12 +428,20 @@ impl Right<'_, '_> {
     fn function(&mut self, name: &Name, n_args: usize, known: &[(&str, usize)]) -> bool {
         let text = &name.text;
         let Some((_, wanted)) = known.iter().find(|(known, _)| known == text) else {
-            let all = || FUNCTIONS.iter().chain(PREDICATES).map(|(name, _)| *name);
+            let own = if let Functions::Named(names) = self.functions { names } else { &[] };
+            let all = || FUNCTIONS.iter().chain(PREDICATES).map(|(name, _)| *name).chain(own.iter().copied());
             let help = match nearest(text, all()) {
                 Some(nearest) if nearest == text && known == PREDICATES => "compare its value".to_owned(),
                 Some(nearest) if nearest == text => "it is a condition by itself".to_owned(),
                 Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => format!("there are {}", all().collect::<Vec<_>>().join(", ")),
+                None => {
+                    let all = format!("there are {}", all().collect::<Vec<_>>().join(", "));
+                    match self.functions {
+                        _ if known == FUNCTIONS => all,
+                        Functions::None => format!("{all}; a rule has others in Rust only, beside it in its plugin"),
+                        _ => format!("{all}; name another one in `conditions = [{text}]`"),
+                    }
+                }
             };
             self.fault(Code::UnknownFunction, name.span, format_args!("there is no function `{text}`"), help);
             return false;

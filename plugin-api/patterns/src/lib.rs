@@ -15,7 +15,7 @@ mod parse_right;
 mod print;
 
 pub use ast::*;
-pub use check::{ELEMS, Sort, variables};
+pub use check::{ELEMS, Functions, Sort, functions, is_function, variables};
 pub use fault::{Code, Fault, nearest};
 
 /// The most bytes of a text.
@@ -35,8 +35,24 @@ pub const MAX_FAULTS: usize = 20;
 /// # Errors
 /// Returns the faults of the text in order, at most [`MAX_FAULTS`]. A rule at fault does not hide those of other rules.
 pub fn parse(text: &str) -> Result<Vec<Rule>, Vec<Fault>> {
+    parse_with(text, Functions::None)
+}
+
+/// As [`parse`], with conditions that may be functions which stand beside the text.
+///
+/// ```
+/// use relais_patterns::{Functions, parse_with};
+///
+/// let text = "Div(x, const c) => acme::Halves(x, c) if is_even(c)";
+/// assert!(parse_with(text, Functions::Named(&["is_even"])).is_ok());
+/// assert!(parse_with(text, Functions::None).is_err());
+/// ```
+///
+/// # Errors
+/// As for [`parse`].
+pub fn parse_with(text: &str, functions: Functions<'_>) -> Result<Vec<Rule>, Vec<Fault>> {
     let (rules, mut faults) = parse::rules(text);
-    faults.extend(check::rules(&rules));
+    faults.extend(check::rules(&rules, functions));
     faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
     faults.truncate(MAX_FAULTS);
     if faults.is_empty() { Ok(rules) } else { Err(faults) }

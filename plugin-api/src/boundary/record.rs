@@ -128,6 +128,16 @@ pub mod pass_tag {
     pub const CHANGES_INTERFACE: u16 = 14;
     /// The rules that it rewrites by: a text as `docs/patterns.md` describes it.
     pub const RULES: u16 = 15;
+    /// An example for one of its rules: fields of [`sample_tag`](super::sample_tag).
+    pub const SAMPLE: u16 = 16;
+}
+
+/// The tags of an example for a rule.
+pub mod sample_tag {
+    /// The name of the rule.
+    pub const RULE: u16 = 1;
+    /// A module in the text form on which the rule matches.
+    pub const MODULE: u16 = 2;
 }
 
 /// The tags of something that a pass counts.
@@ -317,8 +327,19 @@ pub struct PassSpec {
     pub statistics: &'static [StatisticSpec],
     /// The rules that it rewrites by; empty when it does not consist of rules.
     pub rules: &'static str,
+    /// Examples for the rules.
+    pub samples: &'static [SampleSpec],
     /// Options.
     pub options: &'static [OptionSpec],
+}
+
+/// An example for a rule of a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleSpec {
+    /// The name of the rule.
+    pub rule: &'static str,
+    /// A module in the text form on which it matches.
+    pub module: &'static str,
 }
 
 /// Something that a pass counts.
@@ -533,6 +554,14 @@ const fn pass(w: &mut Writer<'_>, spec: &PassSpec) {
     }
     if !spec.rules.is_empty() {
         w.text(pass_tag::RULES, spec.rules);
+    }
+    let mut i = 0;
+    while i < spec.samples.len() {
+        let start = w.begin(pass_tag::SAMPLE);
+        w.text(sample_tag::RULE, spec.samples[i].rule);
+        w.text(sample_tag::MODULE, spec.samples[i].module);
+        w.end(start);
+        i += 1;
     }
     write_options(w, pass_tag::OPTION, spec.options, 0);
 }

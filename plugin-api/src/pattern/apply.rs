@@ -2,7 +2,7 @@
 
 use super::{
     Rules,
-    compile::{Pat, Program, Symbol, compile},
+    compile::{Compiled, Pat, Program, Symbol, compile},
     error,
     replace::Maker,
     search::{Inner, Known, Match, OpInfo, Search},
@@ -60,6 +60,11 @@ pub fn apply(editor: &mut Editor, cx: &PassCx<'_>, rules: &Rules) -> Result<Driv
     let options = DriveOptions::default();
     let driven = drive(editor, cx, &mut |call, cx| matcher.rewrite(call, cx), &ops, options);
     driven.map_err(|error| {
+        if let Some((rule, condition)) = matcher.known.asked.take() {
+            let Compiled { name, conditions, .. } = &program.rules[rule];
+            let (_, condition) = &conditions[condition];
+            return error.with_note(format_args!("the panic was in the condition `{condition}` of {name}"));
+        }
         let mut names: Vec<&str> = Vec::new();
         for &index in &matcher.last {
             let name = program.rules[index].name.as_str();

@@ -54,6 +54,8 @@ pub(super) enum Wanted {
 
 /// A rule that applies in a function.
 pub(super) struct Compiled<'r> {
+    /// Its index among those that apply.
+    pub index: usize,
     /// The name, or the place in the list.
     pub name: String,
     /// The names of variables.
@@ -149,9 +151,13 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 continue;
             }
             program.faults.extend(faults.into_iter().map(|fault| placed(&source.origin, &source.text, fault)));
-            let conditions =
-                rule.conditions.iter().map(|condition| (Test::new(condition, &slots), condition)).collect();
-            program.rules.push(Compiled { name, slots, roots, size, conditions, results });
+            let conditions = rule
+                .conditions
+                .iter()
+                .map(|condition| (Test::new(condition, &slots, &rules.conditions), condition))
+                .collect();
+            let index = program.rules.len();
+            program.rules.push(Compiled { index, name, slots, roots, size, conditions, results });
         }
     }
     program

@@ -3,6 +3,7 @@
 use super::{
     compile::{Compiled, Slot},
     constant,
+    matched::{ConditionFn, Declined, Matched},
     search::{Bound, Known, Match},
 };
 use crate::{ir::*, rewrite::RewriteCx};
@@ -18,6 +19,7 @@ pub(super) enum Test {
     In(Calc, Vec<Calc>),
     Broadcasts(Slot, Slot),
     Finite(Slot),
+    Function(ConditionFn, Vec<Slot>),
     /// Of another version of the language.
     Unknown,
 }
@@ -39,7 +41,7 @@ pub(super) enum Calc {
 }
 
 impl Test {
-    pub fn new(condition: &Condition, slots: &[&str]) -> Self {
+    pub fn new(condition: &Condition, slots: &[&str], functions: &[ConditionFn]) -> Self {
         let calc = |expr| Calc::new(expr, slots);
         match condition {
             Condition::Compare(left, comparison, right) => match (calc(left), comparison, calc(right)) {
@@ -58,11 +60,16 @@ impl Test {
                 }
             }
             Condition::Holds(function, args) => {
-                let args: Option<Vec<Slot>> = args.iter().map(|name| slot(name, slots)).collect();
-                match (function.text.as_str(), args.as_deref()) {
-                    ("broadcasts", Some(&[from, to])) => Self::Broadcasts(from, to),
-                    ("finite", Some(&[constant])) => Self::Finite(constant),
-                    _ => Self::Unknown,
+                let Some(args) = args.iter().map(|name| slot(name, slots)).collect::<Option<Vec<Slot>>>() else {
+                    return Self::Unknown;
+                };
+                match (function.text.as_str(), args.as_slice()) {
+                    ("broadcasts", &[from, to]) => Self::Broadcasts(from, to),
+                    ("finite", &[constant]) => Self::Finite(constant),
+                    (name, _) => match functions.iter().find(|function| function.name == name) {
+                        Some(function) => Self::Function(*function, args),
+                        None => Self::Unknown,
+                    },
                 }
             }
         }
@@ -237,6 +244,24 @@ impl Val {
     }
 }
 
+/// Why a match is declined at a condition.
+pub(super) enum NotHeld {
+    No,
+    Undecided(Why),
+    /// The reason of a function.
+    Declined(Declined),
+}
+
+impl NotHeld {
+    pub fn say(self, condition: &Condition, rule: &Compiled<'_>) -> String {
+        match self {
+            Self::No => format!("`{condition}` does not hold"),
+            Self::Undecided(why) => format!("`{condition}` cannot be decided: {}", why.say(rule)),
+            Self::Declined(why) => format!("`{condition}` does not hold: {why}"),
+        }
+    }
+}
+
 /// A match with what is needed to compute from it.
 #[derive(Clone, Copy)]
 pub(super) struct View<'v, 'f> {
@@ -247,14 +272,31 @@ pub(super) struct View<'v, 'f> {
 }
 
 impl<'v> View<'v, '_> {
-    /// Returns the first condition of the rule that does not hold, or cannot be decided and why.
-    pub fn first_not_held(&self) -> Option<(&'v Condition, Option<Why>)> {
+    /// Returns the first condition of the rule that does not hold, or cannot be decided, and why.
+    pub fn first_not_held(&self) -> Option<(&'v Condition, NotHeld)> {
         let rule = self.rule;
-        rule.conditions.iter().find_map(|(test, condition)| match self.holds(test) {
-            Ok(true) => None,
-            Ok(false) => Some((*condition, None)),
-            Err(why) => Some((*condition, Some(why))),
+        rule.conditions.iter().enumerate().find_map(|(at, (test, condition))| {
+            let not_held = match test {
+                Test::Function(function, args) => self.ask(at, function, args).err().map(NotHeld::Declined),
+                test => match self.holds(test) {
+                    Ok(true) => None,
+                    Ok(false) => Some(NotHeld::No),
+                    Err(why) => Some(NotHeld::Undecided(why)),
+                },
+            };
+            not_held.map(|not_held| (*condition, not_held))
         })
+    }
+
+    /// Asks the function that is a condition of the rule.
+    fn ask(&self, at: usize, function: &ConditionFn, args: &[Slot]) -> Result<(), Declined> {
+        let Self { cx, known, rule, found } = *self;
+        let matched = Matched { f: cx.function(), uses: cx.uses(), known, rule, found, args };
+        // It stays if the function panics.
+        known.asked.set(Some((rule.index, at)));
+        let held = (function.holds)(&matched, cx);
+        known.asked.set(None);
+        held
     }
 
     fn holds(&self, test: &Test) -> Unknown<bool> {
@@ -279,14 +321,14 @@ impl<'v> View<'v, '_> {
                 let elements = self.elements(*constant)?;
                 Ok(elements.iter().all(|element| element.to_f64().is_finite()))
             }
-            Test::Unknown => Err(NO_FUNCTION),
+            // Functions are asked by `first_not_held`, since they have reasons of their own.
+            Test::Function(..) | Test::Unknown => Err(NO_FUNCTION),
         }
     }
 
     /// Returns the number of live uses of a node.
     pub fn n_uses(&self, id: NodeId) -> u32 {
-        let dead = self.known.dead_uses.get(id.index()).copied().unwrap_or(0);
-        self.cx.n_uses(id).saturating_sub(dead)
+        self.known.n_live_uses(id, self.cx.n_uses(id))
     }
 
     fn node(&self, slot: Slot) -> Unknown<NodeId> {

@@ -8,7 +8,7 @@ use super::{
 use crate::{ir::*, rewrite::RewriteCx};
 use relais_patterns::{Literal, Number};
 use smallvec::SmallVec;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 /// The facts about an operator of a function.
 pub(super) struct OpInfo {
@@ -147,6 +147,15 @@ pub(super) struct Known {
     pub used: OnceCell<UsedResults>,
     /// Whether remarks are wanted.
     pub says_why: bool,
+    /// The function that is being asked: the index of the rule, and of the condition.
+    pub asked: Cell<Option<(usize, usize)>>,
+}
+
+impl Known {
+    /// Returns how many of the uses of a node are by calls that stay.
+    pub fn n_live_uses(&self, id: NodeId, n_uses: u32) -> u32 {
+        n_uses.saturating_sub(self.dead_uses.get(id.index()).copied().unwrap_or(0))
+    }
 }
 
 /// A match that is looked for.
@@ -353,8 +362,7 @@ impl<'s, 'f> Search<'s, 'f> {
             None => match view.first_not_held() {
                 None => return true,
                 Some(_) if !self.known.says_why => return false,
-                Some((condition, None)) => format!("`{condition}` does not hold"),
-                Some((condition, Some(why))) => format!("`{condition}` cannot be decided: {}", why.say(self.rule)),
+                Some((condition, not_held)) => not_held.say(condition, self.rule),
             },
         };
         self.reason.get_or_insert_with(|| format!("{}: {reason}", self.rule.name));

@@ -306,6 +306,11 @@ impl<'a> RewriteCx<'a> {
         Some(self.stage.given.types.ty(self.function, value).shape()?.iter().map(|&dim| dim.into()).collect())
     }
 
+    /// How often each node is used.
+    pub(crate) fn uses(&self) -> &'a [u32] {
+        self.uses
+    }
+
     /// How often a node is used.
     pub fn n_uses(&self, id: NodeId) -> u32 {
         self.uses.get(id.index()).copied().unwrap_or(0)

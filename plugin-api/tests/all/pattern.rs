@@ -1,7 +1,7 @@
 //! Rules as text, on modules as text.
 
 use relais_plugin_api::{
-    pattern::{self, Rules},
+    pattern::{self, ConditionFn, Declined, Matched, Rules},
     prelude::*,
     testing::{Outcome, Trial},
 };
@@ -395,6 +395,131 @@ fn rules_that_undo_each_other_are_named() {
     let rules = ["up: t::Neg(x) => t::Abs(x); down: t::Abs(x) => t::Neg(x)"];
     let error = try_rules(&rules, &module("%b = t::Neg(%x); %b", 13)).unwrap_err().to_string();
     assert!(error.contains("still rewriting") && error.contains("`up`") && error.contains("`down`"), "{error}");
+}
+
+/// A pass whose rules have functions as conditions.
+#[rule_pass(
+    name = "pattern.Functions",
+    required = [],
+    conditions = [is_even, functions::says_all, has_one_use, panics],
+    samples(even = "def @main() { () }", other = ["def @main() { () }", ""])
+)]
+const FUNCTIONS: &str = "
+    even: t::Sub(x, const n) => t::Abs(x) if is_even(n);
+    other: t::Soft{axis = a}(t::Clip(x, ?lo)) => x if rank(x) == 2, says_all(x, lo, a);
+    rest: t::Cat{axis = 3}(..xs) => t::Cat{axis = 4}(..xs) if says_all(xs);
+    users: t::Relu(t::Neg(x)!) => t::Relu(x) if has_one_use();
+    bad: t::Turn(x) => x if panics(x)
+";
+
+/// The argument, and the variable by its name, are the same constant.
+fn is_even(found: &Matched<'_>, cx: &RewriteCx<'_>) -> Result<(), Declined> {
+    let n = found.constant(0)?;
+    assert!(std::ptr::eq(n, found.constant("n")?) && cx.tensor(found.value("n")?).is_some());
+    match n.to_i64() {
+        Some(n) if n % 2 == 0 => Ok(()),
+        Some(n) => Err(format!("{n} is odd").into()),
+        None => Err("it is not an integer".into()),
+    }
+}
+
+mod functions {
+    use super::*;
+
+    /// Declines with everything that the match says about its variables.
+    pub(super) fn says_all(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+        let said = |position: usize| {
+            let value = found.value(position).map(|id| found.type_of(position).map(|ty| ty.elem()).map_or(id, |_| id));
+            let value = value.map_or_else(|why| why.to_string(), |id| id.to_string());
+            let values = found.values(position).map_or_else(|why| why.to_string(), |ids| ids.len().to_string());
+            let attr = found.attr(position).map_or_else(|why| why.to_string(), |attr| format!("{attr:?}"));
+            let constant = found.constant(position).map_or_else(|why| why.to_string(), |_| "constant".to_owned());
+            [value, values, attr, constant].join(", ")
+        };
+        Err([0, 1, 2].map(said).join("; ").into())
+    }
+}
+
+fn has_one_use(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+    match found.n_uses("x")? {
+        1 => Ok(()),
+        n => Err(format!("it has {n} uses").into()),
+    }
+}
+
+fn panics(_: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+    panic!("a condition of an author")
+}
+
+/// Runs the rules with functions over a body; returns the module as text, and the remarks.
+fn run_functions(body: &str) -> (String, Vec<String>) {
+    let outcome = Trial::of("pattern.Functions").run(&module(body, 13)).unwrap();
+    (outcome.text.clone(), outcome.declined().into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn a_function_decides_and_its_reason_is_the_remark() {
+    let body = |n: &str| format!("%n = const({n}); %b = t::Sub(%x, %n); %b");
+    assert!(run_functions(&body("int64, (), [4]")).0.contains("t::Abs(%x)"));
+    let (text, said) = run_functions(&body("int64, (), [5]"));
+    assert!(text.contains("t::Sub"), "{text}");
+    assert_eq!(said, ["`even`: `is_even(n)` does not hold: 5 is odd"]);
+    assert_eq!(run_functions(&body("float32, 0.5")).1, ["`even`: `is_even(n)` does not hold: it is not an integer"]);
+}
+
+#[test]
+fn a_function_sees_the_variables_of_the_match() {
+    let said = |body: &str| run_functions(body).1.join("\n");
+    let (x, lo) =
+        ("%0, 1, `x` is not an attribute, `x` is not a constant", "`lo` is absent, 0, `lo` is not an attribute");
+    let of_other = said("%a = t::Clip(%x); %b = t::Soft(%a, axis = 5); %b");
+    let a = "`a` is not one value, `a` is not a value, Int(5), `a` is not one value";
+    let x = x.replace("%0", "%2");
+    assert_eq!(of_other, format!("`other`: `says_all(x, lo, a)` does not hold: {x}; {lo}, `lo` is absent; {a}"));
+    let of_rest = said("%a = t::Cat(%x, %y, %x, axis = 3); %a");
+    assert!(of_rest.contains("`xs` is not one value, 3, `xs` is not an attribute"), "{of_rest}");
+    assert!(of_rest.contains("the condition has no argument 1"), "{of_rest}");
+    // The default in the version of the call.
+    assert!(said("%a = t::Clip(%x); %b = t::Soft(%a); %b").contains("Int(-1)"));
+}
+
+#[test]
+fn uses_by_calls_that_were_replaced_do_not_count_for_a_function() {
+    let (text, said) = run_functions("%a = t::Neg(%x); %b = t::Relu(%a); %b");
+    assert!(text.contains("t::Relu(%x)"), "{text} {said:?}");
+    let (text, said) = run_functions("%a = t::Neg(%x); %b = t::Relu(%a); %c = t::Mul(%x, %b); %c");
+    assert!(text.contains("t::Relu(%a)"), "{text}");
+    assert_eq!(said, ["`users`: `has_one_use()` does not hold: it has 2 uses"]);
+}
+
+#[test]
+fn a_panic_in_a_function_names_the_call_and_the_rule() {
+    let error = Trial::of("pattern.Functions").run(&module("%b = t::Turn(%x); %b", 13)).unwrap_err();
+    assert!(error.is_panic(), "{error}");
+    let said = error.to_string();
+    for expected in ["a condition of an author", "a call of `Turn`", "the condition `panics(x)` of `bad`"] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn functions_are_for_rules_in_rust_only() {
+    let rule = "t::Sub(x, const n) => x if is_even(n)";
+    let error = try_rules(&[rule], &module("%x", 13)).unwrap_err();
+    assert!(
+        error.rec().code == "L009" && error.rec().message.contains("1:28: there is no function `is_even`"),
+        "{error}"
+    );
+    assert!(error.rec().help.contains("in Rust only"), "{error}");
+    let functions = [ConditionFn::new("is_even", is_even)];
+    let rules = Rules::parse_with("rules", &[rule], &functions).unwrap();
+    assert_eq!(rules.iter().next().unwrap().to_string(), rule);
+    let error = Rules::parse_with("rules", &["t::Sub(x, const n) => x if is_evn(n)"], &functions).unwrap_err();
+    assert!(error.to_string().contains("did you mean `is_even`?"), "{error}");
+    let error = Rules::parse_with("rules", &["t::Neg(x) => x if is_even(y)"], &functions).unwrap_err();
+    assert!(error.to_string().contains("`y` is not bound"), "{error}");
+    let error = Rules::parse_with("rules", &["t::Neg(x) => x if is_even(x) == 1"], &functions).unwrap_err();
+    assert!(error.to_string().contains("it is a condition by itself"), "{error}");
 }
 
 #[test]

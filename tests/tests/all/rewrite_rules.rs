@@ -36,8 +36,12 @@ fn rules_on_the_command_line_run_alone_or_before_a_pipeline() {
 #[test]
 fn the_pass_of_the_page_is_the_one_that_is_tested() {
     let page = include_str!("../../../docs/patterns.md");
-    let (block, _) = page.split_once("```rust\n").unwrap().1.split_once("```\n").unwrap();
-    assert!(include_str!("../../plugins/sample/src/good.rs").contains(block), "{block}");
+    let blocks = page.split("```rust\n").skip(1).map(|rest| rest.split_once("```\n").unwrap().0);
+    let sources = [include_str!("../../plugins/sample/src/good.rs"), include_str!("../../plugins/judged/src/lib.rs")];
+    assert_eq!(blocks.clone().count(), sources.len());
+    for (block, source) in blocks.zip(sources) {
+        assert!(source.contains(block), "{block}");
+    }
 }
 
 #[test]
@@ -56,6 +60,7 @@ fn wrong_rules_on_the_command_line_are_refused() {
         ("bad-rule", ["--rule", "Neg(Neg(x) => x"], "rules[0]:1:12: expected `,` or `)`"),
         ("bad-file", ["--rules", "none.rules"], "rules `none.rules` cannot be read: "),
         ("bad-operator", ["--rule", "Negg(x) => x"], "did you mean `Neg`?"),
+        ("bad-function", ["--rule", "Neg(x) => x if is_even(x)"], "a rule has others in Rust only"),
     ] {
         let (run, _) = run_with(case, &arguments);
         assert!(run.expect_failure().stderr.contains(expected), "{case}");
@@ -81,6 +86,7 @@ fn run(case: &str, rules: &str, version: i64) -> Run {
 fn a_wrong_rule_is_refused_before_the_first_pass() {
     for (case, rules, code, messages) in [
         ("syntax", "\"Neg(x => x\"", "L001", ["rules[0]:1:7: expected `,` or `)`", "items are separated"]),
+        ("function", "\"Neg(x) => x if is_even(x)\"", "L009", ["1:16: there is no function `is_even`", "in Rust only"]),
         ("free", "\"Neg(x) => y\"", "L004", ["rules[0]:1:11: `y` is not bound", "the left side binds `x`"]),
         ("operator", "\"Neg(x) => x\", \"Negg(x) => x\"", "L020", ["rules[1]:1:1: no plugin describes", "`Neg`?"]),
         ("arguments", "\"Neg(x, y) => x\"", "L021", ["`Neg` has 2 arguments", "it takes at most 1"]),

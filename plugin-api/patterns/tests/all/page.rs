@@ -69,6 +69,7 @@ fn wrong_uses_are_named() {
         ("Neg(x) => x if elem(x) < int8", "L007 an element type is not less or greater than another"),
         ("Neg(x) => x if rank(x, x) == 3", "L007 `rank` has 2 arguments"),
         ("Neg(x) => x if rank(x)", "L009 there is no function `rank`"),
+        ("Neg(x) => x if is_even(x)", "L009 there is no function `is_even`"),
         ("Neg(x) => x if finite(x)", "L007 `x` is not known to be a constant"),
         ("Add(x, [[1], [2]]) => x", "L007 a list that is a constant has only numbers"),
         ("Add(x, 1 ~ 2) => x", "L007 the tolerance is not between 0 and 1"),

@@ -1,7 +1,10 @@
-//! Rules of which half are unsound, each a pass of its own.
+//! Rules of which half are unsound, each a pass of its own, and one that is not judged.
 #![forbid(unsafe_code)]
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    pattern::{Declined, Matched},
+    prelude::*,
+};
 
 plugin! { description = "rules to be judged" }
 
@@ -46,6 +49,43 @@ const RESHAPE_OF_RESHAPE: &str = "Reshape(Reshape(x, const s), const t) => Resha
 /// Forgets signs of zeros, infinities and NaN.
 #[rule_pass(name = "unsound.DifferenceToZero")]
 const DIFFERENCE_TO_ZERO: &str = "Sub(Add(x, y), y) => x if elem(x) == float32";
+
+/// Forgets that a whole number may be odd.
+#[rule_pass(
+    name = "unsound.PowOfNeg",
+    conditions = [is_whole],
+    samples(powers = [include_str!("square.relay"), include_str!("cube.relay")])
+)]
+const POW_OF_WHOLE: &str = "powers: Pow(Neg(x), const n) => Pow(x, n) if is_whole(n)";
+
+fn is_whole(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+    let exponents = found.constant(0)?.to_f64s().ok_or("the exponents are not floats")?;
+    match exponents.into_iter().find(|exponent| exponent.fract() != 0.0) {
+        None => Ok(()),
+        Some(exponent) => Err(format!("{exponent} is not whole").into()),
+    }
+}
+
+/// Is right, and has no samples.
+#[rule_pass(name = "open.PowOfNeg", conditions = [is_even])]
+const OPEN_POW_OF_NEG: &str = "Pow(Neg(x), const n) => Pow(x, n) if is_even(n)";
+
+/// Even powers do not depend on the sign.
+#[rule_pass(
+    name = "sound.PowOfNeg",
+    conditions = [is_even],
+    samples(powers = include_str!("square.relay"))
+)]
+const POW_OF_NEG: &str = "powers: Pow(Neg(x), const n) => Pow(x, n) if is_even(n)";
+
+/// Whether all exponents are even.
+fn is_even(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+    let exponents = found.constant(0)?.to_f64s().ok_or("the exponents are not floats")?;
+    match exponents.into_iter().find(|exponent| exponent % 2.0 != 0.0) {
+        None => Ok(()),
+        Some(exponent) => Err(format!("{exponent} is not even").into()),
+    }
+}
 
 /// Is right.
 #[rule_pass(name = "sound.NegOfNeg")]

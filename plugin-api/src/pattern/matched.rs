@@ -1,0 +1,172 @@
+//! Conditions that are functions of an author, and the match that they are given.
+
+use super::{
+    compile::{Compiled, Slot},
+    search::{Bound, Known, Match},
+};
+use crate::{ir::*, rewrite::RewriteCx};
+use std::{borrow::Cow, fmt};
+
+/// A function that rules can name as a condition: `Ok` holds, and `Err` says why it does not.
+#[derive(Clone, Copy, Debug)]
+pub struct ConditionFn {
+    pub(super) name: &'static str,
+    pub(super) holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Declined>,
+}
+
+impl ConditionFn {
+    /// A function with the name by which rules mean it.
+    pub const fn new(name: &'static str, holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Declined>) -> Self {
+        Self { name, holds }
+    }
+}
+
+impl PartialEq for ConditionFn {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && std::ptr::fn_addr_eq(self.holds, other.holds)
+    }
+}
+
+/// Why a match is declined. It becomes a remark; texts convert to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Declined(Cow<'static, str>);
+
+impl From<&'static str> for Declined {
+    fn from(why: &'static str) -> Self {
+        Self(why.into())
+    }
+}
+
+impl From<String> for Declined {
+    fn from(why: String) -> Self {
+        Self(why.into())
+    }
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A variable of a rule: the position of an argument of the condition, so that several rules can share a function, or
+/// the name that the rule gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variable<'a> {
+    /// The argument at this position: `x` is at 0 in `is_even(x)`.
+    Arg(usize),
+    /// The variable of this name.
+    Named(&'a str),
+}
+
+impl From<usize> for Variable<'_> {
+    fn from(position: usize) -> Self {
+        Self::Arg(position)
+    }
+}
+
+impl<'a> From<&'a str> for Variable<'a> {
+    fn from(name: &'a str) -> Self {
+        Self::Named(name)
+    }
+}
+
+/// A match of a rule, for a condition that is a function. Its methods return an error that says so if a variable does
+/// not stand for what they return.
+pub struct Matched<'m> {
+    pub(super) f: &'m Function,
+    pub(super) uses: &'m [u32],
+    pub(super) known: &'m Known,
+    pub(super) rule: &'m Compiled<'m>,
+    pub(super) found: &'m Match,
+    pub(super) args: &'m [Slot],
+}
+
+impl<'m> Matched<'m> {
+    /// Returns the value of a variable.
+    ///
+    /// # Errors
+    /// Returns an error if it is absent, or the variable stands for several values or an attribute.
+    pub fn value<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<NodeId, Declined> {
+        let slot = self.slot(variable.into())?;
+        match self.found.bound[slot] {
+            Bound::Node(id) => Ok(id),
+            Bound::Absent => Err(self.not(slot, "absent")),
+            _ => Err(self.not(slot, "not one value")),
+        }
+    }
+
+    /// Returns the values of a variable: all those of `..rest`, one, or none of one that is absent.
+    ///
+    /// # Errors
+    /// Returns an error if the variable stands for an attribute.
+    pub fn values<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m [NodeId], Declined> {
+        let slot = self.slot(variable.into())?;
+        match &self.found.bound[slot] {
+            Bound::Node(id) => Ok(std::slice::from_ref(id)),
+            Bound::Absent => Ok(&[]),
+            Bound::Rest(first, n) => Ok(self.found.rest(*first, *n)),
+            _ => Err(self.not(slot, "not a value")),
+        }
+    }
+
+    /// Returns the tensor of a variable that is a constant.
+    ///
+    /// # Errors
+    /// Returns an error if it is not one.
+    pub fn constant<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m Tensor, Declined> {
+        let variable = variable.into();
+        let id = self.value(variable)?;
+        self.f
+            .constant(id)
+            .ok_or_else(|| self.slot(variable).map_or_else(|why| why, |slot| self.not(slot, "not a constant")))
+    }
+
+    /// Returns the value of an attribute: the one that the call has, or the default in the version of the call.
+    ///
+    /// # Errors
+    /// Returns an error if the variable stands for a value.
+    pub fn attr<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m AttrData, Declined> {
+        let slot = self.slot(variable.into())?;
+        match self.found.bound[slot] {
+            Bound::Attr(index) => Ok(self.found.attr(index)),
+            _ => Err(self.not(slot, "not an attribute")),
+        }
+    }
+
+    /// Returns what is known of the type of a value.
+    ///
+    /// # Errors
+    /// As for [`value`](Self::value).
+    pub fn type_of<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<Type<'m>, Declined> {
+        Ok(self.f.type_of(self.value(variable)?))
+    }
+
+    /// Returns the number of uses of a value, as `users(x)` does: those by calls that these rules have replaced do not
+    /// count, unlike in [`RewriteCx::n_uses`].
+    ///
+    /// # Errors
+    /// As for [`value`](Self::value).
+    pub fn n_uses<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<u32, Declined> {
+        let id = self.value(variable)?;
+        Ok(self.known.n_live_uses(id, self.uses.get(id.index()).copied().unwrap_or(0)))
+    }
+
+    fn slot(&self, variable: Variable<'_>) -> Result<Slot, Declined> {
+        match variable {
+            Variable::Arg(position) => self
+                .args
+                .get(position)
+                .copied()
+                .ok_or_else(|| format!("the condition has no argument {position}").into()),
+            Variable::Named(name) => {
+                let slot = self.rule.slots.iter().position(|slot| *slot == name);
+                slot.ok_or_else(|| format!("the rule has no variable `{name}`").into())
+            }
+        }
+    }
+
+    fn not(&self, slot: Slot, what: &str) -> Declined {
+        format!("`{}` is {what}", self.rule.slots[slot]).into()
+    }
+}
