@@ -41,7 +41,7 @@
 //! A condition can be a function, which stands beside the rule and is named by it:
 //!
 //! ```
-//! use relais_plugin_api::{pattern::{Declined, Matched}, prelude::*, testing};
+//! use relais_plugin_api::{pattern::{Unmet, Matched}, prelude::*, testing};
 //!
 //! operators! { &[Operator::new("acme", "Repeat", 1).inputs(2, 2)] }
 //!
@@ -49,7 +49,7 @@
 //! #[rule_pass(name = "acme.Halve", required = [], conditions = [is_even])]
 //! const HALVE: &str = "acme::Repeat(x, const n) => acme::Twice(x, n) if is_even(n)";
 //!
-//! fn is_even(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+//! fn is_even(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
 //!     match found.constant(0)?.to_i64() {
 //!         Some(n) if n % 2 == 0 => Ok(()),
 //!         Some(n) => Err(format!("{n} is odd").into()),
@@ -73,7 +73,7 @@ mod replace;
 mod search;
 
 pub use apply::{apply, check, check_module};
-pub use matched::{ConditionFn, Declined, Matched, Variable};
+pub use matched::{ConditionFn, Matched, Unmet, Variable};
 pub use relais_patterns::{Fault, Rule};
 
 use crate::diagnostics::PassError;

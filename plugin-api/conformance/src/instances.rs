@@ -687,7 +687,7 @@ fn shown(literal: &Literal, kind: u8) -> String {
 mod tests {
     use super::*;
     use crate::bench::Linked;
-    use relais_plugin_api::prelude::*;
+    use relais_plugin_api::{ir::Type, prelude::*};
 
     fn same(cx: &mut InferCx<'_>) -> Result<(), OpError> {
         cx.set_output(0, cx.input_id(0));

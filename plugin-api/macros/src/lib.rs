@@ -59,7 +59,7 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 /// before the first pass of a run. All rules share one matcher; `relais list rules` shows them. Unless `required` says
 /// otherwise, types are inferred first.
 ///
-/// `conditions = [is_even]` gives functions `fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Declined>` that the rules
+/// `conditions = [is_even]` gives functions `fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet>` that the rules
 /// can name as conditions. `samples(halve = include_str!("halve.relay"))` gives modules on which the rule `halve`
 /// matches, or a list of them, for the conformance kit.
 #[proc_macro_attribute]

@@ -13,7 +13,7 @@ use crate::diagnostics::PassError;
 /// clone of it.
 ///
 /// ```
-/// use relais_plugin_api::{prelude::*, text};
+/// use relais_plugin_api::{ir::{Copier, TypeId}, prelude::*, text};
 ///
 /// let module = text::parse_str("def @main(%x: Tensor[(2), float32]) { %a = Relu(%x); %b = Neg(%a); %b }").unwrap();
 /// let f = module.main().unwrap();

@@ -3,7 +3,7 @@
 use super::{
     compile::{Compiled, Slot},
     constant,
-    matched::{ConditionFn, Declined, Matched},
+    matched::{ConditionFn, Matched, Unmet},
     search::{Bound, Known, Match},
 };
 use crate::{ir::*, rewrite::RewriteCx};
@@ -249,7 +249,7 @@ pub(super) enum NotHeld {
     No,
     Undecided(Why),
     /// The reason of a function.
-    Declined(Declined),
+    Function(Unmet),
 }
 
 impl NotHeld {
@@ -257,7 +257,7 @@ impl NotHeld {
         match self {
             Self::No => format!("`{condition}` does not hold"),
             Self::Undecided(why) => format!("`{condition}` cannot be decided: {}", why.say(rule)),
-            Self::Declined(why) => format!("`{condition}` does not hold: {why}"),
+            Self::Function(why) => format!("`{condition}` does not hold: {why}"),
         }
     }
 }
@@ -277,7 +277,7 @@ impl<'v> View<'v, '_> {
         let rule = self.rule;
         rule.conditions.iter().enumerate().find_map(|(at, (test, condition))| {
             let not_held = match test {
-                Test::Function(function, args) => self.ask(at, function, args).err().map(NotHeld::Declined),
+                Test::Function(function, args) => self.ask(at, function, args).err().map(NotHeld::Function),
                 test => match self.holds(test) {
                     Ok(true) => None,
                     Ok(false) => Some(NotHeld::No),
@@ -289,7 +289,7 @@ impl<'v> View<'v, '_> {
     }
 
     /// Asks the function that is a condition of the rule.
-    fn ask(&self, at: usize, function: &ConditionFn, args: &[Slot]) -> Result<(), Declined> {
+    fn ask(&self, at: usize, function: &ConditionFn, args: &[Slot]) -> Result<(), Unmet> {
         let Self { cx, known, rule, found } = *self;
         let matched = Matched { f: cx.function(), uses: cx.uses(), known, rule, found, args };
         // It stays if the function panics.

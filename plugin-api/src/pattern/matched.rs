@@ -11,12 +11,12 @@ use std::{borrow::Cow, fmt};
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionFn {
     pub(super) name: &'static str,
-    pub(super) holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Declined>,
+    pub(super) holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet>,
 }
 
 impl ConditionFn {
     /// A function with the name by which rules mean it.
-    pub const fn new(name: &'static str, holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Declined>) -> Self {
+    pub const fn new(name: &'static str, holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet>) -> Self {
         Self { name, holds }
     }
 }
@@ -27,23 +27,23 @@ impl PartialEq for ConditionFn {
     }
 }
 
-/// Why a match is declined. It becomes a remark; texts convert to it.
+/// Why a condition does not hold. It becomes a part of the remark; texts convert to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Declined(Cow<'static, str>);
+pub struct Unmet(Cow<'static, str>);
 
-impl From<&'static str> for Declined {
+impl From<&'static str> for Unmet {
     fn from(why: &'static str) -> Self {
         Self(why.into())
     }
 }
 
-impl From<String> for Declined {
+impl From<String> for Unmet {
     fn from(why: String) -> Self {
         Self(why.into())
     }
 }
 
-impl fmt::Display for Declined {
+impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -87,7 +87,7 @@ impl<'m> Matched<'m> {
     ///
     /// # Errors
     /// Returns an error if it is absent, or the variable stands for several values or an attribute.
-    pub fn value<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<NodeId, Declined> {
+    pub fn value<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<NodeId, Unmet> {
         let slot = self.slot(variable.into())?;
         match self.found.bound[slot] {
             Bound::Node(id) => Ok(id),
@@ -100,7 +100,7 @@ impl<'m> Matched<'m> {
     ///
     /// # Errors
     /// Returns an error if the variable stands for an attribute.
-    pub fn values<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m [NodeId], Declined> {
+    pub fn values<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m [NodeId], Unmet> {
         let slot = self.slot(variable.into())?;
         match &self.found.bound[slot] {
             Bound::Node(id) => Ok(std::slice::from_ref(id)),
@@ -114,7 +114,7 @@ impl<'m> Matched<'m> {
     ///
     /// # Errors
     /// Returns an error if it is not one.
-    pub fn constant<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m Tensor, Declined> {
+    pub fn constant<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m Tensor, Unmet> {
         let variable = variable.into();
         let id = self.value(variable)?;
         self.f
@@ -126,7 +126,7 @@ impl<'m> Matched<'m> {
     ///
     /// # Errors
     /// Returns an error if the variable stands for a value.
-    pub fn attr<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m AttrData, Declined> {
+    pub fn attr<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m AttrData, Unmet> {
         let slot = self.slot(variable.into())?;
         match self.found.bound[slot] {
             Bound::Attr(index) => Ok(self.found.attr(index)),
@@ -138,7 +138,7 @@ impl<'m> Matched<'m> {
     ///
     /// # Errors
     /// As for [`value`](Self::value).
-    pub fn type_of<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<Type<'m>, Declined> {
+    pub fn type_of<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<Type<'m>, Unmet> {
         Ok(self.f.type_of(self.value(variable)?))
     }
 
@@ -147,12 +147,12 @@ impl<'m> Matched<'m> {
     ///
     /// # Errors
     /// As for [`value`](Self::value).
-    pub fn n_uses<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<u32, Declined> {
+    pub fn n_uses<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<u32, Unmet> {
         let id = self.value(variable)?;
         Ok(self.known.n_live_uses(id, self.uses.get(id.index()).copied().unwrap_or(0)))
     }
 
-    fn slot(&self, variable: Variable<'_>) -> Result<Slot, Declined> {
+    fn slot(&self, variable: Variable<'_>) -> Result<Slot, Unmet> {
         match variable {
             Variable::Arg(position) => self
                 .args
@@ -166,7 +166,7 @@ impl<'m> Matched<'m> {
         }
     }
 
-    fn not(&self, slot: Slot, what: &str) -> Declined {
+    fn not(&self, slot: Slot, what: &str) -> Unmet {
         format!("`{}` is {what}", self.rule.slots[slot]).into()
     }
 }

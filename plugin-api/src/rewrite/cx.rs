@@ -256,7 +256,7 @@ impl<'a> RewriteCx<'a> {
     /// version of the call, for one that is absent.
     ///
     /// ```
-    /// use relais_plugin_api::{prelude::*, testing};
+    /// use relais_plugin_api::{ir::attr_kind, op::{AttrSchema, Required}, prelude::*, testing};
     ///
     /// const BY: AttrSchema = AttrSchema { name: "by", kind: attr_kind::INT, required: Required::No, default: "1" };
     /// operators! { &[Operator::new("acme", "Scale", 1).attrs(&[BY])] }

@@ -1,6 +1,6 @@
 //! The macros and the host of an author's tests, in one crate.
 
-use relais_plugin_api::{boundary::local, prelude::*};
+use relais_plugin_api::{boundary::local, infer::Coverage, prelude::*};
 
 /// Replaces `Neg(Neg(x))` by `x`.
 #[rewrite_pass(name = "local.NegNeg", opt_level = 1, ops = ["Neg"], max_rounds = 8)]

@@ -6,6 +6,7 @@ mod hygiene;
 mod inline;
 mod local;
 mod pattern;
+mod prelude;
 mod scale;
 mod testing;
 mod text;

@@ -1,7 +1,9 @@
 //! Rules as text, on modules as text.
 
 use relais_plugin_api::{
-    pattern::{self, ConditionFn, Declined, Matched, Rules},
+    ir::attr_kind,
+    op::{AttrSchema, Effects, Formal, Required, TypeVar},
+    pattern::{self, ConditionFn, Matched, Rules, Unmet},
     prelude::*,
     testing::{Outcome, Trial},
 };
@@ -413,7 +415,7 @@ const FUNCTIONS: &str = "
 ";
 
 /// The argument, and the variable by its name, are the same constant.
-fn is_even(found: &Matched<'_>, cx: &RewriteCx<'_>) -> Result<(), Declined> {
+fn is_even(found: &Matched<'_>, cx: &RewriteCx<'_>) -> Result<(), Unmet> {
     let n = found.constant(0)?;
     assert!(std::ptr::eq(n, found.constant("n")?) && cx.tensor(found.value("n")?).is_some());
     match n.to_i64() {
@@ -427,7 +429,7 @@ mod functions {
     use super::*;
 
     /// Declines with everything that the match says about its variables.
-    pub(super) fn says_all(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+    pub(super) fn says_all(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
         let said = |position: usize| {
             let value = found.value(position).map(|id| found.type_of(position).map(|ty| ty.elem()).map_or(id, |_| id));
             let value = value.map_or_else(|why| why.to_string(), |id| id.to_string());
@@ -440,14 +442,14 @@ mod functions {
     }
 }
 
-fn has_one_use(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+fn has_one_use(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
     match found.n_uses("x")? {
         1 => Ok(()),
         n => Err(format!("it has {n} uses").into()),
     }
 }
 
-fn panics(_: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+fn panics(_: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
     panic!("a condition of an author")
 }
 

@@ -2,6 +2,7 @@
 
 use relais_plugin_api::{
     boundary::abi::error_kind,
+    instrument::Skipped,
     prelude::*,
     testing::{self, Trial, Watch},
 };

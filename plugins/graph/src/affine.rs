@@ -2,7 +2,10 @@
 //! arithmetic with a constant for each channel, have in common.
 
 use crate::numbers::{Limits, magnitude};
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{DimRec, attr_flag},
+    prelude::*,
+};
 use std::cell::Cell;
 
 /// One number for each channel, or one for all.

@@ -10,7 +10,10 @@
 //!
 //! Models from torch's newer exporter write their constants so, and nothing folds before this is done.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{AttrData, AttrValue},
+    prelude::*,
+};
 
 /// Turns `CastLike` into `Cast` where the target type is known.
 #[rewrite_pass(name = "relais.CastLikeToCast", opt_level = 1, required = ["relais.InferType"], ops = ["CastLike"])]

@@ -1,6 +1,9 @@
 //! Counting the fates of bindings, in addition to the code that decides them.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{BlockId, Rebuild},
+    prelude::*,
+};
 
 /// Counts the bindings that do not stay.
 pub(crate) struct Counted<R> {

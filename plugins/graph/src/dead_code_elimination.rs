@@ -15,7 +15,11 @@
 //! with effects stay, and so do unregistered ones, which may have some. Unused global functions stay too
 //! (`RemoveUnusedFunctions` takes them). Nothing must run before it.
 
-use relais_plugin_api::{infer::Operators, prelude::*};
+use relais_plugin_api::{
+    infer::Operators,
+    ir::{BlockId, Retain, Walk, WalkStep, kind},
+    prelude::*,
+};
 
 /// Removes bindings whose value is not used and that have no effects.
 #[function_pass(

@@ -16,7 +16,11 @@
 //! A value replaces another only where it is visible: in the rest of its block and what is nested there.
 
 use crate::counted::Counted;
-use relais_plugin_api::{infer::Operators, prelude::*};
+use relais_plugin_api::{
+    infer::Operators,
+    ir::{AttrRec, AttrValue, BlockId, Hash64, Rebuild, attr_flag, attr_kind, flag, kind},
+    prelude::*,
+};
 use std::convert::Infallible;
 
 /// Merges equal calls, projections, tuples and constants.

@@ -17,7 +17,12 @@
 //! `0.0`), as after `Abs`, `Exp`, a `Cast` from integers or another addition of a constant.
 
 use crate::numbers::is_never_negative_zero;
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{DimRec, OpId},
+    pass::drive,
+    prelude::*,
+    rewrite::DriveOptions,
+};
 
 /// The operators that are looked at.
 const OPS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! N6: which operators every runtime computes to the same bits.
 
 use crate::numbers::is_of_onnx;
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::Type, prelude::*};
 
 /// These move elements about, whatever their type.
 const MOVING: &[&str] = &[

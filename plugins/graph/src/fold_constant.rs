@@ -30,7 +30,12 @@ use crate::{
     fold_groups::{Budget, plan},
     numbers::is_quantization,
 };
-use relais_plugin_api::{infer::Operators, op::known_value, prelude::*};
+use relais_plugin_api::{
+    infer::Operators,
+    ir::{BlockId, Children, ConstForm, ExprFunctor, Memo, OpId, Rebuild, StrId, Walk, WalkStep, element_count, kind},
+    op::known_value,
+    prelude::*,
+};
 use std::{cell::Cell, collections::HashMap, convert::Infallible};
 
 /// Options of `FoldConstant`.

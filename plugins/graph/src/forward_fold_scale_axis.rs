@@ -19,7 +19,7 @@ use crate::{
     affine::{Arithmetic, Layout, PerChannel, scaled, takes_more_room},
     numbers::is_of_onnx,
 };
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::DimRec, prelude::*};
 
 /// Folds a scale for each channel into the call that uses the value.
 #[rewrite_pass(

@@ -17,7 +17,11 @@
 //! those that nothing calls any more. A function that is called often is copied as often, so the model may grow; that is
 //! why no default pipeline inlines.
 
-use relais_plugin_api::{op::add_bodies, prelude::*};
+use relais_plugin_api::{
+    ir::{Walk, WalkStep, inline_functions},
+    op::add_bodies,
+    prelude::*,
+};
 
 /// Replaces calls of the module's own functions by their bodies.
 #[module_pass(

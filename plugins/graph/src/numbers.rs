@@ -1,6 +1,9 @@
 //! The limits of rewrites on numbers: the rules N1 to N3 and N7 of `docs/numbers.md`, once for all passes.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{OpId, is_same_domain},
+    prelude::*,
+};
 
 /// The range and precision of a floating-point type.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -19,7 +19,7 @@ use crate::{
     eliminate_no_op::dropout,
     numbers::{Limits, is_quantization, magnitude},
 };
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{pass::drive, prelude::*, rewrite::DriveOptions};
 
 /// Expands batch normalisation, and drops dropout, in inference.
 #[function_pass(

@@ -16,7 +16,7 @@
 //! `-1`; or if all sizes that are not known are those of the input at the same places: these are `0`. Both in one shape
 //! would fail for an empty input, such as a batch of 0; `assume_non_empty = true` says that there is none.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::DimRec, prelude::*};
 
 /// Options of `SimplifyReshape`.
 #[derive(PassOptions)]

@@ -13,7 +13,7 @@
 //! Blocks are ordered, so nothing moves: the form differs from graph normal form in how bindings are written alone.
 //! `ToGraphNormalForm` is the way back.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::LetForm, prelude::*};
 
 /// Turns graph bindings into named ones.
 #[function_pass(

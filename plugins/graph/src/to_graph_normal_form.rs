@@ -12,7 +12,7 @@
 //!
 //! Order and sharing stay as they are. `ToANormalForm` is the way back.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::LetForm, prelude::*};
 
 /// Turns named bindings into graph bindings.
 #[function_pass(

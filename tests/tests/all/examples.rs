@@ -206,7 +206,7 @@ fn each_is_what_an_author_outside_has() {
         let sources = example.join("src");
         for file in files(&sources).into_iter().filter(|file| file.ends_with(".rs")) {
             let source = fs::read_to_string(sources.join(&file)).unwrap();
-            assert!(source.contains("use relais_plugin_api::prelude::*;"), "{file}");
+            assert!(source.contains("use relais_plugin_api::") && source.contains("prelude::*"), "{file}");
             for word in ["unsafe", "extern", "abi_stable", "boundary", "__private"] {
                 assert!(!source.contains(word), "`{word}` stands in {file}");
             }

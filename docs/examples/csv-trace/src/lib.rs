@@ -1,6 +1,6 @@
 //! An instrument that writes a line of CSV for each pass that runs.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{instrument::Findings, prelude::*};
 use std::{
     fmt::Write as _,
     fs,

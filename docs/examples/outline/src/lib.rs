@@ -1,7 +1,10 @@
 //! Functions for what a model computes more than once, with other weights.
 
 use relais_plugin_api::build::Builder;
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{Subgraph, Users},
+    prelude::*,
+};
 use std::{cmp::Reverse, collections::BTreeMap};
 
 plugin! { description = "makes functions of repeated sub-graphs" }

@@ -1,7 +1,10 @@
 //! Products of one value with several weights as one product, which is then split.
 
 use relais_plugin_api::build::Builder;
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{BlockTree, Users},
+    prelude::*,
+};
 use std::collections::BTreeMap;
 
 plugin! { description = "combines parallel matrix products" }

@@ -1,6 +1,6 @@
 //! An operator that says what it computes, and the rule that finds what it stands for.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{op::FusionKind, prelude::*};
 
 plugin! { description = "SiLU as one operator" }
 

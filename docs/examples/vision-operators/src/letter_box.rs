@@ -10,7 +10,11 @@
 //! the results hold, so that the sizes behind `Resize` and `Pad` are known; and the evaluator lets `FoldConstant` put
 //! constants in their place.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{Attrs, attr_kind},
+    op::{AttrSchema, Required},
+    prelude::*,
+};
 
 pub const LETTER_BOX: Operator = Operator::new("vision", "LetterBox", 1)
     .outputs(1, 2)

@@ -1,6 +1,6 @@
 //! Passes that fail, or break their input.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{diagnostics::Severity, prelude::*};
 
 /// The fault to commit.
 #[derive(PassOptions)]

@@ -1,6 +1,6 @@
 //! Passes that lack exactly one property that every pass must have.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::NodeRec, prelude::*};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls of an operator in the body.

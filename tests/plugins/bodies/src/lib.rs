@@ -1,7 +1,11 @@
 //! Operators that are defined by other operators.
 #![forbid(unsafe_code)]
 
-use relais_plugin_api::{ir::attr_kind, prelude::*};
+use relais_plugin_api::{
+    ir::attr_kind,
+    op::{AttrSchema, Required},
+    prelude::*,
+};
 
 plugin! { description = "operators with bodies" }
 

@@ -141,6 +141,8 @@ fn settle(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     }
 }
 
+use relais_plugin_api::ir::{Children, ExprMutator, ExprVisitor};
+
 /// Counts calls, those in nested functions too.
 #[derive(Default)]
 struct CallCounter(usize);
@@ -181,6 +183,8 @@ fn collapse_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+use relais_plugin_api::ir::Analysis;
+
 /// How many calls the longest chain of a function has.
 struct Depth(usize);
 
@@ -203,6 +207,8 @@ fn count_depth(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     cx.count("depth", edit.analysis::<Depth>().0);
     Ok(())
 }
+
+use relais_plugin_api::instrument::Skipped;
 
 /// Options of [`Gate`].
 #[derive(PassOptions)]

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use relais_plugin_api::{
-    pattern::{Declined, Matched},
+    pattern::{Matched, Unmet},
     prelude::*,
 };
 
@@ -58,7 +58,7 @@ const DIFFERENCE_TO_ZERO: &str = "Sub(Add(x, y), y) => x if elem(x) == float32";
 )]
 const POW_OF_WHOLE: &str = "powers: Pow(Neg(x), const n) => Pow(x, n) if is_whole(n)";
 
-fn is_whole(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+fn is_whole(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
     let exponents = found.constant(0)?.to_f64s().ok_or("the exponents are not floats")?;
     match exponents.into_iter().find(|exponent| exponent.fract() != 0.0) {
         None => Ok(()),
@@ -79,7 +79,7 @@ const OPEN_POW_OF_NEG: &str = "Pow(Neg(x), const n) => Pow(x, n) if is_even(n)";
 const POW_OF_NEG: &str = "powers: Pow(Neg(x), const n) => Pow(x, n) if is_even(n)";
 
 /// Whether all exponents are even.
-fn is_even(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+fn is_even(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
     let exponents = found.constant(0)?.to_f64s().ok_or("the exponents are not floats")?;
     match exponents.into_iter().find(|exponent| exponent % 2.0 != 0.0) {
         None => Ok(()),

@@ -1,7 +1,10 @@
 //! The passes.
 
 use super::calls_of;
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{ConstForm, NodeRec, TypeId},
+    prelude::*,
+};
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,

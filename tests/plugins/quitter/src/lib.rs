@@ -1,6 +1,6 @@
 //! Ends the process with status 0, or panics, at the place that `RELAIS_TEST_QUIT` names: `steps:exit`.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{op::Evaluator, prelude::*};
 
 plugin! { description = "ends the process, or panics, wherever its code runs" }
 

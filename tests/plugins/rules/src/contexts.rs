@@ -1,6 +1,9 @@
 //! Passes that query their context.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    context::{ContextSettings, PassContext},
+    prelude::*,
+};
 use std::sync::Mutex;
 
 config_option! { "acme.depth": i64, default = 3, range = 0..=100, doc = "How deep." }

@@ -1,6 +1,10 @@
 //! Instruments that watch passes.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    context::PassContext,
+    instrument::{Findings, Said, SkipKind, Skipped, TimeLimit},
+    prelude::*,
+};
 use std::{
     fs::OpenOptions,
     io::Write,

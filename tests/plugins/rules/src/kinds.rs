@@ -1,6 +1,6 @@
 //! Passes of every level.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::Global, prelude::*};
 
 /// The edit that [`edit_globals`] makes.
 #[derive(PassOptions)]

@@ -1,6 +1,6 @@
 //! TVM's options, as its passes register them, and a pass that reads them.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{context::PassContext, prelude::*};
 use std::path::PathBuf;
 
 /// The fields of TVM's `UnrollLoopConfig`.

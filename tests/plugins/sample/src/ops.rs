@@ -1,6 +1,10 @@
 //! Two operators, an evaluator, and a pass that uses them.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    infer::Coverage,
+    op::{Effects, Evaluator, FusionKind},
+    prelude::*,
+};
 
 fn same(cx: &mut InferCx<'_>) -> Result<(), OpError> {
     let ty = cx.input_id(0);

@@ -1,6 +1,9 @@
 //! Every node is made again.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{ConstForm, flag},
+    prelude::*,
+};
 
 /// Makes every node of a function again through the public interface, so that nothing remains of where it was read
 /// from, and reports their number. It fails if one was left out.

@@ -4,7 +4,10 @@
 mod all;
 mod one;
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{AttrData, AttrRec, AttrValue},
+    prelude::*,
+};
 
 plugin! { description = "touches nodes" }
 

@@ -1,6 +1,9 @@
 //! One node is changed.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{
+    ir::{AttrData, ConstForm, attr_flag},
+    prelude::*,
+};
 
 /// Which node [`touch_one`] changes.
 #[derive(PassOptions)]

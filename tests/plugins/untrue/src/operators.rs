@@ -1,6 +1,9 @@
 //! Operators whose type relations or evaluators lie.
 
-use relais_plugin_api::{ir::MOST_NEW_TYPES, prelude::*};
+use relais_plugin_api::{
+    ir::{MOST_NEW_TYPES, StrId, TypeId},
+    prelude::*,
+};
 
 const DOMAIN: &str = "untrue";
 

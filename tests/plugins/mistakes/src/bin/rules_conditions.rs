@@ -1,11 +1,11 @@
 //! Functions that rules name as conditions: one that does not exist, one of a wrong signature, and more.
 
 use relais_plugin_api::{
-    pattern::{Declined, Matched},
+    pattern::{Matched, Unmet},
     prelude::*,
 };
 
-fn is_even(_: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Declined> {
+fn is_even(_: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
     Ok(())
 }
 
