@@ -38,7 +38,7 @@
 //! | a sequence of passes | [`sequential_pass`](prelude::sequential_pass) | [`Step`](pass::Step) |
 //! | options of these | [`PassOptions`](prelude::PassOptions), [`config_option`](prelude::config_option) | [`options`] |
 //! | an analysis | [`Analysis`](ir::Analysis) | [`UseCounts`](ir::UseCounts), [`Users`](ir::Users), [`BlockTree`](ir::BlockTree), [`Subgraph`](ir::Subgraph) |
-//! | an operator | [`operators`](prelude::operators) | [`Operator`](op::Operator), [`InferCx`](op::InferCx), [`EvalCx`](op::EvalCx), [`Effects`](op::Effects) |
+//! | an operator | [`operators`](prelude::operators) | [`Operator`](op::Operator), [`InferCx`](op::InferCx), [`EvalCx`](op::EvalCx), [`Effects`](op::Effects), [`op::shapes`] |
 //! | an evaluator for another's operator | [`evaluators`](prelude::evaluators) | [`Evaluator`](op::Evaluator) |
 //! | an instrument | [`instrument`](prelude::instrument) | [`Instrument`](instrument::Instrument) |
 //! | a test | | [`testing`]: [`run`](testing::run), [`Trial`](testing::Trial), [`infer`](testing::infer), [`evaluate`](testing::evaluate), [`Watch`](testing::Watch) |

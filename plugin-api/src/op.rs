@@ -4,6 +4,7 @@ mod body;
 mod evaluation;
 mod relation;
 mod schema;
+pub mod shapes;
 
 pub use body::{Bodies, add_bodies, parse_body};
 pub(crate) use body::{Nesting, closed_body, infer_by_body};
