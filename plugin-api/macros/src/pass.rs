@@ -3,7 +3,7 @@
 use crate::plugin::register;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use relais_patterns::{Functions, Rule};
+use relais_patterns::{Functions, Rule, nearest};
 use syn::{
     Attribute, Expr, ExprArray, ExprLit, ExprPath, FnArg, Ident, ItemConst, ItemFn, Lit, LitBool, LitInt, LitStr, Meta,
     Token, Type, parenthesized,
@@ -36,10 +36,35 @@ impl Level {
         }
     }
 
+    /// The keys that its attribute takes beside [`SHARED_KEYS`].
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Rewrite => &["check", "ops", "max_rounds", "parallel"],
+            Self::Rules => &["parallel", "conditions", "samples(…)"],
+            Self::Function => &["check", "parallel", "establishes", "changes_interface", "statistics(…)"],
+            Self::PrimFunc => &["check", "parallel", "statistics(…)"],
+            Self::Sequential => &["check", "passes"],
+            Self::Module => &["check", "establishes", "changes_interface", "statistics(…)"],
+        }
+    }
+
+    /// The types behind the references of the first parameters.
+    fn param_types(self) -> &'static [&'static str] {
+        match self {
+            Self::Module => &["IRModule", "PassCx"],
+            Self::Function | Self::PrimFunc => &["Editor", "PassCx"],
+            Self::Rewrite => &["CallView", "RewriteCx"],
+            Self::Rules | Self::Sequential => &[],
+        }
+    }
+
     fn n_params(self) -> usize {
         if matches!(self, Self::Rules | Self::Sequential) { 0 } else { 2 }
     }
 }
+
+/// The keys that every attribute takes.
+const SHARED_KEYS: &[&str] = &["name", "aliases", "opt_level", "required", "extends", "phase"];
 
 /// The phases, and their names in `Phase`.
 const PHASES: [(&str, &str); 5] =
@@ -118,7 +143,12 @@ impl Args {
                 "name" => name = Some(text(&value)?),
                 "aliases" => parsed.aliases = texts(&value)?,
                 "required" => parsed.required = Some(texts(&value)?),
-                "opt_level" => parsed.opt_level = Some(int(&value)?),
+                "opt_level" => {
+                    let level = int(&value)?;
+                    let message = "a level is at most 255: `-O3`, the highest one of the command line, runs up to 3";
+                    level.base10_parse::<u8>().map_err(|_| syn::Error::new(level.span(), message))?;
+                    parsed.opt_level = Some(level);
+                }
                 "extends" => {
                     let point = text(&value)?;
                     if point.value().is_empty() {
@@ -147,9 +177,11 @@ impl Args {
                     parsed.changes_interface = Some(text(&value)?);
                 }
                 "conditions" if level == Level::Rules => parsed.conditions = conditions(&value)?,
-                "ops" if level == Level::Rewrite => parsed.ops = texts(&value)?,
+                "ops" if level == Level::Rewrite => parsed.ops = ops(&value)?,
                 "max_rounds" if level == Level::Rewrite => parsed.max_rounds = Some(int(&value)?),
-                "passes" if level == Level::Sequential => parsed.passes = Some(texts(&value)?),
+                "passes" if level == Level::Sequential => {
+                    parsed.passes = Some(some(&value, "name the passes: `passes = [\"FoldConstant\"]`")?);
+                }
                 "parallel" if level != Level::Sequential && level != Level::Module => {
                     parsed.parallel = boolean(&value)?.value
                 }
@@ -160,20 +192,16 @@ impl Args {
                     }
                     parsed.types = true;
                 }
-                _ => {
-                    let more = match level {
-                        Level::Rewrite => ", `check`, `ops`, `max_rounds`, `parallel`",
-                        Level::Rules => ", `parallel`, `conditions`, `samples(…)`",
-                        Level::Function => ", `check`, `parallel`, `establishes`, `changes_interface`, `statistics(…)`",
-                        Level::PrimFunc => ", `check`, `parallel`, `statistics(…)`",
-                        Level::Sequential => ", `check`, `passes`",
-                        Level::Module => ", `check`, `establishes`, `changes_interface`, `statistics(…)`",
+                unknown => {
+                    let own = level.keys();
+                    let known = || SHARED_KEYS.iter().chain(own).copied();
+                    let listed = known().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+                    let help = match nearest(unknown, known()) {
+                        Some(nearest) => format!("\n  help: did you mean `{nearest}`?"),
+                        None => String::new(),
                     };
-                    let known = format!("`name`, `aliases`, `opt_level`, `required`, `extends`, `phase`{more}");
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("unknown key `{key}`: this attribute takes {known}"),
-                    ));
+                    let message = format!("unknown key `{unknown}`: this attribute takes {listed}{help}");
+                    return Err(syn::Error::new(key.span(), message));
                 }
             }
             seen.push(key);
@@ -224,6 +252,25 @@ fn parenthesized_in<'a>(input: &ParseBuffer<'a>) -> syn::Result<ParseBuffer<'a>>
 /// Name and documentation of a statistic.
 fn statistic((name, doc): &(Ident, Expr)) -> syn::Result<(LitStr, LitStr)> {
     Ok((LitStr::new(&name.to_string(), name.span()), text(doc)?))
+}
+
+/// A list of strings that is not empty.
+fn some(value: &Expr, message: &str) -> syn::Result<Vec<LitStr>> {
+    let texts = texts(value)?;
+    if texts.is_empty() { Err(syn::Error::new(value.span(), message)) } else { Ok(texts) }
+}
+
+/// The operators that a rewrite looks at.
+fn ops(value: &Expr) -> syn::Result<Vec<LitStr>> {
+    let ops = some(value, "name the operators, or leave `ops` out to be offered all calls")?;
+    for op in &ops {
+        let name = op.value();
+        if let (false, Some((domain, name))) = (name.contains("::"), name.rsplit_once('.')) {
+            let message = format!("an operator of another domain is written `{domain}::{name}`");
+            return Err(syn::Error::new(op.span(), message));
+        }
+    }
+    Ok(ops)
 }
 
 /// The examples for a rule: a text, or a list of them.
@@ -327,6 +374,12 @@ fn options_type(level: Level, function: &ItemFn, has_members: bool) -> syn::Resu
         let what = format!("a pass takes {n_params} parameters, or {} with its options", n_params + 1);
         return Err(wrong(sig.inputs.span(), &what));
     }
+    for (input, wanted) in sig.inputs.iter().zip(level.param_types()) {
+        let FnArg::Typed(param) = input else { continue };
+        if let Some(found) = param_type(&param.ty).filter(|found| found != wanted) {
+            return Err(wrong(found.span(), &format!("this pass is given `{wanted}`, not `{found}`")));
+        }
+    }
     match sig.inputs.iter().nth(n_params) {
         None => Ok(syn::parse_quote!(())),
         Some(FnArg::Typed(param)) => match &*param.ty {
@@ -335,6 +388,15 @@ fn options_type(level: Level, function: &ItemFn, has_members: bool) -> syn::Resu
         },
         Some(FnArg::Receiver(receiver)) => Err(wrong(receiver.span(), "a pass is no method")),
     }
+}
+
+/// The name of a type, if it is one that passes of some level are given: the compiler explains all others.
+fn param_type(ty: &Type) -> Option<&Ident> {
+    let ty = if let Type::Reference(reference) = ty { &reference.elem } else { ty };
+    let Type::Path(path) = ty else { return None };
+    let name = &path.path.segments.last()?.ident;
+    let known = ["IRModule", "Editor", "Function", "CallView", "PassCx", "RewriteCx", "InstrumentCx"];
+    known.iter().any(|known| name == known).then_some(name)
 }
 
 /// Checks that a constant is a text, and that it has rules, with those that have examples, if it is written out.
@@ -456,8 +518,8 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
                     #ident();
                     Ok(Self::SPEC.members.iter().map(|name| api::pass::Step::new(name)).collect())
                 },
-                None if has_options => quote!(Ok(#ident(#options_arg))),
-                None => quote!(Ok(#ident())),
+                None if has_options => quote_spanned!(span=> Ok(#ident(#options_arg))),
+                None => quote_spanned!(span=> Ok(#ident())),
             };
             quote_spanned! {span=>
                 fn steps(#options_arg: &Self::Options) -> Result<Vec<api::pass::Step>, api::diagnostics::PassError> {

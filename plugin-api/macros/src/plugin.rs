@@ -6,6 +6,7 @@ use quote::{format_ident, quote};
 use syn::{
     Expr, Ident, LitStr, Token,
     parse::{Parse, ParseStream},
+    spanned::Spanned,
 };
 
 struct Plugin {
@@ -16,7 +17,8 @@ struct Plugin {
 
 impl Parse for Plugin {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let expected = "expected `description = \"…\"`";
+        let expected =
+            "expected `description = \"…\"`: the name, the version and the licence are those in the `Cargo.toml`";
         let key: Ident = input.parse().map_err(|error| syn::Error::new(error.span(), expected))?;
         if key != "description" {
             return Err(syn::Error::new(key.span(), expected));
@@ -32,7 +34,11 @@ impl Parse for Plugin {
         }
         let key: Ident = input.parse()?;
         if key != "closed_domains" {
-            return Err(syn::Error::new(key.span(), "expected `closed_domains = &[(\"my.domain\", 1)]`"));
+            let message = match key.to_string().as_str() {
+                "name" | "version" | "licence" | "license" => format!("the {key} is the one in the `Cargo.toml`"),
+                _ => "expected `closed_domains = &[(\"my.domain\", 1)]`".to_owned(),
+            };
+            return Err(syn::Error::new(key.span(), message));
         }
         input.parse::<Token![=]>()?;
         let closed_domains = Some(input.parse()?);
@@ -86,6 +92,9 @@ pub fn table(input: TokenStream, spec: &str, ty: &str) -> syn::Result<TokenStrea
     let table: Expr = syn::parse2(input)?;
     let [spec, ty] = [spec, ty].map(|name| Ident::new(name, Span::call_site()));
     let register = register(quote!(rt::Spec::#spec(TABLE)), quote!(rt::Item::#spec(TABLE)));
+    if matches!(without_reference(&table), Expr::Array(array) if array.elems.is_empty()) {
+        return Err(syn::Error::new(table.span(), format!("the table is empty: write `&[{ty}::new(…)]`")));
+    }
     Ok(quote! {
         const _: () = {
             use ::relais_plugin_api::__private as rt;
@@ -93,6 +102,10 @@ pub fn table(input: TokenStream, spec: &str, ty: &str) -> syn::Result<TokenStrea
             #register
         };
     })
+}
+
+fn without_reference(expr: &Expr) -> &Expr {
+    if let Expr::Reference(reference) = expr { &reference.expr } else { expr }
 }
 
 pub fn pipeline(input: TokenStream) -> syn::Result<TokenStream> {

@@ -23,4 +23,9 @@ fn twice(_: &mut IRModule, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+#[rewrite_pass(name = "acme.Typo", optlevel = 1)]
+fn typo(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+    Rewrite::Keep
+}
+
 fn main() {}

@@ -20,4 +20,17 @@ fn of_prim_func(_: &mut Function, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+#[rewrite_pass(name = "acme.Context")]
+fn of_context(_: CallView<'_>, _: &PassCx<'_>) -> Rewrite {
+    Rewrite::Keep
+}
+
+/// A type of the author's own is explained by the compiler.
+struct Mine;
+
+#[function_pass(name = "acme.Own")]
+fn of_own(_: &mut Mine, _: &PassCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}
+
 fn main() {}

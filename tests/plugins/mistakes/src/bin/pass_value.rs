@@ -20,4 +20,17 @@ fn parallel(_: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
+#[rewrite_pass(name = "acme.NoOps", ops = [])]
+fn no_ops(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+    Rewrite::Keep
+}
+
+#[rewrite_pass(name = "acme.Dotted", ops = ["Relu", "com.microsoft.Gelu"])]
+fn dotted(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+    Rewrite::Keep
+}
+
+#[sequential_pass(name = "acme.NoPasses", passes = [])]
+fn no_passes() {}
+
 fn main() {}

@@ -8,4 +8,6 @@ plugin! { name = "acme" }
 
 plugin! { description = " " }
 
+plugin! { description = "passes of a company", version = "1.0" }
+
 fn main() {}

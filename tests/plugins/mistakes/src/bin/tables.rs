@@ -10,4 +10,8 @@ fn gelus() -> &'static [Operator] {
 
 operators! { gelus() }
 
+operators! { &[] }
+
+evaluators! { &[] }
+
 fn main() {}
