@@ -88,12 +88,7 @@ impl<'m> Matched<'m> {
     /// # Errors
     /// Returns an error if it is absent, or the variable stands for several values or an attribute.
     pub fn value<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<NodeId, Unmet> {
-        let slot = self.slot(variable.into())?;
-        match self.found.bound[slot] {
-            Bound::Node(id) => Ok(id),
-            Bound::Absent => Err(self.not(slot, "absent")),
-            _ => Err(self.not(slot, "not one value")),
-        }
+        self.node(self.slot(variable.into())?)
     }
 
     /// Returns the values of a variable: all those of `..rest`, one, or none of one that is absent.
@@ -115,11 +110,8 @@ impl<'m> Matched<'m> {
     /// # Errors
     /// Returns an error if it is not one.
     pub fn constant<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m Tensor, Unmet> {
-        let variable = variable.into();
-        let id = self.value(variable)?;
-        self.f
-            .constant(id)
-            .ok_or_else(|| self.slot(variable).map_or_else(|why| why, |slot| self.not(slot, "not a constant")))
+        let slot = self.slot(variable.into())?;
+        self.f.constant(self.node(slot)?).ok_or_else(|| self.not(slot, "not a constant"))
     }
 
     /// Returns the value of an attribute: the one that the call has, or the default in the version of the call.
@@ -163,6 +155,14 @@ impl<'m> Matched<'m> {
                 let slot = self.rule.slots.iter().position(|slot| *slot == name);
                 slot.ok_or_else(|| format!("the rule has no variable `{name}`").into())
             }
+        }
+    }
+
+    fn node(&self, slot: Slot) -> Result<NodeId, Unmet> {
+        match self.found.bound[slot] {
+            Bound::Node(id) => Ok(id),
+            Bound::Absent => Err(self.not(slot, "absent")),
+            _ => Err(self.not(slot, "not one value")),
         }
     }
 

@@ -411,6 +411,7 @@ const FUNCTIONS: &str = "
     other: t::Soft{axis = a}(t::Clip(x, ?lo)) => x if rank(x) == 2, says_all(x, lo, a);
     rest: t::Cat{axis = 3}(..xs) => t::Cat{axis = 4}(..xs) if says_all(xs);
     users: t::Relu(t::Neg(x)!) => t::Relu(x) if has_one_use();
+    dead: t::Mul(t::Abs(x), y) => y;
     bad: t::Turn(x) => x if panics(x)
 ";
 
@@ -487,8 +488,11 @@ fn a_function_sees_the_variables_of_the_match() {
 
 #[test]
 fn uses_by_calls_that_were_replaced_do_not_count_for_a_function() {
-    let (text, said) = run_functions("%a = t::Neg(%x); %b = t::Relu(%a); %b");
-    assert!(text.contains("t::Relu(%x)"), "{text} {said:?}");
+    let relu = "%c = t::Neg(%x); %d = t::Relu(%c); %e = t::Add(%b, %d); %e";
+    let (text, said) = run_functions(&format!("%a = t::Abs(%x); %b = t::Mul(%a, %y); {relu}"));
+    assert!(text.contains("t::Relu(%x)") && text.contains("t::Abs(%x)"), "{text} {said:?}");
+    let (text, _) = run_functions(&format!("%a = t::Abs(%x); %b = t::Sub(%a, %y); {relu}"));
+    assert!(text.contains("t::Relu(%c)"), "{text}");
     let (text, said) = run_functions("%a = t::Neg(%x); %b = t::Relu(%a); %c = t::Mul(%x, %b); %c");
     assert!(text.contains("t::Relu(%a)"), "{text}");
     assert_eq!(said, ["`users`: `has_one_use()` does not hold: it has 2 uses"]);
