@@ -350,7 +350,7 @@ fn versions_decide_where_a_rule_applies() {
     assert!(run_in(13, "t::Neg@14(x) => t::Abs(x)", body).0.contains("t::Neg"));
     assert!(run_in(13, "t::Neg@1..12(x) => t::Abs(x)", body).0.contains("t::Neg"));
     assert!(run_in(13, "t::Neg@1..13(x) => t::Abs(x)", body).0.contains("t::Abs"));
-    // What a version does not have cannot be matched in it.
+    // An operator that a version does not have cannot be matched in it.
     let (kept, declined) = run_in(13, "late: t::Neg(t::Later(x, x)) => t::Abs(x)", body);
     assert!(kept.contains("t::Neg") && declined[0].contains("`late` matches `t::Later`"), "{declined:?}");
     // A later operator is ignored together with its rule.
