@@ -68,11 +68,13 @@ mod apply;
 mod compile;
 mod condition;
 mod constant;
+mod file;
 mod matched;
 mod replace;
 mod search;
 
 pub use apply::{apply, check, check_module};
+pub use file::{RuleFile, read_file};
 pub use matched::{ConditionFn, Matched, Unmet, Variable};
 pub use relais_patterns::{Fault, Rule};
 
@@ -114,8 +116,11 @@ impl Rules {
         Self::parse_all(texts.iter().enumerate().map(text), conditions)
     }
 
-    /// Parses several texts, each with where it comes from.
-    fn parse_all(
+    /// Parses several texts, each after where it comes from: errors name that.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn parse_all(
         texts: impl IntoIterator<Item = (String, String)>,
         conditions: &[ConditionFn],
     ) -> Result<Self, PassError> {

@@ -41,6 +41,11 @@ impl Rewrite {
     }
 }
 
+/// How many times its first number of nodes a function may have when a round begins, and how many more: a round that
+/// begins with more is the last one. A rule that makes two calls of each on which it matches doubles them in each round.
+const MOST_GROWTH: usize = 16;
+const MOST_NEW: usize = 1 << 14;
+
 /// The limits of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DriveOptions {
@@ -113,12 +118,14 @@ pub(crate) fn drive_while(
         relations,
         rule,
         ops,
-        max_rounds: options.max_rounds,
+        is_last: false,
         may_go_on: check,
         stats: &mut stats,
         stage: Stage::new(),
     };
-    while driver.stats.n_rounds < options.max_rounds {
+    let most_nodes = MOST_GROWTH * driver.n_before + MOST_NEW;
+    while driver.stats.n_rounds < options.max_rounds && !driver.is_last {
+        driver.is_last = driver.stats.n_rounds + 1 == options.max_rounds || editor.function().n_nodes() > most_nodes;
         if !driver.any_wanted(editor.function()) {
             driver.stats.settled = true;
             break;
@@ -162,7 +169,8 @@ struct Driver<'d, 'r> {
     relations: &'d mut dyn TypeRelations,
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
-    max_rounds: usize,
+    /// Whether the limits allow no round after this one.
+    is_last: bool,
     may_go_on: &'d dyn Fn() -> Result<(), PassError>,
     stats: &'d mut DriveStats,
     /// The nodes that the rule makes for a call; empty between calls.
@@ -418,7 +426,7 @@ impl Driver<'_, '_> {
             self.stats.declined.push((id, "the host holds this rewrite back".into()));
             return Ok(Action::Keep);
         }
-        if self.stats.n_rounds + 1 == self.max_rounds {
+        if self.is_last {
             self.stats.last = Some((id, described(cx.function(), id)));
         }
         let (first, ids) = self.commit(cx, id)?;

@@ -91,6 +91,11 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub plugins: PluginArgs,
 
+    /// Use the rules that the arguments and the pipeline state without judging them. Otherwise each is first applied to
+    /// small modules that are made for it, and one that changes what a module computes ends the run.
+    #[arg(long)]
+    pub no_judge: bool,
+
     /// Insist on what a lock file says: the same pipeline, the same plugins, no others.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = LOCK_FILE)]
     pub locked: Option<PathBuf>,

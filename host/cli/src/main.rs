@@ -6,6 +6,7 @@ mod args_plugin;
 mod args_watch;
 mod catalogue;
 mod filetest;
+mod judge;
 mod list;
 mod lock;
 mod markdown;

@@ -2,7 +2,7 @@
 
 use super::{
     args::{ExternalData, RunArgs, Verbosity},
-    catalogue, lock, model,
+    catalogue, judge, lock, model,
     outputs::{self, Outputs},
     progress::Progress,
     reproduce, spec,
@@ -11,7 +11,7 @@ use super::{
 };
 use relais::{
     files::{Destination, Existing},
-    frontend::{Format, Model, OperatorNames, operators_of, set_input_shapes, with_bodies},
+    frontend::{Format, Model, OperatorNames, StatedRules, operators_of, set_input_shapes, with_bodies},
     ir::IRModule,
     manager::{self, Fate, Report, RunOptions},
     onnx::{WriteReport, data_files},
@@ -55,6 +55,11 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     if verbosity > Verbosity::Quiet {
         pipeline.warnings.iter().for_each(terminal::warn);
         spec::say_additions(&pipeline);
+    }
+    let stated = StatedRules::of(&pipeline)?;
+    outputs.spare("the rules", stated.iter().filter_map(|rules| rules.file.as_ref()))?;
+    if !args.no_judge {
+        judge::judge(&stated, &registry, verbosity)?;
     }
     let progress = Progress::new(verbosity);
     progress.says("reading the model");

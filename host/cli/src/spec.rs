@@ -12,10 +12,8 @@ use relais::{
     },
     registry::Registry,
 };
-use std::{fs::File, io::Read, path::Path};
-
-/// The most bytes of a file with rules; the parser refuses longer texts.
-const MOST_RULES: u64 = 1 << 20;
+use relais_plugin_api::pattern;
+use std::path::Path;
 
 /// The pipeline that the arguments request; `registry` has the pipelines of plugins.
 pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineSpec, CliError> {
@@ -41,14 +39,10 @@ pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineS
 
 /// The texts of the rules that the arguments give, with where each comes from.
 fn rules(args: &PipelineArgs) -> Result<Vec<(String, String)>, CliError> {
-    let mut rules: Vec<_> = args.rule.iter().map(|rule| ("--rule".to_owned(), rule.clone())).collect();
+    let given = args.rule.iter().enumerate();
+    let mut rules: Vec<_> = given.map(|(at, rule)| (format!("--rule[{at}]"), rule.clone())).collect();
     for path in &args.rules {
-        let mut text = String::new();
-        let read = File::open(path).and_then(|file| file.take(MOST_RULES + 1).read_to_string(&mut text));
-        if let Err(error) = read {
-            return Err(CliError::new(format_args!("rules `{}` cannot be read: {error}", path.display())));
-        }
-        rules.push((path.display().to_string(), text));
+        rules.push((path.display().to_string(), pattern::read_file(path).map_err(CliError::new)?));
     }
     Ok(rules)
 }

@@ -1,8 +1,9 @@
 //! Pipelines that a user asks for by name.
 
+use super::Error;
 use crate::{
     pipeline::{
-        BUILT_IN, Code, Disk, Fault, Faults, PipelineSpec, built_in,
+        BUILT_IN, Code, Disk, Fault, Faults, Pipeline, PipelineSpec, built_in,
         fault::Place,
         parse_setting,
         spec::{Entry, Literal, ScopeSpec, StepSpec, Written},
@@ -10,7 +11,11 @@ use crate::{
     registry::{Registry, ResolveError},
     words::nearest,
 };
-use std::path::Path;
+use relais_plugin_api::{
+    options::Value,
+    pattern::{self, Rule},
+};
+use std::path::{Path, PathBuf};
 
 /// Sets options of a pipeline, given as `Pass.option=VALUE`, or `option=VALUE` for one of the context: the value is
 /// TOML, or else a string that needs no quotes. `origin` is the place that faults name.
@@ -90,8 +95,12 @@ pub fn pipeline_of_passes(passes: &str) -> Result<PipelineSpec, Faults> {
     spec.unless(faults)
 }
 
-/// The pipeline that rewrites by rules, and the option of its steps that takes them.
+/// The pipeline that rewrites by rules, and the option of its step that takes them.
 const RULES: &str = "rules";
+/// The option of that step that takes files of rules.
+const FILES: &str = "files";
+/// The option of that step that takes where each text of rules comes from.
+const ORIGINS: &str = "origins";
 
 /// Rewrites by rules before the steps of a pipeline, or alone: texts of `docs/patterns.md`, each with the place that
 /// faults name.
@@ -101,21 +110,87 @@ const RULES: &str = "rules";
 pub fn rewrite_first(spec: Option<PipelineSpec>, rules: &[(String, String)]) -> Result<PipelineSpec, Faults> {
     let mut first = PipelineSpec::read(Path::new(&format!("builtin:{RULES}")), &Disk)?;
     let mut spec = spec.unwrap_or_else(|| PipelineSpec { steps: Vec::new(), nodes: Vec::new(), ..first.clone() });
-    let texts: Vec<_> = rules
-        .iter()
-        .map(|(origin, text)| Written::at(spec.sources.add_whole(origin, text), Literal::Str(text.clone())))
-        .collect();
+    let (mut origins, mut texts) = (Vec::new(), Vec::new());
+    for (origin, text) in rules {
+        let place = spec.sources.add_whole(origin, text);
+        origins.push(Written::at(place, Literal::Str(origin.clone())));
+        texts.push(Written::at(place, Literal::Str(text.clone())));
+    }
     let steps = std::mem::take(&mut first.steps);
     for (at, step) in steps.into_iter().enumerate() {
         let StepSpec::Pass { name, options } = &mut first.nodes[step].value else { continue };
         let place = spec.sources.add_whole(format!("builtin:{RULES}"), &name.value);
         name.place = Some(place);
-        for option in options.iter_mut().filter(|option| option.key.value == RULES) {
-            let value = Written::at(place, Literal::List(texts.clone()));
-            *option = Entry { key: Written::at(place, RULES.to_owned()), value };
+        for option in options {
+            let list = match option.key.value.as_str() {
+                RULES => &texts,
+                ORIGINS => &origins,
+                _ => continue,
+            };
+            let key = Written::at(place, option.key.value.clone());
+            *option = Entry { key, value: Written::at(place, Literal::List(list.clone())) };
         }
         spec.steps.insert(at, spec.nodes.len());
         spec.nodes.push(Written::at(place, first.nodes[step].value.clone()));
     }
     Ok(spec)
+}
+
+/// A text of rules that a pipeline states as an option of a pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StatedRules {
+    /// The pass.
+    pub pass: String,
+    /// Where the text comes from, as errors name it.
+    pub origin: String,
+    /// The text.
+    pub text: String,
+    /// The file that the pipeline names, if the text is in one.
+    pub file: Option<PathBuf>,
+}
+
+impl StatedRules {
+    /// The rules that a pipeline states for the pass to which [`rewrite_first`] gives its rules, in files, too.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be read.
+    pub fn of(pipeline: &Pipeline) -> Result<Vec<Self>, Error> {
+        let first = PipelineSpec::read(Path::new(&format!("builtin:{RULES}")), &Disk).map_err(Error::new)?;
+        let takes_rules = |step: &Written<StepSpec>| match &step.value {
+            StepSpec::Pass { name, options } if options.iter().any(|option| option.key.value == RULES) => {
+                Some(name.value.clone())
+            }
+            _ => None,
+        };
+        let passes: Vec<String> = first.nodes.iter().filter_map(takes_rules).collect();
+        let mut stated = Vec::new();
+        for instance in pipeline.passes.iter().filter(|instance| passes.contains(&instance.facts.name)) {
+            let pass = &instance.facts.name;
+            let list = |option| strings(&instance.options, option);
+            let origins = list(ORIGINS);
+            for (at, text) in list(RULES).into_iter().enumerate() {
+                let origin = origins.get(at).cloned().unwrap_or_else(|| format!("{RULES}[{at}]"));
+                stated.push(Self { pass: pass.clone(), origin, text, file: None });
+            }
+            for origin in list(FILES) {
+                let file = PathBuf::from(&origin);
+                let text = pattern::read_file(&file).map_err(Error::new)?;
+                stated.push(Self { pass: pass.clone(), origin, text, file: Some(file) });
+            }
+        }
+        Ok(stated)
+    }
+
+    /// The options that state one rule, and no other.
+    pub fn options_of(rule: &Rule) -> Value {
+        let texts = Value::List(vec![Value::Str(rule.to_string())]);
+        Value::Struct(vec![(RULES.to_owned(), texts)])
+    }
+}
+
+/// The strings of an option that is a list.
+fn strings(options: &Value, name: &str) -> Vec<String> {
+    let Some(Value::List(items)) = options.get(name) else { return Vec::new() };
+    let text = |item: &Value| if let Value::Str(text) = item { Some(text.clone()) } else { None };
+    items.iter().filter_map(text).collect()
 }

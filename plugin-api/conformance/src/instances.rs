@@ -4,7 +4,7 @@
 //! conditions ask for. A module is kept if all its calls are accepted by their type relations and can be computed.
 
 use super::{
-    interpret::{self, Compute},
+    interpret::{self, Compute, Stop},
     numbers,
     random::Random,
 };
@@ -26,7 +26,7 @@ use std::{
 
 /// The most instances of a rule, and the most attempts to make them.
 const MOST: usize = 128;
-const ATTEMPTS: u64 = 30_000;
+const ATTEMPTS: usize = 30_000;
 
 /// The longest time for the instances of a rule.
 const TIME: Duration = Duration::from_secs(5);
@@ -45,40 +45,91 @@ const ELEMS: [ElemType; 8] = [
 
 /// Returns modules whose `@main` consists of an instance of a rule's left side, typed.
 pub fn of_rule(rule: &Rule, seed: u64, compute: &dyn Compute) -> Vec<IRModule> {
-    let mut kept: Vec<IRModule> = Vec::new();
     let end = Instant::now() + TIME;
-    for attempt in 0..ATTEMPTS {
-        if kept.len() == MOST || Instant::now() > end {
-            break;
-        }
-        let mut random = Random::of(seed, &rule.to_string(), attempt);
-        let Some(module) = instance(rule, &mut random, compute) else { continue };
-        if !kept.iter().any(|other| equal(other, &module).is_ok()) {
-            kept.push(module);
-        }
-    }
-    kept
+    let in_time = attempts(rule, seed, compute).take(ATTEMPTS).take_while(|_| Instant::now() <= end);
+    in_time.filter_map(Result::ok).take(MOST).collect()
 }
 
-fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Option<IRModule> {
+/// Why an attempt to make an instance gave none.
+pub enum Miss {
+    /// The calls that were made do not fit together, or there is an equal instance already.
+    Unfit,
+    /// An operator of the left side cannot be used or computed, for this reason.
+    NotComputed(String),
+}
+
+/// Attempts to make instances of a rule's left side, without end. Equal arguments give equal instances.
+pub fn attempts<'a>(
+    rule: &'a Rule,
+    seed: u64,
+    compute: &'a dyn Compute,
+) -> impl Iterator<Item = Result<IRModule, Miss>> + 'a {
+    // Whatever its name is.
+    let text = Rule { name: None, ..rule.clone() }.to_string();
+    let mut kept: Vec<IRModule> = Vec::new();
+    (0..).map(move |attempt| {
+        let module = instance(rule, &mut Random::of(seed, &text, attempt), compute)?;
+        if kept.iter().any(|other| equal(other, &module).is_ok()) {
+            return Err(Miss::Unfit);
+        }
+        kept.push(module.clone());
+        Ok(module)
+    })
+}
+
+fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Result<IRModule, Miss> {
     let mut empty = Function::new();
-    let mut made = None;
+    let (mut made, mut unknown) = (None, None);
     compute.with_ops(&empty.clone(), &mut |ops| {
         let imports = imports(rule, ops);
         let imports: Vec<(&str, i64)> = imports.iter().map(|(domain, version)| (domain.as_str(), *version)).collect();
         empty.set_opset_imports(&imports);
     });
-    compute.with_ops(&empty.clone(), &mut |ops| made = Maker::new(rule, random, ops, &empty).make());
-    let mut module = text::parse_str(&made?).ok().filter(|module| verify(module).is_empty())?;
-    let mut f = Function::clone(module.main()?);
+    compute.with_ops(&empty.clone(), &mut |ops| {
+        unknown = calls(rule).into_iter().map(|call| &call.op).find(|op| {
+            let known = ops.other(&empty, &op.domain, &op.name).and_then(|op| ops.schema(op));
+            known.is_none()
+        });
+        made = Maker::new(rule, random, ops, &empty).make();
+    });
+    if let Some(op) = unknown {
+        return Err(Miss::NotComputed(format!("no plugin describes `{op}`")));
+    }
+    let parsed = text::parse_str(&made.ok_or(Miss::Unfit)?).ok().filter(|module| verify(module).is_empty());
+    let mut module = parsed.ok_or(Miss::Unfit)?;
+    let mut f = Function::clone(module.main().ok_or(Miss::Unfit)?);
     let mut is_typed = false;
     compute.with_ops(&f.clone(), &mut |ops| {
         is_typed = infer_function(&mut f, ops, Coverage::Everything).faults.is_empty();
     });
-    let inputs = numbers::inputs(&f, 1).ok().filter(|_| is_typed)?;
+    if !is_typed {
+        return Err(Miss::Unfit);
+    }
+    let inputs = numbers::inputs(&f, 1).map_err(|_| Miss::Unfit)?;
     module.set_function(MAIN, f);
-    let results = interpret::run(&module, MAIN, &inputs, compute).ok()?;
-    results.iter().all(Result::is_ok).then_some(module)
+    let results = interpret::run(&module, MAIN, &inputs, compute).and_then(|results| results.into_iter().collect());
+    let _: Vec<_> = results.map_err(|stop| match stop {
+        Stop::NotCovered { why, .. } => Miss::NotComputed(why),
+        Stop::Wrong(_) => Miss::Unfit,
+    })?;
+    Ok(module)
+}
+
+/// The calls of a rule's left side.
+fn calls(rule: &Rule) -> Vec<&CallPattern> {
+    let mut all: Vec<&CallPattern> = rule.patterns.iter().collect();
+    let mut at = 0;
+    while let Some(call) = all.get(at) {
+        for arg in &call.args {
+            match arg {
+                ArgPattern::Call(call) => all.push(call),
+                ArgPattern::Either(either, _) => all.extend(either),
+                _ => {}
+            }
+        }
+        at += 1;
+    }
+    all
 }
 
 /// The operator sets that a function needs for both sides of a rule.
@@ -91,17 +142,7 @@ fn imports(rule: &Rule, ops: &mut dyn Operators) -> BTreeMap<String, i64> {
         *version = newest.max(*version);
         ranges.extend(range.map(|(first, last)| (op.domain.clone(), first, last)));
     };
-    let mut calls: Vec<&CallPattern> = rule.patterns.iter().collect();
-    while let Some(call) = calls.pop() {
-        see(&call.op, call.versions, ops);
-        for arg in &call.args {
-            match arg {
-                ArgPattern::Call(call) => calls.push(call),
-                ArgPattern::Either(either, _) => calls.extend(either),
-                _ => {}
-            }
-        }
-    }
+    calls(rule).into_iter().for_each(|call| see(&call.op, call.versions, ops));
     let mut values: Vec<&Value> = rule.results.iter().collect();
     while let Some(value) = values.pop() {
         match value {

@@ -49,6 +49,7 @@ pub mod numbers;
 mod operator;
 mod random;
 mod report;
+mod rules;
 mod supervise;
 mod wild;
 
@@ -56,6 +57,7 @@ pub use generate::{sensible_modules, wild_modules};
 pub use journal::Log;
 pub use relais_plugin_api::interpret;
 pub use report::{Finding, Judged, Kind, Report};
+pub use rules::{Verdict, judge_rule};
 
 use bench::{Bench, Linked};
 use journal::{Entry, Journal, Memory};

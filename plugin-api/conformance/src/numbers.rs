@@ -28,6 +28,8 @@ pub enum Judgement {
 pub struct Differ {
     /// How.
     pub how: String,
+    /// The names of the parameters, and the values for which they differ.
+    pub inputs: Vec<(String, String)>,
     /// Whether infinities, NaN or negative zeros were among the inputs for which they differ.
     pub is_special: bool,
     /// Whether the module was right before.
@@ -44,7 +46,8 @@ pub fn same_numbers(
     tolerance: f64,
     compute: &dyn Compute,
 ) -> Result<Judgement, Differ> {
-    let nothing = || Differ { how: "no `@main`".into(), is_special: false, is_fault_of_after: false };
+    let nothing =
+        || Differ { how: "no `@main`".into(), inputs: Vec::new(), is_special: false, is_fault_of_after: false };
     let main = before.main().ok_or_else(nothing)?;
     let mut judgement = Judgement::Same;
     for seed in 1..=FINITE + SPECIAL.len() as u64 {
@@ -63,7 +66,9 @@ pub fn same_numbers(
             Ok(Some((what, why))) => judgement = Judgement::NotEvaluated { what, why },
             Err((how, is_fault_of_after)) => {
                 let how = format!("{how}, for inputs of seed {seed}");
-                return Err(Differ { how, is_special: seed > FINITE, is_fault_of_after });
+                let names = main.params().iter().map(|&param| format!("%{}", main.name(param)));
+                let inputs = names.zip(inputs.iter().map(values)).collect();
+                return Err(Differ { how, inputs, is_special: seed > FINITE, is_fault_of_after });
             }
         }
     }
@@ -238,6 +243,8 @@ mod tests {
         let differ = judge("%x", "%1 = Neg(%x); %1").unwrap_err();
         assert!(!differ.is_special && differ.is_fault_of_after, "{differ:?}");
         assert!(differ.how.starts_with("result 0 was float32 [2] of ["), "{differ:?}");
+        let [(name, values)] = &differ.inputs[..] else { panic!("{differ:?}") };
+        assert!(name == "%x" && differ.how.contains(&format!("was {values} and is ")), "{differ:?}");
         assert_eq!(judge("%x", "(%x, %x)").unwrap_err().how, "1 results became 2, for inputs of seed 1");
     }
 

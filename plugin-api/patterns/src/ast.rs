@@ -9,6 +9,16 @@ pub struct Span {
     pub end: usize,
 }
 
+impl Span {
+    /// Returns the line and the column in characters at which it begins, both counted from 1.
+    pub fn place(self, text: &str) -> (usize, usize) {
+        let at = (0..=self.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let before = &text[..at];
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+    }
+}
+
 impl PartialEq for Span {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -89,10 +89,7 @@ impl Fault {
 
     /// Returns the line, and the column in characters, both counted from 1.
     pub fn place(&self, text: &str) -> (usize, usize) {
-        let at = (0..=self.span.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        let before = &text[..at];
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+        self.span.place(text)
     }
 
     /// Returns the fault with its place in `text`, over one or two lines.

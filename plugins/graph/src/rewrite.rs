@@ -7,14 +7,16 @@
 //! ] } }
 //! ```
 //!
-//! `docs/patterns.md` describes the language. Each string has one or more rules; all of them share one matcher, and the
-//! larger pattern wins. Rules are checked before the first pass runs: their text, their operators, and the attributes and
-//! numbers of arguments for the operator sets that each function imports. A match that fails at a condition is a remark.
+//! `docs/patterns.md` describes the language. Each string has one or more rules, and so has each of `files`; all of them
+//! share one matcher, and the larger pattern wins. Rules are checked before the first pass runs: their text, their
+//! operators, and the attributes and numbers of arguments for the operator sets that each function imports. A match that
+//! fails at a condition is a remark.
 //!
 //! The pass does what the rules say: whether a rule keeps the results of a model is the responsibility of its author.
+//! `relais run` judges the rules by small modules before the first pass runs, unless `--no-judge` is given.
 
 use relais_plugin_api::{
-    pattern::{self, Rules},
+    pattern::{self, RuleFile, Rules},
     prelude::*,
 };
 
@@ -24,6 +26,12 @@ pub struct RewriteOptions {
     /// The rules, one or more in each string.
     #[option(default = [])]
     pub rules: Vec<String>,
+    /// Files of rules, which follow those of `rules`. A relative path starts at the folder of the pipeline's file.
+    #[option(default = [])]
+    pub files: Vec<RuleFile>,
+    /// Where the strings of `rules` come from, for errors: `rules[0]` and so on, if nothing is given.
+    #[option(default = [])]
+    pub origins: Vec<String>,
 }
 
 /// Rewrites calls by rules that a pipeline states as text.
@@ -35,10 +43,22 @@ pub struct RewriteOptions {
     check = can_rewrite,
 )]
 pub fn rewrite(edit: &mut Editor, cx: &PassCx<'_>, options: &RewriteOptions) -> Result<(), PassError> {
-    pattern::apply(edit, cx, &Rules::parse("rules", &options.rules)?).map(|_| ())
+    pattern::apply(edit, cx, &rules(options)?).map(|_| ())
 }
 
 /// Whether the rules are valid for every function of a module.
 fn can_rewrite(module: &IRModule, cx: &PassCx<'_>, options: &RewriteOptions) -> Result<(), PassError> {
-    pattern::check_module(&Rules::parse("rules", &options.rules)?, module, cx)
+    pattern::check_module(&rules(options)?, module, cx)
+}
+
+fn rules(options: &RewriteOptions) -> Result<Rules, PassError> {
+    let mut texts = Vec::new();
+    for (at, text) in options.rules.iter().enumerate() {
+        let origin = options.origins.get(at).cloned().unwrap_or_else(|| format!("rules[{at}]"));
+        texts.push((origin, text.clone()));
+    }
+    for file in &options.files {
+        texts.push((file.path().display().to_string(), file.text()?.to_owned()));
+    }
+    Rules::parse_all(texts, &[])
 }

@@ -116,9 +116,15 @@ fn a_body_that_does_not_fit_is_refused_and_nothing_is_written() {
     assert!(typed.stderr.contains(warning), "{}", typed.stderr);
     // Calls that were replaced are in no output, and their bodies are not asked for.
     fs::write(here.join("model.relay"), format!("{HEADER} {{ %y = acme::Old(%x); %y }}\n")).unwrap();
-    let mut relais = command();
-    relais.current_dir(&here).args(["run", "model.relay", "--rule", "acme::Old(x) => Relu(x)", "-o", "gone.onnx"]);
-    Run::of(relais.args(["--allow-writable-plugins", "--plugin"]).arg(plugin("bodies"))).expect_success();
+    let replaced = |more: &[&str]| {
+        let mut relais = command();
+        relais.current_dir(&here).args(["run", "model.relay", "--rule", "acme::Old(x) => Relu(x)", "-o", "gone.onnx"]);
+        Run::of(relais.args(more).args(["--allow-writable-plugins", "--plugin"]).arg(plugin("bodies")))
+    };
+    replaced(&["--no-judge"]).expect_success();
+    // The rule is judged by the body, which computes something else.
+    let judged = replaced(&[]).expect_failure();
+    assert!(judged.stderr.contains("error[L030]: --rule[0]:1:1: "), "{}", judged.stderr);
     // The text form has operators as they are.
     run(&here, "{ %y = acme::Old(%x); %y }", "relais.DeadCodeElimination", "out.relay").expect_success();
 }

@@ -2,10 +2,14 @@
 
 use relais_tests::{
     cargo_built::{plugin, plugin_source},
-    cli::{Run, command},
+    cli::{Run, command, folder},
 };
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// The kit has no other modules than instances of the left sides.
 #[test]
@@ -72,4 +76,96 @@ fn the_filetests_of_a_rule_with_a_function_hold() {
     relais.args(["filetest", "--allow-writable-plugins", "--plugin"]).arg(plugin("judged")).arg(filetests).args(bless);
     let run = Run::of(&mut relais).expect_success();
     assert!(run.stdout.contains("2 cases") || run.stderr.contains("2 cases"), "{} {}", run.stdout, run.stderr);
+}
+
+/// Writes the rules of the plugin to `all.rules` and, without those that are unsound, to `sound.rules`, each with the
+/// name of its pass, in a folder with a model.
+fn rules(case: &str) -> (PathBuf, Vec<String>) {
+    let here = folder(&format!("judged-rules-{case}"));
+    let listed = command()
+        .args(["list", "rules", "--json", "--allow-writable-plugins", "--plugin"])
+        .arg(plugin("judged"))
+        .output()
+        .unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let mut all = Vec::new();
+    for rule in listed.as_array().unwrap() {
+        let (pass, text) = (rule["pass"].as_str().unwrap(), rule["text"].as_str().unwrap());
+        // A function of the plugin is not known to a run.
+        if pass.contains("sound.") && !["is_even", "is_whole"].iter().any(|function| text.contains(function)) {
+            all.push(format!("{}: {text}", pass.replace('.', "_")));
+        }
+    }
+    assert_eq!(all.len(), 20);
+    let sound: Vec<String> = all.iter().filter(|rule| rule.starts_with("sound_")).cloned().collect();
+    fs::write(here.join("all.rules"), all.join(";\n")).unwrap();
+    fs::write(here.join("sound.rules"), sound.join(";\n")).unwrap();
+    let model = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] { %a = Neg(%x); %b = Neg(%a); Relu(%b) }\n";
+    fs::write(here.join("model.relay"), model).unwrap();
+    (here, all)
+}
+
+/// Runs the model of a folder with further arguments.
+fn run(here: &Path, arguments: &[&str]) -> Run {
+    let run = Run::of(command().current_dir(here).args(["run", "model.relay", "-o", "out.relay"]).args(arguments));
+    assert_eq!(here.join("out.relay").exists(), run.status == Some(0), "{}", run.stderr);
+    let _ = fs::remove_file(here.join("out.relay"));
+    run
+}
+
+#[test]
+fn unsound_rules_of_a_run_are_refused_and_sound_ones_run() {
+    let (here, all) = rules("run");
+    let refused = run(&here, &["--rules", "all.rules"]).expect_failure().stderr;
+    assert!(refused.contains("error[L030]: all.rules:") && refused.contains("nothing was run"), "{refused}");
+    assert!(refused.contains("--no-judge") && refused.contains("def @main("), "{refused}");
+    assert!(refused.contains("result 0 was ") && refused.contains("%v1 is "), "{refused}");
+    for (line, rule) in all.iter().enumerate() {
+        let (name, _) = rule.split_once(':').unwrap();
+        let is_named = refused.contains(&format!("all.rules:{}:1: rule `{name}`", line + 1));
+        assert_eq!(is_named, name.starts_with("unsound_"), "{name}: {refused}");
+    }
+    assert_eq!(run(&here, &["--rules", "all.rules"]).stderr, refused, "the same is found each time");
+    let ran = run(&here, &["--rules", "sound.rules"]).expect_success();
+    assert!(!ran.stderr.contains("not judged"), "{}", ran.stderr);
+    let _ = run(&here, &["--rules", "all.rules", "--no-judge"]).expect_success();
+}
+
+#[test]
+fn rules_of_a_pipeline_are_judged() {
+    let (here, _) = rules("pipeline");
+    for (name, options) in [
+        ("text", "rules = [\"Neg(Neg(x)) => x\", \"Relu(x) => Abs(x)\"]"),
+        ("file", "files = [\"unsound.rules\"]"),
+        ("sound", "rules = [\"Neg(Neg(x)) => x\"]"),
+    ] {
+        fs::write(here.join("unsound.rules"), "// A comment.\nRelu(x) => Abs(x)").unwrap();
+        let steps = format!("[{{ pass = \"relais.Rewrite\", options = {{ {options} }} }}]");
+        fs::write(here.join("p.toml"), format!("steps = {steps}\n")).unwrap();
+        let judged = run(&here, &["-p", "p.toml"]);
+        let expected = match name {
+            "text" => "error[L030]: rules[1]:1:1: rule `Relu(x) => Abs(x)`",
+            "file" => "unsound.rules:2:1: rule `Relu(x) => Abs(x)`",
+            _ => {
+                let _ = judged.expect_success();
+                continue;
+            }
+        };
+        assert!(judged.expect_failure().stderr.contains(expected), "{name}");
+        let _ = run(&here, &["-p", "p.toml", "--no-judge"]).expect_success();
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_judged_is_a_warning() {
+    let (here, _) = rules("not-judged");
+    for (rule, why) in [
+        ("silu: Mul(x, Sigmoid(x)) => acme::Silu(x)", "rule `silu` is not judged: `Silu` has no evaluator"),
+        ("Neg(Neg(x)) => x if rank(x) == 2, rank(x) == 3", "is not judged: its conditions hold for none"),
+    ] {
+        let warned = run(&here, &["--rule", rule]).expect_success().stderr;
+        assert!(warned.contains("warning: ") && warned.contains(why), "{warned}");
+        assert!(!run(&here, &["--rule", rule, "--quiet"]).expect_success().stderr.contains("judged"), "{rule}");
+        assert!(!run(&here, &["--rule", rule, "--no-judge"]).expect_success().stderr.contains("judged"), "{rule}");
+    }
 }

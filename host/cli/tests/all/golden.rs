@@ -227,6 +227,26 @@ const CASES: &[Case] = &[
         command: "pipeline print p.toml --set Rename.inner.times=3",
     },
     case("pipeline_print_misnamed", "pipeline print defualt"),
+    // Rules.
+    Case {
+        name: "rules_unsound",
+        files: &[(
+            "own.rules",
+            "relu: Relu(x) => Abs(x);\nNeg(Neg(x)) => x;\n  Abs(Neg(x)) => x if elem(x) == int64\n",
+        )],
+        command: "run model.relay -o out.relay --rules own.rules",
+    },
+    pipeline(
+        "rules_file_missing",
+        &[("p.toml", "steps = [\n    { pass = \"relais.Rewrite\", options = { files = [\"gone.rules\"] } },\n]\n")],
+    ),
+    pipeline(
+        "rules_file_wrong",
+        &[
+            ("own.rules", "Neg(Neg(x)) => x;\n  Relu(x => x;\nAbs(y) => x\n"),
+            ("p.toml", "steps = [\n    { pass = \"relais.Rewrite\", options = { files = [\"own.rules\"] } },\n]\n"),
+        ],
+    ),
     // Filetests.
     Case { name: "filetest", files: FILETESTS, command: "filetest filetests" },
     Case { name: "filetest_verbose", files: FILETESTS, command: "filetest -v filetests filetests/Cancel/one.relay" },
