@@ -360,6 +360,11 @@ impl Registry {
         self.0.operators.operator(domain, name, version, &self.0.providers)
     }
 
+    /// Whether several plugins describe an operator in the same version: then none of them is believed.
+    pub fn is_disputed(&self, domain: &str, name: &str, version: u32) -> bool {
+        !self.0.operators.rivals(domain, name, version).is_empty()
+    }
+
     /// Whether a plugin describes the whole of a domain in a version of its operator set.
     pub fn is_closed(&self, domain: &str, version: u32) -> bool {
         let domain = crate::ir::normal_domain(domain);

@@ -10,9 +10,11 @@ use relais_plugin_api::{
 impl<'a> OpSource<'a> for &'a Registry {
     fn resolve(self, domain: &str, name: &str, version: u32) -> ResolvedOp<'a> {
         let op = self.operator(domain, name, version);
+        // An operator that several plugins describe exists, although it is not known which description holds.
+        let is_disputed = || op.is_none() && self.is_disputed(domain, name, version);
         ResolvedOp {
             is_known: op.is_some().into(),
-            is_closed: self.is_closed(domain, version).into(),
+            is_closed: (self.is_closed(domain, version) && !is_disputed()).into(),
             facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
             infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
             eval: self.evaluator(domain, name, version).into(),

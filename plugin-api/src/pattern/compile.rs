@@ -144,7 +144,7 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
             }
             let Compiler { faults, size, applies, missing, .. } = compiler;
             if let Some(missing) = missing {
-                program.skipped.push(format!("{name} matches `{missing}`, which the imported version does not have"));
+                program.skipped.push(format!("{name} matches {missing}"));
                 continue;
             }
             if !applies {
@@ -172,7 +172,7 @@ struct Compiler<'c, 'r> {
     size: usize,
     /// Whether a call of the pattern can be written for the imported versions.
     applies: bool,
-    /// An operator of the pattern that is described, but not in the imported version.
+    /// An operator of the pattern that cannot be in the function or is not described, and why.
     missing: Option<String>,
 }
 
@@ -228,7 +228,10 @@ impl<'r> Compiler<'_, 'r> {
             }
             self.symbol(&call.op, Some(&schema));
         } else if self.ops.newest_version(domain, name).is_some() {
-            self.missing = Some(call.op.to_string());
+            self.missing = Some(format!("`{}`, which the imported version does not have", call.op));
+        } else if domain.is_empty() && !op.is_some_and(|op| self.ops.is_closed(op)) {
+            // Nothing says that ONNX has no such operator: no plugin describes it, or several do.
+            self.missing = Some(format!("`{}`, which no plugin describes, or more than one", call.op));
         } else {
             self.unknown(&call.op);
         }

@@ -269,7 +269,7 @@ fn bad_pipelines() -> Vec<(&'static str, String)> {
         ("plugin_version", "steps = []\n[plugins]\nrelais-graph = \">=99\"\n".to_owned()),
         ("duplicate_key", "steps = []\nsteps = []\n".to_owned()),
         ("option_unknown", fault("max_grwth = 3")),
-        ("option_wrong_type", fault("max_growth = \"much\"")),
+        ("option_wrong_type", fault("max_total_growth = \"much\"")),
         ("option_out_of_range", fault("max_growth = -1")),
         ("option_huge", fault("max_growth = 99999999999999999999")),
         ("option_nan", fault("max_growth = nan")),

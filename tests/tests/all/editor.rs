@@ -170,7 +170,10 @@ fn r23_an_editor_offers_passes_and_their_options() {
     for pass in ["InferType", "FoldConstant", "relay._transform.FoldConstant"] {
         assert!(passes.iter().any(|name| name == pass), "{pass}: {passes:?}");
     }
-    assert_eq!(pipeline.completions("\"FoldConstant\", options = { "), ["exact", "max_growth", "quantization"]);
+    assert_eq!(
+        pipeline.completions("\"FoldConstant\", options = { "),
+        ["exact", "max_growth", "max_total_growth", "quantization"]
+    );
     assert_eq!(pipeline.completions("\"InferType\", options = { "), ["strict"]);
     let shown = pipeline.hover("pass = \"FoldCons");
     assert!(shown.contains("Replaces calls of constants by their values"), "{shown}");
