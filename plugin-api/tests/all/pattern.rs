@@ -353,7 +353,7 @@ fn versions_decide_where_a_rule_applies() {
     // An operator that a version does not have cannot be matched in it.
     let (kept, declined) = run_in(13, "late: t::Neg(t::Later(x, x)) => t::Abs(x)", body);
     assert!(kept.contains("t::Neg") && declined[0].contains("`late` matches `t::Later`"), "{declined:?}");
-    // Nobody describes the default domain here.
+    // No plugin describes the default domain here.
     let (_, declined) = run_in(13, "onnx: Relu(Relu(x)) => Relu(x)", body);
     assert!(declined[0].contains("`onnx` matches `Relu`, which no plugin describes"), "{declined:?}");
     // A later operator is ignored together with its rule.
