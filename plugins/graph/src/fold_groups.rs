@@ -40,9 +40,10 @@ pub(crate) fn plan(
     let uses = f.use_counts();
     let mut evaluated = HashMap::new();
     let mut refused = HashSet::new();
+    let mut plan = Plan::default();
     for _ in 0..MAX_ATTEMPTS {
         let groups = Groups::of(f, |call| !refused.contains(&call.id) && may_fold(&*ops, call));
-        let mut plan = Plan::default();
+        plan = Plan::default();
         let mut left = budget.all;
         let mut n_refused = 0;
         for members in groups.groups() {
@@ -65,10 +66,11 @@ pub(crate) fn plan(
             }
         }
         if n_refused == 0 {
-            return plan;
+            break;
         }
     }
-    Plan::default()
+    // Groups that still have refused calls are not among the values.
+    plan
 }
 
 /// Evaluates a call whose arguments are constants or were evaluated.

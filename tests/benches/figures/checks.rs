@@ -13,7 +13,7 @@ use std::{
 
 /// In operators; a block of the module has about a hundred.
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// About a hundred calls, in the mix that models have: of each three passes change one.
+/// About a hundred calls, in the mix that models have. Each of three passes changes one of them.
 const BLOCK: &str = include_str!("mix.relay");
 const PARAMS: &str = "%w3: Tensor[(8, 8, 3, 3), float32], %w1: Tensor[(8, 8, 1, 1), float32], \
     %scale: Tensor[(8), float32], %shift: Tensor[(8), float32], %row: Tensor[(64), float32], \
