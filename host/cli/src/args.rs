@@ -100,7 +100,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = LOCK_FILE)]
     pub locked: Option<PathBuf>,
 
-    /// Give an input another shape: `name:1,3,224,224`; `?` is unknown, a name is symbolic.
+    /// Give an input another shape: `name:1,3,224,224`; a size that is `?` or a name is not fixed.
     #[arg(long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
     pub input_shape: Vec<String>,
 

@@ -11,7 +11,9 @@ use super::{
 };
 use relais::{
     files::{Destination, Existing},
-    frontend::{Format, Model, OperatorNames, StatedRules, operators_of, set_input_shapes, with_bodies},
+    frontend::{
+        Format, Model, OperatorNames, StatedRules, forget_outdated_sizes, operators_of, set_input_shapes, with_bodies,
+    },
     ir::IRModule,
     manager::{self, Fate, Report, RunOptions},
     onnx::{WriteReport, data_files},
@@ -66,8 +68,11 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     let Model { mut module, format, n_bytes, .. } = model::read(&args.model)?;
     outputs
         .spare("weights of the model, in", &data_files(&module).into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
-    set_input_shapes(&mut module, &args.input_shape, &registry)?;
+    let changes = set_input_shapes(&mut module, &args.input_shape, &registry)?;
+    let outdated = forget_outdated_sizes(&mut module, &registry);
     if verbosity > Verbosity::Quiet {
+        changes.iter().for_each(terminal::note);
+        say_outdated(&outdated);
         watch::check_functions(&args.watch, &module);
         registry.operator_conflicts(&module).iter().for_each(terminal::warn);
     }
@@ -257,4 +262,16 @@ fn stopped(args: &RunArgs, report: &Report) {
 fn threads(n: u16) -> Result<rayon::ThreadPool, CliError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(n.into()).build();
     pool.map_err(|error| CliError::new(format_args!("{n} threads cannot be started: {error}")))
+}
+
+fn say_outdated(values: &[String]) {
+    let Some(first) = values.first() else { return };
+    let more = match values.len() - 1 {
+        0 => String::new(),
+        1 => " and of one more value".to_owned(),
+        n => format!(" and of {n} more values"),
+    };
+    terminal::warn(format_args!(
+        "the model fixes sizes of `{first}`{more} that its inputs leave open; what it declares there is not used"
+    ));
 }

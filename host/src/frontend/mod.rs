@@ -2,6 +2,7 @@
 //! finding plugins, pipelines from names and settings, and lists as JSON. Messages are for the users of these programs.
 
 mod bodies;
+mod declared;
 mod error;
 mod list;
 mod model;
@@ -10,6 +11,7 @@ mod search;
 mod shapes;
 
 pub use bodies::{OperatorNames, operators_of, with_bodies};
+pub use declared::forget_outdated_sizes;
 pub use error::Error;
 pub use list::{
     Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, operator_json, option_json, pass_json,

@@ -1,13 +1,17 @@
 //! Shapes that a user gives to the inputs of a model.
 
-use super::error::Error;
+use super::{declared::renew_types_after, error::Error};
 use crate::{
     ir::{Dim, DimRec, Function, IRModule, MAIN, NodeId, Type},
     pass::Catalogue,
     report::inputs,
     words::{nearest, or_list},
 };
-use relais_plugin_api::infer::{Coverage, infer_function};
+use relais_plugin_api::{
+    infer::{Coverage, TypeFault, infer_function},
+    text::{display, display_type},
+};
+use std::collections::HashMap;
 
 /// A dimension as it was written.
 enum Wanted<'a> {
@@ -17,30 +21,82 @@ enum Wanted<'a> {
 }
 
 /// Sets the shapes of inputs, given as `name:1,3,224,224`, and infers the types that follow. A dimension is a size, the
-/// name of a symbol, or `?` for one that stays as it is; a model with one input needs no name.
+/// name of a symbol, or `?` for one that is not fixed; a model with one input needs no name. Where a shape is not just
+/// more precise than the model's, the types of all values that depend on the input are inferred again.
+///
+/// Returns which outputs have another type then.
 ///
 /// # Errors
-/// Returns an error if a text is not a shape, no input has the name, the shape contradicts the model, or a call becomes
-/// invalid. The module may have changed then.
-pub fn set_input_shapes(module: &mut IRModule, wanted: &[String], catalogue: &dyn Catalogue) -> Result<(), Error> {
+/// Returns an error if a text is not a shape, no input has the name, the input has another rank, or a call becomes
+/// invalid, at some size of those that are not fixed any more, too. The module may have changed then.
+pub fn set_input_shapes(
+    module: &mut IRModule,
+    wanted: &[String],
+    catalogue: &dyn Catalogue,
+) -> Result<Vec<String>, Error> {
     if wanted.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let Some(main) = module.function_mut(MAIN) else {
         return Err(Error::new("the module has no function `main`, so that no input can have a shape"));
     };
+    let infer = |main: &mut Function| infer_function(main, &mut *catalogue.relations(), Coverage::Everything).faults;
     // Calls that are invalid for any shapes are not due to the arguments.
-    let old_faults = infer_function(&mut main.clone(), &mut *catalogue.relations(), Coverage::Everything).faults;
+    let old_faults = infer(&mut main.clone());
+    let mut replaced = Vec::new();
     for text in wanted {
         let (param, dims) = parse(main, text)?;
-        set(main, param, &dims, text)?;
+        replaced.extend(set(main, param, &dims, text)?);
     }
-    let mut faults = infer_function(main, &mut *catalogue.relations(), Coverage::Everything).faults.into_iter();
-    if let Some(fault) = faults.find(|fault| old_faults.iter().all(|old| old.node != fault.node)) {
-        let line = relais_plugin_api::text::display(main, fault.node).to_string();
+    let mut faults = Vec::new();
+    let params: Vec<NodeId> = replaced.iter().map(|replaced| replaced.param).collect();
+    let changes = renew_types_after(main, &params, |main| faults = infer(main));
+    let new_fault =
+        |faults: Vec<TypeFault>| faults.into_iter().find(|fault| old_faults.iter().all(|old| old.node != fault.node));
+    if let Some(fault) = new_fault(faults) {
+        let line = display(main, fault.node).to_string();
         return Err(Error::new(format!("with these input shapes, the call `{line}` is invalid: {}", fault.error)));
     }
-    Ok(())
+    let opened = replaced.iter().find(|replaced| !replaced.opened.is_empty());
+    if let Some(Replaced { param, .. }) = opened {
+        // A model whose constants fix a size fails at others.
+        let mut doubled = main.clone();
+        double(&mut doubled, &replaced);
+        let mut faults = Vec::new();
+        renew_types_after(&mut doubled, &params, |doubled| faults = infer(doubled));
+        if let Some(fault) = new_fault(faults) {
+            let (name, line) = (main.name(*param), display(main, fault.node).to_string());
+            return Err(Error::new(format!(
+                "the model fixes a size of input `{name}`: with twice the size, the call `{line}` is invalid: {}",
+                fault.error
+            )));
+        }
+    }
+    Ok(changes)
+}
+
+/// A parameter whose type was replaced by one that is not just more precise.
+struct Replaced {
+    param: NodeId,
+    /// The axes that are not fixed any more, with their sizes before.
+    opened: Vec<(usize, u64)>,
+}
+
+/// Fixes the opened sizes again, at twice what they were.
+fn double(main: &mut Function, replaced: &[Replaced]) {
+    let mut sizes: HashMap<Dim, Dim> = HashMap::new();
+    for Replaced { param, opened } in replaced {
+        let Type::Tensor { elem, shape: Some(shape) } = main.type_of(*param) else { continue };
+        let mut dims: Vec<Dim> = shape.iter().map(|&dim| dim.into()).collect();
+        for &(axis, size) in opened {
+            let doubled = Dim::Static(size.saturating_mul(2));
+            // A symbol has one size wherever it stands.
+            let symbol = dims[axis];
+            dims[axis] = if symbol == Dim::Unknown { doubled } else { *sizes.entry(symbol).or_insert(doubled) };
+        }
+        let ty = main.tensor_type(elem, &dims);
+        main.set_type(*param, ty);
+    }
 }
 
 fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>), Error> {
@@ -76,7 +132,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
 fn parse_dim(text: &str) -> Option<Wanted<'_>> {
     let is_name = |text: &str| {
         text.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
     };
     match text {
         "?" | "-1" => Some(Wanted::Unknown),
@@ -85,40 +141,35 @@ fn parse_dim(text: &str) -> Option<Wanted<'_>> {
     }
 }
 
-fn set(main: &mut Function, param: NodeId, wanted: &[Wanted<'_>], text: &str) -> Result<(), Error> {
+/// Sets the type of a parameter. Returns what it replaced, if the type is not just more precise than before.
+fn set(main: &mut Function, param: NodeId, wanted: &[Wanted<'_>], text: &str) -> Result<Option<Replaced>, Error> {
     let conflict = |why: String, main: &Function| {
-        let ty = relais_plugin_api::text::display_type(main, main.type_id(param)).to_string();
+        let ty = display_type(main, main.type_id(param)).to_string();
         Error::new(format!("`--input-shape {text}` contradicts the model: {why}"))
             .with_help(format!("input `{}` is `{ty}`", main.name(param)))
     };
     let (elem, old) = match main.type_of(param) {
         Type::Tensor { elem, shape } => (elem, shape.map(<[DimRec]>::to_vec)),
-        _ => return Err(conflict("the input is no tensor".into(), main)),
+        _ => return Err(conflict("the input is not a tensor".into(), main)),
     };
-    if let Some(old) = &old {
-        if old.len() != wanted.len() {
-            return Err(conflict(format!("it has {} dimensions, not {}", old.len(), wanted.len()), main));
-        }
-        for (at, (&old, new)) in old.iter().zip(wanted).enumerate() {
-            let Some(size) = Dim::from(old).known() else { continue };
-            let is_same = matches!(new, Wanted::Size(new) if *new == size);
-            if !is_same && !matches!(new, Wanted::Unknown) {
-                return Err(conflict(format!("dimension {at} is {size}"), main));
-            }
-        }
+    let old: Option<Vec<Dim>> = old.map(|old| old.into_iter().map(Dim::from).collect());
+    if let Some(old) = old.as_ref().filter(|old| old.len() != wanted.len()) {
+        return Err(conflict(format!("it has {} dimensions, not {}", old.len(), wanted.len()), main));
     }
     let dims: Vec<Dim> = wanted
         .iter()
-        .enumerate()
-        .map(|(at, dim)| match dim {
+        .map(|dim| match dim {
             Wanted::Size(size) => Dim::Static(*size),
             Wanted::Symbol(name) => Dim::Symbol(main.intern(name)),
-            // Nothing new is given, so the known size stays.
-            Wanted::Unknown => old.as_ref().map_or(Dim::Unknown, |old| Dim::from(old[at])),
+            Wanted::Unknown => Dim::Unknown,
         })
         .collect();
+    let pairs = || old.iter().flatten().zip(&dims).enumerate();
+    let opened = pairs().filter(|(_, (_, new))| new.known().is_none());
+    let opened = opened.filter_map(|(axis, (old, _))| Some((axis, old.known()?))).collect();
+    let is_replaced = pairs().any(|(_, (old, new))| old.known().is_some() && old != new);
     let ty = main.tensor_type(elem, &dims);
     main.set_type(param, ty);
     main.touch(param);
-    Ok(())
+    Ok(is_replaced.then_some(Replaced { param, opened }))
 }

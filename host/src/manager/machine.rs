@@ -9,7 +9,7 @@ use crate::{
     instruments::{self, StandardError},
     pass::{
         Catalogue, ContextError, Dependencies, Hook, HookFault, Instrument, PassContext, PassFacts, PassInfo,
-        Quarantine, RunCx, Scope, SkipReason, Verify, Watch, check_module,
+        Quarantine, RunCx, Scope, SkipReason, Verify, Watch, check_programs,
     },
     pipeline::{Pipeline, Step},
 };
@@ -281,7 +281,7 @@ impl<'a> Machine<'a> {
         if self.state.version() == 0 {
             return Ok(());
         }
-        check_module(self.state.module()).map_err(|error| Stop::Pass(Box::new(self.broken(error))))
+        check_programs(self.state.module()).map_err(|error| Stop::Pass(Box::new(self.broken(error))))
     }
 
     /// One of the passes that changed the program broke it.

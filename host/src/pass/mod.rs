@@ -25,6 +25,6 @@ pub(crate) use {
     globals::{Answer, Shown, cancelled, over_globals},
     nest::{Nest, Order, Quarantine},
     said::line_of,
-    verify::{check as check_module, check_arena},
+    verify::{check as check_module, check_arena, check_programs},
     watch::Watch,
 };

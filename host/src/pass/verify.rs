@@ -11,8 +11,20 @@ const MAX_TOLD: usize = 5;
 
 /// Verifies a module that a pass returned.
 pub(crate) fn check(module: &IRModule) -> Result<(), PassError> {
+    check_with(module, Verifier::global)
+}
+
+/// Verifies a module whose functions passed [`check_arena`], or were not changed by any pass.
+pub(crate) fn check_programs(module: &IRModule) -> Result<(), PassError> {
+    check_with(module, Verifier::program)
+}
+
+fn check_with<'m>(
+    module: &'m IRModule,
+    verify: impl Fn(&Verifier<'m>, &str, &Function) -> Vec<Fault> + Sync,
+) -> Result<(), PassError> {
     let (verifier, functions) = (Verifier::new(module), module.bodies().collect::<Vec<_>>());
-    let faults: Vec<_> = functions.par_iter().map(|(name, function)| verifier.global(name, function)).collect();
+    let faults: Vec<_> = functions.par_iter().map(|(name, function)| verify(&verifier, name, function)).collect();
     judge(&faults.concat())
 }
 

@@ -152,6 +152,14 @@ impl<'a> Verifier<'a> {
         let faults = verify_with(function, Some(&self.globals)).into_iter();
         faults.map(|fault| Fault { global: name.to_owned(), ..fault }).collect()
     }
+
+    /// Everything that is wrong with a global function whose representation in memory was checked; see
+    /// [`verify_arena`].
+    pub fn program(&self, name: &str, function: &Function) -> Vec<Fault> {
+        let mut report = Report { function, is_sound: true, faults: Vec::new(), last: None };
+        program::check(function, Some(&self.globals), &mut report);
+        report.faults.into_iter().map(|fault| Fault { global: name.to_owned(), ..fault }).collect()
+    }
 }
 
 /// Checks the representation of a function in memory: if nothing is reported, it can be read, walked and printed

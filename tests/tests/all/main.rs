@@ -16,6 +16,7 @@ mod evaluators;
 mod examples;
 mod filetest;
 mod fuzz_seeds;
+mod input_shapes;
 mod instruments_from_plugins;
 mod judged_rules;
 mod killed;

@@ -134,7 +134,7 @@ const CASES: &[Case] = &[
     case("output_is_folder", "run model.relay -o . -O0"),
     case("input_shape_unknown_input", "run model.relay -o out.relay -O0 --input-shape X:1,4"),
     case("input_shape_rank", "run model.relay -o out.relay -O0 --input-shape x:1,4,4"),
-    case("input_shape_static", "run model.relay -o out.relay -O0 --input-shape x:1,5"),
+    case("input_shape_overwritten", "run model.relay -o out.relay -O0 --input-shape x:1,5"),
     case("input_shape_no_shape", "run model.relay -o out.relay -O0 --input-shape x:1;4"),
     case("describe_unknown", "describe ReluReul"),
     // A pass that fails, and working ones.

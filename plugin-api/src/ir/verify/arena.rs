@@ -49,7 +49,7 @@ impl<'a> Checker<'a, '_, '_> {
     fn name(&mut self, id: StrId, code: FaultCode, node: Option<NodeId>, what: &str) {
         match self.string(id) {
             None => self.fault(code, node, format!("{what} is {id}, which is out of range")),
-            Some(bytes) if std::str::from_utf8(bytes).is_err() => {
+            Some(bytes) if !bytes.is_ascii() && std::str::from_utf8(bytes).is_err() => {
                 self.fault(FaultCode::Utf8, node, format!("{what} is not UTF-8"));
             }
             Some(_) => {}

@@ -1,0 +1,227 @@
+//! Sizes that a model declares for inner values, where these follow from its inputs.
+
+use crate::{
+    ir::{
+        Attr, AttrData, AttrValue, Dim, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, TypeId, Walk, WalkStep,
+        kind,
+    },
+    onnx::meta,
+    pass::Catalogue,
+};
+use relais_plugin_api::{
+    infer::{Coverage, infer_function},
+    text::display_type,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Forgets the sizes that a model declares for inner values although they are sizes of its inputs that are not fixed,
+/// such as a batch of 1 from before the input's became open. Passes would make constants of them. Returns the names of
+/// the values.
+///
+/// A declared size is kept where the model does not tell whether it is one of an input's.
+pub fn forget_outdated_sizes(module: &mut IRModule, catalogue: &dyn Catalogue) -> Vec<String> {
+    let has_open_size = |main: &Function, param: NodeId| {
+        main.type_of(param).shape().is_some_and(|shape| shape.iter().any(|&dim| Dim::from(dim).known().is_none()))
+    };
+    if !module.main().is_some_and(|main| main.params().iter().any(|&param| has_open_size(main, param))) {
+        return Vec::new();
+    }
+    let Some(main) = module.function_mut(MAIN) else { return Vec::new() };
+    let declared: Vec<NodeId> = main
+        .all_bindings()
+        .filter(|&id| {
+            main.kind(id) != kind::CONSTANT
+                && shapes(main, main.type_id(id)).iter().flatten().any(|size| size.known().is_some())
+        })
+        .collect();
+    let mut inferred = main.clone();
+    let sizes = name_open_sizes(&mut inferred);
+    declared.iter().for_each(|&id| inferred.set_type(id, TypeId::UNKNOWN));
+    infer_function(&mut inferred, &mut *catalogue.relations(), Coverage::Everything);
+    let mut outdated = HashSet::new();
+    for id in declared {
+        let found = shapes(&inferred, inferred.type_id(id));
+        let ty = map_sizes(main, main.type_id(id), |tensor, axis, size| {
+            let found = found.get(tensor).and_then(|shape| shape.get(axis));
+            found.and_then(|found| sizes.get(found)).copied().filter(|_| size.known().is_some()).unwrap_or(size)
+        });
+        if ty != main.type_id(id) {
+            main.set_type(id, ty);
+            outdated.insert(id);
+        }
+    }
+    restate(main, &outdated);
+    let outdated = main.all_bindings().filter(|id| outdated.contains(id));
+    outdated.map(|id| main.name(id).to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// Opens the fixed sizes of all values that depend on some parameters, and types the values again by `infer`. Returns
+/// which outputs have another type than before.
+pub(super) fn renew_types_after(
+    main: &mut Function,
+    params: &[NodeId],
+    infer: impl FnOnce(&mut Function),
+) -> Vec<String> {
+    let reached = reached_from(main, params);
+    for &id in &reached {
+        if !params.contains(&id) && main.kind(id) != kind::CONSTANT {
+            let ty = map_sizes(main, main.type_id(id), |_, _, size| match size {
+                Dim::Static(_) => Dim::Unknown,
+                size => size,
+            });
+            main.set_type(id, ty);
+        }
+    }
+    infer(main);
+    restate(main, &reached);
+    restate_outputs(main, &reached)
+}
+
+/// Gives each open size of the parameters a name. Returns what stands for the names in the function itself.
+fn name_open_sizes(main: &mut Function) -> HashMap<Dim, Dim> {
+    let mut sizes = HashMap::new();
+    let params = main.params().to_vec();
+    let n_unknown = params.iter().flat_map(|&param| shapes(main, main.type_id(param))).flatten();
+    // Names of sizes in files have no control characters.
+    let names: Vec<Dim> = (0..n_unknown.count()).map(|at| Dim::Symbol(main.intern(&format!("\0{at}")))).collect();
+    let mut names = names.into_iter();
+    for param in params {
+        let ty = map_sizes(main, main.type_id(param), |_, _, size| {
+            let name = if size == Dim::Unknown { names.next().unwrap_or(size) } else { size };
+            if name.known().is_none() {
+                sizes.insert(name, size);
+            }
+            name
+        });
+        main.set_type(param, ty);
+    }
+    sizes
+}
+
+/// The values that depend on some parameters. A binding with regions is reached as a whole.
+fn reached_from(main: &Function, params: &[NodeId]) -> HashSet<NodeId> {
+    let mut reached: HashSet<NodeId> = params.iter().copied().collect();
+    let functions = |id: NodeId| -> Vec<NodeId> {
+        let functions = if main.kind(id) == kind::FUNCTION { vec![id] } else { main.regions(id).to_vec() };
+        functions.into_iter().filter(|&function| main.kind(function) == kind::FUNCTION).collect()
+    };
+    let mut walk = Walk::new(main);
+    while let Some(step) = walk.next(main) {
+        let WalkStep::Binding(id) = step else { continue };
+        let (mut inside, mut operands) = (vec![id], main.operands(id).to_vec());
+        for function in functions(id) {
+            inside.extend(main.operands(function));
+            let mut nested = Walk::block(main.block_of(function));
+            while let Some(step) = nested.next(main) {
+                match step {
+                    WalkStep::Binding(id) => {
+                        inside.push(id);
+                        inside.extend(functions(id).into_iter().flat_map(|function| main.operands(function)));
+                        operands.extend(main.operands(id));
+                    }
+                    WalkStep::Exit(block) => operands.extend(main.results(block)),
+                    WalkStep::Enter(_) | WalkStep::Leave(_) => {}
+                }
+            }
+        }
+        if operands.iter().any(|operand| reached.contains(operand)) {
+            reached.extend(inside);
+        }
+        walk.skip_nested();
+    }
+    reached
+}
+
+/// Writes the types of some values where the file stated others, so that the file says what is known now.
+fn restate(main: &mut Function, values: &HashSet<NodeId>) {
+    let functions: Vec<NodeId> =
+        (0..main.n_nodes()).map(NodeId::from_index).filter(|&id| main.kind(id) == kind::FUNCTION).collect();
+    for function in functions {
+        let named: HashMap<&str, NodeId> = main
+            .bindings(main.block_of(function))
+            .iter()
+            .filter(|id| values.contains(id))
+            .map(|&id| (main.name(id), id))
+            .collect();
+        let attrs = main.attrs(function);
+        let (Some(AttrValue::Strings(names)), Some(AttrValue::Types(types))) =
+            (attrs.meta(meta::VALUE_INFO), attrs.meta(meta::VALUE_INFO_TYPES))
+        else {
+            continue;
+        };
+        let renewed = names.strings().zip(types.types()).map(|(name, ty)| {
+            let value = std::str::from_utf8(name).ok().and_then(|name| named.get(name));
+            value.map_or(ty, |&value| main.type_id(value))
+        });
+        let renewed: Vec<TypeId> = renewed.collect();
+        if types.types().eq(renewed.iter().copied()) {
+            continue;
+        }
+        set_meta(main, function, meta::VALUE_INFO_TYPES, AttrData::Types(renewed));
+    }
+}
+
+/// Declares the outputs among some values with the types that they have now. Returns what changed.
+fn restate_outputs(main: &mut Function, values: &HashSet<NodeId>) -> Vec<String> {
+    let root = main.root();
+    let Some(AttrValue::Types(declared)) = main.attrs(root).meta(meta::OUTPUT_TYPES) else { return Vec::new() };
+    let declared: Vec<TypeId> = declared.types().collect();
+    let names: Vec<String> = match main.attrs(root).meta(OUTPUT_NAMES) {
+        Some(AttrValue::Strings(names)) => {
+            names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut changes = Vec::new();
+    let now = |(at, (&ty, &value)): (usize, (&TypeId, &NodeId))| {
+        let now = main.type_id(value);
+        if !values.contains(&value) || now == ty {
+            return ty;
+        }
+        let name = names.get(at).map_or("", String::as_str);
+        let [was, is] = [ty, now].map(|ty| display_type(main, ty).to_string());
+        changes.push(format!("output `{name}` was `{was}` and is `{is}`"));
+        now
+    };
+    let renewed: Vec<TypeId> = declared.iter().zip(main.results(main.body())).enumerate().map(now).collect();
+    set_meta(main, root, meta::OUTPUT_TYPES, AttrData::Types(renewed));
+    changes
+}
+
+fn set_meta(f: &mut Function, id: NodeId, name: &'static str, value: AttrData) {
+    let new = f.encode_attr(&Attr::meta(name, value));
+    let mut recs = f.attr_recs(id).to_vec();
+    if let Some(old) = recs.iter_mut().find(|rec| rec.name == new.name && rec.flags == new.flags) {
+        *old = new;
+        f.set_attr_recs(id, &recs);
+    }
+}
+
+/// The shapes of a tensor, or of the tensors of a tuple; empty where one is not known.
+fn shapes(f: &Function, ty: TypeId) -> Vec<Vec<Dim>> {
+    let dims = |ty: TypeId| f.ty(ty).shape().unwrap_or_default().iter().map(|&dim| dim.into()).collect();
+    match f.ty(ty) {
+        Type::Tuple(fields) => fields.iter().map(|&field| dims(field)).collect(),
+        _ => vec![dims(ty)],
+    }
+}
+
+/// The type with other sizes: of a tensor, or of the tensors of a tuple. `size` gets the tensor's index, the axis and
+/// the size.
+fn map_sizes(f: &mut Function, ty: TypeId, mut size: impl FnMut(usize, usize, Dim) -> Dim) -> TypeId {
+    let mut tensor = |f: &mut Function, index: usize, ty: TypeId| match f.ty(ty) {
+        Type::Tensor { elem, shape: Some(shape) } => {
+            let shape: Vec<Dim> = shape.iter().enumerate().map(|(axis, &dim)| size(index, axis, dim.into())).collect();
+            f.tensor_type(elem, &shape)
+        }
+        _ => ty,
+    };
+    match f.ty(ty) {
+        Type::Tuple(fields) => {
+            let fields = fields.to_vec();
+            let fields: Vec<TypeId> = fields.into_iter().enumerate().map(|(at, field)| tensor(f, at, field)).collect();
+            f.add_type(Type::Tuple(&fields))
+        }
+        _ => tensor(f, 0, ty),
+    }
+}
