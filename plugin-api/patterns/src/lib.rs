@@ -1,4 +1,5 @@
-//! The language of rewrite rules: data types, parser, printer, and the checks that need nothing but the text.
+//! The language of rewrite rules: data types, parser, printer, and the checks that need nothing but the text; and rules
+//! as [`pairs`] of ONNX functions.
 //!
 //! ```
 //! let rules = relais_patterns::parse("Mul(x, Sigmoid(x)) => acme::Silu(x); Neg(Neg(x)) => x").expect("they are rules");
@@ -10,6 +11,7 @@ mod ast;
 mod check;
 mod fault;
 mod lex;
+pub mod pairs;
 mod parse;
 mod parse_right;
 mod print;
