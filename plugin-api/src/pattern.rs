@@ -74,9 +74,9 @@ mod replace;
 mod search;
 
 pub use apply::{apply, check, check_module};
-pub use file::{RuleFile, read_file};
+pub use file::{RuleFile, read_file, write_pairs};
 pub use matched::{ConditionFn, Matched, Unmet, Variable};
-pub use relais_patterns::{Fault, Rule};
+pub use relais_patterns::{Fault, OpName, Rule, pairs};
 
 use crate::diagnostics::PassError;
 use relais_patterns::Functions;
@@ -143,12 +143,15 @@ impl Rules {
     }
 }
 
-/// Reads the rules of a pass from its record, to show or to test them: conditions may be functions of any name.
+/// Reads rules to show or to test them: conditions may be functions of any name. `origin` says where the text comes
+/// from.
 ///
 /// # Errors
-/// Returns the faults of the text in order.
-pub fn read(text: &str) -> Result<Vec<Rule>, Vec<Fault>> {
-    relais_patterns::parse_with(text, Functions::Any)
+/// Returns the faults of the text, with their places.
+pub fn read(origin: &str, text: &str) -> Result<Vec<Rule>, PassError> {
+    let placed = |fault| placed(origin, text, fault);
+    let faults = |faults: Vec<Fault>| error(faults.into_iter().map(placed).collect());
+    relais_patterns::parse_with(text, Functions::Any).map_err(faults)
 }
 
 /// The rules of a pass, parsed when they are first used.

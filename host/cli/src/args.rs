@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Pipeline(PipelineCommand),
     /// Print a model in the text form.
     Show(ShowArgs),
+    /// Print the rewrite rules of a file or a pass, or write them to a file, also as pairs of ONNX functions.
+    Rules(RulesArgs),
     /// List what there is. Opens no plugin.
     List(ListArgs),
     /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
@@ -205,7 +207,7 @@ pub(crate) struct PipelineArgs {
     #[arg(long, value_name = "RULE")]
     pub rule: Vec<String>,
 
-    /// Rewrite calls by the rules in a file, in the same way.
+    /// Rewrite calls by the rules in a file, in the same way: text, or pairs of functions if its name ends in `.onnx`.
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
 
@@ -267,6 +269,21 @@ pub(crate) struct ShowArgs {
     /// Print `…` for large constants.
     #[arg(long, conflicts_with = "output")]
     pub no_large: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RulesArgs {
+    /// A file of rules, as text or, if its name ends in `.onnx`, as pairs of functions; or the name of a pass that
+    /// consists of rules.
+    #[arg(value_name = "FILE")]
+    pub source: String,
+
+    /// Write to a file: as pairs of functions if its name ends in `.onnx`, otherwise as text.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
 }
 
 #[derive(Args, Debug)]

@@ -23,6 +23,7 @@ mod plugin_report;
 mod plugin_test;
 mod progress;
 mod reproduce;
+mod rules;
 mod run;
 mod show;
 mod signals;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
         Command::Pipeline(command) => pipeline::pipeline(command),
         Command::Show(args) => show::show(args),
+        Command::Rules(args) => rules::rules(args),
         Command::List(args) => list::list(args),
         Command::Describe(args) => list::describe(args),
         Command::Plugin(command) => plugin::plugin(command),

@@ -42,7 +42,7 @@ fn rules(args: &PipelineArgs) -> Result<Vec<(String, String)>, CliError> {
     let given = args.rule.iter().enumerate();
     let mut rules: Vec<_> = given.map(|(at, rule)| (format!("--rule[{at}]"), rule.clone())).collect();
     for path in &args.rules {
-        rules.push((path.display().to_string(), pattern::read_file(path).map_err(CliError::new)?));
+        rules.push((path.display().to_string(), pattern::read_file(path)?));
     }
     Ok(rules)
 }

@@ -9,7 +9,7 @@ use relais::{
     pipeline::{Faults, Style},
     plugin::escaped,
 };
-use relais_plugin_api::diagnostics::Severity;
+use relais_plugin_api::diagnostics::{PassError, Severity};
 use std::{
     fmt,
     io::{self, Write},
@@ -86,6 +86,15 @@ impl From<frontend::Error> for CliError {
     fn from(error: frontend::Error) -> Self {
         let failed = if error.is_usage() { Self::usage(&error) } else { Self::new(&error) };
         error.help().into_iter().fold(failed, Self::help)
+    }
+}
+
+impl From<PassError> for CliError {
+    fn from(error: PassError) -> Self {
+        let rec = error.rec();
+        let failed = Self::new(&rec.message).code(&rec.code);
+        let failed = rec.notes.iter().fold(failed, |failed, note| failed.line(format_args!("note: {note}")));
+        if rec.help.is_empty() { failed } else { failed.help(&rec.help) }
     }
 }
 

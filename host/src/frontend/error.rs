@@ -1,5 +1,6 @@
 //! The errors of the frontend.
 
+use relais_plugin_api::diagnostics::PassError;
 use std::fmt;
 
 /// Why something that a user asked for cannot be done, with a suggestion.
@@ -31,6 +32,12 @@ impl Error {
     /// Whether what the user wrote is malformed, whatever the model contains.
     pub fn is_usage(&self) -> bool {
         self.is_usage
+    }
+}
+
+impl From<PassError> for Error {
+    fn from(error: PassError) -> Self {
+        Self::new(error)
     }
 }
 

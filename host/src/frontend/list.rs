@@ -53,7 +53,7 @@ pub fn rules_of(pass: &PassRecord) -> Vec<ListedRule> {
         name: rule.name.as_ref().map(|name| name.text.clone()),
         text: escaped(&Rule { name: None, ..rule.clone() }.to_string()).into_owned(),
     };
-    match pattern::read(text) {
+    match pattern::read("rules", text) {
         Ok(rules) => rules.iter().map(listed).collect(),
         Err(_) => vec![ListedRule { name: None, text: escaped(&cut(text)).into_owned() }],
     }

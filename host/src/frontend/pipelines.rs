@@ -174,7 +174,7 @@ impl StatedRules {
             }
             for origin in list(FILES) {
                 let file = PathBuf::from(&origin);
-                let text = pattern::read_file(&file).map_err(Error::new)?;
+                let text = pattern::read_file(&file)?;
                 stated.push(Self { pass: pass.clone(), origin, text, file: Some(file) });
             }
         }

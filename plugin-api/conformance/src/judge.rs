@@ -168,7 +168,7 @@ impl Trial<'_> {
     /// Tests the rules of a pass that consists of rules.
     fn rules(&mut self, options: &Value) {
         // The text is the record's: if it cannot be parsed, the pass fails in every case.
-        let rules = pattern::read(&self.pass.rules).unwrap_or_default();
+        let rules = pattern::read("rules", &self.pass.rules).unwrap_or_default();
         for (at, rule) in rules.iter().enumerate() {
             self.log.beat();
             let name = rule.name.as_ref().map_or_else(|| format!("rule {}", at + 1), |name| format!("`{}`", name.text));

@@ -5,8 +5,13 @@ use crate::{
     diagnostics::PassError,
     options::{Check, OptionKind, OptionType, Value},
 };
-use relais_patterns::MAX_BYTES;
+use relais_patterns::{
+    MAX_BYTES, Rule,
+    pairs::{self, PairFault},
+    print,
+};
 use std::{
+    fmt,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -23,7 +28,7 @@ pub struct RuleFile {
 impl RuleFile {
     /// Reads a file. The pass is not made if that fails.
     pub fn new(path: PathBuf) -> Self {
-        let text = read_file(&path).map_err(|why| PassError::with_kind(error_kind::OPTIONS, why));
+        let text = read_file(&path);
         Self { path, text }
     }
 
@@ -50,26 +55,54 @@ impl OptionType for RuleFile {
     }
 }
 
-/// Reads the text of a file of rules.
+/// Reads the rules in a file as text. A file whose name ends in `.onnx` has them as [pairs] of functions.
 ///
 /// # Errors
-/// Returns an error that names the file if it cannot be read, is not a text, or is empty or too large.
-pub fn read_file(path: &Path) -> Result<String, String> {
-    let failed = |why: &str| Err(format!("rules `{}` cannot be read: {why}", path.display()));
-    match bytes(path) {
-        Err(error) if error.kind() == io::ErrorKind::IsADirectory => failed("it is a folder"),
-        Err(error) => failed(&error.to_string()),
-        Ok(bytes) if bytes.len() > MAX_BYTES => failed(&format!("it has more than {MAX_BYTES} bytes")),
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) if text.trim().is_empty() => failed("it is empty"),
-            Ok(text) => Ok(text),
-            Err(error) => {
-                let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-                let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-                failed(&format!("line {line} is not UTF-8"))
-            }
-        },
+/// Returns an error that names the file if it cannot be read, is not a text, is empty or too large, or has functions
+/// that are not rules.
+pub fn read_file(path: &Path) -> Result<String, PassError> {
+    let shown = path.display();
+    let failed = |why: &dyn fmt::Display| {
+        PassError::with_kind(error_kind::OPTIONS, format_args!("rules `{shown}` cannot be read: {why}"))
+    };
+    let bytes = bytes(path).map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => failed(&"it is a folder"),
+        _ => failed(&error),
+    })?;
+    if bytes.len() > MAX_BYTES {
+        return Err(failed(&format_args!("it has more than {MAX_BYTES} bytes")));
     }
+    if path.extension().is_some_and(|end| end == "onnx") {
+        let rules = pairs::read(&bytes).map_err(|faults| pairs_error(&failed, faults))?;
+        return Ok(print(&rules));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) if text.trim().is_empty() => Err(failed(&"it is empty")),
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            Err(failed(&format_args!("line {line} is not UTF-8")))
+        }
+    }
+}
+
+/// Writes rules as [pairs] of functions. `kinds` are what is known of the attributes of operators.
+///
+/// # Errors
+/// Returns an error that names each rule that functions cannot say.
+pub fn write_pairs(rules: &[Rule], kinds: &pairs::AttrKinds<'_>) -> Result<Vec<u8>, PassError> {
+    pairs::write(rules, kinds).map_err(|faults| pairs_error(&|fault| PassError::new(fault), faults))
+}
+
+/// The faults of functions as one failure.
+fn pairs_error(failed: &dyn Fn(&dyn fmt::Display) -> PassError, faults: Vec<PairFault>) -> PassError {
+    let Some((first, others)) = faults.split_first() else { return failed(&"the rules are at fault") };
+    let error = failed(first).code(PairFault::CODE).help(&first.help);
+    others.iter().fold(error, |error, fault| match fault.help == first.help {
+        true => error.with_note(fault),
+        false => error.with_note(format_args!("{fault}; {}", fault.help)),
+    })
 }
 
 /// Returns the bytes of a file, at most one more than a text may have.

@@ -26,7 +26,8 @@ pub struct RewriteOptions {
     /// The rules, one or more in each string.
     #[option(default = [])]
     pub rules: Vec<String>,
-    /// Files of rules, which follow those of `rules`. A relative path starts at the folder of the pipeline's file.
+    /// Files of rules, which follow those of `rules`: text, or pairs of ONNX functions if the name ends in `.onnx`. A
+    /// relative path starts at the folder of the pipeline's file.
     #[option(default = [])]
     pub files: Vec<RuleFile>,
     /// Where the strings of `rules` come from, for errors: `rules[0]` and so on, if nothing is given.

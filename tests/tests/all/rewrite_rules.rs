@@ -3,8 +3,9 @@
 use relais_tests::{
     cargo_built::plugin,
     cli::{Run, command, folder},
+    venv::{judge_models, models},
 };
-use std::fs;
+use std::{fs, path::Path};
 
 /// Writes a model that negates twice, and runs further arguments on it.
 fn run_with(case: &str, arguments: &[&str]) -> (Run, String) {
@@ -123,6 +124,122 @@ fn faults_of_files_are_named_with_the_file() {
         let check = run(&["pipeline", "check", "inner/p.toml"]);
         assert_eq!(check.status, Some(i32::from(expected.contains("cannot be read"))), "{}", check.stderr);
     }
+}
+
+/// Writes rules as pairs of functions.
+fn write_pairs(here: &Path, name: &str, rules: &str) {
+    fs::write(here.join("text.rules"), rules).unwrap();
+    let _ = Run::of(command().current_dir(here).args(["rules", "text.rules", "-o", name])).expect_success();
+}
+
+#[test]
+fn pairs_of_functions_are_rules() {
+    let here = folder("rewrite-rules-pairs");
+    let model = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] { %a = Neg(%x); %b = Neg(%a); Relu(%b) }\n";
+    fs::write(here.join("model.relay"), model).unwrap();
+    let run = |arguments: &[&str]| Run::of(command().current_dir(&here).args(arguments));
+    fs::write(here.join("broken.onnx"), "Neg(Neg(x)) => x\n").unwrap();
+    let _ = run(&["run", "model.relay", "-o", "model.onnx", "--passes", "InferType"]).expect_success();
+    write_pairs(&here, "good.onnx", "neg: Neg(Neg(x)) => x");
+    write_pairs(&here, "later.onnx", "neg: @18 Neg(Neg(x)) => x");
+    write_pairs(&here, "unsound.onnx", "fine: Neg(Neg(x)) => x; wrong: Neg(Neg(x)) => Abs(x)");
+    write_pairs(&here, "operator.onnx", "fine: Abs(Neg(x)) => Abs(x); wrong: Negg(x) => x");
+    for (name, expected) in [
+        ("good.onnx", ""),
+        ("later.onnx", ""),
+        ("unsound.onnx", "error[L030]: unsound.onnx:2:1: rule `wrong` changes what a module computes"),
+        ("operator.onnx", "operator.onnx:2:8: no plugin describes an operator `Negg`"),
+        ("broken.onnx", "rules `broken.onnx` cannot be read: it is not an ONNX model"),
+        ("model.onnx", "rules `model.onnx` cannot be read: its graph has 3 nodes"),
+        ("none.onnx", "rules `none.onnx` cannot be read: No such file"),
+    ] {
+        let step = format!("{{ pass = \"relais.Rewrite\", options = {{ files = [\"{name}\"] }} }}");
+        fs::write(here.join("p.toml"), format!("steps = [{step}, \"relais.DeadCodeElimination\"]\n")).unwrap();
+        for source in [["--rules", name], ["--pipeline", "p.toml"]] {
+            let run = run(&[&["run", "model.relay", "-o", "out.relay"], &source[..]].concat());
+            if !expected.is_empty() {
+                let said = run.expect_failure().stderr;
+                // A pipeline names the file from the root.
+                let said = said.replace(&format!("{}/", here.display()), "");
+                assert!(said.contains(expected), "{said}");
+                continue;
+            }
+            let _ = run.expect_success();
+            let written = fs::read_to_string(here.join("out.relay")).unwrap();
+            assert_eq!(written.contains("Neg"), name == "later.onnx", "{written}");
+            fs::remove_file(here.join("out.relay")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn rules_are_printed_and_written_in_both_forms() {
+    let here = folder("rewrite-rules-forms");
+    let rules = |arguments: &[&str]| Run::of(command().current_dir(&here).arg("rules").args(arguments));
+    let text = "sum: Add(x, Neg(y)) => Sub(x, y);\nscale: @7 Elu{alpha = a}(Relu(x)) => Relu(Elu{alpha = a}(x));\n";
+    fs::write(here.join("own.rules"), text).unwrap();
+    let _ = rules(&["own.rules", "-o", "own.onnx"]).expect_success();
+    assert_eq!(rules(&["own.onnx"]).expect_success().stdout, text);
+    let _ = rules(&["own.onnx", "-o", "again.rules"]).expect_success();
+    assert_eq!(fs::read_to_string(here.join("again.rules")).unwrap(), text);
+    // Of a pass, also with conditions that functions cannot say.
+    let fused = rules(&["relais.FuseGemm"]).expect_success().stdout;
+    assert!(fused.contains("sum: @7 Add(MatMul(a, b) as ab, c) => Gemm(a, b, c) if rank(a) == 2"), "{fused}");
+    for (arguments, expected) in [
+        (
+            &["relais.FuseGemm", "-o", "own.onnx"][..],
+            "error[L040]: rule `sum`: functions cannot say condition `rank(a) == 2`",
+        ),
+        (
+            &["relais.FuseGem"],
+            "error: no file and no pass is named `relais.FuseGem`\n  help: did you mean `relais.FuseGemm`?",
+        ),
+        (&["relais.InferType"], "error: pass `relais.InferType` does not consist of rules"),
+        (&["own.rules", "-o", "gone/own.onnx"], "gone"),
+    ] {
+        let said = rules(arguments).expect_failure().stderr;
+        assert!(said.contains(expected), "{said}");
+    }
+    assert_eq!(rules(&["own.onnx"]).expect_success().stdout, text, "a failing command leaves the output as it was");
+}
+
+/// All shipped rules, in the versions that pairs of functions can say.
+#[test]
+fn shipped_rules_survive_as_functions_or_are_refused() {
+    let here = folder("rewrite-rules-shipped");
+    let listed = Run::of(command().args(["list", "rules", "--json"])).expect_success().stdout;
+    let listed: Vec<serde_json::Value> = serde_json::from_str(&listed).unwrap();
+    let mut n_written = 0;
+    for rule in &listed {
+        let text = format!("{}: {};\n", rule["name"].as_str().unwrap_or("rule_1"), rule["text"].as_str().unwrap());
+        fs::write(here.join("one.rules"), &text).unwrap();
+        let written = Run::of(command().current_dir(&here).args(["rules", "one.rules", "-o", "one.onnx"]));
+        if written.status == Some(0) {
+            let read = Run::of(command().current_dir(&here).args(["rules", "one.onnx"])).expect_success();
+            assert_eq!(read.stdout, text);
+            n_written += 1;
+        } else {
+            assert!(written.stderr.contains("functions cannot say"), "{text}{}", written.stderr);
+        }
+    }
+    assert!(n_written >= 4 && n_written < listed.len(), "{n_written}");
+}
+
+/// In onnxruntime, on a model of 415 nodes.
+#[test]
+fn pairs_of_functions_keep_what_a_real_model_computes() {
+    let here = folder("rewrite-rules-real");
+    write_pairs(&here, "own.onnx", "relu: Relu(x) => Max(x, 0.0); sum: Sum(x, y) => Add(y, x)");
+    let rules = here.join("own.onnx");
+    let model = models().folder.join("light/resnet50/model.onnx");
+    let mut relais = command();
+    relais.arg("run").arg(model).args(["-o", "out.relay", "--stats", "--rules"]).arg(&rules);
+    let said = Run::of(relais.current_dir(&here)).expect_success();
+    let rewritten = format!("{}{}", said.stdout, said.stderr);
+    let row = rewritten.lines().find(|line| line.starts_with("relais.Rewrite")).unwrap_or_default();
+    assert!(row.ends_with(" 65"), "49 calls of `Relu` and 16 of `Sum`: {rewritten}");
+    let args = format!("--args=--rules '{}'", rules.display());
+    println!("{}", judge_models(&["sound"], &["--kind", "light", "--name", "resnet50", &args]));
 }
 
 #[test]

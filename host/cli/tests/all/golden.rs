@@ -247,6 +247,11 @@ const CASES: &[Case] = &[
             ("p.toml", "steps = [\n    { pass = \"relais.Rewrite\", options = { files = [\"own.rules\"] } },\n]\n"),
         ],
     ),
+    case("rules_of_pass", "rules relais.SimplifyExpr"),
+    case("rules_as_functions", "rules relais.SimplifyExpr -o out.onnx"),
+    Case { name: "rules_not_functions", files: &[("own.onnx", "Neg(Neg(x)) => x\n")], command: "rules own.onnx" },
+    Case { name: "rules_unknown", files: &[], command: "rules relais.SimplfyExpr" },
+    case("help_rules", "rules --help"),
     // Filetests.
     Case { name: "filetest", files: FILETESTS, command: "filetest filetests" },
     Case { name: "filetest_verbose", files: FILETESTS, command: "filetest -v filetests filetests/Cancel/one.relay" },
