@@ -22,6 +22,7 @@ mod numbers;
 pub mod print_ir;
 pub mod remove_unused_functions;
 pub mod rewrite;
+mod shape_entries;
 pub mod simplify_concat;
 pub mod simplify_expr;
 pub mod simplify_inference;

@@ -14,9 +14,16 @@
 //!
 //! The shape of the result can be expressed if it is known; or if one size is not, and the others are not zero: that one is
 //! `-1`; or if all sizes that are not known are those of the input at the same places: these are `0`. Both in one shape
-//! would fail for an empty input, such as a batch of 0; `assume_non_empty = true` says that there is none.
+//! would fail for an empty input, such as a batch of 0, unless the computed shape has the `-1` already;
+//! `assume_non_empty = true` says that no input is empty.
+//!
+//! A reshape to a computed shape that leaves out or inserts sizes of 1 alone is a `Squeeze` or `Unsqueeze`.
 
-use relais_plugin_api::{ir::DimRec, prelude::*};
+use super::shape_entries::{Entry, entries};
+use relais_plugin_api::{
+    ir::{DimRec, Dims},
+    prelude::*,
+};
 
 /// Options of `SimplifyReshape`.
 #[derive(PassOptions)]
@@ -37,27 +44,83 @@ pub struct SimplifyReshapeOptions {
 pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &SimplifyReshapeOptions) -> Rewrite {
     let Some(arg) = call.arg(0) else { return Rewrite::Keep };
     let before = cx.call_of(arg).filter(|before| is_reshape(*before)).and_then(|before| before.arg(0));
-    let is_computed = call.is_op("Reshape") && call.arg(1).is_some_and(|shape| cx.tensor(shape).is_none());
+    let computed = call.arg(1).filter(|&shape| call.is_op("Reshape") && cx.tensor(shape).is_none());
     let input = match before {
         Some(input) if cx.n_uses(arg) == 1 => input,
-        Some(_) if !is_computed => return Rewrite::decline("the reshape before it is used elsewhere, too"),
-        _ if is_computed => arg,
+        Some(_) if computed.is_none() => return Rewrite::decline("the reshape before it is used elsewhere, too"),
+        _ if computed.is_some() => arg,
         _ => return Rewrite::Keep,
     };
     if cx.opset() < 5 {
         return Rewrite::decline("before version 5 of the operator set, the shape is an attribute");
     }
-    match shape(call, input, options, cx) {
-        Ok(sizes) => {
+    let sizes = shape(call, input, options, cx);
+    let alone = computed.filter(|_| sizes.is_err());
+    let is_zero_copied = cx.attrs(call).int("allowzero").unwrap_or(0) == 0;
+    let sizes = match alone.filter(|_| is_zero_copied).and_then(|shape| copied_shape(call, arg, shape, cx)) {
+        Some(sizes) => Ok((arg, sizes)),
+        None => sizes.map(|sizes| (input, sizes)),
+    };
+    match (sizes, alone.and_then(|_| unit_sizes(call, arg, cx))) {
+        (Ok((input, sizes)), _) => {
             let shape = cx.constant(Tensor::from_i64(&[sizes.len() as u64], &sizes));
             Rewrite::Replace(cx.call("Reshape", &[input, shape]))
         }
-        Err(reason) => Rewrite::decline(reason),
+        (Err(_), Some((name, axes))) if cx.opset() < 13 => {
+            Rewrite::Replace(cx.call_with(name, &[arg], vec![Attr::new("axes", axes)]))
+        }
+        (Err(_), Some((name, axes))) => {
+            let axes = cx.constant(Tensor::from_i64(&[axes.len() as u64], &axes));
+            Rewrite::Replace(cx.call(name, &[arg, axes]))
+        }
+        (Err(reason), None) => Rewrite::decline(reason),
     }
 }
 
 fn is_reshape(call: CallView<'_>) -> bool {
     ["Reshape", "Flatten", "Squeeze", "Unsqueeze"].iter().any(|name| call.is_op(name))
+}
+
+/// The computed shape of a reshape, if all of its entries are known or sizes of the input at the same places: with a 0
+/// for these, the result is the same even if the input is empty.
+fn copied_shape(call: CallView<'_>, input: NodeId, shape: NodeId, cx: &RewriteCx<'_>) -> Option<Vec<i64>> {
+    let from = dims(input, cx).unwrap_or_default();
+    let to = dims(call.id, cx)?;
+    let entries = entries(shape, cx)?;
+    let size = |(at, entry): (usize, &Entry)| match *entry {
+        Entry::Int(value) => Some(value),
+        Entry::Size { of: Some((value, axis)), .. } if (value, axis) == (input, at) => Some(0),
+        Entry::Size { dim, .. } if from.get(at).is_some_and(|from| from.is_same(dim)) => Some(0),
+        Entry::Size { .. } => i64::try_from(to.get(at)?.known()?).ok(),
+    };
+    entries.iter().enumerate().map(size).collect()
+}
+
+/// The operator and axes by which an input gets the shape of a result, if the two differ in sizes of 1 alone.
+fn unit_sizes(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Option<(&'static str, Vec<i64>)> {
+    let (from, to) = (dims(input, cx)?, dims(call.id, cx)?);
+    match from.len() > to.len() {
+        true => Some(("Squeeze", units_between(&from, &to)?)),
+        false => Some(("Unsqueeze", units_between(&to, &from)?)),
+    }
+}
+
+/// The axes of `long` without which it is `short`, if there are any, and all have size 1.
+fn units_between(long: &[Dim], short: &[Dim]) -> Option<Vec<i64>> {
+    let mut rest = short;
+    let mut axes = Vec::new();
+    for (axis, &dim) in long.iter().enumerate() {
+        match rest {
+            [first, after @ ..] if first.is_same(dim) => rest = after,
+            _ if dim == Dim::Static(1) => axes.push(axis as i64),
+            _ => return None,
+        }
+    }
+    (rest.is_empty() && !axes.is_empty()).then_some(axes)
+}
+
+fn dims(id: NodeId, cx: &RewriteCx<'_>) -> Option<Dims> {
+    Some(cx.type_of(id).shape()?.iter().map(|&dim| dim.into()).collect())
 }
 
 /// The shape, as `Reshape` takes it, by which `input` becomes the result of `call`.
