@@ -1,4 +1,4 @@
-//! Structural equality of modules: their contents, not the layout of their arenas in memory.
+//! Structural equality of modules, functions and bindings: their contents, not the layout of their arenas in memory.
 
 use super::*;
 use std::fmt;
@@ -67,6 +67,78 @@ pub fn equal_functions(left: &Function, right: &Function) -> Result<(), Differen
     Ok(())
 }
 
+impl Function {
+    /// Whether two bindings of this function compute the same, calls of operators that are random or keep state aside:
+    /// operator, operands, attributes and constants are equal, by their bits. Names and metadata do not matter. Bindings
+    /// with functions of their own, such as `If`, are never the same.
+    ///
+    /// ```
+    /// use relais_plugin_api::{ir::MAIN, text::{self, SideFile}};
+    ///
+    /// let text = "def @main(%x) { %a = Elu(%x, alpha = 0.5); %b = Elu(%x, alpha = 0.5); Elu(%b) }";
+    /// let module = text::parse("example", text, &SideFile::default()).expect("it is a module");
+    /// let f = module.function(MAIN).expect("it is there");
+    /// let calls = f.bindings(f.body());
+    /// assert!(f.is_same(calls[0], calls[1]) && f.structural_hash(calls[0]) == f.structural_hash(calls[1]));
+    /// assert!(!f.is_same(calls[1], calls[2]));
+    /// ```
+    pub fn is_same(&self, a: NodeId, b: NodeId) -> bool {
+        if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
+            return x == y;
+        }
+        let (x, y) = (self.node(a), self.node(b));
+        (x.kind, x.aux) == (y.kind, y.aux)
+            && self.operands(a) == self.operands(b)
+            && operator_attrs(self, a).count() == operator_attrs(self, b).count()
+            && operator_attrs(self, a).zip(operator_attrs(self, b)).all(|(p, q)| {
+                p.name == q.name
+                    && p.kind == q.kind
+                    && is_same_value(self.attrs(a).decode(*p), self.attrs(b).decode(*q))
+            })
+    }
+
+    /// Returns a hash that is equal for bindings that compute the same; see [`is_same`](Self::is_same).
+    pub fn structural_hash(&self, id: NodeId) -> u64 {
+        let rec = self.node(id);
+        let mut hash = Hash64::new().word(u64::from(rec.kind) << 16);
+        if let Some(tensor) = self.constant(id) {
+            return hash.word(tensor.bucket_hash()).finish();
+        }
+        hash = hash.word(rec.aux.into());
+        for operand in self.operands(id) {
+            hash = hash.word(operand.0.into());
+        }
+        for attr in operator_attrs(self, id) {
+            hash = hash.word(attr.name.0.into()).word(attr.kind.into());
+            // Other kinds keep a place in the pools here, which two equal values need not share.
+            if matches!(attr.kind, attr_kind::INT | attr_kind::FLOAT) {
+                hash = hash.word(u64::from(attr.a) | u64::from(attr.b) << 32);
+            }
+        }
+        hash.finish()
+    }
+}
+
+/// The attributes that take part in what a call computes.
+fn operator_attrs(f: &Function, id: NodeId) -> impl Iterator<Item = &AttrRec> {
+    f.attr_recs(id).iter().filter(|rec| rec.flags & attr_flag::META == 0)
+}
+
+/// Equality of attribute values by their contents, floats by their bits.
+fn is_same_value(a: AttrValue<'_>, b: AttrValue<'_>) -> bool {
+    match (a, b) {
+        (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),
+        (AttrValue::Floats(a), AttrValue::Floats(b)) | (AttrValue::Ints(a), AttrValue::Ints(b)) => a.raw() == b.raw(),
+        (AttrValue::Types(a), AttrValue::Types(b)) => a.raw() == b.raw(),
+        (AttrValue::Strings(a), AttrValue::Strings(b)) | (AttrValue::SparseTensors(a), AttrValue::SparseTensors(b)) => {
+            a.strings().eq(b.strings())
+        }
+        (AttrValue::Tensors(a), AttrValue::Tensors(b)) => a.tensors().eq(b.tensors()),
+        (AttrValue::Graph(_) | AttrValue::Graphs(_) | AttrValue::Other(_), _) => false,
+        (a, b) => a == b,
+    }
+}
+
 /// Whether nodes of two functions compute the same, pair by pair, of inputs that correspond and have the same types.
 pub(super) fn same_parts(
     left: &Function,
@@ -125,15 +197,14 @@ impl<'a> Comparer<'a> {
         }
         let version = |f: &Function, id| f.call(id).map_or(0, CallView::version);
         let (p, q) = (left.operands(x), right.operands(y));
-        let operator = |f: &'a Function, id| f.attr_recs(id).iter().filter(|rec| rec.flags & attr_flag::META == 0);
         (is_constant || a.aux == b.aux)
             && left.stored_constant(x) == right.stored_constant(y)
             && version(left, x) == version(right, y)
             && self.same_type(x, y).is_ok()
             && p.len() == q.len()
             && p.iter().zip(q).all(|(&p, &q)| self.same_operand(p, q))
-            && operator(left, x).count() == operator(right, y).count()
-            && operator(left, x).zip(operator(right, y)).all(|(&p, &q)| self.same_attr((x, p), (y, q)))
+            && operator_attrs(left, x).count() == operator_attrs(right, y).count()
+            && operator_attrs(left, x).zip(operator_attrs(right, y)).all(|(&p, &q)| self.same_attr((x, p), (y, q)))
     }
 
     /// Whether two operands are the same operator or global, or correspond already.

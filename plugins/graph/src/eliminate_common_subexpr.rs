@@ -18,7 +18,7 @@
 use crate::counted::Counted;
 use relais_plugin_api::{
     infer::Operators,
-    ir::{AttrRec, AttrValue, BlockId, Hash64, Rebuild, attr_flag, attr_kind, flag, kind},
+    ir::{BlockId, Rebuild, flag, kind},
     prelude::*,
 };
 use std::convert::Infallible;
@@ -97,7 +97,7 @@ struct Twins {
 impl Twins {
     fn of(f: &Function) -> Self {
         let constants = (0..f.n_nodes() as u32).map(NodeId).filter(|&id| f.kind(id) == kind::CONSTANT);
-        let mut hashes: Vec<(u32, NodeId)> = constants.map(|id| (hash(f, id), id)).collect();
+        let mut hashes: Vec<(u32, NodeId)> = constants.map(|id| (f.structural_hash(id) as u32, id)).collect();
         hashes.sort_unstable();
         let mut is_twin = vec![false; f.n_nodes()];
         let mut n = 0;
@@ -175,7 +175,7 @@ impl Merge<'_> {
             let mut other = self.latest[operand.index()];
             let mut n_listed = 0;
             while !other.is_absent() {
-                if is_same(f, id, other) {
+                if f.is_same(id, other) {
                     return Some(other);
                 }
                 n_listed += 1;
@@ -187,11 +187,11 @@ impl Merge<'_> {
                 return None;
             }
         }
-        let hash = hash(f, id);
+        let hash = f.structural_hash(id) as u32;
         let mut other = *slot(&mut self.slots, hash);
         while !other.is_absent() {
             let link = self.links[other.index()];
-            if link.hash == hash && is_same(f, id, other) {
+            if link.hash == hash && f.is_same(id, other) {
                 return Some(other);
             }
             other = link.earlier;
@@ -229,57 +229,5 @@ impl Merge<'_> {
             Expr::Tuple(_) | Expr::TupleGetItem { .. } => true,
             _ => false,
         }
-    }
-}
-
-fn operator_attrs(f: &Function, id: NodeId) -> impl Iterator<Item = &AttrRec> {
-    f.attr_recs(id).iter().filter(|rec| rec.flags & attr_flag::META == 0)
-}
-
-fn hash(f: &Function, id: NodeId) -> u32 {
-    let rec = f.node(id);
-    let mut hash = Hash64::new().word(u64::from(rec.kind) << 16);
-    if let Some(tensor) = f.constant(id) {
-        return hash.word(tensor.bucket_hash()).finish() as u32;
-    }
-    hash = hash.word(rec.aux.into());
-    for operand in f.operands(id) {
-        hash = hash.word(operand.0.into());
-    }
-    for attr in operator_attrs(f, id) {
-        hash = hash.word(attr.name.0.into()).word(attr.kind.into());
-        // Other kinds keep a place in the pools here, which two equal values need not share.
-        if matches!(attr.kind, attr_kind::INT | attr_kind::FLOAT) {
-            hash = hash.word(u64::from(attr.a) | u64::from(attr.b) << 32);
-        }
-    }
-    hash.finish() as u32
-}
-
-fn is_same(f: &Function, a: NodeId, b: NodeId) -> bool {
-    if let (Some(x), Some(y)) = (f.constant(a), f.constant(b)) {
-        return x == y;
-    }
-    let (x, y) = (f.node(a), f.node(b));
-    (x.kind, x.aux) == (y.kind, y.aux)
-        && f.operands(a) == f.operands(b)
-        && operator_attrs(f, a).count() == operator_attrs(f, b).count()
-        && operator_attrs(f, a).zip(operator_attrs(f, b)).all(|(p, q)| {
-            p.name == q.name && p.kind == q.kind && is_same_value(f.attrs(a).decode(*p), f.attrs(b).decode(*q))
-        })
-}
-
-/// Equality of attribute values by their contents, floats by their bits.
-fn is_same_value(a: AttrValue<'_>, b: AttrValue<'_>) -> bool {
-    match (a, b) {
-        (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),
-        (AttrValue::Floats(a), AttrValue::Floats(b)) | (AttrValue::Ints(a), AttrValue::Ints(b)) => a.raw() == b.raw(),
-        (AttrValue::Types(a), AttrValue::Types(b)) => a.raw() == b.raw(),
-        (AttrValue::Strings(a), AttrValue::Strings(b)) | (AttrValue::SparseTensors(a), AttrValue::SparseTensors(b)) => {
-            a.strings().eq(b.strings())
-        }
-        (AttrValue::Tensors(a), AttrValue::Tensors(b)) => a.tensors().eq(b.tensors()),
-        (AttrValue::Graph(_) | AttrValue::Graphs(_) | AttrValue::Other(_), _) => false,
-        (a, b) => a == b,
     }
 }
