@@ -35,7 +35,7 @@ pub(crate) struct NewArgs {
     pub name: String,
 
     /// A pass to begin with. A name without a dot is put into the crate's namespace. It is a rewrite, unless it is
-    /// written as `function:NAME`, `module:NAME` or `sequential:NAME`.
+    /// written as `rules:NAME`, `function:NAME`, `module:NAME` or `sequential:NAME`.
     #[arg(long, value_name = "[KIND:]NAME")]
     pub pass: Vec<String>,
 

@@ -10,6 +10,7 @@ const MAX_NAME: usize = 64;
 /// The kinds of pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PassKind {
+    Rules,
     Rewrite,
     Function,
     Module,
@@ -87,13 +88,15 @@ pub(crate) fn items(args: &NewArgs) -> Result<BTreeMap<String, Item>, CliError> 
 fn parse_pass(text: &str, crate_name: &str) -> Result<Item, CliError> {
     let (kind, name) = text.split_once(':').unwrap_or(("rewrite", text));
     let kind = match kind {
+        "rules" => PassKind::Rules,
         "rewrite" => PassKind::Rewrite,
         "function" => PassKind::Function,
         "module" => PassKind::Module,
         "sequential" => PassKind::Sequential,
         _ => {
-            return Err(CliError::usage(format!("`{kind}` is no kind of pass"))
-                .help("the kinds are `rewrite`, `function`, `module` and `sequential`, as in `function:acme.Fold`"));
+            return Err(CliError::usage(format!("`{kind}` is no kind of pass")).help(
+                "the kinds are `rules`, `rewrite`, `function`, `module` and `sequential`, as in `rules:acme.Fold`",
+            ));
         }
     };
     Ok(Item::Pass(kind, full_name("a pass", name, crate_name)?))

@@ -54,13 +54,14 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), CliError> {
 
 /// Every file of the crate, by its path.
 fn sources(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<PathBuf, String> {
-    let library = format!("target/release/{DLL_PREFIX}{}{DLL_SUFFIX}", name.replace('-', "_"));
+    let file = format!("{DLL_PREFIX}{}{DLL_SUFFIX}", name.replace('-', "_"));
+    let library = format!("target/debug/{file}");
     let mods: String = items.iter().map(|(module, item)| mod_line(module, item)).collect();
     let values = [
         ("name", name),
         ("api", &*api.dependency("")),
         ("conformance", &*api.dependency(CONFORMANCE)),
-        ("library", &library),
+        ("released", &*format!("target/release/{file}")),
         ("filetests", &filetests_text(&library, items)),
         ("run", &run_line(&library, items)),
         ("mods", &mods),
@@ -88,6 +89,7 @@ fn filetests(item: &Item) -> &'static [(&'static str, &'static str)] {
         };
     }
     match item {
+        Item::Pass(PassKind::Rules, _) => cases!("rules", "two_become_one", "one_stays"),
         Item::Pass(PassKind::Rewrite, _) => cases!("rewrite", "two_become_one", "one_stays"),
         Item::Pass(PassKind::Function, _) => cases!("function", "calls_stay"),
         Item::Pass(PassKind::Module, _) => cases!("module", "an_empty_function_goes", "others_stay"),
@@ -113,6 +115,7 @@ fn source(item: &Item) -> String {
     match item {
         Item::Pass(kind, _) => {
             let template = match kind {
+                PassKind::Rules => template!("rules.rs.in"),
                 PassKind::Rewrite => template!("rewrite.rs.in"),
                 PassKind::Function => template!("function.rs.in"),
                 PassKind::Module => template!("module.rs.in"),

@@ -122,12 +122,14 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
     let args = [
         "every-kind",
         "--pass=Fuse",
+        "--pass=rules:Cancel",
         "--pass=function:Count10",
         "--pass=module:Count9",
         "--pass=sequential:acme.All",
         "--operator=Twice",
         "--instrument=Watch",
         &format!("--pass={}", long("A")),
+        &format!("--pass=rules:{}", long("E")),
         &format!("--pass=function:{}", long("B")),
         &format!("--pass=module:{}", long("C")),
         &format!("--pass=sequential:{}", long("D")),
@@ -156,6 +158,7 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
     let check = desk.relais(&["plugin", "check", &library]).expect_success();
     let provided = [
         "pass every-kind.Fuse",
+        "pass every-kind.Cancel",
         "pass every-kind.Count10",
         "pass every-kind.Count9",
         "pass acme.All",
@@ -166,8 +169,8 @@ fn every_kind_is_formatted_tested_and_free_of_lints() {
         assert!(check.stdout.lines().any(|line| line.starts_with(name)), "`{name}` is missing:\n{}", check.stdout);
     }
     let same = desk.relais(&["filetest", "every-kind/filetests", "--plugin", &library]).expect_success();
-    assert_eq!(same.stdout, "14 cases: 14 passed\n");
-    let passes = "every-kind.Fuse,every-kind.Count10,every-kind.Count9,acme.All";
+    assert_eq!(same.stdout, "18 cases: 18 passed\n");
+    let passes = "every-kind.Fuse,every-kind.Cancel,every-kind.Count10,every-kind.Count9,acme.All";
     let watch = ["--plugin", &library, "--instrument", "every-kind.Watch", "-v"];
     let run = desk.relais(&[&["run", "in.relay", "-o", "out.relay", "--passes", passes][..], &watch].concat());
     let run = run.expect_success();

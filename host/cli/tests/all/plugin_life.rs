@@ -180,7 +180,7 @@ fn a_new_crate_is_made_and_nothing_is_overwritten() {
     assert_eq!(session.files("operator"), [".gitignore", "Cargo.toml", "README.md", "src"]);
     for (crate_name, has_filetests) in [("my-clip", true), ("operator", false)] {
         let page = fs::read_to_string(session.folder.join(crate_name).join("README.md")).unwrap();
-        assert_eq!(page.contains("relais filetest filetests --plugin target/release/"), has_filetests, "{page}");
+        assert_eq!(page.contains("relais filetest filetests --plugin target/debug/"), has_filetests, "{page}");
     }
     assert_eq!(session.files("my-clip/src"), ["lib.rs", "my_clip.rs"]);
     fs::write(session.folder.join("my-clip/src/lib.rs"), "mine").unwrap();
@@ -190,9 +190,9 @@ fn a_new_crate_is_made_and_nothing_is_overwritten() {
     assert_eq!(session.run("plugin new taken"), Some(1));
     assert_eq!(session.run("plugin new taken -o taken/within"), Some(1));
     fs::create_dir(session.folder.join("empty")).unwrap();
-    let all = "--pass Fuse --pass function:b.Count --pass module:Drop --pass sequential:All --operator Twice --instrument Watch";
+    let all = "--pass Fuse --pass rules:Cancel --pass function:b.Count --pass module:Drop --pass sequential:All --operator Twice --instrument Watch";
     assert_eq!(session.run(&format!("plugin new acme --output empty {all} --api-path {api}")), Some(0));
-    let modules = ["all.rs", "count.rs", "drop.rs", "fuse.rs", "lib.rs", "twice.rs", "watch.rs"];
+    let modules = ["all.rs", "cancel.rs", "count.rs", "drop.rs", "fuse.rs", "lib.rs", "twice.rs", "watch.rs"];
     assert_eq!(session.files("empty/src"), modules);
     assert_eq!(session.run("plugin new git --api-git https://example.org/relais"), Some(0));
     assert_eq!(session.run("plugin new version --api-version =0.1.2"), Some(0));
