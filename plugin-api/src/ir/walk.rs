@@ -133,17 +133,50 @@ impl Walk {
     }
 }
 
+/// The bindings of a function that does not change: what a [`Walk`] visits, without its steps.
+struct AllBindings<'a> {
+    function: &'a Function,
+    /// The rest of the innermost block.
+    open: std::slice::Iter<'a, NodeId>,
+    /// The rest of the blocks around it, and blocks that follow.
+    outer: Vec<std::slice::Iter<'a, NodeId>>,
+}
+
+impl Iterator for AllBindings<'_> {
+    type Item = NodeId;
+
+    #[inline]
+    fn next(&mut self) -> Option<NodeId> {
+        loop {
+            let Some(&id) = self.open.next() else {
+                self.open = self.outer.pop()?;
+                continue;
+            };
+            if self.function.kind(id) == kind::FUNCTION || self.function.n_regions(id) > 0 {
+                self.enter(id);
+            }
+            return Some(id);
+        }
+    }
+}
+
+impl AllBindings<'_> {
+    #[cold]
+    fn enter(&mut self, binding: NodeId) {
+        let f = self.function;
+        let rest = std::mem::take(&mut self.open);
+        self.outer.push(rest);
+        let itself = (f.kind(binding) == kind::FUNCTION).then_some(binding);
+        let functions = f.regions(binding).iter().rev().chain(&itself);
+        let blocks = functions.filter(|&&function| f.kind(function) == kind::FUNCTION);
+        self.outer.extend(blocks.map(|&function| f.bindings(f.block_of(function)).iter()));
+    }
+}
+
 impl Function {
     /// All bindings in program order, those of nested functions included.
     pub fn all_bindings(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let mut walk = Walk::new(self);
-        std::iter::from_fn(move || {
-            loop {
-                if let WalkStep::Binding(id) = walk.next(self)? {
-                    return Some(id);
-                }
-            }
-        })
+        AllBindings { function: self, open: self.bindings(self.body()).iter(), outer: Vec::new() }
     }
 
     /// Returns which results of nodes something uses. A projection is itself no use of its result, but what uses it is.

@@ -20,7 +20,17 @@ const STATES: std::ops::RangeInclusive<usize> = 5..=6;
 
 /// The operators whose results have elements of their first argument alone.
 const MOVES: [&str; 11] = [
-    "Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze",
+    "Cast",
+    "Expand",
+    "Flatten",
+    "Gather",
+    "Identity",
+    "Reshape",
+    "Slice",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
 ];
 /// How many values are followed to constants.
 const MOST_VALUES: usize = 64;

@@ -11,7 +11,8 @@ use std::collections::HashSet;
 /// The guarantee for later stages if this one reports nothing: no accessor of [`Function`] panics for an id that the
 /// function itself holds.
 pub(super) fn check(function: &Function, report: &mut Report<'_>) {
-    let mut checker = Checker { parts: function.parts(), report };
+    let parts = function.parts();
+    let mut checker = Checker { is_ascii: parts.strings.is_ascii(), parts, report };
     checker.types();
     checker.ops();
     checker.nodes();
@@ -23,6 +24,8 @@ pub(super) fn check(function: &Function, report: &mut Report<'_>) {
 
 struct Checker<'a, 'r, 'f> {
     parts: Parts<'a>,
+    /// Whether all strings are ASCII, so that every name is UTF-8.
+    is_ascii: bool,
     report: &'r mut Report<'f>,
 }
 
@@ -49,7 +52,7 @@ impl<'a> Checker<'a, '_, '_> {
     fn name(&mut self, id: StrId, code: FaultCode, node: Option<NodeId>, what: &str) {
         match self.string(id) {
             None => self.fault(code, node, format!("{what} is {id}, which is out of range")),
-            Some(bytes) if !bytes.is_ascii() && std::str::from_utf8(bytes).is_err() => {
+            Some(bytes) if !self.is_ascii && std::str::from_utf8(bytes).is_err() => {
                 self.fault(FaultCode::Utf8, node, format!("{what} is not UTF-8"));
             }
             Some(_) => {}
