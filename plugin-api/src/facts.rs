@@ -217,12 +217,13 @@ pub struct OpFactsTable<'a, S = CallCx<'a>> {
     /// The facts about operators that the function does not have: domain, name, facts.
     others: Vec<(String, String, OpFacts<'a>)>,
     nesting: Nesting,
+    is_lenient: bool,
 }
 
 impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
     /// A table of a function about which nothing was asked yet.
     pub fn empty(source: S) -> Self {
-        Self { source, facts: Vec::new(), others: Vec::new(), nesting: Nesting::default() }
+        Self { source, facts: Vec::new(), others: Vec::new(), nesting: Nesting::default(), is_lenient: false }
     }
 
     /// The table for the body of an operator.
@@ -231,7 +232,14 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
     /// Returns an error if bodies are nested without an end.
     fn for_body(&self, op: &OpFacts<'_>) -> Result<Self, OpError> {
         let nesting = self.nesting.enter(&op.name.0, &op.name.1)?;
-        Ok(Self { nesting, ..Self::empty(self.source) })
+        Ok(Self { nesting, is_lenient: self.is_lenient, ..Self::empty(self.source) })
+    }
+
+    /// The same, but calls are also evaluated where some runtimes compute something else: for comparing modules, not for
+    /// folding.
+    pub fn lenient(mut self) -> Self {
+        self.is_lenient = true;
+        self
     }
 
     /// The table of a function.
@@ -420,7 +428,8 @@ impl<'a, S: OpSource<'a>> Operators for OpFactsTable<'a, S> {
                 self.compute(op, closed, function.n_results(call).unwrap_or(1), max_bytes)
             }));
         }
-        let evaluation = Evaluation { function, call, version: self.get(op).version, inputs, max_bytes };
+        let (version, is_lenient) = (self.get(op).version, self.is_lenient);
+        let evaluation = Evaluation { function, call, version, inputs, max_bytes, is_lenient };
         let result = evaluation.run(|request| Self::infer(self, op, request), |request| self.eval(op, request))?;
         if let (Err(error), Some(id)) = (&result, self.get(op).eval.id) {
             self.tell_broken(operator_part::EVALUATOR, id, error);
@@ -437,8 +446,8 @@ struct InBody<'a, S> {
 
 impl<'a, S: OpSource<'a>> Compute for InBody<'a, S> {
     fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        let nesting = self.table.nesting.clone();
-        let mut table = OpFactsTable { nesting, ..OpFactsTable::empty(self.table.source) };
+        let (nesting, is_lenient) = (self.table.nesting.clone(), self.table.is_lenient);
+        let mut table = OpFactsTable { nesting, is_lenient, ..OpFactsTable::empty(self.table.source) };
         table.extend(function);
         body(&mut table);
     }

@@ -80,6 +80,20 @@ struct Run<'a> {
     compute: &'a dyn Compute,
     fuel: &'a mut Fuel,
     values: HashMap<NodeId, Known>,
+    /// How often each node is yet to be read: a value that is not read any more is dropped.
+    n_uses: Vec<u32>,
+}
+
+/// Counts, for each node, how often it is an operand or a result.
+fn n_uses(f: &Function) -> Vec<u32> {
+    let mut n_uses = vec![0u32; f.n_nodes()];
+    let mut count = |ids: &[NodeId]| ids.iter().for_each(|id| n_uses[id.index()] += 1);
+    count(f.results(f.body()));
+    for id in f.all_bindings() {
+        count(f.operands(id));
+        f.regions(id).iter().for_each(|&region| count(f.results(f.block_of(region))));
+    }
+    n_uses
 }
 
 fn wrong(how: impl ToString) -> Stop {
@@ -101,7 +115,7 @@ fn run_global(
     let mut results = Err(wrong("nothing ran"));
     compute.with_ops(f, &mut |ops| {
         let values = f.params().iter().copied().zip(inputs.iter().cloned()).collect();
-        let mut run = Run { module, f, ops, compute, fuel, values };
+        let mut run = Run { module, f, ops, compute, fuel, values, n_uses: n_uses(f) };
         results = run.block(f.body());
     });
     results
@@ -118,17 +132,23 @@ impl Run<'_> {
             self.fuel.steps =
                 self.fuel.steps.checked_sub(1).ok_or_else(|| not_covered("the program", "takes too many steps"))?;
             let value = self.binding(id);
-            self.values.insert(id, value);
+            if self.n_uses[id.index()] > 0 {
+                self.values.insert(id, value);
+            }
         }
         self.fuel.depth -= 1;
         Ok(self.f.results(block).iter().map(|&id| self.value(id)).collect())
     }
 
-    fn value(&self, id: NodeId) -> Known {
-        self.values.get(&id).cloned().unwrap_or_else(|| Err(wrong(format!("{id} has no value"))))
+    /// Reads a value, once for each time that the node is an operand or a result.
+    fn value(&mut self, id: NodeId) -> Known {
+        let n_uses = &mut self.n_uses[id.index()];
+        *n_uses = n_uses.saturating_sub(1);
+        let value = if *n_uses == 0 { self.values.remove(&id) } else { self.values.get(&id).cloned() };
+        value.unwrap_or_else(|| Err(wrong(format!("{id} has no value"))))
     }
 
-    fn tensor(&self, id: NodeId) -> Result<Tensor, Stop> {
+    fn tensor(&mut self, id: NodeId) -> Result<Tensor, Stop> {
         match self.value(id)? {
             Value::Tensor(tensor) => Ok(tensor),
             Value::Tuple(_) => Err(wrong(format!("{id} is a tuple, not a tensor"))),

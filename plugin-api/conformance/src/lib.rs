@@ -37,6 +37,7 @@
 //! ```
 
 pub mod bench;
+pub mod check;
 #[cfg(feature = "filetest")]
 pub mod filetest;
 mod generate;

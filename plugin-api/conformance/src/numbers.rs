@@ -3,8 +3,11 @@
 use super::interpret::{self, Compute, Stop};
 use relais_plugin_api::ir::*;
 
-/// The most elements that a parameter gets.
+/// The most elements of a parameter of a random module, and of a result that is compared.
 const MANY: u64 = 1 << 20;
+
+/// The most elements of a tensor that is looked at one by one.
+const MOST: u64 = 1 << 28;
 
 /// The size that an unknown dimension gets.
 pub(super) const UNKNOWN_SIZE: u64 = 2;
@@ -34,6 +37,139 @@ pub struct Differ {
     pub is_special: bool,
     /// Whether the module was right before.
     pub is_fault_of_after: bool,
+}
+
+/// How far the floats of two tensors may be apart: by the larger of the two bounds. In `float16` and `bfloat16`, neither
+/// is less than a few digits of the type, which are rounding. All other elements must be equal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// Relative to the larger magnitude of two numbers; 0 if all must be equal.
+    pub relative: f64,
+    /// Whatever the numbers are. By default, a tenth of the relative bound times the largest magnitude of a tensor, or
+    /// times 1 if that is larger.
+    pub absolute: Option<f64>,
+}
+
+impl Tolerance {
+    /// Numbers below 1 count as 1.
+    fn of_kit(tolerance: f64) -> Self {
+        Self { relative: tolerance, absolute: Some(tolerance) }
+    }
+
+    /// The relative and the absolute bound for tensors with numbers up to a magnitude.
+    fn bounds(self, elem: ElemType, largest: f64) -> (f64, f64) {
+        let rounding = match elem {
+            ElemType::FLOAT16 => 4.0 / 1024.0,
+            ElemType::BFLOAT16 => 4.0 / 128.0,
+            _ => 0.0,
+        };
+        let at_least = |bound: f64| if bound == 0.0 { 0.0 } else { bound.max(rounding) };
+        let absolute = match self.absolute {
+            Some(bound) => at_least(bound),
+            None => at_least(self.relative / 10.0) * largest.min(1.0),
+        };
+        (at_least(self.relative), absolute)
+    }
+}
+
+/// How two tensors compare.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Comparison {
+    /// They are the same, up to this difference.
+    Close(f64),
+    /// Their element types or shapes differ.
+    OtherType,
+    /// Elements differ.
+    Differ(Difference),
+}
+
+/// Where two tensors differ most.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The index of the element; empty if it cannot be shown.
+    pub index: Vec<u64>,
+    /// The element of the first tensor, and of the second one; empty if they cannot be shown.
+    pub values: [String; 2],
+    /// How far they are apart; infinite if one of them is infinite or NaN, or neither is a number.
+    pub distance: f64,
+    /// How many elements differ by more than is allowed.
+    pub count: u64,
+}
+
+/// Compares two tensors. NaN is equal to NaN, an infinity to itself alone, and zeros of both signs are equal.
+pub fn compare_tensors(a: &Tensor, b: &Tensor, tolerance: Tolerance) -> Comparison {
+    if a.elem() != b.elem() || a.dims() != b.dims() {
+        return Comparison::OtherType;
+    }
+    if a == b {
+        return Comparison::Close(0.0);
+    }
+    let unshown = Difference { index: Vec::new(), values: Default::default(), distance: f64::INFINITY, count: 1 };
+    let unshown = Comparison::Differ(unshown);
+    if a.len() > MOST {
+        return unshown;
+    }
+    if let (true, Some(x), Some(y)) = (a.elem().is_float(), a.to_f64s(), b.to_f64s()) {
+        let finite = x.iter().chain(&y).filter(|x| x.is_finite());
+        let largest = finite.fold(0.0f64, |largest, x| largest.max(x.abs()));
+        let (relative, absolute) = tolerance.bounds(a.elem(), largest);
+        let apart = |at: usize| {
+            let (x, y) = (x[at], y[at]);
+            match (x - y).abs() {
+                _ if x == y || (x.is_nan() && y.is_nan()) => (0.0, true),
+                distance if distance.is_finite() => {
+                    (distance, distance <= (relative * x.abs().max(y.abs())).max(absolute))
+                }
+                _ => (f64::INFINITY, false),
+            }
+        };
+        let shown = |x: f64| if a.elem() == ElemType::DOUBLE { x.to_string() } else { (x as f32).to_string() };
+        return differences(a, apart, |at| [shown(x[at]), shown(y[at])]);
+    }
+    if let (Some(x), Some(y)) = (a.to_i64s(), b.to_i64s()) {
+        let apart = |at: usize| (x[at].abs_diff(y[at]) as f64, x[at] == y[at]);
+        return differences(a, apart, |at| [x[at].to_string(), y[at].to_string()]);
+    }
+    if a.elem() == ElemType::STRING {
+        let (x, y): (Vec<&[u8]>, Vec<&[u8]>) = (a.strings().collect(), b.strings().collect());
+        let apart = |at: usize| if x[at] == y[at] { (0.0, true) } else { (f64::INFINITY, false) };
+        let shown = |text: &[u8]| format!("{:?}", String::from_utf8_lossy(text));
+        return differences(a, apart, |at| [shown(x[at]), shown(y[at])]);
+    }
+    let (x, y) = (a.to_bytes(), b.to_bytes());
+    let width = a.elem().bits() as usize / 8;
+    if width == 0 || x.len() != y.len() {
+        return unshown;
+    }
+    let element = |bytes: &[u8], at: usize| bytes[at * width..][..width].to_vec();
+    let apart = |at: usize| if element(&x, at) == element(&y, at) { (0.0, true) } else { (f64::INFINITY, false) };
+    let shown = |bytes: Vec<u8>| bytes.iter().rev().fold("0x".to_owned(), |all, byte| format!("{all}{byte:02x}"));
+    differences(a, apart, |at| [shown(element(&x, at)), shown(element(&y, at))])
+}
+
+/// Compares the elements of tensors like one: `apart` is how far two are apart, and whether that is close.
+fn differences(
+    like: &Tensor,
+    apart: impl Fn(usize) -> (f64, bool),
+    values: impl Fn(usize) -> [String; 2],
+) -> Comparison {
+    let (mut largest, mut worst, mut count) = (0.0f64, None::<(usize, f64)>, 0);
+    for at in 0..like.len() as usize {
+        let (distance, is_close) = apart(at);
+        if is_close {
+            largest = largest.max(distance);
+            continue;
+        }
+        count += 1;
+        if worst.is_none_or(|(_, most)| distance > most) {
+            worst = Some((at, distance));
+        }
+    }
+    let Some((at, distance)) = worst else { return Comparison::Close(largest) };
+    let mut rest = at as u64;
+    let mut index: Vec<u64> = like.dims().iter().rev().map(|&dim| (rest % dim, rest /= dim).0).collect();
+    index.reverse();
+    Comparison::Differ(Difference { index, values: values(at), distance, count })
 }
 
 /// Runs `@main` of two modules on the same values, which are the same in every run.
@@ -145,23 +281,8 @@ fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
 }
 
 fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
-    if a == b {
-        return true;
-    }
-    let (Some(x), Some(y)) = (floats(a), floats(b)) else { return false };
-    // A few digits of the type are rounding, however exact the others are.
-    let tolerance = match a.elem() {
-        _ if tolerance == 0.0 => 0.0,
-        ElemType::FLOAT16 => tolerance.max(4.0 / 1024.0),
-        ElemType::BFLOAT16 => tolerance.max(4.0 / 128.0),
-        _ => tolerance,
-    };
-    tolerance > 0.0
-        && a.elem() == b.elem()
-        && a.dims() == b.dims()
-        && x.iter().zip(&y).all(|(&x, &y)| {
-            (x.is_nan() && y.is_nan()) || x == y || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0)
-        })
+    let is_compared = tolerance > 0.0 && a.len() <= MANY && b.len() <= MANY;
+    a == b || (is_compared && matches!(compare_tensors(a, b, Tolerance::of_kit(tolerance)), Comparison::Close(_)))
 }
 
 /// Values for each parameter.
@@ -169,18 +290,48 @@ fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
 /// # Errors
 /// Returns the first parameter for whose type no values can be generated here.
 pub(super) fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
-    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
+    let special = match seed.checked_sub(FINITE + 1) {
+        Some(first) => {
+            let mut special = SPECIAL;
+            special.rotate_left(first as usize % SPECIAL.len());
+            special.to_vec()
+        }
+        None => Vec::new(),
     };
-    let mut values = |param: NodeId, mut special: &[f64]| {
+    Recipe { seed, special: &special, most: MANY, size: &|_, _, _| UNKNOWN_SIZE, given: &|_| None }.make(f)
+}
+
+/// How values for parameters are made.
+pub(super) struct Recipe<'a> {
+    pub seed: u64,
+    /// The floats that come first.
+    pub special: &'a [f64],
+    /// The most elements of a parameter.
+    pub most: u64,
+    /// The size of a dimension that is not known, at its place in a shape of this rank.
+    pub size: &'a dyn Fn(Dim, usize, usize) -> u64,
+    /// The value of a parameter that is not made here.
+    pub given: &'a dyn Fn(NodeId) -> Option<Tensor>,
+}
+
+impl Recipe<'_> {
+    /// Values for each parameter.
+    ///
+    /// # Errors
+    /// Returns the first parameter for whose type no values can be generated here.
+    pub fn make(&self, f: &Function) -> Result<Vec<Tensor>, NodeId> {
+        let mut next = xorshift(self.seed);
+        let value = |&param: &NodeId| (self.given)(param).or_else(|| self.value(f, param, &mut next)).ok_or(param);
+        f.params().iter().map(value).collect()
+    }
+
+    fn value(&self, f: &Function, param: NodeId, next: &mut dyn FnMut() -> u64) -> Option<Tensor> {
         let Type::Tensor { elem, shape } = f.type_of(param) else { return None };
         let shape: Vec<Dim> = shape.map_or(vec![Dim::Unknown], |dims| dims.iter().map(|&dim| dim.into()).collect());
-        let dims: Vec<u64> = shape.into_iter().map(|dim| dim.known().unwrap_or(UNKNOWN_SIZE)).collect();
-        let count = element_count(&dims).filter(|&count| count <= MANY)?;
+        let size = |(at, dim): (usize, &Dim)| dim.known().unwrap_or_else(|| (self.size)(*dim, at, shape.len()));
+        let dims: Vec<u64> = shape.iter().enumerate().map(size).collect();
+        let count = element_count(&dims).filter(|&count| count <= self.most)?;
+        let mut special = self.special;
         let mut float = || match special.split_off_first() {
             Some(&special) => special,
             None => (next() % 2001) as f64 / 500.0 - 2.0,
@@ -200,16 +351,18 @@ pub(super) fn inputs(f: &Function, seed: u64) -> Result<Vec<Tensor>, NodeId> {
             _ => return None,
         };
         Tensor::dense(elem, &dims, bytes).ok()
-    };
-    let special = match seed.checked_sub(FINITE + 1) {
-        Some(first) => {
-            let mut special = SPECIAL;
-            special.rotate_left(first as usize % SPECIAL.len());
-            special.to_vec()
-        }
-        None => Vec::new(),
-    };
-    f.params().iter().map(|&param| values(param, &special).ok_or(param)).collect()
+    }
+}
+
+/// The random numbers of a seed.
+fn xorshift(seed: u64) -> impl FnMut() -> u64 {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    }
 }
 
 #[cfg(test)]
@@ -255,6 +408,56 @@ mod tests {
         assert!(judge(&constant("1.0"), &constant("1.001")).is_err());
         assert_eq!(judge(&constant("nan"), &constant("nan")), Ok(Judgement::Same));
         assert!(judge(&constant("nan"), &constant("1.0")).is_err());
+    }
+
+    fn compared(a: &Tensor, b: &Tensor, relative: f64, absolute: Option<f64>) -> Comparison {
+        compare_tensors(a, b, Tolerance { relative, absolute })
+    }
+
+    #[test]
+    fn the_larger_bound_counts() {
+        let close = |a: f32, b: f32, relative, absolute| {
+            // The second element is the largest magnitude.
+            let tensor = |x| Tensor::from_f32(&[2], &[x, 0.5]);
+            matches!(compared(&tensor(a), &tensor(b), relative, absolute), Comparison::Close(_))
+        };
+        assert!(close(100.0, 100.009, 1e-4, Some(0.0)) && !close(100.0, 100.011, 1e-4, Some(0.0)));
+        assert!(close(0.0, 1e-5, 1e-4, Some(1.1e-5)) && !close(0.0, 1e-5, 1e-4, Some(0.9e-5)));
+        // By default a tenth of the relative one, of the largest magnitude.
+        assert!(close(0.0, 4.9e-6, 1e-4, None) && !close(0.0, 5.1e-6, 1e-4, None));
+        assert!(close(0.0, 0.0, 0.0, None) && !close(0.1, 0.100_000_01, 0.0, None));
+        assert!(close(0.0, -0.0, 0.0, Some(0.0)));
+        let half = |x| Tensor::from_f64s(ElemType::FLOAT16, &[], &[x]).unwrap();
+        assert_eq!(compared(&half(1.0), &half(1.003), 1e-6, None), Comparison::Close(0.0029296875));
+        assert!(matches!(compared(&half(1.0), &half(1.01), 1e-6, None), Comparison::Differ(_)));
+    }
+
+    #[test]
+    fn the_largest_difference_is_shown() {
+        let a = Tensor::from_f32(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let b = Tensor::from_f32(&[2, 3], &[1.5, 2.0, 3.0, 4.0, 4.0, 6.5]);
+        let difference = |index: &[u64], values: [&str; 2], distance, count| {
+            Comparison::Differ(Difference { index: index.to_vec(), values: values.map(str::to_owned), distance, count })
+        };
+        assert_eq!(compared(&a, &b, 1e-4, None), difference(&[1, 1], ["5", "4"], 1.0, 3));
+        let special = |x: f32| Tensor::from_f32(&[], &[x]);
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        assert_eq!(compared(&special(inf), &special(inf), 0.0, None), Comparison::Close(0.0));
+        assert_eq!(compared(&special(nan), &special(-nan), 0.0, None), Comparison::Close(0.0));
+        assert_eq!(compared(&special(inf), &special(1.0), 1e9, None), difference(&[], ["inf", "1"], f64::INFINITY, 1));
+        assert_eq!(compared(&special(1.0), &special(nan), 1e9, None), difference(&[], ["1", "NaN"], f64::INFINITY, 1));
+        let (x, y) = (Tensor::from_i64(&[2], &[7, 1 << 60]), Tensor::from_i64(&[2], &[7, (1 << 60) + 1]));
+        assert_eq!(
+            compared(&x, &y, 1.0, None),
+            difference(&[1], ["1152921504606846976", "1152921504606846977"], 1.0, 1)
+        );
+        let text = |text: &str| Tensor::from_strings(&[1], [text.as_bytes()]).unwrap();
+        assert_eq!(compared(&text("a"), &text("b"), 1.0, None), difference(&[0], ["\"a\"", "\"b\""], f64::INFINITY, 1));
+        let bools = |bytes: Vec<u8>| Tensor::dense(ElemType::BOOL, &[2], bytes).unwrap();
+        let (on, off) = (bools(vec![1, 1]), bools(vec![1, 0]));
+        assert!(matches!(compared(&on, &off, 1.0, None), Comparison::Differ(Difference { count: 1, .. })));
+        assert_eq!(compared(&a, &a.reshaped(&[3, 2]).unwrap(), 1.0, None), Comparison::OtherType);
+        assert_eq!(compared(&x, &special(1.0), 1.0, None), Comparison::OtherType);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub const SECTION: &str = ".passrec";
 pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
-pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 0 };
+pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 1 };
 /// The least version of the boundary that the plugins of this build use: the newest one that a feature `api-…` of this
 /// crate names, and [`BOUNDARY`] if none is selected.
 pub const NEEDS: BoundaryVersion = needs(&[(cfg!(feature = "api-0-2"), [0, 2, 0])], BOUNDARY);

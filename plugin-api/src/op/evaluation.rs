@@ -1,7 +1,13 @@
 //! Evaluators: their arguments and their results.
 
 use super::{CallParts, CallValue, Given, InferRequest, OpError};
-use crate::{boundary::abi::RequestCx, ir::*};
+use crate::{
+    boundary::{
+        abi::RequestCx,
+        wire::{FIELD_HEADER, Fields},
+    },
+    ir::*,
+};
 use abi_stable::{
     StableAbi,
     std_types::{RSlice, RVec},
@@ -28,9 +34,15 @@ pub struct EvalRequest<'a> {
     pub(crate) max_bytes: u64,
     /// The results.
     pub(crate) outputs: RVec<Tensor>,
-    /// Empty; for later use.
+    /// Fields, by the tags below; what is not known is skipped.
     pub(crate) more: RSlice<'a, u8>,
 }
+
+/// The tag of the field without content that makes a request lenient.
+const LENIENT_TAG: u16 = 1;
+
+/// That field.
+const LENIENT: [u8; FIELD_HEADER] = [LENIENT_TAG as u8, 0, 0, 0, 0, 0];
 
 impl EvalRequest<'_> {
     /// A hash of the layout, for the boundary's fingerprint.
@@ -52,6 +64,8 @@ pub struct Evaluation<'a> {
     pub inputs: &'a [Option<Tensor>],
     /// The most bytes that one result may take when expanded; splats take none.
     pub max_bytes: u64,
+    /// Whether a result will do that some runtimes compute differently: for comparing modules, not for folding.
+    pub is_lenient: bool,
 }
 
 impl Evaluation<'_> {
@@ -134,7 +148,7 @@ impl<'a> Evaluation<'a> {
             reserved: 0,
             max_bytes: self.max_bytes,
             outputs: RVec::new(),
-            more: RSlice::EMPTY,
+            more: if self.is_lenient { RSlice::from_slice(&LENIENT) } else { RSlice::EMPTY },
         }
     }
 }
@@ -163,6 +177,7 @@ pub struct EvalCx<'a> {
     present: &'a [u8],
     n_outputs: u32,
     max_bytes: u64,
+    is_lenient: bool,
     outputs: &'a mut RVec<Tensor>,
 }
 
@@ -176,6 +191,7 @@ impl<'a> EvalCx<'a> {
             present: request.present.as_slice(),
             n_outputs: request.n_outputs,
             max_bytes: request.max_bytes,
+            is_lenient: Fields::new(&request.more).flatten().any(|field| field.tag == LENIENT_TAG),
             outputs: &mut request.outputs,
         }
     }
@@ -231,6 +247,12 @@ impl<'a> EvalCx<'a> {
     /// The most bytes that one result may take when expanded; splats take none.
     pub fn max_bytes(&self) -> u64 {
         self.max_bytes
+    }
+
+    /// Whether a result will do that some runtimes compute differently: the module is run to be compared with another
+    /// one, and nothing is folded. An evaluator may ignore this, and decline in either case.
+    pub fn is_lenient(&self) -> bool {
+        self.is_lenient
     }
 
     /// Adds the next result.

@@ -53,7 +53,7 @@ macro_rules! extreme {
             doubt.note(a.is_nan() || b.is_nan() || are_both_zeros(a.to_f64(), b.to_f64()));
             $f(a, b)
         });
-        doubt.settle(extreme, "NaN or zeros of both signs are compared")
+        doubt.settle($cx, extreme, "NaN or zeros of both signs are compared")
     }};
 }
 
@@ -193,5 +193,5 @@ fn prelu(cx: &EvalCx<'_>) -> Eval {
             product
         })
     });
-    doubt.settle(result, "a negative number comes to zero, whose sign runtimes choose")
+    doubt.settle(cx, result, "a negative number comes to zero, whose sign runtimes choose")
 }

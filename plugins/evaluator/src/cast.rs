@@ -6,7 +6,7 @@
 
 use crate::{
     cx::{Eval, flag, string, table, tensor_error, unsupported_elem},
-    doubt::Doubt,
+    doubt::{Doubt, refuse},
     elems::{Elems, encode_strings},
     minifloat::{self, Format, Overflow},
     scalar::{Number, Scalar, dispatch, to_odd_f32, to_odd_f64},
@@ -99,7 +99,7 @@ fn cast_as(cx: &EvalCx<'_>, data: &Tensor, to: ElemType, options: Options) -> Ev
         && !data.is_empty()
     {
         let mut out = Vec::new();
-        encode(&decode(data.elem(), element)?, to, options, &mut out)?;
+        encode(cx, &decode(data.elem(), element)?, to, options, &mut out)?;
         return uniform(to, data.dims(), &out);
     }
     let len = checked_len(cx, to, data.dims())?;
@@ -112,11 +112,11 @@ fn cast_as(cx: &EvalCx<'_>, data: &Tensor, to: ElemType, options: Options) -> Ev
     let mut out = with_room((len * to.bits() as usize).div_ceil(8).max(len))?;
     // Blocks that stay in the cache.
     for block in bytes.chunks(width * 4096) {
-        encode(&decode(data.elem(), block)?, to, options, &mut out)?;
+        encode(cx, &decode(data.elem(), block)?, to, options, &mut out)?;
     }
     if len == 0 {
         // Checks whether the cast exists at all.
-        encode(&Wide::Int(Vec::new()), to, options, &mut out)?;
+        encode(cx, &Wide::Int(Vec::new()), to, options, &mut out)?;
     }
     let out = if to.bits() < 8 { packed::pack(&out, to.bits()) } else { out };
     Tensor::dense(to, data.dims(), out).map_err(tensor_error)
@@ -163,17 +163,17 @@ fn decode(elem: ElemType, bytes: &[u8]) -> Eval<Wide> {
 }
 
 /// Adds numbers as elements of a type; those under a byte have one each.
-fn encode(wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eval<()> {
+fn encode(cx: &EvalCx<'_>, wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eval<()> {
     match to {
         ElemType::FLOAT => put(wide, out, |x| x as f32, |x| x as f32, |x| x as f32),
         ElemType::DOUBLE => put(wide, out, |x| x, |x| x as f64, |x| x as f64),
         ElemType::FLOAT16 => {
-            rounded_once(wide, |x| half_of_real(x).to_bits(), |x| f16::from_f32(x).to_bits())?;
+            rounded_once(cx, wide, |x| half_of_real(x).to_bits(), |x| f16::from_f32(x).to_bits())?;
             put(wide, out, half_of_real, |x| half_of(x.into()), |x| half_of(x.into()));
         }
         ElemType::BFLOAT16 => {
             let round = |x: f64| bf16::from_f32(to_odd_f32(x));
-            rounded_once(wide, |x| round(x).to_bits(), |x| bf16::from_f32(x).to_bits())?;
+            rounded_once(cx, wide, |x| round(x).to_bits(), |x| bf16::from_f32(x).to_bits())?;
             put(wide, out, round, |x| round(to_odd_f64(x.into())), |x| round(to_odd_f64(x.into())));
         }
         ElemType::BOOL => match wide {
@@ -187,7 +187,7 @@ fn encode(wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eva
                 true => (-(1i64 << (to.bits() - 1)), (1i64 << (to.bits() - 1)) - 1),
                 false => (0, (1i64 << to.bits()) - 1),
             };
-            check_range(wide, low as f64, high as f64)?;
+            check_range(cx, wide, low as f64, high as f64)?;
             let mask = (1u8 << to.bits()) - 1;
             put(wide, out, |x| x as i64 as u8 & mask, |x| x as u8 & mask, |x| x as u8 & mask);
         }
@@ -196,7 +196,7 @@ fn encode(wide: &Wide, to: ElemType, options: Options, out: &mut Vec<u8>) -> Eva
             Some(format) => return minifloats(wide, format, options, out),
             None => {
                 return dispatch!(to, T in integers => {
-                    check_range(wide, T::LEAST.to_f64(), T::GREATEST.to_f64())?;
+                    check_range(cx, wide, T::LEAST.to_f64(), T::GREATEST.to_f64())?;
                     put(wide, out, |x| x as T, |x| x as T, |x| x as T);
                     Ok(())
                 });
@@ -211,7 +211,7 @@ fn half_of_real(x: f64) -> f16 {
 }
 
 /// Refuses numbers whose result differs if a runtime rounds to 32 bits first, as many do.
-fn rounded_once(wide: &Wide, at_once: impl Fn(f64) -> u16, from_f32: impl Fn(f32) -> u16) -> Eval<()> {
+fn rounded_once(cx: &EvalCx<'_>, wide: &Wide, at_once: impl Fn(f64) -> u16, from_f32: impl Fn(f32) -> u16) -> Eval<()> {
     let doubt = Doubt::default();
     let note = |x: f64, near: f32| doubt.note(!x.is_nan() && at_once(x) != from_f32(near));
     match wide {
@@ -219,7 +219,7 @@ fn rounded_once(wide: &Wide, at_once: impl Fn(f64) -> u16, from_f32: impl Fn(f32
         Wide::Int(values) => values.iter().for_each(|&x| note(to_odd_f64(x.into()), x as f32)),
         Wide::Unsigned(values) => values.iter().for_each(|&x| note(to_odd_f64(x.into()), x as f32)),
     }
-    doubt.settle(Ok(()), "a number comes out otherwise where it is rounded to `float32` first")
+    doubt.settle(cx, Ok(()), "a number comes out otherwise where it is rounded to `float32` first")
 }
 
 /// An integer as a half: beyond the greatest half all are infinite, and doubles hold the others.
@@ -244,15 +244,13 @@ fn put<T: Scalar>(
 }
 
 /// Refuses floats that, truncated, are not integers from `low` to `high`.
-fn check_range(wide: &Wide, low: f64, high: f64) -> Eval<()> {
+fn check_range(cx: &EvalCx<'_>, wide: &Wide, low: f64, high: f64) -> Eval<()> {
     let Wide::Real(values) = wide else { return Ok(()) };
     // The greatest 64-bit integers are rounded up to a power of two, which is out of range.
     let exact = high < 9.0e18;
     let fits = |x: f64| x >= low && if exact { x <= high } else { x < high };
-    if !values.iter().fold(true, |all, x| all & fits(x.trunc())) {
-        return Err(OpError::unsupported("a float is out of the integer type's range"));
-    }
-    Ok(())
+    let fits_all = values.iter().fold(true, |all, x| all & fits(x.trunc()));
+    refuse(cx, !fits_all, "a float is out of the integer type's range")
 }
 
 fn for_each_real(wide: &Wide, mut f: impl FnMut(f64) -> Eval<()>) -> Eval<()> {
@@ -336,12 +334,12 @@ fn parse(cx: &EvalCx<'_>, data: &Tensor, to: ElemType, options: Options) -> Eval
             _ if to.is_integer() => {
                 let value: i64 = text.parse().map_err(|_| no_number())?;
                 // Checks the range, as for floats.
-                encode(&Wide::Real(vec![value as f64]), to, options, &mut Vec::new())?;
+                encode(cx, &Wide::Real(vec![value as f64]), to, options, &mut Vec::new())?;
                 Wide::Int(vec![value])
             }
             other => return Err(unsupported_elem(other)),
         };
-        encode(&wide, to, options, &mut out)?;
+        encode(cx, &wide, to, options, &mut out)?;
     }
     let out = if to.bits() < 8 { packed::pack(&out, to.bits()) } else { out };
     Tensor::dense(to, data.dims(), out).map_err(tensor_error)

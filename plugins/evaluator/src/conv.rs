@@ -4,7 +4,7 @@ use crate::{
     cast::cast,
     cx::{Eval, bounded_work, int, not_cancelled, same_elem, table, unsupported_elem, with_elem},
     doubles::{double_list, doubles, rounded, volume},
-    doubt::{Extent, Limits, certain_products},
+    doubt::{Extent, Limits, certain_products, refuse},
     quantize::{Requantize, scalar_scale},
     shape::{checked_len, uniform},
     window::{Run, Windows, n_steps},
@@ -115,7 +115,7 @@ impl Shape {
         }
         let runs = self.windows.runs()?;
         let all = [self.batch, self.n_groups, self.in_channels, self.out_channels].map(|n| n as u64);
-        bounded_work(all.into_iter().chain([n_steps(&runs)]))?;
+        bounded_work(cx, all.into_iter().chain([n_steps(&runs)]))?;
         for (at, out) in result.chunks_exact_mut(self.out_size).enumerate() {
             not_cancelled(cx)?;
             let (image, channel) = (at / (self.n_groups * self.out_channels), at % (self.n_groups * self.out_channels));
@@ -217,13 +217,12 @@ fn of_floats(cx: &EvalCx<'_>, shape: &Shape, sums: &Sums<'_>, is_sum: &dyn Fn(us
         let bias = double_list(cx, bias, shape.dims[1], "the bias")?;
         shape.add_bias(&mut result, &bias);
         let bias = Extent::of(&bias);
-        if !limits.is_within(bias.largest, false) || bias.least < limits.least_normal {
-            return Err(OpError::unsupported("a bias is near the limits of the type"));
-        }
+        let is_shaky = !limits.is_within(bias.largest, false) || bias.least < limits.least_normal;
+        refuse(cx, is_shaky, "a bias is near the limits of the type")?;
         has_negative |= bias.has_negative;
     }
     let has_zero = has_negative && result.iter().enumerate().any(|(at, &sum)| sum == 0.0 && is_sum(at));
-    certain_products(limits, x, w, shape.n_products(), has_zero)?;
+    certain_products(cx, limits, [x, w], shape.n_products(), has_zero)?;
     rounded(elem, &shape.dims, &result)
 }
 
@@ -291,5 +290,5 @@ fn qlinear_conv(cx: &EvalCx<'_>) -> Eval {
     for (plane, of_weight) in sums.chunks_exact(shape.out_size.max(1)).zip(scales.iter().cycle()) {
         bytes.extend(plane.iter().map(|&sum| rounding.round(sum, scale * of_weight)));
     }
-    rounding.into_tensor(&shape.dims, bytes)
+    rounding.into_tensor(cx, &shape.dims, bytes)
 }

@@ -5,7 +5,10 @@ use crate::{
     cx::Eval,
     scalar::{Float, dispatch},
 };
-use relais_plugin_api::{ir::ElemType, op::OpError};
+use relais_plugin_api::{
+    ir::ElemType,
+    op::{EvalCx, OpError},
+};
 use std::cell::Cell;
 
 /// Notes, while elements are computed, that runtimes differ in one of them.
@@ -19,12 +22,23 @@ impl Doubt {
         self.0.set(self.0.get() | is_doubtful);
     }
 
-    /// The result, unless something was noted.
-    pub fn settle<T>(&self, result: Eval<T>, why: &'static str) -> Eval<T> {
-        match self.0.get() {
-            true => Err(OpError::unsupported(why)),
-            false => result,
-        }
+    /// Whether it was noted.
+    pub fn is_noted(&self) -> bool {
+        self.0.get()
+    }
+
+    /// The result, unless something was noted and the call is strict.
+    pub fn settle<T>(&self, cx: &EvalCx<'_>, result: Eval<T>, why: &'static str) -> Eval<T> {
+        refuse(cx, self.is_noted(), why)?;
+        result
+    }
+}
+
+/// Refuses a call that runtimes compute differently, unless any of their results will do.
+pub fn refuse(cx: &EvalCx<'_>, is_doubtful: bool, why: &'static str) -> Eval<()> {
+    match is_doubtful && !cx.is_lenient() {
+        true => Err(OpError::unsupported(why)),
+        false => Ok(()),
     }
 }
 
@@ -32,6 +46,10 @@ impl Doubt {
 pub fn are_both_zeros(a: f64, b: f64) -> bool {
     a == 0.0 && b == 0.0 && a.is_sign_negative() != b.is_sign_negative()
 }
+
+/// Why some sums of floats are refused.
+pub const ACCUMULATORS_DIFFER: &str = "accumulators of the element type may overflow or underflow";
+pub const ZERO_OF_EITHER_SIGN: &str = "a sum is a zero whose sign depends on where it began";
 
 /// Room that is left above a sum of magnitudes.
 const HEADROOM: f64 = 256.0;
@@ -100,16 +118,12 @@ impl Extent {
 
 /// Refuses sums of `k` products of numbers of two tensors for which runtimes may give another result. `has_zero` is
 /// whether a sum is zero though a term may be negative.
-pub fn certain_products(limits: Limits, a: Extent, b: Extent, k: f64, has_zero: bool) -> Eval<()> {
+pub fn certain_products(cx: &EvalCx<'_>, limits: Limits, [a, b]: [Extent; 2], k: f64, has_zero: bool) -> Eval<()> {
     let largest = a.largest * b.largest;
     // The terms that underflow, and the sum of the others, are not examined more closely.
-    if !limits.is_within(largest * k, false) || (largest > 0.0 && a.least * b.least < limits.least_normal) {
-        return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
-    }
-    if k > 0.0 && has_zero {
-        return Err(OpError::unsupported("a sum is a zero whose sign depends on where it began"));
-    }
-    Ok(())
+    let is_shaky = !limits.is_within(largest * k, false) || (largest > 0.0 && a.least * b.least < limits.least_normal);
+    refuse(cx, is_shaky, ACCUMULATORS_DIFFER)?;
+    refuse(cx, k > 0.0 && has_zero, ZERO_OF_EITHER_SIGN)
 }
 
 /// A sum of numbers, in double precision, with the information whether accumulators of another width, and another

@@ -4,7 +4,7 @@
 use crate::{
     cx::{Eval, bounded_work, not_cancelled, readable, same_elem, string, table, unsupported_elem, with_elem},
     doubles::{doubles, rounded, volume},
-    doubt::{Extent, Limits},
+    doubt::{ACCUMULATORS_DIFFER, Extent, Limits, ZERO_OF_EITHER_SIGN, refuse},
     shape::{Rows, checked_len, sizes, strides, uniform},
 };
 use relais_plugin_api::{
@@ -161,14 +161,14 @@ impl<V: Ring> Labelled<V> {
     }
 
     /// The products of the elements of two, added up along the axes that are not in `labels`.
-    fn contract(&self, other: &Self, labels: Vec<Label>, equation: &Equation) -> Eval<Self> {
+    fn contract(&self, cx: &EvalCx<'_>, other: &Self, labels: Vec<Label>, equation: &Equation) -> Eval<Self> {
         let mut all: Vec<Label> = self.labels.iter().chain(&other.labels).copied().collect();
         all.sort_unstable();
         all.dedup();
         all.retain(|label| !labels.contains(label));
         all.extend(&labels);
         let (dims, all_dims) = (equation.dims(&labels), equation.dims(&all));
-        bounded_work(all_dims.iter().copied())?;
+        bounded_work(cx, all_dims.iter().copied())?;
         let out_strides = {
             let mut out = vec![0; all.len() - labels.len()];
             out.extend(strides(&sizes(&dims)?));
@@ -211,7 +211,7 @@ fn evaluate<V: Ring>(cx: &EvalCx<'_>, equation: &Equation, args: Vec<Labelled<V>
         };
         checked_len(cx, elem, &equation.dims(&kept))?;
         not_cancelled(cx)?;
-        all = all.contract(arg, kept, equation)?;
+        all = all.contract(cx, arg, kept, equation)?;
     }
     Ok(all.values)
 }
@@ -235,7 +235,7 @@ fn einsum(cx: &EvalCx<'_>) -> Eval {
         let labelled = labelled.collect::<Eval<Vec<_>>>()?;
         let extents: Vec<Extent> = labelled.iter().map(|arg| Extent::of(&arg.values)).collect();
         let sums = evaluate(cx, &equation, labelled)?;
-        certain(&equation, elem, &extents, &sums)?;
+        certain(cx, &equation, elem, &extents, &sums)?;
         return rounded(elem, &dims, &sums);
     }
     let width = elem.bits() as usize / 8;
@@ -254,7 +254,7 @@ fn einsum(cx: &EvalCx<'_>) -> Eval {
 }
 
 /// Refuses sums for which runtimes may give another result; elements that are only moved are certain.
-fn certain(equation: &Equation, elem: ElemType, extents: &[Extent], sums: &[f64]) -> Eval<()> {
+fn certain(cx: &EvalCx<'_>, equation: &Equation, elem: ElemType, extents: &[Extent], sums: &[f64]) -> Eval<()> {
     let summed = equation.sizes.iter().filter(|(label, _)| !equation.result.contains(label));
     let n_terms: f64 = summed.map(|(_, &size)| size as f64).product();
     if n_terms == 0.0 || (extents.len() == 1 && n_terms == 1.0) {
@@ -268,11 +268,8 @@ fn certain(equation: &Equation, elem: ElemType, extents: &[Extent], sums: &[f64]
         least *= if extents.len() == 1 { extent.least } else { extent.least.min(1.0) };
     }
     let is_zero = extents.iter().any(|extent| extent.largest == 0.0);
-    if !limits.is_within(largest * n_terms, false) || (!is_zero && least < limits.least_normal) {
-        return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
-    }
-    if extents.iter().any(|extent| extent.has_negative) && sums.contains(&0.0) {
-        return Err(OpError::unsupported("a sum is a zero whose sign depends on where it began"));
-    }
-    Ok(())
+    let is_shaky = !limits.is_within(largest * n_terms, false) || (!is_zero && least < limits.least_normal);
+    refuse(cx, is_shaky, ACCUMULATORS_DIFFER)?;
+    let has_zero = extents.iter().any(|extent| extent.has_negative) && sums.contains(&0.0);
+    refuse(cx, has_zero, ZERO_OF_EITHER_SIGN)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     cx::{Eval, float, int, int_list, ints, same_elem, string, table, tensor, tensor_error},
-    doubt::Doubt,
+    doubt::{Doubt, refuse},
     elementwise::uniform_value,
     elems::{Elems, encode_strings},
     scalar::{Integer, Number, Scalar, dispatch},
@@ -124,7 +124,7 @@ fn real_range<T: Number, R: Scalar>(
         sum = sum.add(delta);
         narrow(value).store()
     }));
-    doubt.settle(Ok(()), "the values depend on how often the step is rounded")?;
+    doubt.settle(cx, Ok(()), "the values depend on how often the step is rounded")?;
     Tensor::dense(R::ELEM, &[len as u64], R::flatten(out)).map_err(tensor_error)
 }
 
@@ -197,9 +197,8 @@ fn one_hot(cx: &EvalCx<'_>) -> Eval {
     if let Some(element) = values.as_splat() {
         return uniform(values.elem(), &dims, element);
     }
-    if values.elem().is_float() && !survive_subtraction(values) {
-        return Err(OpError::unsupported("some runtimes compute the second value as a sum, which rounds"));
-    }
+    let is_rounded = values.elem().is_float() && !survive_subtraction(values);
+    refuse(cx, is_rounded, "some runtimes compute the second value as a sum, which rounds")?;
     let len = checked_len(cx, values.elem(), &dims)?;
     let from = Elems::of(cx, values)?;
     let mut out = from.empty(len)?;

@@ -86,5 +86,9 @@ fn loss(cx: &EvalCx<'_>, logs: &[f64]) -> Eval {
         _ => sum / weight_sum,
     };
     doubt.note(!limits.is_within(magnitude, false) || (reduction == b"mean" && weight_sum == 0.0));
-    doubt.settle(rounded(elem, &[], &[loss]), "accumulators of the element type may overflow, or all weights are zero")
+    doubt.settle(
+        cx,
+        rounded(elem, &[], &[loss]),
+        "accumulators of the element type may overflow, or all weights are zero",
+    )
 }

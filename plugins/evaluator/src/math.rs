@@ -5,6 +5,7 @@
 
 use crate::{
     cx::{Eval, float, same_elem, string, table},
+    doubt::refuse,
     elementwise::{map, zip},
     scalar::{Float, Number, dispatch},
 };
@@ -62,10 +63,9 @@ fn function(cx: &EvalCx<'_>, f: impl Fn(f64) -> f64) -> Eval {
 
 /// Refuses doubles, for which some runtimes compute fewer digits.
 fn no_doubles<'a, 'b>(cx: &'a EvalCx<'b>) -> Eval<&'a EvalCx<'b>> {
-    match cx.require(0)?.elem() {
-        ElemType::DOUBLE => Err(OpError::unsupported("runtimes compute this of doubles with fewer digits")),
-        _ => Ok(cx),
-    }
+    let is_double = cx.require(0)?.elem() == ElemType::DOUBLE;
+    refuse(cx, is_double, "runtimes compute this of doubles with fewer digits")?;
+    Ok(cx)
 }
 
 fn number(cx: &EvalCx<'_>, name: &str, default: f32) -> Eval<f64> {

@@ -6,7 +6,7 @@
 use crate::{
     cx::{Eval, bounded_work, flag, float, readable, same_elem, table, tensor_error},
     doubles::doubles,
-    doubt::is_within,
+    doubt::{ACCUMULATORS_DIFFER, ZERO_OF_EITHER_SIGN, is_within, refuse},
     elementwise::{any, uniform_value, zip},
     quantize::{Requantize, scalar_scale},
     scalar::{Float, Number, Scalar, dispatch},
@@ -95,7 +95,7 @@ impl Matrices {
         let mut dims = batch.clone();
         dims.extend((a.dims().len() > 1).then_some(*m));
         dims.extend((b.dims().len() > 1).then_some(*n));
-        bounded_work(dims.iter().chain([k]).copied())?;
+        bounded_work(cx, dims.iter().chain([k]).copied())?;
         let scaled = |strides: Vec<isize>, by: u64| strides.into_iter().map(|s| s.wrapping_mul(by as isize)).collect();
         Ok(Self {
             a_batch: scaled(broadcast_strides(a_batch, &batch)?, m.wrapping_mul(*k)),
@@ -145,7 +145,7 @@ fn matmul(cx: &EvalCx<'_>) -> Eval {
     let result = dispatch!(a.elem(), T in numbers => product::<T>(cx, a, b))?;
     if a.elem().is_float() {
         let k = a.dims().last().copied().unwrap_or(1);
-        dispatch!(a.elem(), T in floats => certain::<T>(a, b, k, 1.0, &result))?;
+        dispatch!(a.elem(), T in floats => certain::<T>(cx, [a, b], k, 1.0, &result))?;
     }
     Ok(result)
 }
@@ -163,18 +163,15 @@ fn range<T: Float>(tensor: &Tensor) -> (f64, f64) {
 }
 
 /// Refuses products of `k` terms, each multiplied by `alpha`, for which runtimes may give another result.
-fn certain<T: Float>(a: &Tensor, b: &Tensor, k: u64, alpha: f64, result: &Tensor) -> Eval<()> {
+fn certain<T: Float>(cx: &EvalCx<'_>, [a, b]: [&Tensor; 2], k: u64, alpha: f64, result: &Tensor) -> Eval<()> {
     let ((a_largest, a_least), (b_largest, b_least)) = (range::<T>(a), range::<T>(b));
     let largest = a_largest * b_largest * alpha.abs().max(1.0);
     let is_tiny = a_least * b_least * alpha.abs().min(1.0) < T::LEAST_NORMAL;
     // The terms that underflow, and the sum of the others, are not examined more closely.
-    if !is_within::<T>(largest * k as f64, false) || (is_tiny && largest > 0.0) {
-        return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
-    }
-    if k > 0 && any::<T>(result, |sum| sum == T::ZERO) && has_negative::<T>(a, b) {
-        return Err(OpError::unsupported("a sum is a zero whose sign depends on where it began"));
-    }
-    Ok(())
+    let is_shaky = !is_within::<T>(largest * k as f64, false) || (is_tiny && largest > 0.0);
+    refuse(cx, is_shaky, ACCUMULATORS_DIFFER)?;
+    let has_zero = k > 0 && any::<T>(result, |sum| sum == T::ZERO) && has_negative::<T>(a, b);
+    refuse(cx, has_zero, ZERO_OF_EITHER_SIGN)
 }
 
 /// Whether a term may be negative zero: an element is negative, or a negative zero.
@@ -216,7 +213,7 @@ fn qlinear_matmul(cx: &EvalCx<'_>) -> Eval {
     let rounding = Requantize::new(cx, 7, cx.require(1)?.elem())?;
     let wide = crate::cast::cast(cx, &sums, ElemType::DOUBLE)?;
     let bytes = doubles(cx, &wide)?.iter().map(|&sum| rounding.round(sum, scale)).collect();
-    rounding.into_tensor(sums.dims(), bytes)
+    rounding.into_tensor(cx, sums.dims(), bytes)
 }
 
 fn transposed(cx: &EvalCx<'_>, x: &Tensor, name: &str) -> Eval {
@@ -251,7 +248,7 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
     // A bias that is multiplied by zero is not read.
     let Some(c) = cx.input(2).filter(|_| beta != 0.0) else {
         let result = crate::cast::cast(cx, &scaled, elem)?;
-        dispatch!(elem, T in floats => certain::<T>(&a, &b, matrices.k as u64, alpha.into(), &result))?;
+        dispatch!(elem, T in floats => certain::<T>(cx, [&a, &b], matrices.k as u64, alpha.into(), &result))?;
         return Ok(result);
     };
     if c.elem() != elem || broadcast(&[scaled.dims(), c.dims()])? != scaled.dims() {
@@ -263,16 +260,14 @@ fn gemm(cx: &EvalCx<'_>) -> Eval {
             Some(c) => crate::elementwise::map::<f64, T>(cx, &scaled, |sum| round(sum + f64::from(beta) * Number::to_f64(c))),
             None => zip::<f64, T, T>(cx, &scaled, c, |sum, c| round(sum + f64::from(beta) * Number::to_f64(c))),
         }?;
-        certain::<T>(&a, &b, matrices.k as u64, alpha.into(), &result)?;
+        certain::<T>(cx, [&a, &b], matrices.k as u64, alpha.into(), &result)?;
         let (largest, least) = range::<T>(c);
         let beta = f64::from(beta).abs();
-        if !is_within::<T>(largest * beta, false) || (least.is_finite() && least * beta < T::LEAST_NORMAL) {
-            return Err(OpError::unsupported("accumulators of the element type may overflow or underflow"));
-        }
+        let is_shaky =
+            !is_within::<T>(largest * beta, false) || (least.is_finite() && least * beta < T::LEAST_NORMAL);
+        refuse(cx, is_shaky, ACCUMULATORS_DIFFER)?;
         let has_minus_zero = any::<T>(c, |x| Number::to_f64(x) == 0.0 && Number::to_f64(x).is_sign_negative());
-        if has_minus_zero && any::<T>(&result, |sum| sum == T::ZERO) {
-            return Err(OpError::unsupported("a sum is a zero whose sign depends on where it began"));
-        }
+        refuse(cx, has_minus_zero && any::<T>(&result, |sum| sum == T::ZERO), ZERO_OF_EITHER_SIGN)?;
         Ok(result)
     })
 }

@@ -6,7 +6,7 @@
 use crate::{
     cx::{Eval, flag, float, int, ints, same_elem, table},
     doubles::{double_list, doubles, for_each_line, rounded, spread_doubles, volume},
-    doubt::{Doubt, Limits},
+    doubt::{Doubt, Limits, refuse},
     shape::{axes, axis, checked_len, uniform},
 };
 use relais_plugin_api::{
@@ -94,7 +94,7 @@ fn batch_normalization(cx: &EvalCx<'_>) -> Eval {
             *x = (*x - mean) * scale + bias;
         }
     }
-    doubt.settle(rounded(data.elem(), data.dims(), &values), "a scale or a product is near the limits of the type")
+    doubt.settle(cx, rounded(data.elem(), data.dims(), &values), "a scale or a product is near the limits of the type")
 }
 
 fn instance_normalization(cx: &EvalCx<'_>) -> Eval {
@@ -142,7 +142,7 @@ fn in_groups(cx: &EvalCx<'_>, data: &Tensor, size: usize, n_scales: u64, n_parts
     for (part, at) in values.chunks_exact_mut(size / n_parts).zip((0..scale.len()).cycle()) {
         part.iter_mut().for_each(|x| *x = *x * scale[at] + bias[at]);
     }
-    doubt.settle(rounded(data.elem(), data.dims(), &values), SHAKY)
+    doubt.settle(cx, rounded(data.elem(), data.dims(), &values), SHAKY)
 }
 
 /// Refuses a first stage in another type than `float32`, and of doubles, which some runtimes keep as they are.
@@ -150,8 +150,7 @@ fn single_stash(cx: &EvalCx<'_>, data: &Tensor) -> Eval<()> {
     let is_staged = cx.op_name() != "GroupNormalization" || cx.version() >= 21;
     match int(cx, "stash_type")?.unwrap_or(1) {
         _ if !is_staged => Ok(()),
-        1 if data.elem() == ElemType::DOUBLE => Err(OpError::unsupported("doubles that are normalised as `float32`")),
-        1 => Ok(()),
+        1 => refuse(cx, data.elem() == ElemType::DOUBLE, "doubles that are normalised as `float32`"),
         other => Err(OpError::unsupported(format_args!("a first stage in element type {other}"))),
     }
 }
@@ -205,7 +204,7 @@ fn layer_normalization(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
         rounded(ElemType::FLOAT, &dims, &means)?,
         rounded(ElemType::FLOAT, &dims, &scales)?,
     ];
-    doubt.settle(Ok(results), SHAKY)
+    doubt.settle(cx, Ok(results), SHAKY)
 }
 
 fn rms_normalization(cx: &EvalCx<'_>) -> Eval {
@@ -223,7 +222,7 @@ fn rms_normalization(cx: &EvalCx<'_>) -> Eval {
         line.iter_mut().for_each(|x| *x /= root);
     }
     values.iter_mut().zip(scale.iter().cycle()).for_each(|(x, scale)| *x *= scale);
-    doubt.settle(rounded(data.elem(), data.dims(), &values), SHAKY)
+    doubt.settle(cx, rounded(data.elem(), data.dims(), &values), SHAKY)
 }
 
 /// Each element divided by a power of the squares in the channels around it.
@@ -243,7 +242,7 @@ fn local_response_normalization(cx: &EvalCx<'_>) -> Eval {
         return uniform(data.elem(), data.dims(), &[]);
     }
     checked_len(cx, data.elem(), data.dims())?;
-    crate::cx::bounded_work([data.len(), n_channels.min(width as u64)])?;
+    crate::cx::bounded_work(cx, [data.len(), n_channels.min(width as u64)])?;
     let n_channels = n_channels as usize;
     let mut values = doubles(cx, data)?;
     let doubt = Doubt::default();
@@ -259,7 +258,7 @@ fn local_response_normalization(cx: &EvalCx<'_>) -> Eval {
             *x /= base.powf(beta);
         }
     });
-    doubt.settle(rounded(data.elem(), data.dims(), &values), SHAKY)
+    doubt.settle(cx, rounded(data.elem(), data.dims(), &values), SHAKY)
 }
 
 /// Elements whose norm is zero stay zero.
@@ -291,7 +290,7 @@ fn lp_normalization(cx: &EvalCx<'_>) -> Eval {
             line.iter_mut().for_each(|x| *x /= norm);
         }
     });
-    doubt.settle(rounded(data.elem(), data.dims(), &values), SHAKY)
+    doubt.settle(cx, rounded(data.elem(), data.dims(), &values), SHAKY)
 }
 
 /// The divisor is the deviation and a small number, which does not depend on it.
@@ -334,5 +333,5 @@ fn mean_variance_normalization(cx: &EvalCx<'_>) -> Eval {
         .zip(groups())
         .map(|(&x, [group])| (x - means[group as usize]) / (variances[group as usize].sqrt() + 1e-9))
         .collect();
-    doubt.settle(rounded(data.elem(), data.dims(), &out), SHAKY)
+    doubt.settle(cx, rounded(data.elem(), data.dims(), &out), SHAKY)
 }

@@ -6,7 +6,7 @@ use crate::{
         Eval, bounded_work, flag, float, int, int_list, int_values, not_cancelled, table, unsupported_elem, with_elem,
     },
     doubles::{doubles, rounded, volume},
-    doubt::{Doubt, Extent, Limits},
+    doubt::{Doubt, Extent, Limits, refuse},
     elems::Elems,
     shape::{checked_len, uniform},
     window::{Run, Windows, n_steps},
@@ -60,7 +60,7 @@ impl Planes {
         let dims = [planes, &counts].concat();
         let len = checked_len(cx, if cx.n_outputs() > 1 { ElemType::INT64 } else { data.elem() }, &dims)?;
         let runs = if len == 0 { Vec::new() } else { windows.runs()? };
-        bounded_work([planes[0], planes[1], n_steps(&runs)])?;
+        bounded_work(cx, [planes[0], planes[1], n_steps(&runs)])?;
         let (in_size, out_size) = if len == 0 { (1, 1) } else { (volume(spatial)?, volume(&counts)?) };
         Ok(Self { windows, runs, dims, in_size, out_size })
     }
@@ -98,9 +98,7 @@ fn comparable(cx: &EvalCx<'_>, data: &Tensor) -> Eval<Vec<f64>> {
         _ => doubles(cx, data)?,
     };
     let has_zero = |is_negative: bool| values.iter().any(|x| *x == 0.0 && x.is_sign_negative() == is_negative);
-    if values.iter().any(|x| x.is_nan()) || (has_zero(true) && has_zero(false)) {
-        return Err(OpError::unsupported(COMPARED));
-    }
+    refuse(cx, values.iter().any(|x| x.is_nan()) || (has_zero(true) && has_zero(false)), COMPARED)?;
     Ok(values)
 }
 
@@ -170,19 +168,16 @@ fn average_pool(cx: &EvalCx<'_>) -> Eval {
         return Err(OpError::unsupported(ALONE));
     }
     result.iter_mut().zip(counts.iter().cycle()).for_each(|(sum, count)| *sum /= count);
-    certain_sums(data.elem(), &values, planes.windows.n_taps(), &result)?;
+    certain_sums(cx, data.elem(), &values, planes.windows.n_taps(), &result)?;
     rounded(data.elem(), &planes.dims, &result)
 }
 
 /// Refuses means of up to `n` elements for which runtimes may give another result.
-fn certain_sums(elem: ElemType, values: &[f64], n: f64, means: &[f64]) -> Eval<()> {
+fn certain_sums(cx: &EvalCx<'_>, elem: ElemType, values: &[f64], n: f64, means: &[f64]) -> Eval<()> {
     let (limits, extent) = (Limits::of_elem(elem)?, Extent::of(values));
     let has_minus_zero = || values.iter().any(|x| *x == 0.0 && x.is_sign_negative());
     let is_certain = limits.is_within(extent.largest * n, false) && extent.least >= limits.least_normal;
-    if !is_certain || (means.contains(&0.0) && has_minus_zero()) {
-        return Err(OpError::unsupported(SUMS_DIFFER));
-    }
-    Ok(())
+    refuse(cx, !is_certain || (means.contains(&0.0) && has_minus_zero()), SUMS_DIFFER)
 }
 
 /// The exponent of a norm, which is a float before version 2.
@@ -214,7 +209,7 @@ fn lp_pool(cx: &EvalCx<'_>) -> Eval {
         doubt.note(!limits.is_within(*sum, has_tiny && *sum != 0.0));
         *sum = root(*sum, p);
     }
-    doubt.settle(rounded(data.elem(), &planes.dims, &result), SUMS_DIFFER)
+    doubt.settle(cx, rounded(data.elem(), &planes.dims, &result), SUMS_DIFFER)
 }
 
 fn power(x: f64, p: f64) -> f64 {
@@ -255,7 +250,7 @@ fn global_pool(cx: &EvalCx<'_>, pool: Pool) -> Eval {
             let values = doubles(cx, data)?;
             let means: Vec<f64> =
                 values.chunks_exact(size).map(|plane| plane.iter().sum::<f64>() / size as f64).collect();
-            certain_sums(data.elem(), &values, size as f64, &means)?;
+            certain_sums(cx, data.elem(), &values, size as f64, &means)?;
             means
         }
         Pool::Norm(p) => {
@@ -269,7 +264,7 @@ fn global_pool(cx: &EvalCx<'_>, pool: Pool) -> Eval {
             sums.map(norm).collect()
         }
     };
-    doubt.settle(rounded(data.elem(), &dims, &result), SUMS_DIFFER)
+    doubt.settle(cx, rounded(data.elem(), &dims, &result), SUMS_DIFFER)
 }
 
 /// The places count through the result that the attributes imply.

@@ -4,7 +4,7 @@ use crate::{
     cast,
     cx::{Eval, int, same_elem, table, tensor_error, unsupported_elem, with_elem},
     doubles::doubles,
-    doubt::{Doubt, Limits},
+    doubt::{Doubt, Limits, refuse},
     elementwise::{any, zip},
     scalar::{Number, dispatch},
 };
@@ -72,9 +72,9 @@ impl Requantize {
     }
 
     /// The numbers as a tensor.
-    pub fn into_tensor(self, dims: &[u64], bytes: Vec<u8>) -> Eval {
+    pub fn into_tensor(self, cx: &EvalCx<'_>, dims: &[u64], bytes: Vec<u8>) -> Eval {
         let result = with_elem(self.elem, dims, bytes);
-        self.doubt.settle(result, "a result is rounded where a scale's last digit decides")
+        self.doubt.settle(cx, result, "a result is rounded where a scale's last digit decides")
     }
 }
 
@@ -108,9 +108,7 @@ fn dequantize(cx: &EvalCx<'_>) -> Eval {
     let scale = along_axis(cx, x, scale)?;
     let inexact =
         dispatch!(out, T in floats => Ok(any(&wide, |x: f64| !x.is_nan() && Number::to_f64(T::rounded(x)) != x)))?;
-    if inexact {
-        return Err(OpError::unsupported("a number that the result's type does not hold exactly before scaling"));
-    }
+    refuse(cx, inexact, "a number that the result's type does not hold exactly before scaling")?;
     dispatch!(out, T in floats => {
         zip::<f64, T, T>(cx, &wide, &scale, |x, scale| T::rounded(x * Number::to_f64(scale)))
     })

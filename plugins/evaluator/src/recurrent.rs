@@ -293,7 +293,7 @@ fn recurrent(cx: &EvalCx<'_>, cell: Cell) -> Eval<Vec<Tensor>> {
     let directions = n_directions as u64;
     let n_rows = volume(&[n_gates as u64, n_hidden])? as u64;
     // Sums of no terms take a step, too.
-    bounded_work([n_steps, batch, directions, n_rows, n_inputs.saturating_add(n_hidden).saturating_add(1)])?;
+    bounded_work(cx, [n_steps, batch, directions, n_rows, n_inputs.saturating_add(n_hidden).saturating_add(1)])?;
     let out_dims =
         if by_batch { [batch, n_steps, directions, n_hidden] } else { [n_steps, directions, batch, n_hidden] };
     let last_dims = if by_batch { [batch, directions, n_hidden] } else { [directions, batch, n_hidden] };
@@ -377,5 +377,5 @@ fn recurrent(cx: &EvalCx<'_>, cell: Cell) -> Eval<Vec<Tensor>> {
     if cell == Cell::LongShortTerm {
         results.push(rounded(elem, &last_dims, &last_c)?);
     }
-    doubt.settle(Ok(results), "accumulators of the element type may overflow")
+    doubt.settle(cx, Ok(results), "accumulators of the element type may overflow")
 }

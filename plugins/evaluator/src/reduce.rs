@@ -6,7 +6,7 @@
 
 use crate::{
     cx::{Eval, flag, ints_attr_or_input, readable, table, tensor_error},
-    doubt::{Doubt, Product, Sum},
+    doubt::{Doubt, Product, Sum, refuse},
     elementwise::{any, map},
     scalar::{Float, Integer, Number, Scalar, dispatch},
     shape::{Rows, Walk, axes, checked_len, sizes, strides, uniform, with_room},
@@ -161,7 +161,7 @@ fn fold_floats<T: Float>(plan: &Plan, cx: &EvalCx<'_>, data: &Tensor, term: Term
             T::rounded(finish(sum.value))
         },
     );
-    doubt.settle(result, FLOATS_DIFFER)
+    doubt.settle(cx, result, FLOATS_DIFFER)
 }
 
 /// Doubles, through which some runtimes go, hold every integer up to this size.
@@ -207,7 +207,8 @@ fn fold_exactly<T: Integer>(
         doubt.note(value.is_none());
         value.unwrap_or(T::ZERO)
     });
-    doubt.settle(result, INTEGERS_DIFFER)
+    // A sum that wraps around was not computed at all.
+    if doubt.is_noted() { Err(OpError::unsupported(INTEGERS_DIFFER)) } else { result }
 }
 
 fn product(cx: &EvalCx<'_>) -> Eval {
@@ -221,7 +222,7 @@ fn product(cx: &EvalCx<'_>) -> Eval {
                 T::rounded(product.value)
             })
         });
-        return doubt.settle(result, FLOATS_DIFFER);
+        return doubt.settle(cx, result, FLOATS_DIFFER);
     }
     dispatch!(data.elem(), T in integers => {
         // Zero, which makes the product zero, does not make it small on the way.
@@ -249,7 +250,7 @@ fn log_sum_exp(cx: &EvalCx<'_>) -> Eval {
             T::rounded(log)
         })
     });
-    doubt.settle(result, FLOATS_DIFFER)
+    doubt.settle(cx, result, FLOATS_DIFFER)
 }
 
 /// Adds `exp(x)` to `sum * exp(max)`, where `max` is the greatest exponent so far.
@@ -305,9 +306,7 @@ fn extreme(cx: &EvalCx<'_>, which: Extreme) -> Eval {
         let has = |sign: bool| any::<T>(data, |x| x == T::ZERO && x.to_f64().is_sign_negative() == sign);
         Ok(T::ELEM.is_float() && (any::<T>(data, |x| x.is_nan()) || (has(true) && has(false))))
     })?;
-    if is_doubtful {
-        return Err(OpError::unsupported("NaN or zeros of both signs are compared"));
-    }
+    refuse(cx, is_doubtful, "NaN or zeros of both signs are compared")?;
     dispatch!(data.elem(), T in numbers => match which {
         Extreme::Max => plan.fold::<T, T, T>(cx, data, T::LEAST, |a, b| a.greater_of(b), |x| x),
         Extreme::Min => plan.fold::<T, T, T>(cx, data, T::GREATEST, |a, b| a.lesser_of(b), |x| x),

@@ -1,7 +1,8 @@
 //! Operators that change the dimensions of a tensor, or return them. No element is copied.
 
 use crate::{
-    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error},
+    cx::{Eval, flag, int, int_list, ints, ints_attr_or_input, table, tensor_error, unsupported_elem},
+    doubt::refuse,
     elementwise::uniform_value,
     shape::{axes, axis, uniform},
 };
@@ -36,7 +37,9 @@ fn dropout(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
         return Ok(vec![data.clone()]);
     }
     if cx.version() < 10 {
-        return Err(OpError::unsupported("a mask before operator-set version 10"));
+        refuse(cx, true, "a mask before operator-set version 10")?;
+        let mask = Tensor::full(data.elem(), data.dims(), 1.0);
+        return Ok(vec![data.clone(), mask.ok_or_else(|| unsupported_elem(data.elem()))?]);
     }
     Ok(vec![data.clone(), uniform(ElemType::BOOL, data.dims(), &[1])?])
 }

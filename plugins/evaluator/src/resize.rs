@@ -6,6 +6,7 @@
 use crate::{
     cx::{Eval, bounded_work, flag, float, int_list, ints, not_cancelled, string, table, unsupported_elem},
     doubles::{doubles, rounded, volume},
+    doubt::refuse,
     elems::Elems,
     shape::{Walk, axes, checked_len, sizes, strides, uniform},
 };
@@ -158,7 +159,7 @@ fn resize(cx: &EvalCx<'_>) -> Eval {
     };
     let is_given = |index: usize| cx.input(index).filter(|list| !list.is_empty() || at.is_empty());
     let mut resized = match (is_given(2), is_given(3)) {
-        (Some(scales), None) => scaled_axes(data, &at, &doubles(cx, scales)?)?,
+        (Some(scales), None) => scaled_axes(cx, data, &at, &doubles(cx, scales)?)?,
         (None, Some(sizes)) => sized_axes(cx, data, &at, &int_list(cx, sizes, "the sizes")?)?,
         _ => return Err(OpError::invalid("either the scales or the sizes must be given")),
     };
@@ -213,7 +214,7 @@ fn by_scales(cx: &EvalCx<'_>, scales: &[f64]) -> Eval {
         return Err(OpError::unsupported("the nearest element of a smaller result before operator-set version 11"));
     }
     let at: Vec<usize> = (0..data.dims().len()).collect();
-    interpolate(cx, data, &settings, &scaled_axes(data, &at, scales)?)
+    interpolate(cx, data, &settings, &scaled_axes(cx, data, &at, scales)?)
 }
 
 /// The size of a result.
@@ -224,7 +225,7 @@ fn result_size(size: f64) -> Eval<usize> {
     }
 }
 
-fn scaled_axes(data: &Tensor, at: &[usize], scales: &[f64]) -> Eval<Vec<Axis>> {
+fn scaled_axes(cx: &EvalCx<'_>, data: &Tensor, at: &[usize], scales: &[f64]) -> Eval<Vec<Axis>> {
     if scales.len() != at.len() {
         return Err(OpError::invalid(format_args!("{} scales for {} axes", scales.len(), at.len())));
     }
@@ -235,9 +236,8 @@ fn scaled_axes(data: &Tensor, at: &[usize], scales: &[f64]) -> Eval<Vec<Axis>> {
             return Err(OpError::invalid(format_args!("a scale is {scale}")));
         }
         let result = (size as f64 * scale).floor();
-        if f64::from((size as f32 * scale as f32).floor()) != result {
-            return Err(OpError::unsupported("a size that depends on how a product is rounded"));
-        }
+        let is_doubtful = f64::from((size as f32 * scale as f32).floor()) != result;
+        refuse(cx, is_doubtful, "a size that depends on how a product is rounded")?;
         Ok(Axis { at, size, result: result_size(result)?, scale, region: (0.0, 1.0) })
     };
     at.iter().zip(scales).map(axis).collect()
@@ -303,11 +303,10 @@ impl Axis {
     }
 
     /// The place in the data of each place of the result.
-    fn places(&self, settings: &Settings) -> Eval<Vec<f64>> {
+    fn places(&self, cx: &EvalCx<'_>, settings: &Settings) -> Eval<Vec<f64>> {
         let takes_size = matches!(settings.coordinates, Coordinates::AlignCorners | Coordinates::TfCropAndResize);
-        if takes_size && (self.scale * self.size as f64 - self.result as f64).abs() > 1e-6 * self.result as f64 {
-            return Err(OpError::unsupported("coordinates that depend on how a size is rounded"));
-        }
+        let is_rounded = (self.scale * self.size as f64 - self.result as f64).abs() > 1e-6 * self.result as f64;
+        refuse(cx, takes_size && is_rounded, "coordinates that depend on how a size is rounded")?;
         let is_single = settings.coordinates == Coordinates::PytorchHalfPixel && self.result == 1;
         if is_single && (settings.mode == Mode::Cubic || settings.antialias || settings.exclude_outside) {
             // The reference evaluator takes the place before the first element.
@@ -320,18 +319,16 @@ impl Axis {
             let last = self.size as f64 - 1.0;
             let is_outside = |place: f64| place < 0.0 || place > last;
             let pick = |place: f64| settings.nearest.pick(place).clamp(0.0, last);
-            if (settings.mode == Mode::Nearest && pick(place) != pick(single))
-                || (settings.coordinates == Coordinates::TfCropAndResize && is_outside(place) != is_outside(single))
-            {
-                return Err(OpError::unsupported("an element that depends on how coordinates are rounded"));
-            }
+            let is_doubtful = (settings.mode == Mode::Nearest && pick(place) != pick(single))
+                || (settings.coordinates == Coordinates::TfCropAndResize && is_outside(place) != is_outside(single));
+            refuse(cx, is_doubtful, "an element that depends on how coordinates are rounded")?;
             places.push(place);
         }
         Ok(places)
     }
 
     /// The elements of the data that make each element of the result.
-    fn taps(&self, settings: &Settings) -> Eval<Vec<Taps>> {
+    fn taps(&self, cx: &EvalCx<'_>, settings: &Settings) -> Eval<Vec<Taps>> {
         let crops = settings.coordinates == Coordinates::TfCropAndResize;
         let last = self.size as f64 - 1.0;
         let taps = |place: f64| {
@@ -361,7 +358,7 @@ impl Axis {
             }
             Taps { first: first as i64, weights, is_outside: crops && (place < 0.0 || place > last) }
         };
-        Ok(self.places(settings)?.into_iter().map(taps).collect())
+        Ok(self.places(cx, settings)?.into_iter().map(taps).collect())
     }
 }
 
@@ -413,12 +410,12 @@ fn interpolate(cx: &EvalCx<'_>, data: &Tensor, settings: &Settings, resized: &[A
     let mut current = data.dims().to_vec();
     for axis in resized.iter().filter(|axis| !axis.is_same()) {
         let reach = if settings.antialias { (4.0 / axis.scale.min(1.0)).ceil() as u64 + 2 } else { 4 };
-        bounded_work([axis.result as u64, reach])?;
+        bounded_work(cx, [axis.result as u64, reach])?;
         let (outer, inner) = (volume(&current[..axis.at])?, volume(&current[axis.at + 1..])?);
-        bounded_work([outer as u64, axis.result as u64, inner as u64, reach])?;
+        bounded_work(cx, [outer as u64, axis.result as u64, inner as u64, reach])?;
         current[axis.at] = axis.result as u64;
         checked_len(cx, data.elem(), &current)?;
-        let taps = axis.taps(settings)?;
+        let taps = axis.taps(cx, settings)?;
         let mut out = vec![0.0; outer * axis.result * inner];
         for (block, from) in out.chunks_exact_mut(axis.result * inner).zip(values.chunks_exact(axis.size * inner)) {
             not_cancelled(cx)?;
@@ -449,7 +446,7 @@ fn nearest(cx: &EvalCx<'_>, data: &Tensor, settings: &Settings, resized: &[Axis]
     for axis in resized.iter().filter(|axis| !axis.is_same()) {
         let last = axis.size as f64 - 1.0;
         let pick = |&place: &f64| settings.nearest.pick(place).clamp(0.0, last) as usize;
-        sources[axis.at] = axis.places(settings)?.iter().map(pick).collect();
+        sources[axis.at] = axis.places(cx, settings)?.iter().map(pick).collect();
     }
     let from = Elems::of(cx, data)?;
     let mut out = from.empty(volume(dims)?)?;

@@ -2,7 +2,7 @@
 
 use crate::{
     cx::{Eval, flag, float, table},
-    doubt::{Doubt, are_both_zeros},
+    doubt::{Doubt, are_both_zeros, refuse},
     elementwise::{any, map, uniform_value},
     minifloat,
     scalar::{Float, Number, Scalar, dispatch},
@@ -47,7 +47,7 @@ fn relu(cx: &EvalCx<'_>) -> Eval {
         doubt.note(are_both_zeros(x.to_f64(), 0.0));
         x.greater_of(T::ZERO)
     });
-    doubt.settle(result, "the greater one of -0.0 and 0.0")
+    doubt.settle(cx, result, "the greater one of -0.0 and 0.0")
 }
 
 /// The slope is rounded to the element type by some runtimes, and the product alone by others.
@@ -62,7 +62,7 @@ fn leaky_relu(cx: &EvalCx<'_>) -> Eval {
         doubt.note(product != T::rounded(alpha * x.to_f64()) || product == T::ZERO);
         product
     });
-    doubt.settle(result, "the product depends on how the slope is rounded, or is zero")
+    doubt.settle(cx, result, "the product depends on how the slope is rounded, or is zero")
 }
 
 fn thresholded_relu(cx: &EvalCx<'_>) -> Eval {
@@ -88,7 +88,7 @@ fn shrink(cx: &EvalCx<'_>) -> Eval {
             T::ZERO
         }
     });
-    doubt.settle(result, "a number is no `float32`, which some runtimes make of it")
+    doubt.settle(cx, result, "a number is no `float32`, which some runtimes make of it")
 }
 
 /// A bound that is not given is the type's greatest finite value to some runtimes and none to others, so that a call
@@ -103,9 +103,7 @@ fn clip(cx: &EvalCx<'_>) -> Eval {
         };
         let open = |x: T| x.to_f64().is_infinite()
             && if x.below_zero() { least.is_none() } else { greatest.is_none() };
-        if x.elem().is_float() && any(x, open) {
-            return Err(OpError::unsupported("an infinite element and no bound"));
-        }
+        refuse(cx, x.elem().is_float() && any(x, open), "an infinite element and no bound")?;
         let (least, greatest) = (least.unwrap_or(T::LEAST), greatest.unwrap_or(T::GREATEST));
         let doubt = Doubt::default();
         let result = map::<T, T>(cx, x, |x| {
@@ -114,7 +112,7 @@ fn clip(cx: &EvalCx<'_>) -> Eval {
             x.greater_of(least).lesser_of(greatest)
         });
         doubt.note(least.is_nan() || greatest.is_nan() || are_both_zeros(least.to_f64(), greatest.to_f64()));
-        doubt.settle(result, "NaN or zeros of both signs are compared")
+        doubt.settle(cx, result, "NaN or zeros of both signs are compared")
     })
 }
 

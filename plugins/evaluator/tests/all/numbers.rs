@@ -174,3 +174,31 @@ fn n05_what_runtimes_compute_with_fewer_digits_stays() {
     assert_eq!(call("Shrink", 9).input(double(1.5)).eval().to_f64(), Some(1.5));
     assert_eq!(call("Erf", 13).input(row(&[0.0])).eval(), row(&[0.0]));
 }
+
+/// A lenient call has the result that the standard's text gives where runtimes differ, and none where it gives none.
+#[test]
+fn n05_lenient_calls_are_evaluated() {
+    let matrix = |value: f32| f32s(&[1, 1], &[value]);
+    let lenient = |call: Call| call.lenient().eval();
+    assert_eq!(lenient(call("Relu", 14).input(row(&[-0.0, -1.0, 2.0]))).to_f32s().unwrap()[1..], [0.0, 2.0]);
+    assert_eq!(lenient(call("ReduceMax", 18).input(row(&[-0.0, 0.0, -1.0]))).to_f64(), Some(0.0));
+    let product = || call("MatMul", 13).input(matrix(1e30)).input(matrix(1e7));
+    product().unsupported();
+    assert_eq!(lenient(product()), matrix(1e37));
+    let tiny = || call("Gemm", 13).input(matrix(1e-30)).input(matrix(1e-30)).input(matrix(1.0));
+    tiny().unsupported();
+    assert_eq!(lenient(tiny()), matrix(1.0));
+    let pixel = |value: f32| f32s(&[1, 1, 1, 1], &[value]);
+    let conv = || call("Conv", 11).input(pixel(-1.0)).input(pixel(0.0));
+    conv().unsupported();
+    assert_eq!(lenient(conv()).to_f64(), Some(0.0));
+    let cast = || call("Cast", 13).input(row(&[-1.5, 300.0])).attr("to", i64::from(ElemType::INT8.0));
+    cast().unsupported();
+    assert_eq!(lenient(cast()), raw(ElemType::INT8, &[2], &[0xff, 127]));
+    let dropout = || call("Dropout", 7).input(row(&[0.5, 2.0])).outputs(2);
+    dropout().unsupported();
+    assert_eq!(dropout().lenient().eval_all().unwrap(), [row(&[0.5, 2.0]), row(&[1.0, 1.0])]);
+    // Sums of integers that overflow are not computed at all.
+    call("ReduceSum", 18).input(i32s(&[i32::MAX, 1])).lenient().unsupported();
+    call("Div", 14).input(i32s(&[1])).input(i32s(&[0])).lenient().unsupported();
+}

@@ -14,11 +14,20 @@ pub struct Call {
     attrs: Vec<Attr>,
     n_outputs: u32,
     max_bytes: u64,
+    is_lenient: bool,
 }
 
 /// A call of `op` as of a version of the operator set.
 pub fn call(op: &str, version: i64) -> Call {
-    Call { op: op.into(), version, inputs: Vec::new(), attrs: Vec::new(), n_outputs: 1, max_bytes: 1 << 26 }
+    Call {
+        op: op.into(),
+        version,
+        inputs: Vec::new(),
+        attrs: Vec::new(),
+        n_outputs: 1,
+        max_bytes: 1 << 26,
+        is_lenient: false,
+    }
 }
 
 impl Call {
@@ -47,6 +56,11 @@ impl Call {
         self
     }
 
+    pub fn lenient(mut self) -> Self {
+        self.is_lenient = true;
+        self
+    }
+
     /// Evaluates the call; `None` when nothing evaluates the operator.
     pub fn try_eval(self) -> Option<Result<Vec<Tensor>, OpError>> {
         let known = evaluators().filter(|e| e.name == self.op && i64::from(e.since_version) <= self.version);
@@ -58,8 +72,15 @@ impl Call {
         let n_results = (self.n_outputs != 1).then_some(self.n_outputs as u16);
         let call = function.add_call_with(callee, &args, &[], n_results);
         function.set_attrs(call, &self.attrs);
-        let Self { version, inputs, max_bytes, .. } = &self;
-        let evaluation = Evaluation { function: &function, call, version: *version, inputs, max_bytes: *max_bytes };
+        let Self { version, inputs, max_bytes, is_lenient, .. } = &self;
+        let evaluation = Evaluation {
+            function: &function,
+            call,
+            version: *version,
+            inputs,
+            max_bytes: *max_bytes,
+            is_lenient: *is_lenient,
+        };
         Some(evaluation.call(evaluator.eval))
     }
 
