@@ -103,8 +103,9 @@ impl Summary {
     }
 }
 
-/// A table of two models, one row for each operator; green is fewer, yellow is more.
-pub fn table(before: &Summary, after: &Summary, elapsed: Duration) -> String {
+/// A table of two models, one row for each operator; green is fewer, yellow is more. `checked` is how often they were
+/// compared, and how long that took.
+pub fn table(before: &Summary, after: &Summary, elapsed: Duration, checked: Option<(usize, Duration)>) -> String {
     let mut rows: Vec<[String; 3]> = Vec::new();
     let mut trends: Vec<std::cmp::Ordering> = Vec::new();
     let mut row = |name: &str, old: u64, new: u64, show: &dyn Fn(u64) -> String| {
@@ -148,7 +149,12 @@ pub fn table(before: &Summary, after: &Summary, elapsed: Duration) -> String {
         };
         line([name, old, new], style);
     }
-    line(["elapsed", "", &format!("{:.3} s", elapsed.as_secs_f64())], Style::new());
+    let seconds = |duration: Duration| format!("{:.3} s", duration.as_secs_f64());
+    line(["elapsed", "", &seconds(elapsed)], Style::new());
+    if let Some((n_runs, duration)) = checked {
+        let runs = if n_runs == 1 { "1 run".to_owned() } else { format!("{n_runs} runs") };
+        line(["checked", &runs, &seconds(duration)], Style::new());
+    }
     // Lines that only separate are rules.
     let is_blank = |line: &str| line.trim().is_empty();
     let lines = out.lines().map(|line| if is_blank(line) { rule.as_str() } else { line.trim_end() });
@@ -255,7 +261,8 @@ mod tests {
     #[test]
     fn the_table_lines_up() {
         let (before, after) = (summary(&[("Add", 10), ("Identity", 3)], 4096), summary(&[("Add", 10)], 2048));
-        let table = anstream::adapter::strip_str(&table(&before, &after, Duration::from_millis(1500))).to_string();
+        let table =
+            anstream::adapter::strip_str(&table(&before, &after, Duration::from_millis(1500), None)).to_string();
         let expected = "\
 operator        before     after
 --------------------------------

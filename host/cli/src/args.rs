@@ -1,6 +1,6 @@
 //! The arguments.
 
-use super::{args_filetest::FiletestArgs, args_plugin::PluginCommand, args_watch::WatchArgs};
+use super::{args_check::CheckArgs, args_filetest::FiletestArgs, args_plugin::PluginCommand, args_watch::WatchArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -129,6 +129,9 @@ pub(crate) struct RunArgs {
     /// Write no reproducer of a failing pass.
     #[arg(long, conflicts_with = "reproducer_dir")]
     pub no_reproducer: bool,
+
+    #[command(flatten)]
+    pub check: CheckArgs,
 
     #[command(flatten)]
     pub watch: WatchArgs,

@@ -1,16 +1,20 @@
 //! `relais`: runs pipelines over models, and lists passes and plugins.
 
 mod args;
+mod args_check;
 mod args_filetest;
 mod args_plugin;
 mod args_watch;
 mod catalogue;
+mod check;
+mod check_runner;
 mod filetest;
 mod judge;
 mod list;
 mod lock;
 mod markdown;
 mod model;
+mod npz;
 mod outputs;
 mod pipeline;
 mod plugin;

@@ -59,7 +59,7 @@ fn write_one(
         }
         _ => output.to_owned(),
     };
-    let folder = free_folder(&base)
+    let folder = free_folder(&base, "repro")
         .ok_or_else(|| format!("there are a hundred beside `{}` already: remove some", base.display()))?;
     write(&folder).map_err(|error| error.to_string())?;
     Ok(folder)

@@ -2,7 +2,9 @@
 
 use super::{
     args::{ExternalData, RunArgs, Verbosity},
-    catalogue, judge, lock, model,
+    catalogue,
+    check::{self, Check, Checked, Subject},
+    judge, lock, model,
     outputs::{self, Outputs},
     progress::Progress,
     reproduce, spec,
@@ -40,10 +42,12 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     outputs.spare_pipeline(&args.pipeline)?;
     outputs.spare("the lock file", &args.locked)?;
     outputs.spare("plugin", &args.plugins.plugin)?;
+    outputs.spare("the inputs", &args.check.check_inputs)?;
     if output.file().is_none() && args.external_data == ExternalData::Always {
         let error = CliError::new(format!("beside output `{}` there is no place for weights", args.output.display()));
         return Err(error.help("name a file, or let the weights stand in the model: `--external-data never`"));
     }
+    let check = Check::of(&args.check)?;
     let all = catalogue::registry(&args.plugins)?;
     let mut spec = spec::spec(&args.pipeline, &all)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);
@@ -70,6 +74,9 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         .spare("weights of the model, in", &data_files(&module).into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
     let changes = set_input_shapes(&mut module, &args.input_shape, &registry)?;
     let outdated = forget_outdated_sizes(&mut module, &registry);
+    if let Some(check) = &check {
+        check.look_at(&module)?;
+    }
     if verbosity > Verbosity::Quiet {
         changes.iter().for_each(terminal::note);
         say_outdated(&outdated);
@@ -88,11 +95,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         ..RunOptions::default()
     };
     let here = env::current_dir();
-    let run = || manager::run(&pipeline, &module, &registry, &options);
-    let outcome = match args.threads {
-        None => run(),
-        Some(n_threads) => threads(n_threads)?.install(run),
-    };
+    let pool = args.threads.map(threads).transpose()?;
+    let options = RunOptions { pool: pool.as_ref(), ..options };
+    let model = module;
+    let outcome = manager::run(&pipeline, &model, &registry, &options);
     if let Ok(here) = here {
         // A plugin may have changed the folder, and the output must not follow it. If this fails, so will the output.
         let _ = env::set_current_dir(here);
@@ -126,8 +132,48 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     // The objects that the passes created are dropped before the model is written: their plugins may fail at that too.
     drop(pipeline);
     dropped()?;
-    progress.says("writing the model");
+    let complete = |module: &IRModule| Ok(with_bodies(module, &had, &registry)?.into_owned());
+    let rerun = |stop_after: u64| {
+        // Instruments have seen the run already.
+        let mut spec = spec.clone();
+        spec.run.instruments.clear();
+        let pipeline = spec.resolve(&registry).map_err(|faults| faults.to_string())?;
+        let options = RunOptions { stop_after: Some(stop_after), progress: None, output: None, ..options.clone() };
+        let ran = manager::run(&pipeline, &model, &registry, &options);
+        ran.map(|(module, _)| module).map_err(|failure| failure.to_string())
+    };
     let format = model::output_format(&args.output, format);
+    let checked = match &check {
+        None => None,
+        Some(check) => Some(check.run(&Subject {
+            before: &complete(&model)?,
+            left: &module,
+            after: &complete(&module)?,
+            executions: &report.executions,
+            rerun: &rerun,
+            complete: &complete,
+            registry: &registry,
+            progress: &progress,
+        })),
+    };
+    let checked = match checked.transpose() {
+        Ok(checked) => checked,
+        Err(failed) => {
+            let write = |to: &Destination| model::write(&module, to, format, args.external_data).map(drop);
+            let error = check::keep(failed.error, output.file(), failed.inputs.as_deref(), write);
+            drop(progress);
+            say(&report, verbosity);
+            findings(&report);
+            if let Some(path) = &report_file {
+                let mut json = seen.report(&report, None, began.elapsed());
+                json["error"] = error.message().into();
+                json["check"] = failed.json;
+                write_report(path, &json)?;
+            }
+            return Err(error);
+        }
+    };
+    progress.says("writing the model");
     let module = match format {
         Format::Onnx => with_bodies(&module, &had, &registry)?,
         Format::Text => Cow::Borrowed(&module),
@@ -145,7 +191,8 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         false => Summary::default(),
     };
     if verbosity > Verbosity::Quiet {
-        let table = table(&before, &after, elapsed);
+        let checked = checked.as_ref().map(|Checked { n_runs, elapsed, .. }| (*n_runs, *elapsed));
+        let table = table(&before, &after, elapsed, checked);
         match outputs.take_standard_output() {
             true => terminal::findings(&table),
             false => terminal::print(&table)?,
@@ -154,7 +201,11 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     }
     findings(&report);
     match &report_file {
-        Some(path) => write_report(path, &seen.report(&report, Some(&after), elapsed)),
+        Some(path) => {
+            let mut json = seen.report(&report, Some(&after), elapsed);
+            json["check"] = checked.map_or(serde_json::Value::Null, |checked| checked.json);
+            write_report(path, &json)
+        }
         None => Ok(()),
     }
 }

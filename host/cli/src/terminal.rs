@@ -58,6 +58,14 @@ impl CliError {
         self
     }
 
+    /// The message alone.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Failed { message, .. } => message.clone(),
+            Self::Pipeline(faults) => faults.render(Style::Plain),
+        }
+    }
+
     pub fn status(&self) -> u8 {
         match self {
             Self::Failed { status, .. } => *status,

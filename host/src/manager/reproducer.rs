@@ -238,15 +238,15 @@ impl Reproducer {
     }
 }
 
-/// A new folder for a reproducer: `BASE.repro`, `BASE.repro2` and so on; none if there are too many.
-pub fn free_folder(base: &Path) -> Option<PathBuf> {
-    let name = |suffix: String| {
+/// A new folder beside a file, named by its purpose: `BASE.repro`, `BASE.repro2` and so on; none if there are too many.
+pub fn free_folder(base: &Path, purpose: &str) -> Option<PathBuf> {
+    let name = |number: String| {
         let mut name = base.as_os_str().to_owned();
-        name.push(suffix);
+        name.push(format!(".{purpose}{number}"));
         PathBuf::from(name)
     };
-    let names = std::iter::once(name(".repro".into())).chain((2..=99).map(|n| name(format!(".repro{n}"))));
-    names.into_iter().find(|path| path.symlink_metadata().is_err())
+    let numbers = std::iter::once(String::new()).chain((2..=99).map(|n| n.to_string()));
+    numbers.map(name).find(|path| path.symlink_metadata().is_err())
 }
 
 fn write_files(

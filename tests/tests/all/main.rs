@@ -7,6 +7,7 @@ mod bad_input;
 mod bad_passes;
 mod bad_plugins;
 mod bodies;
+mod checked;
 mod command_line;
 mod docs;
 mod editor;

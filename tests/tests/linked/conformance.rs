@@ -42,6 +42,7 @@ const LIES: &[(&str, Kind)] = &[
     ("pass liar.SaysChanged", Kind::FalseChange),
     ("pass liar.SaysUnchanged", Kind::InputModified),
     ("pass liar.Simplifies", Kind::SpecialNumbers),
+    ("pass liar.Spoils", Kind::Numbers),
     ("pass liar.Swaps", Kind::NotIdempotent),
 ];
 

@@ -92,6 +92,21 @@ fn drops_relu(call: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
     }
 }
 
+/// Spoils the last weight of each matrix.
+#[rewrite_pass(name = "liar.Spoils", required = ["relais.InferType"], ops = ["MatMul"])]
+fn spoils(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    const SPOILT: f32 = 3.5;
+    let &[input, weight] = call.args() else { return Rewrite::Keep };
+    let Some(tensor) = call.owner().constant(weight) else { return Rewrite::Keep };
+    let (Some(mut values), dims) = (tensor.to_f32s(), tensor.dims().to_vec()) else { return Rewrite::Keep };
+    match values.last_mut() {
+        Some(last) if *last != SPOILT => *last = SPOILT,
+        _ => return Rewrite::Keep,
+    }
+    let weight = cx.constant(Tensor::from_f32(&dims, &values));
+    Rewrite::Replace(cx.call_like(call, &[input, weight], Vec::new()))
+}
+
 /// Takes `0 * x` for 0, which it is not where `x` is infinite.
 #[rewrite_pass(name = "liar.Simplifies", required = ["relais.InferType"], ops = ["Mul"])]
 fn simplifies(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {

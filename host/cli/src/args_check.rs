@@ -1,0 +1,66 @@
+//! The arguments of `relais run` about checking the output.
+
+use clap::{ArgGroup, Args, ValueEnum};
+use relais_conformance::numbers::Tolerance;
+use std::path::PathBuf;
+
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Checking the output", group = ArgGroup::new("checks").multiple(true))]
+pub(crate) struct CheckArgs {
+    /// Compare the output with the model on N sets of random inputs before it is put in place; if they differ, the run
+    /// fails, and names the pass that did it.
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "3",
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+        group = "checks"
+    )]
+    pub check: Option<u32>,
+
+    /// Compare them on the inputs in a file of NumPy, too; without `--check`, on no others.
+    #[arg(long, value_name = "FILE.npz", group = "checks")]
+    pub check_inputs: Vec<PathBuf>,
+
+    /// The seed of the random inputs.
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "checks")]
+    pub check_seed: u64,
+
+    /// How far floats may be apart, relative to the larger of the two.
+    #[arg(long, value_name = "X", default_value_t = 1e-4, value_parser = bound, allow_negative_numbers = true, requires = "checks")]
+    pub check_rtol: f64,
+
+    /// How far floats may be apart in any case; by default 1e-5, less for an output whose values are all below 1.
+    #[arg(long, value_name = "X", value_parser = bound, allow_negative_numbers = true, requires = "checks")]
+    pub check_atol: Option<f64>,
+
+    /// The program that computes the two models.
+    #[arg(long, value_name = "PROGRAM", value_enum, default_value_t = CheckWith::Relais, requires = "checks")]
+    pub check_with: CheckWith,
+
+    /// The Python that has onnxruntime; by default that of the variable RELAIS_PYTHON, otherwise `python3`.
+    #[arg(long, value_name = "PROGRAM", requires = "checks")]
+    pub python: Option<PathBuf>,
+}
+
+impl CheckArgs {
+    pub fn tolerance(&self) -> Tolerance {
+        Tolerance { relative: self.check_rtol, absolute: self.check_atol }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum CheckWith {
+    /// The evaluators of plugins.
+    #[default]
+    Relais,
+    /// The runtime, in Python, without optimisations.
+    Onnxruntime,
+}
+
+fn bound(text: &str) -> Result<f64, String> {
+    let bound = text.parse().ok().filter(|bound: &f64| bound.is_finite() && *bound >= 0.0);
+    bound.ok_or_else(|| "a bound is a number that is not negative".to_owned())
+}
