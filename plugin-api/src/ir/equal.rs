@@ -73,11 +73,11 @@ impl Function {
     /// with functions of their own, such as `If`, are never the same.
     ///
     /// ```
-    /// use relais_plugin_api::{ir::MAIN, text::{self, SideFile}};
+    /// use relais_plugin_api::text;
     ///
     /// let text = "def @main(%x) { %a = Elu(%x, alpha = 0.5); %b = Elu(%x, alpha = 0.5); Elu(%b) }";
-    /// let module = text::parse("example", text, &SideFile::default()).expect("it is a module");
-    /// let f = module.function(MAIN).expect("it is there");
+    /// let module = text::parse_str(text).unwrap();
+    /// let f = module.main().unwrap();
     /// let calls = f.bindings(f.body());
     /// assert!(f.is_same(calls[0], calls[1]) && f.structural_hash(calls[0]) == f.structural_hash(calls[1]));
     /// assert!(!f.is_same(calls[1], calls[2]));
