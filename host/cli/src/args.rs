@@ -58,6 +58,11 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Print the rewrite rules of a file or a pass, or write them to a file, also as pairs of ONNX functions.
     Rules(RulesArgs),
+    /// Print the contents of models side by side: inputs, outputs, operators, weights, memory.
+    ///
+    /// Operators are counted in all functions and nested graphs. The memory of activations is that of the values that are
+    /// alive at once if the calls run in their order and share no memory; it is known if all sizes are.
+    Inspect(InspectArgs),
     /// List what there is. Opens no plugin.
     List(ListArgs),
     /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
@@ -284,6 +289,24 @@ pub(crate) struct RulesArgs {
     /// Write to a file: as pairs of functions if its name ends in `.onnx`, otherwise as text.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InspectArgs {
+    /// The models: ONNX, or the text form.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+
+    /// Give an input another shape, as for `relais run`: sizes that depend on it become known.
+    #[arg(long, value_name = "NAME:DIMS")]
+    pub input_shape: Vec<String>,
+
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
 
     #[command(flatten)]
     pub plugins: PluginArgs,

@@ -9,6 +9,7 @@ mod catalogue;
 mod check;
 mod check_runner;
 mod filetest;
+mod inspect;
 mod judge;
 mod list;
 mod lock;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
         Command::Pipeline(command) => pipeline::pipeline(command),
         Command::Show(args) => show::show(args),
+        Command::Inspect(args) => inspect::inspect(args),
         Command::Rules(args) => rules::rules(args),
         Command::List(args) => list::list(args),
         Command::Describe(args) => list::describe(args),

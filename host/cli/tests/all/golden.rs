@@ -38,6 +38,16 @@ macro_rules! two {
     };
 }
 
+/// A model with a nested block, two outputs, weights and no imports of the model.
+const BRANCHES: (&str, &str) = (
+    "branches.relay",
+    "#[ir_version = 8, producer_name = \"pytorch\", producer_version = \"2.3\"]\n\
+     def @main(%x: Tensor[(N, 4), float32], %c: Tensor[(), bool]) -> (%y, %a) #[opset = {\"\": 17, \"acme\": 2}] {\n\
+     %w = const(float32, [1.0, 2.0, 3.0, 4.0]); %s = const(int64, 7); %a = Add(%x, %w);\n\
+     %b = if (%c) { %i = Neg(%a); %i } else { %j = Abs(%a); %k = Neg(%j); %k };\n\
+     %y = Mul(%a, %b); (%y, %a) }\n",
+);
+
 /// Filetests with which nothing is wrong.
 const FILETESTS: &[(&str, &str)] = &[
     ONE,
@@ -336,6 +346,12 @@ const CASES: &[Case] = &[
     case("help_pipeline", "pipeline --help"),
     case("help_pipeline_check", "pipeline check --help"),
     case("help_list", "list --help"),
+    case("help_inspect", "inspect --help"),
+    case("inspect", "inspect model.relay"),
+    Case { name: "inspect_json", files: &[BRANCHES], command: "inspect branches.relay --json --input-shape x:2,4" },
+    Case { name: "inspect_two", files: &[BRANCHES], command: "inspect model.relay branches.relay --input-shape x:2,4" },
+    case("inspect_missing", "inspect model.relay gone.onnx"),
+    case("inspect_wrong_shape", "inspect model.relay --input-shape y:2,4"),
     case("replay_nothing", "replay gone.repro"),
     Case { name: "replay_no_reproducer", files: &[("r.json", "{ \"format\": 7 }")], command: "replay r.json" },
 ];
