@@ -47,9 +47,9 @@ def lines(
     asked = onnx.ModelProto()
     asked.CopyFrom(model)
     graph = asked.graph
-    if asked.functions or any(node.domain not in ("", "ai.onnx") for node in graph.node):
+    if asked.functions or any(node.domain not in ("", "ai.onnx", "ai.onnx.ml") for node in graph.node):
         raise UnspeakableError
-    [version] = [entry.version for entry in asked.opset_import if entry.domain in ("", "ai.onnx")]
+    versions = {entry.domain or "ai.onnx": entry.version for entry in asked.opset_import}
     yield f"case {name} with {how}"
     for constant in graph.initializer:
         yield constant_line(constant.name, numpy_helper.to_array(constant))
@@ -66,7 +66,8 @@ def lines(
             info.type.CopyFrom(helper.make_tensor_type_proto(info.type.tensor_type.elem_type, dims))
         yield f"value {info.name} {spelled(info.type)}"
     for node in graph.node:
-        yield f"node ai.onnx {node.op_type} {version}"
+        domain = node.domain or "ai.onnx"
+        yield f"node {domain} {node.op_type} {versions[domain]}"
         yield from (attribute(entry) for entry in node.attribute)
         yield f"args {' '.join(name or '-' for name in node.input)}"
         if not all(node.output):

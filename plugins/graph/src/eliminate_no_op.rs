@@ -70,7 +70,8 @@ fn no_op(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
         "Dropout" => return dropout(call, input, cx),
         "Cast" => cast(call, input, cx),
         "Reshape" => reshape(call, input, cx),
-        "Flatten" | "Expand" | "Squeeze" | "Unsqueeze" => has_same_shape(call, input, cx),
+        "Flatten" => flatten(call, input, cx),
+        "Expand" | "Squeeze" | "Unsqueeze" => has_same_shape(call, input, cx),
         "Transpose" => transpose(call, input, cx),
         "Slice" => slice(call, input, cx),
         "Pad" => pad(call, cx),
@@ -79,6 +80,12 @@ fn no_op(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
         _ => return unit(call, cx),
     };
     if is_no_op { Rewrite::Replace(input) } else { Rewrite::Keep }
+}
+
+/// Whether the input has the two dimensions of the result, or its shape.
+fn flatten(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
+    let is_matrix = cx.type_of(input).shape().is_some_and(|shape| shape.len() == 2);
+    (is_matrix && matches!(cx.attrs(call).int("axis"), Some(1 | -1))) || has_same_shape(call, input, cx)
 }
 
 /// Whether the result certainly has the shape of `input`.

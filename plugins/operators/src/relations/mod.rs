@@ -8,6 +8,7 @@ pub mod index;
 pub mod join;
 pub mod matmul;
 pub mod misc;
+pub mod ml;
 pub mod normalize;
 pub mod pool;
 pub mod quantize;

@@ -4,6 +4,7 @@ use super::{
     attr::{ANY, FLOAT, FLOATS, INT, INTS, STRING, STRINGS, TENSOR, default, optional, required},
     formals,
 };
+use crate::relations::{elementwise, ml};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
@@ -89,12 +90,16 @@ const TABLE: &[Operator] = &[
 
 const DOMAIN: &str = "ai.onnx.ml";
 
-const ARRAY_FEATURE_EXTRACTOR: Operator =
-    Operator::new(DOMAIN, "ArrayFeatureExtractor", 1).inputs(2, 2).effects(Effects::TRAPS).doc("Columns by index.");
+const ARRAY_FEATURE_EXTRACTOR: Operator = Operator::new(DOMAIN, "ArrayFeatureExtractor", 1)
+    .inputs(2, 2)
+    .effects(Effects::TRAPS)
+    .infer(ml::columns)
+    .doc("Columns by index.");
 
 const BINARIZER: Operator = Operator::new(DOMAIN, "Binarizer", 1)
     .attrs(&[default(FLOAT, "threshold", "0.0")])
     .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
     .doc("Whether elements are above a threshold, as a number.");
 
 const CAST_MAP: Operator = Operator::new(DOMAIN, "CastMap", 1)
@@ -103,6 +108,7 @@ const CAST_MAP: Operator = Operator::new(DOMAIN, "CastMap", 1)
         default(STRING, "map_form", "\"DENSE\""),
         default(INT, "max_map", "1"),
     ])
+    .infer(ml::cast_map)
     .doc("A map turned into a tensor.");
 
 const CATEGORY_MAPPER: Operator = Operator::new(DOMAIN, "CategoryMapper", 1)
@@ -112,15 +118,18 @@ const CATEGORY_MAPPER: Operator = Operator::new(DOMAIN, "CategoryMapper", 1)
         default(INT, "default_int64", "-1"),
         default(STRING, "default_string", "\"_Unused\""),
     ])
+    .infer(ml::category)
     .doc("Strings turned into integers or back.");
 
 const DICT_VECTORIZER: Operator = Operator::new(DOMAIN, "DictVectorizer", 1)
     .attrs(&[optional(INTS, "int64_vocabulary"), optional(STRINGS, "string_vocabulary")])
+    .infer(ml::dict_vectorizer)
     .doc("A map turned into a vector by a vocabulary.");
 
 const FEATURE_VECTORIZER: Operator = Operator::new(DOMAIN, "FeatureVectorizer", 1)
     .inputs(1, ANY)
     .attrs(&[optional(INTS, "inputdimensions")])
+    .infer(ml::feature_vectorizer)
     .doc("Tensors joined into one feature vector.");
 
 const IMPUTER: Operator = Operator::new(DOMAIN, "Imputer", 1)
@@ -130,6 +139,7 @@ const IMPUTER: Operator = Operator::new(DOMAIN, "Imputer", 1)
         default(FLOAT, "replaced_value_float", "0.0"),
         default(INT, "replaced_value_int64", "0"),
     ])
+    .infer(elementwise::same)
     .doc("Missing values replaced.");
 
 const LABEL_ENCODER: Operator = Operator::new(DOMAIN, "LabelEncoder", 4)
@@ -147,6 +157,7 @@ const LABEL_ENCODER: Operator = Operator::new(DOMAIN, "LabelEncoder", 4)
         optional(STRINGS, "values_strings"),
         optional(TENSOR, "values_tensor"),
     ])
+    .infer(ml::label)
     .doc("Values replaced by a table.");
 
 const LINEAR_CLASSIFIER: Operator = Operator::new(DOMAIN, "LinearClassifier", 1)
@@ -159,6 +170,7 @@ const LINEAR_CLASSIFIER: Operator = Operator::new(DOMAIN, "LinearClassifier", 1)
         default(INT, "multi_class", "0"),
         default(STRING, "post_transform", "\"NONE\""),
     ])
+    .infer(ml::classifier)
     .doc("A linear classifier.");
 
 const LINEAR_REGRESSOR: Operator = Operator::new(DOMAIN, "LinearRegressor", 1)
@@ -168,14 +180,18 @@ const LINEAR_REGRESSOR: Operator = Operator::new(DOMAIN, "LinearRegressor", 1)
         default(STRING, "post_transform", "\"NONE\""),
         default(INT, "targets", "1"),
     ])
+    .infer(ml::linear_regressor)
     .doc("A linear regression.");
 
-const NORMALIZER: Operator =
-    Operator::new(DOMAIN, "Normalizer", 1).attrs(&[default(STRING, "norm", "\"MAX\"")]).doc("Rows divided by a norm.");
+const NORMALIZER: Operator = Operator::new(DOMAIN, "Normalizer", 1)
+    .attrs(&[default(STRING, "norm", "\"MAX\"")])
+    .infer(ml::floats)
+    .doc("Rows divided by a norm.");
 
 const ONE_HOT_ENCODER: Operator = Operator::new(DOMAIN, "OneHotEncoder", 1)
     .attrs(&[optional(INTS, "cats_int64s"), optional(STRINGS, "cats_strings"), default(INT, "zeros", "1")])
     .effects(Effects::TRAPS)
+    .infer(ml::one_hot)
     .doc("Categories turned into one-hot vectors.");
 
 const SVM_CLASSIFIER: Operator = Operator::new(DOMAIN, "SVMClassifier", 1)
@@ -193,6 +209,7 @@ const SVM_CLASSIFIER: Operator = Operator::new(DOMAIN, "SVMClassifier", 1)
         optional(FLOATS, "support_vectors"),
         optional(INTS, "vectors_per_class"),
     ])
+    .infer(ml::svm_classifier)
     .doc("A support vector classifier.");
 
 const SVM_REGRESSOR: Operator = Operator::new(DOMAIN, "SVMRegressor", 1)
@@ -206,11 +223,13 @@ const SVM_REGRESSOR: Operator = Operator::new(DOMAIN, "SVMRegressor", 1)
         optional(FLOATS, "rho"),
         optional(FLOATS, "support_vectors"),
     ])
+    .infer(ml::svm_regressor)
     .doc("A support vector regression.");
 
 const SCALER: Operator = Operator::new(DOMAIN, "Scaler", 1)
     .attrs(&[optional(FLOATS, "offset"), optional(FLOATS, "scale")])
     .fusion(FusionKind::BROADCAST)
+    .infer(ml::floats)
     .doc("Features shifted and scaled.");
 
 const TREE_ENSEMBLE: Operator = Operator::new(DOMAIN, "TreeEnsemble", 5)
@@ -232,6 +251,7 @@ const TREE_ENSEMBLE: Operator = Operator::new(DOMAIN, "TreeEnsemble", 5)
         default(INT, "post_transform", "0"),
         required(INTS, "tree_roots"),
     ])
+    .infer(ml::trees)
     .doc("An ensemble of trees.");
 
 const TREE_ENSEMBLE_CLASSIFIER: Operator = Operator::new(DOMAIN, "TreeEnsembleClassifier", 5)
@@ -259,6 +279,7 @@ const TREE_ENSEMBLE_CLASSIFIER: Operator = Operator::new(DOMAIN, "TreeEnsembleCl
         optional(TENSOR, "nodes_values_as_tensor"),
         default(STRING, "post_transform", "\"NONE\""),
     ])
+    .infer(ml::classifier)
     .doc("A classifier of trees.");
 
 const TREE_ENSEMBLE_REGRESSOR: Operator = Operator::new(DOMAIN, "TreeEnsembleRegressor", 5)
@@ -285,10 +306,12 @@ const TREE_ENSEMBLE_REGRESSOR: Operator = Operator::new(DOMAIN, "TreeEnsembleReg
         optional(FLOATS, "target_weights"),
         optional(TENSOR, "target_weights_as_tensor"),
     ])
+    .infer(ml::trees)
     .doc("A regression of trees.");
 
 const ZIP_MAP: Operator = Operator::new(DOMAIN, "ZipMap", 1)
     .attrs(&[optional(INTS, "classlabels_int64s"), optional(STRINGS, "classlabels_strings")])
+    .infer(ml::zip_map)
     .doc("Rows turned into maps.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

@@ -1,0 +1,189 @@
+//! Classical machine learning, `ai.onnx.ml`.
+
+use super::util::*;
+use relais_plugin_api::{ir::*, op::*};
+
+/// `Scaler`, `Normalizer`: floats of the shape of the argument.
+pub fn floats(cx: &mut InferCx<'_>) -> Outcome {
+    elements(cx, ElemType::FLOAT)
+}
+
+/// `ArrayFeatureExtractor`: the columns that the second argument lists.
+pub fn columns(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = cx.elem(0);
+    let n_columns = cx.dims(1).map_or(Dim::Unknown, |dims| product(&dims));
+    match cx.dims(0).as_deref() {
+        // The standard does not say of which rank the columns of a vector are.
+        None | Some([] | [_]) => cx.set_any_rank(0, elem),
+        Some([rows @ .., _]) => {
+            let dims: Dims = rows.iter().copied().chain([n_columns]).collect();
+            cx.set_tensor(0, elem, &dims);
+        }
+    }
+    Ok(())
+}
+
+/// `CastMap`: a tensor of the element type that an attribute names.
+pub fn cast_map(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = match opt_str(cx, "cast_to")?.as_deref() {
+        None | Some("TO_FLOAT") => ElemType::FLOAT,
+        Some("TO_INT64") => ElemType::INT64,
+        Some("TO_STRING") => ElemType::STRING,
+        Some(other) => return Err(OpError::invalid(format_args!("attribute `cast_to` cannot be `{other}`"))),
+    };
+    cx.set_any_rank(0, elem);
+    Ok(())
+}
+
+/// `CategoryMapper`, and `LabelEncoder` in version 1: integers for strings, or strings for integers.
+pub fn category(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let elem = match cx.elem(0) {
+        ElemType::STRING => ElemType::INT64,
+        ElemType::INT64 => ElemType::STRING,
+        _ => ElemType::UNKNOWN,
+    };
+    elements(cx, elem)
+}
+
+/// `LabelEncoder`: the element type is that of the attribute with the values.
+pub fn label(cx: &mut InferCx<'_>) -> Outcome {
+    if cx.version() < 2 {
+        return category(cx);
+    }
+    let tensor = opt_tensor(cx, "values_tensor")?.map(|(elem, _)| elem);
+    let elem = match () {
+        () if tensor.is_some() => tensor,
+        () if cx.attrs().get("values_strings").is_some() => Some(ElemType::STRING),
+        () if cx.attrs().get("values_int64s").is_some() => Some(ElemType::INT64),
+        () if cx.attrs().get("values_floats").is_some() => Some(ElemType::FLOAT),
+        () => None,
+    };
+    elements(cx, elem.unwrap_or(ElemType::UNKNOWN))
+}
+
+/// `DictVectorizer`: a row with a column for each word of the vocabulary.
+pub fn dict_vectorizer(cx: &mut InferCx<'_>) -> Outcome {
+    let Type::Map { value, .. } = cx.ty(cx.input_id(0)) else { return Ok(()) };
+    let elem = cx.ty(value).elem().unwrap_or(ElemType::UNKNOWN);
+    let words = opt_n_strings(cx, "string_vocabulary")?.or(opt_ints(cx, "int64_vocabulary")?.map(|words| words.len()));
+    let n_words = words.map_or(Dim::Unknown, |n| Dim::Static(n as u64));
+    cx.set_tensor(0, elem, &[Dim::Static(1), n_words]);
+    Ok(())
+}
+
+/// `OneHotEncoder`: another axis with the categories.
+pub fn one_hot(cx: &mut InferCx<'_>) -> Outcome {
+    expect_tensor(cx, 0)?;
+    let categories = match opt_n_strings(cx, "cats_strings")?.filter(|&n| n > 0) {
+        Some(n) => Some(n),
+        None => opt_ints(cx, "cats_int64s")?.map(|categories| categories.len()),
+    };
+    let n_categories = categories.map_or(Dim::Unknown, |n| Dim::Static(n as u64));
+    match cx.dims(0) {
+        Some(mut dims) => {
+            dims.push(n_categories);
+            cx.set_tensor(0, ElemType::FLOAT, &dims);
+        }
+        None => cx.set_any_rank(0, ElemType::FLOAT),
+    }
+    Ok(())
+}
+
+/// `FeatureVectorizer`: floats, of the columns of all arguments.
+pub fn feature_vectorizer(cx: &mut InferCx<'_>) -> Outcome {
+    cx.set_tensor(0, ElemType::FLOAT, &[Dim::Unknown, Dim::Unknown]);
+    Ok(())
+}
+
+/// `LinearClassifier`, `TreeEnsembleClassifier`: a label for each row, and a score for each row and label.
+pub fn classifier(cx: &mut InferCx<'_>) -> Outcome {
+    let n_labels = labels(cx)?;
+    // With a single label, runtimes differ about the scores.
+    scores(cx, n_labels.filter(|&n| n > 1).map_or(Dim::Unknown, Dim::Static))
+}
+
+/// `SVMClassifier`: a label for each row, and for each row scores of labels or of pairs of labels.
+pub fn svm_classifier(cx: &mut InferCx<'_>) -> Outcome {
+    labels(cx)?;
+    scores(cx, Dim::Unknown)
+}
+
+/// `LinearRegressor`: `targets` results for each row.
+pub fn linear_regressor(cx: &mut InferCx<'_>) -> Outcome {
+    let targets = int_or(cx, "targets", 1)?;
+    regressor(cx, ElemType::FLOAT, targets)
+}
+
+/// `SVMRegressor`: one result for each row.
+pub fn svm_regressor(cx: &mut InferCx<'_>) -> Outcome {
+    regressor(cx, ElemType::FLOAT, 1)
+}
+
+/// `TreeEnsembleRegressor`, with floats as results, and `TreeEnsemble`, with those of the argument: `n_targets` results
+/// for each row.
+pub fn trees(cx: &mut InferCx<'_>) -> Outcome {
+    let elem = if cx.attrs().get("leaf_targetids").is_some() { cx.elem(0) } else { ElemType::FLOAT };
+    let targets = opt_int(cx, "n_targets")?;
+    regressor(cx, elem, targets.unwrap_or(-1))
+}
+
+/// `ZipMap`: a map from labels to scores for each row.
+pub fn zip_map(cx: &mut InferCx<'_>) -> Outcome {
+    let key = label_elem(cx)?;
+    let value = cx.add_type(Type::Tensor { elem: ElemType::FLOAT, shape: Some(&[]) });
+    let item = cx.add_type(Type::Map { key, value });
+    let sequence = cx.add_type(Type::Sequence(item));
+    cx.set_output(0, sequence);
+    Ok(())
+}
+
+/// Elements of a type in the shape of the argument.
+fn elements(cx: &mut InferCx<'_>, elem: ElemType) -> Outcome {
+    expect_tensor(cx, 0)?;
+    match cx.dims(0) {
+        Some(dims) => cx.set_tensor(0, elem, &dims),
+        None => cx.set_any_rank(0, elem),
+    }
+    Ok(())
+}
+
+/// The number of rows; a vector is one row.
+fn n_rows(cx: &InferCx<'_>) -> Result<Dim, OpError> {
+    expect_tensor(cx, 0)?;
+    Ok(match cx.dims(0).as_deref() {
+        Some([_]) => Dim::Static(1),
+        Some([rows, _]) => *rows,
+        _ => Dim::Unknown,
+    })
+}
+
+/// The element type of labels: strings, if there are any.
+fn label_elem(cx: &InferCx<'_>) -> Result<ElemType, OpError> {
+    let has_strings = opt_n_strings(cx, "classlabels_strings")?.is_some_and(|n| n > 0);
+    Ok(if has_strings { ElemType::STRING } else { ElemType::INT64 })
+}
+
+/// Sets the type of the labels of a classifier; returns how many labels there are.
+fn labels(cx: &mut InferCx<'_>) -> Result<Option<u64>, OpError> {
+    let n_strings = opt_n_strings(cx, "classlabels_strings")?.filter(|&n| n > 0);
+    // The attribute has another name in trees than elsewhere.
+    let ints = opt_ints(cx, "classlabels_ints")?.or(opt_ints(cx, "classlabels_int64s")?).map(|labels| labels.len());
+    let (elem, rows) = (label_elem(cx)?, n_rows(cx)?);
+    cx.set_tensor(0, elem, &[rows]);
+    Ok(n_strings.or(ints).map(|n| n as u64))
+}
+
+/// Sets the type of the scores of a classifier.
+fn scores(cx: &mut InferCx<'_>, n_scores: Dim) -> Outcome {
+    let rows = n_rows(cx)?;
+    cx.set_tensor(1, ElemType::FLOAT, &[rows, n_scores]);
+    Ok(())
+}
+
+fn regressor(cx: &mut InferCx<'_>, elem: ElemType, n_targets: i64) -> Outcome {
+    let rows = n_rows(cx)?;
+    cx.set_tensor(0, elem, &[rows, u64::try_from(n_targets).map_or(Dim::Unknown, Dim::Static)]);
+    Ok(())
+}
