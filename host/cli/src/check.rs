@@ -9,13 +9,14 @@ use super::{
 };
 use relais::{
     files::{Destination, Existing, NewFolder},
-    ir::{AttrValue, Dim, DimRec, Function, IRModule, OUTPUT_NAMES, Tensor, Type},
+    ir::{Dim, DimRec, Function, IRModule, Tensor, Type},
     manager::{Execution, Fate, free_folder},
     registry::Registry,
     words::{and_list, nearest, or_list},
 };
 use relais_conformance::{
     check::{Evaluators, random_inputs},
+    interface::output_names,
     numbers::{Comparison, Difference, compare_tensors},
 };
 use relais_plugin_api::text;
@@ -407,13 +408,7 @@ fn main_of(module: &IRModule) -> Result<&Function, CliError> {
 
 /// The name of an output, as messages show it.
 fn output_name(main: &Function, at: usize) -> String {
-    let name = match main.attrs(main.root()).meta(OUTPUT_NAMES) {
-        Some(AttrValue::Strings(names)) => {
-            names.strings().nth(at).map(|name| String::from_utf8_lossy(name).into_owned())
-        }
-        _ => None,
-    };
-    name.map_or_else(|| format!("output {at}"), |name| format!("output `{name}`"))
+    output_names(main).get(at).map_or_else(|| format!("output {at}"), |name| format!("output `{name}`"))
 }
 
 /// The shapes of the inputs that may have several ones.

@@ -7,13 +7,14 @@ use super::{
 };
 use relais::{
     frontend::{Format, Model, forget_outdated_sizes, set_input_shapes},
-    ir::{AttrValue, Dim, Function, IRModule, MAIN, OUTPUT_NAMES, Tensor, Type, element_count, kind},
+    ir::{Dim, Function, IRModule, MAIN, Tensor, Type, element_count, kind},
     onnx::meta::{IR_VERSION, PRODUCER_NAME, PRODUCER_VERSION},
     pass::Catalogue,
     registry::Registry,
     report::{Summary, inputs},
     words::bytes,
 };
+use relais_conformance::interface::output_names;
 use relais_plugin_api::{
     infer::{Coverage, infer_function},
     text,
@@ -158,12 +159,7 @@ impl Contents {
 
 /// The names and types of the outputs of a function.
 fn outputs(f: &Function) -> Vec<(String, String)> {
-    let names: Vec<String> = match f.attrs(f.root()).meta(OUTPUT_NAMES) {
-        Some(AttrValue::Strings(names)) => {
-            names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
-        }
-        _ => Vec::new(),
-    };
+    let names = output_names(f);
     let name = |at: usize| names.get(at).cloned().unwrap_or_else(|| at.to_string());
     let ty = |id| text::display_type(f, f.type_id(id)).to_string();
     f.results(f.body()).iter().enumerate().map(|(at, &id)| (name(at), ty(id))).collect()

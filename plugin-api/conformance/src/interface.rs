@@ -35,7 +35,8 @@ fn params(f: &Function) -> Vec<String> {
     f.params().iter().map(|&param| format!("%{}: {}", f.name(param), shown(f, f.type_id(param)))).collect()
 }
 
-fn output_names(f: &Function) -> Vec<String> {
+/// Returns the names of the results; none if the function has no names for them.
+pub fn output_names(f: &Function) -> Vec<String> {
     match f.attrs(f.root()).meta("output_names") {
         Some(AttrValue::Strings(names)) => {
             names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
