@@ -125,6 +125,11 @@ class Results:
     def relais(self) -> Result:
         return self.by_tool[RELAIS]
 
+    def fewest(self) -> list[str]:
+        """The tools whose usable results have the fewest operators."""
+        usable = {tool: result.n_operators for tool, result in self.by_tool.items() if result.is_usable}
+        return [tool for tool, n_operators in usable.items() if n_operators == min(usable.values())]
+
     def ratio(self, tool: str) -> float:
         return self.by_tool[tool].seconds / self.relais.seconds
 
@@ -146,6 +151,7 @@ def command(relais: Relais, models: Path, kinds: list[str], names: list[str], n_
     print(table(["operators", "before", RELAIS, *peers], list(operators(all_results))))
     print(table(["bytes", "before", RELAIS, *peers], list(sizes(all_results))))
     print(table(["milliseconds", RELAIS, *(f"{peer}, times" for peer in peers)], list(times(all_results, peers))))
+    print(table(["tool", "unusable", "operators in sum", "fewest", "fewest alone"], list(standing(all_results))))
     imports = [f"{import_seconds(PEERS[peer]) * 1000:.0f}" for peer in peers]
     print(table(["", *peers], [["import, milliseconds", *imports]]))
     return report.finish()
@@ -176,6 +182,18 @@ def times(all_results: Sequence[Results], peers: Sequence[str]) -> Iterator[list
         ratios_of_usable = [each.ratio(peer) for each in usable]
         means.append(f"{statistics.geometric_mean(ratios_of_usable):.1f} of {len(usable)}" if usable else "-")
     yield ["geometric mean", "", *means]
+
+
+def standing(all_results: Sequence[Results]) -> Iterator[list[str]]:
+    """How many results of each tool are unusable; the operators that it leaves over the models where no result is; how
+    often none leaves fewer, and how often all others leave more. A result that is unusable is never the fewest."""
+    comparable = [each for each in all_results if all(result.is_usable for result in each.by_tool.values())]
+    for tool in all_results[0].by_tool if all_results else ():
+        n_unusable = sum(not each.by_tool[tool].is_usable for each in all_results)
+        in_sum = sum(each.by_tool[tool].n_operators for each in comparable)
+        fewest = [each for each in all_results if tool in each.fewest()]
+        n_alone = sum(each.fewest() == [tool] for each in fewest)
+        yield [tool, str(n_unusable), f"{in_sum} over {len(comparable)}", str(len(fewest)), str(n_alone)]
 
 
 def race(relais: Relais, peers: Sequence[str], case: Case, n_rounds: int) -> dict[str, Result]:

@@ -100,6 +100,7 @@ class PeersTest(JudgeTest):
                 output = self.assert_passes(*self.peers(peer))
                 self.assertRegex(output, r"made/small +4 +4 +4\n")
                 self.assertRegex(output, r"geometric mean +\d+\.\d of 1\n")
+                self.assertRegex(output, rf"relais +0 +4 over 1 +1 +0\n{INSTALLED} +0 +4 over 1 +1 +0\n")
 
     def test_marks_what_cannot_be_used(self) -> None:
         for peer, expected in UNUSABLE.items():
@@ -107,6 +108,7 @@ class PeersTest(JudgeTest):
                 output = self.assert_passes(*self.peers(peer))
                 self.assertRegex(output, rf"made/small +4 +4 +{expected}\n")
                 self.assertRegex(output, r"geometric mean +-\n")
+                self.assertRegex(output, rf"relais +0 +0 over 0 +1 +1\n{INSTALLED} +1 +0 over 0 +0 +0\n")
 
     def test_names_failures(self) -> None:
         for peer, expected in FAILING.items():
