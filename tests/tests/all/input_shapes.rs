@@ -68,7 +68,7 @@ fn a_declared_size_is_used_where_the_model_does_not_tell_better() {
 #[test]
 fn another_input_shape_renews_what_the_model_declares() {
     for (shape, rows, declared) in
-        [("x:4,3,4", "4", "[4, 12]"), ("x:B,3,4", "B", "[-1, 12]"), ("x:?,3,4", "?", "axis = 0")]
+        [("x:4,3,4", "4", "[4, 12]"), ("x:B,3,4", "B", "[-1, 12]"), ("x:?,3,4", "?", "[0, -1]")]
     {
         let (text, said) = run(&model("1", ROWS), FOLDED, &["--input-shape", shape]);
         let said = said.expect_success();
