@@ -1,4 +1,4 @@
-//! Folds scale and shift for each channel into the convolution or `Gemm` before it, and into each other.
+//! Folds scale and shift for each channel into the convolution or product of matrices before it, and into each other.
 //!
 //! ```text
 //! %0 = Conv(%x, %w, %b);
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A batch normalisation in inference, and `Mul`, `Div`, `Add` and `Sub` with a constant for each channel, are folded
-//! into a `Conv`, `ConvTranspose` or `Gemm` of constant weights, another batch normalisation, or another
+//! into a `Conv`, `ConvTranspose`, `Gemm` or `MatMul` of constant weights, another batch normalisation, or another
 //! such `Mul` or `Add`. The value between must have no other user and be in the same block.
 //!
 //! Results differ by rounding: weights are multiplied in double precision and rounded once. Where all partial sums, before
@@ -65,6 +65,7 @@ pub fn backward_fold_scale_axis(
         ("Conv", _) => Fold::Into(into_conv),
         ("ConvTranspose", _) => Fold::Into(into_conv_transpose),
         ("Gemm", _) => Fold::Into(into_gemm),
+        ("MatMul", _) => Fold::Into(into_mat_mul),
         ("BatchNormalization", _) => Fold::Into(into_batch_norm),
         (_, Outer::Arithmetic(outer)) => match Arithmetic::of(producer, cx) {
             Some(inner) if inner.action.is_product() && outer.action.is_product() => Fold::Combine(inner, outer),
@@ -209,6 +210,30 @@ fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> 
         args.push(cx.constant(shift));
     }
     Ok(cx.call_like(gemm, &args, vec![Attr::new("beta", 1f32)].into_iter().filter(|_| beta != 1.0).collect()))
+}
+
+/// A product of matrices with a bias is a `Gemm`.
+fn into_mat_mul<'a>(product: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
+    let weights = weights(product)?;
+    let &[_, columns] = weights.dims() else { return Err("the weights are not a matrix") };
+    let input = product.arg(0).ok_or("inputs are missing")?;
+    let is_matrix = cx.type_of(input).shape().is_some_and(|shape| shape.len() == 2);
+    let is_uniform = outer.scale.n().is_none() && outer.shift.is(0.0);
+    if !is_matrix && !is_uniform {
+        return Err("the input is not a matrix");
+    }
+    let elem = weights.elem();
+    let shift = biased(Limits::of(elem)?, &PerChannel::Uniform(0.0), outer)?;
+    if !shift.is(0.0) && (elem == ElemType::BFLOAT16 || cx.opset() < 7) {
+        return Err("there is no `Gemm` of this element type, or in this version");
+    }
+    let new = scale_weights(product, weights, outer, columns, 1, move |at| (at % columns.max(1)) as usize, cx)?;
+    if shift.is(0.0) {
+        return Ok(cx.call_like(product, &[input, new], Vec::new()));
+    }
+    let bias = shift.to_tensor(elem, &[columns]).ok_or("the element type is not supported")?;
+    let bias = cx.constant(bias);
+    Ok(cx.call("Gemm", &[input, new, bias]))
 }
 
 /// `scale2 * (scale * (x - mean) / sqrt(variance + epsilon) + bias) + shift2` is a batch normalisation still.

@@ -12,11 +12,12 @@
 //!
 //! `Identity`, `Dropout` outside training, `Cast` to the same type, `Reshape`, `Flatten`, `Expand`, `Squeeze` and
 //! `Unsqueeze` to the same shape, `Transpose` in order, `Slice` of everything, `Pad` by nothing, `Concat`, `Sum`, `Mean`,
-//! `Max` and `Min` of one, `Split` into one, and arithmetic with the unit element where that is exact for every input,
+//! `Max` and `Min` of one, `Split` into one, `Tile` by 1, reductions of nothing and, where that is exact, of axes of size 1,
+//! and arithmetic with the unit element where that is exact for every input,
 //! `-0.0` and NaN included: `x - 0` and `x * 1` are, `x + 0` of floats is only where `x` cannot be `-0.0` (`-0.0 + 0.0` is
 //! `0.0`), as after `Abs`, `Exp`, a `Cast` from integers or another addition of a constant.
 
-use crate::numbers::is_never_negative_zero;
+use crate::{axes::Reduction, numbers::is_never_negative_zero};
 use relais_plugin_api::{
     ir::{DimRec, OpId},
     pass::drive,
@@ -43,6 +44,12 @@ const OPS: &[&str] = &[
     "Max",
     "Min",
     "Split",
+    "Tile",
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceProd",
     "Add",
     "Sub",
     "Mul",
@@ -77,6 +84,8 @@ fn no_op(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
         "Pad" => pad(call, cx),
         "Concat" | "Sum" | "Mean" | "Max" | "Min" => call.args().len() == 1,
         "Split" => return split(call, input),
+        "Tile" => has_same_shape(call, input, cx) || has_ones(call, cx),
+        "ReduceSum" | "ReduceMean" | "ReduceMax" | "ReduceMin" | "ReduceProd" => return reduction(call, input, cx),
         _ => return unit(call, cx),
     };
     if is_no_op { Rewrite::Replace(input) } else { Rewrite::Keep }
@@ -185,6 +194,27 @@ fn pad(call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
         None => call.attrs().ints("pads").or_else(|| call.attrs().ints("paddings")),
     };
     pads.is_some_and(|pads| pads.iter().all(|&pad| pad == 0))
+}
+
+fn has_ones(call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
+    let repeats = call.arg(1).and_then(|repeats| axis_values(repeats, cx));
+    repeats.is_some_and(|repeats| repeats.iter().all(|&n| n == 1))
+}
+
+fn reduction(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Rewrite {
+    let Some(reduction) = Reduction::of(call, cx) else { return Rewrite::Keep };
+    let has_size_1 = |&axis: &usize| Dim::from(reduction.from[axis]) == Dim::Static(1);
+    if reduction.axes.is_empty() {
+        return Rewrite::Replace(input);
+    }
+    if !reduction.keeps || !reduction.axes.iter().all(has_size_1) {
+        return Rewrite::Keep;
+    }
+    let is_sum = matches!(call.op_name(), "ReduceSum" | "ReduceMean");
+    match is_sum && !cx.type_of(input).elem().is_some_and(ElemType::is_integer) {
+        true => Rewrite::decline("a sum of one term may turn -0.0 into 0.0"),
+        false => Rewrite::Replace(input),
+    }
 }
 
 fn split(call: CallView<'_>, input: NodeId) -> Rewrite {

@@ -3,6 +3,7 @@
 use relais_plugin_api::prelude::*;
 
 mod affine;
+mod axes;
 pub mod backward_fold_scale_axis;
 pub mod cast_like_to_cast;
 mod combine;

@@ -17,9 +17,16 @@
 //! would fail for an empty input, such as a batch of 0, unless the computed shape has the `-1` already;
 //! `assume_non_empty = true` says that no input is empty.
 //!
-//! A reshape to a computed shape that leaves out or inserts sizes of 1 alone is a `Squeeze` or `Unsqueeze`.
+//! A reshape to a computed shape that leaves out or inserts sizes of 1 alone is a `Squeeze` or `Unsqueeze`, and so is a
+//! `Squeeze` or `Unsqueeze` of another one whose shape cannot be expressed. Two that undo each other are removed, even if
+//! the value between them is used elsewhere. A `Transpose` between two reshapes or beside one counts as a reshape if it
+//! moves sizes of 1 alone. A reduction takes up a reshape that removes or inserts the axes that it reduced.
 
-use super::shape_entries::{Entry, entries};
+use super::{
+    axes::{Reduction, listed, normalized},
+    numbers::is_of_onnx,
+    shape_entries::{Entry, entries},
+};
 use relais_plugin_api::{
     ir::{DimRec, Dims},
     prelude::*,
@@ -39,11 +46,21 @@ pub struct SimplifyReshapeOptions {
     name = "relais.SimplifyReshape",
     opt_level = 1,
     required = ["relais.InferType"],
-    ops = ["Reshape", "Flatten", "Squeeze", "Unsqueeze"],
+    ops = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"],
 )]
 pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &SimplifyReshapeOptions) -> Rewrite {
-    let Some(arg) = call.arg(0) else { return Rewrite::Keep };
-    let before = cx.call_of(arg).filter(|before| is_reshape(*before)).and_then(|before| before.arg(0));
+    let Some(arg) = call.arg(0).filter(|_| is_reshape(call, cx)) else { return Rewrite::Keep };
+    let producer = cx.call_of(arg);
+    if let Some(reduce) = producer.filter(|reduce| is_taken_up(call, *reduce, cx)) {
+        let keeps = cx.attrs(reduce).int("keepdims") != Some(0);
+        return Rewrite::Replace(cx.call_like(reduce, reduce.args(), vec![Attr::new("keepdims", i64::from(!keeps))]));
+    }
+    let producer = producer.filter(|before| is_reshape(*before, cx));
+    let before = producer.and_then(|before| before.arg(0));
+    let steps = producer.and_then(|inner| Steps::of(inner, call, cx));
+    if let Some(input) = before.filter(|&input| is_undone(call, input, cx) || steps == Some(Steps::Nothing)) {
+        return Rewrite::Replace(input);
+    }
     let computed = call.arg(1).filter(|&shape| call.is_op("Reshape") && cx.tensor(shape).is_none());
     let input = match before {
         Some(input) if cx.n_uses(arg) == 1 => input,
@@ -57,28 +74,106 @@ pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &Si
     let sizes = shape(call, input, options, cx);
     let alone = computed.filter(|_| sizes.is_err());
     let is_zero_copied = cx.attrs(call).int("allowzero").unwrap_or(0) == 0;
+    let unit_sizes = match alone {
+        Some(_) => unit_sizes(call, arg, cx).map(|steps| (arg, steps)),
+        None => steps.map(|steps| (input, steps)),
+    };
     let sizes = match alone.filter(|_| is_zero_copied).and_then(|shape| copied_shape(call, arg, shape, cx)) {
         Some(sizes) => Ok((arg, sizes)),
         None => sizes.map(|sizes| (input, sizes)),
     };
-    match (sizes, alone.and_then(|_| unit_sizes(call, arg, cx))) {
-        (Ok((input, sizes)), _) => {
-            let shape = cx.constant(Tensor::from_i64(&[sizes.len() as u64], &sizes));
-            Rewrite::Replace(cx.call("Reshape", &[input, shape]))
-        }
-        (Err(_), Some((name, axes))) if cx.opset() < 13 => {
-            Rewrite::Replace(cx.call_with(name, &[arg], vec![Attr::new("axes", axes)]))
-        }
-        (Err(_), Some((name, axes))) => {
-            let axes = cx.constant(Tensor::from_i64(&[axes.len() as u64], &axes));
-            Rewrite::Replace(cx.call(name, &[arg, axes]))
-        }
-        (Err(reason), None) => Rewrite::decline(reason),
+    let (name, input, axes) = match (sizes, unit_sizes) {
+        (Ok((input, sizes)), _) => ("Reshape", input, sizes),
+        (Err(_), Some((input, Steps::Squeeze(axes)))) => ("Squeeze", input, axes),
+        (Err(_), Some((input, Steps::Unsqueeze(axes)))) => ("Unsqueeze", input, axes),
+        (Err(reason), _) => return Rewrite::decline(reason),
+    };
+    if name != "Reshape" && cx.opset() < 13 {
+        return Rewrite::Replace(cx.call_with(name, &[input], vec![Attr::new("axes", axes)]));
     }
+    let list = cx.constant(Tensor::from_i64(&[axes.len() as u64], &axes));
+    Rewrite::Replace(cx.call(name, &[input, list]))
 }
 
-fn is_reshape(call: CallView<'_>) -> bool {
-    ["Reshape", "Flatten", "Squeeze", "Unsqueeze"].iter().any(|name| call.is_op(name))
+fn is_reshape(call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
+    ["Reshape", "Flatten", "Squeeze", "Unsqueeze"].iter().any(|name| call.is_op(name)) || moves_units_alone(call, cx)
+}
+
+/// Whether a call is a transpose that leaves the order of all axes but those of size 1.
+fn moves_units_alone(call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
+    let from = call.arg(0).filter(|_| call.is_op("Transpose")).and_then(|input| dims(input, cx));
+    let Some((perm, from)) = call.attrs().ints("perm").zip(from) else { return false };
+    let size = |axis: i64| usize::try_from(axis).ok().and_then(|axis| from.get(axis).copied());
+    perm.into_iter().filter(|&axis| size(axis) != Some(Dim::Static(1))).is_sorted()
+}
+
+/// Whether the result has certainly the shape of `input`, whose elements it has.
+fn is_undone(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> bool {
+    let (Some(from), Some(to)) = (dims(input, cx), dims(call.id, cx)) else { return false };
+    is_same_shape(&from, &to)
+}
+
+fn is_same_shape(a: &[Dim], b: &[Dim]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, &b)| a.is_same(b))
+}
+
+/// Whether a reduction that keeps its axes where it did not, or the other way round, gives what `call` makes of it.
+fn is_taken_up(call: CallView<'_>, reduce: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
+    let is_free = is_of_onnx(reduce.owner(), reduce) && cx.n_uses(reduce.id) == 1 && cx.is_in_same_block(reduce.id);
+    let Some(reduction) = Some(reduce).filter(|_| is_free).and_then(|reduce| Reduction::of(reduce, cx)) else {
+        return false;
+    };
+    let is_by_axes = call.is_op(if reduction.keeps { "Squeeze" } else { "Unsqueeze" });
+    let axes = listed(call, cx).filter(|_| is_by_axes).and_then(|axes| normalized(&axes, reduction.from.len()));
+    axes.is_some_and(|axes| axes == reduction.axes)
+        || dims(call.id, cx).is_some_and(|to| is_same_shape(&reduction.sizes(!reduction.keeps), &to))
+}
+
+/// The effect of a `Squeeze` or `Unsqueeze`, or of several, on a value of which the rank is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Steps {
+    Nothing,
+    Squeeze(Vec<i64>),
+    Unsqueeze(Vec<i64>),
+}
+
+impl Steps {
+    /// The effect of `inner` and then `outer`, if one call has it.
+    fn of(inner: CallView<'_>, outer: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Self> {
+        let rank = cx.type_of(inner.arg(0)?).shape()?.len();
+        // The axes of the input that are left, and those of size 1 that are new.
+        let mut places: Vec<Option<usize>> = (0..rank).map(Some).collect();
+        for call in [inner, outer] {
+            let axes = listed(call, cx).filter(|axes| !axes.is_empty())?;
+            if call.is_op("Squeeze") {
+                let axes = normalized(&axes, places.len())?;
+                places = (0..places.len()).filter(|at| !axes.contains(at)).map(|at| places[at]).collect();
+            } else if call.is_op("Unsqueeze") {
+                for axis in normalized(&axes, places.len() + axes.len())? {
+                    places.insert(axis, None);
+                }
+            } else {
+                return None;
+            }
+        }
+        // A new axis of size 1 in the place of one that was removed is that one.
+        let mut next = 0;
+        for at in 0..places.len() {
+            let end = places[at..].iter().flatten().next().copied().unwrap_or(rank);
+            places[at] = places[at].or((next < end).then_some(next));
+            next = places[at].map_or(next, |axis| axis + 1);
+        }
+        let left: Vec<usize> = places.iter().flatten().copied().collect();
+        let new: Vec<i64> = (0..places.len()).filter(|&at| places[at].is_none()).map(|at| at as i64).collect();
+        match (left.len() == rank, new.is_empty()) {
+            (true, true) => Some(Self::Nothing),
+            (true, false) => Some(Self::Unsqueeze(new)),
+            (false, true) => {
+                Some(Self::Squeeze((0..rank).filter(|at| !left.contains(at)).map(|at| at as i64).collect()))
+            }
+            (false, false) => None,
+        }
+    }
 }
 
 /// The computed shape of a reshape, if all of its entries are known or sizes of the input at the same places: with a 0
@@ -96,12 +191,12 @@ fn copied_shape(call: CallView<'_>, input: NodeId, shape: NodeId, cx: &RewriteCx
     entries.iter().enumerate().map(size).collect()
 }
 
-/// The operator and axes by which an input gets the shape of a result, if the two differ in sizes of 1 alone.
-fn unit_sizes(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Option<(&'static str, Vec<i64>)> {
+/// How an input gets the shape of a result, if the two differ in sizes of 1 alone.
+fn unit_sizes(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Option<Steps> {
     let (from, to) = (dims(input, cx)?, dims(call.id, cx)?);
     match from.len() > to.len() {
-        true => Some(("Squeeze", units_between(&from, &to)?)),
-        false => Some(("Unsqueeze", units_between(&to, &from)?)),
+        true => Some(Steps::Squeeze(units_between(&from, &to)?)),
+        false => Some(Steps::Unsqueeze(units_between(&to, &from)?)),
     }
 }
 

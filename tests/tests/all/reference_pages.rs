@@ -142,3 +142,22 @@ fn what_is_neither_pass_nor_instrument_has_no_page() {
     let said = relais(["describe", "Relu", "--markdown"]).expect_failure().stderr;
     assert!(said.contains("no pass and no instrument is named `Relu`"), "{said}");
 }
+
+#[test]
+fn every_row_about_other_optimisers_has_an_answer() {
+    let text = fs::read_to_string(root().join("docs/peers.md")).unwrap();
+    let pages = pages();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    let rows: Vec<Vec<&str>> =
+        rows.iter().map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect();
+    let rows: Vec<&Vec<&str>> = rows.iter().filter(|row| row[0].split(' ').all(|who| "OSLXR".contains(who))).collect();
+    let rows: Vec<_> = rows.into_iter().filter(|row| row[2] != "what was compared" && !row[1].contains("0.")).collect();
+    assert!(rows.len() > 40);
+    for row in rows {
+        let [_, transformation, answer] = row.as_slice() else { panic!("{row:?} has not three columns") };
+        let passes: Vec<&str> = answer.split("](passes/").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+        assert!(passes.iter().all(|page| pages.contains_key(*page)), "{transformation}: {passes:?}");
+        let has_reason = ["declined: ", "declined where ", "missing: "].iter().any(|word| answer.contains(word));
+        assert!(!passes.is_empty() || has_reason || answer.contains("option `--"), "{transformation}: {answer}");
+    }
+}
