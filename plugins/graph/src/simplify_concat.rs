@@ -58,7 +58,7 @@ fn from_first(axis: i64, value: NodeId, cx: &RewriteCx<'_>) -> Option<i64> {
 /// The value whose parts along an axis, all and in order, are the arguments.
 fn split_value(call: CallView<'_>, axis: i64, cx: &RewriteCx<'_>) -> Option<NodeId> {
     let part = |arg: NodeId| match cx.function().expr(arg) {
-        Expr::TupleGetItem { tuple, index } => Some((tuple, index as usize)),
+        Expr::TupleGetItem { tuple, index } => Some((tuple, index)),
         _ => None,
     };
     let (tuple, _) = part(*call.args().first()?)?;

@@ -83,7 +83,9 @@ fn passes_through(found: &Matched<'_>, _: &RewriteCx<'_>) -> Result<(), Unmet> {
         _ if !holds(by, from) => Err("the type in the middle does not hold all values".into()),
         _ if to == ElemType::BOOL => Ok(()),
         _ if is_whole(from) && is_whole(by) && is_whole(to) => Ok(()),
-        _ if is_whole(to) && !holds(to, from) => Err("casts from floats to integers are not defined for all values".into()),
+        _ if is_whole(to) && !holds(to, from) => {
+            Err("casts from floats to integers are not defined for all values".into())
+        }
         // Casts to shorter ones may be rounded twice, and differently.
         _ if is_whole(to) || holds(to, from) || matches!(to, ElemType::FLOAT | ElemType::DOUBLE) => Ok(()),
         _ if from.is_float() => Ok(()),

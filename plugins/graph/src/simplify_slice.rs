@@ -69,10 +69,8 @@ fn split(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
     for piece in f.all_bindings().filter(|&id| users.is_used(id)).filter_map(|id| Piece::of(f, id)) {
         cuts.entry((places.block_of(piece.slice), piece.input, piece.axis)).or_default().push(piece);
     }
-    let mut cuts: BTreeMap<NodeId, (Vec<u64>, Vec<Piece>)> = cuts
-        .into_values()
-        .filter_map(|pieces| Some((pieces[0].slice, (sizes(&pieces)?, pieces))))
-        .collect();
+    let mut cuts: BTreeMap<NodeId, (Vec<u64>, Vec<Piece>)> =
+        cuts.into_values().filter_map(|pieces| Some((pieces[0].slice, (sizes(&pieces)?, pieces)))).collect();
     let is_attribute = f.opset_version("").unwrap_or(0) < 13;
     let mut relations = cx.ops(f);
     edit.rebuild(&mut |at: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
