@@ -19,10 +19,10 @@ use relais_plugin_api::prelude::*;
 #[rule_pass(name = "relais.FuseGemm", opt_level = 2, required = ["relais.InferType"])]
 const FUSE_GEMM: &str = "
     sum: @7 Add(MatMul(a, b) as ab, c) => Gemm(a, b, c)
-        if users(ab) == 1, rank(a) == 2, rank(b) == 2, broadcasts(c, ab), elem(a) in {float16, float32, float64};
+        if rank(a) == 2, rank(b) == 2, broadcasts(c, ab), elem(a) in {float16, float32, float64}, users(ab) == 1;
     second_sum: @11 (Add(Gemm{beta = _, ..}(a, b) as gemm, c) | Sum(Gemm{beta = _, ..}(a, b) as gemm, c)
         | Sum(c, Gemm{beta = _, ..}(a, b) as gemm)) => like gemm{beta = 1.0}(a, b, c)
-        if users(gemm) == 1, broadcasts(c, gemm), elem(a) in {float16, float32, float64};
+        if broadcasts(c, gemm), elem(a) in {float16, float32, float64}, users(gemm) == 1;
     left: @7 Gemm{transA = t, ..}(Transpose{perm = [1, 0]}(a), b, ?c) as gemm => like gemm{transA = 1 - t}(a, b, c);
     right: @7 Gemm{transB = t, ..}(a, Transpose{perm = [1, 0]}(b), ?c) as gemm => like gemm{transB = 1 - t}(a, b, c);
     product: @11 Transpose{perm = [1, 0]}(MatMul(a, b)) => Gemm{transA = 1, transB = 1}(b, a)
