@@ -5,8 +5,10 @@ use relais_plugin_api::{ir::*, op::*};
 
 /// `Constant`, where it is a call.
 pub fn constant(cx: &mut InferCx<'_>) -> Outcome {
-    if cx.attrs().iter().filter(|(name, _)| name.contains("value")).count() > 1 {
-        return invalid("more than one attribute says the value");
+    match cx.attrs().iter().filter(|(name, _)| name.contains("value")).count() {
+        0 => return invalid("no attribute says the value"),
+        1 => {}
+        _ => return invalid("more than one attribute says the value"),
     }
     if let Some((elem, dims)) = opt_tensor(cx, "value")? {
         cx.set_tensor(0, elem, &dims);

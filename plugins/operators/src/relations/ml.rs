@@ -97,7 +97,13 @@ pub fn feature_vectorizer(cx: &mut InferCx<'_>) -> Outcome {
     Ok(())
 }
 
-/// `LinearClassifier`, `TreeEnsembleClassifier`: a label for each row, and a score for each row and label.
+/// `TreeEnsembleClassifier`; see [`classifier`].
+pub fn tree_classifier(cx: &mut InferCx<'_>) -> Outcome {
+    before_version_5(cx)?;
+    classifier(cx)
+}
+
+/// `LinearClassifier`, and classifiers of trees: a label for each row, and a score for each row and label.
 pub fn classifier(cx: &mut InferCx<'_>) -> Outcome {
     let n_labels = labels(cx)?;
     // With a single label, runtimes differ about the scores.
@@ -121,12 +127,26 @@ pub fn svm_regressor(cx: &mut InferCx<'_>) -> Outcome {
     regressor(cx, ElemType::FLOAT, 1)
 }
 
-/// `TreeEnsembleRegressor`, with floats as results, and `TreeEnsemble`, with those of the argument: `n_targets` results
-/// for each row.
-pub fn trees(cx: &mut InferCx<'_>) -> Outcome {
-    let elem = if cx.attrs().get("leaf_targetids").is_some() { cx.elem(0) } else { ElemType::FLOAT };
+/// `TreeEnsembleRegressor`: `n_targets` results for each row.
+pub fn tree_regressor(cx: &mut InferCx<'_>) -> Outcome {
+    before_version_5(cx)?;
     let targets = opt_int(cx, "n_targets")?;
-    regressor(cx, elem, targets.unwrap_or(-1))
+    regressor(cx, ElemType::FLOAT, targets.unwrap_or(-1))
+}
+
+/// `TreeEnsemble`: `n_targets` results of the argument's element type for each row.
+pub fn trees(cx: &mut InferCx<'_>) -> Outcome {
+    let targets = opt_int(cx, "n_targets")?;
+    regressor(cx, cx.elem(0), targets.unwrap_or(-1))
+}
+
+/// # Errors
+/// Returns an error if the call is written for version 5 or later, where the operator is deprecated.
+fn before_version_5(cx: &InferCx<'_>) -> Result<(), OpError> {
+    match cx.version() {
+        ..5 => Ok(()),
+        _ => Err(OpError::invalid("the operator is deprecated since version 5; `TreeEnsemble` takes its place")),
+    }
 }
 
 /// `ZipMap`: a map from labels to scores for each row.

@@ -279,7 +279,7 @@ const TREE_ENSEMBLE_CLASSIFIER: Operator = Operator::new(DOMAIN, "TreeEnsembleCl
         optional(TENSOR, "nodes_values_as_tensor"),
         default(STRING, "post_transform", "\"NONE\""),
     ])
-    .infer(ml::classifier)
+    .infer(ml::tree_classifier)
     .doc("A classifier of trees.");
 
 const TREE_ENSEMBLE_REGRESSOR: Operator = Operator::new(DOMAIN, "TreeEnsembleRegressor", 5)
@@ -306,7 +306,7 @@ const TREE_ENSEMBLE_REGRESSOR: Operator = Operator::new(DOMAIN, "TreeEnsembleReg
         optional(FLOATS, "target_weights"),
         optional(TENSOR, "target_weights_as_tensor"),
     ])
-    .infer(ml::trees)
+    .infer(ml::tree_regressor)
     .doc("A regression of trees.");
 
 const ZIP_MAP: Operator = Operator::new(DOMAIN, "ZipMap", 1)
