@@ -191,13 +191,13 @@ impl Weights {
 impl Activations {
     fn of(f: &Function) -> Self {
         let mut out = Self::default();
-        // Constants and parameters with values are weights; a tuple's memory is that of its items.
         for &param in f.params() {
             let dims = f.type_of(param).shape().unwrap_or_default().iter().map(|&dim| Dim::from(dim));
             let names =
                 dims.filter_map(|dim| if let Dim::Symbol(name) = dim { Some(f.str(name).to_owned()) } else { None });
             out.symbols.extend(names);
         }
+        // Constants and parameters with values are weights; a tuple's memory is that of its items.
         let is_value = |id: &_| !matches!(f.kind(*id), kind::CONSTANT | kind::TUPLE | kind::FUNCTION);
         let params = f.params().iter().copied().filter(|&id| f.default_value(id).is_none());
         let order: Vec<_> = params.chain(f.all_bindings().filter(is_value)).collect();

@@ -87,11 +87,7 @@ fn array(bytes: &mut dyn Read) -> Result<Tensor, String> {
     }
     let tensor = match elem {
         ElemType::STRING => {
-            let strings: Vec<String> =
-                data.chunks_exact(width.max(1) as usize).map(string).collect::<Result<_, _>>()?;
-            // Empty strings take no bytes.
-            let strings =
-                if width == 0 { vec![String::new(); element_count(&dims).unwrap_or(0) as usize] } else { strings };
+            let strings: Vec<String> = data.chunks_exact(width as usize).map(string).collect::<Result<_, _>>()?;
             Tensor::from_strings(&dims, strings.iter().map(String::as_bytes))
         }
         ElemType::BOOL => Tensor::dense(elem, &dims, data.iter().map(|&byte| u8::from(byte != 0)).collect::<Vec<_>>()),
@@ -105,7 +101,9 @@ fn element(descr: &str) -> Result<(ElemType, u64), String> {
     if let Some(&(elem, _)) = PLAIN.iter().find(|(_, known)| known[1..] == descr[1..] && !descr.starts_with('>')) {
         return Ok((elem, u64::from(elem.bits()) / 8));
     }
-    let characters = descr.strip_prefix("<U").and_then(|n| n.parse::<u64>().ok()).and_then(|n| n.checked_mul(4));
+    // Strings of no bytes could be any number.
+    let characters = descr.strip_prefix("<U").and_then(|n| n.parse::<u64>().ok()).filter(|&n| n > 0);
+    let characters = characters.and_then(|n| n.checked_mul(4));
     let kind = descr.get(1..2).unwrap_or_default();
     match characters {
         Some(width) => Ok((ElemType::STRING, width)),
@@ -255,6 +253,8 @@ mod tests {
             "it is stored with the most significant byte first"
         );
         assert_eq!(refused(&header("<c8", "False", "()"), &[0; 8]), "elements of NumPy's type `<c8` are not read");
+        let many = header("<U0", "False", "(1099511627776,)");
+        assert_eq!(refused(&many, &[]), "elements of NumPy's type `<U0` are not read");
         let huge = header("<f8", "False", "(4294967296, 4294967296)");
         assert_eq!(refused(&huge, &[]), "its shape [4294967296, 4294967296] is too large");
         for text in [

@@ -94,7 +94,7 @@ fn parse_pass(text: &str, crate_name: &str) -> Result<Item, CliError> {
         "module" => PassKind::Module,
         "sequential" => PassKind::Sequential,
         _ => {
-            return Err(CliError::usage(format!("`{kind}` is no kind of pass")).help(
+            return Err(CliError::usage(format!("`{kind}` is not a kind of pass")).help(
                 "the kinds are `rules`, `rewrite`, `function`, `module` and `sequential`, as in `rules:acme.Fold`",
             ));
         }

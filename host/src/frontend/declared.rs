@@ -34,6 +34,9 @@ pub fn forget_outdated_sizes(module: &mut IRModule, catalogue: &dyn Catalogue) -
                 && shapes(main, main.type_id(id)).iter().flatten().any(|size| size.known().is_some())
         })
         .collect();
+    if declared.is_empty() {
+        return Vec::new();
+    }
     let mut inferred = main.clone();
     let sizes = name_open_sizes(&mut inferred);
     declared.iter().for_each(|&id| inferred.set_type(id, TypeId::UNKNOWN));
@@ -49,6 +52,9 @@ pub fn forget_outdated_sizes(module: &mut IRModule, catalogue: &dyn Catalogue) -
             main.set_type(id, ty);
             outdated.insert(id);
         }
+    }
+    if outdated.is_empty() {
+        return Vec::new();
     }
     restate(main, &outdated);
     let outdated = main.all_bindings().filter(|id| outdated.contains(id));
@@ -137,18 +143,14 @@ fn restate(main: &mut Function, values: &HashSet<NodeId>) {
     let functions: Vec<NodeId> =
         (0..main.n_nodes()).map(NodeId::from_index).filter(|&id| main.kind(id) == kind::FUNCTION).collect();
     for function in functions {
-        let named: HashMap<&str, NodeId> = main
-            .bindings(main.block_of(function))
-            .iter()
-            .filter(|id| values.contains(id))
-            .map(|&id| (main.name(id), id))
-            .collect();
         let attrs = main.attrs(function);
         let (Some(AttrValue::Strings(names)), Some(AttrValue::Types(types))) =
             (attrs.meta(meta::VALUE_INFO), attrs.meta(meta::VALUE_INFO_TYPES))
         else {
             continue;
         };
+        let bindings = main.bindings(main.block_of(function)).iter().filter(|id| values.contains(id));
+        let named: HashMap<&str, NodeId> = bindings.map(|&id| (main.name(id), id)).collect();
         let renewed = names.strings().zip(types.types()).map(|(name, ty)| {
             let value = std::str::from_utf8(name).ok().and_then(|name| named.get(name));
             value.map_or(ty, |&value| main.type_id(value))

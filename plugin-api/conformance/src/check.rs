@@ -36,8 +36,8 @@ enum Others {
     Last,
 }
 
-/// The sizes for runs with even and with odd numbers, the most telling ones first; then those of the others. A model may take only some of them:
-/// images of a multiple of 32 pixels, for example, or one batch.
+/// The sizes for runs with even and with odd numbers, the most telling ones first; then those of the others. A model may
+/// take only some of them: images of a multiple of 32 pixels, for example, or one batch.
 const SIZES: [[Sizes; 2]; 10] = {
     use Others::{All, Distinct, Last};
     const fn sizes(first: u64, other: u64, others: Others) -> Sizes {

@@ -88,7 +88,7 @@ fn shrink(cx: &EvalCx<'_>) -> Eval {
             T::ZERO
         }
     });
-    doubt.settle(cx, result, "a number is no `float32`, which some runtimes make of it")
+    doubt.settle(cx, result, "a number is not a `float32`, which some runtimes make of it")
 }
 
 /// A bound that is not given is the type's greatest finite value to some runtimes and none to others, so that a call

@@ -367,3 +367,21 @@ fn the_names_of_the_glossary_are_in_the_code() {
     }
     assert!(n_names > 25, "{n_names} names");
 }
+
+#[test]
+fn every_patch_of_the_sources_applies() {
+    let mut n_patches = 0;
+    for folder in ["tests/mutants", "tests/benches"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "patch") {
+                continue;
+            }
+            n_patches += 1;
+            let output =
+                Command::new("git").current_dir(root()).args(["apply", "--check"]).arg(&path).output().unwrap();
+            assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    assert!(n_patches > 40, "{n_patches}");
+}

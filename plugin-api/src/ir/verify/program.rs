@@ -36,38 +36,9 @@ fn may_repeat(f: &Function) -> bool {
         params.iter().chain(f.bindings(block))
     });
     let names = ids.map(|&id| f.bytes(f.name_id(id))).filter(|name| !name.is_empty());
-    let mut hashes = Distinct::with_room_for(f.n_nodes());
-    names.map(|name| Hash64::new().bytes(name).finish()).any(|hash| !hashes.insert(hash))
-}
-
-/// A set of hashes, which are spread evenly already.
-struct Distinct {
-    /// 0 is free. There are twice as many as hashes, or more; a power of two.
-    slots: Vec<u64>,
-    has_zero: bool,
-}
-
-impl Distinct {
-    fn with_room_for(n_hashes: usize) -> Self {
-        Self { slots: vec![0; (2 * n_hashes).next_power_of_two()], has_zero: false }
-    }
-
-    /// Adds a hash. Returns whether it was not there.
-    fn insert(&mut self, hash: u64) -> bool {
-        if hash == 0 {
-            return !std::mem::replace(&mut self.has_zero, true);
-        }
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.slots[at] != 0 {
-            if self.slots[at] == hash {
-                return false;
-            }
-            at = (at + 1) & mask;
-        }
-        self.slots[at] = hash;
-        true
-    }
+    let mut hashes: Vec<u64> = names.map(|name| Hash64::new().bytes(name).finish()).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// Bits of the information about a node.
