@@ -12,7 +12,7 @@ use std::collections::HashSet;
 /// function itself holds.
 pub(super) fn check(function: &Function, report: &mut Report<'_>) {
     let parts = function.parts();
-    let mut checker = Checker { is_ascii: parts.strings.is_ascii(), parts, report };
+    let mut checker = Checker { is_ascii: parts.strings.is_ascii(), reads_lists: true, parts, report };
     checker.types();
     checker.ops();
     checker.nodes();
@@ -26,6 +26,9 @@ struct Checker<'a, 'r, 'f> {
     parts: Parts<'a>,
     /// Whether all strings are ASCII, so that every name is UTF-8.
     is_ascii: bool,
+    /// Whether operands and bindings are looked at one by one: not if no entry of the pool is out of range, nor if they
+    /// overlap.
+    reads_lists: bool,
     report: &'r mut Report<'f>,
 }
 
@@ -49,10 +52,18 @@ impl<'a> Checker<'a, '_, '_> {
     }
 
     /// Checks a name, which must be UTF-8.
+    #[inline]
     fn name(&mut self, id: StrId, code: FaultCode, node: Option<NodeId>, what: &str) {
+        if !self.is_ascii || self.string(id).is_none() {
+            self.unusual_name(id, code, node, what);
+        }
+    }
+
+    #[cold]
+    fn unusual_name(&mut self, id: StrId, code: FaultCode, node: Option<NodeId>, what: &str) {
         match self.string(id) {
             None => self.fault(code, node, format!("{what} is {id}, which is out of range")),
-            Some(bytes) if !self.is_ascii && std::str::from_utf8(bytes).is_err() => {
+            Some(bytes) if std::str::from_utf8(bytes).is_err() => {
                 self.fault(FaultCode::Utf8, node, format!("{what} is not UTF-8"));
             }
             Some(_) => {}
@@ -82,6 +93,9 @@ impl<'a> Checker<'a, '_, '_> {
             );
             self.fault(FaultCode::Overlap, None, message);
         }
+        // Words before operands are entries, too, and small.
+        let last = self.parts.pool.iter().map(|id| id.index()).max();
+        self.reads_lists = !is_overlapping && last.is_some_and(|last| last >= nodes.len());
         for (at, rec) in nodes.iter().enumerate() {
             let id = NodeId::from_index(at);
             if is_leaf(rec.kind) && rec.flags & flag::EXTRA != 0 {
@@ -100,7 +114,7 @@ impl<'a> Checker<'a, '_, '_> {
                 kind::CONSTANT => (rec.a, self.parts.n_constants, "the constant"),
                 kind::FIRST_LEAF.. => continue,
                 _ => {
-                    self.operands(id, *rec, is_overlapping);
+                    self.operands(id, *rec);
                     continue;
                 }
             };
@@ -110,7 +124,8 @@ impl<'a> Checker<'a, '_, '_> {
         }
     }
 
-    fn operands(&mut self, id: NodeId, rec: NodeRec, is_overlapping: bool) {
+    #[inline]
+    fn operands(&mut self, id: NodeId, rec: NodeRec) {
         let Parts { pool, nodes, blocks, .. } = self.parts;
         if !is_within(rec.a, rec.b, pool.len()) {
             let message = format!("operands {}..+{} in a pool of {} entries", rec.a, rec.b, pool.len());
@@ -137,7 +152,7 @@ impl<'a> Checker<'a, '_, '_> {
             }
             _ => {}
         }
-        if is_overlapping {
+        if !self.reads_lists {
             return;
         }
         for operand in &pool[rec.a as usize..][..rec.b as usize] {
@@ -150,7 +165,6 @@ impl<'a> Checker<'a, '_, '_> {
 
     fn blocks(&mut self) {
         let Parts { blocks, pool, nodes, .. } = self.parts;
-        let is_overlapping = self.report.faults.iter().any(|fault| fault.code == FaultCode::Overlap);
         for (at, block) in blocks.iter().enumerate() {
             let id = Some(BlockId::from_index(at));
             let mut fault = |message: String| self.report.push(FaultCode::BlockRange, None, id, message);
@@ -161,7 +175,7 @@ impl<'a> Checker<'a, '_, '_> {
             }
             if !is_within(block.start, block.len, pool.len()) {
                 fault(format!("bindings {}..+{} in a pool of {} entries", block.start, block.len, pool.len()));
-            } else if !is_overlapping {
+            } else if self.reads_lists {
                 for binding in &pool[block.start as usize..][..block.len as usize] {
                     if binding.index() >= nodes.len() {
                         fault(format!("binding `{binding}` in an arena of {} nodes", nodes.len()));

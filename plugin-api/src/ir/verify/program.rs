@@ -37,6 +37,18 @@ fn may_repeat(f: &Function) -> bool {
     });
     let names = ids.map(|&id| f.bytes(f.name_id(id))).filter(|name| !name.is_empty());
     let mut hashes: Vec<u64> = names.map(|name| Hash64::new().bytes(name).finish()).collect();
+    // Few are sorted: those that share one of sixteen times as many bits with another.
+    let n_words = (hashes.len() / 4).next_power_of_two();
+    let place = |hash: u64| ((hash >> 6) as usize & (n_words - 1), 1 << (hash & 63));
+    let (mut taken, mut shared) = (vec![0_u64; n_words], vec![0_u64; n_words]);
+    for (word, bit) in hashes.iter().map(|&hash| place(hash)) {
+        shared[word] |= taken[word] & bit;
+        taken[word] |= bit;
+    }
+    hashes.retain(|&hash| {
+        let (word, bit) = place(hash);
+        shared[word] & bit != 0
+    });
     hashes.sort_unstable();
     hashes.windows(2).any(|pair| pair[0] == pair[1])
 }
