@@ -111,6 +111,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
     pub input_shape: Vec<String>,
 
+    /// Cut a part out of the model before anything runs: these values become its inputs, in this order, instead of
+    /// those that it has. `--input-shape` gives them shapes, too.
+    #[arg(long, value_name = "VALUE,VALUE", value_delimiter = ',')]
+    pub inputs: Vec<String>,
+
+    /// Likewise, these values become the outputs; what they do not need is removed.
+    #[arg(long, value_name = "VALUE,VALUE", value_delimiter = ',')]
+    pub outputs: Vec<String>,
+
     /// Check the program after each pass.
     #[arg(long)]
     pub verify_each: bool,

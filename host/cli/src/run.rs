@@ -14,7 +14,8 @@ use super::{
 use relais::{
     files::{Destination, Existing},
     frontend::{
-        Format, Model, OperatorNames, StatedRules, forget_outdated_sizes, operators_of, set_input_shapes, with_bodies,
+        Format, Model, OperatorNames, StatedRules, extract, forget_outdated_sizes, names_input, operators_of,
+        set_input_shapes, with_bodies,
     },
     ir::IRModule,
     manager::{self, Fate, Report, RunOptions},
@@ -72,8 +73,15 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     let Model { mut module, format, n_bytes, .. } = model::read(&args.model)?;
     outputs
         .spare("weights of the model, in", &data_files(&module).into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
-    let changes = set_input_shapes(&mut module, &args.input_shape, &registry)?;
+    let before = Summary::of(&module, Some(n_bytes), &model::shown_file(&args.model));
+    // Shapes of inputs that a part has and the model has not are set once it is cut out.
+    let is_part = !args.inputs.is_empty() || !args.outputs.is_empty();
+    let (shapes, of_part): (Vec<String>, Vec<String>) =
+        args.input_shape.iter().cloned().partition(|shape| !is_part || names_input(&module, shape));
+    let mut changes = set_input_shapes(&mut module, &shapes, &registry)?;
     let outdated = forget_outdated_sizes(&mut module, &registry);
+    changes.extend(extract(&mut module, &args.inputs, &args.outputs, &registry)?);
+    changes.extend(set_input_shapes(&mut module, &of_part, &registry)?);
     if let Some(check) = &check {
         check.look_at(&module)?;
     }
@@ -85,7 +93,6 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     }
     // With the operators that a file has, it runs already; a text was never run.
     let had = if format == Format::Onnx { operators_of(&module) } else { OperatorNames::new() };
-    let before = Summary::of(&module, Some(n_bytes), &model::shown_file(&args.model));
     let options = RunOptions {
         verify: args.verify_each.then_some(Verify::Each),
         remarks: if verbosity >= Verbosity::Debug { Remarks::Show } else { Remarks::Hide },

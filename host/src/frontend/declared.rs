@@ -61,18 +61,36 @@ pub fn forget_outdated_sizes(module: &mut IRModule, catalogue: &dyn Catalogue) -
     outdated.map(|id| main.name(id).to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
-/// Opens the fixed sizes of all values that depend on some parameters, and types the values again by `infer`. Returns
-/// which outputs have another type than before.
+/// Which sizes of values are inferred again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// The fixed ones.
+    Fixed,
+    /// All.
+    All,
+}
+
+/// An output that has another type than before.
+pub(super) struct Retyped {
+    pub name: String,
+    /// The two types, as a line for the user.
+    pub line: String,
+}
+
+/// Opens sizes of all values that depend on some parameters, and types the values again by `infer`. Returns which outputs
+/// have another type than before.
 pub(super) fn renew_types_after(
     main: &mut Function,
     params: &[NodeId],
+    opened: Opened,
     infer: impl FnOnce(&mut Function),
-) -> Vec<String> {
+) -> Vec<Retyped> {
     let reached = reached_from(main, params);
     for &id in &reached {
         if !params.contains(&id) && main.kind(id) != kind::CONSTANT {
             let ty = map_sizes(main, main.type_id(id), |_, _, size| match size {
                 Dim::Static(_) => Dim::Unknown,
+                _ if opened == Opened::All => Dim::Unknown,
                 size => size,
             });
             main.set_type(id, ty);
@@ -164,25 +182,20 @@ fn restate(main: &mut Function, values: &HashSet<NodeId>) {
 }
 
 /// Declares the outputs among some values with the types that they have now. Returns what changed.
-fn restate_outputs(main: &mut Function, values: &HashSet<NodeId>) -> Vec<String> {
+fn restate_outputs(main: &mut Function, values: &HashSet<NodeId>) -> Vec<Retyped> {
     let root = main.root();
     let Some(AttrValue::Types(declared)) = main.attrs(root).meta(meta::OUTPUT_TYPES) else { return Vec::new() };
     let declared: Vec<TypeId> = declared.types().collect();
-    let names: Vec<String> = match main.attrs(root).meta(OUTPUT_NAMES) {
-        Some(AttrValue::Strings(names)) => {
-            names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
-        }
-        _ => Vec::new(),
-    };
+    let names = stated_output_names(main);
     let mut changes = Vec::new();
     let now = |(at, (&ty, &value)): (usize, (&TypeId, &NodeId))| {
         let now = main.type_id(value);
         if !values.contains(&value) || now == ty {
             return ty;
         }
-        let name = names.get(at).map_or("", String::as_str);
+        let name = names.get(at).cloned().unwrap_or_default();
         let [was, is] = [ty, now].map(|ty| display_type(main, ty).to_string());
-        changes.push(format!("output `{name}` was `{was}` and is `{is}`"));
+        changes.push(Retyped { line: format!("output `{name}` was `{was}` and is `{is}`"), name });
         now
     };
     let renewed: Vec<TypeId> = declared.iter().zip(main.results(main.body())).enumerate().map(now).collect();
@@ -190,13 +203,25 @@ fn restate_outputs(main: &mut Function, values: &HashSet<NodeId>) -> Vec<String>
     changes
 }
 
-fn set_meta(f: &mut Function, id: NodeId, name: &'static str, value: AttrData) {
+/// The names that the outputs are declared with.
+pub(super) fn stated_output_names(main: &Function) -> Vec<String> {
+    match main.attrs(main.root()).meta(OUTPUT_NAMES) {
+        Some(AttrValue::Strings(names)) => {
+            names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Sets a piece of metadata of a node.
+pub(super) fn set_meta(f: &mut Function, id: NodeId, name: &'static str, value: AttrData) {
     let new = f.encode_attr(&Attr::meta(name, value));
     let mut recs = f.attr_recs(id).to_vec();
-    if let Some(old) = recs.iter_mut().find(|rec| rec.name == new.name && rec.flags == new.flags) {
-        *old = new;
-        f.set_attr_recs(id, &recs);
+    match recs.iter_mut().find(|rec| rec.name == new.name && rec.flags == new.flags) {
+        Some(old) => *old = new,
+        None => recs.push(new),
     }
+    f.set_attr_recs(id, &recs);
 }
 
 /// The shapes of a tensor, or of the tensors of a tuple; empty where one is not known.

@@ -1,9 +1,10 @@
 //! The parts of the command line that other programs offer, too: reading models, setting the shapes of their inputs,
-//! finding plugins, pipelines from names and settings, and lists as JSON. Messages are for the users of these programs.
+//! cutting out parts of them, finding plugins, pipelines from names and settings, and lists as JSON. Messages are for the users of these programs.
 
 mod bodies;
 mod declared;
 mod error;
+mod extract;
 mod list;
 mod model;
 mod pipelines;
@@ -13,6 +14,7 @@ mod shapes;
 pub use bodies::{OperatorNames, operators_of, with_bodies};
 pub use declared::forget_outdated_sizes;
 pub use error::Error;
+pub use extract::extract;
 pub use list::{
     Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, operator_json, option_json, pass_json,
     rules_of,
@@ -20,4 +22,4 @@ pub use list::{
 pub use model::{Format, Model};
 pub use pipelines::{StatedRules, pipeline, pipeline_in_part, pipeline_of_passes, rewrite_first, set_options};
 pub use search::{Search, user_dir};
-pub use shapes::set_input_shapes;
+pub use shapes::{names_input, set_input_shapes};

@@ -1,6 +1,9 @@
 //! Shapes that a user gives to the inputs of a model.
 
-use super::{declared::renew_types_after, error::Error};
+use super::{
+    declared::{Opened, renew_types_after},
+    error::Error,
+};
 use crate::{
     ir::{Dim, DimRec, Function, IRModule, MAIN, NodeId, Type},
     pass::Catalogue,
@@ -50,7 +53,7 @@ pub fn set_input_shapes(
     }
     let mut faults = Vec::new();
     let params: Vec<NodeId> = replaced.iter().map(|replaced| replaced.param).collect();
-    let changes = renew_types_after(main, &params, |main| faults = infer(main));
+    let changes = renew_types_after(main, &params, Opened::Fixed, |main| faults = infer(main));
     let new_fault =
         |faults: Vec<TypeFault>| faults.into_iter().find(|fault| old_faults.iter().all(|old| old.node != fault.node));
     if let Some(fault) = new_fault(faults) {
@@ -63,7 +66,7 @@ pub fn set_input_shapes(
         let mut doubled = main.clone();
         double(&mut doubled, &replaced);
         let mut faults = Vec::new();
-        renew_types_after(&mut doubled, &params, |doubled| faults = infer(doubled));
+        renew_types_after(&mut doubled, &params, Opened::Fixed, |doubled| faults = infer(doubled));
         if let Some(fault) = new_fault(faults) {
             let (name, line) = (main.name(*param), display(main, fault.node).to_string());
             return Err(Error::new(format!(
@@ -72,7 +75,12 @@ pub fn set_input_shapes(
             )));
         }
     }
-    Ok(changes)
+    Ok(changes.into_iter().map(|changed| changed.line).collect())
+}
+
+/// Whether a text such as `name:1,3,224,224` is about an input that the model has.
+pub fn names_input(module: &IRModule, text: &str) -> bool {
+    module.main().is_some_and(|main| parse(main, text).is_ok())
 }
 
 /// A parameter whose type was replaced by one that is not just more precise.

@@ -15,6 +15,7 @@ mod embedder;
 mod english;
 mod evaluators;
 mod examples;
+mod extract;
 mod filetest;
 mod fuzz_seeds;
 mod input_shapes;

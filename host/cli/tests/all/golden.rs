@@ -146,6 +146,28 @@ const CASES: &[Case] = &[
     case("input_shape_rank", "run model.relay -o out.relay -O0 --input-shape x:1,4,4"),
     case("input_shape_overwritten", "run model.relay -o out.relay -O0 --input-shape x:1,5"),
     case("input_shape_no_shape", "run model.relay -o out.relay -O0 --input-shape x:1;4"),
+    Case {
+        name: "extract",
+        files: &[BRANCHES],
+        command: "run branches.relay -o out.relay -O0 --inputs c,a --outputs y --input-shape a:2,4",
+    },
+    Case { name: "extract_unknown", files: &[BRANCHES], command: "run branches.relay -o out.relay -O0 --outputs Y" },
+    Case { name: "extract_nested", files: &[BRANCHES], command: "run branches.relay -o out.relay -O0 --outputs k" },
+    Case { name: "extract_missing", files: &[BRANCHES], command: "run branches.relay -o out.relay -O0 --inputs a" },
+    Case {
+        name: "extract_unused",
+        files: &[BRANCHES],
+        command: "run branches.relay -o out.relay -O0 --inputs a,c,x --outputs y",
+    },
+    Case { name: "extract_twice", files: &[BRANCHES], command: "run branches.relay -o out.relay -O0 --outputs y,y" },
+    Case {
+        name: "extract_untyped",
+        files: &[(
+            "own.relay",
+            "def @main(%x) #[opset = {\"\": 17, \"acme\": 1}] { %y = acme::Own(%x); %z = Neg(%y); %z }\n",
+        )],
+        command: "run own.relay -o out.relay -O0 --inputs y",
+    },
     case("describe_unknown", "describe ReluReul"),
     // A pass that fails, and working ones.
     case("pass_fails", "run model.relay -o out.relay --passes ReluRelu,Bad --set Bad.fault=error"),
