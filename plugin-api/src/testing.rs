@@ -17,7 +17,7 @@ pub use instruments::{Watch, Watched};
 pub use operators::{evaluate, infer};
 
 use crate::{
-    boundary::local,
+    boundary::{abi::wanted, local},
     diagnostics::{Diagnostic, PASSED, PassError, Severity},
     ir::{IRModule, verify},
     options::{OptionKind, OptionSpec, Value},
@@ -128,13 +128,14 @@ impl Trial {
     }
 
     /// Runs it on a module in text form. Its requirements run first, if they are linked too. Options are checked as in
-    /// a host, except for ranges.
+    /// a host, except for ranges. A pass that asks whether remarks are wanted runs a second time, where they are not.
     ///
     /// # Errors
     /// Returns an error if the pass fails, or has other options.
     ///
     /// # Panics
-    /// Panics with the reason, if the text is at fault, or the result of the pass is not a valid module.
+    /// Panics with the reason, if the text is at fault, the result of the pass is not a valid module, or is another where
+    /// no remarks are wanted.
     pub fn run(&self, text: &str) -> Result<Outcome, PassError> {
         let mut module = parse(text);
         let info = local::info(&self.pass);
@@ -142,13 +143,19 @@ impl Trial {
         let required = info.map_or(&[][..], |info| info.required);
         let defaults = Value::Struct(Vec::new());
         for name in required.iter().filter(|name| local::info(name).is_some()) {
-            module = local::run_in(name, &defaults, &self.config, &module)?.module;
+            module = local::run_in(name, &defaults, &self.config, wanted::REMARKS, &module)?.module;
         }
-        let ran = local::run_in(&self.pass, &Value::Struct(self.options.clone()), &self.config, &module)?;
+        let options = Value::Struct(self.options.clone());
+        let run = |wanted| local::run_in(&self.pass, &options, &self.config, wanted, &module);
+        let ran = run(wanted::REMARKS)?;
         let faults = verify(&ran.module);
         assert!(faults.is_empty(), "`{}` broke the module:\n{}", self.pass, lines(&faults));
         let signatures = PrintOptions { types: Types::Signatures, ..PrintOptions::default() };
         let text = text::print(&ran.module, &signatures);
+        if ran.asked {
+            let silent = text::print(&run(0)?.module, &signatures);
+            assert_eq!(silent, text, "`{}` does something else where nobody wants its remarks", self.pass);
+        }
         Ok(Outcome { text, changed: ran.changed, diagnostics: ran.diagnostics, counts: ran.counts })
     }
 }

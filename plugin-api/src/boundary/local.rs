@@ -29,7 +29,10 @@ use abi_stable::{
 };
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// The outcome of a run.
@@ -43,6 +46,8 @@ pub struct LocalRun {
     pub diagnostics: Vec<Diagnostic>,
     /// The counts, by name.
     pub counts: BTreeMap<String, u64>,
+    /// Whether the pass asked what the host wants to hear.
+    pub asked: bool,
 }
 
 /// Runs a linked pass, by full name, alias, or the part of a name after its last dot.
@@ -50,7 +55,7 @@ pub struct LocalRun {
 /// # Errors
 /// Returns an error if nothing of that name is linked, the options are not its own, or it fails.
 pub fn run(name: &str, options: &Value, module: &IRModule) -> Result<LocalRun, PassError> {
-    run_in(name, options, &[], module)
+    run_in(name, options, &[], wanted::REMARKS, module)
 }
 
 /// As [`run`], with options of the context; those that are linked and not given have their defaults.
@@ -61,9 +66,10 @@ pub fn run_in(
     name: &str,
     options: &Value,
     config: &[(String, Value)],
+    wanted: u32,
     module: &IRModule,
 ) -> Result<LocalRun, PassError> {
-    let local = Local { config: with_defaults(config), ..Local::new(module.clone()) };
+    let local = Local { config: with_defaults(config), wanted, ..Local::new(module.clone()) };
     let pass = local.create(name, options)?;
     let new = local.check(&pass, module, 0).and_then(|()| local.run(&pass, module, 0));
     if let Some(error) = local.broken.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -75,7 +81,8 @@ pub fn run_in(
         return Err(PassError::new(&error.rec().message).at(error.rec().node).in_function(&error.rec().function));
     }
     let counts = local.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics, counts })
+    let asked = local.asked.into_inner();
+    Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics, counts, asked })
 }
 
 /// Makes a linked pass and does nothing with it.
@@ -168,6 +175,10 @@ struct Local {
     broken: Mutex<Option<PassError>>,
     /// A table of the context's options.
     config: Value,
+    /// Bits of [`wanted`].
+    wanted: u32,
+    /// Whether a pass asked for them.
+    asked: AtomicBool,
     /// The contexts that passes entered and have not left.
     entered: Mutex<Vec<LocalSettings>>,
 }
@@ -208,6 +219,8 @@ impl Local {
             counts: Mutex::default(),
             broken: Mutex::default(),
             config: Value::Struct(Vec::new()),
+            wanted: wanted::REMARKS,
+            asked: AtomicBool::new(false),
             entered: Mutex::default(),
         };
         for entry in registrations() {
@@ -356,8 +369,10 @@ extern "C" fn diagnostic(data: HostData<'_>, rec: DiagnosticRec) {
     state(data).local.diagnostics.lock().unwrap_or_else(PoisonError::into_inner).push(rec.into());
 }
 
-extern "C" fn wants(_: HostData<'_>, bits: u32) -> u32 {
-    bits & wanted::REMARKS
+extern "C" fn wants(data: HostData<'_>, bits: u32) -> u32 {
+    let local = state(data).local;
+    local.asked.store(true, Ordering::Relaxed);
+    bits & local.wanted
 }
 
 extern "C" fn may_rewrite(_: HostData<'_>, _: NodeId) -> u8 {

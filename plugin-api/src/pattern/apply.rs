@@ -107,6 +107,17 @@ struct Candidate {
     /// The operators that must compute arguments: the positions, and the indices of the operators. Empty for a rule
     /// with alternatives.
     inner: SmallVec<[(usize, usize); 2]>,
+    /// Conditions that are tried before a match is looked for. Empty for a rule with alternatives.
+    guards: SmallVec<[Guard; 2]>,
+}
+
+/// A condition about the type of a value that stands at one place in every match, unless operators on the way are
+/// commutative.
+struct Guard {
+    /// The positions of arguments, from the outermost call on; none is its result.
+    path: SmallVec<[usize; 2]>,
+    /// The index of the condition.
+    condition: usize,
 }
 
 impl Candidates {
@@ -115,10 +126,19 @@ impl Candidates {
         for (index, rule) in program.rules.iter().enumerate() {
             let mut roots = rule.roots.iter().filter(|root| root.symbol == symbol);
             let (Some(root), second) = (roots.next(), roots.next()) else { continue };
-            let args = root.args.iter().enumerate().filter(|_| second.is_none());
+            if second.is_some() {
+                rules.push(Candidate { rule: index, inner: SmallVec::new(), guards: SmallVec::new() });
+                continue;
+            }
+            let args = root.args.iter().enumerate();
             let inner =
                 args.filter_map(|(at, arg)| if let Pat::Call(arg) = arg { Some((at, arg.symbol)) } else { None });
-            rules.push(Candidate { rule: index, inner: inner.collect() });
+            let conditions = rule.conditions.iter().enumerate();
+            let guards = conditions.filter_map(|(condition, (test, _))| {
+                let path = root.place_of(test.typed()?)?;
+                Some(Guard { path, condition })
+            });
+            rules.push(Candidate { rule: index, inner: inner.collect(), guards: guards.collect() });
         }
         rules.sort_by_key(|candidate| std::cmp::Reverse(program.rules[candidate.rule].size));
         let last = rules.iter().flat_map(|candidate| &candidate.inner).map(|&(at, _)| at).max();
@@ -193,7 +213,7 @@ impl<'m> Matcher<'m> {
         let is_commutative = call.op().is_some_and(|op| self.known.infos[op.index()].is_commutative);
         let producers = self.producers(call, self.by_root[symbol].n_producers);
         for at in 0..self.by_root[symbol].rules.len() {
-            let Candidate { rule: index, inner } = &self.by_root[symbol].rules[at];
+            let Candidate { rule: index, inner, guards } = &self.by_root[symbol].rules[at];
             let index = *index;
             // Most rules end here.
             let is_inner = |at: usize, symbol: usize| producers.get(at) == Some(&symbol);
@@ -204,6 +224,10 @@ impl<'m> Matcher<'m> {
                 continue;
             }
             let rule = &program.rules[index];
+            // A search says why.
+            if !self.known.says_why && !guards.iter().all(|guard| self.may_hold(guard, rule, call)) {
+                continue;
+            }
             let mut search = Search::new(cx, &self.known, rule, call, &mut self.found);
             if !search.run() {
                 reason = reason.or(search.reason);
@@ -234,15 +258,26 @@ impl<'m> Matcher<'m> {
     /// Returns, for the first arguments of a call, the operators that compute them.
     fn producers(&self, call: CallView<'_>, n: usize) -> SmallVec<[usize; 6]> {
         let f = call.owner();
-        let producer = |&arg: &NodeId| {
-            let producer = match f.expr(arg) {
-                Expr::Call(call) => call,
-                Expr::TupleGetItem { tuple, .. } => f.call(tuple)?,
-                _ => return None,
-            };
-            self.known.infos.get(producer.op()?.index())?.symbol
-        };
+        let producer = |&arg: &NodeId| self.known.infos.get(producer(f, arg)?.op()?.index())?.symbol;
         call.args().iter().take(n).map(|arg| producer(arg).unwrap_or(OTHER)).collect()
+    }
+
+    /// Whether the condition may hold in a match at a call.
+    fn may_hold(&self, guard: &Guard, rule: &Compiled<'_>, root: CallView<'_>) -> bool {
+        let f = root.owner();
+        let mut value = root.id;
+        for &at in &guard.path {
+            let Some(call) = producer(f, value) else { return false };
+            let info = call.op().and_then(|op| self.known.infos.get(op.index()));
+            if at < 2 && info.is_none_or(|info| info.is_commutative) {
+                return true;
+            }
+            match call.args().get(at) {
+                Some(arg) if !arg.is_absent() => value = *arg,
+                _ => return false,
+            }
+        }
+        rule.conditions[guard.condition].0.holds_for(f.type_of(value))
     }
 
     /// Notes that inner calls of a match which the right side does not use no longer count as users.
@@ -263,6 +298,15 @@ impl<'m> Matcher<'m> {
                 }
             }
         }
+    }
+}
+
+/// The call that computes a value.
+fn producer(f: &Function, value: NodeId) -> Option<CallView<'_>> {
+    match f.expr(value) {
+        Expr::Call(call) => Some(call),
+        Expr::TupleGetItem { tuple, .. } => f.call(tuple),
+        _ => None,
     }
 }
 

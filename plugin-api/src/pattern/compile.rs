@@ -11,6 +11,7 @@ use crate::{
     op::OpSchema,
 };
 use relais_patterns::*;
+use smallvec::SmallVec;
 
 /// The most combinations of orders and alternatives of a rule.
 const MAX_ORDERS: usize = 64;
@@ -43,6 +44,22 @@ pub(super) struct CallPat {
     pub result: u16,
     pub bind: Option<Slot>,
     pub is_shared: bool,
+}
+
+impl CallPat {
+    /// The place of a variable's value as positions of arguments, from this call on: its own result, an argument, the
+    /// result of a call that is an argument, or an argument of that.
+    pub fn place_of(&self, slot: Slot) -> Option<SmallVec<[usize; 2]>> {
+        let is_value = |pat: &Pat| matches!(pat, Pat::Var(it) | Pat::Const(it, _) if *it == slot);
+        if self.bind == Some(slot) {
+            return Some(SmallVec::new());
+        }
+        self.args.iter().enumerate().find_map(|(at, arg)| match arg {
+            Pat::Call(inner) if inner.bind == Some(slot) => Some(SmallVec::from_slice(&[at])),
+            Pat::Call(inner) => inner.args.iter().position(is_value).map(|within| SmallVec::from_slice(&[at, within])),
+            arg => is_value(arg).then(|| SmallVec::from_slice(&[at])),
+        })
+    }
 }
 
 /// The value that an attribute must have.

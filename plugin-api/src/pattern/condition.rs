@@ -74,6 +74,23 @@ impl Test {
             }
         }
     }
+
+    /// The variable whose type alone decides, if there is one.
+    pub fn typed(&self) -> Option<Slot> {
+        match self {
+            Self::Rank(slot, _) | Self::Elem(slot, _) => Some(*slot),
+            _ => None,
+        }
+    }
+
+    /// Whether the condition holds for the [`typed`](Self::typed) variable if its value has a type.
+    pub fn holds_for(&self, ty: Type<'_>) -> bool {
+        match self {
+            Self::Rank(_, rank) => ty.shape().is_some_and(|shape| shape.len() == *rank),
+            Self::Elem(_, elems) => ty.elem().is_some_and(|elem| elems.contains(&elem)),
+            _ => true,
+        }
+    }
 }
 
 fn slot(name: &Name, slots: &[&str]) -> Option<Slot> {

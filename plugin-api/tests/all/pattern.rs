@@ -341,6 +341,28 @@ fn conditions_hold_or_the_reason_is_a_remark() {
     assert!(declined("dim(x, 0) > 1").contains("a size is not known"));
 }
 
+/// Such conditions are tried before a match is looked for: at the place that the value has in every match.
+#[test]
+fn a_condition_about_a_type_finds_its_value_in_every_order() {
+    let column: &str = "%c: Tensor[(3), float32] = t::Turn(%x); ";
+    let add = |args: &str| format!("{column}%a = t::Neg(%c); %b = t::Add({args}); %b");
+    for rule in
+        ["t::Add(t::Neg(v), w) => t::Sub(w, v) if rank(v) == 1", "t::Add(v, t::Neg(c)) => t::Sub(v, c) if rank(v) == 2"]
+    {
+        becomes(rule, &add("%a, %x"), "t::Sub(%x, %c)");
+        becomes(rule, &add("%x, %a"), "t::Sub(%x, %c)");
+    }
+    stays("t::Add(t::Neg(v), w) => t::Sub(w, v) if rank(v) == 2", &add("%a, %x"), "does not hold");
+    let ty = "Tensor[(2, 3), float32]";
+    let sub = format!("{column}%m: {ty} = t::Mul(%c, %x); %b: {ty} = t::Sub(%m, %y); %b");
+    becomes("t::Sub(t::Mul(v, w), z) => t::Add(v, z) if rank(v) == 1", &sub, "t::Add(%c, %y)");
+    becomes("t::Sub(t::Mul(v, w), z) => t::Add(v, z) if rank(v) == 2", &sub, "t::Add(%x, %y)");
+    stays("t::Sub(t::Mul(v, w), z) => t::Add(v, z) if rank(v) == 3", &sub, "does not hold");
+    becomes("t::Sub(t::Mul(v, w) as m, z) => t::Add(m, z) if rank(m) == 2, rank(z) == 2", &sub, "t::Add(%m, %y)");
+    stays("t::Sub(t::Mul(v, w) as m, z) => t::Add(m, z) if rank(m) == 1", &sub, "does not hold");
+    becomes("t::Sub(v, w) as r => t::Add(v, w) if elem(r) == float32", &sub, "t::Add(%m, %y)");
+}
+
 #[test]
 fn versions_decide_where_a_rule_applies() {
     let body = "%b = t::Neg(%x); %b";
