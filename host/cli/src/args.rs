@@ -136,6 +136,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = ExternalData::Auto)]
     pub external_data: ExternalData,
 
+    /// Leave out what the model does not compute with.
+    #[arg(long, value_name = "PART,PART", value_enum, value_delimiter = ',')]
+    pub strip: Vec<Stripped>,
+
+    /// Write the types that are known or inferred for the values inside graphs (`value_info`); otherwise those of the
+    /// values for which the model has them.
+    #[arg(long)]
+    pub infer_shapes: bool,
+
     /// The folder that reproducers of failing passes go into; by default the one of the output.
     #[arg(long, value_name = "FOLDER")]
     pub reproducer_dir: Option<PathBuf>,
@@ -365,6 +374,18 @@ pub(crate) enum Types {
     All,
     /// Those of parameters and functions.
     Signatures,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stripped {
+    /// Documentation of the model, graphs, functions, nodes and values.
+    Docs,
+    /// Keys and values of the model, graphs, functions, nodes and values (`metadata_props`).
+    Metadata,
+    /// Names of nodes; values other than inputs and outputs are numbered.
+    Names,
+    /// Types of values inside graphs.
+    ValueInfo,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

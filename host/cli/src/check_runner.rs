@@ -1,7 +1,6 @@
 //! Running the models of a check: with the evaluators of plugins, or in onnxruntime.
 
 use super::{
-    args::ExternalData,
     args_check::{CheckArgs, CheckWith},
     model, npz,
     progress::Progress,
@@ -11,6 +10,7 @@ use relais::{
     files::{Destination, Existing, NewFolder},
     frontend::Format,
     ir::{IRModule, Tensor},
+    onnx::WriteOptions,
     registry::Registry,
 };
 use relais_conformance::{check::Evaluators, interpret::Stop};
@@ -93,7 +93,7 @@ impl Runner {
         let path = folder.path().join("model.onnx");
         let destination = Destination::new(&path, Existing::Keep).map_err(|error| CliError::new(error.of("model")))?;
         progress.says("writing a model for onnxruntime");
-        model::write(module, &destination, Format::Onnx, ExternalData::Auto)?;
+        model::write(module, &destination, Format::Onnx, &WriteOptions::default())?;
         let Some(main) = module.main() else { return Err(CliError::new("the module has no function `main`")) };
         let is_fed = |&id: &_| main.default_value(id).is_none();
         let names = main.params().iter().map(|&id| is_fed(&id).then(|| main.name(id).to_owned())).collect();

@@ -1,6 +1,6 @@
 //! Models that are read and written.
 
-use super::{args, outputs, terminal::CliError};
+use super::{outputs, terminal::CliError};
 use relais::{
     files::{Destination, write_text_form},
     frontend::{Format, Model},
@@ -45,19 +45,11 @@ pub(crate) fn write(
     module: &IRModule,
     destination: &Destination,
     format: Format,
-    external_data: args::ExternalData,
+    options: &WriteOptions,
 ) -> Result<WriteReport, CliError> {
     match format {
-        Format::Onnx => {
-            let external_data = match external_data {
-                args::ExternalData::Auto => onnx::ExternalData::default(),
-                args::ExternalData::Always => onnx::ExternalData::External { min_bytes: 1024 },
-                args::ExternalData::Never => onnx::ExternalData::Inline,
-            };
-            let options = WriteOptions::default().with_external_data(external_data);
-            onnx::write_destination(module, destination, &options)
-                .map_err(|error| CliError::new(format!("output {error}")).help(error.help()))
-        }
+        Format::Onnx => onnx::write_destination(module, destination, options)
+            .map_err(|error| CliError::new(format!("output {error}")).help(error.help())),
         Format::Text => {
             let side = write_text_form(module, destination, &PrintOptions::default())
                 .map_err(|error| outputs::failed("output", &error))?;

@@ -1,7 +1,7 @@
 //! `relais run`.
 
 use super::{
-    args::{ExternalData, RunArgs, Verbosity},
+    args::{ExternalData, RunArgs, Stripped, Verbosity},
     catalogue,
     check::{self, Check, Checked, Subject},
     judge, lock, model,
@@ -14,12 +14,12 @@ use super::{
 use relais::{
     files::{Destination, Existing},
     frontend::{
-        Format, Model, OperatorNames, StatedRules, extract, forget_outdated_sizes, names_input, operators_of,
-        set_input_shapes, with_bodies,
+        Format, Model, OperatorNames, StatedRules, extract, forget_outdated_sizes, infer_types, names_input,
+        operators_of, set_input_shapes, with_bodies,
     },
     ir::IRModule,
     manager::{self, Fate, Report, RunOptions},
-    onnx::{WriteReport, data_files},
+    onnx::{self, StatedTypes, Strip, WriteOptions, WriteReport, data_files, strip},
     pass::{Remarks, Said, Verify},
     pipeline::Addition,
     plugin::take_faults,
@@ -47,6 +47,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     if output.file().is_none() && args.external_data == ExternalData::Always {
         let error = CliError::new(format!("beside output `{}` there is no place for weights", args.output.display()));
         return Err(error.help("name a file, or let the weights stand in the model: `--external-data never`"));
+    }
+    if args.infer_shapes && args.strip.contains(&Stripped::ValueInfo) {
+        let error = CliError::usage("`--infer-shapes` writes what `--strip value-info` leaves out");
+        return Err(error.help("choose one of the two"));
     }
     let check = Check::of(&args.check)?;
     let all = catalogue::registry(&args.plugins)?;
@@ -120,7 +124,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     };
     let additions = &pipeline.additions.clone();
     let seen = Seen { args, pipeline: pipeline.print(), additions, before: &before, reproducers: &reproducers };
-    let (module, report) = match outcome {
+    let (mut module, report) = match outcome {
         Ok(done) => done,
         Err(failure) => {
             drop(progress);
@@ -139,6 +143,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     // The objects that the passes created are dropped before the model is written: their plugins may fail at that too.
     drop(pipeline);
     dropped()?;
+    if args.infer_shapes {
+        infer_types(&mut module, &registry);
+    }
+    strip(&mut module, stripped(&args.strip)).map_err(|error| CliError::new(format!("model {error}")))?;
     let complete = |module: &IRModule| Ok(with_bodies(module, &had, &registry)?.into_owned());
     let rerun = |stop_after: u64| {
         // Instruments have seen the run already.
@@ -166,7 +174,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     let checked = match checked.transpose() {
         Ok(checked) => checked,
         Err(failed) => {
-            let write = |to: &Destination| model::write(&module, to, format, args.external_data).map(drop);
+            let write = |to: &Destination| model::write(&module, to, format, &write_options(args)).map(drop);
             let error = check::keep(failed.error, output.file(), failed.inputs.as_deref(), write);
             drop(progress);
             say(&report, verbosity);
@@ -185,7 +193,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         Format::Onnx => with_bodies(&module, &had, &registry)?,
         Format::Text => Cow::Borrowed(&module),
     };
-    let written = model::write(&module, &output, format, args.external_data)?;
+    let written = model::write(&module, &output, format, &write_options(args))?;
     drop(progress);
     let elapsed = began.elapsed();
     say(&report, verbosity);
@@ -215,6 +223,29 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         }
         None => Ok(()),
     }
+}
+
+fn stripped(parts: &[Stripped]) -> Strip {
+    let mut strip = Strip::default();
+    for part in parts {
+        match part {
+            Stripped::Docs => strip.docs = true,
+            Stripped::Metadata => strip.metadata = true,
+            Stripped::Names => strip.names = true,
+            Stripped::ValueInfo => strip.value_info = true,
+        }
+    }
+    strip
+}
+
+fn write_options(args: &RunArgs) -> WriteOptions {
+    let external_data = match args.external_data {
+        ExternalData::Auto => onnx::ExternalData::default(),
+        ExternalData::Always => onnx::ExternalData::External { min_bytes: 1024 },
+        ExternalData::Never => onnx::ExternalData::Inline,
+    };
+    let stated_types = if args.infer_shapes { StatedTypes::Known } else { StatedTypes::AsRead };
+    WriteOptions::default().with_external_data(external_data).with_stated_types(stated_types)
 }
 
 /// Returns the failures of plugins while their objects were dropped.

@@ -104,6 +104,8 @@ pub(crate) mod sparse_tensor {
 pub(crate) mod value_info {
     pub const NAME: u32 = 1;
     pub const TYPE: u32 = 2;
+    pub const DOC_STRING: u32 = 3;
+    pub const METADATA_PROPS: u32 = 4;
 }
 
 pub(crate) mod type_proto {

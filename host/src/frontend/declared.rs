@@ -61,6 +61,13 @@ pub fn forget_outdated_sizes(module: &mut IRModule, catalogue: &dyn Catalogue) -
     outdated.map(|id| main.name(id).to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
+/// Infers the types of all values of `main`, those of nested graphs included. Calls that are invalid keep the types that they have.
+pub fn infer_types(module: &mut IRModule, catalogue: &dyn Catalogue) {
+    if let Some(main) = module.function_mut(MAIN) {
+        infer_function(main, &mut *catalogue.relations(), Coverage::Everything);
+    }
+}
+
 /// Which sizes of values are inferred again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opened {

@@ -12,7 +12,7 @@ mod search;
 mod shapes;
 
 pub use bodies::{OperatorNames, operators_of, with_bodies};
-pub use declared::forget_outdated_sizes;
+pub use declared::{forget_outdated_sizes, infer_types};
 pub use error::Error;
 pub use extract::extract;
 pub use list::{

@@ -44,6 +44,7 @@ mod relations;
 mod rewrite_rules;
 mod rules;
 mod scale;
+mod strip;
 mod threads;
 mod transform;
 mod tutorial;

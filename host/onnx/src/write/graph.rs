@@ -1,6 +1,7 @@
 //! Writing `GraphProto` and `FunctionProto`: the contents of the IR, field by field.
 
 use super::{
+    StatedTypes,
     data::IsWeight,
     merge::{Content, ExtraFields, Item, Sections},
     names::is_listed,
@@ -17,7 +18,9 @@ use crate::{
     types::{agree, renew_value_info, whole},
     wire::{Part, Scan, put_bytes},
 };
-use relais_plugin_api::ir::{AttrValue, Attrs, ConstForm, ElemType, Function, NodeId, Tensor, TypeId, attr_flag, kind};
+use relais_plugin_api::ir::{
+    AttrValue, Attrs, ConstForm, ElemType, Function, NodeId, Tensor, Type, TypeId, attr_flag, kind,
+};
 
 const GRAPH_FIELDS: [u32; 10] = [
     graph::NODE,
@@ -442,10 +445,12 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// The types that the file stated for inner values, of the values that still exist.
+    /// The types of inner values: those that the file stated, of the values that still exist, and the known ones of
+    /// others if they are wanted.
     fn value_info(&self, d: &mut Described<'_>, attrs: Attrs<'_>) -> Result<()> {
+        let is_wanted = self.stated_types == StatedTypes::Known && d.form == Form::Graph;
         let stated = strings(attrs, meta::VALUE_INFO);
-        if stated.is_empty() {
+        if stated.is_empty() && !is_wanted {
             return Ok(());
         }
         let f = d.f;
@@ -463,6 +468,7 @@ impl<'w> Writer<'w> {
                 values.insert(f.name(id), id);
             }
         }
+        let mut written: FastSet<&str> = FastSet::default();
         for (index, name) in stated.into_iter().enumerate() {
             let mut name = std::str::from_utf8(name).unwrap_or_default();
             let mut ty = types.get(index).copied().unwrap_or(TypeId::UNKNOWN);
@@ -471,17 +477,37 @@ impl<'w> Writer<'w> {
                 let Some(written) = names.name(value) else { continue };
                 name = written;
                 let own = f.type_id(value);
-                if !agree(f, ty, own) {
+                if !agree(f, ty, own) || is_wanted && is_known(f, own) {
                     ty = own;
                 }
             }
             let raw = raws.get(index).copied().unwrap_or_default();
             if let Some(info) = renew_value_info(f, name, ty, raw)? {
                 d.sections.add(number, Item::field(bytes_field(number, &info)));
+                written.insert(name);
+            }
+        }
+        if !is_wanted {
+            return Ok(());
+        }
+        // Inputs, outputs and initializers have their types elsewhere.
+        written.extend(names.outputs(block).iter().map(|output| output.name.as_str()));
+        for &id in f.bindings(block) {
+            let is_inner = names.value(id) == id && f.kind(id) != kind::CONSTANT && is_known(f, f.type_id(id));
+            let Some(name) = names.name(id).filter(|name| is_inner && !name.is_empty()) else { continue };
+            if written.insert(name)
+                && let Some(info) = renew_value_info(f, name, f.type_id(id), &[])?
+            {
+                d.sections.add(number, Item::field(bytes_field(number, &info)));
             }
         }
         Ok(())
     }
+}
+
+/// Whether a type says what the value is: of a tensor, with its rank.
+fn is_known(f: &Function, ty: TypeId) -> bool {
+    !matches!(f.ty(ty), Type::Unknown | Type::Tensor { shape: None, .. } | Type::Tuple(_))
 }
 
 /// An encoded `ValueInfoProto` under another name.

@@ -74,18 +74,36 @@ impl Default for ExternalData {
     }
 }
 
+/// The values inside graphs whose types are written (`value_info`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum StatedTypes {
+    /// Those whose types the model stated when it was read.
+    #[default]
+    AsRead,
+    /// Those of graphs whose types are known, ranks included, and those of functions as for `AsRead`.
+    Known,
+}
+
 /// How to write a model.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
     /// Where the elements of tensors go.
     pub external_data: ExternalData,
+    /// Which values inside graphs have their types written.
+    pub stated_types: StatedTypes,
 }
 
 impl WriteOptions {
     /// With another place for the elements of tensors.
     pub fn with_external_data(self, external_data: ExternalData) -> Self {
-        Self { external_data }
+        Self { external_data, ..self }
+    }
+
+    /// With the types of other values.
+    pub fn with_stated_types(self, stated_types: StatedTypes) -> Self {
+        Self { stated_types, ..self }
     }
 }
 
@@ -126,7 +144,7 @@ pub fn write(module: &IRModule, path: impl AsRef<Path>, options: &WriteOptions) 
 /// # Errors
 /// Returns an error if ONNX cannot express the module, or `out` fails.
 pub fn write_to(module: &IRModule, out: &mut impl Write) -> Result<WriteReport> {
-    let writer = plan(module, Placement::inline())?;
+    let writer = plan(module, Placement::inline(), StatedTypes::default())?;
     writer.plan.write_to(out).map_err(|cause| OnnxError::io("", cause))?;
     Ok(report(&writer))
 }
@@ -156,11 +174,11 @@ pub fn write_destination(module: &IRModule, destination: &Destination, options: 
     let at = |error: FileError| OnnxError::new(Fault::File(error));
     // A pipe or a device has no folder for data files.
     let Some(path) = destination.file() else {
-        let writer = plan(module, Placement::inline())?;
+        let writer = plan(module, Placement::inline(), options.stated_types)?;
         destination.write(|mut out| writer.plan.write_to(&mut out)).map_err(at)?;
         return Ok(report(&writer));
     };
-    let writer = plan(module, Placement::new(module, options.external_data, path)?)?;
+    let writer = plan(module, Placement::new(module, options.external_data, path)?, options.stated_types)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut report = report(&writer);
     let mut taken = Vec::new();
@@ -231,7 +249,7 @@ fn source_of(module: &IRModule) -> &[u8] {
     }
 }
 
-fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
+fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> Result<Writer<'_>> {
     let main = module.main().ok_or_else(|| OnnxError::new(Fault::NoMain))?;
     let source = source_of(module);
     let blob = module.sources.first().map(|source| source.bytes.clone()).unwrap_or_default();
@@ -280,6 +298,7 @@ fn plan(module: &IRModule, placement: Placement) -> Result<Writer<'_>> {
         current: 0,
         functions,
         placement,
+        stated_types,
         plan: Plan::new(blob),
         n_untouched: 0,
         n_encoded: 0,

@@ -1,6 +1,7 @@
 //! The writer's worklist: the items still to be planned, so that nested graphs need no recursion.
 
 use super::{
+    StatedTypes,
     data::Placement,
     names::Names,
     plan::{Header, Plan},
@@ -63,6 +64,7 @@ pub(super) struct Writer<'a> {
     pub current: usize,
     pub functions: BTreeMap<&'a str, FunctionKey>,
     pub placement: Placement,
+    pub stated_types: StatedTypes,
     pub plan: Plan,
     pub n_untouched: usize,
     pub n_encoded: usize,
