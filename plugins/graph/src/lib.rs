@@ -26,6 +26,7 @@ pub mod rewrite;
 mod shape_entries;
 pub mod simplify_concat;
 pub mod simplify_expr;
+pub mod simplify_if;
 pub mod simplify_inference;
 pub mod simplify_recurrent;
 pub mod simplify_reshape;

@@ -14,8 +14,9 @@
 //!
 //! The shape of the result can be expressed if it is known; or if one size is not, and the others are not zero: that one is
 //! `-1`; or if all sizes that are not known are those of the input at the same places: these are `0`. Both in one shape
-//! would fail for an empty input, such as a batch of 0, unless the computed shape has the `-1` already;
-//! `assume_non_empty = true` says that no input is empty.
+//! would fail for an empty input, such as a batch of 0, unless the computed shape has the `-1` already, or another reshape
+//! that is always computed has both over the same size, and fails for it as well; `assume_non_empty = true` says that no
+//! input is empty.
 //!
 //! A reshape to a computed shape that leaves out or inserts sizes of 1 alone is a `Squeeze` or `Unsqueeze`, and so is a
 //! `Squeeze` or `Unsqueeze` of another one whose shape cannot be expressed. Two that undo each other are removed, even if
@@ -28,9 +29,12 @@ use super::{
     shape_entries::{Entry, entries},
 };
 use relais_plugin_api::{
-    ir::{DimRec, Dims},
+    ir::{DimRec, Dims, kind},
+    pass::drive,
     prelude::*,
+    rewrite::DriveOptions,
 };
+use std::collections::HashSet;
 
 /// Options of `SimplifyReshape`.
 #[derive(PassOptions)]
@@ -42,13 +46,19 @@ pub struct SimplifyReshapeOptions {
 }
 
 /// Makes one reshape of several in a row, and constants of shapes that are computed.
-#[rewrite_pass(
+#[function_pass(
     name = "relais.SimplifyReshape",
     opt_level = 1,
     required = ["relais.InferType"],
-    ops = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"],
+    statistics(rewritten = "calls replaced"),
 )]
-pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &SimplifyReshapeOptions) -> Rewrite {
+pub fn simplify_reshape(edit: &mut Editor, cx: &PassCx<'_>, options: &SimplifyReshapeOptions) -> Result<(), PassError> {
+    let sizes = NonZero::of(edit.function(), options);
+    let ops = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"];
+    drive(edit, cx, &mut |call, cx| reshape(call, cx, &sizes), &ops, DriveOptions::default()).map(|_| ())
+}
+
+fn reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, non_zero: &NonZero) -> Rewrite {
     let Some(arg) = call.arg(0).filter(|_| is_reshape(call, cx)) else { return Rewrite::Keep };
     let producer = cx.call_of(arg);
     if let Some(reduce) = producer.filter(|reduce| is_taken_up(call, *reduce, cx)) {
@@ -71,7 +81,7 @@ pub fn simplify_reshape(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &Si
     if cx.opset() < 5 {
         return Rewrite::decline("before version 5 of the operator set, the shape is an attribute");
     }
-    let sizes = shape(call, input, options, cx);
+    let sizes = shape(call, input, non_zero, cx);
     let alone = computed.filter(|_| sizes.is_err());
     let is_zero_copied = cx.attrs(call).int("allowzero").unwrap_or(0) == 0;
     let unit_sizes = match alone {
@@ -219,12 +229,7 @@ fn dims(id: NodeId, cx: &RewriteCx<'_>) -> Option<Dims> {
 }
 
 /// The shape, as `Reshape` takes it, by which `input` becomes the result of `call`.
-fn shape(
-    call: CallView<'_>,
-    input: NodeId,
-    options: &SimplifyReshapeOptions,
-    cx: &RewriteCx<'_>,
-) -> Result<Vec<i64>, &'static str> {
+fn shape(call: CallView<'_>, input: NodeId, non_zero: &NonZero, cx: &RewriteCx<'_>) -> Result<Vec<i64>, &'static str> {
     let to = cx.type_of(call.id).shape().ok_or("the rank of the result is not known")?;
     let from = cx.type_of(input).shape().unwrap_or_default();
     let is_known = |dim: &DimRec| Dim::from(*dim).known().is_some();
@@ -238,7 +243,9 @@ fn shape(
         (0, _) => None,
         (1, _) => Some(unknown[0]),
         (_, 0) => None,
-        (_, 1) if options.assume_non_empty => unknown.into_iter().find(|&at| !is_copied(at)),
+        (_, 1) if unknown.iter().all(|&at| !is_copied(at) || non_zero.has(to[at].into())) => {
+            unknown.into_iter().find(|&at| !is_copied(at))
+        }
         (_, 1) => return Err("beside a size that is computed, one of the input must not be 0"),
         _ => return Err("several sizes of the result are not known"),
     };
@@ -249,4 +256,55 @@ fn shape(
             None => Ok(if computed == Some(at) { -1 } else { 0 }),
         })
         .collect()
+}
+
+/// Sizes that are not 0 in any run that gives a result.
+enum NonZero {
+    All,
+    These(HashSet<Dim>),
+}
+
+impl NonZero {
+    /// The sizes that a function's reshapes copy beside a `-1`, which fails for 0. Only calls count on which a result of
+    /// the function depends, and not through a branch: they are computed in every run.
+    fn of(f: &Function, options: &SimplifyReshapeOptions) -> Self {
+        let mut sizes = HashSet::new();
+        if options.assume_non_empty {
+            return Self::All;
+        }
+        let bindings = f.bindings(f.body());
+        if bindings.iter().all(|&id| copied_beside_computed(f, id).is_none_or(|(_, places)| places.is_empty())) {
+            return Self::These(sizes);
+        }
+        let mut live: HashSet<NodeId> = f.results(f.body()).iter().copied().collect();
+        for &id in bindings.iter().rev() {
+            if f.kind(id) == kind::FUNCTION || !live.contains(&id) {
+                continue;
+            }
+            live.extend(f.operands(id));
+            if let Some((from, places)) = copied_beside_computed(f, id) {
+                let dims = places.into_iter().filter_map(|at| from.get(at).map(|&dim| Dim::from(dim)));
+                sizes.extend(dims.filter(|dim| matches!(dim, Dim::Symbol(_))));
+            }
+        }
+        Self::These(sizes)
+    }
+
+    fn has(&self, size: Dim) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(sizes) => sizes.contains(&size),
+        }
+    }
+}
+
+/// The sizes before a reshape to a constant shape with a `-1`, and the places of a `0` in it.
+fn copied_beside_computed(f: &Function, id: NodeId) -> Option<(&[DimRec], Vec<usize>)> {
+    // No rank is near this.
+    const MOST: u64 = 1 << 10;
+    let call = f.call(id).filter(|call| call.is_op("Reshape") && is_of_onnx(f, *call))?;
+    let shape = f.constant(call.arg(1)?).filter(|shape| shape.len() <= MOST)?.to_i64s()?;
+    let copies_zero = call.attrs().int("allowzero").unwrap_or(0) == 0 && shape.contains(&-1);
+    let from = f.type_of(call.arg(0)?).shape().filter(|_| copies_zero)?;
+    Some((from, (0..shape.len()).filter(|&at| shape[at] == 0).collect()))
 }
