@@ -1,6 +1,11 @@
 //! The arguments.
 
-use super::{args_check::CheckArgs, args_filetest::FiletestArgs, args_plugin::PluginCommand, args_watch::WatchArgs};
+use super::{
+    args_check::{CheckArgs, bound},
+    args_filetest::FiletestArgs,
+    args_plugin::PluginCommand,
+    args_watch::WatchArgs,
+};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -63,6 +68,11 @@ pub(crate) enum Command {
     /// Operators are counted in all functions and nested graphs. The memory of activations is that of the values that are
     /// alive at once if the calls run in their order and share no memory; it is known if all sizes are.
     Inspect(InspectArgs),
+    /// Compare two models: interfaces, operator sets, operators, and nodes from the outputs backwards, with their
+    /// attributes and constants. Status 0 means that they are the same, 1 that they differ, 2 that they cannot be compared.
+    ///
+    /// Names and the order of what is inside, inferred types, documentation and metadata do not matter.
+    Diff(DiffArgs),
     /// List what there is. Opens no plugin.
     List(ListArgs),
     /// Describe a pass, an instrument, an operator, an option, a plugin or a pipeline.
@@ -328,6 +338,33 @@ pub(crate) struct InspectArgs {
 
     #[command(flatten)]
     pub plugins: PluginArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// A model: ONNX, or the text form.
+    #[arg(value_name = "LEFT")]
+    pub left: PathBuf,
+
+    /// The other model.
+    #[arg(value_name = "RIGHT")]
+    pub right: PathBuf,
+
+    /// Compare the values of all constants; otherwise only those of up to 16 integers, such as shapes.
+    #[arg(long)]
+    pub numeric: bool,
+
+    /// How far floats may be apart, relative to the larger of the two.
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = bound, allow_negative_numbers = true, requires = "numeric")]
+    pub rtol: f64,
+
+    /// How far floats may be apart in any case.
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = bound, allow_negative_numbers = true, requires = "numeric")]
+    pub atol: f64,
+
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]

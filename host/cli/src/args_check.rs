@@ -60,7 +60,8 @@ pub(crate) enum CheckWith {
     Onnxruntime,
 }
 
-fn bound(text: &str) -> Result<f64, String> {
+/// A bound of differences.
+pub(crate) fn bound(text: &str) -> Result<f64, String> {
     let bound = text.parse().ok().filter(|bound: &f64| bound.is_finite() && *bound >= 0.0);
     bound.ok_or_else(|| "a bound is a number that is not negative".to_owned())
 }

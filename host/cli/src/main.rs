@@ -8,6 +8,7 @@ mod args_watch;
 mod catalogue;
 mod check;
 mod check_runner;
+mod diff;
 mod filetest;
 mod inspect;
 mod judge;
@@ -68,6 +69,14 @@ fn main() -> ExitCode {
         Command::Pipeline(command) => pipeline::pipeline(command),
         Command::Show(args) => show::show(args),
         Command::Inspect(args) => inspect::inspect(args),
+        // Statuses as those of diff(1).
+        Command::Diff(args) => match diff::diff(args) {
+            Ok(is_same) => return ExitCode::from(u8::from(!is_same)),
+            Err(error) => {
+                error.print();
+                return ExitCode::from(USAGE);
+            }
+        },
         Command::Rules(args) => rules::rules(args),
         Command::List(args) => list::list(args),
         Command::Describe(args) => list::describe(args),

@@ -48,6 +48,50 @@ const BRANCHES: (&str, &str) = (
      %y = Mul(%a, %b); (%y, %a) }\n",
 );
 
+/// The same, with other names inside and in another order.
+const RENAMED: (&str, &str) = (
+    "renamed.relay",
+    "#[ir_version = 8, producer_name = \"other\"]\n\
+     def @main(%x: Tensor[(N, 4), float32], %c: Tensor[(), bool]) -> (%y, %a) #[opset = {\"\": 17, \"acme\": 2}] {\n\
+     %two = const(int64, 7); %one = const(float32, [1.0, 2.0, 3.0, 4.0]); %a = Add(%x, %one);\n\
+     %r = if (%c) { %p = Neg(%a); %p } else { %q = Abs(%a); %s = Neg(%q); %s };\n\
+     %y = Mul(%a, %r); (%y, %a) }\n",
+);
+
+/// Another model in every respect.
+const OTHER: (&str, &str) = (
+    "other.relay",
+    "#[ir_version = 9]\n\
+     def @half(%x: Tensor[(N, 4), float32]) #[opset = {\"\": 18}] { %h = Neg(%x); %h }\n\
+     def @main(%c: Tensor[(), bool], %x: Tensor[(2, 4), float32], %z: Tensor[(4), float32]) -> (%y, %b) #[opset = {\"\": 18}] {\n\
+     %w = const(float32, [1.0, 2.0, 3.0, 4.0]); %s = const(int64, 8); %a = Sub(%x, %w);\n\
+     %b = if (%c) { %i = Neg(%a); %i } else { %j = Softmax(%a, axis = 1); %k = Neg(%j); %k };\n\
+     %y = Mul(%a, %b); (%y, %b) }\n",
+);
+
+/// A model with an attribute, a shape and a nested graph.
+macro_rules! nodes {
+    ($call:literal, $shape:literal) => {
+        concat!(
+            "def @main(%x: Tensor[(4), float32], %c: Tensor[(), bool]) -> (%y) #[opset = {\"\": 17}] { %s = const(int64, ",
+            $shape,
+            "); %a = ",
+            $call,
+            "; %b = if (%c) { %i = Neg(%a); %i } else { %x }; %y = Reshape(%b, %s); %y }\n"
+        )
+    };
+}
+
+/// Another weight.
+const WEIGHTS: (&str, &str) = (
+    "weights.relay",
+    "#[ir_version = 8, producer_name = \"pytorch\", producer_version = \"2.3\"]\n\
+     def @main(%x: Tensor[(N, 4), float32], %c: Tensor[(), bool]) -> (%y, %a) #[opset = {\"\": 17, \"acme\": 2}] {\n\
+     %w = const(float32, [1.0, 2.0, 3.01, 4.0]); %s = const(int64, 7); %a = Add(%x, %w);\n\
+     %b = if (%c) { %i = Neg(%a); %i } else { %j = Abs(%a); %k = Neg(%j); %k };\n\
+     %y = Mul(%a, %b); (%y, %a) }\n",
+);
+
 /// Filetests with which nothing is wrong.
 const FILETESTS: &[(&str, &str)] = &[
     ONE,
@@ -374,6 +418,27 @@ const CASES: &[Case] = &[
     Case { name: "inspect_two", files: &[BRANCHES], command: "inspect model.relay branches.relay --input-shape x:2,4" },
     case("inspect_missing", "inspect model.relay gone.onnx"),
     case("inspect_wrong_shape", "inspect model.relay --input-shape y:2,4"),
+    Case { name: "diff_same", files: &[BRANCHES, RENAMED], command: "diff branches.relay renamed.relay" },
+    Case { name: "diff", files: &[BRANCHES, OTHER], command: "diff branches.relay other.relay" },
+    Case { name: "diff_json", files: &[BRANCHES, OTHER], command: "diff branches.relay other.relay --json" },
+    Case { name: "diff_numeric", files: &[BRANCHES, WEIGHTS], command: "diff branches.relay weights.relay --numeric" },
+    Case { name: "diff_values_aside", files: &[BRANCHES, WEIGHTS], command: "diff branches.relay weights.relay" },
+    Case {
+        name: "diff_tolerant",
+        files: &[BRANCHES, WEIGHTS],
+        command: "diff branches.relay weights.relay --numeric --rtol 1e-2",
+    },
+    Case {
+        name: "diff_nodes",
+        files: &[
+            ("a.relay", nodes!("Elu(%x, alpha = 0.5)", "[2, 2]")),
+            ("b.relay", nodes!("Elu(%x, alpha = 0.25, beta = 2)", "[4, 1]")),
+        ],
+        command: "diff a.relay b.relay",
+    },
+    Case { name: "diff_missing", files: &[BRANCHES], command: "diff branches.relay gone.onnx" },
+    Case { name: "diff_tolerance_alone", files: &[BRANCHES], command: "diff branches.relay branches.relay --rtol 1" },
+    case("help_diff", "diff --help"),
     case("replay_nothing", "replay gone.repro"),
     Case { name: "replay_no_reproducer", files: &[("r.json", "{ \"format\": 7 }")], command: "replay r.json" },
 ];
@@ -434,7 +499,8 @@ fn run(case: &Case, sample: &Path) -> String {
     command.env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1").env("COLUMNS", "100");
     // Usage errors come before plugins are looked for.
     let plugin = ["--plugin", sample.to_str().unwrap(), "--allow-writable-plugins"];
-    let output = if case.command == "help" { &mut command } else { command.args(plugin) }.output().unwrap();
+    let takes_plugins = case.command != "help" && !case.command.starts_with("diff ");
+    let output = if !takes_plugins { &mut command } else { command.args(plugin) }.output().unwrap();
     let status = output.status.code();
     if status != Some(0) {
         assert!(!folder.join("out.relay").exists(), "{}: nothing is written on failure", case.name);

@@ -147,7 +147,7 @@ fn every_command_prints_what_the_page_says() {
 fn every_argument_that_the_page_names_is_one() {
     // Those of cargo and of TVM.
     let mut help = "--release --pass-config ".to_owned();
-    for command in ["run", "lock", "replay", "list", "describe", "show"] {
+    for command in ["run", "lock", "replay", "list", "describe", "show", "diff"] {
         help += &relais([command, "--help"]).expect_success().stdout;
     }
     let is_of_name = |c: char| c.is_ascii_lowercase() || c == '-';
