@@ -1,7 +1,7 @@
-//! The judge (`tests/judge`), run in its own Python environment.
+//! The judge (`tests/judge`) and the tests of the Python package (`python/`), each run in a Python environment of its own.
 
 use crate::{
-    cargo_built::{plugin, workspace},
+    cargo_built::{author_cargo, plugin, workspace},
     cli::Run,
 };
 use std::{
@@ -15,19 +15,63 @@ use std::{
 
 /// A file in an environment that has everything.
 const WHOLE: &str = "whole";
-const REQUIREMENTS: &str = include_str!("../judge/requirements.txt");
 
-static PYTHON: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-    // By content, so that an environment never holds the packages of an older list.
-    let mut hasher = DefaultHasher::new();
-    REQUIREMENTS.hash(&mut hasher);
-    let folder = workspace().scratch.join(format!("judge-{:016x}", hasher.finish()));
-    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    alone(&folder.with_extension("lock"), || if folder.join(WHOLE).exists() { Ok(()) } else { make(&folder) })?;
-    Ok(python)
-});
+static PYTHON: LazyLock<Result<PathBuf, String>> =
+    LazyLock::new(|| environment("judge", "tests/judge/requirements.txt"));
 
 static MODELS: LazyLock<Result<Models, String>> = LazyLock::new(|| collect(&[]));
+
+/// The interpreter of an environment with the packages that a file lists.
+fn environment(name: &str, requirements: &str) -> Result<PathBuf, String> {
+    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(requirements);
+    let list = fs::read_to_string(&requirements).map_err(|error| format!("`{}`: {error}", requirements.display()))?;
+    // By content, so that an environment never holds the packages of an older list.
+    let mut hasher = DefaultHasher::new();
+    list.hash(&mut hasher);
+    let folder = workspace().scratch.join(format!("{name}-{:016x}", hasher.finish()));
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let made = || if folder.join(WHOLE).exists() { Ok(()) } else { make(&folder, &requirements) };
+    alone(&folder.with_extension("lock"), made)?;
+    Ok(python)
+}
+
+/// Builds the Python package, installs it into an environment of its own, and runs its tests there. Returns their output.
+///
+/// # Panics
+/// Panics if one fails, with its output.
+#[track_caller]
+pub fn package_tests() -> String {
+    let python = environment("python", "python/tests/requirements.txt").unwrap_or_else(|why| panic!("{why}"));
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python");
+    let installed = alone(&workspace().scratch.join("python.lock"), || {
+        let mut pip = Command::new(&python);
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-build-isolation",
+            "--no-deps",
+        ]);
+        // Built as other crates outside the workspace are, with what they share.
+        pip.envs(author_cargo().get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let bin = python.parent().map(Path::to_owned);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(bin.into_iter().chain(std::env::split_paths(&path)));
+        pip.env("PATH", path.map_err(|error| error.to_string())?);
+        step(pip.env("MATURIN_PEP517_ARGS", "--profile dev").arg(&package), "the Python package is not installed")
+    });
+    installed.unwrap_or_else(|why| panic!("{why}"));
+    let mut tests = Command::new(&python);
+    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package.join("tests"));
+    // Not where the package's sources are, which would be taken for it.
+    tests.current_dir(&workspace().scratch).env_remove("RELAIS_PLUGIN_PATH");
+    tests.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode"));
+    let run = Run::of(&mut tests);
+    assert!(run.status == Some(0), "{tests:?} is not satisfied:\n{}{}", run.stdout, run.stderr);
+    run.stdout
+}
 
 /// The models that the judge writes.
 pub struct Models {
@@ -144,7 +188,7 @@ fn command(module: &str) -> Result<Command, String> {
 }
 
 /// Makes the environment; its last act is the mark that it is whole.
-fn make(folder: &Path) -> Result<(), String> {
+fn make(folder: &Path, requirements: &Path) -> Result<(), String> {
     let _ = fs::remove_dir_all(folder);
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
     step(
@@ -153,10 +197,10 @@ fn make(folder: &Path) -> Result<(), String> {
          `python3-venv`); `PYTHON` may name the interpreter",
     )?;
     let bin = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
-    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("judge/requirements.txt");
     let mut pip = Command::new(bin.join("python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(requirements);
-    step(&mut pip, "these tests install `tests/judge/requirements.txt` from PyPI, which needs a network")?;
+    let help = format!("these tests install `{}` from PyPI, which needs a network", requirements.display());
+    step(&mut pip, &help)?;
     fs::write(folder.join(WHOLE), "").map_err(|error| format!("`{}`: {error}", folder.display()))
 }
 

@@ -61,7 +61,7 @@ impl Model {
             return Err(Error::new(format!("model `{shown}` is a folder")).with_help("name the model's file"));
         }
         let bytes = read_input(path).map_err(|error| Self::unreadable(path, &error))?;
-        Self::parse(path, bytes, Beside::Files)
+        Self::parse(path, bytes, path.parent())
     }
 
     /// The model of some bytes that are not in a file, for example of standard input. `name` is for messages, and names
@@ -70,7 +70,15 @@ impl Model {
     /// # Errors
     /// Returns an error if it is not a valid model, or has weights outside of the bytes.
     pub fn from_bytes(name: &Path, bytes: Blob) -> Result<Self, Error> {
-        Self::parse(name, bytes, Beside::Nothing)
+        Self::parse(name, bytes, None)
+    }
+
+    /// The same, with weights in files of a folder.
+    ///
+    /// # Errors
+    /// Returns an error if it is not a valid model, or its weights cannot be read.
+    pub fn from_bytes_in(name: &Path, bytes: Blob, folder: &Path) -> Result<Self, Error> {
+        Self::parse(name, bytes, Some(folder))
     }
 
     /// The error of a model that the system does not let read.
@@ -79,40 +87,34 @@ impl Model {
         error.with_help("check the path and the permissions")
     }
 
-    fn parse(path: &Path, bytes: Blob, beside: Beside) -> Result<Self, Error> {
+    /// `folder` is the one with the model's other files, if it may have some.
+    fn parse(path: &Path, bytes: Blob, folder: Option<&Path>) -> Result<Self, Error> {
         let n_bytes = bytes.len() as u64;
         let format = Format::of_name(path).unwrap_or_else(|| Format::of_bytes(&bytes));
         let (module, warnings) = match format {
             Format::Onnx => {
                 let mut options = ReadOptions::default();
-                options.data_folder = path.parent().filter(|_| beside == Beside::Files).map(Path::to_owned);
+                options.data_folder = folder.map(Path::to_owned);
                 let model = onnx::read_bytes(&path.to_string_lossy(), bytes, &options)
                     .map_err(|error| Error::new(format!("model {error}")).with_help(error.help()))?;
                 (model.module, model.warnings.iter().map(ToString::to_string).collect())
             }
-            Format::Text => (read_text(path, &bytes, beside)?, Vec::new()),
+            Format::Text => (read_text(path, &bytes, folder)?, Vec::new()),
         };
         Ok(Self { module, format, n_bytes, warnings })
     }
 }
 
-/// Whether a model may have files beside it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Beside {
-    Files,
-    Nothing,
-}
-
-fn read_text(path: &Path, bytes: &Blob, beside: Beside) -> Result<IRModule, Error> {
+fn read_text(path: &Path, bytes: &Blob, folder: Option<&Path>) -> Result<IRModule, Error> {
     let shown = path.display();
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let error = Error::new(format!("model `{shown}` cannot be read: it is not UTF-8: {error}"));
         error.with_help("the text form is UTF-8; the name of an ONNX model ends in `.onnx`")
     })?;
-    let side_file = match beside {
-        Beside::Files => open_side_file(path)
-            .map_err(|error| Error::new(format!("model `{shown}`: `{}`: {error}", side_path(path).display())))?,
-        Beside::Nothing => SideFile::default(),
+    let side_file = match folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)) {
+        Some(path) => open_side_file(&path)
+            .map_err(|error| Error::new(format!("model `{shown}`: `{}`: {error}", side_path(&path).display())))?,
+        None => SideFile::default(),
     };
     let module = text::parse(&path.to_string_lossy(), text, &side_file).map_err(|faults: Vec<TextError>| {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();

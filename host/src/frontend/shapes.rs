@@ -115,7 +115,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
         (None, [(name, _)]) => (name.as_str(), text),
         (None, _) => {
             return Err(
-                Error::usage(format!("`--input-shape {text}` names no input")).with_help("write `name:1,3,224,224`")
+                Error::usage(format!("input shape `{text}` names no input")).with_help("write `name:1,3,224,224`")
             );
         }
     };
@@ -131,7 +131,7 @@ fn parse<'a>(main: &Function, text: &'a str) -> Result<(NodeId, Vec<Wanted<'a>>)
         dims => dims.split(',').map(|dim| parse_dim(dim.trim())).collect(),
     };
     let dims = dims.ok_or_else(|| {
-        Error::usage(format!("`--input-shape {text}` is not a shape"))
+        Error::usage(format!("input shape `{text}` is not a shape"))
             .with_help("dimensions are sizes, names of symbols or `?`, with commas between them")
     })?;
     Ok((param, dims))
@@ -153,7 +153,7 @@ fn parse_dim(text: &str) -> Option<Wanted<'_>> {
 fn set(main: &mut Function, param: NodeId, wanted: &[Wanted<'_>], text: &str) -> Result<Option<Replaced>, Error> {
     let conflict = |why: String, main: &Function| {
         let ty = display_type(main, main.type_id(param)).to_string();
-        Error::new(format!("`--input-shape {text}` contradicts the model: {why}"))
+        Error::new(format!("input shape `{text}` contradicts the model: {why}"))
             .with_help(format!("input `{}` is `{ty}`", main.name(param)))
     };
     let (elem, old) = match main.type_of(param) {

@@ -288,7 +288,7 @@ unsafe extern "C" fn parallel_for(data: HostData<'_>, n: usize, body_state: *con
     let state = state(data);
     let CallState { run, n_loops, .. } = state;
     let context = PassContext::current();
-    let entered = || (Entered::begin(), context.push_quietly());
+    let entered = || (Entered::begin(), context.adopt());
     // SAFETY: the caller passes the state with the body, and waits for this function.
     let turn = |_: &mut _, index| unsafe { body.turn(shared.0, index) };
     n_loops.fetch_add(1, Ordering::Relaxed);

@@ -18,12 +18,19 @@ pub struct ContextBuilder<'a> {
     /// `None` is a placeholder for the next of the named ones.
     instruments: Vec<Option<Arc<dyn Instrument>>>,
     named: Vec<InstrumentUse>,
+    output: Arc<dyn Output>,
 }
 
 impl<'a> ContextBuilder<'a> {
     /// A context that starts from settings, without instruments.
     pub fn new(catalogue: &'a dyn Catalogue, scope: &Scope) -> Self {
-        Self { catalogue, scope: scope.into(), instruments: Vec::new(), named: Vec::new() }
+        Self {
+            catalogue,
+            scope: scope.into(),
+            instruments: Vec::new(),
+            named: Vec::new(),
+            output: Arc::new(StandardError),
+        }
     }
 
     /// Passes up to this level are on.
@@ -56,7 +63,13 @@ impl<'a> ContextBuilder<'a> {
         self
     }
 
-    /// An instrument by name, of the host or of a plugin, with options. It prints to standard error.
+    /// The output of the instruments that are named; standard error by default.
+    pub fn output(mut self, output: Arc<dyn Output>) -> Self {
+        self.output = output;
+        self
+    }
+
+    /// An instrument by name, of the host or of a plugin, with options.
     pub fn instrument_by_name(mut self, name: &str, options: Vec<(String, Value)>) -> Self {
         self.instruments.push(None);
         let (name, options) = (Written::made(name.to_owned()), entries_of(Value::Struct(options)));
@@ -73,14 +86,13 @@ impl<'a> ContextBuilder<'a> {
         let run = RunSpec { instruments: self.named, ..RunSpec::default() };
         let spec = PipelineSpec { scope: self.scope, run, ..PipelineSpec::default() };
         let pipeline = spec.resolve(self.catalogue)?;
-        let output: Arc<dyn Output> = Arc::new(StandardError);
         let mut named = pipeline.run.instruments.iter();
         let mut instruments = Vec::with_capacity(self.instruments.len());
         for given in self.instruments {
             let made = match given {
                 Some(given) => Some(Ok(given)),
                 None => named.next().map(|(name, options)| {
-                    let made = instruments::make(name, options, self.catalogue, &output);
+                    let made = instruments::make(name, options, self.catalogue, &self.output);
                     made.map_err(|error| format!("instrument `{name}` could not be made: {error}"))
                 }),
             };

@@ -171,7 +171,7 @@ impl<'a> Machine<'a> {
             let around = watch.contexts().first().cloned().unwrap_or_default();
             Arc::new(around.with_settings(self.scope().clone()))
         });
-        let _guard = nested.as_ref().map(|context| context.push_quietly());
+        let _guard = nested.as_ref().map(|context| context.adopt());
         let run = |cancel: &AtomicBool| {
             let cx = RunCx {
                 diagnostics: &diagnostics,

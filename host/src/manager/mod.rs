@@ -58,7 +58,7 @@ fn on_pool<T: Send>(options: &RunOptions<'_>, f: impl FnOnce() -> T + Send) -> T
     let Some(pool) = options.pool else { return f() };
     let context = PassContext::current();
     pool.install(|| {
-        let _current = context.push_quietly();
+        let _current = context.adopt();
         f()
     })
 }

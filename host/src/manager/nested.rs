@@ -40,7 +40,7 @@ pub(crate) fn run_nested(
     // If the passes are not reported, neither are those that they run.
     let _guard = (!nest.is_watched).then(|| {
         let unwatched = Arc::new(PassContext::new(current.settings().clone()));
-        unwatched.push_quietly()
+        unwatched.adopt()
     });
     let options =
         RunOptions { verify: Some(nest.verify), remarks: cx.remarks, cancel: Some(cx.cancel), ..RunOptions::default() };

@@ -172,8 +172,9 @@ impl PassContext {
         self.enter_instruments()
     }
 
-    /// Makes it the current one without any hook: for the steps of a scope within a run, and for worker threads.
-    pub(crate) fn push_quietly(self: &Arc<Self>) -> ContextGuard {
+    /// Makes it the current one of this thread until the guard is dropped, without any hook: for a thread that works for
+    /// another one.
+    pub fn adopt(self: &Arc<Self>) -> ContextGuard {
         ContextGuard { id: Some(self.push_entry()), _this_thread: PhantomData }
     }
 

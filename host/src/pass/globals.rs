@@ -60,7 +60,7 @@ pub(crate) fn over_globals(
         true => Answer::new(Err(cancelled()), Vec::new()),
         false => run(name, old),
     };
-    let entered = || context.push_quietly();
+    let entered = || context.adopt();
     let answers: Vec<Answer<Option<RArc<Function>>>> = if order == Order::Parallel && bodies.len() > 1 {
         cx.install(|| bodies.par_iter().map_init(entered, |_, body| one(body)).collect())
     } else {

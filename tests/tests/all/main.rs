@@ -37,6 +37,7 @@ mod package;
 mod pipeline_schema;
 mod pipelines_from_plugins;
 mod plugin_new;
+mod python;
 mod quitting;
 mod random_graphs;
 mod reference_pages;

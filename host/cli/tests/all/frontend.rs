@@ -72,7 +72,7 @@ fn shapes_are_set_unless_they_have_another_rank() {
         let error = shaped(wanted).unwrap_err();
         (error.is_usage(), error.to_string())
     };
-    assert_eq!(no("x:3,a-b"), (true, "`--input-shape x:3,a-b` is not a shape".into()));
+    assert_eq!(no("x:3,a-b"), (true, "input shape `x:3,a-b` is not a shape".into()));
     assert!(no("y:3,2").1.starts_with("the model has no input `y`; it has `x`"));
     assert!(no("x:3").1.contains("contradicts the model: it has 2 dimensions, not 1"));
 }

@@ -1,0 +1,272 @@
+"""One line: a model in, a smaller one with equal results out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from . import _native
+from ._native import IRModule
+
+if TYPE_CHECKING:
+    import onnx
+
+_Path = str | os.PathLike[str]
+_Shape = str | Sequence[int | str | None]
+_Model = TypeVar("_Model", IRModule, bytes, "onnx.ModelProto")
+
+
+def _wrong(value: object, what: str, expected: str) -> TypeError:
+    return TypeError(f"{what} must be {expected}, not `{type(value).__name__}`")
+
+
+def _is_proto(model: object) -> bool:
+    return type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString")
+
+
+def load(path: _Path) -> IRModule:
+    """Reads a model from a file: ONNX, or the text form. Its weights stay in the file until they are needed."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise _wrong(path, "`path`", "a str or a path")
+    path = os.fspath(path)
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    os.stat(path)
+    return _native.read(path)
+
+
+def from_bytes(data: bytes, *, base_dir: _Path | None = None) -> IRModule:
+    """Reads a model from bytes: ONNX, or the text form. Weights in other files are looked for in `base_dir`."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise _wrong(data, "`data`", "bytes")
+    return _native.read_bytes(bytes(data), None if base_dir is None else os.fspath(base_dir))
+
+
+def from_proto(proto: "onnx.ModelProto", *, base_dir: _Path | None = None) -> IRModule:
+    """Reads a model from an `onnx.ModelProto`. Weights in other files are looked for in `base_dir`."""
+    if not _is_proto(proto):
+        raise _wrong(proto, "`proto`", "an `onnx.ModelProto`")
+    return from_bytes(proto.SerializeToString(), base_dir=base_dir)
+
+
+def parse(text: str) -> IRModule:
+    """Parses a module in the text form."""
+    if not isinstance(text, str):
+        raise _wrong(text, "`text`", "a str")
+    return _native.parse(text)
+
+
+def _names(value: Iterable[str] | None, what: str) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes)):
+        raise _wrong(value, what, "a list of names")
+    try:
+        names = list(value)
+    except TypeError:
+        raise _wrong(value, what, "a list of names") from None
+    for name in names:
+        if not isinstance(name, str):
+            raise _wrong(name, f"a name in {what}", "a str")
+    return names
+
+
+def _shapes(shapes: Mapping[str, _Shape] | None) -> list[str]:
+    if shapes is None:
+        return []
+    if not isinstance(shapes, Mapping):
+        raise _wrong(shapes, "`input_shapes`", "a dict of shapes by the inputs' names")
+    texts = []
+    for name, shape in shapes.items():
+        if not isinstance(name, str):
+            raise _wrong(name, "a name in `input_shapes`", "a str")
+        if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+            raise _wrong(shape, f"the shape of `{name}`", "a list of sizes")
+        dims = []
+        for dim in shape:
+            if dim is None:
+                dims.append("?")
+            elif isinstance(dim, str) and dim and "," not in dim:
+                dims.append(dim)
+            elif hasattr(dim, "__index__") and not isinstance(dim, bool):
+                dims.append(str(dim.__index__()))
+            else:
+                raise _wrong(dim, f"a size of `{name}`", "an int, the name of a size, or None")
+        texts.append(f"{name}:{','.join(dims)}")
+    return texts
+
+
+def _whole(value: object, what: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise _wrong(value, what, "an int")
+    number: int = value.__index__()
+    if not least <= number <= most:
+        raise ValueError(f"{what} must be between {least} and {most}, not {number}")
+    return number
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise _wrong(value, what, "a number")
+    number = float(value)
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{what} must be finite and not negative, not {number}")
+    return number
+
+
+@overload
+def optimize(
+    model: _Path,
+    *,
+    out: _Path | None = ...,
+    level: int | None = ...,
+    pipeline: _Path | None = ...,
+    passes: Iterable[str] | None = ...,
+    disable: Iterable[str] | None = ...,
+    require: Iterable[str] | None = ...,
+    config: Mapping[str, Any] | None = ...,
+    input_shapes: Mapping[str, _Shape] | None = ...,
+    rules: Iterable[str] | None = ...,
+    rule_files: Iterable[_Path] | None = ...,
+    check: int = ...,
+    check_rtol: float = ...,
+    check_atol: float | None = ...,
+    threads: int | None = ...,
+    external_data: Literal["auto", "always", "never"] = ...,
+    base_dir: _Path | None = ...,
+) -> IRModule: ...
+@overload
+def optimize(
+    model: _Model,
+    *,
+    out: _Path | None = ...,
+    level: int | None = ...,
+    pipeline: _Path | None = ...,
+    passes: Iterable[str] | None = ...,
+    disable: Iterable[str] | None = ...,
+    require: Iterable[str] | None = ...,
+    config: Mapping[str, Any] | None = ...,
+    input_shapes: Mapping[str, _Shape] | None = ...,
+    rules: Iterable[str] | None = ...,
+    rule_files: Iterable[_Path] | None = ...,
+    check: int = ...,
+    check_rtol: float = ...,
+    check_atol: float | None = ...,
+    threads: int | None = ...,
+    external_data: Literal["auto", "always", "never"] = ...,
+    base_dir: _Path | None = ...,
+) -> _Model: ...
+def optimize(
+    model: Any,
+    *,
+    out: _Path | None = None,
+    level: int | None = None,
+    pipeline: _Path | None = None,
+    passes: Iterable[str] | None = None,
+    disable: Iterable[str] | None = None,
+    require: Iterable[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    input_shapes: Mapping[str, _Shape] | None = None,
+    rules: Iterable[str] | None = None,
+    rule_files: Iterable[_Path] | None = None,
+    check: int = 0,
+    check_rtol: float = 1e-4,
+    check_atol: float | None = None,
+    threads: int | None = None,
+    external_data: Literal["auto", "always", "never"] = "auto",
+    base_dir: _Path | None = None,
+) -> Any:
+    """Runs a pipeline over a model and returns the result as what was given: bytes for bytes, an `onnx.ModelProto` for
+    one, an `IRModule` for an `IRModule` or a path.
+
+    What is given stays as it is. Without `level`, `pipeline`, `passes` and rules, the pipeline `default` runs.
+
+    Args:
+        model: A path, the bytes of a model, an `onnx.ModelProto`, or an `IRModule`.
+        out: A file to which the result is written, too: whole, or not at all.
+        level: The pipeline `O0` to `O3`; with `pipeline`, the level of its context.
+        pipeline: A pipeline in TOML, or the name of a built-in one or of one of a plugin.
+        passes: Passes to run instead, in order, whatever their levels.
+        disable: Passes that are off. `"Name?"` need not exist.
+        require: Passes that are on at any level.
+        config: Options: `{"Pass.option": value}`, or `{"key": value}` for one of the context.
+        input_shapes: Shapes of inputs, by name: sizes, names of sizes, or None for what is not fixed.
+        rules: Rewrite rules, applied first. Each is tested on small modules before anything runs.
+        rule_files: Files with such rules.
+        check: On how many sets of random inputs the result is compared with the model.
+        check_rtol: How far floats may be apart, relative to the larger of the two.
+        check_atol: How far floats may be apart in any case.
+        threads: How many threads to use; by default, as many as there are processors.
+        external_data: Where `out` has its weights: as they were ("auto"), in a file beside it ("always"), in the model
+            ("never").
+        base_dir: The folder of the files with weights that bytes or a proto refer to.
+
+    Raises:
+        TypeError, ValueError: An argument has a wrong type or value.
+        FileNotFoundError: There is no such model.
+        ModelError: The model cannot be read, or something does not fit it.
+        PipelineError: A name, an option or a pipeline cannot be resolved.
+        RuleError: A rule changes what a module computes.
+        PassFailed: A pass failed.
+        CheckFailed, NotCheckedError: The result differs from the model, or cannot be compared with it.
+        OutputError: The result cannot be written.
+    """
+    if pipeline is not None and passes is not None:
+        raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
+    if level is not None and passes is not None:
+        raise ValueError("`level` and `passes` are given; passes run whatever their levels")
+    wanted: dict[str, Any] = {
+        "level": None if level is None else _whole(level, "`level`", 0, 255 if pipeline is not None else 3),
+        "pipeline": None if pipeline is None else os.fspath(pipeline),
+        "passes": None if passes is None else _names(passes, "`passes`"),
+        "disable": _names(disable, "`disable`"),
+        "require": _names(require, "`require`"),
+        "input_shapes": _shapes(input_shapes),
+        "rules": _names(rules, "`rules`"),
+        "rule_files": [os.fspath(path) for path in _paths(rule_files)],
+        "check": _whole(check, "`check`", 0, 1000),
+        "check_rtol": _number(check_rtol, "`check_rtol`"),
+        "check_atol": None if check_atol is None else _number(check_atol, "`check_atol`"),
+        "threads": None if threads is None else _whole(threads, "`threads`", 1, 1024),
+    }
+    if passes is not None and not wanted["passes"]:
+        raise ValueError("`passes` is empty; `level=0` runs nothing")
+    if config is not None and not isinstance(config, Mapping):
+        raise _wrong(config, "`config`", "a dict")
+    if external_data not in ("auto", "always", "never"):
+        raise ValueError('`external_data` must be "auto", "always" or "never"')
+    if out is not None:
+        if not isinstance(out, (str, os.PathLike)):
+            raise _wrong(out, "`out`", "a str or a path")
+        out = os.fspath(out)
+    if isinstance(model, IRModule):
+        module = model
+    elif isinstance(model, (str, os.PathLike)):
+        module = load(model)
+    elif isinstance(model, (bytes, bytearray, memoryview)):
+        module = from_bytes(bytes(model), base_dir=base_dir)
+    elif _is_proto(model):
+        module = from_proto(model, base_dir=base_dir)
+    else:
+        raise _wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
+    result, _ = _native.optimize(module, wanted, None if config is None else dict(config))
+    if out is not None:
+        result.save(out, external_data=external_data)
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return result.to_bytes()
+    if _is_proto(model):
+        return result.to_proto()
+    return result
+
+
+def _paths(value: Iterable[_Path] | None) -> list[_Path]:
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes, os.PathLike)):
+        raise _wrong(value, "`rule_files`", "a list of paths")
+    paths = list(value)
+    for path in paths:
+        if not isinstance(path, (str, os.PathLike)):
+            raise _wrong(path, "a path in `rule_files`", "a str or a path")
+    return paths

@@ -1,0 +1,118 @@
+"""The exceptions of `relais_onnx`.
+
+An exception that Python code raises in a pass or an instrument comes out as itself, with a note that names the pass or the
+hook; its attribute `__relais__` is the exception of this module that describes the failure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = [
+    "CheckFailed",
+    "ConfigError",
+    "ContextError",
+    "Fault",
+    "InstrumentError",
+    "ModelError",
+    "NotCheckedError",
+    "OutputError",
+    "PassFailed",
+    "PipelineError",
+    "RelaisError",
+    "RuleError",
+]
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong with names, options or a pipeline."""
+
+    code: str
+    """The kind of fault, such as `P010`."""
+    message: str
+    """What is wrong."""
+    place: str | None
+    """`file:line:column`, if it is in a text."""
+    notes: list[str]
+    """Further information."""
+    help: str | None
+    """A suggestion."""
+
+
+class RelaisError(Exception):
+    """An error of Relais."""
+
+    help: str | None = None
+    """A suggestion; it is part of the text, too."""
+
+
+class ModelError(RelaisError, ValueError):
+    """A model that cannot be read, or something that was asked for and does not fit it. The text names the place."""
+
+
+class OutputError(RelaisError, OSError):
+    """A result that cannot be written."""
+
+
+class PipelineError(RelaisError, ValueError):
+    """Names, options or a pipeline that cannot be resolved. Nothing ran."""
+
+    faults: list[Fault] = []
+    """All that is wrong."""
+
+
+class ConfigError(PipelineError, AttributeError):
+    """An option of a context that does not exist, or does not take its value."""
+
+
+class RuleError(RelaisError, ValueError):
+    """A rule that changes what a module computes. Nothing ran."""
+
+
+class _Failed(RelaisError, RuntimeError):
+    code: str | None = None
+    """The code of the failure, if it has one."""
+    function: str | None = None
+    """The function of the module where it happened."""
+    node: int | None = None
+    """The node where it happened."""
+    notes: list[str] = []
+    """Further information."""
+    backtrace: str | None = None
+    """The backtrace of a panic."""
+
+
+class PassFailed(_Failed):
+    """A pass that failed. The module is as before the run."""
+
+    pass_name: str | None = None
+    """The full name of the pass."""
+    plugin: str | None = None
+    """The plugin that provides the pass; none for one of the program."""
+    line: str | None = None
+    """The line of the module that the failure is about."""
+    report: Any = None
+    """The results up to the failure."""
+
+
+class InstrumentError(_Failed):
+    """A hook of an instrument that failed."""
+
+    instrument: str | None = None
+    """The name of the instrument."""
+    hook: str | None = None
+    """The hook."""
+    also: list[str] = []
+    """Faults during the cleanup."""
+
+
+class ContextError(RelaisError, RuntimeError):
+    """A context that is left in another order than it was entered, or on another thread."""
+
+
+class CheckFailed(RelaisError, RuntimeError):
+    """A result that differs from the model. Nothing was written."""
+
+
+class NotCheckedError(RelaisError, RuntimeError):
+    """A result that cannot be compared with the model. Nothing was written."""

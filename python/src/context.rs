@@ -1,0 +1,287 @@
+//! Pass contexts as context managers.
+
+use crate::{
+    errors,
+    instrument::{self, installed},
+    library, log,
+    run::{RunState, within},
+    value,
+};
+use pyo3::{
+    exceptions::{PyRuntimeError, PyTypeError},
+    prelude::*,
+    types::{PyBool, PyDict, PyInt, PyList},
+};
+use relais::{
+    pass::{Catalogue, ContextError, ContextGuard, HookFault, PassContext},
+    pipeline::Faults,
+};
+use relais_plugin_api::options::Value;
+use std::{
+    cell::RefCell,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// The settings of the passes that run in it: levels, lists, options, instruments.
+#[pyclass(frozen, name = "PassContext", module = "relais_onnx")]
+pub(crate) struct PyPassContext {
+    context: Arc<PassContext>,
+    /// Its instruments as they were given.
+    given: Mutex<Vec<Py<PyAny>>>,
+}
+
+/// A context that was entered on this thread.
+struct Entered {
+    context: Py<PyPassContext>,
+    guard: ContextGuard,
+}
+
+/// The contexts that are entered, on any thread. The lock is only taken with the interpreter's.
+static KNOWN: Mutex<Vec<Py<PyPassContext>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static ENTERED: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The current context: the object that was entered, if one was.
+pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
+    let context = PassContext::current();
+    let known = {
+        let known = known();
+        known.iter().rev().find(|it| Arc::ptr_eq(&it.get().context, &context)).map(|it| it.clone_ref(py))
+    };
+    match known {
+        Some(known) => Ok(known),
+        None => Py::new(py, PyPassContext { context, given: Mutex::default() }),
+    }
+}
+
+fn known() -> MutexGuard<'static, Vec<Py<PyPassContext>>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs hooks of instruments, without the interpreter's lock.
+fn hooks<T: Send>(py: Python<'_>, run: impl FnOnce() -> Result<T, HookFault> + Send) -> PyResult<T> {
+    let state = Arc::new(RunState::default());
+    let result = py.detach(|| within(&state, run));
+    log::hand_over(py);
+    result.map_err(|fault| errors::of_hook(py, &fault, &state))
+}
+
+fn level(object: &Bound<'_, PyAny>) -> PyResult<u8> {
+    if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
+        return Err(value::wrong(object, "`opt_level`", "an int"));
+    }
+    let outside = |_| pyo3::exceptions::PyValueError::new_err("`opt_level` is outside 0 to 255");
+    object.extract().map_err(outside)
+}
+
+#[pymethods]
+impl PyPassContext {
+    #[new]
+    #[pyo3(signature = (opt_level = None, required_pass = None, disabled_pass = None, instruments = None, config = None, *, inherit = false))]
+    fn make(
+        py: Python<'_>,
+        opt_level: Option<&Bound<'_, PyAny>>,
+        required_pass: Option<&Bound<'_, PyAny>>,
+        disabled_pass: Option<&Bound<'_, PyAny>>,
+        instruments: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        inherit: bool,
+    ) -> PyResult<Self> {
+        let opt_level = opt_level.map(level).transpose()?;
+        let required = value::names(required_pass, "`required_pass`")?;
+        let disabled = value::names(disabled_pass, "`disabled_pass`")?;
+        let config = value::entries(config, "`config`")?;
+        let given = value::items(instruments, "`instruments`", "instruments")?;
+        let instruments = given.iter().map(instrument::of).collect::<PyResult<Vec<_>>>()?;
+        let library = library::library(py)?;
+        let build = |config: &[(String, Value)]| -> Result<PassContext, Faults> {
+            let mut builder = if inherit { library.inherited_context() } else { library.context() };
+            if let Some(opt_level) = opt_level {
+                builder = builder.opt_level(opt_level);
+            }
+            builder = required.iter().fold(builder, |builder, pass| builder.require(pass));
+            builder = disabled.iter().fold(builder, |builder, pass| builder.disable(pass));
+            builder = config.iter().fold(builder, |builder, (key, value)| builder.config(key, value.clone()));
+            builder.build()
+        };
+        build(&[]).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
+        let context = build(&config).map_err(|faults| errors::of_faults(py, "ConfigError", &faults))?;
+        let context = Arc::new(context.with_instruments(instruments));
+        Ok(Self { context, given: Mutex::new(given.into_iter().map(Bound::unbind).collect()) })
+    }
+
+    /// The innermost context of this thread; its default if none was entered.
+    #[staticmethod]
+    fn current(py: Python<'_>) -> PyResult<Py<Self>> {
+        current(py)
+    }
+
+    /// The options that contexts may set: each with its type, default, documentation and plugin.
+    #[staticmethod]
+    fn list_configs(py: Python<'_>) -> PyResult<Py<PyAny>> {
+        list_configs(py)
+    }
+
+    /// Passes up to this level are on.
+    #[getter]
+    fn opt_level(&self) -> u8 {
+        self.context.settings().opt_level
+    }
+
+    /// The passes that are on at any level, by full name.
+    #[getter]
+    fn required_pass(&self) -> Vec<&str> {
+        self.context.settings().required.iter().map(String::as_str).collect()
+    }
+
+    /// The passes that are off, by full name.
+    #[getter]
+    fn disabled_pass(&self) -> Vec<&str> {
+        self.context.settings().disabled.iter().map(String::as_str).collect()
+    }
+
+    /// The options that are set.
+    #[getter]
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let config = PyDict::new(py);
+        for (key, value) in &self.context.settings().config {
+            config.set_item(key, object(py, value)?)?;
+        }
+        Ok(config)
+    }
+
+    /// Its instruments, in order.
+    #[getter]
+    fn instruments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        // A fault empties the native list.
+        let now = self.context.instruments();
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        match now.is_empty() {
+            true => Ok(PyList::empty(py)),
+            false => PyList::new(py, given.iter()),
+        }
+    }
+
+    /// Replaces its instruments: the old ones exit, the new ones enter.
+    fn override_instruments(&self, py: Python<'_>, instruments: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let given = value::items(instruments, "`instruments`", "instruments")?;
+        let new = given.iter().map(instrument::of).collect::<PyResult<Vec<_>>>()?;
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given.into_iter().map(Bound::unbind).collect();
+        hooks(py, || self.context.override_instruments(new))
+    }
+
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        let context = slf.clone().unbind();
+        let native = slf.get().context.clone();
+        hooks(py, move || {
+            let guard = native.enter()?;
+            ENTERED.with_borrow_mut(|entered| entered.push(Entered { context, guard }));
+            Ok(())
+        })?;
+        known().push(slf.clone().unbind());
+        Ok(slf.clone())
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let is_top = ENTERED
+            .with_borrow(|entered| entered.last().map(|top| Arc::ptr_eq(&top.context.get().context, &self.context)));
+        match is_top {
+            Some(true) => {}
+            Some(false) => return Err(out_of_order(py)),
+            None => {
+                let message = "this pass context was not entered on this thread";
+                return Err(errors::exception(py, "ContextError", message, |_| Ok(())));
+            }
+        }
+        {
+            let mut known = known();
+            let at = known.iter().rposition(|it| Arc::ptr_eq(&it.get().context, &self.context));
+            at.map(|at| known.remove(at))
+        };
+        let mut is_out_of_order = false;
+        let left = hooks(py, || {
+            let Some(top) = ENTERED.with_borrow_mut(Vec::pop) else { return Ok(()) };
+            match top.guard.leave() {
+                Ok(()) => Ok(()),
+                Err(ContextError::Hook(fault)) => Err(fault),
+                Err(_) => {
+                    is_out_of_order = true;
+                    Ok(())
+                }
+            }
+        });
+        left?;
+        if is_out_of_order { Err(out_of_order(py)) } else { Ok(false) }
+    }
+
+    /// Whether both are one context.
+    fn same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.context, &other.context)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.same_as(other.get()))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.context).addr()
+    }
+
+    fn __repr__(&self) -> String {
+        let settings = self.context.settings();
+        format!(
+            "PassContext(opt_level={}, required_pass={:?}, disabled_pass={:?}, {} options, instruments=[{}])",
+            settings.opt_level,
+            settings.required,
+            settings.disabled,
+            settings.config.len(),
+            installed(&self.context.instruments()),
+        )
+    }
+}
+
+fn out_of_order(py: Python<'_>) -> PyErr {
+    errors::exception(py, "ContextError", ContextError::OutOfOrder, |_| Ok(()))
+}
+
+/// A value as a Python object.
+fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    let object = match value {
+        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Value::Int(value) => value.into_pyobject(py)?.into_any(),
+        Value::Float(value) => value.into_pyobject(py)?.into_any(),
+        Value::Str(value) => value.into_pyobject(py)?.into_any(),
+        Value::List(items) => {
+            let items = items.iter().map(|item| object(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Value::Struct(entries) => {
+            let dict = PyDict::new(py);
+            for (key, value) in entries {
+                dict.set_item(key, object(py, value)?)?;
+            }
+            dict.into_any()
+        }
+        _ => return Err(PyTypeError::new_err("the option has a value of a later version")),
+    };
+    Ok(object.unbind())
+}
+
+/// The options that contexts may set.
+#[pyfunction]
+pub(crate) fn list_configs(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    let mut configs = serde_json::Map::new();
+    for facts in library::library(py)?.config_options() {
+        let mut json = relais::frontend::option_json(&facts.schema);
+        json["plugin"] = facts.plugins.join(", ").into();
+        json["type"] = json["takes"]["type"].clone();
+        configs.insert(facts.schema.name.clone(), json);
+    }
+    let json = serde_json::Value::Object(configs).to_string();
+    let loads = py.import("json")?.getattr("loads")?;
+    loads.call1((json,)).map(Bound::unbind).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}

@@ -1,0 +1,150 @@
+//! Native errors as Python exceptions. Their classes are in `relais_onnx/errors.py`.
+
+use crate::run::RunState;
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyList},
+};
+use relais::{
+    frontend,
+    manager::{Failure, FailureKind},
+    pass::HookFault,
+    pipeline::{Fault, Faults},
+    report::report_json,
+    transform::RunError,
+};
+use relais_plugin_api::diagnostics::PassError;
+use std::fmt;
+
+/// An exception of a class of `relais_onnx.errors`, with attributes.
+pub(crate) fn exception(
+    py: Python<'_>,
+    class: &str,
+    message: impl fmt::Display,
+    attributes: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>,
+) -> PyErr {
+    let made = || -> PyResult<PyErr> {
+        let class = py.import("relais_onnx.errors")?.getattr(class)?;
+        let error = class.call1((message.to_string(),))?;
+        attributes(&error)?;
+        Ok(PyErr::from_value(error))
+    };
+    made().unwrap_or_else(|error| error)
+}
+
+/// A message with its suggestion, if it has one.
+pub(crate) fn with_help(message: impl fmt::Display, help: &str) -> String {
+    if help.is_empty() { message.to_string() } else { format!("{message}\n  help: {help}") }
+}
+
+/// The exception of an error with a suggestion.
+pub(crate) fn helped(py: Python<'_>, class: &str, message: impl fmt::Display, help: &str) -> PyErr {
+    exception(py, class, with_help(message, help), |error| {
+        error.setattr("help", if help.is_empty() { None } else { Some(help) })
+    })
+}
+
+/// The exception of a model that cannot be used, or of something that a user asked for.
+pub(crate) fn of_model(py: Python<'_>, error: &frontend::Error) -> PyErr {
+    helped(py, "ModelError", error, error.help().unwrap_or_default())
+}
+
+/// The exception of names, options and pipelines that cannot be resolved.
+pub(crate) fn of_faults(py: Python<'_>, class: &str, faults: &Faults) -> PyErr {
+    exception(py, class, faults, |error| {
+        let make = py.import("relais_onnx.errors")?.getattr("Fault")?;
+        let list = PyList::empty(py);
+        for Fault { code, message, place, notes, help, .. } in &faults.list {
+            let kwargs = PyDict::new(py);
+            kwargs.set_item("code", code.as_str())?;
+            kwargs.set_item("message", message)?;
+            kwargs.set_item("place", place.map(|place| faults.sources.locate(place)))?;
+            kwargs.set_item("notes", notes)?;
+            kwargs.set_item("help", help.as_deref())?;
+            list.append(make.call((), Some(&kwargs))?)?;
+        }
+        error.setattr("faults", list)
+    })
+}
+
+/// The exception of a run.
+pub(crate) fn of_run(py: Python<'_>, error: &RunError, state: &RunState) -> PyErr {
+    match error {
+        RunError::Failed(failure) => of_failure(py, failure, state),
+        RunError::Resolve(faults) => of_faults(py, "PipelineError", faults),
+        error => exception(py, "RelaisError", error, |_| Ok(())),
+    }
+}
+
+/// The exception of a failing pass or instrument: that of its Python code, if it is one.
+pub(crate) fn of_failure(py: Python<'_>, failure: &Failure, state: &RunState) -> PyErr {
+    let report = |error: &Bound<'_, PyAny>| {
+        let json = report_json(&failure.report).to_string();
+        error.setattr("report", py.import("json")?.call_method1("loads", (json,))?)
+    };
+    let (native, note) = match &failure.kind {
+        FailureKind::Instrument(fault) => (of_fault(py, failure, fault), note_of_hook(fault)),
+        FailureKind::Pass { pass, plugin, error, line, .. } | FailureKind::Check { pass, plugin, error, line, .. } => {
+            let rec = error.rec();
+            let native = exception(py, "PassFailed", failure, |exception| {
+                exception.setattr("pass_name", pass)?;
+                exception.setattr("plugin", Some(plugin).filter(|plugin| !plugin.is_empty()))?;
+                exception.setattr("line", line.as_deref())?;
+                describe(exception, error)?;
+                report(exception)
+            });
+            let place = if rec.function.is_empty() { String::new() } else { format!(", in `@{}`", rec.function) };
+            (native, format!("in the pass `{pass}`{place}"))
+        }
+        FailureKind::Program { error, .. } => {
+            let native = exception(py, "PassFailed", failure, |exception| {
+                describe(exception, error)?;
+                report(exception)
+            });
+            (native, String::new())
+        }
+        _ => (exception(py, "RelaisError", failure, |_| Ok(())), String::new()),
+    };
+    raised(py, native, failure.kind.error(), &note, state)
+}
+
+/// The exception of a hook that failed outside a run.
+pub(crate) fn of_hook(py: Python<'_>, fault: &HookFault, state: &RunState) -> PyErr {
+    let native = of_fault(py, fault, fault);
+    raised(py, native, &fault.error, &note_of_hook(fault), state)
+}
+
+fn of_fault(py: Python<'_>, message: impl fmt::Display, fault: &HookFault) -> PyErr {
+    exception(py, "InstrumentError", message, |exception| {
+        exception.setattr("instrument", &fault.instrument)?;
+        exception.setattr("hook", fault.hook.name())?;
+        exception.setattr("also", fault.also.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        describe(exception, &fault.error)
+    })
+}
+
+fn note_of_hook(fault: &HookFault) -> String {
+    format!("in the hook `{}` of the instrument `{}`", fault.hook.name(), fault.instrument)
+}
+
+fn describe(exception: &Bound<'_, PyAny>, error: &PassError) -> PyResult<()> {
+    let rec = error.rec();
+    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    exception.setattr("code", text(&rec.code))?;
+    exception.setattr("function", text(&rec.function))?;
+    exception.setattr("node", (!rec.node.is_absent()).then(|| rec.node.index()))?;
+    exception.setattr("help", text(&rec.help))?;
+    exception.setattr("notes", rec.notes.iter().map(|note| note.to_string()).collect::<Vec<_>>())?;
+    exception.setattr("backtrace", text(&rec.backtrace))
+}
+
+/// The exception that Python code raised, with a note; otherwise the native one.
+fn raised(py: Python<'_>, native: PyErr, error: &PassError, note: &str, state: &RunState) -> PyErr {
+    let Some(own) = state.take(&error.rec().message) else { return native };
+    // An exception may refuse attributes; it is raised all the same.
+    let _ = own.value(py).setattr("__relais__", native.value(py));
+    if !note.is_empty() {
+        let _ = own.value(py).call_method1("add_note", (note,));
+    }
+    own
+}

@@ -1,0 +1,246 @@
+//! Instruments: those of the host and of plugins by name, and those that are written in Python.
+
+use crate::{
+    errors, library,
+    module::{Origin, PyIrModule},
+    pass::{PyPassInfo, write},
+    run::keep,
+    value,
+};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyBool, PyType},
+};
+use relais::{
+    instruments::Output,
+    ir::IRModule,
+    pass::{Findings, Instrument, PassInfo, Said, SkipReason},
+};
+use relais_plugin_api::diagnostics::PassError;
+use std::{panic::resume_unwind, sync::Arc};
+
+/// An instrument of the host or of a plugin.
+#[pyclass(frozen, subclass, name = "Instrument", module = "relais_onnx")]
+pub(crate) struct NamedInstrument {
+    instrument: Arc<dyn Instrument>,
+}
+
+/// Prints where Python's standard error is.
+struct Stderr;
+
+impl Output for Stderr {
+    fn print(&self, text: &str) {
+        Python::attach(|py| {
+            if let Err(error) = write(py, text) {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+}
+
+#[pymethods]
+impl NamedInstrument {
+    #[new]
+    #[pyo3(signature = (name, **options))]
+    fn make(py: Python<'_>, name: &str, options: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let options = value::entries(options, "the options")?;
+        let library = library::library(py)?;
+        let built = library.context().output(Arc::new(Stderr)).instrument_by_name(name, options).build();
+        let built = built.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
+        let instrument = built.instruments().into_iter().next();
+        let missing = || PyTypeError::new_err(format!("`{name}` is not an instrument"));
+        Ok(Self { instrument: instrument.ok_or_else(missing)? })
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.instrument.name()
+    }
+
+    /// What it found, as text.
+    fn render(&self, py: Python<'_>) -> String {
+        py.detach(|| self.instrument.findings()).map(|found| found.text).unwrap_or_default()
+    }
+
+    /// What it found, as data.
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let data = py.detach(|| self.instrument.findings()).map(|found| found.data).unwrap_or_default();
+        py.import("json")?.call_method1("loads", (data.to_string(),))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<instrument {}>", self.instrument.name())
+    }
+}
+
+/// The names of instruments.
+pub(crate) fn installed(instruments: &[Arc<dyn Instrument>]) -> String {
+    instruments.iter().map(|instrument| instrument.name().to_owned()).collect::<Vec<_>>().join(", ")
+}
+
+/// The instrument that an object is.
+pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Instrument>> {
+    if let Ok(named) = object.cast::<NamedInstrument>() {
+        return Ok(named.get().instrument.clone());
+    }
+    if object.is_instance_of::<PyType>() {
+        let message =
+            format!("an instrument is an object, not the class `{}`: call it", object.cast::<PyType>()?.name()?);
+        return Err(PyTypeError::new_err(message));
+    }
+    let class = object.get_type();
+    let base = object.py().import("relais_onnx.instrument")?.getattr("PassInstrument")?;
+    // What a class does not override is never called.
+    let overrides = |hook: &str| -> PyResult<bool> {
+        let Ok(own) = class.getattr(hook) else { return Ok(false) };
+        Ok(!own.is(&base.getattr(hook)?))
+    };
+    let mut hooks = Hooks::default();
+    for (hook, is_there) in [
+        ("enter_pass_ctx", &mut hooks.enter),
+        ("exit_pass_ctx", &mut hooks.exit),
+        ("should_run", &mut hooks.should_run),
+        ("run_before_pass", &mut hooks.before),
+        ("run_after_pass", &mut hooks.after),
+        ("skipped", &mut hooks.skipped),
+        ("failed", &mut hooks.failed),
+        ("counted", &mut hooks.counted),
+        ("said", &mut hooks.said),
+    ] {
+        *is_there = overrides(hook)?;
+    }
+    if hooks == Hooks::default() && !object.is_instance(&base)? {
+        return Err(value::wrong(object, "an instrument", "an object with hooks such as `run_before_pass`"));
+    }
+    let name = match object.getattr("name").and_then(|name| name.extract()) {
+        Ok(name) => name,
+        Err(_) => class.name()?.to_string(),
+    };
+    Ok(Arc::new(Own { name, hooks, object: object.clone().unbind() }))
+}
+
+/// The hooks that an instrument has.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Hooks {
+    enter: bool,
+    exit: bool,
+    should_run: bool,
+    before: bool,
+    after: bool,
+    skipped: bool,
+    failed: bool,
+    counted: bool,
+    said: bool,
+}
+
+/// An instrument that is written in Python.
+struct Own {
+    name: String,
+    hooks: Hooks,
+    object: Py<PyAny>,
+}
+
+impl Own {
+    /// Calls a hook with arguments that `args` makes.
+    fn call<T>(
+        &self,
+        hook: &str,
+        args: impl FnOnce(Python<'_>, Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<T, PassError> {
+        Python::attach(|py| {
+            let call = || args(py, self.object.bind(py).getattr(hook)?);
+            call().map_err(|error| keep(py, error))
+        })
+    }
+
+    /// The same for a hook that returns nothing: its error is a panic to those who watch it.
+    fn tell(&self, hook: &str, args: impl FnOnce(Python<'_>, Bound<'_, PyAny>) -> PyResult<()>) {
+        if let Err(error) = self.call(hook, args) {
+            resume_unwind(Box::new(error.rec().message.to_string()));
+        }
+    }
+}
+
+fn shown(py: Python<'_>, module: &IRModule) -> PyResult<Py<PyIrModule>> {
+    Py::new(py, PyIrModule::new(module.clone(), Origin::none()))
+}
+
+impl Instrument for Own {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn enter(&self) -> Result<(), PassError> {
+        if !self.hooks.enter {
+            return Ok(());
+        }
+        self.call("enter_pass_ctx", |_, hook| hook.call0().map(drop))
+    }
+
+    fn exit(&self) -> Result<(), PassError> {
+        if !self.hooks.exit {
+            return Ok(());
+        }
+        self.call("exit_pass_ctx", |_, hook| hook.call0().map(drop))
+    }
+
+    fn should_run(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<bool, PassError> {
+        if !self.hooks.should_run {
+            return Ok(true);
+        }
+        self.call("should_run", |py, hook| {
+            let answer = hook.call1((shown(py, module)?, PyPassInfo::from(pass)))?;
+            match answer.cast::<PyBool>() {
+                Ok(answer) => Ok(answer.is_true()),
+                Err(_) => Err(value::wrong(&answer, "what `should_run` returns", "a bool")),
+            }
+        })
+    }
+
+    fn before(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        if !self.hooks.before {
+            return Ok(());
+        }
+        self.call("run_before_pass", |py, hook| hook.call1((shown(py, module)?, PyPassInfo::from(pass))).map(drop))
+    }
+
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        if !self.hooks.after {
+            return Ok(());
+        }
+        self.call("run_after_pass", |py, hook| hook.call1((shown(py, module)?, PyPassInfo::from(pass))).map(drop))
+    }
+
+    fn skipped(&self, module: &IRModule, pass: &PassInfo<'_>, reason: &SkipReason) {
+        if self.hooks.skipped {
+            self.tell("skipped", |py, hook| {
+                hook.call1((shown(py, module)?, PyPassInfo::from(pass), reason.to_string())).map(drop)
+            });
+        }
+    }
+
+    fn failed(&self, pass: &PassInfo<'_>, error: &PassError) {
+        if self.hooks.failed {
+            self.tell("failed", |_, hook| hook.call1((PyPassInfo::from(pass), error.to_string())).map(drop));
+        }
+    }
+
+    fn counted(&self, pass: &PassInfo<'_>, statistic: &str, n: u64) {
+        if self.hooks.counted {
+            self.tell("counted", |_, hook| hook.call1((PyPassInfo::from(pass), statistic, n)).map(drop));
+        }
+    }
+
+    fn said(&self, pass: &PassInfo<'_>, said: &Said) {
+        if self.hooks.said {
+            self.tell("said", |_, hook| hook.call1((PyPassInfo::from(pass), said.to_string())).map(drop));
+        }
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        None
+    }
+}

@@ -1,0 +1,38 @@
+//! The native part of the Python package `relais_onnx`.
+
+mod check;
+mod context;
+mod errors;
+mod instrument;
+mod library;
+mod log;
+mod module;
+mod optimize;
+mod pass;
+mod rules;
+mod run;
+mod value;
+
+// Linked, so that their passes, operators and evaluators are registered.
+use {relais_evaluator as _, relais_graph as _, relais_operators as _};
+
+/// The native part of `relais_onnx`.
+#[pyo3::pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::{
+        context::{PyPassContext, list_configs},
+        instrument::NamedInstrument,
+        library::{configure, full_name, list_items, register_pass},
+        module::{PyFunction, PyIrModule, parse, read, read_bytes},
+        optimize::optimize,
+        pass::{PyPass, PyPassInfo, get_pass},
+    };
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::log::start();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,146 @@
+//! The plugins and passes of this process.
+
+use crate::{errors, pass::PyPass, run::detached};
+use pyo3::{exceptions::PyValueError, prelude::*};
+use relais::{
+    frontend::{self, Listed, Search, list_json, option_json},
+    pass::Catalogue,
+    plugin::{Policy, WritableFiles},
+    registry::{Choices, Linked, Registry},
+    transform::{Pass, PassLibrary},
+};
+use serde_json::json;
+use std::{
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Where plugins are looked for, and what was found.
+struct Found {
+    search: Option<Search>,
+    registry: Option<Registry>,
+}
+
+static FOUND: Mutex<Found> = Mutex::new(Found { search: None, registry: None });
+static OWN: Mutex<Vec<Pass>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The plugins that are linked into the package and those that are found, looked for once.
+pub(crate) fn registry(py: Python<'_>) -> PyResult<Registry> {
+    let found = detached(py, || -> Result<Registry, frontend::Error> {
+        let search = {
+            let found = lock(&FOUND);
+            if let Some(registry) = &found.registry {
+                return Ok(registry.clone());
+            }
+            found.search.clone().unwrap_or_default()
+        };
+        let registry = Registry::new(search.find()?, Linked::Include, &Choices::new());
+        for refused in registry.refused() {
+            let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+            crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
+        }
+        lock(&FOUND).registry = Some(registry.clone());
+        Ok(registry)
+    })?;
+    found.map_err(|error| errors::of_model(py, &error))
+}
+
+/// The same, with the passes of the program.
+pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
+    Ok(library_of(&registry(py)?))
+}
+
+/// A registry, with the passes of the program.
+pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
+    let mut library = PassLibrary::shared(std::sync::Arc::new(registry.clone()));
+    lock(&OWN).iter().for_each(|pass| library.register(pass));
+    library
+}
+
+/// Adds plugins: files, and folders that are searched, beside those of `RELAIS_PLUGIN_PATH` and the user's own folder.
+#[pyfunction]
+#[pyo3(signature = (plugins, plugin_dirs, allow_writable))]
+pub(crate) fn configure(
+    py: Python<'_>,
+    plugins: Vec<PathBuf>,
+    plugin_dirs: Vec<PathBuf>,
+    allow_writable: bool,
+) -> PyResult<()> {
+    let writable = if allow_writable { WritableFiles::Allow } else { WritableFiles::Refuse };
+    let new = Search { beside: None, dirs: plugin_dirs, files: plugins, policy: Policy { writable } };
+    // What cannot be used changes nothing.
+    let old = {
+        let mut found = lock(&FOUND);
+        found.registry = None;
+        found.search.replace(new)
+    };
+    match registry(py) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            lock(&FOUND).search = old;
+            Err(error)
+        }
+    }
+}
+
+/// Makes a pass known by its name; one of the program with the same name is replaced.
+#[pyfunction]
+pub(crate) fn register_pass(pass_: &PyPass) -> PyResult<()> {
+    let name = pass_.pass.info().name.clone();
+    if !name.contains('.') {
+        let message = format!("the name of a registered pass has a prefix and a dot, as in `acme.{name}`");
+        return Err(PyValueError::new_err(message));
+    }
+    let mut own = lock(&OWN);
+    own.retain(|pass| pass.info().name != name);
+    own.push(pass_.pass.clone());
+    Ok(())
+}
+
+/// The full name of a pass.
+#[pyfunction]
+pub(crate) fn full_name(py: Python<'_>, name: &str) -> PyResult<String> {
+    let found = library(py)?.get_pass(name);
+    found.map(|pass| pass.info().name.clone()).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))
+}
+
+/// Everything of a kind, as JSON.
+#[pyfunction]
+pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
+    let what = match kind {
+        "passes" => Listed::Passes,
+        "plugins" => Listed::Plugins,
+        "operators" => Listed::Operators,
+        "options" => Listed::Options,
+        "instruments" => Listed::Instruments,
+        "pipelines" => Listed::Pipelines,
+        "rules" => Listed::Rules,
+        _ => return Err(PyValueError::new_err(format!("`{kind}` cannot be listed"))),
+    };
+    let registry = registry(py)?;
+    let mut list = list_json(&registry, what);
+    if let (Listed::Passes, Some(list)) = (what, list.as_array_mut()) {
+        for facts in library_of(&registry).passes().iter().filter(|facts| facts.plugin.is_empty()) {
+            list.push(json!({
+                "name": facts.name,
+                "aliases": facts.aliases,
+                "opt_level": facts.opt_level,
+                "kind": facts.level.name(),
+                "phase": facts.phase.name(),
+                "required": facts.required,
+                "extends": facts.extends,
+                "doc": facts.doc,
+                "rules": [],
+                "options": facts.options.iter().map(option_json).collect::<Vec<_>>(),
+                "statistics": [],
+                "plugin": null,
+                "version": null,
+            }));
+        }
+    }
+    Ok(list.to_string())
+}

@@ -1,0 +1,191 @@
+//! A pipeline over a model.
+
+use crate::{
+    check::{self, Failed},
+    errors,
+    library::{library_of, registry},
+    module::PyIrModule,
+    pass::say,
+    rules,
+    run::{RunState, run},
+    value,
+};
+use pyo3::{prelude::*, types::PyDict};
+use relais::{
+    frontend::{self, StatedRules, forget_outdated_sizes, pipeline, rewrite_first, set_input_shapes, set_options},
+    manager::{self, Failure, Report},
+    pipeline::{
+        Disk, Faults, PipelineSpec,
+        spec::{StepSpec, Written},
+        toml,
+    },
+    registry::Registry,
+    report::report_json,
+};
+use relais_conformance::numbers::Tolerance;
+use relais_plugin_api::pattern;
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// What a caller asks for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Wanted {
+    level: Option<u8>,
+    pipeline: Option<String>,
+    passes: Option<Vec<String>>,
+    disable: Vec<String>,
+    require: Vec<String>,
+    input_shapes: Vec<String>,
+    rules: Vec<String>,
+    rule_files: Vec<PathBuf>,
+    check: u32,
+    check_rtol: f64,
+    check_atol: Option<f64>,
+    threads: Option<NonZero<u16>>,
+}
+
+/// Why nothing came out.
+enum Stopped {
+    Faults(Faults),
+    Model(frontend::Error),
+    Rule(String),
+    Failed(Box<Failure>),
+    Check(Failed),
+}
+
+impl From<Faults> for Stopped {
+    fn from(faults: Faults) -> Self {
+        Self::Faults(faults)
+    }
+}
+
+impl From<frontend::Error> for Stopped {
+    fn from(error: frontend::Error) -> Self {
+        Self::Model(error)
+    }
+}
+
+/// Runs a pipeline over a model. Returns the result, and a report as JSON.
+#[pyfunction]
+#[pyo3(signature = (module, wanted, config))]
+pub(crate) fn optimize(
+    py: Python<'_>,
+    module: &PyIrModule,
+    wanted: &Bound<'_, PyDict>,
+    config: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(PyIrModule, String)> {
+    let wanted: Wanted = wanted.extract()?;
+    let settings = value::entries(config, "`config`")?;
+    let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", toml(value))).collect();
+    let registry = registry(py)?;
+    let threads = wanted.threads.map(|n| usize::from(n.get()));
+    let (outcome, state) = run(py, threads, |options| work(module, &wanted, &settings, &registry, options))?;
+    match outcome {
+        Ok((new, report)) => {
+            say(py, &report)?;
+            Ok((PyIrModule::new(new, module.origin.clone()), report_json(&report).to_string()))
+        }
+        Err(stopped) => Err(stopped.exception(py, &state)),
+    }
+}
+
+fn work(
+    given: &PyIrModule,
+    wanted: &Wanted,
+    settings: &[String],
+    registry: &Registry,
+    options: &manager::RunOptions<'_>,
+) -> Result<(relais::ir::IRModule, Report), Stopped> {
+    let mut spec = spec(wanted, registry)?;
+    set_options(&mut spec, "config", settings)?;
+    let registry = &spec.choose(registry);
+    let library = library_of(registry);
+    let pipeline = spec.resolve(&library)?;
+    pipeline.warnings.iter().for_each(crate::log::warn);
+    rules::judge(&StatedRules::of(&pipeline)?, registry).map_err(Stopped::Rule)?;
+    let mut module = given.module.clone();
+    for change in set_input_shapes(&mut module, &wanted.input_shapes, registry)? {
+        crate::log::note(change);
+    }
+    if let Some((first, more)) = forget_outdated_sizes(&mut module, registry).split_first() {
+        let more = if more.is_empty() { String::new() } else { format!(" and of {} more values", more.len()) };
+        crate::log::warn(format!(
+            "the model fixes sizes of `{first}`{more} that its inputs leave open; what it declares there is not used"
+        ));
+    }
+    let (new, report) = manager::run(&pipeline, &module, &library, options).map_err(Stopped::Failed)?;
+    if wanted.check > 0 {
+        let tolerance = Tolerance { relative: wanted.check_rtol, absolute: wanted.check_atol };
+        check::check(&module, &new, &given.origin.operators, wanted.check, tolerance, registry)
+            .map_err(Stopped::Check)?;
+    }
+    Ok((new, report))
+}
+
+/// The pipeline that is asked for.
+fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
+    let rules = wanted.rules.iter().enumerate();
+    let mut rules: Vec<_> = rules.map(|(at, rule)| (format!("rules[{at}]"), rule.clone())).collect();
+    for path in &wanted.rule_files {
+        let text = pattern::read_file(path).map_err(|error| Stopped::Model(error.into()))?;
+        rules.push((path.display().to_string(), text));
+    }
+    let built_in = |name: &str| PipelineSpec::read(Path::new(&format!("builtin:{name}")), &Disk);
+    let chosen = match (&wanted.pipeline, wanted.level, &wanted.passes) {
+        (Some(name), level, _) => {
+            let mut spec = pipeline(name, registry)?;
+            spec.scope.opt_level = level.or(spec.scope.opt_level);
+            Some(spec)
+        }
+        (None, Some(level), _) => Some(built_in(&format!("O{level}"))?),
+        (None, None, Some(passes)) => Some(of_passes(passes)),
+        (None, None, None) => None,
+    };
+    let mut spec = match chosen {
+        spec if !rules.is_empty() => rewrite_first(spec, &rules)?,
+        Some(spec) => spec,
+        None => built_in("default")?,
+    };
+    let mut names = |origin: &str, names: &[String]| -> Vec<Written<String>> {
+        names.iter().map(|name| Written::at(spec.sources.add_whole(origin, name), name.clone())).collect()
+    };
+    let (disabled, required) = (names("disable", &wanted.disable), names("require", &wanted.require));
+    spec.scope.disabled.extend(disabled);
+    spec.scope.required.extend(required);
+    Ok(spec)
+}
+
+/// A pipeline of passes, each on and with all its members, whatever the levels.
+fn of_passes(passes: &[String]) -> PipelineSpec {
+    let mut spec = PipelineSpec { name: "passes".into(), ..PipelineSpec::default() };
+    for (at, name) in passes.iter().enumerate() {
+        let place = spec.sources.add_whole(format!("passes[{at}]"), name);
+        let name = Written::at(place, name.clone());
+        spec.steps.push(spec.nodes.len());
+        spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new() }));
+    }
+    spec.scope.opt_level = Some(u8::MAX);
+    spec
+}
+
+impl Stopped {
+    fn exception(&self, py: Python<'_>, state: &Arc<RunState>) -> PyErr {
+        match self {
+            Self::Faults(faults) => errors::of_faults(py, "PipelineError", faults),
+            Self::Model(error) => errors::of_model(py, error),
+            Self::Rule(message) => {
+                errors::helped(py, "RuleError", message, "state the conditions under which it holds")
+            }
+            Self::Failed(failure) => errors::of_failure(py, failure, state),
+            Self::Check(Failed::Differ(message)) => errors::exception(py, "CheckFailed", message, |_| Ok(())),
+            Self::Check(Failed::NotChecked(message)) => {
+                let help = "run the two models in onnxruntime instead";
+                errors::helped(py, "NotCheckedError", message, help)
+            }
+        }
+    }
+}

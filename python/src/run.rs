@@ -1,0 +1,219 @@
+//! Running native code: without the interpreter's lock, with a look at its signals, and on threads that are there.
+//!
+//! The manager runs on the calling thread, since Python handles signals on the main thread alone. Where it must run in
+//! a pool (a number of threads is given, or the process is a fork of one that had threads), the calling thread waits
+//! and looks at signals meanwhile.
+
+use crate::log;
+use pyo3::{
+    exceptions::{PyException, PyRuntimeError},
+    prelude::*,
+};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use relais::{
+    manager::{Progress, RunOptions},
+    pass::PassContext,
+};
+use relais_plugin_api::diagnostics::PassError;
+use std::{
+    cell::RefCell,
+    process,
+    sync::{
+        Arc, LazyLock, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{RecvTimeoutError, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often signals are looked at.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// What Python code did in a run.
+#[derive(Default)]
+pub(crate) struct RunState {
+    /// Set when passes should stop.
+    cancel: AtomicBool,
+    /// The exceptions of passes and hooks, with the messages of the native errors made of them.
+    raised: Mutex<Vec<(String, PyErr)>>,
+    /// The exception that ends the run, whatever the policy: an interrupt, an exit.
+    ended: Mutex<Option<PyErr>>,
+}
+
+thread_local! {
+    /// The runs under way on this thread, the innermost last.
+    static RUNS: RefCell<Vec<Arc<RunState>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl RunState {
+    /// The exception that became a native error of that message.
+    pub fn take(&self, message: &str) -> Option<PyErr> {
+        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = raised.iter().rposition(|(text, _)| text == message)?;
+        Some(raised.swap_remove(at).1)
+    }
+
+    fn end(&self, error: PyErr) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Looks at signals, and hands the log over.
+    fn look(&self) {
+        Python::try_attach(|py| {
+            log::hand_over(py);
+            if let Err(error) = py.check_signals() {
+                self.end(error);
+            }
+        });
+    }
+}
+
+/// The native error of an exception in Python code; the exception is kept for the end of the run.
+pub(crate) fn keep(py: Python<'_>, error: PyErr) -> PassError {
+    let class = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
+    let text = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
+    let message = if text.is_empty() { class } else { format!("{class}: {text}") };
+    let Some(state) = RUNS.with_borrow(|runs| runs.last().cloned()) else { return PassError::new(message) };
+    if !error.is_instance_of::<PyException>(py) {
+        state.end(error.clone_ref(py));
+    }
+    state.raised.lock().unwrap_or_else(PoisonError::into_inner).push((message.clone(), error));
+    PassError::new(message)
+}
+
+/// Does something as a run: exceptions in Python code that it calls are kept in `state`.
+pub(crate) fn within<T>(state: &Arc<RunState>, work: impl FnOnce() -> T) -> T {
+    /// Ends it, also after a panic.
+    struct Ends;
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            RUNS.with_borrow_mut(|runs| drop(runs.pop()));
+        }
+    }
+    RUNS.with_borrow_mut(|runs| runs.push(state.clone()));
+    let _ends = Ends;
+    work()
+}
+
+/// Runs passes: `work` gets the options of the run. Returns its result, with the state of the run.
+///
+/// # Errors
+/// Returns an error if Python's handler of a signal raised one, a pass exits, or threads cannot be started.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    work: impl FnOnce(&RunOptions<'_>) -> T + Send,
+) -> PyResult<(T, Arc<RunState>)> {
+    log::refresh(py);
+    let state = Arc::new(RunState::default());
+    let result = py.detach(|| match pool(threads)? {
+        None => {
+            let signals = Signals { state: &state, looked: Mutex::new(Instant::now()) };
+            let options = RunOptions { progress: Some(&signals), cancel: Some(&state.cancel), ..RunOptions::default() };
+            Ok(within(&state, || work(&options)))
+        }
+        Some(pool) => elsewhere(&pool, &state, work),
+    });
+    log::hand_over(py);
+    let ended = state.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (ended, result) {
+        (Some(error), _) | (None, Err(error)) => Err(error),
+        (None, Ok(result)) => Ok((result, state)),
+    }
+}
+
+/// Does something that runs no pass, but takes a while.
+pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    run(py, None, |_| work()).map(|(result, _)| result)
+}
+
+/// Works in a pool while this thread looks at signals.
+fn elsewhere<T: Send>(
+    pool: &ThreadPool,
+    state: &Arc<RunState>,
+    work: impl FnOnce(&RunOptions<'_>) -> T + Send,
+) -> PyResult<T> {
+    let context = PassContext::current();
+    let (done, is_done) = channel();
+    let finished = thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let options = RunOptions { cancel: Some(&state.cancel), ..RunOptions::default() };
+            let result = pool.install(|| {
+                let _current = context.adopt();
+                within(state, || work(&options))
+            });
+            // Whoever waits may have gone after a panic.
+            let _ = done.send(());
+            result
+        });
+        while is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            state.look();
+        }
+        worker.join()
+    });
+    finished.map_err(|_| PyRuntimeError::new_err("the run panicked; this is a bug of Relais"))
+}
+
+/// Looks at signals between passes, and while passes say how far they are.
+struct Signals<'a> {
+    state: &'a RunState,
+    looked: Mutex<Instant>,
+}
+
+impl Signals<'_> {
+    fn look(&self) {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.elapsed() >= PATIENCE {
+            *looked = Instant::now();
+            drop(looked);
+            self.state.look();
+        }
+    }
+}
+
+impl Progress for Signals<'_> {
+    fn begins(&self, _: &str) {
+        self.look();
+    }
+
+    fn is_at(&self, _: u64, _: u64) {
+        self.look();
+    }
+}
+
+/// The process that rayon's own threads are in.
+static HOME: LazyLock<u32> = LazyLock::new(process::id);
+
+/// The pool of a process that was forked, with that process.
+static FORKED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// Notes which process this is, before anything forks it.
+pub(crate) fn start() {
+    LazyLock::force(&HOME);
+}
+
+/// The threads to run on; none where rayon's own are there.
+fn pool(threads: Option<usize>) -> PyResult<Option<Arc<ThreadPool>>> {
+    let make = |n: usize| {
+        let pool = ThreadPoolBuilder::new().num_threads(n).build();
+        let failed = |error| PyRuntimeError::new_err(format!("{n} threads cannot be started: {error}"));
+        pool.map(Arc::new).map_err(failed)
+    };
+    if let Some(n) = threads {
+        return make(n).map(Some);
+    }
+    let id = process::id();
+    if id == *HOME {
+        return Ok(None);
+    }
+    let mut forked = FORKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, pool)) = forked.as_ref().filter(|(of, _)| *of == id) {
+        return Ok(Some(pool.clone()));
+    }
+    let pool = make(0)?;
+    // One of the parent is leaked: dropping it takes locks that threads hold which are not there.
+    std::mem::forget(forked.replace((id, pool.clone())));
+    Ok(Some(pool))
+}

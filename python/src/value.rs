@@ -1,0 +1,86 @@
+//! Values of options from Python.
+
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
+};
+use relais_plugin_api::options::Value;
+use std::path::PathBuf;
+
+/// How deep lists and tables may be nested: as deep as schemas go.
+const MAX_DEPTH: usize = 16;
+
+/// The value of an option.
+pub(crate) fn value(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
+    nested(object, what, 0)
+}
+
+fn nested(object: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value> {
+    if depth > MAX_DEPTH {
+        return Err(PyValueError::new_err(format!("{what} is nested too deep")));
+    }
+    let item = |item: Bound<'_, PyAny>| nested(&item, what, depth + 1);
+    if object.is_instance_of::<PyBool>() {
+        Ok(Value::Bool(object.extract()?))
+    } else if object.is_instance_of::<PyInt>() {
+        let outside = |_| PyValueError::new_err(format!("{what} does not fit into 64 bits"));
+        Ok(Value::Int(object.extract().map_err(outside)?))
+    } else if object.is_instance_of::<PyFloat>() {
+        Ok(Value::Float(object.extract()?))
+    } else if object.is_instance_of::<PyString>() {
+        Ok(Value::Str(object.extract()?))
+    } else if let Ok(list) = object.cast::<PyList>() {
+        Ok(Value::List(list.iter().map(item).collect::<PyResult<_>>()?))
+    } else if let Ok(tuple) = object.cast::<PyTuple>() {
+        Ok(Value::List(tuple.iter().map(item).collect::<PyResult<_>>()?))
+    } else if let Ok(table) = object.cast::<PyDict>() {
+        let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((text(&key, what)?, item(value)?));
+        Ok(Value::Struct(table.iter().map(entry).collect::<PyResult<_>>()?))
+    } else if let Ok(path) = object.extract::<PathBuf>() {
+        Ok(Value::Str(path.to_string_lossy().into_owned()))
+    } else {
+        let expected = "a bool, an int, a float, a str, a path, or a list or dict of these";
+        Err(wrong(object, what, expected))
+    }
+}
+
+/// The entries of a dict of options; none of `None`.
+pub(crate) fn entries(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Vec<(String, Value)>> {
+    let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(Vec::new()) };
+    let table = object.cast::<PyDict>().map_err(|_| wrong(object, what, "a dict"))?;
+    table
+        .iter()
+        .map(|(key, object)| {
+            let key = text(&key, what)?;
+            let value = value(&object, &format!("`{key}` of {what}"))?;
+            Ok((key, value))
+        })
+        .collect()
+}
+
+/// Names: of any iterable but a string, which would be its letters; none of `None`.
+pub(crate) fn names(object: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Vec<String>> {
+    items(object, what, "names")?.iter().map(|item| text(item, what)).collect()
+}
+
+/// The items of any iterable but a string; none of `None`.
+pub(crate) fn items<'py>(object: Option<&Bound<'py, PyAny>>, what: &str, of: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(Vec::new()) };
+    let expected = format!("a list of {of}");
+    if object.is_instance_of::<PyString>() {
+        return Err(wrong(object, what, &expected));
+    }
+    let iterator = object.try_iter().map_err(|_| wrong(object, what, &expected))?;
+    iterator.collect()
+}
+
+fn text(object: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
+    object.extract().map_err(|_| wrong(object, &format!("a name in {what}"), "a str"))
+}
+
+/// The error of a value of another type.
+pub(crate) fn wrong(object: &Bound<'_, PyAny>, what: &str, expected: &str) -> PyErr {
+    let is = object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("{what} must be {expected}, not `{is}`"))
+}

@@ -1,0 +1,39 @@
+"""The examples of the documentation run, and the stubs describe the module."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pathlib
+import subprocess
+import sys
+
+import onnx
+import pytest
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+
+
+@pytest.mark.parametrize("name", ["relais_onnx", "relais_onnx.transform", "relais_onnx.instrument"])
+def test_examples(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.attempted > 0 and results.failed == 0
+
+
+def test_the_page(path, tmp_path, monkeypatch, capsys):
+    """Its blocks run in order, in a folder with a model. What follows `# prints:` is what was printed."""
+    monkeypatch.chdir(tmp_path)
+    blocks = PAGE.read_text(encoding="utf-8").split("```python\n")[1:]
+    assert len(blocks) >= 6
+    names: dict[str, object] = {"proto": onnx.load(path)}
+    for block in blocks:
+        code = block.split("```")[0]
+        exec(compile(code, str(PAGE), "exec"), names)
+        printed = capsys.readouterr().out
+        expected = [line.removeprefix("# prints: ") for line in code.splitlines() if line.startswith("# prints: ")]
+        assert printed.splitlines() == expected
+
+
+def test_the_stubs():
+    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "relais_onnx._native"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,286 @@
+"""One line: every kind of input, every argument, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import logging
+import pathlib
+
+import conftest
+import onnx
+import pytest
+
+import relais_onnx as relais
+
+N_OPS = 11
+SMALLER = ["Conv", "Relu", "GlobalAveragePool", "Reshape", "MatMul"]
+
+
+def ops(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in model.graph.node]
+
+
+def test_a_proto_gives_a_proto(proto):
+    before = proto.SerializeToString()
+    result = relais.optimize(proto)
+    assert isinstance(result, onnx.ModelProto)
+    assert ops(result) == SMALLER
+    assert proto.SerializeToString() == before
+    conftest.assert_same(proto, result)
+
+
+def test_bytes_give_bytes(proto):
+    for data in (proto.SerializeToString(), bytearray(proto.SerializeToString()), memoryview(proto.SerializeToString())):
+        result = relais.optimize(data)
+        assert isinstance(result, bytes)
+        assert ops(onnx.load_from_string(result)) == SMALLER
+
+
+def test_a_path_gives_a_module_and_writes(path, tmp_path):
+    out = tmp_path / "out.onnx"
+    result = relais.optimize(path, out=out)
+    assert isinstance(result, relais.IRModule)
+    assert result["main"].ops == SMALLER
+    assert ops(onnx.load(out)) == SMALLER
+    assert relais.optimize(str(path))["main"].ops == SMALLER
+    conftest.assert_same(str(path), str(out))
+
+
+def test_a_module_gives_a_module(module):
+    result = relais.optimize(module)
+    assert result["main"].ops == ["Relu"]
+    assert module["main"].ops == ["Identity", "Neg", "Neg", "Relu"]
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
+def test_a_real_model_computes_the_same(name):
+    model = onnx.load(conftest.light(name))
+    result = relais.optimize(model)
+    # Constants may be nodes of the file.
+    assert len(relais.from_proto(result)["main"].ops) < len(relais.from_proto(model)["main"].ops)
+    conftest.assert_same(model, result)
+
+
+def test_what_nothing_changes_is_written_byte_for_byte(path, tmp_path):
+    relais.optimize(path, level=0, out=tmp_path / "out.onnx")
+    assert (tmp_path / "out.onnx").read_bytes() == path.read_bytes()
+    assert relais.optimize(path.read_bytes(), level=0) == path.read_bytes()
+
+
+def test_levels_pipelines_and_passes(proto, tmp_path):
+    assert ops(relais.optimize(proto, level=0)) == ops(proto)
+    assert len(ops(relais.optimize(proto, level=1))) < N_OPS
+    assert ops(relais.optimize(proto, pipeline="default")) == SMALLER
+    assert "Identity" not in ops(relais.optimize(proto, passes=["EliminateNoOp"]))
+    assert "Exp" in ops(relais.optimize(proto, disable=["DeadCodeElimination"]))
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text('steps = ["EliminateNoOp", "DeadCodeElimination"]\n')
+    result = ops(relais.optimize(proto, pipeline=pipeline))
+    assert "Identity" not in result and "Exp" not in result and "BatchNormalization" in result
+
+
+def test_options(proto):
+    assert ops(relais.optimize(proto, config={"FoldConstant.max_growth": 0}, check=1)) == SMALLER
+    with pytest.raises(relais.PipelineError, match="max_growth.*-1") as caught:
+        relais.optimize(proto, config={"FoldConstant.max_growth": -1})
+    fault = caught.value.faults[0]
+    assert (fault.code, fault.place) == ("P004", "config:1:25")
+    with pytest.raises(relais.PipelineError, match="no_such"):
+        relais.optimize(proto, config={"FoldConstant.no_such": 1})
+
+
+def test_input_shapes():
+    model = conftest.network("N")
+    fixed = relais.optimize(model, input_shapes={"x": [4, 3, 8, 8]})
+    assert [dim.dim_value for dim in fixed.graph.input[0].type.tensor_type.shape.dim] == [4, 3, 8, 8]
+    named = relais.optimize(conftest.network(1), input_shapes={"x": ["M", 3, 8, 8]})
+    assert named.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "M"
+    with pytest.raises(relais.ModelError, match="input shape `x:4,3`.*2") as caught:
+        relais.optimize(model, input_shapes={"x": [4, 3]})
+    assert "input `x` is" in caught.value.help
+    with pytest.raises(relais.ModelError, match="no input `z`"):
+        relais.optimize(model, input_shapes={"z": [4]})
+
+
+def test_rules(module):
+    assert relais.optimize(module, rules=["Neg(Neg(x)) => x"])["main"].ops == ["Identity", "Relu"]
+    with pytest.raises(relais.RuleError, match=r"rules\[0\]:1:1: rule .* changes what a module computes"):
+        relais.optimize(module, rules=["Neg(x) => x"])
+    with pytest.raises(relais.RelaisError, match=r"rules\[0\]"):
+        relais.optimize(module, rules=["Neg(x => x"])
+
+
+def test_rule_files(module, tmp_path):
+    rules = tmp_path / "r.rules"
+    rules.write_text("Neg(Neg(x)) => x\n")
+    assert relais.optimize(module, rule_files=[rules])["main"].ops == ["Identity", "Relu"]
+    with pytest.raises(relais.RelaisError, match="missing.rules"):
+        relais.optimize(module, rule_files=[tmp_path / "missing.rules"])
+
+
+def test_check(module, tmp_path):
+    assert relais.optimize(module, check=2)["main"].ops == ["Relu"]
+
+    @relais.register_pass
+    @relais.module_pass(opt_level=0, name="test.Harm")
+    def harm(mod, ctx):
+        return relais.parse(conftest.TEXT.replace("Relu", "Abs"))
+
+    out = tmp_path / "out.onnx"
+    with pytest.raises(relais.CheckFailed, match="output `y` differs"):
+        relais.optimize(module, passes=["test.Harm"], check=1, out=out)
+    assert not out.exists()
+    unknown = relais.parse(conftest.TEXT.replace("Relu", "acme::Nobody"))
+    with pytest.raises(relais.NotCheckedError, match="Nobody"):
+        relais.optimize(unknown, check=1)
+
+
+def test_threads(proto):
+    assert ops(relais.optimize(proto, threads=2)) == SMALLER
+
+
+def test_passes_of_python_have_names(module):
+    @relais.register_pass
+    @relais.function_pass(opt_level=0, name="test.Look")
+    def look(func, mod, ctx):
+        seen.append(func.name)
+
+    seen = []
+    relais.optimize(module, passes=["test.Look", "EliminateNoOp"])
+    relais.optimize(module, passes=["Look"], threads=1)
+    assert seen == ["main", "main"]
+    assert "test.Look" in relais.list_passes()
+    assert relais.describe("test.Look")["kind"] == "function"
+    with pytest.raises(ValueError, match="prefix and a dot"):
+        relais.register_pass(relais.module_pass(lambda mod, ctx: None, opt_level=0, name="Look"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"passes": "EliminateNoOp"}, TypeError, "`passes` must be a list of names, not `str`"),
+        ({"disable": "EliminateNoOp"}, TypeError, "`disable` must be a list of names, not `str`"),
+        ({"rules": "Neg(Neg(x)) => x"}, TypeError, "`rules` must be a list"),
+        ({"rule_files": "a.rules"}, TypeError, "`rule_files` must be a list"),
+        ({"passes": [3]}, TypeError, "a name in `passes` must be a str, not `int`"),
+        ({"passes": 3}, TypeError, "`passes` must be a list of names, not `int`"),
+        ({"passes": []}, ValueError, "`passes` is empty"),
+        ({"passes": ["NoSuch"]}, relais.PipelineError, r"no pass `NoSuch`(.|\n)*passes\[0\]:1:1"),
+        ({"pipeline": "no-such"}, relais.PipelineError, "no-such"),
+        ({"pipeline": "default", "passes": ["InferType"]}, ValueError, "`pipeline` and `passes`"),
+        ({"level": 1, "passes": ["InferType"]}, ValueError, "`level` and `passes`"),
+        ({"level": 4}, ValueError, "`level` must be between 0 and 3, not 4"),
+        ({"level": "2"}, TypeError, "`level` must be an int, not `str`"),
+        ({"level": True}, TypeError, "`level` must be an int, not `bool`"),
+        ({"level": 10**30}, ValueError, "`level` must be between"),
+        ({"check": -1}, ValueError, "`check` must be between 0 and 1000"),
+        ({"check_rtol": float("nan")}, ValueError, "`check_rtol` must be finite"),
+        ({"threads": 0}, ValueError, "`threads` must be between 1"),
+        ({"config": [1]}, TypeError, "`config` must be a dict"),
+        ({"config": {3: 1}}, TypeError, "a name in `config` must be a str"),
+        ({"config": {"FoldConstant.max_growth": None}}, TypeError, "must be a bool, an int"),
+        ({"config": {"FoldConstant.max_growth": 2**70}}, ValueError, "does not fit into 64 bits"),
+        ({"input_shapes": "x:1"}, TypeError, "`input_shapes` must be a dict"),
+        ({"input_shapes": {"x": "1,2"}}, TypeError, "the shape of `x` must be a list of sizes, not `str`"),
+        ({"input_shapes": {"x": [1.5]}}, TypeError, "a size of `x` must be an int"),
+        ({"input_shapes": {"x": [-2, 3]}}, relais.ModelError, "input shape `x:-2,3` is not a shape"),
+        ({"external_data": "sometimes"}, ValueError, "`external_data` must be"),
+        ({"out": 3}, TypeError, "`out` must be a str or a path"),
+    ],
+)
+def test_wrong_arguments(module, arguments, error, words):
+    with pytest.raises(error, match=words):
+        relais.optimize(module, **arguments)
+
+
+@pytest.mark.parametrize("model", [None, 3, ["a.onnx"], object(), onnx.GraphProto()])
+def test_what_is_not_a_model(model):
+    with pytest.raises(TypeError, match="`model` must be a path, bytes, an `onnx.ModelProto` or an `IRModule`"):
+        relais.optimize(model)
+
+
+def test_broken_models(proto, tmp_path):
+    data = proto.SerializeToString()
+    for broken in (b"\x08\x01\xff\xff", data[:-7], b"\x00" * 64):
+        with pytest.raises(relais.ModelError, match="<bytes>") as caught:
+            relais.optimize(broken)
+        assert caught.value.help
+    cut = tmp_path / "cut.onnx"
+    cut.write_bytes(data[:100])
+    with pytest.raises(relais.ModelError, match="cut.onnx.*byte"):
+        relais.optimize(cut)
+    with pytest.raises(FileNotFoundError):
+        relais.optimize(tmp_path / "missing.onnx")
+    with pytest.raises(relais.ModelError, match="is a folder"):
+        relais.optimize(tmp_path)
+
+
+def test_results_that_cannot_be_written(module, tmp_path):
+    with pytest.raises(relais.OutputError, match="output .*missing") as caught:
+        relais.optimize(module, out=tmp_path / "missing" / "out.onnx")
+    assert isinstance(caught.value, OSError)
+
+
+def test_external_data(proto, tmp_path):
+    path = tmp_path / "in.onnx"
+    # It changes what it saves.
+    onnx.save_model(conftest.network(), path, save_as_external_data=True, location="in.data", size_threshold=0)
+    module = relais.load(path)
+    module.save(tmp_path / "out.onnx", external_data="never")
+    conftest.assert_same(proto, onnx.load(tmp_path / "out.onnx"))
+    relais.optimize(path, out=tmp_path / "apart.onnx", external_data="always")
+    conftest.assert_same(proto, str(tmp_path / "apart.onnx"))
+    refers = onnx.load(path, load_external_data=False)
+    with pytest.raises(relais.ModelError, match="in.data|folder"):
+        relais.from_proto(refers)
+    assert relais.from_proto(refers, base_dir=tmp_path) == module
+    conftest.assert_same(proto, relais.optimize(refers, base_dir=tmp_path))
+
+
+def test_modules(module, tmp_path):
+    assert str(module) == conftest.TEXT
+    assert relais.parse(str(module)) == module
+    assert module != relais.parse(conftest.TEXT.replace("Relu", "Abs"))
+    assert module != 3 and module.same_as(module) and not module.same_as(relais.parse(conftest.TEXT))
+    assert list(module) == ["main"] and len(module) == 1 and "main" in module and "x" not in module
+    with pytest.raises(KeyError):
+        module["x"]
+    more = module.with_function("copy", module["main"])
+    assert list(more) == ["main", "copy"] and list(module) == ["main"]
+    assert more.without_function("copy") == module
+    with pytest.raises(TypeError, match="function `a` must be a Function, not `int`"):
+        module.with_function("a", 3)
+    assert relais.IRModule({"main": module["main"]})["main"].same_as(module["main"])
+    module.save(tmp_path / "m.relay")
+    assert relais.load(tmp_path / "m.relay") == module
+    assert (tmp_path / "m.relay").read_text() == conftest.TEXT
+    with pytest.raises(relais.ModelError, match="<text>.relay:1:1"):
+        relais.parse("def @")
+    with pytest.raises(TypeError, match="`text` must be a str"):
+        relais.parse(b"")
+
+
+def test_warnings_are_logged(caplog):
+    model = conftest.network("N")
+    for node_output in ("conv", "act"):
+        model.graph.value_info.append(
+            onnx.helper.make_tensor_value_info(node_output, onnx.TensorProto.FLOAT, [1, 4, 8, 8])
+        )
+    with caplog.at_level(logging.WARNING, "relais"):
+        relais.optimize(model)
+    assert any("that its inputs leave open" in record.message for record in caplog.records)
+
+
+def test_what_there_is():
+    names = relais.list_passes()
+    assert "relais.FoldConstant" in names and names == sorted(names)
+    assert relais.describe("FoldConstant")["name"] == "relais.FoldConstant"
+    assert relais.describe("timing")["what"] == "instrument"
+    assert relais.describe("default")["what"] == "pipeline"
+    with pytest.raises(relais.PipelineError, match="did you mean `relais.FoldConstant`"):
+        relais.describe("relais.FoldConstan")
+    assert {plugin["name"] for plugin in relais.list_plugins()} >= {"relais-graph", "relais-operators"}
+    with pytest.raises(relais.ModelError, match="missing.so"):
+        relais.add_plugins([pathlib.Path("missing.so")])
+    with pytest.raises(TypeError, match="`plugins` must be a list"):
+        relais.add_plugins("missing.so")
+    assert relais.__version__.count(".") == 2
