@@ -127,6 +127,8 @@ def optimize(
     require: Iterable[str] | None = ...,
     config: Mapping[str, Any] | None = ...,
     input_shapes: Mapping[str, _Shape] | None = ...,
+    inputs: Iterable[str] | None = ...,
+    outputs: Iterable[str] | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
     check: int = ...,
@@ -148,6 +150,8 @@ def optimize(
     require: Iterable[str] | None = ...,
     config: Mapping[str, Any] | None = ...,
     input_shapes: Mapping[str, _Shape] | None = ...,
+    inputs: Iterable[str] | None = ...,
+    outputs: Iterable[str] | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
     check: int = ...,
@@ -168,6 +172,8 @@ def optimize(
     require: Iterable[str] | None = None,
     config: Mapping[str, Any] | None = None,
     input_shapes: Mapping[str, _Shape] | None = None,
+    inputs: Iterable[str] | None = None,
+    outputs: Iterable[str] | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
     check: int = 0,
@@ -192,6 +198,7 @@ def optimize(
         require: Passes that are on at any level.
         config: Options: `{"Pass.option": value}`, or `{"key": value}` for one of the context.
         input_shapes: Shapes of inputs, by name: sizes, names of sizes, or None for what is not fixed.
+        inputs, outputs: Values: the model is cut to the part that computes these outputs from these inputs.
         rules: Rewrite rules, applied first. Each is tested on small modules before anything runs.
         rule_files: Files with such rules.
         check: On how many sets of random inputs the result is compared with the model.
@@ -223,6 +230,8 @@ def optimize(
         "disable": _names(disable, "`disable`"),
         "require": _names(require, "`require`"),
         "input_shapes": _shapes(input_shapes),
+        "inputs": _names(inputs, "`inputs`"),
+        "outputs": _names(outputs, "`outputs`"),
         "rules": _names(rules, "`rules`"),
         "rule_files": [os.fspath(path) for path in _paths(rule_files)],
         "check": _whole(check, "`check`", 0, 1000),

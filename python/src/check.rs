@@ -1,5 +1,7 @@
 //! Comparing the result of a run with the model on random inputs.
 
+use crate::{errors, library::registry, module::PyIrModule, run::run};
+use pyo3::prelude::*;
 use relais::{
     frontend::{OperatorNames, with_bodies},
     ir::{IRModule, Tensor},
@@ -18,6 +20,34 @@ pub(crate) enum Failed {
     Differ(String),
     /// They cannot be compared.
     NotChecked(String),
+}
+
+impl Failed {
+    pub fn exception(&self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Differ(message) => errors::exception(py, "CheckFailed", message, |_| Ok(())),
+            Self::NotChecked(message) => {
+                errors::helped(py, "NotCheckedError", message, "run the two models in onnxruntime instead")
+            }
+        }
+    }
+}
+
+/// Compares a module with an earlier one on random inputs, by the evaluators of plugins.
+#[pyfunction(name = "check")]
+pub(crate) fn check_modules(
+    py: Python<'_>,
+    before: &PyIrModule,
+    after: &PyIrModule,
+    n: u32,
+    rtol: f64,
+    atol: Option<f64>,
+) -> PyResult<()> {
+    let registry = registry(py)?;
+    let tolerance = Tolerance { relative: rtol, absolute: atol };
+    let had = &after.origin.operators;
+    let (checked, _) = run(py, None, |_| check(&before.module, &after.module, had, n, tolerance, &registry))?;
+    checked.map_err(|failed| failed.exception(py))
 }
 
 /// Compares two modules on `n` sets of random inputs, by the evaluators of plugins.

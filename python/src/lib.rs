@@ -21,6 +21,7 @@ use {relais_evaluator as _, relais_graph as _, relais_operators as _};
 mod _native {
     #[pymodule_export]
     use super::{
+        check::check_modules,
         context::{PyPassContext, list_configs},
         instrument::NamedInstrument,
         library::{configure, full_name, list_items, register_pass},

@@ -13,6 +13,7 @@ use relais::{
     ir::{Blob, Function, Global, IRModule, equal, equal_functions, global_kind},
     onnx::{self, ExternalData, WriteOptions},
 };
+use relais_conformance::interface::output_names;
 use relais_plugin_api::text::{self, PrintOptions};
 use std::{
     path::{Path, PathBuf},
@@ -267,6 +268,12 @@ impl PyFunction {
     fn params(&self) -> Vec<String> {
         let f = &self.function;
         f.params().iter().map(|&param| f.name(param).to_owned()).collect()
+    }
+
+    /// The names of its results, in order.
+    #[getter]
+    fn results(&self) -> Vec<String> {
+        output_names(&self.function)
     }
 
     /// The operators that it calls, in order, those of nested functions too; with their domain if it is not ONNX's own.

@@ -12,7 +12,10 @@ use crate::{
 };
 use pyo3::{prelude::*, types::PyDict};
 use relais::{
-    frontend::{self, StatedRules, forget_outdated_sizes, pipeline, rewrite_first, set_input_shapes, set_options},
+    frontend::{
+        self, StatedRules, extract, forget_outdated_sizes, names_input, pipeline, rewrite_first, set_input_shapes,
+        set_options,
+    },
     manager::{self, Failure, Report},
     pipeline::{
         Disk, Faults, PipelineSpec,
@@ -40,6 +43,8 @@ struct Wanted {
     disable: Vec<String>,
     require: Vec<String>,
     input_shapes: Vec<String>,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
     rules: Vec<String>,
     rule_files: Vec<PathBuf>,
     check: u32,
@@ -108,10 +113,16 @@ fn work(
     pipeline.warnings.iter().for_each(crate::log::warn);
     rules::judge(&StatedRules::of(&pipeline)?, registry).map_err(Stopped::Rule)?;
     let mut module = given.module.clone();
-    for change in set_input_shapes(&mut module, &wanted.input_shapes, registry)? {
-        crate::log::note(change);
-    }
-    if let Some((first, more)) = forget_outdated_sizes(&mut module, registry).split_first() {
+    // Shapes of inputs that a part has and the model has not are set once it is cut out.
+    let is_part = !wanted.inputs.is_empty() || !wanted.outputs.is_empty();
+    let (shapes, of_part): (Vec<String>, Vec<String>) =
+        wanted.input_shapes.iter().cloned().partition(|shape| !is_part || names_input(&module, shape));
+    let mut changes = set_input_shapes(&mut module, &shapes, registry)?;
+    let outdated = forget_outdated_sizes(&mut module, registry);
+    changes.extend(extract(&mut module, &wanted.inputs, &wanted.outputs, registry)?);
+    changes.extend(set_input_shapes(&mut module, &of_part, registry)?);
+    changes.into_iter().for_each(crate::log::note);
+    if let Some((first, more)) = outdated.split_first() {
         let more = if more.is_empty() { String::new() } else { format!(" and of {} more values", more.len()) };
         crate::log::warn(format!(
             "the model fixes sizes of `{first}`{more} that its inputs leave open; what it declares there is not used"
@@ -181,11 +192,7 @@ impl Stopped {
                 errors::helped(py, "RuleError", message, "state the conditions under which it holds")
             }
             Self::Failed(failure) => errors::of_failure(py, failure, state),
-            Self::Check(Failed::Differ(message)) => errors::exception(py, "CheckFailed", message, |_| Ok(())),
-            Self::Check(Failed::NotChecked(message)) => {
-                let help = "run the two models in onnxruntime instead";
-                errors::helped(py, "NotCheckedError", message, help)
-            }
+            Self::Check(failed) => failed.exception(py),
         }
     }
 }

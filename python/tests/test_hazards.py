@@ -19,6 +19,8 @@ needs_posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system witho
 
 
 def interrupt(after: float) -> None:
+    # A program that was started in the background ignores it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
 
 

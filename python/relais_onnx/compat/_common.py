@@ -1,0 +1,161 @@
+"""What the two have in common."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .._native import IRModule
+from .._optimize import from_proto, load, optimize
+from ..errors import CheckFailed, NotCheckedError
+
+log = logging.getLogger("relais")
+
+# What folding may add at most: the largest that the option takes.
+MAX_GROWTH = 2**31 - 1
+
+
+def refuse(tool: str, argument: str, value: object, default: object, instead: str = "") -> None:
+    """Refuses an argument that has another value than its default."""
+    same = value is default or (type(value) is type(default) and value == default)
+    if same or (default is None and isinstance(value, Sequence) and not isinstance(value, str) and not value):
+        return
+    help = f"; {instead}" if instead else ""
+    raise NotImplementedError(f"argument `{argument}` of {tool} is not supported: {value!r}{help}")
+
+
+def size(text: str | int, argument: str) -> int:
+    """Reads a size such as `1.5GB`."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        return text
+    match = re.fullmatch(r"([\d.]+)\s*([KMGT]?B)", str(text).strip(), re.IGNORECASE)
+    if not match:
+        raise ValueError(f"`{argument}` is not a size: {text!r}")
+    return int(float(match[1]) * 1024 ** "BKMGT".index(match[2][0].upper()))
+
+
+def switched_off(names: Iterable[str] | None, table: Mapping[str, Sequence[str]], argument: str) -> list[str]:
+    """The passes here that do what others do under these names."""
+    if isinstance(names, str):
+        raise TypeError(f"`{argument}` must be a list of names, not `str`")
+    passes: list[str] = []
+    for name in names or ():
+        if name not in table:
+            log.warning("`%s` of `%s` corresponds to nothing here", name, argument)
+        passes += [own for own in table.get(name, ()) if own not in passes]
+    return passes
+
+
+def read(model: Any, what: str = "`model`") -> Any:
+    """A model as an `onnx.ModelProto`, with its weights."""
+    import onnx
+
+    if isinstance(model, onnx.ModelProto):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        return onnx.load(os.fspath(model))
+    raise TypeError(f"{what} must be a path or an `onnx.ModelProto`, not `{type(model).__name__}`")
+
+
+def module_of(model: Any) -> IRModule:
+    """A model as a module."""
+    if isinstance(model, (str, os.PathLike)):
+        return load(model)
+    return from_proto(read(model))
+
+
+class Runner:
+    """Models in onnxruntime, if it is there."""
+
+    def __init__(self, providers: Any = None) -> None:
+        import onnxruntime
+
+        self._runtime = onnxruntime
+        self._providers = list(providers) if providers else ["CPUExecutionProvider"]
+
+    def session(self, module: IRModule) -> Any:
+        options = self._runtime.SessionOptions()
+        options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 3
+        return self._runtime.InferenceSession(module.to_bytes(), options, providers=self._providers)
+
+
+def _inputs(session: Any, shapes: Mapping[str, Sequence[int]], data: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    feeds = {}
+    for given in session.get_inputs():
+        if given.name in data:
+            feeds[given.name] = np.asarray(data[given.name])
+            continue
+        shape = [dim if isinstance(dim, int) and dim > 0 else 1 for dim in shapes.get(given.name, given.shape)]
+        kind = given.type.removeprefix("tensor(").removesuffix(")")
+        if kind in ("float", "double", "float16"):
+            dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[kind]
+            feeds[given.name] = random.uniform(-1, 1, shape).astype(dtype)
+        elif kind == "bool":
+            feeds[given.name] = random.integers(0, 2, shape).astype(np.bool_)
+        elif kind == "string":
+            feeds[given.name] = np.full(shape, "", dtype=object)
+        else:
+            feeds[given.name] = random.integers(0, 2, shape).astype(kind)
+    return feeds
+
+
+def agree(
+    before: IRModule,
+    after: IRModule,
+    n: int,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    data: Mapping[str, Any] | None = None,
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    providers: Any = None,
+) -> bool:
+    """Whether two models agree on `n` sets of inputs: in onnxruntime if it is there, else by the evaluators of plugins."""
+    try:
+        import numpy as np
+
+        runner = Runner(providers)
+    except ImportError:
+        if shapes or data:
+            log.warning("the result is not checked: onnxruntime is not installed, and inputs are given")
+            return False
+        return _agree_here(before, after, n, rtol, atol)
+    old, new = runner.session(before), runner.session(after)
+    for run in range(n):
+        feeds = _inputs(old, shapes or {}, data or {}, run)
+        expected, got = old.run(None, feeds), new.run(None, feeds)
+        for name, a, b in zip([output.name for output in old.get_outputs()], expected, got, strict=True):
+            a, b = np.asarray(a), np.asarray(b)
+            same = a.shape == b.shape and a.dtype == b.dtype
+            if same and a.dtype.kind in "fc":
+                same = np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+            elif same:
+                same = bool((a == b).all())
+            if not same:
+                log.warning("output `%s` differs from the model's", name)
+                return False
+    return True
+
+
+def _agree_here(before: IRModule, after: IRModule, n: int, rtol: float, atol: float) -> bool:
+    from .. import _native
+
+    try:
+        _native.check(before, after, n, rtol, atol)
+    except CheckFailed as error:
+        log.warning("%s", error)
+        return False
+    except NotCheckedError as error:
+        log.warning("%s", error)
+        return False
+    return True
+
+
+__all__ = ["MAX_GROWTH", "agree", "log", "module_of", "optimize", "read", "refuse", "size", "switched_off"]

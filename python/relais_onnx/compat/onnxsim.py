@@ -1,0 +1,218 @@
+"""`onnxsim.simplify`, with the arguments of onnxsim 0.8.1."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from ._common import MAX_GROWTH, agree, log, module_of, optimize, refuse, size, switched_off
+
+__all__ = ["simplify"]
+
+_SCALES = ("BackwardFoldScaleAxis", "ForwardFoldScaleAxis")
+
+# Passes of the ONNX optimizer, and what does their work here.
+_OPTIMIZERS: dict[str, Sequence[str]] = {
+    "adjust_add": (),
+    "eliminate_common_subexpression": ("EliminateCommonSubexpr",),
+    "eliminate_consecutive_idempotent_ops": ("SimplifyExpr",),
+    "eliminate_deadend": ("DeadCodeElimination",),
+    "eliminate_duplicate_initializer": ("EliminateCommonSubexpr",),
+    "eliminate_identity": ("EliminateNoOp",),
+    "eliminate_nop_cast": ("EliminateNoOp",),
+    "eliminate_nop_concat": ("EliminateNoOp",),
+    "eliminate_nop_dropout": ("EliminateNoOp",),
+    "eliminate_nop_expand": ("EliminateNoOp",),
+    "eliminate_nop_flatten": ("EliminateNoOp",),
+    "eliminate_nop_monotone_argmax": ("SimplifyExpr",),
+    "eliminate_nop_pad": ("EliminateNoOp",),
+    "eliminate_nop_reshape": ("EliminateNoOp",),
+    "eliminate_nop_split": ("EliminateNoOp",),
+    "eliminate_nop_transpose": ("EliminateNoOp",),
+    "eliminate_nop_with_unit": ("EliminateNoOp",),
+    "eliminate_shape_gather": ("FoldConstant",),
+    "eliminate_shape_op": ("FoldConstant",),
+    "eliminate_slice_after_shape": ("FoldConstant",),
+    "eliminate_unused_initializer": ("DeadCodeElimination",),
+    "extract_constant_to_initializer": (),
+    "fuse_add_bias_into_conv": _SCALES,
+    "fuse_bn_into_conv": _SCALES,
+    "fuse_concat_into_reshape": ("SimplifyReshape",),
+    "fuse_consecutive_concats": ("SimplifyConcat",),
+    "fuse_consecutive_log_softmax": ("SimplifyExpr",),
+    "fuse_consecutive_reduce_unsqueeze": ("SimplifyReshape",),
+    "fuse_consecutive_slices": ("SimplifySlice",),
+    "fuse_consecutive_squeezes": ("SimplifyReshape",),
+    "fuse_consecutive_transposes": ("SimplifyTranspose",),
+    "fuse_consecutive_unsqueezes": ("SimplifyReshape",),
+    "fuse_matmul_add_bias_into_gemm": ("FuseGemm",),
+    "fuse_pad_into_conv": ("SimplifyExpr",),
+    "fuse_pad_into_pool": ("SimplifyExpr",),
+    "fuse_qkv": (),
+    "fuse_transpose_into_gemm": ("FuseGemm",),
+    "replace_einsum_with_matmul": ("SimplifyExpr",),
+}
+
+
+def _shapes(shapes: Any, argument: str, inputs: list[str]) -> dict[str, list[Any]]:
+    """Shapes by name; `None` is the name of the one input that there is."""
+    if shapes is None:
+        return {}
+    if not isinstance(shapes, dict):
+        raise TypeError(f"`{argument}` must be a dict of shapes by the inputs' names, not `{type(shapes).__name__}`")
+    named = {}
+    for name, shape in shapes.items():
+        if name is None:
+            if len(inputs) != 1:
+                raise ValueError(f"`{argument}` names no input, and the model has {len(inputs)}")
+            name = inputs[0]
+        if isinstance(shape, str):
+            raise TypeError(f"the shape of `{name}` in `{argument}` must be a list of sizes, not `str`")
+        named[name] = [None if isinstance(dim, int) and dim < 0 else dim for dim in shape]
+    return named
+
+
+def _rule_file(rules: Sequence[Any], folder: str) -> pathlib.Path:
+    """A file of rules of pairs of functions: a pattern, and its replacement."""
+    import onnx
+
+    graph = onnx.helper.make_graph([], "rules", [], [])
+    model = onnx.helper.make_model(graph)
+    for at, (pattern, replacement) in enumerate(rules):
+        for function, end in ((pattern, "pattern"), (replacement, "replacement")):
+            if not isinstance(function, onnx.FunctionProto):
+                raise TypeError(f"a rule in `function_rewrite_rules` is a pair of `onnx.FunctionProto`")
+            copy = model.functions.add()
+            copy.CopyFrom(function)
+            copy.domain, copy.name = "rules", f"rule{at}_{end}"
+    path = pathlib.Path(folder) / "function_rewrite_rules.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def simplify(
+    model: Any,
+    check_n: int = 0,
+    perform_optimization: bool = True,
+    skip_fuse_bn: bool = False,
+    overwrite_input_shapes: Any = None,
+    test_input_shapes: Any = None,
+    skipped_optimizers: list[str] | None = None,
+    skip_constant_folding: bool = False,
+    skip_shape_inference: bool = False,
+    input_data: Any = None,
+    dynamic_input_shape: bool = False,
+    custom_lib: str | None = None,
+    include_subgraph: bool = False,
+    unused_output: Sequence[str] | None = None,
+    tensor_size_threshold: str = "1.5GB",
+    mutable_initializer: bool = False,
+    *,
+    initializers_as_constants: bool = True,
+    inline_functions: bool = False,
+    import_custom_schemas: bool = True,
+    input_shapes: Any = None,
+    target_opset_version: int | Literal["latest"] | None = None,
+    extra_optimizers: list[str] | None = None,
+    custom_rewriter: Callable[[Any], Any] | None = None,
+    function_rewrite_rules: Sequence[tuple[Any, Any]] | None = None,
+    check_rtol: float = 1e-4,
+    check_atol: float = 1e-5,
+    input_fill: str = "random",
+    providers: Sequence[Any] | None = None,
+    gemm_fusion_backend: str = "ort_cpu",
+    profile: str | None = None,
+    ort_profile: str | None = None,
+    merge_ort_profile: bool = False,
+    output_path: str | None = None,
+    external_data_threshold: str = "100MB",
+    range_opt: bool = False,
+    certify: bool | None = None,
+    check_hazards: bool = False,
+    check_gradients: bool = False,
+    gradient_precision: str = "fp32",
+) -> tuple[Any, bool]:
+    """Simplifies a model as `onnxsim.simplify` is called. Returns an `onnx.ModelProto`, and whether the checks that
+    `check_n` asks for succeeded; True without any.
+
+    `docs/python.md` has a table of the arguments.
+
+    Raises:
+        NotImplementedError: An argument that is not supported has another value than its default.
+        RelaisError: The model cannot be read, or something that was asked for does not fit it.
+    """
+    tool = "onnxsim"
+    refuse(tool, "custom_lib", custom_lib, None, "plugins describe operators: `relais_onnx.add_plugins`")
+    refuse(tool, "mutable_initializer", mutable_initializer, False)
+    refuse(tool, "initializers_as_constants", initializers_as_constants, True)
+    refuse(tool, "target_opset_version", target_opset_version, None, "`onnx.version_converter` converts models")
+    refuse(tool, "extra_optimizers", extra_optimizers, None)
+    refuse(tool, "custom_rewriter", custom_rewriter, None, "write a pass, or `function_rewrite_rules`")
+    refuse(tool, "input_fill", input_fill, "random", "give the values: `input_data`")
+    refuse(tool, "gemm_fusion_backend", gemm_fusion_backend, "ort_cpu")
+    refuse(tool, "profile", profile, None, "use `relais_onnx.instrument.PassTimingInstrument`")
+    refuse(tool, "ort_profile", ort_profile, None)
+    refuse(tool, "merge_ort_profile", merge_ort_profile, False)
+    refuse(tool, "range_opt", range_opt, False)
+    refuse(tool, "certify", None if certify is False else certify, None)
+    refuse(tool, "check_hazards", check_hazards, False)
+    refuse(tool, "check_gradients", check_gradients, False)
+    refuse(tool, "gradient_precision", gradient_precision, "fp32")
+    if isinstance(check_n, bool) or not isinstance(check_n, int):
+        raise TypeError(f"`check_n` must be an int, not `{type(check_n).__name__}`")
+    if output_path is not None and not isinstance(model, str):
+        raise ValueError("`output_path` needs a path as `model`")
+    if input_shapes is not None:
+        log.warning("`input_shapes` is `overwrite_input_shapes` and `test_input_shapes` in one")
+        overwrite_input_shapes = test_input_shapes = input_shapes
+
+    disable = switched_off(skipped_optimizers, _OPTIMIZERS, "skipped_optimizers")
+    if skip_fuse_bn:
+        disable += [name for name in _SCALES if name not in disable]
+    if skip_constant_folding and "FoldConstant" not in disable:
+        disable.append("FoldConstant")
+    config = {}
+    if tensor_size_threshold != "1.5GB":
+        config["FoldConstant.max_growth"] = min(size(tensor_size_threshold, "tensor_size_threshold"), MAX_GROWTH)
+    threshold = size(external_data_threshold, "external_data_threshold")
+
+    before = module_of(model)
+    inputs = before["main"].params
+    shapes = _shapes(overwrite_input_shapes, "overwrite_input_shapes", inputs)
+    if unused_output:
+        if isinstance(unused_output, str):
+            raise TypeError("`unused_output` must be a list of names, not `str`")
+        outputs = before["main"].results
+        for name in unused_output:
+            if name not in outputs:
+                raise RuntimeError(f"the model has no output `{name}`")
+        # The check compares what is left.
+        kept = [name for name in outputs if name not in unused_output]
+        before = optimize(before, level=0, outputs=kept)
+    if shapes:
+        before = optimize(before, level=0, input_shapes=shapes)
+    module = before
+    if inline_functions:
+        module = optimize(module, passes=["Inline", "RemoveUnusedFunctions"])
+    if function_rewrite_rules:
+        with tempfile.TemporaryDirectory() as folder:
+            module = optimize(module, rule_files=[_rule_file(function_rewrite_rules, folder)])
+    if perform_optimization:
+        # `Name?`: a pass that a pipeline does not have need not be.
+        module = optimize(module, disable=disable, config=config)
+    elif not skip_constant_folding:
+        module = optimize(module, passes=["InferType", "FoldConstant", "DeadCodeElimination"], config=config)
+    fine = True
+    if check_n > 0:
+        tests = _shapes(test_input_shapes, "test_input_shapes", inputs)
+        fine = agree(
+            before, module, check_n, shapes=tests, data=input_data, rtol=check_rtol, atol=check_atol, providers=providers
+        )
+    if output_path is not None:
+        module.save(output_path, threshold=threshold)
+        import onnx
+
+        return onnx.load(output_path, load_external_data=False), fine
+    return module.to_proto(), fine

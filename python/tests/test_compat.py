@@ -1,0 +1,253 @@
+"""Scripts of onnxsim and OnnxSlim run with the import changed."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+
+import conftest
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+import relais_onnx as relais
+from relais_onnx.compat import onnxsim, onnxslim
+
+SMALLER = ["Conv", "Relu", "GlobalAveragePool", "Reshape", "MatMul"]
+
+
+def ops(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in model.graph.node]
+
+
+def shape(model: onnx.ModelProto) -> list[int | str]:
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in dims]
+
+
+def test_the_signature_of_simplify():
+    peer = pytest.importorskip("onnxsim")
+    theirs, ours = inspect.signature(peer.simplify).parameters, inspect.signature(onnxsim.simplify).parameters
+    assert [(p.name, p.kind, p.default) for p in ours.values()] == [(p.name, p.kind, p.default) for p in theirs.values()]
+
+
+def test_the_signature_of_slim():
+    peer = pytest.importorskip("onnxslim")
+    from onnxslim.argparser import OnnxSlimKwargs
+
+    theirs, ours = inspect.signature(peer.slim).parameters, inspect.signature(onnxslim.slim).parameters
+    assert [(p.name, p.kind, p.default) for p in ours.values()] == [(p.name, p.kind, p.default) for p in theirs.values()]
+    assert set(onnxslim.OnnxSlimKwargs.__annotations__) == set(OnnxSlimKwargs.__annotations__)
+
+
+def test_the_names_that_slim_can_skip():
+    from onnxslim.core.optimization import OptimizationSettings
+    from onnxslim.core.pattern.registry import DEFAULT_FUSION_PATTERNS
+
+    assert set(onnxslim._OPTIMIZATIONS) == set(OptimizationSettings.keys())
+    assert set(onnxslim._PATTERNS) == set(DEFAULT_FUSION_PATTERNS.keys())
+
+
+def test_every_pass_of_the_tables_is_there():
+    tables = (onnxsim._OPTIMIZERS, onnxslim._OPTIMIZATIONS, onnxslim._PATTERNS)
+    names = {name for table in tables for passes in table.values() for name in passes}
+    assert {relais.describe(name)["name"] for name in names} <= set(relais.list_passes())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, SMALLER),
+        ({"check_n": 2}, SMALLER),
+        ({"check_n": 1, "check_rtol": 1e-3, "check_atol": 1e-4, "providers": ["CPUExecutionProvider"]}, SMALLER),
+        ({"skipped_optimizers": []}, SMALLER),
+        ({"dynamic_input_shape": True, "include_subgraph": True, "import_custom_schemas": False}, SMALLER),
+        ({"skip_shape_inference": True, "certify": False}, SMALLER),
+        ({"tensor_size_threshold": "1KB"}, SMALLER),
+        ({"extra_optimizers": [], "inline_functions": True}, SMALLER),
+    ],
+)
+def test_simplify(proto, arguments, expected):
+    before = proto.SerializeToString()
+    model, check = onnxsim.simplify(proto, **arguments)
+    assert check is True and ops(model) == expected
+    assert proto.SerializeToString() == before
+    conftest.assert_same(proto, model)
+
+
+def test_simplify_by_position_and_path(path, tmp_path):
+    model, check = onnxsim.simplify(str(path), 1, True, True)
+    assert check and "BatchNormalization" in ops(model)
+    out = tmp_path / "out.onnx"
+    model, check = onnxsim.simplify(str(path), output_path=str(out), external_data_threshold="1KB")
+    assert ops(model) == SMALLER
+    conftest.assert_same(str(path), str(out))
+    with pytest.raises(ValueError, match="`output_path` needs a path"):
+        onnxsim.simplify(onnx.load(path), output_path=str(out))
+
+
+def test_simplify_without_optimizers(proto):
+    model, _ = onnxsim.simplify(proto, perform_optimization=False)
+    assert "BatchNormalization" in ops(model) and "Identity" in ops(model) and "Shape" not in ops(model)
+    model, _ = onnxsim.simplify(proto, perform_optimization=False, skip_constant_folding=True)
+    assert ops(model) == ops(proto)
+    model, _ = onnxsim.simplify(proto, skipped_optimizers=["eliminate_deadend"])
+    assert "Exp" in ops(model)
+    model, _ = onnxsim.simplify(proto, skip_fuse_bn=True)
+    assert "BatchNormalization" in ops(model)
+
+
+def test_simplify_warns_of_unknown_optimizers(proto, caplog):
+    with caplog.at_level(logging.WARNING, "relais"):
+        onnxsim.simplify(proto, skipped_optimizers=["no_such"])
+    assert any("no_such" in record.getMessage() for record in caplog.records)
+    with pytest.raises(TypeError, match="`skipped_optimizers` must be a list"):
+        onnxsim.simplify(proto, skipped_optimizers="eliminate_deadend")
+
+
+def test_simplify_shapes(caplog):
+    model, _ = onnxsim.simplify(conftest.network("N"), overwrite_input_shapes={"x": [4, 3, 8, 8]})
+    assert shape(model) == [4, 3, 8, 8]
+    with caplog.at_level(logging.ERROR, "relais"):
+        model, _ = onnxsim.simplify(conftest.network("N"), input_shapes={None: [2, 3, 8, 8]})
+    assert shape(model) == [2, 3, 8, 8]
+    dynamic = conftest.network("N")
+    model, check = onnxsim.simplify(dynamic, check_n=1, test_input_shapes={"x": [3, 3, 8, 8]})
+    assert check and shape(model) == ["N", 3, 8, 8]
+    data = {"x": np.ones([2, 3, 8, 8], np.float32)}
+    model, check = onnxsim.simplify(dynamic, check_n=1, input_data=data)
+    assert check
+    with pytest.raises(relais.ModelError, match="no input `z`"):
+        onnxsim.simplify(dynamic, overwrite_input_shapes={"z": [1]})
+
+
+def test_simplify_unused_output(proto):
+    proto.graph.output.append(onnx.helper.make_tensor_value_info("act", onnx.TensorProto.FLOAT, [1, 4, 8, 8]))
+    model, check = onnxsim.simplify(proto, check_n=1, unused_output=["act"])
+    assert [output.name for output in model.graph.output] == ["y"] and check
+    with pytest.raises(RuntimeError, match="no output `z`"):
+        onnxsim.simplify(proto, unused_output=["z"])
+
+
+def test_simplify_function_rewrite_rules():
+    function = onnx.parser.parse_function
+    pattern = function('<domain: "r", opset_import: ["" : 1]> p (x) => (y) { t = Neg (x)  y = Neg (t) }')
+    replacement = function('<domain: "r", opset_import: ["" : 1]> p (x) => (y) { y = Identity (x) }')
+    model = relais.parse(conftest.TEXT).to_proto()
+    result, check = onnxsim.simplify(model, 1, function_rewrite_rules=[(pattern, replacement)])
+    assert ops(result) == ["Relu"] and check
+    wrong = function('<domain: "r", opset_import: ["" : 1]> p (x) => (y) { y = Abs (x) }')
+    with pytest.raises(relais.RuleError, match="rule0"):
+        onnxsim.simplify(model, function_rewrite_rules=[(pattern, wrong)])
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("custom_lib", "a.so"),
+        ("mutable_initializer", True),
+        ("initializers_as_constants", False),
+        ("target_opset_version", 18),
+        ("target_opset_version", "latest"),
+        ("extra_optimizers", ["rewrite_input_dtype"]),
+        ("custom_rewriter", lambda model: None),
+        ("input_fill", "ones"),
+        ("gemm_fusion_backend", "webgpu"),
+        ("profile", "a.json"),
+        ("ort_profile", "a.json"),
+        ("merge_ort_profile", True),
+        ("range_opt", True),
+        ("certify", True),
+        ("check_hazards", True),
+        ("check_gradients", True),
+        ("gradient_precision", "fp16"),
+    ],
+)
+def test_simplify_refuses_by_name(proto, argument, value):
+    with pytest.raises(NotImplementedError, match=f"`{argument}` of onnxsim"):
+        onnxsim.simplify(proto, **{argument: value})
+
+
+def test_simplify_says_when_results_differ(module):
+    @relais.register_pass
+    @relais.module_pass(opt_level=0, name="test.Wrong")
+    def wrong(mod, ctx):
+        return relais.parse(conftest.TEXT.replace("Relu", "Abs"))
+
+    from relais_onnx.compat._common import _agree_here, agree
+
+    changed = relais.optimize(module, passes=["test.Wrong"])
+    assert not agree(module, changed, 1) and not _agree_here(module, changed, 1, 1e-4, 1e-5)
+    assert agree(module, module, 1) and _agree_here(module, module, 1, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"model_check": True},
+        {"no_shape_infer": True},
+        {"skip_fusion_patterns": ["FusionGemm"]},
+        {"skip_optimizations": ["weight_tying"]},
+        {"size_threshold": 1024},
+        {"dtype": None, "inspect": False, "dump_to_disk": False, "verbose": False, "model_check_inputs": None},
+        {"model_check": True, "model_check_inputs": ["x:1,3,8,8"]},
+    ],
+)
+def test_slim(proto, arguments):
+    model = onnxslim.slim(proto, **arguments)
+    assert ops(model) == SMALLER
+    conftest.assert_same(proto, model)
+
+
+def test_slim_writes(path, tmp_path):
+    out = tmp_path / "out.onnx"
+    assert onnxslim.slim(str(path), str(out)) is None
+    assert ops(onnx.load(out)) == SMALLER
+    apart = tmp_path / "apart.onnx"
+    assert onnxslim.slim(str(path), output_model=str(apart), save_as_external_data=True) is None
+    conftest.assert_same(str(path), str(apart))
+
+
+def test_slim_skips(proto):
+    assert "Exp" in ops(onnxslim.slim(proto, skip_optimizations=["dead_node_elimination"]))
+    assert "BatchNormalization" in ops(onnxslim.slim(proto, skip_fusion_patterns=["FusionConvBN"]))
+
+
+def test_slim_shapes_and_parts(proto, tmp_path):
+    dynamic = conftest.network("N")
+    assert shape(onnxslim.slim(dynamic, input_shapes=["x:4,3,8,8"])) == [4, 3, 8, 8]
+    assert shape(onnxslim.slim(dynamic, input_shapes={"x": [4, 3, 8, 8]})) == [4, 3, 8, 8]
+    part = onnxslim.slim(proto, inputs=["act"], outputs=["flat"])
+    assert ([i.name for i in part.graph.input], [o.name for o in part.graph.output]) == (["act"], ["flat"])
+    np.save(tmp_path / "x.npy", np.ones([2, 3, 8, 8], np.float32))
+    assert onnxslim.slim(dynamic, model_check=True, model_check_inputs=[f"x:{tmp_path / 'x.npy'}"]) is not None
+    with pytest.raises(ValueError, match="`input_shapes`: 'x' is not a name and a shape"):
+        onnxslim.slim(proto, input_shapes=["x"])
+    with pytest.raises(TypeError, match="`inputs` must be a list"):
+        onnxslim.slim(proto, inputs="x")
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("dtype", "float16"),
+        ("inspect", True),
+        ("dump_to_disk", True),
+        ("inputs", ["x:fp16"]),
+        ("outputs", ["y:int32"]),
+    ],
+)
+def test_slim_refuses_by_name(proto, argument, value):
+    with pytest.raises(NotImplementedError, match=f"`{argument}` of onnxslim"):
+        onnxslim.slim(proto, **{argument: value})
+
+
+def test_slim_refuses_what_it_does_not_have(proto):
+    with pytest.raises(TypeError, match="no argument `no_such`"):
+        onnxslim.slim(proto, no_such=1)
+    with pytest.raises(TypeError, match="not 3 arguments"):
+        onnxslim.slim(proto, "a.onnx", True)
+    with pytest.raises(NotImplementedError, match="as a list"):
+        onnxslim.slim([proto])

@@ -1,0 +1,334 @@
+"""Passes, sequences and contexts, as TVM's `test_pass_manager.py` uses them, in other words.
+
+| TVM asserts | here |
+|---|---|
+| `isinstance`, `info.name`, `info.opt_level` of a decorated function, a direct call, a class | holds |
+| the name is in `str(pass)` | holds |
+| a module pass adds a function; the input stays as it was | holds |
+| a function pass replaces each function, made with an argument | holds |
+| `opt_level` must be given: `ValueError` | holds |
+| `Sequential`'s defaults: level 0, no requirements, a name | holds |
+| a sequence runs what its context's level enables; `required_pass` and `disabled_pass` | holds |
+| a missing requirement runs first | holds |
+| `PassInfo(opt_level=1, name="xyz")` | holds |
+| hooks are called 6 times for three passes with requirements | departs (R5, R16): 4 times, nothing runs again while its result holds |
+| a string as `required_pass` is its letters | departs (R22): `TypeError` |
+| a module pass that returns None is an error | departs: None says that nothing changed |
+| the elements of `required_pass` may be any names | departs (R4): they have to be known, or end in `?` |
+"""
+
+from __future__ import annotations
+
+import threading
+
+import conftest
+import pytest
+
+import relais_onnx as relais
+from relais_onnx import transform
+
+
+def test_info():
+    info = relais.PassInfo(opt_level=1, name="xyz")
+    assert (info.opt_level, info.name, info.required) == (1, "xyz", [])
+    assert info == relais.PassInfo(1, "xyz", ()) and info != relais.PassInfo(2, "xyz")
+    with pytest.raises(AttributeError):
+        info.name = "other"
+
+
+@pytest.mark.parametrize(
+    ("decorator", "base", "kind"),
+    [
+        (relais.module_pass, transform.ModulePass, "module"),
+        (relais.function_pass, transform.FunctionPass, "function"),
+        (relais.prim_func_pass, transform.PrimFuncPass, "prim func"),
+    ],
+)
+def test_the_three_ways_to_make_a_pass(decorator, base, kind):
+    @decorator(opt_level=2, required=["InferType"])
+    def decorated(*given):
+        """Does nothing."""
+
+    direct = decorator(lambda *given: None, opt_level=1, name="direct")
+
+    @decorator(opt_level=0, name="named")
+    class Made:
+        """A class of passes."""
+
+        def __init__(self, extra, key=None):
+            self.extra, self.key = extra, key
+
+        def transform_module(self, mod, ctx):
+            return None
+
+        def transform_function(self, func, mod, ctx):
+            return None
+
+    made = Made(3, key="k")
+    for it, name, level in ((decorated, "decorated", 2), (direct, "direct", 1), (made, "named", 0)):
+        assert isinstance(it, base) and isinstance(it, relais.Pass)
+        assert (it.info.name, it.info.opt_level, it.info.kind) == (name, level, kind)
+        assert name in str(it)
+    assert decorated.info.required == ["InferType"]
+    assert (made.extra, made.key) == (3, "k")
+    assert (Made.__name__, Made.__doc__) == ("Made", "A class of passes.")
+    with pytest.raises(AttributeError, match="no_such"):
+        made.no_such
+
+
+@pytest.mark.parametrize("decorator", [relais.module_pass, relais.function_pass, relais.prim_func_pass])
+def test_what_cannot_be_a_pass(decorator):
+    def nothing(*given):
+        return None
+
+    with pytest.raises(ValueError, match="`opt_level` must be given"):
+        decorator(nothing)
+    with pytest.raises(TypeError, match="`required` must be a list"):
+        decorator(nothing, opt_level=1, required="InferType")
+    with pytest.raises(TypeError, match="`opt_level` must be an int"):
+        decorator(nothing, opt_level="1")
+    with pytest.raises(ValueError, match="`opt_level` must be between 0 and 255"):
+        decorator(nothing, opt_level=-1)
+    with pytest.raises(TypeError, match="a pass is made of a function or a class, not of `int`"):
+        decorator(3, opt_level=1)
+    with pytest.raises(TypeError, match="`name` must be a str"):
+        decorator(nothing, opt_level=1, name=3)
+
+
+def test_a_module_pass_adds_a_function(module):
+    @relais.module_pass(opt_level=1)
+    def add(mod, ctx):
+        return mod.with_function("abs", mod["main"])
+
+    result = add(module)
+    assert list(result) == ["main", "abs"] and list(module) == ["main"]
+    assert result["abs"].ops == module["main"].ops
+
+
+def test_a_function_pass_replaces_each_function(two):
+    @relais.function_pass(opt_level=1)
+    class Replace:
+        def __init__(self, new):
+            self.new = new
+
+        def transform_function(self, func, mod, ctx):
+            seen.append((func.name, list(mod)))
+            return self.new
+
+    seen = []
+    result = Replace(two["other"])(two)
+    assert [function.ops for function in result.values()] == [["Exp"], ["Exp"]]
+    assert seen == [("main", ["main", "other"]), ("other", ["main", "other"])]
+
+
+def test_an_unchanged_module_is_the_same_object(module):
+    for result in (lambda mod: None, lambda mod: mod):
+        same = relais.module_pass(lambda mod, ctx: result(mod), opt_level=0)
+        assert same(module) is module
+    assert relais.function_pass(lambda func, mod, ctx: func, opt_level=0)(module) is module
+    assert relais.Sequential()(module) is module
+
+
+@pytest.mark.parametrize("result", [3, "x", True])
+def test_what_a_pass_must_not_return(module, result):
+    with pytest.raises(TypeError, match="what a module pass returns must be an IRModule or None") as caught:
+        relais.module_pass(lambda mod, ctx: result, opt_level=0, name="p")(module)
+    assert caught.value.__notes__ == ["in the pass `p`"]
+    with pytest.raises(TypeError, match="what a function pass returns must be a Function or None") as caught:
+        relais.function_pass(lambda func, mod, ctx: result, opt_level=0, name="p")(module)
+    assert caught.value.__notes__ == ["in the pass `p`, in `@main`"]
+
+
+def test_wrong_arity_is_the_pythons_own_error(module):
+    with pytest.raises(TypeError, match="positional argument"):
+        relais.module_pass(lambda mod: mod, opt_level=0)(module)
+
+    @relais.module_pass(opt_level=0)
+    class WithoutMethod:
+        pass
+
+    with pytest.raises(AttributeError, match="transform_module"):
+        WithoutMethod()(module)
+    with pytest.raises(TypeError, match="the argument of a pass must be an IRModule, not `int`"):
+        relais.Sequential()(3)
+
+
+def test_exceptions_are_themselves(module):
+    class Own(Exception):
+        pass
+
+    error = Own("on purpose")
+
+    @relais.function_pass(opt_level=0, name="acme.Boom")
+    def boom(func, mod, ctx):
+        raise error
+
+    with pytest.raises(Own) as caught:
+        relais.Sequential([relais.get_pass("EliminateNoOp"), boom])(module)
+    assert caught.value is error
+    assert caught.value.__notes__ == ["in the pass `acme.Boom`, in `@main`"]
+    native = caught.value.__relais__
+    assert isinstance(native, relais.PassFailed)
+    assert (native.pass_name, native.plugin, native.function) == ("acme.Boom", None, "main")
+    assert native.report["passes"][-1]["fate"] == "failed"
+    assert caught.traceback[-1].name == "boom"
+
+
+def test_native_failures(module):
+    broken = relais.parse(conftest.TEXT.replace("Relu(%c)", "MatMul(%c, %c)"))
+    with pytest.raises(relais.PassFailed) as caught:
+        relais.get_pass("InferType", strict=True)(broken)
+    assert caught.value.pass_name == "relais.InferType" and caught.value.function == "main"
+    assert caught.value.plugin == "relais-graph" and "MatMul" in str(caught.value)
+
+
+def test_get_pass():
+    assert relais.get_pass("FoldConstant").info.name == "relais.FoldConstant"
+    assert relais.get_pass("FoldConstant", max_growth=0).info.plugin == "relais-graph"
+    for arguments, words in (({"max_growth": "many"}, "max_growth"), ({"nope": 1}, "nope")):
+        with pytest.raises(relais.PipelineError, match=words):
+            relais.get_pass("FoldConstant", **arguments)
+    with pytest.raises(relais.PipelineError, match="did you mean `FoldConstant`"):
+        relais.get_pass("FoldConstan")
+    with pytest.raises(TypeError, match="`name` must be a str"):
+        relais.get_pass(3)
+
+
+def marker(name, level, ran, required=()):
+    return relais.module_pass(lambda mod, ctx: ran.append(name), opt_level=level, name=name, required=list(required))
+
+
+def test_sequences():
+    sequence = relais.Sequential([])
+    assert (sequence.info.opt_level, sequence.info.name, sequence.info.required) == (0, "sequential", [])
+    assert isinstance(sequence, relais.Pass)
+    named = relais.Sequential([relais.get_pass("FoldConstant")], 1, "acme.All", ["InferType"])
+    assert (named.info.opt_level, named.info.name, named.info.required) == (1, "acme.All", ["InferType"])
+    assert "relais.FoldConstant" in str(named) and len(named.passes) == 1
+    for wrong, words in (("FoldConstant", "must be a list"), (["FoldConstant"], r"get_pass\(.FoldConstant"), ([3], "a Pass")):
+        with pytest.raises(TypeError, match=words):
+            relais.Sequential(wrong)
+
+
+def test_levels_and_lists(module):
+    ran = []
+    passes = [marker(f"acme.L{level}", level, ran) for level in range(5)]
+    for own in passes:
+        relais.register_pass(own)
+    sequence = relais.Sequential(passes)
+
+    def runs(**arguments):
+        ran.clear()
+        with relais.PassContext(**arguments):
+            sequence(module)
+        return [name.removeprefix("acme.") for name in ran]
+
+    sequence(module)
+    assert [name.removeprefix("acme.") for name in ran] == ["L0", "L1", "L2"]
+    assert runs(opt_level=0) == ["L0"]
+    assert runs(opt_level=3) == ["L0", "L1", "L2", "L3"]
+    assert runs(opt_level=0, required_pass=["acme.L4"]) == ["L0", "L4"]
+    assert runs(opt_level=3, disabled_pass={"L1", "acme.L0"}) == ["L2", "L3"]
+    assert runs(required_pass=("L4",), disabled_pass=(name for name in ["L4"])) == ["L0", "L1", "L2"]
+    # A pass that is called directly runs whatever its level.
+    ran.clear()
+    passes[4](module)
+    assert ran == ["acme.L4"]
+
+
+def test_requirements_run_first(module):
+    ran = []
+    relais.register_pass(marker("acme.First", 0, ran))
+    last = marker("acme.Last", 0, ran, required=["acme.First"])
+    relais.Sequential([last])(module)
+    assert ran == ["acme.First", "acme.Last"]
+    with pytest.raises(relais.PipelineError, match="`acme.X` requires `acme.Nobody`, which nothing provides"):
+        relais.Sequential([marker("acme.X", 0, ran, required=["acme.Nobody"])])(module)
+
+
+def test_contexts_are_a_stack():
+    default = relais.PassContext.current()
+    assert (default.opt_level, default.required_pass, default.instruments, default.config) == (2, [], [], {})
+    with relais.PassContext(opt_level=3, disabled_pass=["FoldConstant"]) as outer:
+        assert relais.PassContext.current() is outer
+        assert outer.disabled_pass == ["relais.FoldConstant"]
+        with relais.PassContext() as inner:
+            assert (inner.opt_level, inner.disabled_pass) == (2, [])
+        with relais.PassContext(inherit=True) as inner:
+            assert (inner.opt_level, inner.disabled_pass) == (3, ["relais.FoldConstant"])
+        with outer:
+            assert relais.PassContext.current() is outer
+        assert relais.PassContext.current() is outer
+    assert relais.PassContext.current() == default
+
+
+def test_a_context_is_left_after_an_exception():
+    with pytest.raises(KeyError), relais.PassContext(opt_level=1):
+        raise KeyError("x")
+    assert relais.PassContext.current().opt_level == 2
+
+
+def test_leaving_out_of_order_changes_nothing():
+    outer, inner = relais.PassContext(opt_level=0), relais.PassContext(opt_level=1)
+    with pytest.raises(relais.ContextError, match="was not entered"):
+        outer.__exit__(None, None, None)
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.raises(relais.ContextError, match="has to be left first"):
+        outer.__exit__(None, None, None)
+    assert relais.PassContext.current() is inner
+    inner.__exit__(None, None, None)
+    outer.__exit__(None, None, None)
+    assert relais.PassContext.current().opt_level == 2
+
+
+def test_threads_have_contexts_of_their_own():
+    levels = []
+    with relais.PassContext(opt_level=3) as context:
+
+        def look():
+            levels.append(relais.PassContext.current().opt_level)
+            with pytest.raises(relais.ContextError):
+                context.__exit__(None, None, None)
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert levels == [2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"opt_level": "3"}, TypeError, "`opt_level` must be an int, not `str`"),
+        ({"opt_level": True}, TypeError, "`opt_level` must be an int, not `bool`"),
+        ({"opt_level": 2.0}, TypeError, "`opt_level` must be an int"),
+        ({"opt_level": -1}, ValueError, "`opt_level` is outside 0 to 255"),
+        ({"required_pass": "FoldConstant"}, TypeError, "`required_pass` must be a list of names, not `str`"),
+        ({"disabled_pass": 3}, TypeError, "`disabled_pass` must be a list of names, not `int`"),
+        ({"disabled_pass": [3]}, TypeError, "a name in `disabled_pass` must be a str, not `int`"),
+        ({"disabled_pass": ["FoldConstan"]}, relais.PipelineError, "did you mean `FoldConstant`"),
+        ({"instruments": [3]}, TypeError, "an instrument must be an object with hooks"),
+        ({"instruments": 3}, TypeError, "`instruments` must be a list of instruments"),
+        ({"config": ["x"]}, TypeError, "`config` must be a dict"),
+        ({"config": {"no.such": 1}}, relais.ConfigError, "no.such"),
+        ({"config": {"no.such": 1}}, AttributeError, "no.such"),
+        ({"config": {"no.such": None}}, TypeError, "`no.such` of `config` must be a bool"),
+    ],
+)
+def test_wrong_contexts(arguments, error, words):
+    with pytest.raises(error, match=words):
+        relais.PassContext(**arguments)
+
+
+def test_a_context_cannot_be_changed():
+    context = relais.PassContext(disabled_pass=["NoSuch?"])
+    with pytest.raises(AttributeError):
+        context.opt_level = 3
+    assert isinstance(relais.PassContext.list_configs(), dict)
+
+
+def test_print_ir(module, capsys):
+    assert transform.PrintIR("here")(module) is module
+    printed = capsys.readouterr()
+    assert "PrintIR(here):\ndef @main" in printed.err and printed.out == ""
