@@ -170,7 +170,10 @@ impl Check {
             if code == Code::RequirementMissing {
                 fault.code = code;
                 fault.message = format!("`{}` requires `{name}`, which nothing provides", dependent.name);
-                fault.notes.insert(0, format!("plugin `{}` provides `{}`", dependent.plugin, dependent.name));
+                // One of the program's own has none.
+                if !dependent.plugin.is_empty() {
+                    fault.notes.insert(0, format!("plugin `{}` provides `{}`", dependent.plugin, dependent.name));
+                }
             }
             let fault = fault.label(self.chain(resolver, chain, &name));
             resolver.faults.push(fault);
