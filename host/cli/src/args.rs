@@ -108,31 +108,35 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub plugins: PluginArgs,
 
-    /// Use the rules that the arguments and the pipeline state without judging them. Otherwise each is first applied to
-    /// small modules that are made for it, and one that changes what a module computes ends the run.
-    #[arg(long)]
-    pub no_judge: bool,
-
     /// Insist on what a lock file says: the same pipeline, the same plugins, no others.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = LOCK_FILE)]
+    #[arg(help_heading = "Plugins", long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = LOCK_FILE)]
     pub locked: Option<PathBuf>,
 
     /// Give an input another shape: `name:1,3,224,224`; a size that is `?` or a name is not fixed.
-    #[arg(long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
+    #[arg(help_heading = "The model", long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
     pub input_shape: Vec<String>,
 
     /// Cut a part out of the model before anything runs: these values become its inputs, in this order, instead of
     /// those that it has. `--input-shape` gives them shapes, too.
-    #[arg(long, value_name = "VALUE,VALUE", value_delimiter = ',')]
+    #[arg(help_heading = "The model", long, value_name = "VALUE,VALUE", value_delimiter = ',')]
     pub inputs: Vec<String>,
 
     /// Likewise, these values become the outputs; what they do not need is removed.
-    #[arg(long, value_name = "VALUE,VALUE", value_delimiter = ',')]
+    #[arg(help_heading = "The model", long, value_name = "VALUE,VALUE", value_delimiter = ',')]
     pub outputs: Vec<String>,
 
-    /// Check the program after each pass.
-    #[arg(long)]
-    pub verify_each: bool,
+    /// Leave out what the model does not compute with.
+    #[arg(help_heading = "The output", long, value_name = "PART,PART", value_enum, value_delimiter = ',')]
+    pub strip: Vec<Stripped>,
+
+    /// Write the types that are known or inferred for the values inside graphs (`value_info`); otherwise those of the
+    /// values for which the model has them.
+    #[arg(help_heading = "The output", long)]
+    pub infer_shapes: bool,
+
+    /// Where weights go: into the model, into a file beside it, or as fits.
+    #[arg(help_heading = "The output", long, value_enum, default_value_t = ExternalData::Auto)]
+    pub external_data: ExternalData,
 
     /// The number of threads over which functions are distributed; by default one for each processor.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -142,25 +146,21 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
-    /// Where weights go: into the model, into a file beside it, or as fits.
-    #[arg(long, value_enum, default_value_t = ExternalData::Auto)]
-    pub external_data: ExternalData,
+    /// Use the rules that the arguments and the pipeline state without judging them. Otherwise each is first applied to
+    /// small modules that are made for it, and one that changes what a module computes ends the run.
+    #[arg(help_heading = "Faults", long)]
+    pub no_judge: bool,
 
-    /// Leave out what the model does not compute with.
-    #[arg(long, value_name = "PART,PART", value_enum, value_delimiter = ',')]
-    pub strip: Vec<Stripped>,
-
-    /// Write the types that are known or inferred for the values inside graphs (`value_info`); otherwise those of the
-    /// values for which the model has them.
-    #[arg(long)]
-    pub infer_shapes: bool,
+    /// Check the program after each pass.
+    #[arg(help_heading = "Faults", long)]
+    pub verify_each: bool,
 
     /// The folder that reproducers of failing passes go into; by default the one of the output.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(help_heading = "Faults", long, value_name = "FOLDER")]
     pub reproducer_dir: Option<PathBuf>,
 
     /// Write no reproducer of a failing pass.
-    #[arg(long, conflicts_with = "reproducer_dir")]
+    #[arg(help_heading = "Faults", long, conflicts_with = "reproducer_dir")]
     pub no_reproducer: bool,
 
     #[command(flatten)]
@@ -226,6 +226,7 @@ pub(crate) struct PipelineFileArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Passes")]
 pub(crate) struct PipelineArgs {
     /// The pipeline's file, or the name of one that is built in or a plugin's.
     #[arg(short, long, value_name = "FILE", conflicts_with = "passes")]
@@ -252,6 +253,7 @@ pub(crate) struct PipelineArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Passes")]
 pub(crate) struct AdjustArgs {
     /// Set an option of the context, or one of a pass as `Pass.option=value`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -271,6 +273,7 @@ pub(crate) struct AdjustArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Plugins")]
 pub(crate) struct PluginArgs {
     /// Use this plugin, too.
     #[arg(long, value_name = "FILE")]

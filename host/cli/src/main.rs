@@ -35,6 +35,7 @@ mod show;
 mod signals;
 mod spec;
 mod terminal;
+mod usage;
 mod watch;
 
 use args::{Cli, Command};
@@ -53,6 +54,11 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+            if let Some(error) = usage::meant(error.kind(), &arguments) {
+                error.print();
+                return ExitCode::from(error.status());
+            }
             // Help and version are not errors, and their exit code shows it.
             let code = if error.use_stderr() { USAGE } else { 0 };
             // Nothing can be reported when the terminal is gone.

@@ -18,7 +18,7 @@ use relais::{
         operators_of, set_input_shapes, with_bodies,
     },
     ir::IRModule,
-    manager::{self, Fate, Report, RunOptions},
+    manager::{self, Execution, Fate, Report, RunOptions},
     onnx::{self, StatedTypes, Strip, WriteOptions, WriteReport, data_files, strip},
     pass::{Remarks, Said, Verify},
     pipeline::Addition,
@@ -213,6 +213,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
             false => terminal::print(&table)?,
         }
         stopped(args, &report);
+        let has_run = |it: &Execution| !matches!(it.fate, Fate::Skipped(_));
+        if report.executions.iter().any(has_run) && report.executions.iter().all(|it| it.fate != Fate::Changed) {
+            terminal::note("no pass changed anything");
+        }
     }
     findings(&report);
     match &report_file {

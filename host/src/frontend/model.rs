@@ -89,6 +89,9 @@ impl Model {
 
     /// `folder` is the one with the model's other files, if it may have some.
     fn parse(path: &Path, bytes: Blob, folder: Option<&Path>) -> Result<Self, Error> {
+        if let Some((what, help)) = foreign(path) {
+            return Err(Error::new(format!("`{}` is {what}, not an ONNX model", path.display())).with_help(help));
+        }
         let n_bytes = bytes.len() as u64;
         let format = Format::of_name(path).unwrap_or_else(|| Format::of_bytes(&bytes));
         let (module, warnings) = match format {
@@ -103,6 +106,23 @@ impl Model {
         };
         Ok(Self { module, format, n_bytes, warnings })
     }
+}
+
+/// The kind of a file with the name of another format, and how to get a model from it.
+fn foreign(path: &Path) -> Option<(&'static str, &'static str)> {
+    const TORCH: &str = "export it in Python: `torch.onnx.export(module, inputs, \"model.onnx\")`";
+    const TENSORFLOW: &str = "convert it with tf2onnx: `python -m tf2onnx.convert --output model.onnx …`";
+    Some(match path.extension()?.to_str()? {
+        "py" | "ipynb" => ("a Python program", TORCH),
+        "pt" | "pth" | "ckpt" => ("a file of PyTorch", TORCH),
+        "pt2" => ("an exported program of PyTorch", "load it in Python and call `torch.onnx.export` with it"),
+        "safetensors" => ("a file of weights", "export the model that they belong to"),
+        "tflite" | "h5" | "keras" => ("a model of TensorFlow", TENSORFLOW),
+        "mlmodel" => ("a model of Core ML", "convert it with onnxmltools"),
+        "ort" => ("a model in onnxruntime's own format", "use the ONNX file that it was made from"),
+        "toml" => ("a pipeline", "pass it with `-p`, and name the model"),
+        _ => return None,
+    })
 }
 
 fn read_text(path: &Path, bytes: &Blob, folder: Option<&Path>) -> Result<IRModule, Error> {
