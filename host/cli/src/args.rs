@@ -305,9 +305,9 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_enum, default_value_t = Types::All)]
     pub types: Types,
 
-    /// Print `…` for large constants.
+    /// Print constants of any size; otherwise `…` for those of more than 16 elements, so that the text does not read back.
     #[arg(long, conflicts_with = "output")]
-    pub no_large: bool,
+    pub full: bool,
 }
 
 #[derive(Args, Debug)]

@@ -18,7 +18,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), CliError> {
         args::Types::All => Types::All,
         args::Types::Signatures => Types::Signatures,
     };
-    let large = if args.no_large { Large::Elide } else { Large::Hex };
+    let large = if args.full || output.is_some() { Large::Hex } else { Large::Elide };
     let mut options = PrintOptions::default();
     (options.types, options.large) = (types, large);
     match output {

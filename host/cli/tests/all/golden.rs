@@ -82,6 +82,15 @@ macro_rules! nodes {
     };
 }
 
+/// A model with constants of 16 and 17 elements.
+const LARGE: (&str, &str) = (
+    "large.relay",
+    "def @main(%x: Tensor[(1), int64]) -> (%z) #[opset = {\"\": 17}] {\n\
+     %a = const(int64, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);\n\
+     %b = const(int8, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]);\n\
+     %y = Add(%x, %a); %s = Cast(%b, to = 7); %t = ReduceSum(%s); %z = Add(%y, %t); %z }\n",
+);
+
 /// Another weight.
 const WEIGHTS: (&str, &str) = (
     "weights.relay",
@@ -448,6 +457,10 @@ const CASES: &[Case] = &[
     Case { name: "diff_missing", files: &[BRANCHES], command: "diff branches.relay gone.onnx" },
     Case { name: "diff_tolerance_alone", files: &[BRANCHES], command: "diff branches.relay branches.relay --rtol 1" },
     case("help_diff", "diff --help"),
+    Case { name: "show", files: &[LARGE], command: "show large.relay" },
+    Case { name: "show_full", files: &[LARGE], command: "show large.relay --full" },
+    case("show_full_file", "show model.relay --full -o out.relay"),
+    case("help_show", "show --help"),
     case("replay_nothing", "replay gone.repro"),
     Case { name: "replay_no_reproducer", files: &[("r.json", "{ \"format\": 7 }")], command: "replay r.json" },
 ];
@@ -508,7 +521,7 @@ fn run(case: &Case, sample: &Path) -> String {
     command.env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1").env("COLUMNS", "100");
     // Usage errors come before plugins are looked for.
     let plugin = ["--plugin", sample.to_str().unwrap(), "--allow-writable-plugins"];
-    let takes_plugins = case.command != "help" && !case.command.starts_with("diff ");
+    let takes_plugins = case.command != "help" && !["diff ", "show "].iter().any(|it| case.command.starts_with(it));
     let output = if !takes_plugins { &mut command } else { command.args(plugin) }.output().unwrap();
     let status = output.status.code();
     if status != Some(0) {
