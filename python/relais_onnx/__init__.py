@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from . import errors, instrument, transform
 from ._info import add_plugins, describe, list_passes, list_plugins
-from ._native import Function, IRModule, __version__
+from ._native import Function, IRModule, Node, Tensor, __version__
 from ._optimize import from_bytes, from_proto, load, optimize, parse
 from .errors import (
     CheckFailed,
@@ -55,6 +55,7 @@ __all__ = [
     "InstrumentError",
     "ModelError",
     "Module",
+    "Node",
     "NotCheckedError",
     "OutputError",
     "Pass",
@@ -65,6 +66,7 @@ __all__ = [
     "RelaisError",
     "RuleError",
     "Sequential",
+    "Tensor",
     "__version__",
     "add_plugins",
     "describe",

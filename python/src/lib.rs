@@ -7,10 +7,12 @@ mod instrument;
 mod library;
 mod log;
 mod module;
+mod node;
 mod optimize;
 mod pass;
 mod rules;
 mod run;
+mod tensor;
 mod value;
 
 // Linked, so that their passes, operators and evaluators are registered.
@@ -26,8 +28,10 @@ mod _native {
         instrument::NamedInstrument,
         library::{configure, full_name, list_items, register_pass},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
+        node::PyNode,
         optimize::optimize,
         pass::{PyPass, PyPassInfo, get_pass},
+        tensor::PyTensor,
     };
     use pyo3::prelude::*;
 

@@ -1,23 +1,24 @@
 //! Modules and functions.
 
-use crate::{errors, library, run::detached, value};
+use crate::{errors, library, node::handles, run::detached, value};
 use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyDict, PyString},
+    types::{PyBytes, PyDict, PyList, PyString},
 };
 use relais::{
     files::{Destination, Existing, write_text_form},
     frontend::{Format, Model, OperatorNames, operators_of, with_bodies},
-    ir::{Blob, Function, Global, IRModule, equal, equal_functions, global_kind},
+    ir::{Blob, Function, Global, IRModule, NodeId, equal, equal_functions, global_kind},
     onnx::{self, ExternalData, WriteOptions},
 };
 use relais_conformance::interface::output_names;
 use relais_plugin_api::text::{self, PrintOptions};
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// A module: functions by name. Nothing changes it; passes return others.
@@ -97,7 +98,7 @@ impl PyIrModule {
 
     fn function_of(&self, name: &str) -> Option<PyFunction> {
         let global = self.module.global(name)?;
-        Some(PyFunction { name: name.to_owned(), kind: global.kind, function: global.body().clone() })
+        Some(PyFunction::new(name.to_owned(), global.kind, global.body().clone()))
     }
 }
 
@@ -247,6 +248,31 @@ pub(crate) struct PyFunction {
     pub name: String,
     pub kind: u8,
     pub function: RArc<Function>,
+    /// The bindings that use each node; made when first asked for.
+    users: OnceLock<HashMap<NodeId, Vec<NodeId>>>,
+}
+
+impl PyFunction {
+    pub fn new(name: String, kind: u8, function: RArc<Function>) -> Self {
+        Self { name, kind, function, users: OnceLock::new() }
+    }
+
+    /// The bindings that use each node, in program order.
+    pub fn users(&self) -> &HashMap<NodeId, Vec<NodeId>> {
+        self.users.get_or_init(|| {
+            let f = &self.function;
+            let mut users: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+            for id in f.all_bindings() {
+                for &operand in f.operands(id) {
+                    let of = users.entry(operand).or_default();
+                    if of.last() != Some(&id) {
+                        of.push(id);
+                    }
+                }
+            }
+            users
+        })
+    }
 }
 
 #[pymethods]
@@ -263,17 +289,49 @@ impl PyFunction {
         self.kind == global_kind::PRIM_FUNC
     }
 
-    /// The names of its parameters.
+    /// Its parameters, in order.
     #[getter]
-    fn params(&self) -> Vec<String> {
+    fn params<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        handles(slf, slf.get().function.params())
+    }
+
+    /// Its results, in order.
+    #[getter]
+    fn results<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let f = &slf.get().function;
+        handles(slf, f.results(f.body()))
+    }
+
+    /// Its bindings, in order: calls and constants, without those of nested functions.
+    #[getter]
+    fn body<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let f = &slf.get().function;
+        handles(slf, f.bindings(f.body()))
+    }
+
+    /// All bindings in program order, those of nested functions too.
+    #[getter]
+    fn nodes<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        handles(slf, &slf.get().function.all_bindings().collect::<Vec<_>>())
+    }
+
+    /// The names of its inputs, in order.
+    #[getter]
+    fn input_names(&self) -> Vec<String> {
         let f = &self.function;
         f.params().iter().map(|&param| f.name(param).to_owned()).collect()
     }
 
-    /// The names of its results, in order.
+    /// The names of its outputs, in order.
     #[getter]
-    fn results(&self) -> Vec<String> {
+    fn output_names(&self) -> Vec<String> {
         output_names(&self.function)
+    }
+
+    /// The version of ONNX's operators that it uses; none if it does not say.
+    #[getter]
+    fn opset(&self) -> Option<i64> {
+        self.function.opset_version("")
     }
 
     /// The operators that it calls, in order, those of nested functions too; with their domain if it is not ONNX's own.

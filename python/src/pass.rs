@@ -199,7 +199,7 @@ fn on_function(run: &Py<PyAny>, f: &RArc<Function>, module: &IRModule) -> Result
             let global = module.globals().iter().find(|global| std::ptr::eq(&**global.body(), &**f));
             let name = global.map(|global| global.name.to_string()).unwrap_or_default();
             let kind = global.map_or(global_kind::FUNCTION, |global| global.kind);
-            let given = PyFunction { name, kind, function: f.clone() };
+            let given = PyFunction::new(name, kind, f.clone());
             let module = Py::new(py, PyIrModule::new(module.clone(), Origin::none()))?;
             let result = run.bind(py).call1((given, module, context::current(py)?))?;
             if result.is_none() {

@@ -83,7 +83,7 @@ def _rule_file(rules: Sequence[Any], folder: str) -> pathlib.Path:
     for at, (pattern, replacement) in enumerate(rules):
         for function, end in ((pattern, "pattern"), (replacement, "replacement")):
             if not isinstance(function, onnx.FunctionProto):
-                raise TypeError(f"a rule in `function_rewrite_rules` is a pair of `onnx.FunctionProto`")
+                raise TypeError("a rule in `function_rewrite_rules` is a pair of `onnx.FunctionProto`")
             copy = model.functions.add()
             copy.CopyFrom(function)
             copy.domain, copy.name = "rules", f"rule{at}_{end}"
@@ -179,12 +179,12 @@ def simplify(
     threshold = size(external_data_threshold, "external_data_threshold")
 
     before = module_of(model)
-    inputs = before["main"].params
+    inputs = before["main"].input_names
     shapes = _shapes(overwrite_input_shapes, "overwrite_input_shapes", inputs)
     if unused_output:
         if isinstance(unused_output, str):
             raise TypeError("`unused_output` must be a list of names, not `str`")
-        outputs = before["main"].results
+        outputs = before["main"].output_names
         for name in unused_output:
             if name not in outputs:
                 raise RuntimeError(f"the model has no output `{name}`")
