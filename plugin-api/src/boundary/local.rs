@@ -46,7 +46,7 @@ pub struct LocalRun {
     pub diagnostics: Vec<Diagnostic>,
     /// The counts, by name.
     pub counts: BTreeMap<String, u64>,
-    /// Whether the pass asked what the host wants to hear.
+    /// Whether the pass asked which messages the host wants.
     pub asked: bool,
 }
 

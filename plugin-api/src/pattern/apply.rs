@@ -111,7 +111,7 @@ struct Candidate {
     guards: SmallVec<[Guard; 2]>,
 }
 
-/// A condition about the type of a value that stands at one place in every match, unless operators on the way are
+/// A condition about the type of a value that is at one place in every match, unless operators on the way are
 /// commutative.
 struct Guard {
     /// The positions of arguments, from the outermost call on; none is its result.
