@@ -11,6 +11,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("O2", include_str!("../../../pipelines/O2.toml")),
     ("O3", include_str!("../../../pipelines/O3.toml")),
     ("rules", include_str!("../../../pipelines/rules.toml")),
+    ("size", include_str!("../../../pipelines/size.toml")),
     ("strict", include_str!("../../../pipelines/strict.toml")),
 ];
 

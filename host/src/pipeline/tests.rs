@@ -371,6 +371,18 @@ fakes = { version = ">=1, <3", passes = ["acme.P"] }
 }
 
 #[test]
+fn the_pipeline_for_size_is_the_default_one_up_to_an_option() {
+    let steps = |name: &str| -> Vec<String> {
+        let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).unwrap();
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        lines
+            .map(|line| line.split(", options").next().unwrap().replace("{ pass = ", "").replace("\",", "\""))
+            .collect()
+    };
+    assert_eq!(steps("size"), steps("default"));
+}
+
+#[test]
 fn the_built_in_pipelines_parse() {
     for (name, text) in BUILT_IN {
         PipelineSpec::parse(&format!("builtin:{name}"), text, &Disk).unwrap_or_else(|faults| panic!("{faults}"));

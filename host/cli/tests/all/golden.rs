@@ -91,6 +91,14 @@ const LARGE: (&str, &str) = (
      %y = Add(%x, %a); %s = Cast(%b, to = 7); %t = ReduceSum(%s); %z = Add(%y, %t); %z }\n",
 );
 
+/// A model whose folded constants take 16 and 800 bytes.
+const TILES: (&str, &str) = (
+    "tiles.relay",
+    "def @main(%x: Tensor[(200), float32], %v: Tensor[(4), float32]) -> (%y, %z) #[opset = {\"\": 17}] {\n\
+     %a = const(float32, [1.0, 2.0]); %b = const(int64, [100]); %c = const(int64, [2]);\n\
+     %r = Tile(%a, %b); %y = Add(%x, %r); %s = Tile(%a, %c); %z = Mul(%v, %s); (%y, %z) }\n",
+);
+
 /// Another weight.
 const WEIGHTS: (&str, &str) = (
     "weights.relay",
@@ -461,6 +469,8 @@ const CASES: &[Case] = &[
     Case { name: "show_full", files: &[LARGE], command: "show large.relay --full" },
     case("show_full_file", "show model.relay --full -o out.relay"),
     case("help_show", "show --help"),
+    Case { name: "size", files: &[TILES], command: "run tiles.relay -o out.relay -p size" },
+    Case { name: "size_default", files: &[TILES], command: "run tiles.relay -o out.relay" },
     case("replay_nothing", "replay gone.repro"),
     Case { name: "replay_no_reproducer", files: &[("r.json", "{ \"format\": 7 }")], command: "replay r.json" },
 ];
