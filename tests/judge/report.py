@@ -52,3 +52,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of a page."""
+    lines = [f"| {' | '.join(line)} |" for line in [header, *rows]]
+    return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])

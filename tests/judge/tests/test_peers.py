@@ -99,7 +99,7 @@ class PeersTest(JudgeTest):
             with self.subTest(peer.__name__):
                 output = self.assert_passes(*self.peers(peer))
                 self.assertRegex(output, r"made/small +4 +4 +4\n")
-                self.assertRegex(output, r"geometric mean +\d+\.\d of 1\n")
+                self.assertRegex(output, r"geometric mean +\d+\.\d x over 1\n")
                 self.assertRegex(output, rf"relais +0 +4 over 1 +1 +0\n{INSTALLED} +0 +4 over 1 +1 +0\n")
 
     def test_marks_what_cannot_be_used(self) -> None:
@@ -117,6 +117,13 @@ class PeersTest(JudgeTest):
                 self.assertRegex(output, f"{INSTALLED} on made/small: failures: {expected}")
                 self.assertRegex(output, r"made/small +4 +4 +fails\n")
                 self.assertRegex(output, r"geometric mean +-\n")
+
+    def test_prints_a_page(self) -> None:
+        for peer, cell in ((copy, r"4, \d+\.\d x"), (drop_relu, "wrong"), (refuse, "fails")):
+            with self.subTest(peer.__name__):
+                output = self.assert_passes(*self.peers(peer), "--page")
+                self.assertIn("\n| model | operators before | Relais | onnxruntime basic |\n|---|---|---|---|\n", output)
+                self.assertRegex(output, rf"\| small \| 4 \| 4, \d+ ms \| {cell} \|\n")
 
     def test_a_fault_of_relais_is_a_failure(self) -> None:
         self.assert_fails("made/small: wrong: output `y`", *self.peers(copy, relais="drop_relu"))
