@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import pathlib
+import subprocess
 
 import conftest
 import onnx
@@ -284,3 +286,12 @@ def test_what_there_is():
     with pytest.raises(TypeError, match="`plugins` must be a list"):
         relais.add_plugins("missing.so")
     assert relais.__version__.count(".") == 2
+
+
+@pytest.mark.skipif("RELAIS" not in os.environ, reason="`RELAIS` does not name the command line")
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "inception_v2"])
+def test_the_command_line_writes_the_same(name, tmp_path):
+    ours, theirs = tmp_path / "ours.onnx", tmp_path / "theirs.onnx"
+    subprocess.run([os.environ["RELAIS"], "-q", "run", conftest.light(name), "-o", theirs], check=True)
+    relais.optimize(conftest.light(name), out=ours)
+    assert ours.read_bytes() == theirs.read_bytes()

@@ -333,3 +333,28 @@ def test_one_instrument_twice(module):
     with relais.PassContext(instruments=[one, one]):
         a(module)
     assert events.count("1 before acme.A") == 2
+
+
+def test_nothing_runs_again_while_its_result_holds(module):
+    @relais.pass_instrument
+    class Count:
+        def __init__(self):
+            self.before, self.after = [], []
+
+        def run_before_pass(self, mod, info):
+            self.before.append(info.name)
+
+        def run_after_pass(self, mod, info):
+            self.after.append(info.name)
+
+        def exit_pass_ctx(self):
+            self.seen, self.before, self.after = self.before, [], []
+
+    count = Count()
+    names = ["InferType", "EliminateNoOp", "FoldConstant"]
+    assert "relais.InferType" in relais.get_pass("EliminateNoOp").info.required
+    with relais.PassContext(opt_level=3, instruments=[count]):
+        relais.Sequential([relais.get_pass(name) for name in names])(module)
+        assert len(count.before) == len(count.after) == 4
+    assert count.seen == ["sequential", "relais.InferType", "relais.EliminateNoOp", "relais.FoldConstant"]
+    assert count.before == []

@@ -67,7 +67,7 @@ pub fn package_tests() -> String {
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package.join("tests"));
     // Not where the package's sources are, which would be taken for it.
     tests.current_dir(&workspace().scratch).env_remove("RELAIS_PLUGIN_PATH");
-    tests.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode"));
+    tests.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode")).env("RELAIS", &workspace().relais);
     let run = Run::of(&mut tests);
     assert!(run.status == Some(0), "{tests:?} is not satisfied:\n{}{}", run.stdout, run.stderr);
     run.stdout
