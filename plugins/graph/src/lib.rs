@@ -28,6 +28,7 @@ pub mod simplify_concat;
 pub mod simplify_expr;
 pub mod simplify_if;
 pub mod simplify_inference;
+pub mod simplify_quantization;
 pub mod simplify_recurrent;
 pub mod simplify_reshape;
 pub mod simplify_slice;
