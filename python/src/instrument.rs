@@ -59,12 +59,12 @@ impl NamedInstrument {
         self.instrument.name()
     }
 
-    /// What it found, as text.
+    /// The findings as text.
     fn render(&self, py: Python<'_>) -> String {
         py.detach(|| self.instrument.findings()).map(|found| found.text).unwrap_or_default()
     }
 
-    /// What it found, as data.
+    /// The findings as data.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let data = py.detach(|| self.instrument.findings()).map(|found| found.data).unwrap_or_default();
@@ -93,7 +93,7 @@ pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Instrument>> {
     }
     let class = object.get_type();
     let base = object.py().import("relais_onnx.instrument")?.getattr("PassInstrument")?;
-    // What a class does not override is never called.
+    // A method that a class does not override is never called.
     let overrides = |hook: &str| -> PyResult<bool> {
         let Ok(own) = class.getattr(hook) else { return Ok(false) };
         Ok(!own.is(&base.getattr(hook)?))

@@ -72,7 +72,7 @@ pub(crate) fn configure(
 ) -> PyResult<()> {
     let writable = if allow_writable { WritableFiles::Allow } else { WritableFiles::Refuse };
     let new = Search { beside: None, dirs: plugin_dirs, files: plugins, policy: Policy { writable } };
-    // What cannot be used changes nothing.
+    // A file that cannot be used changes nothing.
     let old = {
         let mut found = lock(&FOUND);
         found.registry = None;

@@ -28,7 +28,7 @@ pub(crate) struct PyIrModule {
     pub origin: Arc<Origin>,
 }
 
-/// What is known of the file of a module.
+/// The facts about the file that a module was read from.
 pub(crate) struct Origin {
     /// How it was written down.
     pub format: Format,
@@ -43,7 +43,7 @@ impl Origin {
     }
 
     fn of(model: &Model) -> Arc<Self> {
-        // What is in a file runs already; a text was never run.
+        // A model in a file has run before; one from text has not.
         let operators = match model.format {
             Format::Onnx => operators_of(&model.module),
             Format::Text => OperatorNames::new(),

@@ -43,7 +43,7 @@ pub fn extract(
     }
     let called_before = called(module);
     let Some(main) = module.function_mut(MAIN) else {
-        return Err(Error::new("the module has no function `main`, so that there is no part of it"));
+        return Err(Error::new("the module has no function `main` to take a part of"));
     };
     let infer = |main: &mut Function| {
         infer_function(main, &mut *catalogue.relations(), Coverage::Everything);
