@@ -23,7 +23,7 @@ use operators::Operators;
 use provider::ProviderSource;
 use relais_plugin_api::{
     boundary::{
-        abi::{EvalEntry, InferEntry},
+        abi::{CallEntry, EvalEntry, InferEntry},
         entry::{Item, registrations},
     },
     diagnostics::PassError,
@@ -390,7 +390,21 @@ impl Registry {
         self.0.operators.infer_entry(id, &self.0.providers)
     }
 
-    /// Returns the failure of an operator's plugin, when its type relation or evaluator of this number (see
+    /// A function of an operator that looks at one call: its body or its verifier (see
+    /// [`operator_part`](relais_plugin_api::boundary::abi::operator_part)); opens its library.
+    ///
+    /// # Errors
+    /// Returns an error if the library cannot be opened or lacks it.
+    pub fn call_entry(&self, part: u8, id: u32) -> Result<CallEntry, PassError> {
+        self.0.operators.call_entry(part, id, &self.0.providers)
+    }
+
+    /// The fields of an operator's further properties, as they cross the boundary.
+    pub(crate) fn further_properties(&self, id: u32) -> &[u8] {
+        self.0.operators.further_properties(id)
+    }
+
+    /// Returns the failure of an operator's plugin, when a part of this number (see
     /// [`operator_part`](relais_plugin_api::boundary::abi::operator_part)) panicked or returned something untrue.
     pub fn operator_fault(&self, part: u8, id: u32, message: &str) -> PassError {
         self.0.operators.fault(part, id, message, &self.0.providers)

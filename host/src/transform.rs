@@ -51,6 +51,11 @@ pub struct Pass {
     make: Option<Arc<MakePass>>,
 }
 
+/// The beginning of passes that need nothing of the module as a whole.
+fn nothing(_: &IRModule, _: &RunCx<'_>) -> Result<(), PassError> {
+    Ok(())
+}
+
 /// Makes a pass with options that were checked.
 type MakePass = dyn Fn(&Value) -> Result<Pass, PassError> + Send + Sync;
 
@@ -92,7 +97,21 @@ impl Pass {
         opt_level: u8,
         run: impl Fn(&RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + 'static,
     ) -> Self {
-        Self::own(name, opt_level, Level::FUNCTION, OwnGlobals { shown: Shown::Functions, run })
+        let run = move |(): &(), _: &str, f: &RArc<Function>, module: &IRModule, cx: &RunCx<'_>| run(f, module, cx);
+        Self::own(name, opt_level, Level::FUNCTION, OwnGlobals { shown: Shown::Functions, begin: nothing, run })
+    }
+
+    /// The same with something that is made once for the module as it was before the pass: `run` receives it, and the
+    /// name of the function.
+    pub fn function_with<S: Send + Sync + 'static>(
+        name: &str,
+        opt_level: u8,
+        begin: impl Fn(&IRModule, &RunCx<'_>) -> Result<S, PassError> + Send + Sync + 'static,
+        run: impl Fn(&S, &str, &RArc<Function>, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + 'static,
+    ) -> Self {
+        let with =
+            move |state: &S, name: &str, f: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| run(state, name, f, cx);
+        Self::own(name, opt_level, Level::FUNCTION, OwnGlobals { shown: Shown::Functions, begin, run: with })
     }
 
     /// The same over prim funcs (rule R14).
@@ -101,7 +120,20 @@ impl Pass {
         opt_level: u8,
         run: impl Fn(&RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + 'static,
     ) -> Self {
-        Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals { shown: Shown::PrimFuncs, run })
+        let run = move |(): &(), _: &str, f: &RArc<Function>, module: &IRModule, cx: &RunCx<'_>| run(f, module, cx);
+        Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals { shown: Shown::PrimFuncs, begin: nothing, run })
+    }
+
+    /// The same over prim funcs, as [`function_with`](Self::function_with).
+    pub fn prim_func_with<S: Send + Sync + 'static>(
+        name: &str,
+        opt_level: u8,
+        begin: impl Fn(&IRModule, &RunCx<'_>) -> Result<S, PassError> + Send + Sync + 'static,
+        run: impl Fn(&S, &str, &RArc<Function>, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync + 'static,
+    ) -> Self {
+        let with =
+            move |state: &S, name: &str, f: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| run(state, name, f, cx);
+        Self::own(name, opt_level, Level::PRIM_FUNC, OwnGlobals { shown: Shown::PrimFuncs, begin, run: with })
     }
 
     /// A rewrite of the program's own: `rule` is offered every call of the operators `ops`, or every call if there are
@@ -113,11 +145,11 @@ impl Pass {
         rule: impl for<'a> Fn(CallView<'a>, &mut RewriteCx<'a>) -> Rewrite + Send + Sync + 'static,
     ) -> Self {
         let ops: Vec<String> = ops.iter().map(|&op| op.to_owned()).collect();
-        let run = move |function: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| {
+        let run = move |(): &(), _: &str, function: &RArc<Function>, _: &IRModule, cx: &RunCx<'_>| {
             let ops: Vec<&str> = ops.iter().map(String::as_str).collect();
             own::rewrite(function, cx, &ops, &mut |call, cx| rule(call, cx))
         };
-        Self::own(name, opt_level, Level::REWRITE, OwnGlobals { shown: Shown::Functions, run })
+        Self::own(name, opt_level, Level::REWRITE, OwnGlobals { shown: Shown::Functions, begin: nothing, run })
     }
 
     /// Passes that run one after another, except those that are off. Its level is 0, as in TVM (rule R11).
@@ -377,6 +409,14 @@ impl Catalogue for PassLibrary<'_> {
     fn passes(&self) -> Vec<Arc<PassFacts>> {
         let mut passes = self.base.get().passes();
         passes.extend(self.own.iter().map(|pass| pass.held.facts.clone()));
+        passes.sort_by(|a, b| a.name.cmp(&b.name));
+        passes
+    }
+
+    fn extensions(&self) -> Vec<Arc<PassFacts>> {
+        let own = self.own.iter().map(|pass| &pass.held.facts).filter(|facts| facts.extends.is_some());
+        let mut passes = self.base.get().extensions();
+        passes.extend(own.cloned());
         passes.sort_by(|a, b| a.name.cmp(&b.name));
         passes
     }

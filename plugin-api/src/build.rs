@@ -203,6 +203,9 @@ impl<'a> Builder<'a> {
 
 /// The failure of a pass that makes a call which its operator does not accept.
 pub fn refused(f: &Function, op: OpId, fault: &CallFault) -> PassError {
+    if let Some(broken) = &fault.broken {
+        return broken.clone();
+    }
     let rec = f.op(op);
     let (domain, name) = (f.str(rec.domain), f.str(rec.name));
     refused_as(domain, name, fault)
@@ -214,10 +217,10 @@ fn refused_as(domain: &str, name: &str, fault: &CallFault) -> PassError {
         .code(fault.rule.code())
 }
 
-/// Holds a call that a pass made against its operator's record.
+/// Holds a call that a pass made against its operator's record, then has its verifier look at it.
 ///
 /// # Errors
-/// Returns the first mismatch.
+/// Returns the first mismatch, or the error of the verifier.
 pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
     let version = relations.version(f, op);
     let Some(schema) = relations.schema(op) else {
@@ -229,7 +232,16 @@ pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId,
             false => Ok(()),
         };
     };
-    schema.check(&CallParts::new(f, call).value(op, version), f.n_results(call))
+    schema.check(&CallParts::new(f, call).value(op, version), f.n_results(call))?;
+    match relations.verify(f, call, op) {
+        Some(Err(error)) if error.is_broken() => {
+            let broken = Some(relations.verifier_fault(op, &error));
+            Err(CallFault { broken, ..CallFault::new(CallRule::Verifier, &error) })
+        }
+        Some(Err(error)) if !error.is_unsupported() => Err(CallFault::new(CallRule::Verifier, &error)),
+        // A verifier that does not cover the case finds no fault.
+        _ => Ok(()),
+    }
 }
 
 /// Adds a node that is not in a block and has no type yet.
@@ -357,6 +369,23 @@ mod tests {
         });
         assert!(text.contains("%b: Tensor[(2), float32] = Made(%x);") && !text.contains("Neg"), "{text}");
         assert!(text.contains("Abs(%b)") && text.contains("(%b, %c)\n"), "{text}");
+    }
+
+    #[test]
+    fn a_new_value_that_replaces_one_has_its_name() {
+        let text = edited("Neg", |cx, _| {
+            let x = cx.function().params()[0];
+            Action::Replace(Builder::before(cx, &mut NoTypes).call("Made", &[x], vec![]).unwrap())
+        });
+        assert!(text.contains("%b = Made(%x)") && text.contains("Abs(%b)"), "{text}");
+        // One that was there stays what it is, and so does a new one that takes no place.
+        let text = edited("Neg", |cx, _| {
+            let x = cx.function().params()[0];
+            Builder::before(cx, &mut NoTypes).call("Made", &[x], vec![]).unwrap();
+            Action::Replace(call_of(cx.function(), "Relu"))
+        });
+        assert!(text.contains(" = Made(%x)") && !text.contains("%b = "), "{text}");
+        assert!(text.contains("%a = Relu(%x)") && text.contains("Abs(%a)"), "{text}");
     }
 
     #[test]

@@ -2,21 +2,22 @@
 
 use crate::{
     boundary::{
-        abi::{CallCx, EvalEntry, InferEntry, RequestCx, ResolvedOp, operator_part},
-        record::op_tag,
+        abi::{CallCx, CallEntry, EvalEntry, InferEntry, RequestCx, ResolvedOp, entry, operator_part, resolved_tag},
+        record::{BoundaryVersion, op_tag},
         wire::Fields,
     },
+    build::check_made,
     diagnostics::PassError,
     infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of},
     interpret::{self, Compute, Stop},
     ir::*,
     op::{
-        Bodies, Effects, EvalRequest, Evaluation, FusionKind, InferRequest, Nesting, OpError, OpSchema, closed_body,
-        infer_by_body, parse_body,
+        Bodies, Body, CallParts, CallRequest, CallValue, Effects, EvalRequest, Evaluation, FusionKind, InferRequest,
+        Nesting, OpError, OpSchema, closed_body, infer_by_body, one_call, parse_body, parse_body_of,
     },
 };
 use abi_stable::std_types::RArc;
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 /// Where the facts about operators come from.
 pub trait OpSource<'a>: Copy {
@@ -34,6 +35,12 @@ pub trait OpSource<'a>: Copy {
     /// # Errors
     /// Returns an error if its library cannot be opened.
     fn eval_entry(self, id: u32) -> Result<EvalEntry, PassError>;
+
+    /// Returns the function of an operator that looks at one call: one of [`operator_part`], of a number.
+    ///
+    /// # Errors
+    /// Returns an error if its library cannot be opened.
+    fn call_entry(self, part: u8, id: u32) -> Result<CallEntry, PassError>;
 
     /// The services for type relations and evaluators.
     fn request(&self) -> RequestCx<'_> {
@@ -72,6 +79,10 @@ impl<'a> OpSource<'a> for CallCx<'a> {
         (self.host.eval_entry())(self.data, id).into_result()
     }
 
+    fn call_entry(self, part: u8, id: u32) -> Result<CallEntry, PassError> {
+        entry(self.host.call_entry(), "call_entry", CALLS)?(self.data, part, id).into_result()
+    }
+
     fn request(&self) -> RequestCx<'_> {
         RequestCx::of_pass(self)
     }
@@ -89,6 +100,9 @@ impl<'a> OpSource<'a> for CallCx<'a> {
         module.function(name).map(|function| &**function)
     }
 }
+
+/// The version of the boundary that has bodies of calls and verifiers.
+const CALLS: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 2 };
 
 /// The facts about an operator.
 pub struct OpFacts<'a> {
@@ -111,6 +125,8 @@ pub struct OpFacts<'a> {
     pub fusion: FusionKind,
     infer: Entry<InferEntry>,
     eval: Entry<EvalEntry>,
+    body_of: Entry<CallEntry>,
+    verifier: Entry<CallEntry>,
     /// The operator's domain and name, and its body, parsed when it is first needed.
     name: (String, String),
     body: OnceLock<Option<Result<Function, PassError>>>,
@@ -155,7 +171,13 @@ impl<'a> OpFacts<'a> {
         self.eval.id.is_some()
     }
 
-    /// Returns the function that computes the same with other operators; `None` if the operator has none.
+    /// Whether it has a body, or makes one for each call.
+    pub fn has_body(&self) -> bool {
+        self.body_of.id.is_some() || self.schema().is_some_and(|schema| !schema.body.is_empty())
+    }
+
+    /// Returns the function that computes the same with other operators; `None` if the operator has none, or one for each
+    /// call.
     ///
     /// # Errors
     /// Returns the fault of the body.
@@ -165,6 +187,12 @@ impl<'a> OpFacts<'a> {
             Some(parse_body(&self.name.0, &self.name.1, schema, &schema.body))
         };
         self.body.get_or_init(parse).as_ref().map(Result::as_ref)
+    }
+
+    /// The part that infers the types of its calls, and its number.
+    fn typed_by(&self) -> Option<(u8, u32)> {
+        let relation = self.infer.id.map(|id| (operator_part::RELATION, id));
+        relation.or_else(|| self.body_of.id.map(|id| (operator_part::BODY, id)))
     }
 
     fn new(domain: &str, name: &str, resolved: ResolvedOp<'a>, version: i64) -> Self {
@@ -181,6 +209,8 @@ impl<'a> OpFacts<'a> {
             fusion: FusionKind::OPAQUE,
             infer: Entry::new(resolved.infer.into_option()),
             eval: Entry::new(resolved.eval.into_option()),
+            body_of: Entry::new(resolved.body.into_option()),
+            verifier: Entry::new(verifier(resolved.more.as_slice())),
             name: (domain.to_owned(), name.to_owned()),
             body: OnceLock::new(),
         };
@@ -198,7 +228,7 @@ impl<'a> OpFacts<'a> {
                     _ if field.skip().is_ok() => {}
                     // Of a later version: its other contents cannot be relied on.
                     _ => {
-                        let unknown = ResolvedOp { is_known: 0, infer: None.into(), eval: None.into(), ..resolved };
+                        let unknown = ResolvedOp { facts: resolved.facts, ..ResolvedOp::UNKNOWN };
                         return Self::new(domain, name, unknown, version);
                     }
                 }
@@ -206,6 +236,11 @@ impl<'a> OpFacts<'a> {
         }
         facts
     }
+}
+
+/// The number of the verifier among an operator's further properties.
+fn verifier(more: &[u8]) -> Option<u32> {
+    Fields::new(more).flatten().find(|field| field.tag == resolved_tag::VERIFIER)?.u32().ok()
 }
 
 /// The facts about each operator that a function uses: each was looked up once, by name, and is read by id.
@@ -303,19 +338,74 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
     pub fn infer(&self, op: OpId, request: &mut InferRequest<'_>) -> Option<Result<(), OpError>> {
         let facts = self.find(op)?;
         let Some(entry) = facts.infer.get(|id| self.source.infer_entry(id)) else {
-            let body = facts.body()?;
-            return Some(body.map_err(OpError::broken).and_then(|body| {
+            let body = self.body_for(facts, &request.call, request.outputs.len())?;
+            return Some(body.and_then(|body| {
                 let mut table = self.for_body(facts)?;
-                infer_by_body(body, request, |f| infer_function(f, &mut table, Coverage::Everything))
+                infer_by_body(&body, request, |f| infer_function(f, &mut table, Coverage::Everything))
             }));
         };
-        Some(entry.and_then(|entry| entry.call(self.source.request(), request).into_result()))
+        Some(entry.and_then(|entry| entry.call(self.source.request(), request).into_result().map_err(OpError::cut)))
+    }
+
+    /// Returns the body of a call with that many results; `None` if the operator has none.
+    fn body_for<'b>(
+        &self,
+        facts: &'b OpFacts<'_>,
+        call: &CallValue<'_>,
+        n_outputs: usize,
+    ) -> Option<Result<Cow<'b, Function>, OpError>> {
+        let Some(entry) = facts.body_of.get(|id| self.source.call_entry(operator_part::BODY, id)) else {
+            return Some(facts.body()?.map(Cow::Borrowed).map_err(OpError::broken));
+        };
+        let make = |entry: CallEntry| {
+            let schema = facts.schema().ok_or_else(|| OpError::unsupported("nothing describes it"))?;
+            // The function may take the default where it finds no value.
+            schema.check(call, Some(n_outputs)).map_err(|fault| OpError::unsupported(fault.message))?;
+            let is_open =
+                |rec: &AttrRec| matches!(rec.kind, attr_kind::REF | attr_kind::RAW) && rec.flags & attr_flag::META == 0;
+            if call.attrs.iter().any(is_open) {
+                return Err(OpError::unsupported("the value of an attribute is not known here"));
+            }
+            let mut request = CallRequest::new(*call, n_outputs);
+            entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
+            let name = (facts.name.0.as_str(), facts.name.1.as_str());
+            let body = parse_body_of(name, schema, request.body()?, (call.args.len(), n_outputs))?;
+            self.check_body(facts, &body)?;
+            Ok(Cow::Owned(body))
+        };
+        Some(entry.and_then(make))
+    }
+
+    /// Checks that the operator sets of a body have its operators as it calls them.
+    fn check_body(&self, facts: &OpFacts<'_>, body: &Function) -> Result<(), OpError> {
+        let mut table = self.for_body(facts)?;
+        for id in body.all_bindings() {
+            let Some(op) = body.call(id).and_then(CallView::op) else { continue };
+            if let Err(fault) = check_made(body, &mut table, id, op) {
+                let (name, why) = (body.str(body.op(op).name), fault.message);
+                return Err(OpError::unsupported(format_args!("its body has a call of `{name}` that is wrong: {why}")));
+            }
+        }
+        Ok(())
     }
 
     /// Evaluates a call of an operator; `None` when it has no evaluator.
     pub fn eval(&self, op: OpId, request: &mut EvalRequest<'_>) -> Option<Result<(), OpError>> {
         let entry = self.find(op)?.eval.get(|id| self.source.eval_entry(id))?;
-        Some(entry.and_then(|entry| entry.call(self.source.request(), request).into_result()))
+        Some(entry.and_then(|entry| entry.call(self.source.request(), request).into_result().map_err(OpError::cut)))
+    }
+
+    /// Computes a call of an operator by its body.
+    fn eval_by_body(&self, evaluation: Evaluation<'_>, op: OpId) -> Result<Vec<Tensor>, OpError> {
+        let Evaluation { function, call, inputs, max_bytes, .. } = evaluation;
+        let (facts, n_results) = (self.get(op), function.n_results(call).unwrap_or(1));
+        // The body sees the arguments, not what is known of them where the call is.
+        let alone = one_call(function, call, op, inputs)?;
+        let (node, own) = (alone.bindings(alone.body())[0], OpId(0));
+        let parts = CallParts::new(&alone, node);
+        let body = self.body_for(facts, &parts.value(own, facts.version), n_results);
+        let body = body.unwrap_or_else(|| Err(OpError::unsupported("it has no body")))?;
+        self.compute(op, closed_body(&body, &alone, node, own, inputs)?, n_results, max_bytes)
     }
 
     /// Computes the results of a function without parameters, which an operator's body was made to.
@@ -386,16 +476,33 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
     }
 
     fn broken(&mut self, op: OpId, error: &OpError) {
-        if let Some(id) = self.find(op).and_then(|facts| facts.infer.id) {
-            self.tell_broken(operator_part::RELATION, id, error);
+        if let Some((part, id)) = self.find(op).and_then(OpFacts::typed_by) {
+            self.tell_broken(part, id, error);
         }
     }
 
     fn fault(&self, op: OpId, error: &OpError) -> PassError {
-        match self.find(op).and_then(|facts| facts.infer.id) {
-            Some(id) => self.source.fault(operator_part::RELATION, id, &error.message),
+        match self.find(op).and_then(OpFacts::typed_by) {
+            Some((part, id)) => self.source.fault(part, id, &error.message),
             None => PassError::new(&error.message),
         }
+    }
+
+    fn verify(&mut self, function: &Function, call: NodeId, op: OpId) -> Option<Result<(), OpError>> {
+        let facts = self.find(op)?;
+        let entry = facts.verifier.get(|id| self.source.call_entry(operator_part::VERIFIER, id))?;
+        let parts = CallParts::new(function, call);
+        let n_results = function.n_results(call).unwrap_or(1);
+        let mut request = CallRequest::new(parts.value(op, facts.version), n_results);
+        Some(
+            entry.and_then(|entry| entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)),
+        )
+    }
+
+    fn verifier_fault(&mut self, op: OpId, error: &OpError) -> PassError {
+        let Some(id) = self.find(op).and_then(|facts| facts.verifier.id) else { return PassError::new(&error.message) };
+        self.tell_broken(operator_part::VERIFIER, id, error);
+        self.source.fault(operator_part::VERIFIER, id, &error.message)
     }
 
     fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
@@ -412,6 +519,10 @@ impl<'a, S: OpSource<'a>> Operators for OpFactsTable<'a, S> {
         self.facts.get(op.index()).map_or((u16::MAX, u16::MAX), |facts| facts.outputs)
     }
 
+    fn is_computed(&self, op: OpId) -> bool {
+        self.find(op).is_some_and(|facts| facts.has_eval() || facts.has_body())
+    }
+
     fn evaluate(
         &mut self,
         op: OpId,
@@ -421,18 +532,24 @@ impl<'a, S: OpSource<'a>> Operators for OpFactsTable<'a, S> {
         max_bytes: u64,
     ) -> Option<Result<Vec<Tensor>, OpError>> {
         self.extend(function);
-        if !self.get(op).has_eval() {
-            let body = self.get(op).body()?.map_err(OpError::broken);
-            return Some(body.and_then(|body| {
-                let closed = closed_body(body, function, call, op, inputs)?;
-                self.compute(op, closed, function.n_results(call).unwrap_or(1), max_bytes)
-            }));
-        }
         let (version, is_lenient) = (self.get(op).version, self.is_lenient);
         let evaluation = Evaluation { function, call, version, inputs, max_bytes, is_lenient };
-        let result = evaluation.run(|request| Self::infer(self, op, request), |request| self.eval(op, request))?;
-        if let (Err(error), Some(id)) = (&result, self.get(op).eval.id) {
-            self.tell_broken(operator_part::EVALUATOR, id, error);
+        let (has_infer, has_eval) = (self.get(op).has_infer(), self.get(op).has_eval());
+        if !has_eval && !self.get(op).has_body() {
+            return None;
+        }
+        let infer =
+            |request: &mut InferRequest<'_>| if has_infer || has_eval { Self::infer(self, op, request) } else { None };
+        let result = evaluation.run(infer, |request| match has_eval {
+            true => self.eval(op, request),
+            false => Some(self.eval_by_body(evaluation, op).map(|outputs| request.outputs = outputs.into())),
+        })?;
+        let (part, id) = match has_eval {
+            true => (operator_part::EVALUATOR, self.get(op).eval.id),
+            false => (operator_part::BODY, self.get(op).body_of.id),
+        };
+        if let (Err(error), Some(id)) = (&result, id) {
+            self.tell_broken(part, id, error);
         }
         Some(result)
     }
@@ -459,11 +576,39 @@ impl<'a, S: OpSource<'a>> Compute for InBody<'a, S> {
 
 /// The bodies of operators outside the domains that are described completely, which runtimes know.
 impl<'a, S: OpSource<'a>> Bodies for OpFactsTable<'a, S> {
-    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Function, PassError>> {
+    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>> {
+        let resolved = self.resolve(domain, name, u32::try_from(version).unwrap_or(0));
+        // Without a host nothing says that ONNX's own operators are described completely.
+        let is_known_elsewhere = resolved.is_closed != 0 || is_same_domain(domain, "");
+        if is_known_elsewhere { None } else { self.any_body(domain, name, version) }
+    }
+
+    fn any_body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>> {
         let resolved = self.resolve(domain, name, u32::try_from(version).unwrap_or(0));
         let facts = OpFacts::new(domain, name, resolved, version);
-        let body = facts.body().filter(|_| !facts.is_closed)?;
-        Some(body.cloned().map_err(PassError::clone))
+        match facts.body() {
+            Some(body) => Some(body.cloned().map(|body| Body::Fixed(Box::new(body))).map_err(PassError::clone)),
+            None => facts.has_body().then_some(Ok(Body::OfCall)),
+        }
+    }
+
+    fn body_of(&mut self, function: &Function, call: NodeId) -> Result<Function, OpError> {
+        let none = || OpError::unsupported("it has no body");
+        let op = function.call(call).and_then(CallView::op).ok_or_else(none)?;
+        let mut table = OpFactsTable::empty(self.source);
+        table.extend(function);
+        let facts = table.get(op);
+        let parts = CallParts::new(function, call);
+        let n_results = function.n_results(call).unwrap_or(1);
+        let body = table.body_for(facts, &parts.value(op, facts.version), n_results).unwrap_or_else(|| Err(none()));
+        if let (Err(error), Some(id)) = (&body, facts.body_of.id) {
+            table.tell_broken(operator_part::BODY, id, error);
+        }
+        body.map(Cow::into_owned)
+    }
+
+    fn infer_types(&mut self, function: &mut Function) {
+        infer_function(function, &mut OpFactsTable::empty(self.source), Coverage::Everything);
     }
 
     fn schema(&mut self, domain: &str, name: &str, version: i64) -> Option<OpSchema> {

@@ -27,6 +27,17 @@ pub trait TypeRelations {
         None
     }
 
+    /// Applies the verifier of `op` to a call of it; `None` if it has none. [`version`](Self::version) was called for it
+    /// before.
+    fn verify(&mut self, _function: &Function, _call: NodeId, _op: OpId) -> Option<Result<(), OpError>> {
+        None
+    }
+
+    /// Reports that the plugin of an operator is at fault: its verifier panicked, or cannot be opened. Returns the failure.
+    fn verifier_fault(&mut self, _op: OpId, error: &OpError) -> PassError {
+        PassError::new(&error.message)
+    }
+
     /// Whether the domain of an operator is described completely in the version of the call: an operator that nothing
     /// describes does not exist there.
     fn is_closed(&self, _op: OpId) -> bool {
@@ -101,6 +112,11 @@ pub trait Operators: TypeRelations {
     /// Returns the fewest and most results of an operator; `u16::MAX` is any number. All are needed if it is not
     /// registered.
     fn outputs(&self, op: OpId) -> (u16, u16);
+
+    /// Whether calls of an operator may be evaluated: it has an evaluator, or a body.
+    fn is_computed(&self, _op: OpId) -> bool {
+        true
+    }
 
     /// Evaluates a call of `op` for these arguments (`None` is absent); `None` if it has no evaluator. No result may
     /// take more than `max_bytes` when expanded; splats take none.

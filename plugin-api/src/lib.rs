@@ -10,8 +10,8 @@
 //! /// Replaces `Neg(Neg(x))` by `x`.
 //! #[rewrite_pass(name = "acme.NegNeg", opt_level = 1, ops = ["Neg"])]
 //! fn neg_neg(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
-//!     match cx.call_of_op(call.args()[0], "Neg") {
-//!         Some(inner) => Rewrite::Replace(inner.args()[0]),
+//!     match call.arg(0).and_then(|x| cx.call_of_op(x, "Neg")).and_then(|inner| inner.arg(0)) {
+//!         Some(x) => Rewrite::Replace(x),
 //!         None => Rewrite::decline("the argument is not a `Neg`"),
 //!     }
 //! }

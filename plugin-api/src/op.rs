@@ -1,13 +1,15 @@
 //! Descriptions of operators: schema, type relation, effects, fusion kind, evaluator.
 
 mod body;
+mod call;
 mod evaluation;
 mod relation;
 mod schema;
 pub mod shapes;
 
-pub use body::{Bodies, add_bodies, parse_body};
-pub(crate) use body::{Nesting, closed_body, infer_by_body};
+pub use body::{AddedBodies, Bodies, Body, add_bodies, parse_body};
+pub(crate) use body::{Nesting, closed_body, infer_by_body, one_call, parse_body_of};
+pub use call::{BodyFn, CallRequest, OpCall, VerifyFn};
 pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
@@ -241,6 +243,10 @@ pub struct Operator {
     pub eval: Option<EvalFn>,
     /// A function in the text form that computes the same with other operators; empty when there is none.
     pub body: &'static str,
+    /// Makes a function like this for one call, where it depends on the call.
+    pub body_of: Option<BodyFn>,
+    /// Says whether a call is valid.
+    pub verify: Option<VerifyFn>,
     /// One line of documentation.
     pub doc: &'static str,
 }
@@ -264,6 +270,8 @@ impl Operator {
             infer: None,
             eval: None,
             body: "",
+            body_of: None,
+            verify: None,
             doc: "",
         }
     }
@@ -356,6 +364,44 @@ impl Operator {
         self
     }
 
+    /// Sets the function that makes the body of a call, where no one text is right for all calls. It has a parameter for
+    /// each argument of the call, present or not, and a result for each result.
+    ///
+    /// ```
+    /// use relais_plugin_api::op::{OpCall, OpError, Operator};
+    /// fn power(call: &OpCall<'_>) -> Result<String, OpError> {
+    ///     let exponent = call.attrs().int("exponent").unwrap_or(1);
+    ///     if !(1..=8).contains(&exponent) {
+    ///         return Err(OpError::unsupported("the exponent is not between 1 and 8"));
+    ///     }
+    ///     let steps: String = (1..exponent).map(|at| format!("%p{} = Mul(%p{at}, %x); ", at + 1)).collect();
+    ///     let opset = call.opset_version("").unwrap_or(13);
+    ///     Ok(format!(r#"def @Power(%x) #[opset = {{"": {opset}}}] {{ %p1 = Identity(%x); {steps} %p{exponent} }}"#))
+    /// }
+    /// const POWER: Operator = Operator::new("acme", "Power", 1).body_of(power);
+    /// ```
+    pub const fn body_of(mut self, body: BodyFn) -> Self {
+        self.body_of = Some(body);
+        self
+    }
+
+    /// Sets the verifier: calls that passes make are checked by it, after they were checked against the record.
+    ///
+    /// ```
+    /// use relais_plugin_api::op::{OpCall, OpError, Operator};
+    /// fn verify(call: &OpCall<'_>) -> Result<(), OpError> {
+    ///     match call.attrs().int("groups") {
+    ///         Some(groups) if groups < 1 => Err(OpError::invalid(format_args!("attribute `groups` is {groups}"))),
+    ///         _ => Ok(()),
+    ///     }
+    /// }
+    /// const SHUFFLE: Operator = Operator::new("acme", "Shuffle", 1).verify(verify);
+    /// ```
+    pub const fn verify(mut self, verify: VerifyFn) -> Self {
+        self.verify = Some(verify);
+        self
+    }
+
     /// Sets the documentation.
     pub const fn doc(mut self, doc: &'static str) -> Self {
         self.doc = doc;
@@ -440,6 +486,20 @@ impl OpError {
     /// The library of the type relation or evaluator cannot be opened.
     pub(crate) fn unavailable(error: &PassError) -> Self {
         Self::broken(error)
+    }
+}
+
+/// The most bytes of an operator's error.
+const MAX_MESSAGE: usize = 16 << 10;
+
+impl OpError {
+    /// The same, its message cut to a readable length: it comes from a plugin.
+    pub(crate) fn cut(mut self) -> Self {
+        if self.message.len() > MAX_MESSAGE {
+            let end = (0..=MAX_MESSAGE).rev().find(|&end| self.message.is_char_boundary(end)).unwrap_or(0);
+            self.message = format!("{}… ({} bytes more)", &self.message[..end], self.message.len() - end).into();
+        }
+        self
     }
 }
 

@@ -73,12 +73,13 @@ mod matched;
 mod replace;
 mod search;
 
-pub use apply::{apply, check, check_module};
+pub use apply::{Compute, Explain, apply, apply_with, check, check_module, check_with};
 pub use file::{RuleFile, read_file, write_pairs};
-pub use matched::{ConditionFn, Matched, Unmet, Variable};
+pub use matched::{ConditionFn, MakeFn, Matched, SharedCondition, Unmet, Variable};
 pub use relais_patterns::{Fault, OpName, Rule, pairs};
 
 use crate::diagnostics::PassError;
+use matched::Asked;
 use relais_patterns::Functions;
 use std::sync::OnceLock;
 
@@ -86,7 +87,8 @@ use std::sync::OnceLock;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rules {
     texts: Vec<Source>,
-    conditions: Vec<ConditionFn>,
+    conditions: Vec<Asked>,
+    make: Option<MakeFn>,
 }
 
 /// A text with its rules.
@@ -124,9 +126,27 @@ impl Rules {
         texts: impl IntoIterator<Item = (String, String)>,
         conditions: &[ConditionFn],
     ) -> Result<Self, PassError> {
-        let mut rules = Self { texts: Vec::new(), conditions: conditions.to_vec() };
+        Self::parse_asking(texts, conditions.iter().map(|&function| Asked::Fn(function)).collect())
+    }
+
+    /// The same with closures that the rules can name as conditions.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn parse_shared(
+        texts: impl IntoIterator<Item = (String, String)>,
+        conditions: Vec<SharedCondition>,
+    ) -> Result<Self, PassError> {
+        Self::parse_asking(texts, conditions.into_iter().map(Asked::Shared).collect())
+    }
+
+    fn parse_asking(
+        texts: impl IntoIterator<Item = (String, String)>,
+        conditions: Vec<Asked>,
+    ) -> Result<Self, PassError> {
+        let mut rules = Self { texts: Vec::new(), conditions: conditions.clone(), make: None };
         let mut faults = Vec::new();
-        let names: Vec<&str> = conditions.iter().map(|function| function.name).collect();
+        let names: Vec<&str> = conditions.iter().map(Asked::name).collect();
         let functions = if names.is_empty() { Functions::None } else { Functions::Named(&names) };
         for (origin, text) in texts {
             match relais_patterns::parse_with(&text, functions) {
@@ -135,6 +155,12 @@ impl Rules {
             }
         }
         if faults.is_empty() { Ok(rules) } else { Err(error(faults)) }
+    }
+
+    /// The same with a function that makes what takes the place of calls, instead of the right sides of rules that
+    /// replace one call.
+    pub fn making(self, make: MakeFn) -> Self {
+        Self { make: Some(make), ..self }
     }
 
     /// The rules, in order.

@@ -4,6 +4,7 @@
 //! it makes must match their operators' records, and the replacement of a value must not contradict the types inferred
 //! for the value. A violation fails the pass, and the error names the call.
 
+mod ahead;
 mod cx;
 
 pub use cx::RewriteCx;
@@ -16,9 +17,10 @@ use crate::{
     ir::*,
     op::{CallFault, CallRule, set_known_value},
 };
+use ahead::Ahead;
 use cx::{Stage, Staged};
 use smallvec::smallvec;
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, cell::OnceCell, collections::BTreeSet};
 
 /// The decision of a rewrite about a call.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +32,8 @@ pub enum Rewrite {
     /// Each of the call's results becomes the node at its position; [`NodeId::ABSENT`] asserts that nothing uses the
     /// result. Declined if something uses that result, or uses the call other than through projections.
     ReplaceResults(Vec<NodeId>),
+    /// Several calls are replaced together: the call, and others that come later in its block.
+    ReplaceCalls(Replacements),
     /// The call looked right and stays for this reason, which becomes a remark.
     Decline(Cow<'static, str>),
 }
@@ -39,6 +43,17 @@ impl Rewrite {
     pub fn decline(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Decline(reason.into())
     }
+}
+
+/// Several calls of a block with the values that take their places.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Replacements {
+    /// Each call with a value for each of its results, [`NodeId::ABSENT`] for one that nothing uses. The first one is
+    /// the call that was offered, and the others come later.
+    pub calls: Vec<(NodeId, Vec<NodeId>)>,
+    /// Bindings that come later and are moved before the call, each after those that it uses. They have no functions of
+    /// their own, and calling them earlier must make no difference.
+    pub moved: Vec<NodeId>,
 }
 
 /// How many times its first number of nodes a function may have when a round begins, and how many more: a round that
@@ -121,6 +136,7 @@ pub(crate) fn drive_while(
         is_last: false,
         may_go_on: check,
         stats: &mut stats,
+        ahead: OnceCell::new(),
         stage: Stage::new(),
     };
     let most_nodes = MOST_GROWTH * driver.n_before + MOST_NEW;
@@ -137,6 +153,7 @@ pub(crate) fn drive_while(
         driver.open.clear();
         driver.uses = editor.function().use_counts();
         driver.used = None;
+        driver.ahead = OnceCell::new();
         driver.stats.declined.clear();
         let before = driver.stats.n_rewrites;
         editor.rebuild(&mut driver)?;
@@ -173,6 +190,8 @@ struct Driver<'d, 'r> {
     is_last: bool,
     may_go_on: &'d dyn Fn() -> Result<(), PassError>,
     stats: &'d mut DriveStats,
+    /// Computed when a round first needs it.
+    ahead: OnceCell<Ahead>,
     /// The nodes that the rule makes for a call; empty between calls.
     stage: Stage,
 }
@@ -292,6 +311,7 @@ impl Driver<'_, '_> {
         fault: Option<(OpId, crate::op::OpError)>,
     ) -> Result<(), PassError> {
         let fault = match (check_made(f, self.relations, id, op), fault) {
+            (Err(fault), _) if fault.broken.is_some() => return Err(refused(f, op, &fault)),
             (Err(fault), _) => fault,
             (Ok(()), None) => return Ok(()),
             (Ok(()), Some((asked, error))) if error.is_broken() => {
@@ -369,6 +389,8 @@ impl Rebuild for Driver<'_, '_> {
             uses: &self.uses,
             home: &self.home,
             block: self.open.last().copied().unwrap_or(NOWHERE),
+            at: id,
+            ahead: &self.ahead,
             stage: &mut self.stage,
             relations: self.relations,
         };
@@ -394,6 +416,7 @@ fn described(f: &Function, call: NodeId) -> String {
 impl Driver<'_, '_> {
     /// Applies a rule's decision about a call.
     fn act(&mut self, cx: &mut RebuildCx<'_>, id: NodeId, rewrite: Rewrite) -> Result<Action, PassError> {
+        let mut others = Replacements::default();
         let results: Nodes = match rewrite {
             Rewrite::Keep => return Ok(Action::Keep),
             Rewrite::Decline(reason) => {
@@ -403,24 +426,41 @@ impl Driver<'_, '_> {
             Rewrite::Replace(by) if by == id => return Ok(Action::Keep),
             Rewrite::Replace(by) => smallvec![by],
             Rewrite::ReplaceResults(by) => by.into(),
+            Rewrite::ReplaceCalls(mut all) => {
+                if all.calls.first().is_none_or(|(first, _)| *first != id) {
+                    return Err(PassError::new("the rewrite replaced other calls first").code("R003"));
+                }
+                let (_, by) = all.calls.remove(0);
+                others = all;
+                by.into()
+            }
         };
         let f = cx.function();
         let n_results = f.n_results(id);
-        if let Some(&by) = results.iter().find(|&&by| !(self.is_known(by) || by.is_absent() && n_results.is_some())) {
-            return Err(stray(f, by, "gave"));
-        }
-        if let Some(by) = self.stage.operands().find(|&by| !by.is_absent() && !self.is_known(by)) {
+        self.check_others(f, id, &others)?;
+        let is_known = |by: NodeId| self.is_known(by) || others.moved.contains(&by);
+        if let Some(by) = self.stage.operands().find(|&by| !by.is_absent() && !is_known(by)) {
             return Err(stray(f, by, "used"));
         }
-        if n_results.unwrap_or(1) != results.len() {
-            let (given, wanted) = (results.len(), n_results.unwrap_or(1));
-            return Err(PassError::new(format_args!("the rewrite gave {given} results for {wanted}")).code("R003"));
+        let calls = others.calls.iter().map(|(call, by)| (*call, by.as_slice()));
+        let calls: Vec<(NodeId, &[NodeId])> = [(id, results.as_slice())].into_iter().chain(calls).collect();
+        for &(call, by) in &calls {
+            let n_results = f.n_results(call);
+            if let Some(&by) = by.iter().find(|&&by| !(is_known(by) || by.is_absent() && n_results.is_some())) {
+                return Err(stray(f, by, "gave"));
+            }
+            if n_results.unwrap_or(1) != by.len() {
+                let (given, wanted) = (by.len(), n_results.unwrap_or(1));
+                return Err(PassError::new(format_args!("the rewrite gave {given} results for {wanted}")).code("R003"));
+            }
         }
-        if n_results.is_some()
-            && let Some(why) = self.use_that_stays(f, id, &results)
-        {
-            self.stats.declined.push((id, why));
-            return Ok(Action::Keep);
+        for &(call, by) in &calls {
+            if f.n_results(call).is_some()
+                && let Some(why) = self.use_that_stays(f, call, by)
+            {
+                self.stats.declined.push((id, why));
+                return Ok(Action::Keep);
+            }
         }
         if !self.relations.may_rewrite(id) {
             self.stats.declined.push((id, "the host holds this rewrite back".into()));
@@ -429,29 +469,101 @@ impl Driver<'_, '_> {
         if self.is_last {
             self.stats.last = Some((id, described(cx.function(), id)));
         }
+        for &moved in &others.moved {
+            cx.hoist(moved);
+            self.settle(moved);
+        }
         let (first, ids) = self.commit(cx, id)?;
         let real = |id: NodeId| if Stage::is_staged(id) { ids[Stage::position(first, id)] } else { id };
         let results: Nodes = results.into_iter().map(real).collect();
         check_replacement(cx.function(), self.relations, id, &results)?;
         self.stats.n_rewrites += 1;
         self.home[id.index()] = NOWHERE;
-        if n_results.is_some() {
+        let action = if n_results.is_some() {
             // How often they are used is counted again in the next round.
             if let Some(used) = &mut self.used {
                 results.iter().filter(|new| !new.is_absent()).for_each(|&new| used.add(cx.function(), new));
             }
+            for new in results.iter().filter(|new| ids.contains(new)) {
+                cx.function_mut().inherit_description(*new, id);
+            }
             cx.replace_results(id, results.into_vec());
-            return Ok(Action::Drop);
+            Action::Drop
+        } else {
+            let new = results[0];
+            let n_uses = self.uses[id.index()];
+            bump(&mut self.uses, new, n_uses.into());
+            self.uses[id.index()] = 0;
+            if let Some(used) = &mut self.used {
+                used.add(cx.function(), new);
+            }
+            self.inherit(cx, id, new, ids.contains(&new));
+            Action::Replace(new)
+        };
+        for (call, by) in others.calls {
+            let by: Nodes = by.into_iter().map(real).collect();
+            self.replace_later(cx, call, &by)?;
         }
-        let new = results[0];
-        let n_uses = self.uses[id.index()];
-        bump(&mut self.uses, new, n_uses.into());
-        self.uses[id.index()] = 0;
+        if let Some(ahead) = self.ahead.get_mut() {
+            ahead.gone.extend(others.moved);
+        }
+        Ok(action)
+    }
+
+    /// Checks the calls and bindings that are replaced and moved with a call.
+    ///
+    /// # Errors
+    /// Returns an error if they do not come later in its block, or cannot be moved.
+    fn check_others(&self, f: &Function, id: NodeId, others: &Replacements) -> Result<(), PassError> {
+        let comes_later = |other: NodeId| {
+            let ahead = self.ahead.get_or_init(|| Ahead::of(f));
+            other.index() < f.n_nodes() && ahead.is_after(other, id)
+        };
+        for (at, (call, _)) in others.calls.iter().enumerate() {
+            if !comes_later(*call) || others.calls[..at].iter().any(|(other, _)| other == call) {
+                return Err(stray(f, *call, "replaced"));
+            }
+        }
+        for (at, &moved) in others.moved.iter().enumerate() {
+            let operands = match f.expr(moved) {
+                _ if !comes_later(moved) || f.n_regions(moved) > 0 => return Err(stray(f, moved, "moved")),
+                Expr::Constant(_) => &[],
+                Expr::Tuple(fields) => fields,
+                Expr::TupleGetItem { .. } => f.operands(moved),
+                Expr::Call(call) => call.args(),
+                _ => return Err(stray(f, moved, "moved")),
+            };
+            let is_replaced = |by: NodeId| by == id || others.calls.iter().any(|(call, _)| *call == by);
+            let is_there = |by: &&NodeId| {
+                by.is_absent() || self.is_visible(**by) && !is_replaced(**by) || others.moved[..at].contains(by)
+            };
+            if let Some(&by) = operands.iter().find(|by| !is_there(by)) {
+                return Err(stray(f, by, "moved a user of"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a call that comes later in the block.
+    fn replace_later(&mut self, cx: &mut RebuildCx<'_>, call: NodeId, by: &[NodeId]) -> Result<(), PassError> {
+        check_replacement(cx.function(), self.relations, call, by)?;
+        self.release(cx.function(), call);
         if let Some(used) = &mut self.used {
-            used.add(cx.function(), new);
+            by.iter().filter(|new| !new.is_absent()).for_each(|&new| used.add(cx.function(), new));
         }
-        self.inherit(cx, id, new, ids.contains(&new));
-        Ok(Action::Replace(new))
+        if let Some(ahead) = self.ahead.get_mut() {
+            ahead.gone.insert(call);
+        }
+        if cx.function().n_results(call).is_some() {
+            cx.replace_results(call, by.to_vec());
+            cx.forget(call);
+            return Ok(());
+        }
+        let n_uses = self.uses.get(call.index()).copied().unwrap_or(0);
+        bump(&mut self.uses, by[0], n_uses.into());
+        self.uses[call.index()] = 0;
+        cx.take_over(call, by[0]);
+        Ok(())
     }
 
     /// Whether the rule may name a node: one that it made for this call, or a value that is visible there.

@@ -14,9 +14,11 @@
 
 from __future__ import annotations
 
-from . import errors, instrument, transform
+import atexit as _atexit
+
+from . import _native, errors, instrument, ir, passes, rewriter, testing, transform
 from ._info import add_plugins, describe, list_passes, list_plugins
-from ._native import Function, IRModule, Node, Tensor, __version__
+from ._native import Editor, Function, IRModule, Node, Nodes, Tensor, __version__
 from ._optimize import from_bytes, from_proto, load, optimize, parse
 from .errors import (
     CheckFailed,
@@ -30,8 +32,11 @@ from .errors import (
     PipelineError,
     RelaisError,
     RuleError,
+    StaleNodeError,
 )
 from .instrument import pass_instrument
+from .ir import DROP, ExprMutator, ExprVisitor
+from .rewriter import Const, rewrite, rule
 from .transform import (
     Pass,
     PassContext,
@@ -44,18 +49,28 @@ from .transform import (
     register_pass,
 )
 
+_atexit.register(_native.stop_runs)
+
 Module = IRModule
+Builder = Editor
 
 __all__ = [
+    "Builder",
     "CheckFailed",
     "ConfigError",
+    "Const",
     "ContextError",
+    "DROP",
+    "Editor",
+    "ExprMutator",
+    "ExprVisitor",
     "Function",
     "IRModule",
     "InstrumentError",
     "ModelError",
     "Module",
     "Node",
+    "Nodes",
     "NotCheckedError",
     "OutputError",
     "Pass",
@@ -66,6 +81,7 @@ __all__ = [
     "RelaisError",
     "RuleError",
     "Sequential",
+    "StaleNodeError",
     "Tensor",
     "__version__",
     "add_plugins",
@@ -76,14 +92,20 @@ __all__ = [
     "function_pass",
     "get_pass",
     "instrument",
+    "ir",
     "list_passes",
     "list_plugins",
     "load",
     "module_pass",
     "optimize",
     "parse",
+    "passes",
     "pass_instrument",
     "prim_func_pass",
     "register_pass",
+    "rewrite",
+    "rewriter",
+    "rule",
+    "testing",
     "transform",
 ]

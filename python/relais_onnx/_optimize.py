@@ -129,6 +129,7 @@ def optimize(
     input_shapes: Mapping[str, _Shape] | None = ...,
     inputs: Iterable[str] | None = ...,
     outputs: Iterable[str] | None = ...,
+    keep: Iterable[str] | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
     check: int = ...,
@@ -152,6 +153,7 @@ def optimize(
     input_shapes: Mapping[str, _Shape] | None = ...,
     inputs: Iterable[str] | None = ...,
     outputs: Iterable[str] | None = ...,
+    keep: Iterable[str] | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
     check: int = ...,
@@ -174,6 +176,7 @@ def optimize(
     input_shapes: Mapping[str, _Shape] | None = None,
     inputs: Iterable[str] | None = None,
     outputs: Iterable[str] | None = None,
+    keep: Iterable[str] | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
     check: int = 0,
@@ -199,6 +202,7 @@ def optimize(
         config: Options: `{"Pass.option": value}`, or `{"key": value}` for one of the context.
         input_shapes: Shapes of inputs, by name: sizes, names of sizes, or None for what is not fixed.
         inputs, outputs: Values: the model is cut to the part that computes these outputs from these inputs.
+        keep: Nodes, by their names or by those of values that they compute, that no pass removes or changes.
         rules: Rewrite rules, applied first. Each is tested on small modules before anything runs.
         rule_files: Files with such rules.
         check: On how many sets of random inputs the result is compared with the model.
@@ -219,32 +223,25 @@ def optimize(
         CheckFailed, NotCheckedError: The result differs from the model, or cannot be compared with it.
         OutputError: The result cannot be written.
     """
-    if pipeline is not None and passes is not None:
-        raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
-    if level is not None and passes is not None:
-        raise ValueError("`level` and `passes` are given; passes run whatever their levels")
-    wanted: dict[str, Any] = {
-        "level": None if level is None else _whole(level, "`level`", 0, 255 if pipeline is not None else 3),
-        "pipeline": None if pipeline is None else os.fspath(pipeline),
-        "passes": None if passes is None else _names(passes, "`passes`"),
-        "disable": _names(disable, "`disable`"),
-        "require": _names(require, "`require`"),
-        "input_shapes": _shapes(input_shapes),
-        "inputs": _names(inputs, "`inputs`"),
-        "outputs": _names(outputs, "`outputs`"),
-        "rules": _names(rules, "`rules`"),
-        "rule_files": [os.fspath(path) for path in _paths(rule_files)],
-        "check": _whole(check, "`check`", 0, 1000),
-        "check_rtol": _number(check_rtol, "`check_rtol`"),
-        "check_atol": None if check_atol is None else _number(check_atol, "`check_atol`"),
-        "threads": None if threads is None else _whole(threads, "`threads`", 1, 1024),
-    }
-    if passes is not None and not wanted["passes"]:
-        raise ValueError("`passes` is empty; `level=0` runs nothing")
-    if config is not None and not isinstance(config, Mapping):
-        raise _wrong(config, "`config`", "a dict")
-    if external_data not in ("auto", "always", "never"):
-        raise ValueError('`external_data` must be "auto", "always" or "never"')
+    wanted, settings = _wanted(
+        level=level,
+        pipeline=pipeline,
+        passes=passes,
+        disable=disable,
+        require=require,
+        config=config,
+        input_shapes=input_shapes,
+        inputs=inputs,
+        outputs=outputs,
+        keep=keep,
+        rules=rules,
+        rule_files=rule_files,
+        check=check,
+        check_rtol=check_rtol,
+        check_atol=check_atol,
+        threads=threads,
+    )
+    _external(external_data)
     if out is not None:
         if not isinstance(out, (str, os.PathLike)):
             raise _wrong(out, "`out`", "a str or a path")
@@ -259,7 +256,7 @@ def optimize(
         module = from_proto(model, base_dir=base_dir)
     else:
         raise _wrong(model, "`model`", "a path, bytes, an `onnx.ModelProto` or an `IRModule`")
-    result, _ = _native.optimize(module, wanted, None if config is None else dict(config))
+    result = _native.optimize(module, wanted, settings)
     if out is not None:
         result.save(out, external_data=external_data)
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -267,6 +264,59 @@ def optimize(
     if _is_proto(model):
         return result.to_proto()
     return result
+
+
+def _external(external_data: str) -> None:
+    if external_data not in ("auto", "always", "never"):
+        raise ValueError('`external_data` must be "auto", "always" or "never"')
+
+
+def _wanted(
+    *,
+    level: int | None = None,
+    pipeline: _Path | None = None,
+    passes: Iterable[str] | None = None,
+    disable: Iterable[str] | None = None,
+    require: Iterable[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    input_shapes: Mapping[str, _Shape] | None = None,
+    inputs: Iterable[str] | None = None,
+    outputs: Iterable[str] | None = None,
+    keep: Iterable[str] | None = None,
+    rules: Iterable[str] | None = None,
+    rule_files: Iterable[_Path] | None = None,
+    check: int = 0,
+    check_rtol: float = 1e-4,
+    check_atol: float | None = None,
+    threads: int | None = None,
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The arguments of `optimize` after they were checked, and the options of passes."""
+    if pipeline is not None and passes is not None:
+        raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
+    if level is not None and passes is not None:
+        raise ValueError("`level` and `passes` are given; passes run whatever their levels")
+    wanted: dict[str, Any] = {
+        "level": None if level is None else _whole(level, "`level`", 0, 255 if pipeline is not None else 3),
+        "pipeline": None if pipeline is None else os.fspath(pipeline),
+        "passes": None if passes is None else _names(passes, "`passes`"),
+        "disable": _names(disable, "`disable`"),
+        "require": _names(require, "`require`"),
+        "input_shapes": _shapes(input_shapes),
+        "inputs": _names(inputs, "`inputs`"),
+        "outputs": _names(outputs, "`outputs`"),
+        "keep": _names(keep, "`keep`"),
+        "rules": _names(rules, "`rules`"),
+        "rule_files": [os.fspath(path) for path in _paths(rule_files)],
+        "check": _whole(check, "`check`", 0, 1000),
+        "check_rtol": _number(check_rtol, "`check_rtol`"),
+        "check_atol": None if check_atol is None else _number(check_atol, "`check_atol`"),
+        "threads": None if threads is None else _whole(threads, "`threads`", 1, 1024),
+    }
+    if passes is not None and not wanted["passes"]:
+        raise ValueError("`passes` is empty; `level=0` runs nothing")
+    if config is not None and not isinstance(config, Mapping):
+        raise _wrong(config, "`config`", "a dict")
+    return wanted, None if config is None else dict(config)
 
 
 def _paths(value: Iterable[_Path] | None) -> list[_Path]:

@@ -21,6 +21,7 @@ __all__ = [
     "PipelineError",
     "RelaisError",
     "RuleError",
+    "StaleNodeError",
 ]
 
 
@@ -66,7 +67,7 @@ class ConfigError(PipelineError, AttributeError):
 
 
 class RuleError(RelaisError, ValueError):
-    """A rule that changes what a module computes. Nothing ran."""
+    """A rule that cannot be parsed, or changes what a module computes. Nothing ran."""
 
 
 class _Failed(RelaisError, RuntimeError):
@@ -110,8 +111,15 @@ class ContextError(RelaisError, RuntimeError):
     """A context that is left in another order than it was entered, or on another thread."""
 
 
+class StaleNodeError(RelaisError, RuntimeError):
+    """A node of an editor that was left, or a node that was removed."""
+
+
 class CheckFailed(RelaisError, RuntimeError):
-    """A result that differs from the model. Nothing was written."""
+    """A result that differs from the model, or a pass that is wrong. Nothing was written."""
+
+    findings: list[Any] = []
+    """What is wrong with a pass that was tested."""
 
 
 class NotCheckedError(RelaisError, RuntimeError):

@@ -46,7 +46,7 @@ pub(crate) fn check_modules(
     let registry = registry(py)?;
     let tolerance = Tolerance { relative: rtol, absolute: atol };
     let had = &after.origin.operators;
-    let (checked, _) = run(py, None, |_| check(&before.module, &after.module, had, n, tolerance, &registry))?;
+    let (checked, _) = run(py, None, |_| check(&before.module, &after.module, had, n, tolerance, registry))?;
     checked.map_err(|failed| failed.exception(py))
 }
 

@@ -2,21 +2,27 @@
 
 mod check;
 mod context;
+mod convert;
+mod draft;
+mod editor;
 mod errors;
+mod html;
 mod instrument;
 mod library;
 mod log;
 mod module;
 mod node;
+mod nodes;
 mod optimize;
 mod pass;
+mod rewrite;
 mod rules;
 mod run;
 mod tensor;
 mod value;
 
 // Linked, so that their passes, operators and evaluators are registered.
-use {relais_evaluator as _, relais_graph as _, relais_operators as _};
+use {relais_evaluator as _, relais_graph as _, relais_onnxruntime as _, relais_operators as _};
 
 /// The native part of `relais_onnx`.
 #[pyo3::pymodule(gil_used = false)]
@@ -25,12 +31,16 @@ mod _native {
     use super::{
         check::check_modules,
         context::{PyPassContext, list_configs},
+        editor::PyEditor,
         instrument::NamedInstrument,
         library::{configure, full_name, list_items, register_pass},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},
         node::PyNode,
-        optimize::optimize,
+        nodes::PyNodes,
+        optimize::{lock, optimize},
         pass::{PyPass, PyPassInfo, get_pass},
+        rewrite::{judge_pass, rule_variables},
+        run::stop_runs,
         tensor::PyTensor,
     };
     use pyo3::prelude::*;

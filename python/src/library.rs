@@ -18,7 +18,7 @@ use std::{
 /// Where plugins are looked for, and what was found.
 struct Found {
     search: Option<Search>,
-    registry: Option<Registry>,
+    registry: Option<&'static Registry>,
 }
 
 static FOUND: Mutex<Found> = Mutex::new(Found { search: None, registry: None });
@@ -29,12 +29,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The plugins that are linked into the package and those that are found, looked for once.
-pub(crate) fn registry(py: Python<'_>) -> PyResult<Registry> {
-    let found = detached(py, || -> Result<Registry, frontend::Error> {
+pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
+    let found = detached(py, || -> Result<&'static Registry, frontend::Error> {
         let search = {
             let found = lock(&FOUND);
-            if let Some(registry) = &found.registry {
-                return Ok(registry.clone());
+            if let Some(registry) = found.registry {
+                return Ok(registry);
             }
             found.search.clone().unwrap_or_default()
         };
@@ -43,7 +43,9 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<Registry> {
             let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
             crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
         }
-        lock(&FOUND).registry = Some(registry.clone());
+        // Plugins that were opened stay open, and objects of Python may outlive any other holder.
+        let registry: &'static Registry = Box::leak(Box::new(registry));
+        lock(&FOUND).registry = Some(registry);
         Ok(registry)
     })?;
     found.map_err(|error| errors::of_model(py, &error))
@@ -51,7 +53,7 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<Registry> {
 
 /// The same, with the passes of the program.
 pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
-    Ok(library_of(&registry(py)?))
+    Ok(library_of(registry(py)?))
 }
 
 /// A registry, with the passes of the program.
@@ -122,9 +124,9 @@ pub(crate) fn list_items(py: Python<'_>, kind: &str) -> PyResult<String> {
         _ => return Err(PyValueError::new_err(format!("`{kind}` cannot be listed"))),
     };
     let registry = registry(py)?;
-    let mut list = list_json(&registry, what);
+    let mut list = list_json(registry, what);
     if let (Listed::Passes, Some(list)) = (what, list.as_array_mut()) {
-        for facts in library_of(&registry).passes().iter().filter(|facts| facts.plugin.is_empty()) {
+        for facts in library_of(registry).passes().iter().filter(|facts| facts.plugin.is_empty()) {
             list.push(json!({
                 "name": facts.name,
                 "aliases": facts.aliases,

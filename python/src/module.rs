@@ -1,22 +1,27 @@
 //! Modules and functions.
 
-use crate::{errors, library, node::handles, run::detached, value};
+use crate::{convert, editor::PyEditor, errors, html, library, node::handles, nodes::PyNodes, run::detached, value};
 use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyString},
+    types::{PyBytes, PyDict, PyList, PyString, PyTuple},
 };
 use relais::{
     files::{Destination, Existing, write_text_form},
     frontend::{Format, Model, OperatorNames, operators_of, with_bodies},
-    ir::{Blob, Function, Global, IRModule, NodeId, equal, equal_functions, global_kind},
+    ir::{
+        Blob, CallView, ConstId, Function, Global, IRModule, NodeId, OpRec, equal, equal_functions, global_kind,
+        normal_domain,
+    },
     onnx::{self, ExternalData, WriteOptions},
 };
 use relais_conformance::interface::output_names;
 use relais_plugin_api::text::{self, PrintOptions};
+use sha2::{Digest, Sha256};
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -111,8 +116,16 @@ impl PyIrModule {
         let mut module = IRModule::new();
         if let Some(functions) = functions.filter(|functions| !functions.is_none()) {
             let dict = functions.cast::<PyDict>().map_err(|_| value::wrong(functions, "`functions`", "a dict"))?;
-            for (name, function) in dict {
-                set(&mut module, &name, &function)?;
+            let given: Vec<(String, Bound<'_, PyFunction>)> =
+                dict.iter().map(|(name, function)| function_named(&name, &function)).collect::<PyResult<_>>()?;
+            // Many at once: names are not looked for one by one.
+            if given.iter().all(|(_, function)| function.get().kind == global_kind::FUNCTION) {
+                let functions = given.iter().map(|(name, function)| (name.as_str(), function.get().function.clone()));
+                module.set_functions(functions);
+            } else {
+                for (name, function) in &given {
+                    module.set_global(name, function.get().kind, function.get().function.clone());
+                }
             }
         }
         Ok(Self::new(module, Origin::none()))
@@ -135,7 +148,7 @@ impl PyIrModule {
             if Format::of_name(&path).unwrap_or(self.origin.format) == Format::Text {
                 return write_text_form(&self.module, &destination, &PrintOptions::default()).map(drop).map_err(failed);
             }
-            let whole = with_bodies(&self.module, &self.origin.operators, &registry)
+            let whole = with_bodies(&self.module, &self.origin.operators, registry)
                 .map_err(|error| (error.to_string(), error.help().unwrap_or_default().to_owned()))?;
             let options = WriteOptions::default().with_external_data(external_data);
             let written = onnx::write_destination(&whole, &destination, &options);
@@ -148,7 +161,7 @@ impl PyIrModule {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let registry = library::registry(py)?;
         let written = detached(py, || -> Result<Vec<u8>, (String, String)> {
-            let whole = with_bodies(&self.module, &self.origin.operators, &registry)
+            let whole = with_bodies(&self.module, &self.origin.operators, registry)
                 .map_err(|error| (error.to_string(), error.help().unwrap_or_default().to_owned()))?;
             let mut bytes = Vec::new();
             let written = onnx::write_to(&whole, &mut bytes);
@@ -165,6 +178,47 @@ impl PyIrModule {
         Ok(proto)
     }
 
+    /// The files that it was read from, the model first.
+    #[getter]
+    fn sources(&self) -> Vec<String> {
+        self.module.sources.iter().map(|source| source.name.to_string()).collect()
+    }
+
+    /// A hash of the files that it was read from, and whether it has weights in other files than the first, which are
+    /// part of the hash.
+    fn digest(&self, py: Python<'_>) -> PyResult<(String, bool)> {
+        detached(py, || {
+            let sources = &self.module.sources;
+            let mut hasher = Sha256::new();
+            for source in sources {
+                hasher.update(source.bytes.len().to_le_bytes());
+                hasher.update(&*source.bytes);
+            }
+            let is_inside = |bytes: &[u8]| {
+                let (start, end) = (bytes.as_ptr().addr(), bytes.as_ptr().addr() + bytes.len());
+                sources.iter().any(|source| {
+                    let from = source.bytes.as_ptr().addr();
+                    from <= start && end <= from + source.bytes.len()
+                })
+            };
+            let mut has_others = sources.len() != 1;
+            let functions = self.module.globals().iter().map(|global| global.body());
+            for tensor in functions.flat_map(|f| (0..f.n_constants()).map(|at| f.tensor(ConstId::from_index(at)))) {
+                let bytes = tensor.to_bytes();
+                let is_stored = tensor.as_dense().is_some_and(|bytes| is_inside(bytes));
+                if !is_stored && tensor.as_splat().is_none() {
+                    hasher.update(bytes.len().to_le_bytes());
+                    hasher.update(&*bytes);
+                    has_others = true;
+                } else if let Some(element) = tensor.as_splat() {
+                    hasher.update(element);
+                }
+            }
+            let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            (hash, has_others)
+        })
+    }
+
     /// Whether both are the same object, or have the same functions as objects.
     fn same_as(&self, other: &Self) -> bool {
         is_same(&self.module, &other.module)
@@ -173,7 +227,8 @@ impl PyIrModule {
     /// A module with a function put in, or in the place of one.
     fn with_function(&self, name: &Bound<'_, PyString>, function: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut module = self.module.clone();
-        set(&mut module, name, function)?;
+        let (name, function) = function_named(name, function)?;
+        module.set_global(&name, function.get().kind, function.get().function.clone());
         Ok(Self::new(module, self.origin.clone()))
     }
 
@@ -193,7 +248,8 @@ impl PyIrModule {
 
     /// Its functions, in order.
     fn values(&self) -> Vec<PyFunction> {
-        self.keys().iter().filter_map(|name| self.function_of(name)).collect()
+        let function = |global: &Global| PyFunction::new(global.name.to_string(), global.kind, global.body().clone());
+        self.module.globals().iter().map(function).collect()
     }
 
     /// Its functions with their names, in order.
@@ -223,6 +279,20 @@ impl PyIrModule {
         Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
     }
 
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for global in self.module.globals() {
+            global.name.as_str().hash(&mut hasher);
+            structural_hash(global.body(), &mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// A table of operators and the text, for notebooks.
+    fn _repr_html_(&self) -> String {
+        html::of_module(&self.module)
+    }
+
     fn __str__(&self) -> String {
         text::print(&self.module, &PrintOptions::default())
     }
@@ -232,14 +302,16 @@ impl PyIrModule {
     }
 }
 
-fn set(module: &mut IRModule, name: &Bound<'_, PyAny>, function: &Bound<'_, PyAny>) -> PyResult<()> {
+/// A function with its name in a module.
+fn function_named<'py>(
+    name: &Bound<'py, PyAny>,
+    function: &Bound<'py, PyAny>,
+) -> PyResult<(String, Bound<'py, PyFunction>)> {
     let name: String = name.extract().map_err(|_| value::wrong(name, "the name of a function", "a str"))?;
-    let function = function
-        .cast::<PyFunction>()
-        .map_err(|_| value::wrong(function, &format!("function `{name}`"), "a Function"))?;
-    let function = function.get();
-    module.set_global(&name, function.kind, function.function.clone());
-    Ok(())
+    match function.cast::<PyFunction>() {
+        Ok(function) => Ok((name, function.clone())),
+        Err(_) => Err(value::wrong(function, &format!("function `{name}`"), "a Function")),
+    }
 }
 
 /// A function or prim func of a module. Nothing changes it.
@@ -255,6 +327,11 @@ pub(crate) struct PyFunction {
 impl PyFunction {
     pub fn new(name: String, kind: u8, function: RArc<Function>) -> Self {
         Self { name, kind, function, users: OnceLock::new() }
+    }
+
+    /// Whether both are the same object.
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(&*self.function, &*other.function)
     }
 
     /// The bindings that use each node, in program order.
@@ -273,6 +350,50 @@ impl PyFunction {
             users
         })
     }
+}
+
+/// The name of an operator, with its domain if it is not ONNX's own.
+pub(crate) fn op_name(f: &Function, op: &OpRec) -> String {
+    match normal_domain(f.str(op.domain)) {
+        "" => f.str(op.name).to_owned(),
+        domain => format!("{domain}::{}", f.str(op.name)),
+    }
+}
+
+/// The operators that a function calls, in order.
+pub(crate) fn ops_of(f: &Function) -> Vec<String> {
+    f.all_bindings().filter_map(|id| Some(op_name(f, f.op(f.call(id)?.op()?)))).collect()
+}
+
+/// A number that is equal for functions of equal contents.
+fn structural_hash(f: &Function, hasher: &mut DefaultHasher) {
+    f.params().len().hash(hasher);
+    for id in f.all_bindings() {
+        (f.kind(id), f.operands(id).len()).hash(hasher);
+        if let Some(op) = f.call(id).and_then(CallView::op) {
+            f.str(f.op(op).name).hash(hasher);
+        }
+    }
+}
+
+/// The domains and names of operators that are asked for.
+pub(crate) fn operators(ops: &Bound<'_, PyTuple>) -> PyResult<Vec<(String, String)>> {
+    let name = |op: Bound<'_, PyAny>| -> PyResult<(String, String)> {
+        let name: String = op.extract().map_err(|_| value::wrong(&op, "an operator", "a str"))?;
+        convert::operator(op.py(), &name)
+    };
+    ops.iter().map(name).collect()
+}
+
+/// Whether nodes are calls of some operators, or of any if there are none.
+pub(crate) fn wanted<'f>(f: &'f Function, ops: &[(String, String)]) -> impl Fn(NodeId) -> bool + use<'f> {
+    let is_wanted = |op: &OpRec| {
+        let (domain, name) = (normal_domain(f.str(op.domain)), f.str(op.name));
+        ops.iter().any(|(d, n)| (normal_domain(d), n.as_str()) == (domain, name))
+    };
+    let by_op: Vec<bool> = f.ops().iter().map(is_wanted).collect();
+    let is_any = ops.is_empty();
+    move |id| f.call(id).is_some_and(|call| is_any || call.op().is_some_and(|op| by_op[op.index()]))
 }
 
 #[pymethods]
@@ -311,8 +432,21 @@ impl PyFunction {
 
     /// All bindings in program order, those of nested functions too.
     #[getter]
-    fn nodes<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
-        handles(slf, &slf.get().function.all_bindings().collect::<Vec<_>>())
+    fn nodes(slf: &Bound<'_, Self>) -> PyNodes {
+        PyNodes::of(slf)
+    }
+
+    /// The calls of some operators (`Conv`, `acme::Silu`), or of all, in program order, those of nested functions too.
+    #[pyo3(signature = (*ops))]
+    fn calls<'py>(slf: &Bound<'py, Self>, ops: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
+        let (f, ops) = (&slf.get().function, operators(ops)?);
+        let is_wanted = wanted(f, &ops);
+        handles(slf, &f.all_bindings().filter(|&id| is_wanted(id)).collect::<Vec<_>>())
+    }
+
+    /// Edits it: `with function.edit() as editor`. What comes out is `editor.result()`; the function stays as it is.
+    fn edit(slf: &Bound<'_, Self>) -> PyResult<PyEditor> {
+        PyEditor::of(slf.py(), slf.clone().unbind())
     }
 
     /// The names of its inputs, in order.
@@ -337,20 +471,12 @@ impl PyFunction {
     /// The operators that it calls, in order, those of nested functions too; with their domain if it is not ONNX's own.
     #[getter]
     fn ops(&self) -> Vec<String> {
-        let f = &self.function;
-        let name = |id| {
-            let op = f.op(f.call(id)?.op()?);
-            Some(match relais::ir::normal_domain(f.str(op.domain)) {
-                "" => f.str(op.name).to_owned(),
-                domain => format!("{domain}::{}", f.str(op.name)),
-            })
-        };
-        f.all_bindings().filter_map(name).collect()
+        ops_of(&self.function)
     }
 
     /// Whether both are the same object.
     fn same_as(&self, other: &Self) -> bool {
-        std::ptr::eq(&*self.function, &*other.function)
+        self.is_same(other)
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -358,6 +484,17 @@ impl PyFunction {
         let other = other.get();
         let is_equal = self.kind == other.kind && equal_functions(&self.function, &other.function).is_ok();
         Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        structural_hash(&self.function, &mut hasher);
+        hasher.finish()
+    }
+
+    /// A table of operators and the text, for notebooks.
+    fn _repr_html_(&self) -> String {
+        html::of_function(&self.name, &self.function, true)
     }
 
     fn __str__(&self) -> String {

@@ -7,15 +7,16 @@ use crate::{
     module::PyIrModule,
     pass::say,
     rules,
-    run::{RunState, run},
+    run::{RunState, detached, run},
     value,
 };
 use pyo3::{prelude::*, types::PyDict};
 use relais::{
     frontend::{
-        self, StatedRules, extract, forget_outdated_sizes, names_input, pipeline, rewrite_first, set_input_shapes,
-        set_options,
+        self, StatedRules, extract, forget_outdated_sizes, keep, names_input, pipeline, release, rewrite_first,
+        set_input_shapes, set_options,
     },
+    lock::{Lock, LockError},
     manager::{self, Failure, Report},
     pipeline::{
         Disk, Faults, PipelineSpec,
@@ -23,7 +24,6 @@ use relais::{
         toml,
     },
     registry::Registry,
-    report::report_json,
 };
 use relais_conformance::numbers::Tolerance;
 use relais_plugin_api::pattern;
@@ -45,6 +45,7 @@ struct Wanted {
     input_shapes: Vec<String>,
     inputs: Vec<String>,
     outputs: Vec<String>,
+    keep: Vec<String>,
     rules: Vec<String>,
     rule_files: Vec<PathBuf>,
     check: u32,
@@ -58,6 +59,7 @@ enum Stopped {
     Faults(Faults),
     Model(frontend::Error),
     Rule(String),
+    NotLocked(String),
     Failed(Box<Failure>),
     Check(Failed),
 }
@@ -74,7 +76,7 @@ impl From<frontend::Error> for Stopped {
     }
 }
 
-/// Runs a pipeline over a model. Returns the result, and a report as JSON.
+/// Runs a pipeline over a model.
 #[pyfunction]
 #[pyo3(signature = (module, wanted, config))]
 pub(crate) fn optimize(
@@ -82,20 +84,40 @@ pub(crate) fn optimize(
     module: &PyIrModule,
     wanted: &Bound<'_, PyDict>,
     config: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(PyIrModule, String)> {
+) -> PyResult<PyIrModule> {
     let wanted: Wanted = wanted.extract()?;
     let settings = value::entries(config, "`config`")?;
     let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", toml(value))).collect();
     let registry = registry(py)?;
     let threads = wanted.threads.map(|n| usize::from(n.get()));
-    let (outcome, state) = run(py, threads, |options| work(module, &wanted, &settings, &registry, options))?;
+    let (outcome, state) = run(py, threads, |options| work(module, &wanted, &settings, registry, options))?;
     match outcome {
         Ok((new, report)) => {
             say(py, &report)?;
-            Ok((PyIrModule::new(new, module.origin.clone()), report_json(&report).to_string()))
+            Ok(PyIrModule::new(new, module.origin.clone()))
         }
         Err(stopped) => Err(stopped.exception(py, &state)),
     }
+}
+
+/// What decides about the result beside the model: the pipeline with all its options, and the plugins that provide its
+/// passes, by their contents.
+#[pyfunction]
+pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    let wanted: Wanted = wanted.extract()?;
+    let settings = value::entries(config, "`config`")?;
+    let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", toml(value))).collect();
+    let registry = registry(py)?;
+    let locked = detached(py, || -> Result<Lock, Stopped> {
+        let mut spec = spec(&wanted, registry)?;
+        set_options(&mut spec, "config", &settings)?;
+        let registry = &spec.choose(registry);
+        Lock::of(&spec, registry, &[]).map_err(|error| match error {
+            LockError::Pipeline(faults) => Stopped::Faults(faults),
+            error => Stopped::NotLocked(error.to_string()),
+        })
+    })?;
+    locked.map(|lock| lock.to_toml()).map_err(|stopped| stopped.exception(py, &Arc::default()))
 }
 
 fn work(
@@ -128,10 +150,13 @@ fn work(
             "the model fixes sizes of `{first}`{more} that its inputs leave open; what it declares there is not used"
         ));
     }
-    let (new, report) = manager::run(&pipeline, &module, &library, options).map_err(Stopped::Failed)?;
+    let before = module.clone();
+    let n_kept = keep(&mut module, &wanted.keep, registry)?;
+    let (mut new, report) = manager::run(&pipeline, &module, &library, options).map_err(Stopped::Failed)?;
+    release(&mut new, n_kept).into_iter().for_each(crate::log::warn);
     if wanted.check > 0 {
         let tolerance = Tolerance { relative: wanted.check_rtol, absolute: wanted.check_atol };
-        check::check(&module, &new, &given.origin.operators, wanted.check, tolerance, registry)
+        check::check(&before, &new, &given.origin.operators, wanted.check, tolerance, registry)
             .map_err(Stopped::Check)?;
     }
     Ok((new, report))
@@ -188,9 +213,8 @@ impl Stopped {
         match self {
             Self::Faults(faults) => errors::of_faults(py, "PipelineError", faults),
             Self::Model(error) => errors::of_model(py, error),
-            Self::Rule(message) => {
-                errors::helped(py, "RuleError", message, "state the conditions under which it holds")
-            }
+            Self::NotLocked(message) => errors::helped(py, "ModelError", message, ""),
+            Self::Rule(message) => rules::unsound(py, message.clone()),
             Self::Failed(failure) => errors::of_failure(py, failure, state),
             Self::Check(failed) => failed.exception(py),
         }

@@ -3,6 +3,8 @@
 use crate::{
     context, errors, library,
     module::{Origin, PyFunction, PyIrModule, is_same},
+    rewrite::{self, OwnRules},
+    rules::Judged,
     run::{keep, run},
     value,
 };
@@ -12,16 +14,21 @@ use pyo3::{
     prelude::*,
 };
 use relais::{
+    frontend::StatedRules,
     ir::{Function, IRModule, global_kind},
     manager::Report,
-    pass::{PassFacts, PassInfo},
+    pass::{PassFacts, PassInfo, RunCx},
     transform::Pass,
 };
 use relais_plugin_api::diagnostics::{PRINTED, PassError, Severity};
+use std::sync::Arc;
+
 /// A pass: from a module to a module.
 #[pyclass(frozen, subclass, name = "Pass", module = "relais_onnx")]
 pub(crate) struct PyPass {
     pub pass: Pass,
+    /// The rules that it rewrites by, and those of its members.
+    pub rules: Vec<Arc<Judged>>,
 }
 
 /// The facts about a pass.
@@ -95,7 +102,14 @@ impl PyPass {
             let passes: Vec<Py<Self>> = run.extract()?;
             let members = passes.iter().map(|pass| pass.get().pass.clone());
             let pass = Pass::sequence(name, members).at_level(opt_level).requiring(&required).documented(doc);
-            return Ok(Self { pass });
+            let rules = passes.iter().flat_map(|pass| pass.get().rules.iter().cloned()).collect();
+            return Ok(Self { pass, rules });
+        }
+        if kind == "rules" {
+            let OwnRules { rules, pass, is_judged } = rewrite::pass(run.py(), name, opt_level, &run)?;
+            let pass = pass.requiring(&required).documented(doc);
+            let judged = Judged::own(rules, pass.clone(), is_judged);
+            return Ok(Self { pass, rules: vec![Arc::new(judged)] });
         }
         if !run.is_callable() {
             return Err(PyTypeError::new_err("a pass is made of a callable"));
@@ -103,11 +117,21 @@ impl PyPass {
         let run = run.unbind();
         let pass = match kind {
             "module" => Pass::module(name, opt_level, move |module, _| on_module(&run, module)),
-            "function" => Pass::function(name, opt_level, move |f, module, _| on_function(&run, f, module)),
-            "prim-func" => Pass::prim_func(name, opt_level, move |f, module, _| on_function(&run, f, module)),
+            "function" => {
+                let on = move |module: &Py<PyIrModule>, name: &str, f: &_, _: &RunCx<'_>| {
+                    on_function(&run, (global_kind::FUNCTION, name), f, module)
+                };
+                Pass::function_with(name, opt_level, handle_of, on)
+            }
+            "prim-func" => {
+                let on = move |module: &Py<PyIrModule>, name: &str, f: &_, _: &RunCx<'_>| {
+                    on_function(&run, (global_kind::PRIM_FUNC, name), f, module)
+                };
+                Pass::prim_func_with(name, opt_level, handle_of, on)
+            }
             _ => return Err(PyValueError::new_err(format!("`{kind}` is not a kind of pass"))),
         };
-        Ok(Self { pass: pass.serial().requiring(&required).documented(doc) })
+        Ok(Self { pass: pass.serial().requiring(&required).documented(doc), rules: Vec::new() })
     }
 
     /// The facts about it.
@@ -121,6 +145,7 @@ impl PyPass {
         let module =
             module.cast::<PyIrModule>().map_err(|_| value::wrong(module, "the argument of a pass", "an IRModule"))?;
         let given = module.get();
+        self.rules.iter().try_for_each(|rules| rules.judge(py))?;
         let library = library::library(py)?;
         let (ran, state) = run(py, None, |options| self.pass.run_with(&library, &given.module, options))?;
         match ran {
@@ -193,14 +218,20 @@ fn on_module(run: &Py<PyAny>, module: &IRModule) -> Result<Option<IRModule>, Pas
     })
 }
 
-fn on_function(run: &Py<PyAny>, f: &RArc<Function>, module: &IRModule) -> Result<Option<Function>, PassError> {
+/// The module as an object, made once for all of its functions.
+fn handle_of(module: &IRModule, _: &RunCx<'_>) -> Result<Py<PyIrModule>, PassError> {
+    Python::attach(|py| Py::new(py, PyIrModule::new(module.clone(), Origin::none())).map_err(|error| keep(py, error)))
+}
+
+fn on_function(
+    run: &Py<PyAny>,
+    (kind, name): (u8, &str),
+    f: &RArc<Function>,
+    module: &Py<PyIrModule>,
+) -> Result<Option<Function>, PassError> {
     Python::attach(|py| {
         let call = || -> PyResult<Option<Function>> {
-            let global = module.globals().iter().find(|global| std::ptr::eq(&**global.body(), &**f));
-            let name = global.map(|global| global.name.to_string()).unwrap_or_default();
-            let kind = global.map_or(global_kind::FUNCTION, |global| global.kind);
-            let given = PyFunction::new(name, kind, f.clone());
-            let module = Py::new(py, PyIrModule::new(module.clone(), Origin::none()))?;
+            let given = PyFunction::new(name.to_owned(), kind, f.clone());
             let result = run.bind(py).call1((given, module, context::current(py)?))?;
             if result.is_none() {
                 return Ok(None);
@@ -222,5 +253,8 @@ pub(crate) fn get_pass(py: Python<'_>, name: &str, options: &Bound<'_, PyAny>) -
     let options = value::entries(Some(options), "the options")?;
     let library = library::library(py)?;
     let found = library.get_pass_with(name, options);
-    found.map(|pass| PyPass { pass }).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))
+    let pass = found.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
+    let stated = StatedRules::of_pass(&pass).map_err(|error| errors::of_model(py, &error))?;
+    let rules = if stated.is_empty() { Vec::new() } else { vec![Arc::new(Judged::stated(stated))] };
+    Ok(PyPass { pass, rules })
 }

@@ -19,11 +19,11 @@ use std::{
     cell::RefCell,
     process,
     sync::{
-        Arc, LazyLock, Mutex, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{RecvTimeoutError, channel},
     },
-    thread,
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -52,6 +52,12 @@ impl RunState {
         let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         let at = raised.iter().rposition(|(text, _)| text == message)?;
         Some(raised.swap_remove(at).1)
+    }
+
+    /// An exception of a pass or hook, if there was one.
+    pub fn first(&self) -> Option<PyErr> {
+        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        (!raised.is_empty()).then(|| raised.swap_remove(0).1)
     }
 
     fn end(&self, error: PyErr) {
@@ -108,13 +114,17 @@ pub(crate) fn run<T: Send>(
 ) -> PyResult<(T, Arc<RunState>)> {
     log::refresh(py);
     let state = Arc::new(RunState::default());
-    let result = py.detach(|| match pool(threads)? {
-        None => {
-            let signals = Signals { state: &state, looked: Mutex::new(Instant::now()) };
-            let options = RunOptions { progress: Some(&signals), cancel: Some(&state.cancel), ..RunOptions::default() };
-            Ok(within(&state, || work(&options)))
+    let result = py.detach(|| {
+        let _active = Active::begin(&state);
+        match pool(threads)? {
+            None => {
+                let signals = Signals { state: &state, looked: Mutex::new(Instant::now()) };
+                let options =
+                    RunOptions { progress: Some(&signals), cancel: Some(&state.cancel), ..RunOptions::default() };
+                Ok(within(&state, || work(&options)))
+            }
+            Some(pool) => elsewhere(&pool, &state, work),
         }
-        Some(pool) => elsewhere(&pool, &state, work),
     });
     log::hand_over(py);
     let ended = state.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -122,6 +132,63 @@ pub(crate) fn run<T: Send>(
         (Some(error), _) | (None, Err(error)) => Err(error),
         (None, Ok(result)) => Ok((result, state)),
     }
+}
+
+/// The runs under way, on any thread, each with its process: a fork does not continue those of its parent.
+static ACTIVE: Mutex<Vec<(u32, Arc<RunState>)>> = Mutex::new(Vec::new());
+
+/// The thread that ends the program.
+static LAST: OnceLock<ThreadId> = OnceLock::new();
+
+/// How long the end of the program waits for runs to stop.
+const LONGEST: Duration = Duration::from_secs(10);
+
+fn active() -> MutexGuard<'static, Vec<(u32, Arc<RunState>)>> {
+    ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run that is under way. At the end of the program, other threads than the last one stay here, as they do in the
+/// interpreter: passes that run on while the process ends would be taken for its cause.
+struct Active<'a>(&'a Arc<RunState>);
+
+impl<'a> Active<'a> {
+    fn begin(state: &'a Arc<RunState>) -> Self {
+        stay_at_the_end();
+        active().push((process::id(), state.clone()));
+        Self(state)
+    }
+}
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        active().retain(|(_, other)| !Arc::ptr_eq(other, self.0));
+        stay_at_the_end();
+    }
+}
+
+fn stay_at_the_end() {
+    while LAST.get().is_some_and(|last| *last != thread::current().id()) {
+        thread::park();
+    }
+}
+
+/// Stops the runs on other threads, since the program ends.
+#[pyfunction]
+pub(crate) fn stop_runs(py: Python<'_>) {
+    py.detach(|| {
+        let last = *LAST.get_or_init(|| thread::current().id());
+        let began = Instant::now();
+        while last == thread::current().id() && began.elapsed() < LONGEST {
+            let active = active();
+            let mut own = active.iter().filter(|(id, _)| *id == process::id()).peekable();
+            if own.peek().is_none() {
+                break;
+            }
+            own.for_each(|(_, state)| state.cancel.store(true, Ordering::Relaxed));
+            drop(active);
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
 }
 
 /// Does something that runs no pass, but takes a while.

@@ -1,7 +1,8 @@
 //! Values of constants, as NumPy sees them.
 
+use crate::convert;
 use pyo3::{
-    exceptions::PyTypeError,
+    exceptions::{PyBufferError, PyTypeError},
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyTuple},
 };
@@ -54,6 +55,14 @@ fn extra_type(elem: ElemType) -> Option<&'static str> {
 
 #[pymethods]
 impl PyTensor {
+    /// A tensor of an array, anything with the buffer protocol, or numbers, which are `float32`, `int64` or `bool` unless
+    /// `dtype` says otherwise. It is a copy.
+    #[new]
+    #[pyo3(signature = (value, dtype = None))]
+    fn make(value: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult<Self> {
+        Ok(Self { tensor: convert::tensor(value, dtype)? })
+    }
+
     /// The element type, such as `float32`.
     #[getter]
     fn dtype(&self) -> &'static str {
@@ -126,6 +135,58 @@ impl PyTensor {
             None => Ok(array),
             Some(name) => array.call_method1("view", (py.import("ml_dtypes")?.getattr(name)?,)),
         }
+    }
+
+    /// Its elements by DLPack: without a copy where the consumer takes memory that is read-only, otherwise a copy, unless
+    /// `copy=False`.
+    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<&Bound<'py, PyAny>>,
+        dl_device: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let array = Self::numpy(slf)?;
+        let is_aligned: bool = array.getattr("flags")?.getattr("aligned")?.extract()?;
+        let give = |array: &Bound<'py, PyAny>, copy: Option<bool>| {
+            let keywords = PyDict::new(py);
+            keywords.set_item("stream", stream)?;
+            keywords.set_item("max_version", max_version)?;
+            keywords.set_item("dl_device", dl_device)?;
+            keywords.set_item("copy", copy)?;
+            array.call_method("__dlpack__", (), Some(&keywords))
+        };
+        match copy {
+            // Files have no alignment; consumers may need one.
+            Some(false) if !is_aligned => {
+                Err(PyBufferError::new_err("the elements are not aligned, so that a copy is needed"))
+            }
+            Some(false) => give(&array, copy),
+            _ => {
+                let shared = if is_aligned && copy.is_none() { give(&array, None).ok() } else { None };
+                match shared {
+                    Some(shared) => Ok(shared),
+                    None => give(&array.call_method0("copy")?, None),
+                }
+            }
+        }
+    }
+
+    /// The device of `__dlpack__`: the processor.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (1, 0)
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(py.NotImplemented()) };
+        let is_equal = self.tensor == other.get().tensor;
+        Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.tensor.bucket_hash()
     }
 
     fn __repr__(&self) -> String {

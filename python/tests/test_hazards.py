@@ -30,9 +30,9 @@ def test_an_interrupt_ends_a_pass_in_python(module):
     def slow(mod, ctx):
         time.sleep(60)
 
-    interrupt(0.2)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
+        interrupt(0.2)
         slow(module)
     assert time.monotonic() - began < 30
 
@@ -41,9 +41,9 @@ def test_an_interrupt_ends_a_pass_in_python(module):
 @pytest.mark.parametrize("threads", [None, 2])
 def test_an_interrupt_ends_a_native_run(threads):
     model = relais.load(conftest.light("densenet121"))
-    interrupt(0.2)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
+        interrupt(0.2)
         while time.monotonic() - began < 60:
             relais.optimize(model, threads=threads)
     assert time.monotonic() - began < 30
@@ -200,8 +200,9 @@ threading.Thread(target=work, daemon=True).start()
 time.sleep(0.2)
 """
     model = str(conftest.light("squeezenet"))
-    done = subprocess.run([sys.executable, "-c", program, model], capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", program, model], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_runs_within_runs(module):

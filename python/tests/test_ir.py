@@ -85,7 +85,7 @@ def test_inferred_types(main):
 def test_identity(main):
     conv = named(main, "conv")
     assert conv == named(main, "conv") and hash(conv) == hash(named(main, "conv"))
-    assert len({node for node in main.nodes + main.nodes}) == len(main.nodes)
+    assert len({node for node in [*main.nodes, *main.nodes]}) == len(main.nodes)
     assert conv != named(main, "norm") and conv != 3
     other = relais.from_proto(conftest.network())["main"]
     assert named(other, "conv") != conv
@@ -188,5 +188,5 @@ def test_nothing_can_be_changed(main):
 
 def test_a_million_handles(main):
     for _ in range(1_000_000 // len(main.nodes)):
-        main.nodes
+        list(main.nodes)
     assert named(main, "conv").op == "Conv"

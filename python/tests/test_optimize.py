@@ -103,6 +103,17 @@ def test_input_shapes():
         relais.optimize(model, input_shapes={"z": [4]})
 
 
+def test_keep():
+    text = """def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 17}] { %a = Identity(%x); %b = Identity(%a); %y = Relu(%b); %y }"""
+    module = relais.parse(text)
+    assert relais.optimize(module)["main"].ops == ["Relu"]
+    assert relais.optimize(module, keep=["b"], check=1)["main"].ops == ["Identity", "Relu"]
+    with pytest.raises(relais.ModelError, match="no node or value `c` to keep"):
+        relais.optimize(module, keep=["c"])
+    with pytest.raises(TypeError, match="`keep`"):
+        relais.optimize(module, keep="b")
+
+
 def test_rules(module):
     assert relais.optimize(module, rules=["Neg(Neg(x)) => x"])["main"].ops == ["Identity", "Relu"]
     with pytest.raises(relais.RuleError, match=r"rules\[0\]:1:1: rule .* changes what a module computes"):

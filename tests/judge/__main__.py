@@ -48,6 +48,12 @@ def parser() -> argparse.ArgumentParser:
     add_relais(sound)
     add_models(sound, default_kinds=["node"])
     sound.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    sound.add_argument("--imports", action="append", default=[], metavar="DOMAIN", help="one whose operators may be added")
+
+    bodies = add(commands, "bodies", "the operators that ONNX defines by others compute the same without them", run_bodies)
+    add_relais(bodies)
+    bodies.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
+    bodies.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
 
     light = add(commands, "light", "the nine light models become small enough", run_light)
     add_relais(light)
@@ -92,6 +98,11 @@ def parser() -> argparse.ArgumentParser:
     add_models(peers, default_kinds=["real"])
     peers.add_argument("--rounds", type=int, default=9, help="timed runs of each on each model (default: 9)")
     peers.add_argument("--page", action="store_true", help="print the tables of the page on real models")
+    peers.add_argument("--plot", type=Path, metavar="FILE", help="write a plot of speed and operators left, as SVG")
+
+    latency = add(commands, "latency", "how long onnxruntime takes with what optimisers leave of the models", run_latency)
+    add_relais(latency)
+    add_models(latency, default_kinds=["real"])
     return top
 
 
@@ -190,7 +201,16 @@ def run_same(options: argparse.Namespace) -> int:
 def run_sound(options: argparse.Namespace) -> int:
     from judge import sound
 
-    return sound.command(relais_of(options), options.models, kinds_of(options), options.name, options.jobs)
+    kinds = kinds_of(options)
+    return sound.command(
+        relais_of(options), options.models, kinds, options.name, options.jobs, frozenset(options.imports)
+    )
+
+
+def run_bodies(options: argparse.Namespace) -> int:
+    from judge import bodies
+
+    return bodies.command(relais_of(options), options.models, options.jobs)
 
 
 def run_light(options: argparse.Namespace) -> int:
@@ -268,8 +288,14 @@ def run_wide(options: argparse.Namespace) -> int:
 def run_peers(options: argparse.Namespace) -> int:
     from judge import peers
 
-    arguments = options.models, kinds_of(options), options.name, options.rounds, options.page
+    arguments = options.models, kinds_of(options), options.name, options.rounds, options.page, options.plot
     return peers.command(relais_of(options), *arguments)
+
+
+def run_latency(options: argparse.Namespace) -> int:
+    from judge import latency
+
+    return latency.command(relais_of(options), options.models, kinds_of(options), options.name)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import IntEnum
 from pathlib import Path
 
@@ -113,8 +113,11 @@ def validity(path: Path) -> tuple[Validity, str]:
     return Validity.PLAIN, full
 
 
-def interface_problems(before: ModelProto, after: ModelProto) -> list[str]:
-    """What a caller of the model would notice: inputs, outputs, defaults, operator sets."""
+def interface_problems(before: ModelProto, after: ModelProto, imports: Collection[str] = ()) -> list[str]:
+    """What a caller of the model would notice: inputs, outputs, defaults, operator sets.
+
+    Those of the domains `imports` may be added.
+    """
     problems: list[str] = []
     for side, old, new in (
         ("input", inputs(before), inputs(after)),
@@ -139,7 +142,10 @@ def interface_problems(before: ModelProto, after: ModelProto) -> list[str]:
     problems.extend(
         f"operator set `{domain}` was {old_opsets.get(domain)}, is {version}"
         for domain, version in new_opsets.items()
-        if old_opsets.get(domain) != version and (domain in old_opsets or ((domain, version) not in brought and domain not in added))
+        if old_opsets.get(domain) != version and (
+            domain in old_opsets
+            or ((domain, version) not in brought and domain not in added and domain not in imports)
+        )
     )
     if "" in old_opsets and "" not in new_opsets:
         problems.append("the default operator set is gone")

@@ -90,9 +90,48 @@ def external_problems(model: Path, out: Path, locations: set[str]) -> list[str]:
     return problems
 
 
+def node_lists(model: ModelProto) -> list[list[onnx.NodeProto]]:
+    """The nodes of each graph and function."""
+    lists = [list(function.node) for function in model.functions]
+    open_graphs = [model.graph]
+    for nodes in lists:
+        open_graphs += [graph for node in nodes for graph in graphs_of(node)]
+    while open_graphs:
+        graph = open_graphs.pop()
+        lists.append(list(graph.node))
+        open_graphs += [inner for node in graph.node for inner in graphs_of(node)]
+    return lists
+
+
+def graphs_of(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    own = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    return own + [graph for attribute in node.attribute for graph in attribute.graphs]
+
+
+def number_repeated_names(nodes: list[onnx.NodeProto]) -> None:
+    """As they are written: onnxruntime loads no graph in which two nodes have one name."""
+    taken: set[str] = set()
+    left = {node.name for node in nodes if node.name}
+    numbers: dict[str, int] = {}
+    for node in nodes:
+        if not node.name:
+            continue
+        name = node.name
+        if name in left and name not in taken:
+            left.discard(name)
+            taken.add(name)
+            continue
+        while node.name in taken or node.name in left:
+            numbers[name] = numbers.get(name, 0) + 1
+            node.name = f"{name}_{numbers[name]}"
+        taken.add(node.name)
+
+
 def parsed_problems(model: Path, out: Path) -> list[str]:
     """Equal as messages; of external tensors the content counts, not the place."""
     before, after = graphs.load(model), graphs.load(out)
+    for nodes in node_lists(before):
+        number_repeated_names(nodes)
     # Written anew, a call of a domain that was not imported imports it.
     imported = {entry.domain for entry in before.opset_import}
     kept = [entry for entry in after.opset_import if entry.domain in imported]

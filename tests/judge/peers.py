@@ -22,7 +22,7 @@ from pathlib import Path
 
 from onnx import ModelProto, TypeProto
 
-from judge import graphs, pool, sound
+from judge import graphs, plot, pool, sound
 from judge.cases import Case, find
 from judge.pool import Died, Worker
 from judge.relais import Relais
@@ -154,7 +154,13 @@ class Results:
 
 
 def command(
-    relais: Relais, models: Path, kinds: list[str], names: list[str], n_rounds: int, as_page: bool = False
+    relais: Relais,
+    models: Path,
+    kinds: list[str],
+    names: list[str],
+    n_rounds: int,
+    as_page: bool = False,
+    plotted: Path | None = None,
 ) -> int:
     """Only what is wrong with a result of relais is a failure; what is wrong with the others' is told."""
     peers = [peer for peer in PEERS if find_spec(peer) is not None]
@@ -169,6 +175,8 @@ def command(
                 report.judged(str(case), [] if result.is_usable else [problem])
             elif result.verdict.detail:
                 print(f"{tool} on {case}: {one_line(problem)}", flush=True)
+    if plotted is not None:
+        plotted.write_text(plot.svg(points(all_results), "CPU time within Python", "operators left in sum"))
     if as_page:
         print(page(all_results))
         return report.finish()
@@ -199,6 +207,22 @@ def page(all_results: Sequence[Results]) -> str:
     header = ["tool", "unusable", "operators in sum", "fewest operators", "fewest alone"]
     columns = ["model", "operators before", *(SHOWN.get(tool, tool) for tool in tools)]
     return "\n\n".join([markdown(header, summary), markdown(columns, rows)])
+
+
+def points(all_results: Sequence[Results]) -> list[plot.Point]:
+    """The tools, over the models where every result is usable."""
+    usable = comparable(all_results)
+    found = []
+    for tool in all_results[0].by_tool:
+        if tool != PACKAGE:
+            times = 1.0 if tool == RELAIS else statistics.geometric_mean(each.ratio(tool) for each in usable)
+            n_operators = sum(each.by_tool[tool].n_operators for each in usable)
+            found.append(plot.Point(SHOWN.get(tool, tool), times, n_operators))
+    return found
+
+
+def comparable(all_results: Iterable[Results]) -> list[Results]:
+    return [each for each in all_results if all(result.is_usable for result in each.by_tool.values())]
 
 
 def cell(result: Result) -> str:
@@ -238,15 +262,15 @@ def geometric_mean(all_results: Iterable[Results], tool: str) -> str:
 def standing(all_results: Sequence[Results]) -> Iterator[list[str]]:
     """How many results of each tool are unusable; the operators that it leaves over the models where no result is; how
     often none leaves fewer, and how often all others leave more. A result that is unusable is never the fewest."""
-    comparable = [each for each in all_results if all(result.is_usable for result in each.by_tool.values())]
+    usable = comparable(all_results)
     for tool in all_results[0].by_tool if all_results else ():
         if tool == PACKAGE:
             continue
         n_unusable = sum(not each.by_tool[tool].is_usable for each in all_results)
-        in_sum = sum(each.by_tool[tool].n_operators for each in comparable)
+        in_sum = sum(each.by_tool[tool].n_operators for each in usable)
         fewest = [each for each in all_results if tool in each.fewest()]
         n_alone = sum(each.fewest() == [tool] for each in fewest)
-        yield [tool, str(n_unusable), f"{in_sum} over {len(comparable)}", str(len(fewest)), str(n_alone)]
+        yield [tool, str(n_unusable), f"{in_sum} over {len(usable)}", str(len(fewest)), str(n_alone)]
 
 
 def race(relais: Relais, peers: Sequence[str], case: Case, n_rounds: int) -> dict[str, Result]:

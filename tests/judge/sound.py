@@ -50,7 +50,14 @@ class Verdict:
     runtime: str = ""
 
 
-def command(relais: Relais, models: Path, kinds: list[str], names: list[str], n_jobs: int) -> int:
+def command(
+    relais: Relais,
+    models: Path,
+    kinds: list[str],
+    names: list[str],
+    n_jobs: int,
+    imports: frozenset[str] = frozenset(),
+) -> int:
     cases = list(find(models, kinds, names))
     report = Report()
     outcomes: Counter[Outcome] = Counter()
@@ -58,7 +65,7 @@ def command(relais: Relais, models: Path, kinds: list[str], names: list[str], n_
     by_runtime: Counter[str] = Counter()
     n_changed = 0
     start = time.perf_counter()
-    for done in pool.run(functools.partial(judge, relais), cases, n_jobs, CASE_SECONDS):
+    for done in pool.run(functools.partial(judge, relais, imports=imports), cases, n_jobs, CASE_SECONDS):
         verdict = verdict_of(done.result)
         outcomes[verdict.outcome] += 1
         n_changed += verdict.changed
@@ -85,8 +92,10 @@ def verdict_of(result: Verdict | Died) -> Verdict:
     return result
 
 
-def judge(relais: Relais, case: Case, stage: pool.Callable[[str], None]) -> Verdict:
-    """Runs in a worker."""
+def judge(
+    relais: Relais, case: Case, stage: pool.Callable[[str], None], imports: frozenset[str] = frozenset()
+) -> Verdict:
+    """Runs in a worker. The result may have operators of the domains `imports`, too."""
     with tempfile.TemporaryDirectory(prefix="judge-") as folder:
         out = Path(folder) / "out.onnx"
         stage("relais")
@@ -95,7 +104,7 @@ def judge(relais: Relais, case: Case, stage: pool.Callable[[str], None]) -> Verd
             return Verdict(Outcome.FAILURE, "; ".join(run.problems))
         stage("comparison of the files")
         try:
-            return compare(case, out, stage)
+            return compare(case, out, stage, functools.partial(graphs.interface_problems, imports=imports))
         except Exception as error:  # whatever the judge trips over is this case's failure
             return Verdict(Outcome.FAILURE, f"cannot judge: {type(error).__name__}: {error}")
 

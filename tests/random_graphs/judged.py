@@ -47,9 +47,9 @@ def per_channel(b: Builder, kind: np.dtype, n: int, rank: int) -> np.ndarray:
 @maker(10)
 def scale_into_weights(b: Builder) -> None:
     kind = np.dtype(b.rng.choice((np.float32, np.float32, np.float64, np.float16)))
-    op = b.rng.choice(("Conv", "ConvTranspose", "Gemm", "BatchNormalization"))
+    op = b.rng.choice(("Conv", "ConvTranspose", "Gemm", "MatMul", "BatchNormalization"))
     m, n = b.rng.randint(1, 3), b.rng.randint(1, 4)
-    if op == "Gemm":
+    if op in ("Gemm", "MatMul"):
         x = values.tensor(b.rng, kind, (2, n), special=b.special)
         w = values.tensor(b.rng, kind, (n, m), special=False)
     elif op == "BatchNormalization":
@@ -71,7 +71,8 @@ def scale_into_weights(b: Builder) -> None:
         sums = np.abs(x.astype(wide)) * np.abs(factor).reshape(m, 1)
         own, n = own.reshape(m, 1), 1
     else:
-        inputs = [source, b.constant(w), b.constant(bias)]
+        bias = bias if op != "MatMul" else np.zeros_like(bias)
+        inputs = [source, b.constant(w)] if op == "MatMul" else [source, b.constant(w), b.constant(bias)]
         matrix = np.abs(weights.reshape(w.shape[0], w.shape[1]))
         matrix = matrix.T if op == "Conv" else matrix
         rows = np.moveaxis(np.abs(x.astype(wide)), 1, -1)

@@ -328,7 +328,8 @@ def space(b: Builder) -> None:
 @maker(2)
 def shape_of(b: Builder) -> None:
     x = need(b.pick(lambda value: True))
-    [dims] = b.add(b.rng.choice(("Shape", "Shape", "Size")), [x], constant=False)
+    # Sizes are fixed, so that what is computed of them is computed of constants.
+    [dims] = b.add(b.rng.choice(("Shape", "Shape", "Size")), [x], constant=True)
     kind = b.rng.random()
     if dims.rank == 1 and kind < 0.4:
         b.add("Reshape", [x, dims], scaled=x.scaled)
@@ -420,9 +421,10 @@ def product(b: Builder) -> None:
     x = need(b.pick(lambda value: value.rank >= 1 and value.dtype in (np.float32, np.float64, np.int32) and not value.constant))
     k = x.shape[-1]
     if b.rng.random() < 0.3 and b.opset >= 12 and x.rank == 2 and x.is_float:
-        b.add("Einsum", [x, b.random_constant(x.dtype, (k, 2))], equation="ij,jk->ik")
+        b.add("Einsum", [x, b.random_constant(x.dtype, (k, 2))], equation="ij,jk->ik", scaled=True)
     else:
-        b.add("MatMul", [x, b.random_constant(x.dtype, (k, b.rng.randint(0, 3)))])
+        # A scale behind it goes into the weights, which `judged.scale_into_weights` tries.
+        b.add("MatMul", [x, b.random_constant(x.dtype, (k, b.rng.randint(0, 3)))], scaled=x.is_float)
 
 
 @maker(2)

@@ -8,6 +8,8 @@ use std::{collections::BTreeSet, path::Path};
 
 /// A fenced block.
 pub struct Block {
+    /// The name of its page.
+    pub page: &'static str,
     /// The text after its opening fence.
     pub language: &'static str,
     /// Its contents.
@@ -24,25 +26,30 @@ impl Block {
         self.mark.and_then(|(kind, name)| (kind == "file").then_some(name))
     }
 
+    /// Its page and line, for messages.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.page, self.line)
+    }
+
     /// Whether something is done with it.
     pub fn is_run(&self) -> bool {
         self.mark.is_none_or(|(kind, _)| kind != "not run")
     }
 }
 
-/// The fenced blocks of a page.
+/// The fenced blocks of the page `page` with the contents `text`.
 ///
 /// # Panics
 /// Panics if the last one does not end.
-pub fn blocks(page: &'static str) -> Vec<Block> {
+pub fn blocks(page: &'static str, text: &'static str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut is_open = false;
     let mut mark = None;
-    for (line, text) in page.lines().enumerate() {
+    for (line, text) in text.lines().enumerate() {
         if let Some(language) = text.strip_prefix("```") {
             is_open = !is_open;
             if is_open {
-                blocks.push(Block { language, text: String::new(), line: line + 1, mark: mark.take() });
+                blocks.push(Block { page, language, text: String::new(), line: line + 1, mark: mark.take() });
             }
         } else if is_open {
             let block = blocks.last_mut().expect("one is open");
@@ -115,22 +122,23 @@ fn comparable(line: &str) -> String {
     " ".repeat(indent) + &words.join(" ")
 }
 
-/// Checks that the links of a page in `docs` lead to its own headings and to files that are there.
+/// Checks that the links of a page lead to its own headings, and to files that are there and to their headings.
 ///
 /// # Panics
 /// Panics if one does not.
-pub fn check_links(page: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+pub fn check_links(path: &Path) {
+    let page = &std::fs::read_to_string(path).expect("a page is text");
     for link in page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
         let (file, name) = link.split_once('#').unwrap_or((link, ""));
         let there = match file {
             "" => Some(page.to_owned()),
             file => {
-                std::fs::read_to_string(folder.join(file)).ok().or_else(|| folder.join(file).exists().then(String::new))
+                let path = path.with_file_name(file);
+                std::fs::read_to_string(&path).ok().or_else(|| path.exists().then(String::new))
             }
         };
-        let there = there.unwrap_or_else(|| panic!("`{link}` leads nowhere"));
-        assert!(name.is_empty() || anchors(&there).contains(name), "`{link}` leads to no heading");
+        let there = there.unwrap_or_else(|| panic!("{}: `{link}` leads nowhere", path.display()));
+        assert!(name.is_empty() || anchors(&there).contains(name), "{}: `{link}` leads to no heading", path.display());
     }
 }
 

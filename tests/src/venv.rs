@@ -35,36 +35,39 @@ fn environment(name: &str, requirements: &str) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Builds the Python package, installs it into an environment of its own, and runs its tests there. Returns their output.
-///
-/// # Panics
-/// Panics if one fails, with its output.
-#[track_caller]
-pub fn package_tests() -> String {
-    let python = environment("python", "python/tests/requirements.txt").unwrap_or_else(|why| panic!("{why}"));
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python");
-    let installed = alone(&workspace().scratch.join("python.lock"), || {
+/// The interpreter of an environment where the Python package is installed.
+static PACKAGE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+    let python = environment("python", "python/tests/requirements.txt")?;
+    alone(&workspace().scratch.join("python.lock"), || {
         let mut pip = Command::new(&python);
-        pip.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-build-isolation",
-            "--no-deps",
-        ]);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        pip.args(["--no-build-isolation", "--no-deps"]);
         // Built as other crates outside the workspace are, with what they share.
         pip.envs(author_cargo().get_envs().filter_map(|(name, value)| Some((name, value?))));
         let bin = python.parent().map(Path::to_owned);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(bin.into_iter().chain(std::env::split_paths(&path)));
         pip.env("PATH", path.map_err(|error| error.to_string())?);
-        step(pip.env("MATURIN_PEP517_ARGS", "--profile dev").arg(&package), "the Python package is not installed")
-    });
-    installed.unwrap_or_else(|why| panic!("{why}"));
-    let mut tests = Command::new(&python);
-    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package.join("tests"));
+        step(pip.env("MATURIN_PEP517_ARGS", "--profile dev").arg(package()), "the Python package is not installed")
+    })?;
+    Ok(python)
+});
+
+/// The folder of the Python package's sources.
+pub fn package() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../python")
+}
+
+/// Builds the Python package, installs it into an environment of its own, and runs a file of its tests there. Returns what
+/// they print.
+///
+/// # Panics
+/// Panics if the package is not installed or a test fails, with what was printed.
+#[track_caller]
+pub fn package_tests(file: &str) -> String {
+    let python = PACKAGE.as_ref().unwrap_or_else(|why| panic!("{why}"));
+    let mut tests = Command::new(python);
+    tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package().join("tests").join(file));
     // Not where the package's sources are, which would be taken for it.
     tests.current_dir(&workspace().scratch).env_remove("RELAIS_PLUGIN_PATH");
     tests.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode")).env("RELAIS", &workspace().relais);
@@ -198,7 +201,8 @@ fn make(folder: &Path, requirements: &Path) -> Result<(), String> {
     )?;
     let bin = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let mut pip = Command::new(bin.join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(requirements);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "10"]);
+    pip.arg("--requirement").arg(requirements);
     let help = format!("these tests install `{}` from PyPI, which needs a network", requirements.display());
     step(&mut pip, &help)?;
     fs::write(folder.join(WHOLE), "").map_err(|error| format!("`{}`: {error}", folder.display()))

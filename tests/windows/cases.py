@@ -351,7 +351,7 @@ def write_odd():
 
 
 def write_weights():
-    """Weights beside the model, and files of 16 MiB, which are mapped."""
+    """Weights beside the model, and files that are mapped."""
     here = workshop("weights")
 
     def wide(n, weights):

@@ -125,6 +125,11 @@ pub(crate) struct RunArgs {
     #[arg(help_heading = "The model", long, value_name = "VALUE,VALUE", value_delimiter = ',')]
     pub outputs: Vec<String>,
 
+    /// Let no pass remove or change these nodes, which are named by their own names or those of values that they compute.
+    /// Passes see them as operators that they do not know, of the domain `relais.kept`.
+    #[arg(help_heading = "The model", long, value_name = "NODE,NODE", value_delimiter = ',')]
+    pub keep: Vec<String>,
+
     /// Leave out what the model does not compute with.
     #[arg(help_heading = "The output", long, value_name = "PART,PART", value_enum, value_delimiter = ',')]
     pub strip: Vec<Stripped>,

@@ -299,6 +299,12 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
             Err(cause) => writeln!(out, "  one cannot be parsed: {cause}").expect("a string takes everything"),
         }
     }
+    if op.has_verifier {
+        out.push_str("\nverifier\n  calls that passes make are checked by it\n");
+    }
+    if op.has_body_of {
+        out.push_str("\nbody\n  made for each call\n");
+    }
     let body = op.schema().body;
     if !body.is_empty() {
         out.push_str("\nbody\n");

@@ -119,7 +119,8 @@ impl Bench for PluginBench<'_> {
                     .map(|attr| AttrShape { name: attr.name.into(), kind: attr.kind, is_required: attr.required })
                     .collect(),
                 judges_infer: is_own && op.has_infer,
-                judges_eval: (is_own && op.has_eval) || is_evaluated,
+                judges_eval: (is_own && (op.has_eval || op.has_body_of)) || is_evaluated,
+                judges_verify: is_own && op.has_verifier,
             }
         };
         self.all.0.operators().map(shape).collect()

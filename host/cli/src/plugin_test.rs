@@ -102,7 +102,7 @@ fn settings(args: &TestArgs, bench: &PluginBench<'_>) -> Result<Settings, CliErr
 /// The full names of the selected items.
 fn only(names: &[String], bench: &PluginBench<'_>) -> Result<Vec<String>, CliError> {
     let mut known: Vec<String> = bench.passes().into_iter().map(|pass| pass.name).collect();
-    let operators = bench.operators().into_iter().filter(|op| op.judges_infer || op.judges_eval);
+    let operators = bench.operators().into_iter().filter(|op| op.is_judged());
     known.extend(operators.map(|op| op.full_name()));
     known.extend(bench.instruments().into_iter().map(|(name, _)| name));
     let mut all = Vec::new();

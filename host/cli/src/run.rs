@@ -14,8 +14,8 @@ use super::{
 use relais::{
     files::{Destination, Existing},
     frontend::{
-        Format, Model, OperatorNames, StatedRules, extract, forget_outdated_sizes, infer_types, names_input,
-        operators_of, set_input_shapes, with_bodies,
+        Format, Model, OperatorNames, StatedRules, extract, forget_outdated_sizes, infer_types, keep, names_input,
+        operators_of, release, set_input_shapes, with_bodies,
     },
     ir::IRModule,
     manager::{self, Execution, Fate, Report, RunOptions},
@@ -108,8 +108,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     let here = env::current_dir();
     let pool = args.threads.map(threads).transpose()?;
     let options = RunOptions { pool: pool.as_ref(), ..options };
-    let model = module;
-    let outcome = manager::run(&pipeline, &model, &registry, &options);
+    let model = module.clone();
+    let n_kept = keep(&mut module, &args.keep, &registry)?;
+    let given = module;
+    let outcome = manager::run(&pipeline, &given, &registry, &options);
     if let Ok(here) = here {
         // A plugin may have changed the folder, and the output must not follow it. If this fails, so will the output.
         let _ = env::set_current_dir(here);
@@ -143,6 +145,9 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     // The objects that the passes created are dropped before the model is written: their plugins may fail at that too.
     drop(pipeline);
     dropped()?;
+    if let Some(warning) = release(&mut module, n_kept).filter(|_| verbosity > Verbosity::Quiet) {
+        terminal::warn(format_args!("{warning}"));
+    }
     if args.infer_shapes {
         infer_types(&mut module, &registry);
     }
@@ -154,8 +159,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         spec.run.instruments.clear();
         let pipeline = spec.resolve(&registry).map_err(|faults| faults.to_string())?;
         let options = RunOptions { stop_after: Some(stop_after), progress: None, output: None, ..options.clone() };
-        let ran = manager::run(&pipeline, &model, &registry, &options);
-        ran.map(|(module, _)| module).map_err(|failure| failure.to_string())
+        let (mut module, _) =
+            manager::run(&pipeline, &given, &registry, &options).map_err(|failure| failure.to_string())?;
+        release(&mut module, n_kept);
+        Ok(module)
     };
     let format = model::output_format(&args.output, format);
     let checked = match &check {

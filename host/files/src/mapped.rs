@@ -8,7 +8,7 @@ use relais_plugin_api::{
     ir::{Blob, Hash64},
 };
 use std::{
-    fs::{Metadata, OpenOptions},
+    fs::{File, Metadata, OpenOptions},
     io::{self, Read},
     ops::Deref,
     path::Path,
@@ -16,7 +16,7 @@ use std::{
 };
 
 /// Files below this many bytes are read: later changes by other processes do not matter.
-const LARGE: u64 = 16 << 20;
+const LARGE: u64 = 1 << 20;
 
 /// The most that is read from a pipe: protobuf does not allow a larger model.
 const MAX_STREAM: u64 = i32::MAX as u64;
@@ -26,6 +26,8 @@ struct FileBytes<B> {
     bytes: B,
     path: Option<RString>,
     stamp: u64,
+    /// The file, if the bytes are a mapping of it: it has to stay as it was.
+    mapped: Option<File>,
 }
 
 impl<B: Deref<Target = [u8]> + Send + Sync + 'static> ByteSource for FileBytes<B> {
@@ -38,7 +40,8 @@ impl<B: Deref<Target = [u8]> + Send + Sync + 'static> ByteSource for FileBytes<B
     }
 
     fn stamp(&self) -> u64 {
-        self.stamp
+        let is_as_before = |file: &File| file.metadata().is_ok_and(|metadata| file_stamp(&metadata) == self.stamp);
+        if self.mapped.as_ref().is_none_or(is_as_before) { self.stamp } else { 0 }
     }
 }
 
@@ -77,12 +80,12 @@ fn file_bytes(path: &Path, large: u64) -> io::Result<Blob> {
         if file_stamp(&file.metadata()?) != stamp || bytes.len() as u64 != metadata.len() {
             return Err(io::Error::other("it was changed while it was read"));
         }
-        return Ok(Blob::from_source(FileBytes { bytes, path, stamp }));
+        return Ok(Blob::from_source(FileBytes { bytes, path, stamp, mapped: None }));
     }
     // SAFETY: the bytes are read only. A change of the file while it is mapped cannot be ruled out by any reader of
-    // mapped files; this host itself only ever renames new files into place.
+    // mapped files: the stamp tells of it afterwards. This host itself only ever renames new files into place.
     let bytes = unsafe { Mmap::map(&file)? };
-    Ok(Blob::from_source(FileBytes { bytes, path, stamp }))
+    Ok(Blob::from_source(FileBytes { bytes, path, stamp, mapped: Some(file) }))
 }
 
 /// The bytes of a file that a user names: a regular one, or a pipe, which is read to its end. On Windows it is never
@@ -93,7 +96,7 @@ fn file_bytes(path: &Path, large: u64) -> io::Result<Blob> {
 pub fn read_input(path: &Path) -> io::Result<Blob> {
     #[cfg(unix)]
     {
-        use std::{fs::File, os::unix::fs::FileTypeExt};
+        use std::os::unix::fs::FileTypeExt;
         let kind = path.metadata()?.file_type();
         if kind.is_fifo() {
             return read_stream(File::open(path)?);

@@ -4,12 +4,7 @@
 //! encoding are kept in readable form; `…_raw` and `extra` keep encoded protobuf fields where the readable form would
 //! lose something (unknown fields, a field that is present and empty).
 
-/// Of a node: the `name` of a `NodeProto`.
-pub const NAME: &str = "name";
-/// Of a node or function: the documentation string.
-pub const DOC: &str = "doc";
-/// Of a node or function: keys and values, alternating.
-pub const METADATA_PROPS: &str = "metadata_props";
+pub use relais_plugin_api::ir::description::{DOC, METADATA_PROPS, NAME};
 /// Of a node or function: encoded fields that have no other place.
 pub const EXTRA: &str = "extra";
 /// Of a node: the domain as written, if it differs from the operator's; of a function: its domain.

@@ -2,13 +2,13 @@
 
 use super::error::Error;
 use crate::{
-    ir::{Function, IRModule, normal_domain},
+    ir::{Function, IRModule, NodeId, normal_domain},
     registry::Registry,
 };
 use relais_plugin_api::{
     diagnostics::PassError,
     facts::OpFactsTable,
-    op::{Bodies, OpSchema, add_bodies},
+    op::{Bodies, Body, OpError, OpSchema, add_bodies},
 };
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -31,9 +31,17 @@ struct Others<'a> {
 }
 
 impl Bodies for Others<'_> {
-    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Function, PassError>> {
+    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>> {
         let key = (normal_domain(domain).to_owned(), name.to_owned());
         if self.without.contains(&key) { None } else { self.table.body(domain, name, version) }
+    }
+
+    fn body_of(&mut self, function: &Function, call: NodeId) -> Result<Function, OpError> {
+        self.table.body_of(function, call)
+    }
+
+    fn infer_types(&mut self, function: &mut Function) {
+        Bodies::infer_types(&mut self.table, function);
     }
 
     fn schema(&mut self, domain: &str, name: &str, version: i64) -> Option<OpSchema> {

@@ -9,7 +9,8 @@ use crate::{
     pass::Catalogue,
 };
 use relais_plugin_api::{
-    infer::{Coverage, infer_function},
+    infer::{Coverage, TypeRelations, contradiction, infer_function, infer_node},
+    op::known_value,
     text::display_type,
 };
 use std::collections::{HashMap, HashSet};
@@ -66,6 +67,91 @@ pub fn infer_types(module: &mut IRModule, catalogue: &dyn Catalogue) {
     if let Some(main) = module.function_mut(MAIN) {
         infer_function(main, &mut *catalogue.relations(), Coverage::Everything);
     }
+}
+
+/// The edit of a binding, or of a value that took the place of an output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edited {
+    /// It has other operands, of the same types.
+    Operands,
+    /// Its operands have other types, or its attributes other values.
+    Contents,
+}
+
+/// Infers the types of bindings that were edited, and of those that depend on them as far as types change. A type that no
+/// relation tells is kept if only operands of the same types took the places of others, and forgotten otherwise.
+/// Types that the file states for values and outputs are restated.
+///
+/// # Errors
+/// Returns the first call that is invalid, and why. The function is then half typed.
+pub fn renew_types(
+    function: &mut Function,
+    edited: &HashMap<NodeId, Edited>,
+    relations: &mut dyn TypeRelations,
+) -> Result<(), (NodeId, String)> {
+    let mut changed: HashSet<NodeId> = HashSet::new();
+    let mut walk = Walk::new(function);
+    while let Some(step) = walk.next(function) {
+        let has_changed = |id: NodeId| function.operands(id).iter().any(|operand| changed.contains(operand));
+        let id = match step {
+            WalkStep::Binding(id) if function.n_regions(id) > 0 => {
+                if has_changed(id) || edited.get(&id) == Some(&Edited::Contents) {
+                    // The parameters of its functions stand for operands.
+                    let regions = function.regions(id).iter().filter(|&&id| function.kind(id) == kind::FUNCTION);
+                    let params: Vec<NodeId> = regions.flat_map(|&id| function.operands(id)).copied().collect();
+                    for param in params {
+                        function.forget_derived(param);
+                        function.set_type(param, TypeId::UNKNOWN);
+                        changed.insert(param);
+                    }
+                }
+                continue;
+            }
+            WalkStep::Binding(id) if function.kind(id) != kind::FUNCTION => id,
+            WalkStep::Leave(id) => id,
+            _ => continue,
+        };
+        let is_inside = |id: NodeId| {
+            function.regions(id).iter().filter(|&&region| function.kind(region) == kind::FUNCTION).any(|&region| {
+                let results = function.results(function.block_of(region));
+                results.iter().any(|result| changed.contains(result))
+            })
+        };
+        let contents = has_changed(id) || is_inside(id) || edited.get(&id) == Some(&Edited::Contents);
+        if !contents && !edited.contains_key(&id) {
+            continue;
+        }
+        let (ty, value) = (function.type_id(id), known_value(function, id));
+        function.forget_derived(id);
+        function.set_type(id, TypeId::UNKNOWN);
+        match infer_node(function, relations, id) {
+            Err(error) if !error.is_unsupported() => return Err((id, error.message.to_string())),
+            _ => {}
+        }
+        if !contents && function.type_id(id) == TypeId::UNKNOWN {
+            function.set_type(id, ty);
+        }
+        if function.type_id(id) != ty || known_value(function, id) != value {
+            changed.insert(id);
+        }
+    }
+    restate(function, &changed);
+    changed.extend(edited.keys().filter(|&&id| is_declared_otherwise(function, id)));
+    changed.retain(|&id| function.type_id(id) != TypeId::UNKNOWN);
+    if !restate_outputs(function, &changed).is_empty() {
+        let root = function.root();
+        function.set_type(root, TypeId::UNKNOWN);
+    }
+    Ok(())
+}
+
+/// Whether a value is an output that is declared with a type that it cannot have.
+fn is_declared_otherwise(function: &Function, id: NodeId) -> bool {
+    let Some(AttrValue::Types(declared)) = function.attrs(function.root()).meta(meta::OUTPUT_TYPES) else {
+        return false;
+    };
+    let mut outputs = declared.types().zip(function.results(function.body()));
+    outputs.any(|(ty, &result)| result == id && contradiction(function.ty(ty), function.type_of(id)).is_some())
 }
 
 /// Which sizes of values are inferred again.

@@ -79,6 +79,14 @@ pub fn extract(
     Ok(changes)
 }
 
+/// Sets the outputs of a function: their values and names. One that it had before is declared as it was, others with the
+/// types of their values.
+pub fn set_outputs(function: &mut Function, names: &[String], results: &[NodeId]) {
+    let before = Interface::of(function);
+    function.set_results(function.body(), results);
+    name_outputs(function, names, results, &before);
+}
+
 /// The named values of the main graph itself.
 struct Values {
     by_name: HashMap<String, NodeId>,

@@ -1,10 +1,12 @@
 //! The parts of the command line that other programs offer, too: reading models, setting the shapes of their inputs,
-//! cutting out parts of them, finding plugins, pipelines from names and settings, and lists as JSON. Messages are for the users of these programs.
+//! cutting out parts of them, keeping nodes, finding plugins, pipelines from names and settings, and lists as JSON.
+//! Messages are for the users of these programs.
 
 mod bodies;
 mod declared;
 mod error;
 mod extract;
+mod keep;
 mod list;
 mod model;
 mod pipelines;
@@ -12,9 +14,10 @@ mod search;
 mod shapes;
 
 pub use bodies::{OperatorNames, operators_of, with_bodies};
-pub use declared::{forget_outdated_sizes, infer_types};
+pub use declared::{Edited, forget_outdated_sizes, infer_types, renew_types};
 pub use error::Error;
-pub use extract::extract;
+pub use extract::{extract, set_outputs};
+pub use keep::{keep, release};
 pub use list::{
     Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, operator_json, option_json, pass_json,
     rules_of,

@@ -9,6 +9,7 @@ use crate::{
         spec::{Entry, Literal, ScopeSpec, StepSpec, Written},
     },
     registry::{Registry, ResolveError},
+    transform::Pass,
     words::nearest,
 };
 use relais_plugin_api::{
@@ -155,6 +156,19 @@ impl StatedRules {
     /// # Errors
     /// Returns an error if a file cannot be read.
     pub fn of(pipeline: &Pipeline) -> Result<Vec<Self>, Error> {
+        let passes = pipeline.passes.iter().map(|instance| (instance.facts.name.as_str(), &instance.options));
+        Self::of_options(passes)
+    }
+
+    /// The rules that a pass states, if it is the one to which [`rewrite_first`] gives its rules.
+    ///
+    /// # Errors
+    /// As for [`of`](Self::of).
+    pub fn of_pass(pass: &Pass) -> Result<Vec<Self>, Error> {
+        Self::of_options([(pass.info().name.as_str(), pass.options())])
+    }
+
+    fn of_options<'a>(instances: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Result<Vec<Self>, Error> {
         let first = PipelineSpec::read(Path::new(&format!("builtin:{RULES}")), &Disk).map_err(Error::new)?;
         let takes_rules = |step: &Written<StepSpec>| match &step.value {
             StepSpec::Pass { name, options } if options.iter().any(|option| option.key.value == RULES) => {
@@ -164,18 +178,17 @@ impl StatedRules {
         };
         let passes: Vec<String> = first.nodes.iter().filter_map(takes_rules).collect();
         let mut stated = Vec::new();
-        for instance in pipeline.passes.iter().filter(|instance| passes.contains(&instance.facts.name)) {
-            let pass = &instance.facts.name;
-            let list = |option| strings(&instance.options, option);
+        for (pass, options) in instances.into_iter().filter(|(name, _)| passes.iter().any(|pass| pass == name)) {
+            let list = |option| strings(options, option);
             let origins = list(ORIGINS);
             for (at, text) in list(RULES).into_iter().enumerate() {
                 let origin = origins.get(at).cloned().unwrap_or_else(|| format!("{RULES}[{at}]"));
-                stated.push(Self { pass: pass.clone(), origin, text, file: None });
+                stated.push(Self { pass: pass.to_owned(), origin, text, file: None });
             }
             for origin in list(FILES) {
                 let file = PathBuf::from(&origin);
                 let text = pattern::read_file(&file)?;
-                stated.push(Self { pass: pass.clone(), origin, text, file: Some(file) });
+                stated.push(Self { pass: pass.to_owned(), origin, text, file: Some(file) });
             }
         }
         Ok(stated)

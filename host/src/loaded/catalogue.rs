@@ -124,6 +124,12 @@ impl Catalogue for Registry {
         Registry::passes(self).map(|(record, provider)| facts(record, provider)).collect()
     }
 
+    // Few do, and every pipeline that runs asks.
+    fn extensions(&self) -> Vec<Arc<PassFacts>> {
+        let extending = Registry::passes(self).filter(|(record, _)| record.extends.is_some());
+        extending.map(|(record, provider)| facts(record, provider)).collect()
+    }
+
     fn pass(&self, name: &str) -> Result<Arc<PassFacts>, NoPass> {
         let record = Registry::pass(self, name).map_err(stands_for_none)?;
         let provider =

@@ -2,7 +2,7 @@
 
 use crate::registry::Registry;
 use relais_plugin_api::{
-    boundary::abi::{EvalEntry, InferEntry, ResolvedOp},
+    boundary::abi::{CallEntry, EvalEntry, InferEntry, ResolvedOp},
     diagnostics::PassError,
     facts::OpSource,
 };
@@ -18,6 +18,8 @@ impl<'a> OpSource<'a> for &'a Registry {
             facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
             infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
             eval: self.evaluator(domain, name, version).into(),
+            body: op.filter(|(_, record)| record.has_body_of).map(|(id, _)| id).into(),
+            more: op.map_or(&[][..], |(id, _)| self.further_properties(id)).into(),
             ..ResolvedOp::UNKNOWN
         }
     }
@@ -28,6 +30,10 @@ impl<'a> OpSource<'a> for &'a Registry {
 
     fn eval_entry(self, id: u32) -> Result<EvalEntry, PassError> {
         Registry::eval_entry(self, id)
+    }
+
+    fn call_entry(self, part: u8, id: u32) -> Result<CallEntry, PassError> {
+        Registry::call_entry(self, part, id)
     }
 
     fn fault(self, part: u8, id: u32, message: &str) -> PassError {

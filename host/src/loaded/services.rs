@@ -17,8 +17,8 @@ use relais_plugin_api::{
     self as plugin_api,
     boundary::{
         abi::{
-            CallCx, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, InferEntry, Outcome, ParallelBody,
-            ResolvedOp, error_kind, wanted,
+            CallCx, CallEntry, DiagnosticRec, EvalEntry, HostApi, HostApiRef, HostData, InferEntry, Outcome,
+            ParallelBody, ResolvedOp, error_kind, wanted,
         },
         guard::caught,
         instrument::{HookApi, HookApiRef, HookCall},
@@ -213,6 +213,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     operator_failed,
     enter_context,
     leave_context,
+    call_entry,
 });
 
 /// The functions.
@@ -304,6 +305,11 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
 
 extern "C" fn infer_entry(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {
     let entry = caught(|| state(data).run.registry.infer_entry(id));
+    entry.and_then(|entry| entry).into()
+}
+
+extern "C" fn call_entry(data: HostData<'_>, part: u8, id: u32) -> RResult<CallEntry, PassError> {
+    let entry = caught(|| state(data).run.registry.call_entry(part, id));
     entry.and_then(|entry| entry).into()
 }
 

@@ -41,7 +41,9 @@ pub(super) fn made_calls(
         let Some(op) = new.call(id).and_then(CallView::op) else { continue };
         let Err(fault) = check_made(new, relations, id, op) else { continue };
         let rec = new.op(op);
-        if !old.is_some_and(|old| had_fault(old, relations, (new.str(rec.domain), new.str(rec.name)), fault.rule)) {
+        if fault.broken.is_some()
+            || !old.is_some_and(|old| had_fault(old, relations, (new.str(rec.domain), new.str(rec.name)), fault.rule))
+        {
             return Err(refused(new, op, &fault).at(id));
         }
     }
@@ -52,7 +54,7 @@ pub(super) fn made_calls(
     if old.is_some_and(|old| !infer_function(&mut old.clone(), relations, Coverage::Everything).faults.is_empty()) {
         return Ok(());
     }
-    Err(refused(new, op, &CallFault { rule: CallRule::Types, message: error.to_string() }).at(*node))
+    Err(refused(new, op, &CallFault::new(CallRule::Types, error)).at(*node))
 }
 
 fn had_fault(old: &Function, relations: &mut dyn TypeRelations, (domain, name): (&str, &str), rule: CallRule) -> bool {

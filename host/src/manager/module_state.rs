@@ -256,6 +256,14 @@ impl TypeRelations for WithFunctions<'_> {
         self.relations.schema(op)
     }
 
+    fn verify(&mut self, function: &Function, call: NodeId, op: OpId) -> Option<Result<(), OpError>> {
+        self.relations.verify(function, call, op)
+    }
+
+    fn verifier_fault(&mut self, op: OpId, error: &OpError) -> PassError {
+        self.relations.verifier_fault(op, error)
+    }
+
     fn is_closed(&self, op: OpId) -> bool {
         self.relations.is_closed(op)
     }

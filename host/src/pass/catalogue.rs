@@ -10,6 +10,11 @@ pub trait Catalogue: Sync {
     /// Every pass, ordered by name.
     fn passes(&self) -> Vec<Arc<PassFacts>>;
 
+    /// Every pass that plugins add at an extension point, ordered by name.
+    fn extensions(&self) -> Vec<Arc<PassFacts>> {
+        self.passes().into_iter().filter(|facts| facts.extends.is_some()).collect()
+    }
+
     /// The pass of a name: full, alias, or short where that is unambiguous.
     ///
     /// # Errors

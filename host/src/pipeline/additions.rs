@@ -25,7 +25,7 @@ pub(super) fn additions(resolver: &Resolver<'_>) -> (BTreeMap<String, Vec<Arc<Pa
         return (additions, warnings);
     }
     let mut elsewhere: Option<BTreeSet<String>> = None;
-    for facts in resolver.catalogue.passes() {
+    for facts in resolver.catalogue.extensions() {
         let Some(point) = &facts.extends else { continue };
         let PassFacts { name, plugin, plugin_version, .. } = &*facts;
         if !points.contains(point) {

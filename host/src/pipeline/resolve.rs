@@ -141,7 +141,11 @@ impl<'a> Resolver<'a> {
                 None => {
                     let fault = Fault::new(Code::Plugin, demand.name.place, format!("there is no plugin `{name}`"));
                     let near = nearest(name, known.iter().map(|plugin| plugin.name.as_str()));
-                    self.faults.push(fault.note("`relais list plugins` shows the ones that were found").nearest(&near));
+                    self.faults.push(
+                        fault
+                            .note("`relais list plugins` shows the ones that were found; `--plugin FILE` adds one")
+                            .nearest(&near),
+                    );
                 }
                 Some(plugin) => {
                     if let Some(reason) = &plugin.refusal {

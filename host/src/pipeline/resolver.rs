@@ -169,7 +169,7 @@ impl<'a> Resolver<'a> {
                 let mut near = near.clone();
                 near.extend(nearest(name, self.sequences.iter().copied()));
                 Fault::new(Code::UnknownName, place, format!("no pass `{}`", shorten(name)))
-                    .note("`relais list passes` shows the ones that were found")
+                    .note("`relais list passes` shows the ones that were found; `--plugin FILE` adds those of a plugin")
                     .nearest(&near)
             }
             NoPass::Ambiguous(several) => {

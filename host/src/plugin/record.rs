@@ -153,6 +153,10 @@ pub struct OperatorRecord {
     pub has_infer: bool,
     /// Whether it has an evaluator.
     pub has_eval: bool,
+    /// Whether a function makes the body of each call.
+    pub has_body_of: bool,
+    /// Whether it has a verifier.
+    pub has_verifier: bool,
     fields: Slice,
 }
 
@@ -170,6 +174,8 @@ impl OperatorRecord {
             fusion: FusionKind(op.fusion),
             has_infer: op.flags & op_flag::INFER != 0,
             has_eval: op.flags & op_flag::EVAL != 0,
+            has_body_of: op.flags & op_flag::BODY != 0,
+            has_verifier: op.flags & op_flag::VERIFY != 0,
             fields: Slice { section: section.clone(), range: op.start..op.start + op.len },
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     plugin::{OperatorRecord, Running},
 };
 use relais_plugin_api::{
-    boundary::abi::{EvalEntry, InferEntry, error_kind, operator_part},
+    boundary::abi::{CallEntry, EvalEntry, InferEntry, error_kind, operator_part, verifier_field},
     diagnostics::PassError,
 };
 use std::{
@@ -32,6 +32,10 @@ struct OperatorEntry {
     index: usize,
     since: u32,
     infer: OnceLock<Result<InferEntry, PassError>>,
+    /// Its body and its verifier.
+    calls: [OnceLock<Result<CallEntry, PassError>>; 2],
+    /// The fields of its further properties.
+    more: Vec<u8>,
 }
 
 struct EvaluatorEntry {
@@ -57,7 +61,9 @@ impl Operators {
             };
             for (index, op) in provider.records.operators.iter().enumerate() {
                 add(&mut operator_index, &op.domain, &op.name, operators.len());
-                operators.push(OperatorEntry { plugin, index, since: op.since_version, infer: OnceLock::new() });
+                let more = if op.has_verifier { verifier_field(operators.len() as u32) } else { Vec::new() };
+                let (since, infer, calls) = (op.since_version, OnceLock::new(), Default::default());
+                operators.push(OperatorEntry { plugin, index, since, infer, calls, more });
                 if op.has_eval {
                     add_evaluator(&op.domain, &op.name, op.since_version);
                 }
@@ -134,18 +140,45 @@ impl Operators {
         entry.infer.get_or_init(ask).clone()
     }
 
+    pub fn call_entry(&self, part: u8, id: u32, providers: &[Arc<Provider>]) -> Result<CallEntry, PassError> {
+        let entry = self.operators.get(id as usize).ok_or_else(|| host("there is no such operator"))?;
+        let known = match part {
+            operator_part::BODY => &entry.calls[0],
+            operator_part::VERIFIER => &entry.calls[1],
+            _ => return Err(host("an operator has no such part")),
+        };
+        let provider = &providers[entry.plugin];
+        let op = &provider.records.operators[entry.index];
+        let ask = || {
+            let open = provider.open().map_err(|refusal| refused(provider, &refusal))?;
+            let what = format!("the {} of `{}`", operator_part::name(part), op.name);
+            let _running = Running::new(&provider.guarded(&what));
+            let call = open.root.call();
+            let found =
+                call.map(|call| call(part, op.domain.as_str().into(), op.name.as_str().into(), op.since_version));
+            let found = found.and_then(|found| found.into_option());
+            found.ok_or_else(|| host(format_args!("plugin {} lacks what its records say", provider.describe())))
+        };
+        known.get_or_init(ask).clone()
+    }
+
+    pub fn further_properties(&self, id: u32) -> &[u8] {
+        self.operators.get(id as usize).map_or(&[], |entry| &entry.more)
+    }
+
     pub fn fault(&self, part: u8, id: u32, message: &str, providers: &[Arc<Provider>]) -> PassError {
-        let named = if part == operator_part::RELATION {
+        let named = if part == operator_part::EVALUATOR {
+            let evaluator = self.evaluators.get(id as usize);
+            evaluator.map(|entry| (&providers[entry.plugin], qualified(&entry.domain, &entry.name)))
+        } else {
             self.operators.get(id as usize).map(|entry| {
                 let provider = &providers[entry.plugin];
                 let op = &provider.records.operators[entry.index];
-                (provider, "type relation", qualified(&op.domain, &op.name))
+                (provider, qualified(&op.domain, &op.name))
             })
-        } else {
-            let evaluator = self.evaluators.get(id as usize);
-            evaluator.map(|entry| (&providers[entry.plugin], "evaluator", qualified(&entry.domain, &entry.name)))
         };
-        let Some((provider, part, op)) = named else {
+        let part = operator_part::name(part);
+        let Some((provider, op)) = named else {
             return PassError::new(format_args!("an operator that does not exist is said to be at fault: {message}"));
         };
         let plugin = &provider.records.plugin;

@@ -24,15 +24,19 @@ where
     }
 }
 
-/// A pass of the program's own over graph functions or prim funcs.
-pub(super) struct OwnGlobals<F> {
+/// A pass of the program's own over graph functions or prim funcs: `begin` makes something of the module, which `run`
+/// receives with each function.
+pub(super) struct OwnGlobals<B, F> {
     pub shown: Shown,
+    pub begin: B,
     pub run: F,
 }
 
-impl<F> RunnablePass for OwnGlobals<F>
+impl<S, B, F> RunnablePass for OwnGlobals<B, F>
 where
-    F: Fn(&RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync,
+    S: Send + Sync,
+    B: Fn(&IRModule, &RunCx<'_>) -> Result<S, PassError> + Send + Sync,
+    F: Fn(&S, &str, &RArc<Function>, &IRModule, &RunCx<'_>) -> Result<Option<Function>, PassError> + Send + Sync,
 {
     fn run(&self, module: &IRModule, cx: &RunCx<'_>) -> Result<Option<IRModule>, PassError> {
         let (nest, order) = cx.nest.for_globals();
@@ -43,8 +47,9 @@ where
             Order::Serial => current,
             Order::Parallel => Arc::new(PassContext::new(current.settings().clone())),
         };
+        let state = heard("", cx, |cx| (self.begin)(module, cx)).tell(cx)?;
         over_globals(module, cx, self.shown, order, &context, |name, old| {
-            let answer = heard(name, cx, |cx| (self.run)(old, module, cx).map(|new| new.map(RArc::new)));
+            let answer = heard(name, cx, |cx| (self.run)(&state, name, old, module, cx).map(|new| new.map(RArc::new)));
             answer.in_function(name)
         })
     }

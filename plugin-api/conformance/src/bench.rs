@@ -53,11 +53,18 @@ pub struct OpShape {
     pub attrs: Vec<AttrShape>,
     /// Whether its type relation is tested.
     pub judges_infer: bool,
-    /// Whether its evaluator is tested.
+    /// Whether its evaluator is tested, or the bodies that it makes in the place of one.
     pub judges_eval: bool,
+    /// Whether its verifier is tested.
+    pub judges_verify: bool,
 }
 
 impl OpShape {
+    /// Whether anything of it is tested.
+    pub fn is_judged(&self) -> bool {
+        self.judges_infer || self.judges_eval || self.judges_verify
+    }
+
     /// The name with its domain and version.
     pub fn full_name(&self) -> String {
         match self.domain.as_str() {
@@ -308,7 +315,8 @@ fn op_shape(op: &Operator, evaluated: &[(&str, &str)]) -> OpShape {
         outputs: op.outputs,
         attrs: op.attrs.iter().map(attr).collect(),
         judges_infer: op.infer.is_some(),
-        judges_eval: op.eval.is_some() || evaluated.contains(&(op.domain, op.name)),
+        judges_eval: op.eval.is_some() || op.body_of.is_some() || evaluated.contains(&(op.domain, op.name)),
+        judges_verify: op.verify.is_some(),
     }
 }
 

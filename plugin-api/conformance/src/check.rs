@@ -140,7 +140,7 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
         for (_, f) in module.functions() {
             let table = OpFactsTable::new(self.source, f);
             for op in f.all_bindings().filter_map(|id| f.call(id)?.op()) {
-                if !table.get(op).has_eval() && table.get(op).body().is_none() {
+                if !table.get(op).has_eval() && !table.get(op).has_body() {
                     let name = match normal_domain(f.str(f.op(op).domain)) {
                         "" => f.str(f.op(op).name).to_owned(),
                         domain => format!("{domain}::{}", f.str(f.op(op).name)),

@@ -86,8 +86,7 @@ impl Vocabulary {
         let operators = bench.operators();
         let mut favourites = favourites.to_vec();
         if favourites.is_empty() {
-            let is_judged = |op: &&OpShape| op.judges_infer || op.judges_eval;
-            favourites.extend(operators.iter().filter(is_judged).map(|op| op.name.clone()));
+            favourites.extend(operators.iter().filter(|op| op.is_judged()).map(|op| op.name.clone()));
         }
         Self::new(operators, &favourites)
     }
@@ -140,6 +139,7 @@ fn common(name: &str, n_inputs: u16) -> OpShape {
         attrs: Vec::new(),
         judges_infer: false,
         judges_eval: false,
+        judges_verify: false,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::{
     interpret::{self, Compute, Stop},
+    journal::Log,
     numbers,
     random::Random,
 };
@@ -18,18 +19,15 @@ use relais_plugin_api::{
     op::{AttrFacts, OpSchema},
     text,
 };
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, fmt::Write as _};
 
-/// The most instances of a rule, and the most attempts to make them.
+/// The most instances of a rule, and the most attempts to make them. Time does not count: the same rule is judged in the
+/// same way each time.
 const MOST: usize = 128;
 const ATTEMPTS: usize = 30_000;
 
-/// The longest time for the instances of a rule.
-const TIME: Duration = Duration::from_secs(5);
+/// The attempts that fail in a row after which no other instance is expected: a left side may have few.
+const MOST_MISSES: usize = 5_000;
 
 /// The element types of most tensors, the likely ones more than once.
 const ELEMS: [ElemType; 8] = [
@@ -43,11 +41,22 @@ const ELEMS: [ElemType; 8] = [
     ElemType::BOOL,
 ];
 
-/// Returns modules whose `@main` consists of an instance of a rule's left side, typed.
-pub fn of_rule(rule: &Rule, seed: u64, compute: &dyn Compute) -> Vec<IRModule> {
-    let end = Instant::now() + TIME;
-    let in_time = attempts(rule, seed, compute).take(ATTEMPTS).take_while(|_| Instant::now() <= end);
-    in_time.filter_map(Result::ok).take(MOST).collect()
+/// Returns modules whose `@main` consists of an instance of a rule's left side, typed. The log has a beat for each attempt.
+pub fn of_rule(rule: &Rule, seed: u64, compute: &dyn Compute, log: &dyn Log) -> Vec<IRModule> {
+    let mut found = Vec::new();
+    let mut n_missed = 0;
+    for attempt in attempts(rule, seed, compute).take(ATTEMPTS) {
+        log.beat();
+        n_missed += 1;
+        if let Ok(module) = attempt {
+            n_missed = 0;
+            found.push(module);
+        }
+        if found.len() == MOST || !found.is_empty() && n_missed == MOST_MISSES {
+            break;
+        }
+    }
+    found
 }
 
 /// Why an attempt to make an instance gave none.
@@ -117,7 +126,7 @@ fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Result<I
 
 /// The calls of a rule's left side.
 fn calls(rule: &Rule) -> Vec<&CallPattern> {
-    let mut all: Vec<&CallPattern> = rule.patterns.iter().collect();
+    let mut all: Vec<&CallPattern> = rule.roots().collect();
     let mut at = 0;
     while let Some(call) = all.get(at) {
         for arg in &call.args {
@@ -151,6 +160,7 @@ fn imports(rule: &Rule, ops: &mut dyn Operators) -> BTreeMap<String, i64> {
                 values.extend(args);
             }
             Value::Like { args, .. } => values.extend(args),
+            Value::Eval(call, _) => values.push(call),
             _ => {}
         }
     }
@@ -231,9 +241,13 @@ impl<'m> Maker<'m> {
     }
 
     fn make(mut self) -> Option<String> {
-        let root = &self.rule.patterns[self.below(self.rule.patterns.len())];
-        let n_results = self.rule.results.len();
-        let root = self.call(root, n_results)?;
+        let (root, results) = match self.rule.others.as_slice() {
+            [] => {
+                let root = &self.rule.patterns[self.below(self.rule.patterns.len())];
+                (self.call(root, self.rule.results.len())?, self.rule.results.as_slice())
+            }
+            _ => (self.roots()?, [].as_slice()),
+        };
         let imports = self.f.opset_imports();
         let imports: Vec<String> = imports.iter().map(|(domain, version)| format!("{domain:?}: {version}")).collect();
         let mut out = format!("def @main({}) #[opset = {{{}}}] {{\n", self.params.join(", "), imports.join(", "));
@@ -243,8 +257,9 @@ impl<'m> Maker<'m> {
         let kept: Vec<String> = match root.as_slice() {
             [one] => vec![one.clone()],
             several => {
-                let listed = several.iter().zip(&self.rule.results);
-                listed.filter(|(_, made)| !matches!(made, Value::Absent(_))).map(|(name, _)| name.clone()).collect()
+                let is_absent = |at: usize| matches!(results.get(at), Some(Value::Absent(_)));
+                let used = several.iter().enumerate().filter(|(at, _)| !is_absent(*at));
+                used.map(|(_, name)| name.clone()).collect()
             }
         };
         match kept.as_slice() {
@@ -252,6 +267,27 @@ impl<'m> Maker<'m> {
             several => writeln!(out, "  ({})\n}}", several.join(", ")).ok()?,
         }
         Some(out)
+    }
+
+    /// Makes several outermost calls, one after another or, if none uses another one, in any order.
+    fn roots(&mut self) -> Option<Vec<String>> {
+        let roots: Vec<&CallPattern> = self.rule.roots().collect();
+        let is_root = |name: &str| roots.iter().any(|root| root.bind.as_ref().is_some_and(|bind| bind.text == name));
+        let uses_root = |call: &&CallPattern| {
+            call.args.iter().any(|arg| matches!(arg, ArgPattern::Var(name) if is_root(&name.text)))
+        };
+        let mut order: Vec<usize> = (0..roots.len()).collect();
+        // One that uses another one comes after it.
+        order.sort_by_key(|&root| uses_root(&roots[root]));
+        if !calls(self.rule).iter().any(uses_root) {
+            let first = self.below(roots.len());
+            order.rotate_left(first);
+        }
+        let mut values = vec![String::new(); roots.len()];
+        for at in order {
+            values[at] = self.call(roots[at], 1)?.swap_remove(0);
+        }
+        Some(values)
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -727,7 +763,7 @@ fn shown(literal: &Literal, kind: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Linked;
+    use crate::{bench::Linked, journal::Memory};
     use relais_plugin_api::{ir::Type, prelude::*};
 
     fn same(cx: &mut InferCx<'_>) -> Result<(), OpError> {
@@ -748,7 +784,7 @@ mod tests {
         let text =
             "made::Copy(made::Copy(x)) => x if rank(x) == 3, dim(x, 1) == 7, dim(x, -1) == 5, elem(x) == float16";
         let rules = relais_patterns::parse(text).unwrap();
-        let modules = of_rule(&rules[0], 1, &Linked);
+        let modules = of_rule(&rules[0], 1, &Linked, &Memory::new());
         assert!(modules.len() > 2, "{}", modules.len());
         let fits = |module: &IRModule| {
             let f = module.main().unwrap();
@@ -759,6 +795,6 @@ mod tests {
         };
         assert!(modules.iter().all(fits));
         let unknown = relais_patterns::parse("made::Nothing(x) => x").unwrap();
-        assert!(of_rule(&unknown[0], 1, &Linked).is_empty());
+        assert!(of_rule(&unknown[0], 1, &Linked, &Memory::new()).is_empty());
     }
 }

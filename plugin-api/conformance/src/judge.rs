@@ -170,7 +170,8 @@ impl Trial<'_> {
         // The text is the record's: if it cannot be parsed, the pass fails in every case.
         let rules = pattern::read("rules", &self.pass.rules).unwrap_or_default();
         for (at, rule) in rules.iter().enumerate() {
-            self.log.beat();
+            // While instances are made, relations of the author's may run.
+            self.log.case(&self.subject, &shown(options), &rule.to_string());
             let name = rule.name.as_ref().map_or_else(|| format!("rule {}", at + 1), |name| format!("`{}`", name.text));
             let instances = match self.instances(rule) {
                 Ok(instances) => instances,
@@ -202,7 +203,7 @@ impl Trial<'_> {
         });
         let mut instances: Vec<IRModule> = own.collect::<Result<_, _>>()?;
         match relais_patterns::functions(rule).next() {
-            None => instances.extend(instances::of_rule(rule, self.settings.seed, self.bench)),
+            None => instances.extend(instances::of_rule(rule, self.settings.seed, self.bench, self.log)),
             Some(function) if instances.is_empty() => {
                 return Err(format!("its condition `{}` is a function, and it has no samples", function.text));
             }

@@ -243,8 +243,9 @@ impl Kit {
         for pass in bench.passes().iter().filter(|pass| is_meant(&pass.name, "pass")) {
             log.judged(&judge::judge_pass(bench, &self.settings, log, pass));
         }
-        let is_operator = |op: &&bench::OpShape| op.judges_infer || op.judges_eval;
-        for op in bench.operators().iter().filter(is_operator).filter(|op| is_meant(&op.full_name(), "operator")) {
+        for op in
+            bench.operators().iter().filter(|op| op.is_judged()).filter(|op| is_meant(&op.full_name(), "operator"))
+        {
             log.judged(&operator::judge_operator(bench, &self.settings, log, op));
         }
         for (name, options) in bench.instruments().iter().filter(|(name, _)| is_meant(name, "instrument")) {

@@ -1,5 +1,5 @@
-//! Testing operators: type relations and evaluators accept everything that a model may contain, and agree with each
-//! other.
+//! Testing operators: type relations, evaluators, bodies and verifiers accept everything that a model may contain, and
+//! agree with each other.
 
 use super::{
     Settings,
@@ -103,6 +103,20 @@ impl Trial<'_> {
                 }
             }
         }
+        if self.op.judges_verify {
+            let op = f.call(node).and_then(CallView::op).expect("an operator is called");
+            ops.version(f, op);
+            let mut verify = || ops.verify(f, node, op).unwrap_or(Ok(()));
+            let said = verify();
+            match &said {
+                Err(error) if error.is_broken() => return vec![at_fault(error, "the verifier")],
+                Err(_) => self.judged.n_changed += 1,
+                Ok(()) => {}
+            }
+            if verify() != said {
+                return vec![(Kind::NotDeterministic, "the verifier says something else again".into())];
+            }
+        }
         if !self.op.judges_eval {
             return Vec::new();
         }
@@ -113,7 +127,7 @@ impl Trial<'_> {
         let mut evaluate = || ops.evaluate(op, f, node, &inputs, MAX_BYTES);
         let results = match evaluate() {
             None => return Vec::new(),
-            Some(Err(error)) if error.is_broken() => return vec![at_fault(&error, "the evaluator")],
+            Some(Err(error)) if error.is_broken() => return vec![at_fault(&error, "the evaluator or the body")],
             Some(Err(_)) => return Vec::new(),
             Some(Ok(results)) => results,
         };

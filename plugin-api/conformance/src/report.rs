@@ -187,7 +187,8 @@ impl fmt::Display for Judged {
             write!(f, "\n  not evaluated: {}", names.join(", "))?;
         }
         if !silent.is_empty() {
-            write!(f, "\n  never applied: {}", silent.join(", "))?;
+            let what = silent.join(", ");
+            write!(f, "\n  never applied: {what} (`--module FILE` tries it on a module of yours)")?;
         }
         if !self.rules_not_judged.is_empty() {
             write!(f, "\n  not judged: {}", self.rules_not_judged.join(", "))?;

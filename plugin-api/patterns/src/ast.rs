@@ -34,6 +34,13 @@ pub struct Name {
     pub span: Span,
 }
 
+impl Rule {
+    /// The patterns of outermost calls: alternatives of one, or one of each.
+    pub fn roots(&self) -> impl Iterator<Item = &CallPattern> {
+        self.patterns.iter().chain(&self.others)
+    }
+}
+
 /// The name of an operator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpName {
@@ -54,7 +61,10 @@ pub struct Rule {
     pub opset: Option<i64>,
     /// The patterns of the outermost call, in the order in which they are tried.
     pub patterns: Vec<CallPattern>,
-    /// The replacements of the outermost call's results, at least one.
+    /// The patterns of further outermost calls. If there are any, each outermost call has one pattern and a variable.
+    pub others: Vec<CallPattern>,
+    /// The replacements of the outermost call's results, at least one; of several outermost calls, one for each, or a
+    /// call whose results they are.
     pub results: Vec<Value>,
     /// Conditions, all of which must hold.
     pub conditions: Vec<Condition>,
@@ -190,11 +200,13 @@ pub enum Value {
     /// A scalar constant.
     Number(Number, Span),
     /// A constant vector.
-    List(Vec<Literal>, Span),
+    List(Vec<Expr>, Span),
     /// An absent argument, or a result that is not used.
     Absent(Span),
     /// All values of a variable.
     Rest(Name),
+    /// The constant that a call of constants gives.
+    Eval(Box<Value>, Span),
     /// A call.
     Call {
         /// The operator.

@@ -95,9 +95,7 @@ pub enum Sort {
 
 /// Returns the variables that the left side of a rule binds, in the order of the text.
 pub fn variables(rule: &Rule) -> Vec<(&Name, Sort)> {
-    let mut scope = Scope::default();
-    scope.either(&rule.patterns, true);
-    scope.bound
+    Scope::of(rule).bound
 }
 
 /// Checks rules.
@@ -109,8 +107,10 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
             let fault = Fault::new(Code::Duplicate, name.span, format_args!("two rules are named `{}`", name.text));
             faults.push(fault.help("rename one of them"));
         }
-        let mut scope = Scope::default();
-        scope.either(&rule.patterns, true);
+        let mut scope = Scope::of(rule);
+        if scope.faults.is_empty() {
+            scope.faults.extend(unconnected(rule, &scope.bound));
+        }
         if !scope.faults.is_empty() {
             // The right side would be blamed for what the left side binds.
             faults.append(&mut scope.faults);
@@ -119,7 +119,7 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
         let mut right = Right { bound: &scope.bound, functions, faults: &mut faults };
         right.results(rule);
         rule.conditions.iter().for_each(|condition| right.condition(condition));
-        let [pattern] = rule.patterns.as_slice() else { continue };
+        let ([pattern], []) = (rule.patterns.as_slice(), rule.others.as_slice()) else { continue };
         let [result @ Value::Call { .. }] = rule.results.as_slice() else { continue };
         let plain = CallPattern { bind: None, is_shared: false, ..pattern.clone() };
         if plain.to_string() == result.to_string() {
@@ -130,15 +130,90 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
     faults
 }
 
+/// Reports the first of several outermost calls that has no value in common with the first one, directly or through
+/// others: a match could be anywhere.
+fn unconnected(rule: &Rule, bound: &[(&Name, Sort)]) -> Option<Fault> {
+    let roots: Vec<&CallPattern> = rule.roots().collect();
+    if rule.others.is_empty() {
+        return None;
+    }
+    let is_value = |name: &str| {
+        bound.iter().any(|(other, sort)| other.text == name && matches!(sort, Sort::Value | Sort::Call | Sort::Root))
+    };
+    let values = roots.iter().map(|root| {
+        let mut values = shared(root);
+        values.retain(|name| is_value(name));
+        values
+    });
+    let values: Vec<Vec<&str>> = values.collect();
+    let mut reached = vec![0];
+    let mut at = 0;
+    while let Some(&from) = reached.get(at) {
+        let common = |to: &usize| values[*to].iter().any(|name| values[from].contains(name));
+        let next: Vec<usize> = (0..roots.len()).filter(|to| !reached.contains(to)).filter(common).collect();
+        reached.extend(next);
+        at += 1;
+    }
+    let alone = (0..roots.len()).find(|root| !reached.contains(root))?;
+    let name = roots[alone].bind.as_ref().map_or("", |name| name.text.as_str());
+    let message = format_args!("`{name}` has no value in common with the other outermost calls");
+    let help =
+        "use a variable of one in the other; attributes, constants and variables within alternatives do not connect";
+    Some(Fault::new(Code::Unconnected, roots[alone].op.span, message).help(help))
+}
+
+/// The variables by which an outermost call can be found: its own, and those outside alternatives.
+fn shared(root: &CallPattern) -> Vec<&str> {
+    let (mut values, mut calls) = (Vec::new(), vec![root]);
+    while let Some(call) = calls.pop() {
+        values.extend(call.bind.as_ref().map(|name| name.text.as_str()));
+        for arg in &call.args {
+            match arg {
+                ArgPattern::Var(name) => values.push(name.text.as_str()),
+                ArgPattern::Call(call) => calls.push(call),
+                _ => {}
+            }
+        }
+    }
+    values
+}
+
 /// The variables that a left side binds.
 #[derive(Default)]
 struct Scope<'r> {
     bound: Vec<(&'r Name, Sort)>,
+    /// The variables of several outermost calls, which the others can use.
+    roots: Vec<&'r str>,
+    /// The one whose pattern this is.
+    root: &'r str,
     faults: Vec<Fault>,
 }
 
 impl<'r> Scope<'r> {
+    fn of(rule: &'r Rule) -> Self {
+        let mut scope = Scope::default();
+        if rule.others.is_empty() {
+            scope.either(&rule.patterns, true);
+            return scope;
+        }
+        let name = |call: &'r CallPattern| call.bind.as_ref().map_or("", |name| name.text.as_str());
+        scope.roots = rule.roots().map(name).collect();
+        for root in rule.roots() {
+            scope.root = name(root);
+            scope.call(root, true);
+        }
+        scope
+    }
+
+    /// The scope of an alternative.
+    fn branch(&self) -> Self {
+        Self { roots: self.roots.clone(), root: self.root, ..Self::default() }
+    }
+
     fn bind(&mut self, name: &'r Name, sort: Sort) {
+        if sort == Sort::Value && name.text != self.root && self.roots.contains(&name.text.as_str()) {
+            return;
+        }
         let Some(at) = self.bound.iter().position(|(other, _)| other.text == name.text) else {
             self.bound.push((name, sort));
             return;
@@ -170,7 +245,7 @@ impl<'r> Scope<'r> {
     fn either(&mut self, calls: &'r [CallPattern], is_root: bool) {
         let mut first: Option<Vec<(&'r Name, Sort)>> = None;
         for call in calls {
-            let mut branch = Scope::default();
+            let mut branch = self.branch();
             branch.call(call, is_root);
             self.faults.append(&mut branch.faults);
             let Some(first) = &first else {
@@ -222,7 +297,7 @@ impl<'r> Scope<'r> {
                 ArgPattern::Any(_) | ArgPattern::Absent(_) => {}
             }
         }
-        if is_root && call.result > 0 {
+        if is_root && call.result > 0 && self.roots.is_empty() {
             let fault = Fault::new(Code::Use, call.span, "the outermost call cannot stand for one of its results");
             self.faults.push(fault.help("list the replacements of its results on the right side: `(none, y)`"));
         }
@@ -303,13 +378,33 @@ impl Right<'_, '_> {
     }
 
     fn results(&mut self, rule: &Rule) {
+        let n_roots = 1 + rule.others.len();
+        match rule.results.as_slice() {
+            _ if n_roots == 1 => {}
+            [Value::Call { .. }] => {}
+            [one] => {
+                let message = format_args!("`{one}` stands for {n_roots} outermost calls");
+                self.fault(
+                    Code::Use,
+                    rule.span,
+                    message,
+                    "list a value for each, or write a call with as many results",
+                );
+            }
+            values if values.len() != n_roots => {
+                let n = values.len();
+                let message = format_args!("there are {n_roots} outermost calls, and {n} values on the right side");
+                self.fault(Code::Use, rule.span, message, "list a value for each, in the same order");
+            }
+            _ => {}
+        }
         for result in &rule.results {
             match result {
                 Value::Rest(name) => {
                     let message = format_args!("`..{}` is not one value", name.text);
                     self.fault(Code::Use, name.span, message, "`..v` is an argument of a call");
                 }
-                Value::Absent(_) if rule.results.len() > 1 => {}
+                Value::Absent(_) if rule.results.len() > 1 && n_roots == 1 => {}
                 Value::Absent(span) => {
                     self.fault(Code::Use, *span, "`none` cannot replace a value", "write a value");
                 }
@@ -329,7 +424,21 @@ impl Right<'_, '_> {
     fn value(&mut self, value: &Value) {
         let (attrs, args) = match value {
             Value::Number(..) | Value::Absent(_) => return,
-            Value::List(items, span) => return constant_list(self.faults, items, *span),
+            Value::List(items, _) => {
+                for item in items {
+                    let kind = self.expr(item);
+                    if !is_number(kind) {
+                        let message = "a list that is a constant has only numbers";
+                        self.fault(
+                            Code::Use,
+                            item.span(),
+                            message,
+                            "matrices and strings cannot be written as constants",
+                        );
+                    }
+                }
+                return;
+            }
             Value::Var(name) => {
                 let text = &name.text;
                 match self.sort(name) {
@@ -361,6 +470,10 @@ impl Right<'_, '_> {
                 }
                 return;
             }
+            Value::Eval(call, _) => {
+                self.constants(call);
+                return self.value(call);
+            }
             Value::Like { call, attrs, args } => {
                 if self.sort(call).is_some_and(|sort| !matches!(sort, Sort::Call | Sort::Root)) {
                     let message = format_args!("`{}` does not name a call", call.text);
@@ -376,6 +489,27 @@ impl Right<'_, '_> {
             self.expr(&attr.value);
         }
         args.iter().for_each(|arg| self.value(arg));
+    }
+
+    /// Reports arguments of a call that is computed which are not constants.
+    fn constants(&mut self, call: &Value) {
+        let Value::Call { args, .. } = call else { return };
+        for arg in args {
+            match arg {
+                Value::Var(name) => {
+                    let is_other = |(other, sort): &(&Name, Sort)| other.text == name.text && *sort != Sort::Const;
+                    if self.bound.iter().any(is_other) {
+                        self.not_constant(name);
+                    }
+                }
+                Value::Call { .. } => self.constants(arg),
+                Value::Number(..) | Value::List(..) | Value::Absent(_) => {}
+                Value::Rest(Name { span, .. }) | Value::Eval(_, span) | Value::Like { call: Name { span, .. }, .. } => {
+                    let message = format_args!("`{arg}` cannot be an argument within `eval`");
+                    self.fault(Code::Use, *span, message, "write constants, numbers, lists and calls of them");
+                }
+            }
+        }
     }
 
     fn condition(&mut self, condition: &Condition) {

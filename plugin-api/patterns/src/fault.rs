@@ -27,6 +27,8 @@ pub enum Code {
     UnknownFunction,
     /// The right side is the left side.
     Same,
+    /// Outermost calls have no value in common.
+    Unconnected,
     /// There is no such operator.
     UnknownOperator,
     /// An operator does not take this number of arguments.
@@ -37,6 +39,8 @@ pub enum Code {
     Effects,
     /// Too many combinations of orders and alternatives.
     Orders,
+    /// Calls of an operator cannot be computed.
+    NotComputed,
 }
 
 impl Code {
@@ -53,11 +57,13 @@ impl Code {
             Self::Duplicate => "L008",
             Self::UnknownFunction => "L009",
             Self::Same => "L010",
+            Self::Unconnected => "L011",
             Self::UnknownOperator => "L020",
             Self::Arguments => "L021",
             Self::Attribute => "L022",
             Self::Effects => "L023",
             Self::Orders => "L024",
+            Self::NotComputed => "L025",
         }
     }
 }

@@ -29,6 +29,9 @@ pub const MAX_PARTS: usize = 256;
 /// How deep calls, lists and parentheses may be nested.
 pub const MAX_DEPTH: usize = 64;
 
+/// The most outermost calls of a rule.
+pub const MAX_ROOTS: usize = 8;
+
 /// The most faults that are reported for a text.
 pub const MAX_FAULTS: usize = 20;
 

@@ -1,7 +1,7 @@
 //! The parser: rules, left sides, and the parts that both sides have.
 
 use crate::{
-    Code, Fault, MAX_BYTES, MAX_DEPTH, MAX_FAULTS, MAX_PARTS,
+    Code, Fault, MAX_BYTES, MAX_DEPTH, MAX_FAULTS, MAX_PARTS, MAX_ROOTS,
     ast::*,
     lex::{Kind, Token, tokens},
 };
@@ -183,8 +183,28 @@ impl Parser<'_> {
         let name = if is_named { Some(self.name("a name")?) } else { None };
         self.at += usize::from(is_named);
         let opset = if self.accept("@") { Some(self.version()?) } else { None };
-        let patterns = if self.accept("(") { self.either()? } else { vec![self.call()?] };
+        let mut others = Vec::new();
+        let patterns = match self.accept("(") {
+            false => vec![self.call()?],
+            true if self.is_name() && matches!(self.ahead(1).kind, Kind::Sign("=")) => {
+                let first = self.root()?;
+                while self.accept(",") {
+                    others.push(self.root()?);
+                }
+                if others.is_empty() {
+                    return self.expected("`,`", "one outermost call is written `Relu(x) as y`, without parentheses");
+                }
+                self.expect(")", "several outermost calls are `(p = Sin(x), q = Cos(x))`")?;
+                vec![first]
+            }
+            true => self.either()?,
+        };
         self.expect("=>", "a rule is `pattern => result`")?;
+        if others.len() >= MAX_ROOTS {
+            let message = format_args!("there are {} outermost calls", others.len() + 1);
+            let fault = Fault::new(Code::Limit, self.span_from(start), message);
+            return self.fail(fault.help(format_args!("at most {MAX_ROOTS} are allowed")));
+        }
         self.n_parts = 0;
         let results = self.results()?;
         let mut conditions = Vec::new();
@@ -194,7 +214,21 @@ impl Parser<'_> {
                 conditions.push(self.condition()?);
             }
         }
-        Ok(Rule { name, opset, patterns, results, conditions, span: self.span_from(start) })
+        Ok(Rule { name, opset, patterns, others, results, conditions, span: self.span_from(start) })
+    }
+
+    /// One of several outermost calls, after its variable.
+    fn root(&mut self) -> Parsed<CallPattern> {
+        let name = self.name("a variable")?;
+        self.expect("=", "each of several outermost calls has a variable: `p = Sin(x)`")?;
+        let mut call = self.call()?;
+        match call.bind.replace(name) {
+            None => Ok(call),
+            Some(second) => {
+                let fault = Fault::new(Code::Duplicate, second.span, "the call is given a second name");
+                self.fail(fault.help("remove the `as`"))
+            }
+        }
     }
 
     fn version(&mut self) -> Parsed<i64> {

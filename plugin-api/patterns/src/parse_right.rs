@@ -3,10 +3,10 @@
 use crate::{
     ast::*,
     lex::Kind,
-    parse::{Parsed, Parser, Stop},
+    parse::{Parsed, Parser},
 };
 
-const VALUE: &str = "a value is a variable, a call, `like v(…)`, a number, a list, `none` or `..v`";
+const VALUE: &str = "a value is a variable, a call, `like v(…)`, `eval(…)`, a number, a list, `none` or `..v`";
 
 impl Parser<'_> {
     pub(crate) fn results(&mut self) -> Parsed<Vec<Value>> {
@@ -33,6 +33,16 @@ impl Parser<'_> {
         if self.accept("..") {
             return Ok(Value::Rest(self.name("a variable")?));
         }
+        if self.is_word("eval") && matches!(self.ahead(1).kind, Kind::Sign("(")) {
+            self.next();
+            self.accept("(");
+            if !self.is_call() {
+                return self.expected("a call", "`eval` computes a call of constants: `eval(Neg(c))`");
+            }
+            let call = self.value()?;
+            self.expect(")", "`eval` computes one call")?;
+            return Ok(Value::Eval(Box::new(call), self.span_from(start)));
+        }
         if self.accept_word("like") {
             let call = self.name("a variable")?;
             let (attrs, args) = self.settings_and_args()?;
@@ -47,10 +57,11 @@ impl Parser<'_> {
             return Ok(Value::Var(self.name("a variable")?));
         }
         match self.peek().kind {
-            Kind::Sign("[") => match self.literal()? {
-                Literal::List(items) => Ok(Value::List(items, self.span_from(start))),
-                _ => Err(Stop),
-            },
+            Kind::Sign("[") => {
+                self.accept("[");
+                let items = self.list("]", Self::expr)?;
+                Ok(Value::List(items, self.span_from(start)))
+            }
             Kind::Number | Kind::Sign("-") => {
                 let number = self.number()?;
                 Ok(Value::Number(number, self.span_from(start)))

@@ -11,7 +11,18 @@ impl Display for Rule {
         if let Some(opset) = self.opset {
             write!(f, "@{opset} ")?;
         }
-        either(f, &self.patterns, self.patterns.len() > 1)?;
+        if self.others.is_empty() {
+            either(f, &self.patterns, self.patterns.len() > 1)?;
+        } else {
+            for (at, root) in self.roots().enumerate() {
+                f.write_str(if at > 0 { ", " } else { "(" })?;
+                if let Some(name) = &root.bind {
+                    write!(f, "{} = ", name.text)?;
+                }
+                call_pattern(f, root, false)?;
+            }
+            f.write_str(")")?;
+        }
         f.write_str(" => ")?;
         match self.results.as_slice() {
             [one] => one.fmt(f)?,
@@ -64,32 +75,36 @@ impl Display for OpName {
 
 impl Display for CallPattern {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.op.fmt(f)?;
-        if let Some((first, last)) = self.versions {
-            write!(f, "@{first}")?;
-            if let Some(last) = last {
-                write!(f, "..{last}")?;
-            }
-        }
-        if !self.attrs.is_empty() || self.any_attrs {
-            f.write_str("{")?;
-            list(f, &self.attrs)?;
-            if self.any_attrs {
-                f.write_str(if self.attrs.is_empty() { ".." } else { ", .." })?;
-            }
-            f.write_str("}")?;
-        }
-        f.write_str("(")?;
-        list(f, &self.args)?;
-        f.write_str(")")?;
-        if self.result > 0 {
-            write!(f, "[{}]", self.result)?;
-        }
-        if let Some(bind) = &self.bind {
-            write!(f, " as {}", bind.text)?;
-        }
-        f.write_str(if self.is_shared { "!" } else { "" })
+        call_pattern(f, self, true)
     }
+}
+
+fn call_pattern(f: &mut Formatter<'_>, call: &CallPattern, says_bind: bool) -> fmt::Result {
+    call.op.fmt(f)?;
+    if let Some((first, last)) = call.versions {
+        write!(f, "@{first}")?;
+        if let Some(last) = last {
+            write!(f, "..{last}")?;
+        }
+    }
+    if !call.attrs.is_empty() || call.any_attrs {
+        f.write_str("{")?;
+        list(f, &call.attrs)?;
+        if call.any_attrs {
+            f.write_str(if call.attrs.is_empty() { ".." } else { ", .." })?;
+        }
+        f.write_str("}")?;
+    }
+    f.write_str("(")?;
+    list(f, &call.args)?;
+    f.write_str(")")?;
+    if call.result > 0 {
+        write!(f, "[{}]", call.result)?;
+    }
+    if let (Some(bind), true) = (&call.bind, says_bind) {
+        write!(f, " as {}", bind.text)?;
+    }
+    f.write_str(if call.is_shared { "!" } else { "" })
 }
 
 impl Display for AttrPattern {
@@ -164,6 +179,7 @@ impl Display for Value {
             Self::List(items, _) => return brackets(f, items),
             Self::Absent(_) => return f.write_str("none"),
             Self::Rest(name) => return write!(f, "..{}", name.text),
+            Self::Eval(call, _) => return write!(f, "eval({call})"),
             Self::Call { op, attrs, args } => {
                 op.fmt(f)?;
                 (attrs, args)

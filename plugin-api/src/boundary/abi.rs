@@ -11,7 +11,7 @@ use super::{instrument::InstrumentObject, record::BoundaryVersion};
 use crate::{
     diagnostics::{PassError, Severity},
     ir::*,
-    op::{EvalRequest, InferRequest, OpError},
+    op::{CallRequest, EvalRequest, InferRequest, OpError},
 };
 use abi_stable::{
     StableAbi,
@@ -269,6 +269,33 @@ impl EvalEntry {
     }
 }
 
+/// A function of an operator that looks at one call, called straight from one library in another. Like [`InferEntry`], it
+/// cannot be taken apart:
+///
+/// ```compile_fail,E0616
+/// fn key_of(entry: relais_plugin_api::boundary::abi::CallEntry) {
+///     let _ = entry.key;
+/// }
+/// ```
+#[repr(C)]
+#[derive(StableAbi, Clone, Copy)]
+pub struct CallEntry {
+    /// The function; catches its own panics.
+    pub(super) call:
+        for<'a, 'b> unsafe extern "C" fn(CallKey, RequestCx<'a>, &'a mut CallRequest<'b>) -> RResult<(), OpError>,
+    /// Which one.
+    pub(super) key: CallKey,
+}
+
+impl CallEntry {
+    /// Calls it.
+    pub fn call(self, cx: RequestCx<'_>, request: &mut CallRequest<'_>) -> RResult<(), OpError> {
+        // SAFETY: the fields are private to the boundary, which makes an entry of a function and a key that belong
+        // together; libraries are never closed.
+        unsafe { (self.call)(self.key, cx, request) }
+    }
+}
+
 /// A type relation, as its own library knows it.
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy, Debug)]
@@ -279,6 +306,11 @@ pub struct InferKey(pub(super) *const ());
 #[derive(StableAbi, Clone, Copy, Debug)]
 pub struct EvalKey(pub(super) *const ());
 
+/// A function that looks at one call, as its own library knows it.
+#[repr(transparent)]
+#[derive(StableAbi, Clone, Copy, Debug)]
+pub struct CallKey(pub(super) *const ());
+
 // SAFETY: the pointer is to a static description, and only its own library dereferences it.
 unsafe impl Send for InferKey {}
 // SAFETY: as above.
@@ -287,6 +319,10 @@ unsafe impl Sync for InferKey {}
 unsafe impl Send for EvalKey {}
 // SAFETY: as above.
 unsafe impl Sync for EvalKey {}
+// SAFETY: as above.
+unsafe impl Send for CallKey {}
+// SAFETY: as above.
+unsafe impl Sync for CallKey {}
 
 /// One turn of a parallel loop.
 #[repr(C)]
@@ -319,6 +355,21 @@ pub mod operator_part {
     pub const RELATION: u8 = 0;
     /// Its evaluator.
     pub const EVALUATOR: u8 = 1;
+    /// The function that makes the body of a call.
+    pub const BODY: u8 = 2;
+    /// Its verifier.
+    pub const VERIFIER: u8 = 3;
+
+    /// How messages call a part.
+    pub const fn name(part: u8) -> &'static str {
+        match part {
+            RELATION => "type relation",
+            EVALUATOR => "evaluator",
+            BODY => "body",
+            VERIFIER => "verifier",
+            _ => "part of a later version",
+        }
+    }
 }
 
 /// The facts that the registry has about an operator.
@@ -341,10 +392,21 @@ pub struct ResolvedOp<'a> {
     pub layouts: ROption<u32>,
     /// A number to request its gradient; absent in this version.
     pub gradient: ROption<u32>,
-    /// A number to request its definition in terms of other operators; absent in this version.
+    /// A number to request the function that makes the body of a call.
     pub body: ROption<u32>,
-    /// Tagged fields of later versions, for further properties of an operator (see `docs/abi.md`); empty.
+    /// Fields for further properties: see [`resolved_tag`].
     pub more: RSlice<'a, u8>,
+}
+
+/// The tags of the further properties of a [`ResolvedOp`]. Append-only; what is not known is skipped.
+pub mod resolved_tag {
+    /// A number to request its verifier.
+    pub const VERIFIER: u16 = 1;
+}
+
+/// The further properties of an operator with a verifier of that number.
+pub fn verifier_field(number: u32) -> Vec<u8> {
+    [&resolved_tag::VERIFIER.to_le_bytes()[..], &4u32.to_le_bytes(), &number.to_le_bytes()].concat()
 }
 
 impl ResolvedOp<'_> {
@@ -421,6 +483,8 @@ pub struct HostApi {
     pub enter_context: for<'a, 'b> extern "C" fn(HostData<'a>, RSlice<'b, u8>) -> RResult<(), PassError>,
     /// Leaves the innermost context that the pass entered on this thread.
     pub leave_context: for<'a> extern "C" fn(HostData<'a>) -> RResult<(), PassError>,
+    /// A function of a resolved operator that looks at one call: which (see [`operator_part`]), and its number.
+    pub call_entry: for<'a> extern "C" fn(HostData<'a>, u8, u32) -> RResult<CallEntry, PassError>,
 }
 
 /// A pass that was made, its options set.
@@ -559,6 +623,8 @@ pub struct Plugin {
     #[sabi(last_prefix_field)]
     pub create_instrument:
         for<'a> extern "C" fn(HostSetupRef, RStr<'a>, RSlice<'a, u8>) -> RResult<InstrumentObject, PassError>,
+    /// A function of an operator that looks at one call: which (see [`operator_part`]), domain, name, first version.
+    pub call: for<'a> extern "C" fn(u8, RStr<'a>, RStr<'a>, u32) -> ROption<CallEntry>,
 }
 
 impl RootModule for PluginRef {

@@ -17,7 +17,7 @@ pub trait ByteSource: Send + Sync + 'static {
     fn path(&self) -> ROption<RStr<'_>>;
 
     /// Returns a value that distinguishes the state of that file at the time of mapping from any other file under the
-    /// path; 0 if there is no file.
+    /// path; 0 if there is no file, or if it was changed after it was mapped, so that the bytes may be others.
     #[sabi(last_prefix_field)]
     fn stamp(&self) -> u64;
 }
@@ -27,7 +27,7 @@ pub trait ByteSource: Send + Sync + 'static {
 pub struct FileSlice<'a> {
     /// The file's path.
     pub path: &'a str,
-    /// Its state when it was mapped: a writer that opens the path again compares.
+    /// Its state when it was mapped: a writer that opens the path again compares. 0 if it was changed after that.
     pub stamp: u64,
     /// Where in the file the slice starts.
     pub start: u64,

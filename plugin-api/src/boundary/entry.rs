@@ -13,7 +13,10 @@ use super::{
 use crate::{
     diagnostics::PassError,
     ir::*,
-    op::{EvalCx, EvalFn, EvalRequest, Evaluator, InferCx, InferFn, InferRequest, OpError, Operator},
+    op::{
+        BodyFn, CallRequest, EvalCx, EvalFn, EvalRequest, Evaluator, InferCx, InferFn, InferRequest, OpCall, OpError,
+        Operator, VerifyFn,
+    },
     options::{OptionSpec, OptionType, PassOptions, Value, check},
     pass::{PassCx, Step},
     rewrite::check_replacements,
@@ -228,11 +231,16 @@ fn matches(domain: RStr<'_>, name: RStr<'_>, since: u32) -> impl Fn(&str, &str, 
     move |d, n, s| s == since && n == name && is_same_domain(d, domain.as_str())
 }
 
-fn find_infer(crate_name: &str, matches: impl Fn(&str, &str, u32) -> bool) -> Option<&'static InferFn> {
+/// Returns a part of an operator of a crate.
+fn find_part<T: 'static>(
+    crate_name: &str,
+    matches: impl Fn(&str, &str, u32) -> bool,
+    part: impl Fn(&'static Operator) -> Option<T>,
+) -> Option<T> {
     registrations().filter(|entry| entry.crate_name == crate_name).find_map(|entry| match entry.item {
         Item::Operators(operators) => {
             let mut operators = operators.iter().filter(|op| matches(op.domain, op.name, op.since_version));
-            operators.find_map(|op| op.infer.as_ref())
+            operators.find_map(&part)
         }
         _ => None,
     })
@@ -254,6 +262,20 @@ fn find_eval(crate_name: &str, matches: impl Fn(&str, &str, u32) -> bool) -> Opt
 
 pub(super) fn infer_entry(infer: &'static InferFn) -> InferEntry {
     InferEntry { call: call_infer, key: InferKey(std::ptr::from_ref(infer).cast()) }
+}
+
+/// The function of an operator that looks at one call; one of [`operator_part`].
+pub(super) fn call_entry(op: &'static Operator, part: u8) -> Option<CallEntry> {
+    match part {
+        operator_part::BODY => {
+            op.body_of.as_ref().map(|body| CallEntry { call: call_body, key: CallKey(std::ptr::from_ref(body).cast()) })
+        }
+        operator_part::VERIFIER => op
+            .verify
+            .as_ref()
+            .map(|verify| CallEntry { call: call_verify, key: CallKey(std::ptr::from_ref(verify).cast()) }),
+        _ => None,
+    }
 }
 
 pub(super) fn eval_entry(eval: &'static EvalFn) -> EvalEntry {
@@ -278,6 +300,26 @@ unsafe extern "C" fn call_eval(key: EvalKey, cx: RequestCx<'_>, request: &mut Ev
     // SAFETY: the caller's promise: the key was made from a reference of this type.
     let eval = unsafe { *key.0.cast::<EvalFn>() };
     flatten(caught(|| eval(&mut EvalCx::new(request, cx))))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a body.
+unsafe extern "C" fn call_body(key: CallKey, cx: RequestCx<'_>, request: &mut CallRequest<'_>) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let body = unsafe { *key.0.cast::<BodyFn>() };
+    flatten(caught(|| body(&OpCall::new(request, cx)).map(|text| request.text = text.into())))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a verifier.
+unsafe extern "C" fn call_verify(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let verify = unsafe { *key.0.cast::<VerifyFn>() };
+    flatten(caught(|| verify(&OpCall::new(request, cx))))
 }
 
 fn flatten(result: Result<Result<(), OpError>, PassError>) -> RResult<(), OpError> {
@@ -318,6 +360,7 @@ impl<P: PluginImpl> RootOf<P> {
         infer: infer::<P>,
         eval: eval::<P>,
         create_instrument: create_instrument::<P>,
+        call: call::<P>,
     });
     const REF: PluginRef = PluginRef(Self::TABLE.static_as_prefix());
 }
@@ -373,8 +416,12 @@ extern "C" fn create_instrument<P: PluginImpl>(
 }
 
 extern "C" fn infer<P: PluginImpl>(domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<InferEntry> {
-    let found = caught(|| find_infer(P::CRATE, matches(domain, name, since)));
+    let found = caught(|| find_part(P::CRATE, matches(domain, name, since), |op| op.infer.as_ref()));
     found.ok().flatten().map(infer_entry).into()
+}
+
+extern "C" fn call<P: PluginImpl>(part: u8, domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<CallEntry> {
+    caught(|| find_part(P::CRATE, matches(domain, name, since), |op| call_entry(op, part))).ok().flatten().into()
 }
 
 extern "C" fn eval<P: PluginImpl>(domain: RStr<'_>, name: RStr<'_>, since: u32) -> ROption<EvalEntry> {

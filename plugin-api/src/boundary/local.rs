@@ -10,7 +10,7 @@ pub use instrument::{LocalInstrument, instrument, instrument_info};
 
 use super::{
     abi::*,
-    entry::{Item, eval_entry, infer_entry, registrations},
+    entry::{Item, call_entry, eval_entry, infer_entry, registrations},
     guard::entered,
     record::{HEADER, Header, Level, PassSpec},
 };
@@ -19,7 +19,7 @@ use crate::{
     diagnostics::{Diagnostic, PassError, Severity},
     infer::Operators,
     ir::*,
-    op::{EvalFn, InferFn, Operator},
+    op::{EvalFn, Operator},
     options::{OptionKind, Value},
     pass::OpFactsTable,
 };
@@ -160,7 +160,8 @@ struct LocalOp {
     name: &'static str,
     since: u32,
     facts: &'static [u8],
-    infer: Option<&'static InferFn>,
+    op: Option<&'static Operator>,
+    more: Vec<u8>,
     eval: Option<&'static EvalFn>,
 }
 
@@ -228,9 +229,10 @@ impl Local {
                 Item::Operators(operators) => {
                     for (op, facts) in operators.iter().zip(fields(entry.records)) {
                         let Operator { domain, name, since_version: since, .. } = *op;
-                        let op =
-                            LocalOp { domain, name, since, facts, infer: op.infer.as_ref(), eval: op.eval.as_ref() };
-                        local.ops.push(op);
+                        let eval = op.eval.as_ref();
+                        let number = local.ops.len() as u32;
+                        let more = op.verify.map_or_else(Vec::new, |_| verifier_field(number));
+                        local.ops.push(LocalOp { domain, name, since, facts, op: Some(op), more, eval });
                     }
                 }
                 Item::Evaluators(evaluators) => local.evals.extend(evaluators.iter().map(|eval| LocalOp {
@@ -238,7 +240,8 @@ impl Local {
                     name: eval.name,
                     since: eval.since_version,
                     facts: &[],
-                    infer: None,
+                    op: None,
+                    more: Vec::new(),
                     eval: Some(&eval.eval),
                 })),
                 Item::Plugin(_) | Item::Pass(..) | Item::Instrument(..) | Item::Option(_) | Item::Pipeline => {}
@@ -352,6 +355,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     operator_failed,
     enter_context,
     leave_context,
+    call_entry: call,
 });
 const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 
@@ -404,19 +408,31 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
     let eval = best(&local.evals, &domain, &name, version, |_| true).map(|index| local.ops.len() + index);
     let own_eval = found.filter(|&index| local.ops[index].eval.is_some());
     let id = |index: usize| index as u32;
+    let has = |part: fn(&Operator) -> bool| found.filter(|_| op.and_then(|op| op.op).is_some_and(part)).map(id).into();
     ResolvedOp {
         is_known: u8::from(op.is_some()),
         is_closed: 0,
         facts: op.map_or(&[][..], |op| op.facts).into(),
-        infer: found.filter(|&index| local.ops[index].infer.is_some()).map(id).into(),
+        infer: has(|op| op.infer.is_some()),
         eval: own_eval.or(eval).map(id).into(),
+        body: has(|op| op.body_of.is_some()),
+        more: op.map_or(&[][..], |op| op.more.as_slice()).into(),
         ..ResolvedOp::UNKNOWN
     }
 }
 
 extern "C" fn infer(data: HostData<'_>, id: u32) -> RResult<InferEntry, PassError> {
-    let entry = state(data).local.ops.get(id as usize).and_then(|op| op.infer).map(infer_entry);
+    let entry = operator(data, id).and_then(|op| op.infer.as_ref()).map(infer_entry);
     entry.ok_or_else(|| PassError::new("no such type relation")).into()
+}
+
+extern "C" fn call(data: HostData<'_>, part: u8, id: u32) -> RResult<CallEntry, PassError> {
+    let entry = operator(data, id).and_then(|op| call_entry(op, part));
+    entry.ok_or_else(|| PassError::new("no such function of an operator")).into()
+}
+
+fn operator(data: HostData<'_>, id: u32) -> Option<&'static Operator> {
+    state(data).local.ops.get(id as usize)?.op
 }
 
 extern "C" fn eval(data: HostData<'_>, id: u32) -> RResult<EvalEntry, PassError> {
@@ -486,7 +502,7 @@ extern "C" fn leave_context(data: HostData<'_>) -> RResult<(), PassError> {
 extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RStr<'_>) {
     let Local { ops, evals, broken, .. } = state(data).local;
     let name = ops.iter().chain(evals).nth(id as usize).map_or("?", |op| op.name);
-    let what = if part == operator_part::RELATION { "type relation" } else { "evaluator" };
+    let what = operator_part::name(part);
     let error = PassError::new(format_args!("the {what} of `{name}` is at fault: {message}"));
     broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
 }

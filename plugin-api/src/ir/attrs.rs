@@ -7,6 +7,18 @@ use super::{
 use crate::op::{AttrDefault, OpSchema};
 use std::borrow::Cow;
 
+/// The names of the metadata that tells people what a node is. The call that takes a call's place takes it over.
+pub mod description {
+    /// Of a node: its name in a model, by which tools list and measure it.
+    pub const NAME: &str = "name";
+    /// Of a node or function: the documentation string.
+    pub const DOC: &str = "doc";
+    /// Of a node or function: keys and values, alternating.
+    pub const METADATA_PROPS: &str = "metadata_props";
+    /// All of them.
+    pub const ALL: [&str; 3] = [NAME, DOC, METADATA_PROPS];
+}
+
 /// An attribute value, seen in its function.
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Debug)]

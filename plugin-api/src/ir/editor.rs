@@ -174,6 +174,7 @@ impl Editor {
                         frame.changed = true;
                         frame.emitted = self.function().bindings(frame.block)[..at].to_vec();
                     }
+                    let is_new = matches!(action, Action::Replace(by) if before.contains(&by));
                     frame.emitted.append(&mut before);
                     match action {
                         Action::Keep => {
@@ -186,6 +187,9 @@ impl Editor {
                         Action::Replace(by) => {
                             self.suspect(id, &[by]);
                             subst.set(id, by);
+                            if is_new {
+                                self.name_after(by, id);
+                            }
                         }
                         Action::Inline(block) => {
                             let len = self.function().block(block).len as usize;
@@ -198,7 +202,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Gives a value without a name the name of the value that it replaces.
+    /// Gives a value without a name the name of the value that it replaces, with what else describes that.
     fn name_after(&mut self, new: NodeId, old: NodeId) {
         let is_nameless = |id| self.function().name_id(id) == StrId::EMPTY;
         if is_nameless(new) && !is_nameless(old) {
@@ -249,7 +253,7 @@ pub enum Action {
     Keep,
     /// It is removed. It must be unused.
     Drop,
-    /// It is removed, and every later use of it becomes a use of this node.
+    /// It is removed, and every later use of it becomes a use of this node. One that was made before it gets its name.
     Replace(NodeId),
     /// It is removed; the bindings of this block of its own, which are visited next, take its place, and the block's
     /// results replace its results. A node with several results must be used only through projections.
@@ -349,6 +353,18 @@ impl RebuildCx<'_> {
             let merged = merge(f, known, declared);
             f.set_type(new, merged);
         }
+    }
+
+    /// Moves a later binding of this block before the visited one; its operands must be there.
+    pub(crate) fn hoist(&mut self, id: NodeId) {
+        self.editor.map_binding(id, self.subst);
+        self.before.push(id);
+        self.subst.gone.insert(id);
+    }
+
+    /// Drops a later binding when it is reached. Nothing uses it.
+    pub(crate) fn forget(&mut self, id: NodeId) {
+        self.subst.gone.insert(id);
     }
 
     /// Makes every later projection of `old` the corresponding one of `results`; what nothing uses may be absent. Nothing

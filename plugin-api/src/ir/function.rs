@@ -237,10 +237,7 @@ impl Function {
     /// The node as a call.
     #[inline]
     pub fn call(&self, id: NodeId) -> Option<CallView<'_>> {
-        match self.expr(id) {
-            Expr::Call(call) => Some(call),
-            _ => None,
-        }
+        (self.kind(id) == kind::CALL).then(|| CallView::new(self, id))
     }
 
     /// The tensor of a constant node; `None` if its elements are stored in a form of a later version, so that their

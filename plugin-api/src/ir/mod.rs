@@ -24,8 +24,10 @@ mod visit;
 mod walk;
 
 pub use crate::boundary::bytes::Blob;
+/// A counted reference, as to the functions of a module: cloning it copies nothing.
+pub use abi_stable::std_types::RArc;
 pub use analysis::{Analysis, BlockTree, UseCounts, Users};
-pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words};
+pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words, description};
 pub use copy::Copier;
 pub(crate) use editor::given_types;
 pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};

@@ -202,8 +202,8 @@ impl IRModule {
         }
         self.version += 1;
         for name in names {
-            if let Some(function) = new.remove(name) {
-                self.set_function(name, function);
+            if let Some(body) = new.remove(name) {
+                self.globals.push(Global { name: name.into(), kind: global_kind::FUNCTION, body });
             }
         }
     }

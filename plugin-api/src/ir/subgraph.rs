@@ -134,7 +134,7 @@ impl Subgraph {
     }
 
     /// Whether two sub-graphs compute the same of their inputs, which correspond in order: operators in the same
-    /// version, attributes, constants and types are equal. Names and metadata do not matter. Sub-graphs with functions
+    /// version, attributes, constants and types are equal, and the same bindings are results. Names and metadata do not matter. Sub-graphs with functions
     /// of their own, such as the branches of `If`, are never the same.
     pub fn is_same(&self, f: &Function, other: &Self, g: &Function) -> bool {
         let is_as_large = self.nodes.len() == other.nodes.len()

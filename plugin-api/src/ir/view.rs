@@ -102,6 +102,12 @@ view! {
 }
 
 impl<'a> CallView<'a> {
+    /// Views a node that is a call.
+    #[inline]
+    pub(super) fn new(function: &'a Function, id: NodeId) -> Self {
+        Self { function, id }
+    }
+
     /// Returns the callee.
     #[inline]
     pub fn callee(self) -> NodeId {

@@ -9,7 +9,7 @@ use crate::{
 };
 use abi_stable::std_types::RArc;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -46,6 +46,14 @@ impl Nesting {
     }
 }
 
+/// The body of an operator.
+pub enum Body {
+    /// One for all calls.
+    Fixed(Box<Function>),
+    /// One for each call: see [`Bodies::body_of`].
+    OfCall,
+}
+
 /// Parses the body of an operator, and holds it against the operator's record.
 ///
 /// The attributes of the record become those of the function, with their defaults.
@@ -54,6 +62,46 @@ impl Nesting {
 /// Returns an error if the text is not one function that imports operator sets, if it has other parameters, results or
 /// attributes than the operator, or if it calls the operator itself or a function.
 pub fn parse_body(domain: &str, name: &str, schema: &OpSchema, text: &str) -> Result<Function, PassError> {
+    let count = |of: u16| if of == u16::MAX { "any number of".to_owned() } else { of.to_string() };
+    let (f, params, results) = parse(domain, name, schema, text)?;
+    let fault = |why| PassError::new(format_args!("the body of `{}` {why}", full_name(domain, name))).code("B004");
+    if params != usize::from(schema.inputs.1) {
+        let wanted = count(schema.inputs.1);
+        return Err(fault(format!("has {params} parameters, and the operator takes {wanted} arguments"))
+            .help("write a parameter for each argument that a call may have"));
+    }
+    if results != usize::from(schema.outputs.1) {
+        let wanted = count(schema.outputs.1);
+        return Err(fault(format!("has {results} results, and the operator gives {wanted}"))
+            .help("give a result for each one of the operator"));
+    }
+    Ok(f)
+}
+
+/// Parses the body that was made for a call, and holds it against the operator's record and the call.
+///
+/// # Errors
+/// As for [`parse_body`], with the numbers of arguments and results that the call has.
+pub(crate) fn parse_body_of(
+    (domain, name): (&str, &str),
+    schema: &OpSchema,
+    text: &str,
+    (n_args, n_results): (usize, usize),
+) -> Result<Function, OpError> {
+    let (f, params, results) =
+        parse(domain, name, schema, text).map_err(|error| OpError::lied(error.rec().message.as_str()))?;
+    if (params, results) != (n_args, n_results) {
+        let why = format_args!(
+            "it made a body with {params} parameters and {results} results for a call with {n_args} arguments and \
+             {n_results} results"
+        );
+        return Err(OpError::lied(why));
+    }
+    Ok(f)
+}
+
+/// Parses a body; returns it with the numbers of its parameters and results.
+fn parse(domain: &str, name: &str, schema: &OpSchema, text: &str) -> Result<(Function, usize, usize), PassError> {
     let full = full_name(domain, name);
     let origin = format!("the body of `{full}`");
     let fault =
@@ -79,15 +127,6 @@ pub fn parse_body(domain: &str, name: &str, schema: &OpSchema, text: &str) -> Re
         return Err(fault("B003", format_args!("imports no operator set")).help(help));
     }
     let (params, results) = (f.params().len(), f.results(f.body()).len());
-    let count = |of: u16| if of == u16::MAX { "any number of".to_owned() } else { of.to_string() };
-    if params != usize::from(schema.inputs.1) {
-        let why = format_args!("has {params} parameters, and the operator takes {} arguments", count(schema.inputs.1));
-        return Err(fault("B004", why).help("write a parameter for each argument that a call may have"));
-    }
-    if results != usize::from(schema.outputs.1) {
-        let why = format_args!("has {results} results, and the operator gives {}", count(schema.outputs.1));
-        return Err(fault("B004", why).help("give a result for each one of the operator"));
-    }
     for id in (0..f.n_nodes()).map(NodeId::from_index) {
         if let Expr::GlobalVar(global) = f.expr(id) {
             let error = fault("B005", format_args!("calls the function `@{global}`"));
@@ -125,7 +164,7 @@ pub fn parse_body(domain: &str, name: &str, schema: &OpSchema, text: &str) -> Re
         }
     }
     declare_attributes(&mut f, schema);
-    Ok(f)
+    Ok((f, params, results))
 }
 
 /// Lists the attributes of an operator as those of a function.
@@ -242,88 +281,162 @@ pub(crate) fn closed_body(
 ) -> Result<Function, OpError> {
     let parts = CallParts::new(function, call);
     let attrs = attrs_of(&parts.value(op, 0))?;
-    let args = |f: &mut Function| {
-        let arg = |input: &Option<Tensor>| match input {
-            Some(tensor) => f.add_constant(tensor.clone(), ConstForm::ANY),
-            None => NodeId::ABSENT,
-        };
-        inputs.iter().map(arg).collect()
+    Ok(instantiate(body, |f| constants(f, inputs), attrs))
+}
+
+/// Adds arguments as constants.
+fn constants(f: &mut Function, inputs: &[Option<Tensor>]) -> Vec<NodeId> {
+    let arg = |input: &Option<Tensor>| match input {
+        Some(tensor) => f.add_constant(tensor.clone(), ConstForm::ANY),
+        None => NodeId::ABSENT,
     };
-    Ok(instantiate(body, args, attrs))
+    inputs.iter().map(arg).collect()
+}
+
+/// A function with nothing but a call of an operator with these arguments.
+pub(crate) fn one_call(
+    function: &Function,
+    call: NodeId,
+    op: OpId,
+    inputs: &[Option<Tensor>],
+) -> Result<Function, OpError> {
+    let parts = CallParts::new(function, call);
+    let attrs = attrs_of(&parts.value(op, 0))?;
+    let mut f = Function::new();
+    f.set_opset_imports(&function.opset_imports());
+    let args = constants(&mut f, inputs);
+    let rec = function.op(op);
+    let own = f.add_op(function.str(rec.domain), function.str(rec.name), "", rec.version);
+    let n_results = function.n_results(call).map(|n| n as u16);
+    let made = f.add_call_with(f.op(own).node, &args, &[], n_results);
+    f.set_attrs(made, &attrs);
+    f.append(f.body(), made);
+    Ok(f)
 }
 
 /// Where the bodies of operators come from.
 pub trait Bodies {
     /// Returns the body of an operator in a version of its domain's operator set; `None` if it has none.
-    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Function, PassError>>;
+    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>>;
+
+    /// Returns the body of a call of an operator whose body depends on the call.
+    ///
+    /// # Errors
+    /// Returns an error if there is none for this call, or the operator's plugin is at fault.
+    fn body_of(&mut self, function: &Function, call: NodeId) -> Result<Function, OpError>;
+
+    /// Infers the types of a function's bindings, which the bodies of calls depend on.
+    fn infer_types(&mut self, function: &mut Function);
+
+    /// As [`body`](Self::body), also for operators that runtimes know: those of domains that are described completely.
+    fn any_body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>> {
+        self.body(domain, name, version)
+    }
 
     /// Returns the record of an operator in a version of its domain's operator set; `None` if nothing describes it.
     fn schema(&mut self, domain: &str, name: &str, version: i64) -> Option<OpSchema>;
 }
 
+/// The result of [`add_bodies`].
+#[derive(Default)]
+pub struct AddedBodies {
+    /// The names of the functions that it added.
+    pub functions: Vec<String>,
+    /// The calls that have no body, although others of the operator may have one: the function they are in, the operator,
+    /// and the reason.
+    pub declined: Vec<(String, String, OpError)>,
+}
+
 /// Adds the bodies of operators to a module, as functions with the operators' names, and makes calls of them of the
-/// calls of those operators. Returns the names of the functions that it added.
+/// calls of those operators. The bodies that one operator has for different calls are numbered from the second one on.
 ///
 /// A body is given the operator sets that `main` imports: runtimes do not distinguish those of functions.
 ///
 /// # Errors
 /// Returns an error if a body is at fault, or has an operator that may mean something else in the version that `main`
 /// imports, if bodies call each other in a circle, or if the module has another function of that name.
-pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<Vec<String>, PassError> {
+pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<AddedBodies, PassError> {
     let imports: Vec<(String, i64)> = module.main().map_or_else(Vec::new, |main| owned_imports(main));
-    let mut added = Vec::new();
+    let mut added = AddedBodies::default();
     let mut open: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
-    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    // The operators that were asked for: `None` has no body.
+    let mut known: BTreeMap<String, Option<Body>> = BTreeMap::new();
+    // The functions made for calls of an operator.
+    let mut made: BTreeMap<String, Vec<String>> = BTreeMap::new();
     while let Some(caller) = open.pop() {
         let Some(f) = module.function(&caller).cloned() else { continue };
-        let mut renamed: BTreeMap<NodeId, String> = BTreeMap::new();
-        let calls: Vec<NodeId> = f.all_bindings().filter(|&id| f.call(id).is_some()).collect();
-        let called: BTreeSet<OpId> = calls.iter().filter_map(|&id| f.call(id)?.op()).collect();
-        for op in called {
+        let mut renamed: Vec<(NodeId, String)> = Vec::new();
+        // With types, for bodies that depend on them.
+        let mut typed: Option<Function> = None;
+        let calls: Vec<(NodeId, OpId)> = f.all_bindings().filter_map(|id| Some((id, f.call(id)?.op()?))).collect();
+        for (id, op) in calls {
             let rec = f.op(op);
             let (domain, name) = (normal_domain(f.str(rec.domain)), f.str(rec.name));
             let key = format!("{domain}::{name}");
-            let has_body = match known.get(&key) {
-                Some(&has_body) => has_body,
-                None => match bodies.body(domain, name, f.op_version(op)) {
-                    None => false,
-                    Some(body) => {
-                        let mut body = body?;
-                        adapt(&mut body, &key, &imports, bodies)?;
-                        if let Some(own) = module.function(&key) {
-                            if equal_functions(own, &body).is_err() {
-                                let error = PassError::new(format_args!(
-                                    "the module has a function `@{key}`, which is not the body of the operator"
-                                ));
-                                return Err(error.code("B007").help("rename the function or the operator"));
-                            }
-                        } else {
-                            module.set_function(&key, RArc::new(body));
-                            added.push(key.clone());
-                            open.push(key.clone());
-                        }
-                        true
+            if !known.contains_key(&key) {
+                let mut body = bodies.body(domain, name, f.op_version(op)).transpose()?;
+                if let Some(Body::Fixed(body)) = &mut body {
+                    adapt(body, &key, &imports, bodies)?;
+                    if module.function(&key).is_some_and(|own| equal_functions(own, body).is_err()) {
+                        let error = PassError::new(format_args!(
+                            "the module has a function `@{key}`, which is not the body of the operator"
+                        ));
+                        return Err(error.code("B007").help("rename the function or the operator"));
                     }
-                },
-            };
-            known.insert(key.clone(), has_body);
-            if has_body {
-                renamed.insert(rec.node, key);
+                }
+                known.insert(key.clone(), body);
             }
+            let (function, body) = match &known[&key] {
+                None => continue,
+                Some(Body::Fixed(body)) => (key, Function::clone(body)),
+                Some(Body::OfCall) => {
+                    let typed = typed.get_or_insert_with(|| {
+                        let mut typed = Function::clone(&f);
+                        bodies.infer_types(&mut typed);
+                        typed
+                    });
+                    let mut body = match bodies.body_of(typed, id) {
+                        Ok(body) => body,
+                        Err(error) if error.is_broken() => {
+                            return Err(PassError::new(format_args!("the body of `{key}`: {error}")).code("B009"));
+                        }
+                        Err(error) => {
+                            added.declined.push((caller.clone(), full_name(domain, name), error));
+                            continue;
+                        }
+                    };
+                    adapt(&mut body, &key, &imports, bodies)?;
+                    let made = made.entry(key.clone()).or_default();
+                    let is_equal = |name: &&String| {
+                        module.function(name).is_some_and(|other| equal_functions(other, &body).is_ok())
+                    };
+                    let function = made.iter().find(is_equal).cloned().unwrap_or_else(|| {
+                        let mut names = (1..).map(|n| if n == 1 { key.clone() } else { format!("{key}_{n}") });
+                        let free = names.find(|name| module.function(name).is_none()).unwrap_or_default();
+                        made.push(free.clone());
+                        free
+                    });
+                    (function, body)
+                }
+            };
+            if module.function(&function).is_none() {
+                module.set_function(&function, RArc::new(body));
+                added.functions.push(function.clone());
+                open.push(function.clone());
+            }
+            renamed.push((id, function));
         }
         if !renamed.is_empty() {
             let mut f = Function::clone(&f);
-            let globals: BTreeMap<NodeId, NodeId> =
-                renamed.iter().map(|(&op, name)| (op, f.add_global_var(name))).collect();
-            for id in calls {
-                if f.call(id).is_some_and(|call| globals.contains_key(&call.callee())) {
-                    f.map_operands(id, |operand| globals.get(&operand).copied().unwrap_or(operand));
-                }
+            for (id, name) in renamed {
+                let global = f.add_global_var(&name);
+                let callee = f.call(id).map(CallView::callee);
+                f.map_operands(id, |operand| if Some(operand) == callee { global } else { operand });
             }
             module.set_function(&caller, RArc::new(f));
         }
     }
-    check_circles(module, &added)?;
+    check_circles(module, &added.functions)?;
     Ok(added)
 }
 

@@ -1,6 +1,7 @@
 //! An operator's record, as used to check calls of it.
 
 use super::CallValue;
+use crate::diagnostics::PassError;
 use crate::{
     boundary::{
         record::{attr_tag, formal_kind, formal_tag, op_flag, op_tag, type_var_tag},
@@ -132,6 +133,8 @@ pub enum CallRule {
     ElemType,
     /// Two arguments of one type variable have elements of different types.
     TypeVar,
+    /// The operator's verifier refuses it.
+    Verifier,
 }
 
 impl CallRule {
@@ -150,22 +153,26 @@ impl CallRule {
             Self::Callee => "M010",
             Self::ElemType => "M011",
             Self::TypeVar => "M012",
+            Self::Verifier => "M013",
         }
     }
 }
 
 /// An error in a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct CallFault {
     /// The rule that it breaks.
     pub rule: CallRule,
     /// The error, to be printed after "`Conv`: …".
     pub message: String,
+    /// The failure of the operator's plugin, if it is at fault and not the call.
+    pub broken: Option<PassError>,
 }
 
 impl CallFault {
-    pub(crate) fn new(rule: CallRule, message: impl fmt::Display) -> Self {
-        Self { rule, message: message.to_string() }
+    /// A fault of the call.
+    pub fn new(rule: CallRule, message: impl fmt::Display) -> Self {
+        Self { rule, message: message.to_string(), broken: None }
     }
 }
 

@@ -2,17 +2,18 @@
 
 use super::{
     Rules,
-    compile::{Compiled, Pat, Program, Symbol, compile},
+    compile::{CallPat, Compiled, Pat, Program, Slot, Symbol, Which, compile},
     error,
+    matched::{MakeFn, Matched},
     replace::Maker,
     search::{Inner, Known, Match, OpInfo, Search},
 };
 use crate::{
     diagnostics::PassError,
-    infer::Operators,
+    infer::{Operators, TypeRelations},
     ir::*,
     pass::{PassCx, drive},
-    rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx},
+    rewrite::{DriveOptions, DriveStats, Replacements, Rewrite, RewriteCx, Rule, drive_with},
 };
 use smallvec::SmallVec;
 
@@ -24,8 +25,15 @@ const N_NAMED: usize = 8;
 /// # Errors
 /// Returns the faults, with their places.
 pub fn check(rules: &Rules, function: &Function, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let mut relations = cx.ops(function);
-    let program = compile(rules, function, &mut relations);
+    check_with(rules, function, &mut cx.ops(function))
+}
+
+/// The same outside of a pass, with facts about operators from elsewhere.
+///
+/// # Errors
+/// As for [`check`].
+pub fn check_with(rules: &Rules, function: &Function, facts: &mut dyn Operators) -> Result<(), PassError> {
+    let program = compile(rules, Which::All, function, facts);
     if program.faults.is_empty() { Ok(()) } else { Err(error(program.faults)) }
 }
 
@@ -43,22 +51,74 @@ pub fn check_module(rules: &Rules, module: &IRModule, cx: &PassCx<'_>) -> Result
 /// Returns an error if a rule is not valid for the operator sets that the function imports, makes a call that its
 /// operator does not accept, or if the rules still match after the most rounds that `DriveOptions` allow by default.
 pub fn apply(editor: &mut Editor, cx: &PassCx<'_>, rules: &Rules) -> Result<DriveStats, PassError> {
-    let mut facts = cx.ops(editor.function());
-    let mut program = compile(rules, editor.function(), &mut facts);
+    let facts = &mut cx.ops(editor.function());
+    let skipped = &mut |why: &str| cx.remark(NodeId::ABSENT, why);
+    let driven =
+        |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str]| drive(editor, cx, rule, ops, DriveOptions::default());
+    let compute: &Compute<'_> = &|f, body| body(&mut cx.ops(f));
+    rewrite(editor, (facts, compute), rules, cx.wants_remarks(), skipped, driven)
+}
+
+/// Receives why a rule, or a match at a call, is declined.
+pub type Explain<'e> = dyn FnMut(NodeId, &str) + 'e;
+
+/// Lends the facts about the operators of a function.
+pub type Compute<'c> = dyn Fn(&Function, &mut dyn FnMut(&mut dyn Operators)) + 'c;
+
+/// The same outside of a pass, with facts about operators, of the function and of others, and type relations from
+/// elsewhere. `explain` receives why rules
+/// and matches are declined.
+///
+/// # Errors
+/// As for [`apply`].
+pub fn apply_with(
+    editor: &mut Editor,
+    (facts, compute): (&mut dyn Operators, &Compute<'_>),
+    relations: &mut dyn TypeRelations,
+    rules: &Rules,
+    explain: Option<&mut Explain<'_>>,
+) -> Result<DriveStats, PassError> {
+    let says_why = explain.is_some();
+    let mut ignore = |_: NodeId, _: &str| {};
+    let explain = explain.unwrap_or(&mut ignore);
+    let driven = |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str]| {
+        let stats = drive_with(editor, relations, rule, ops, DriveOptions::default())?;
+        match stats.settled {
+            true => Ok(stats),
+            false => Err(PassError::new(format_args!("still rewriting after {} rounds", stats.n_rounds))
+                .help("make sure that no rewrite undoes another one's work")),
+        }
+    };
+    let stats = rewrite(editor, (facts, compute), rules, says_why, &mut |why| explain(NodeId::ABSENT, why), driven)?;
+    stats.declined.iter().for_each(|(node, why)| explain(*node, why));
+    Ok(stats)
+}
+
+/// Rewrites a function by rules: `driven` offers calls until none matches.
+fn rewrite(
+    editor: &mut Editor,
+    (facts, compute): (&mut dyn Operators, &Compute<'_>),
+    rules: &Rules,
+    says_why: bool,
+    skipped: &mut dyn FnMut(&str),
+    driven: impl FnOnce(&mut Editor, &mut Rule<'_>, &[&str]) -> Result<DriveStats, PassError>,
+) -> Result<DriveStats, PassError> {
+    // Remarks are about all rules, and a function of the program may make any call.
+    let which = if says_why || rules.make.is_some() { Which::All } else { Which::Possible };
+    let mut program = compile(rules, which, editor.function(), facts);
     if !program.faults.is_empty() {
         return Err(error(std::mem::take(&mut program.faults)));
     }
-    for why in &program.skipped {
-        cx.remark(NodeId::ABSENT, why);
-    }
+    program.skipped.iter().for_each(|why| skipped(why));
     let ops = program.root_ops();
     if ops.is_empty() {
         return Ok(DriveStats { settled: true, ..DriveStats::default() });
     }
     let ops: Vec<&str> = ops.iter().map(String::as_str).collect();
-    let mut matcher = Matcher::new(&program, &mut facts, cx.wants_remarks());
-    let options = DriveOptions::default();
-    let driven = drive(editor, cx, &mut |call, cx| matcher.rewrite(call, cx), &ops, options);
+    let by_root: Vec<Candidates> = (0..program.symbols.len()).map(|symbol| Candidates::of(&program, symbol)).collect();
+    let mut matcher =
+        Matcher { make: rules.make.as_ref(), ..Matcher::new(&program, &by_root, facts, compute, says_why) };
+    let driven = driven(editor, &mut |call, cx| matcher.rewrite(call, cx), &ops);
     driven.map_err(|error| {
         if let Some((rule, condition)) = matcher.known.asked.take() {
             let Compiled { name, conditions, .. } = &program.rules[rule];
@@ -97,6 +157,9 @@ impl Program<'_> {
 struct Candidates {
     /// In the order in which they are tried.
     rules: Vec<Candidate>,
+    /// The places of the values whose types guards want to know, as positions of arguments from the call on; none is its
+    /// result.
+    places: Vec<Path>,
     /// The number of arguments of which a rule wants to know the operator that computes them.
     n_producers: usize,
 }
@@ -104,6 +167,8 @@ struct Candidates {
 struct Candidate {
     /// The index of the rule.
     rule: usize,
+    /// The number of the call's pattern, if the rule has several outermost calls.
+    first: usize,
     /// The operators that must compute arguments: the positions, and the indices of the operators. Empty for a rule
     /// with alternatives.
     inner: SmallVec<[(usize, usize); 2]>,
@@ -114,36 +179,63 @@ struct Candidate {
 /// A condition about the type of a value that is at one place in every match, unless operators on the way are
 /// commutative.
 struct Guard {
-    /// The positions of arguments, from the outermost call on; none is its result.
-    path: SmallVec<[usize; 2]>,
+    /// The index of the value's place.
+    place: usize,
     /// The index of the condition.
     condition: usize,
 }
 
+/// The positions of arguments that lead from a call to a value.
+type Path = SmallVec<[usize; 2]>;
+
+/// The end of a path from a call.
+#[derive(Clone, Copy)]
+enum Place {
+    Value(NodeId),
+    /// There is no such argument.
+    Nowhere,
+    /// Operators on the way are commutative, or functions.
+    Anywhere,
+}
+
+/// The places of a call, as far as guards asked for them.
+type Seen = SmallVec<[Option<Place>; 4]>;
+
 impl Candidates {
     fn of(program: &Program<'_>, symbol: usize) -> Self {
-        let mut rules = Vec::new();
+        let (mut rules, mut places) = (Vec::new(), Vec::<Path>::new());
         for (index, rule) in program.rules.iter().enumerate() {
-            let mut roots = rule.roots.iter().filter(|root| root.symbol == symbol);
-            let (Some(root), second) = (roots.next(), roots.next()) else { continue };
-            if second.is_some() {
-                rules.push(Candidate { rule: index, inner: SmallVec::new(), guards: SmallVec::new() });
-                continue;
+            let mut candidate = |first: usize, root: &CallPat| {
+                let args = root.args.iter().enumerate();
+                let inner =
+                    args.filter_map(|(at, arg)| if let Pat::Call(arg) = arg { Some((at, arg.symbol)) } else { None });
+                let conditions = rule.conditions.iter().enumerate();
+                let guards = conditions.filter_map(|(condition, (test, _))| {
+                    let path = root.place_of(test.typed()?)?;
+                    let known = places.iter().position(|place| *place == path);
+                    let place = known.unwrap_or_else(|| {
+                        places.push(path);
+                        places.len() - 1
+                    });
+                    Some(Guard { place, condition })
+                });
+                Candidate { rule: index, first, inner: inner.collect(), guards: guards.collect() }
+            };
+            let roots = rule.roots.iter().enumerate().filter(|(_, root)| root.symbol == symbol);
+            let roots: SmallVec<[(usize, &CallPat); 2]> = roots.collect();
+            match roots.as_slice() {
+                [] => {}
+                several if !rule.plans.is_empty() => {
+                    rules.extend(several.iter().map(|(first, root)| candidate(*first, root)));
+                }
+                [(_, one)] => rules.push(candidate(0, one)),
+                _ => rules.push(Candidate { rule: index, first: 0, inner: SmallVec::new(), guards: SmallVec::new() }),
             }
-            let args = root.args.iter().enumerate();
-            let inner =
-                args.filter_map(|(at, arg)| if let Pat::Call(arg) = arg { Some((at, arg.symbol)) } else { None });
-            let conditions = rule.conditions.iter().enumerate();
-            let guards = conditions.filter_map(|(condition, (test, _))| {
-                let path = root.place_of(test.typed()?)?;
-                Some(Guard { path, condition })
-            });
-            rules.push(Candidate { rule: index, inner: inner.collect(), guards: guards.collect() });
         }
         rules.sort_by_key(|candidate| std::cmp::Reverse(program.rules[candidate.rule].size));
         let last = rules.iter().flat_map(|candidate| &candidate.inner).map(|&(at, _)| at).max();
         // Of a commutative operator, the first two arguments may change places.
-        Self { rules, n_producers: last.map_or(0, |last| last.max(1) + 1) }
+        Self { rules, places, n_producers: last.map_or(0, |last| last.max(1) + 1) }
     }
 }
 
@@ -153,9 +245,15 @@ const OTHER: usize = usize::MAX;
 /// One matcher for all rules.
 struct Matcher<'m> {
     program: &'m Program<'m>,
+    /// The facts about operators of other functions.
+    compute: &'m Compute<'m>,
+    /// Makes the right sides, if it is a function.
+    make: Option<&'m MakeFn>,
     facts: &'m mut dyn Operators,
+    /// Whether a rule may move calls of any operator.
+    moves: bool,
     /// By operator: the rules for its calls.
-    by_root: Vec<Candidates>,
+    by_root: &'m [Candidates],
     known: Known,
     /// By node, as far as there are any: whether it is the value of a call that was replaced and that nothing uses any
     /// more.
@@ -166,12 +264,20 @@ struct Matcher<'m> {
 }
 
 impl<'m> Matcher<'m> {
-    fn new(program: &'m Program<'m>, facts: &'m mut dyn Operators, says_why: bool) -> Self {
-        let by_root = (0..program.symbols.len()).map(|symbol| Candidates::of(program, symbol));
+    fn new(
+        program: &'m Program<'m>,
+        by_root: &'m [Candidates],
+        facts: &'m mut dyn Operators,
+        compute: &'m Compute<'m>,
+        says_why: bool,
+    ) -> Self {
         Self {
             program,
+            compute,
+            make: None,
             facts,
-            by_root: by_root.collect(),
+            moves: program.rules.iter().any(|rule| !rule.plans.is_empty()),
+            by_root,
             known: Known { says_why, ..Known::default() },
             dead: Vec::new(),
             found: Match::default(),
@@ -188,16 +294,16 @@ impl<'m> Matcher<'m> {
             let symbol = self.program.symbols.iter().position(|it| it.domain == domain && it.name == name);
             let mut info =
                 OpInfo { symbol, version: 0, is_commutative: false, is_removable: false, defaults: Vec::new() };
-            if symbol.is_some() {
+            if symbol.is_some() || self.moves {
                 info.version = self.facts.version(f, op);
                 let effects = self.facts.effects(op);
                 info.is_removable = effects.is_mergeable() && effects.is_removable();
-                if let Some(schema) = self.facts.schema(op) {
-                    info.is_commutative = schema.is_commutative;
-                    let defaults = schema.attrs.iter();
-                    let defaults = defaults.filter_map(|attr| Some((attr.name.clone(), attr.default_value()?.into())));
-                    info.defaults = defaults.collect();
-                }
+            }
+            if let Some(schema) = symbol.and_then(|_| self.facts.schema(op)) {
+                info.is_commutative = schema.is_commutative;
+                let defaults = schema.attrs.iter();
+                let defaults = defaults.filter_map(|attr| Some((attr.name.clone(), attr.default_value()?.into())));
+                info.defaults = defaults.collect();
             }
             self.known.infos.push(info);
         }
@@ -211,9 +317,10 @@ impl<'m> Matcher<'m> {
         let program = self.program;
         let mut reason = None;
         let is_commutative = call.op().is_some_and(|op| self.known.infos[op.index()].is_commutative);
-        let producers = self.producers(call, self.by_root[symbol].n_producers);
-        for at in 0..self.by_root[symbol].rules.len() {
-            let Candidate { rule: index, inner, guards } = &self.by_root[symbol].rules[at];
+        let Candidates { rules, places, n_producers } = &self.by_root[symbol];
+        let producers = self.producers(call, *n_producers);
+        let mut seen = Seen::new();
+        for Candidate { rule: index, first, inner, guards } in rules {
             let index = *index;
             // Most rules end here.
             let is_inner = |at: usize, symbol: usize| producers.get(at) == Some(&symbol);
@@ -225,25 +332,59 @@ impl<'m> Matcher<'m> {
             }
             let rule = &program.rules[index];
             // A search says why.
-            if !self.known.says_why && !guards.iter().all(|guard| self.may_hold(guard, rule, call)) {
-                continue;
+            if !self.known.says_why && !guards.is_empty() {
+                seen.resize(places.len(), None);
+                let mut at = |place: usize| *seen[place].get_or_insert_with(|| self.place(call, &places[place]));
+                let may_hold = |guard: &Guard| match at(guard.place) {
+                    Place::Value(value) => rule.conditions[guard.condition].0.holds_for(call.owner().type_of(value)),
+                    Place::Nowhere => false,
+                    Place::Anywhere => true,
+                };
+                if !guards.iter().all(may_hold) {
+                    continue;
+                }
             }
-            let mut search = Search::new(cx, &self.known, rule, call, &mut self.found);
+            let mut search = Search::new(cx, &self.known, rule, call, *first, &mut self.found);
             if !search.run() {
                 reason = reason.or(search.reason);
                 continue;
             }
-            let maker = Maker { program, known: &self.known, rule, found: &self.found };
-            match maker.results(call, cx) {
-                Ok(results) => {
-                    self.forget(cx.function(), index);
-                    if self.last.len() == N_NAMED {
-                        self.last.remove(0);
+            if let Some(make) = self.make.filter(|_| rule.plans.is_empty()) {
+                let args: SmallVec<[Slot; 8]> = (0..rule.slots.len()).collect();
+                let (f, known, found) = (cx.function(), &self.known, &self.found);
+                let matched = Matched { f, uses: cx.uses(), known, rule, found, args: &args };
+                match make.make(&matched, cx) {
+                    Ok(results) => {
+                        let alive = results.iter().copied().chain(cx.made_from()).collect();
+                        self.forget(cx.function(), alive);
+                        self.last_by(index);
+                        return match (call.n_results(), results.as_slice()) {
+                            (None, &[one]) => Rewrite::Replace(one),
+                            _ => Rewrite::ReplaceResults(results),
+                        };
                     }
-                    self.last.push(index);
+                    Err(why) => {
+                        cx.forget_made();
+                        reason.get_or_insert_with(|| format!("{}: {why}", rule.name));
+                        continue;
+                    }
+                }
+            }
+            let maker = Maker { compute: self.compute, program, known: &self.known, rule, found: &self.found };
+            match maker.all(call, cx) {
+                Ok(mut results) => {
+                    let mut alive = Vec::new();
+                    rule.results.iter().for_each(|made| made.nodes(&self.found, &mut alive));
+                    self.forget(cx.function(), alive);
+                    self.last_by(index);
+                    if results.len() > 1 {
+                        let moved = std::mem::take(&mut self.found.moved);
+                        return Rewrite::ReplaceCalls(Replacements { calls: results, moved });
+                    }
+                    let by = results.pop().map_or_else(Vec::new, |(_, by)| by);
                     return match call.n_results() {
-                        None => Rewrite::Replace(results[0]),
-                        Some(_) => Rewrite::ReplaceResults(results.into_vec()),
+                        None => Rewrite::Replace(by[0]),
+                        Some(_) => Rewrite::ReplaceResults(by),
                     };
                 }
                 Err(why) => {
@@ -257,33 +398,47 @@ impl<'m> Matcher<'m> {
 
     /// Returns, for the first arguments of a call, the operators that compute them.
     fn producers(&self, call: CallView<'_>, n: usize) -> SmallVec<[usize; 6]> {
-        let f = call.owner();
-        let producer = |&arg: &NodeId| self.known.infos.get(producer(f, arg)?.op()?.index())?.symbol;
-        call.args().iter().take(n).map(|arg| producer(arg).unwrap_or(OTHER)).collect()
+        let (f, infos) = (call.owner(), &self.known.infos);
+        let mut producers = SmallVec::new();
+        for &arg in call.args().iter().take(n) {
+            let op = producer(f, arg).and_then(|call| call.op());
+            producers.push(op.and_then(|op| infos.get(op.index())?.symbol).unwrap_or(OTHER));
+        }
+        producers
     }
 
-    /// Whether the condition may hold in a match at a call.
-    fn may_hold(&self, guard: &Guard, rule: &Compiled<'_>, root: CallView<'_>) -> bool {
+    /// Follows a path from a call.
+    fn place(&self, root: CallView<'_>, path: &Path) -> Place {
         let f = root.owner();
-        let mut value = root.id;
-        for &at in &guard.path {
-            let Some(call) = producer(f, value) else { return false };
+        let (mut value, mut call) = (root.id, Some(root));
+        for (depth, &at) in path.iter().enumerate() {
+            if depth > 0 {
+                call = producer(f, value);
+            }
+            let Some(call) = call else { return Place::Nowhere };
             let info = call.op().and_then(|op| self.known.infos.get(op.index()));
             if at < 2 && info.is_none_or(|info| info.is_commutative) {
-                return true;
+                return Place::Anywhere;
             }
             match call.args().get(at) {
                 Some(arg) if !arg.is_absent() => value = *arg,
-                _ => return false,
+                _ => return Place::Nowhere,
             }
         }
-        rule.conditions[guard.condition].0.holds_for(f.type_of(value))
+        Place::Value(value)
     }
 
-    /// Notes that inner calls of a match which the right side does not use no longer count as users.
-    fn forget(&mut self, f: &Function, rule: usize) {
-        let mut alive = Vec::new();
-        self.program.rules[rule].results.iter().for_each(|made| made.nodes(&self.found, &mut alive));
+    /// Notes by which rule the last call was rewritten.
+    fn last_by(&mut self, rule: usize) {
+        if self.last.len() == N_NAMED {
+            self.last.remove(0);
+        }
+        self.last.push(rule);
+    }
+
+    /// Notes that inner calls of a match which the right side does not use no longer count as users: `alive` are those
+    /// that it uses.
+    fn forget(&mut self, f: &Function, mut alive: Vec<NodeId>) {
         for Inner { value, call, is_shared } in &self.found.inner {
             if *is_shared || alive.contains(value) {
                 alive.extend(f.operands(*call));
@@ -302,11 +457,11 @@ impl<'m> Matcher<'m> {
 }
 
 /// The call that computes a value.
+#[inline]
 fn producer(f: &Function, value: NodeId) -> Option<CallView<'_>> {
-    match f.expr(value) {
-        Expr::Call(call) => Some(call),
-        Expr::TupleGetItem { tuple, .. } => f.call(tuple),
-        _ => None,
+    match f.kind(value) {
+        kind::TUPLE_GET_ITEM => f.call(f.operands(value)[0]),
+        _ => f.call(value),
     }
 }
 

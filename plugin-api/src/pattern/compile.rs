@@ -2,12 +2,12 @@
 
 use super::{
     Placed, Rules,
-    condition::{Calc, Test, numbers},
+    condition::{Calc, Test, Val, numbers},
     placed,
 };
 use crate::{
     infer::Operators,
-    ir::{Function, attr_kind},
+    ir::{Function, attr_kind, is_same_domain},
     op::OpSchema,
 };
 use relais_patterns::*;
@@ -60,6 +60,40 @@ impl CallPat {
             arg => is_value(arg).then(|| SmallVec::from_slice(&[at])),
         })
     }
+
+    /// Whether it binds a variable outside alternatives.
+    fn has(&self, slot: Slot) -> bool {
+        self.bind == Some(slot)
+            || self.args.iter().any(|arg| match arg {
+                Pat::Var(it) => *it == slot,
+                Pat::Call(call) => call.has(slot),
+                _ => false,
+            })
+    }
+
+    /// Returns the nearest variable outside alternatives that `is_known`, with the number of calls between its value and
+    /// the result of this one.
+    fn nearest(&self, is_known: &dyn Fn(Slot) -> bool) -> Option<(Slot, usize)> {
+        let mut calls = vec![self];
+        for depth in 1.. {
+            let mut inner = Vec::new();
+            for arg in calls.iter().flat_map(|call| &call.args) {
+                match arg {
+                    Pat::Var(slot) if is_known(*slot) => return Some((*slot, depth)),
+                    Pat::Call(call) => match call.bind {
+                        Some(slot) if is_known(slot) => return Some((slot, depth)),
+                        _ => inner.push(call),
+                    },
+                    _ => {}
+                }
+            }
+            if inner.is_empty() {
+                break;
+            }
+            calls = inner;
+        }
+        None
+    }
 }
 
 /// The value that an attribute must have.
@@ -77,11 +111,45 @@ pub(super) struct Compiled<'r> {
     pub name: String,
     /// The names of variables.
     pub slots: Vec<&'r str>,
+    /// The patterns of outermost calls: alternatives of one, or, if there are plans, one of each.
     pub roots: Vec<CallPat>,
+    /// By outermost call, the first one in the program: how the others are found.
+    pub plans: Vec<Vec<Step>>,
     /// The number of calls in the pattern.
     pub size: usize,
     pub conditions: Vec<(Test, &'r Condition)>,
     pub results: Vec<Made<'r>>,
+}
+
+/// How an outermost call is found from those that were matched before.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    /// The outermost call.
+    pub root: usize,
+    /// A variable of it that is bound.
+    pub from: Slot,
+    /// The number of calls from the variable's value to the result.
+    pub depth: usize,
+}
+
+/// Returns the plans of several outermost calls. A plan is empty if the others cannot be found from that call: it
+/// depends on one of them.
+fn plans(roots: &[CallPat]) -> Vec<Vec<Step>> {
+    let plan = |first: usize| {
+        let (mut plan, mut matched) = (Vec::<Step>::new(), vec![first]);
+        while matched.len() < roots.len() {
+            let known = |slot: Slot| matched.iter().any(|&root| roots[root].has(slot));
+            let next = (0..roots.len()).filter(|root| !matched.contains(root)).find_map(|root| {
+                let (from, depth) = roots[root].nearest(&known)?;
+                Some(Step { root, from, depth })
+            });
+            let Some(step) = next else { return Vec::new() };
+            matched.push(step.root);
+            plan.push(step);
+        }
+        plan
+    };
+    (0..roots.len()).map(plan).collect()
 }
 
 /// A value of the right side.
@@ -89,9 +157,25 @@ pub(super) enum Made<'r> {
     Var(Slot),
     Rest(Slot),
     Absent,
-    Numbers { values: Vec<Number>, is_list: bool },
-    Call { symbol: usize, attrs: Vec<Set<'r>>, args: Vec<Made<'r>> },
-    Like { call: Slot, attrs: Vec<Set<'r>>, args: Vec<Made<'r>> },
+    Numbers {
+        values: Vec<Calc>,
+        shown: &'r Value,
+    },
+    Call {
+        symbol: usize,
+        attrs: Vec<Set<'r>>,
+        args: Vec<Made<'r>>,
+    },
+    Like {
+        call: Slot,
+        attrs: Vec<Set<'r>>,
+        args: Vec<Made<'r>>,
+    },
+    /// A call of constants, computed.
+    Eval {
+        call: Box<Made<'r>>,
+        shown: &'r Value,
+    },
 }
 
 /// An attribute of the right side.
@@ -120,13 +204,68 @@ pub(super) struct Program<'r> {
     pub faults: Vec<Placed>,
 }
 
+/// Which rules are compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Which {
+    All,
+    /// Those whose operators are all in the function, or may be once other rules have matched.
+    Possible,
+}
+
+/// The operators of a function and those of the right sides of rules.
+struct Present<'a> {
+    f: &'a Function,
+    made: Vec<&'a OpName>,
+}
+
+impl<'a> Present<'a> {
+    fn new(rules: &'a Rules, f: &'a Function) -> Self {
+        fn collect<'a>(value: &'a Value, made: &mut Vec<&'a OpName>) {
+            let args = match value {
+                Value::Call { op, args, .. } => {
+                    made.push(op);
+                    args
+                }
+                Value::Like { args, .. } => args,
+                Value::Eval(value, _) => return collect(value, made),
+                _ => return,
+            };
+            args.iter().for_each(|arg| collect(arg, made));
+        }
+        let mut made = Vec::new();
+        let results = rules.texts.iter().flat_map(|source| &source.rules).flat_map(|rule| &rule.results);
+        results.for_each(|result| collect(result, &mut made));
+        Self { f, made }
+    }
+
+    fn has(&self, wanted: &OpName) -> bool {
+        let is_it = |domain: &str, name: &str| name == wanted.name && is_same_domain(domain, &wanted.domain);
+        self.f.ops().iter().any(|op| is_it(self.f.str(op.domain), self.f.str(op.name)))
+            || self.made.iter().any(|op| is_it(&op.domain, &op.name))
+    }
+
+    fn may_match(&self, call: &CallPattern) -> bool {
+        self.has(&call.op)
+            && call.args.iter().all(|arg| match arg {
+                ArgPattern::Call(call) => self.may_match(call),
+                ArgPattern::Either(calls, ..) => calls.iter().any(|call| self.may_match(call)),
+                _ => true,
+            })
+    }
+}
+
 /// Compiles rules for a function.
-pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operators) -> Program<'r> {
+pub(super) fn compile<'r>(rules: &'r Rules, which: Which, f: &Function, ops: &mut dyn Operators) -> Program<'r> {
     let mut program = Program::default();
     let mut number = 0;
+    let present = Present::new(rules, f);
     for source in &rules.texts {
         for rule in &source.rules {
             number += 1;
+            // Most rules of most passes end here.
+            if which == Which::Possible && !rule.roots().any(|call| present.may_match(call)) {
+                continue;
+            }
             let name = rule.name.as_ref().map_or_else(|| format!("rule {number}"), |name| format!("`{}`", name.text));
             let imported = f.opset_version("").unwrap_or(0);
             if let Some(needed) = rule.opset.filter(|&needed| imported < needed) {
@@ -147,12 +286,14 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 missing: None,
             };
             let mut n_orders = 0;
-            let roots = rule.patterns.iter().map(|call| {
+            let is_several = !rule.others.is_empty();
+            let roots = rule.roots().map(|call| {
                 let (call, orders) = compiler.call(call);
-                n_orders += orders;
+                n_orders = if is_several { usize::max(n_orders, 1).saturating_mul(orders) } else { n_orders + orders };
                 call
             });
             let roots: Vec<CallPat> = roots.collect();
+            let plans = if is_several { plans(&roots) } else { Vec::new() };
             let results = rule.results.iter().map(|result| compiler.value(result)).collect();
             if n_orders > MAX_ORDERS {
                 let message = format_args!("there are {n_orders} combinations of orders and alternatives");
@@ -174,7 +315,7 @@ pub(super) fn compile<'r>(rules: &'r Rules, f: &Function, ops: &mut dyn Operator
                 .map(|condition| (Test::new(condition, &slots, &rules.conditions), condition))
                 .collect();
             let index = program.rules.len();
-            program.rules.push(Compiled { index, name, slots, roots, size, conditions, results });
+            program.rules.push(Compiled { index, name, slots, roots, plans, size, conditions, results });
         }
     }
     program
@@ -405,8 +546,12 @@ impl<'r> Compiler<'_, 'r> {
             Value::Var(name) => Made::Var(self.slot(name)),
             Value::Rest(name) => Made::Rest(self.slot(name)),
             Value::Absent(_) => Made::Absent,
-            Value::Number(number, _) => Made::Numbers { values: vec![*number], is_list: false },
-            Value::List(items, _) => Made::Numbers { values: numbers(items), is_list: true },
+            Value::Number(number, _) => Made::Numbers { values: vec![Calc::Is(Val::Number(*number))], shown: value },
+            Value::List(items, _) => {
+                let values = items.iter().map(|item| Calc::new(item, self.slots)).collect();
+                Made::Numbers { values, shown: value }
+            }
+            Value::Eval(call, _) => self.eval(call),
             Value::Like { call, attrs, args } => {
                 Made::Like { call: self.slot(call), attrs: self.sets(attrs), args: self.values(args) }
             }
@@ -429,6 +574,33 @@ impl<'r> Compiler<'_, 'r> {
                 Made::Call { symbol, attrs: self.sets(attrs), args: self.values(args) }
             }
         }
+    }
+
+    /// A call that is computed, and so are the calls in it.
+    fn eval(&mut self, value: &'r Value) -> Made<'r> {
+        let Value::Call { op, .. } = value else { return self.value(value) };
+        let known = self.ops.other(self.f, &op.domain, &op.name).filter(|&known| self.ops.schema(known).is_some());
+        if let Some(known) = known {
+            let effects = self.ops.effects(known);
+            let why = match () {
+                () if !(effects.is_mergeable() && effects.is_removable()) => Some("are random or keep state"),
+                () if !self.ops.is_computed(known) => {
+                    Some("cannot be computed: it has neither an evaluator nor a body")
+                }
+                () => None,
+            };
+            if let Some(why) = why {
+                let message = format_args!("calls of `{op}` {why}");
+                self.fault(Code::NotComputed, op.span, message, "without `eval`, the call is made in the model");
+            }
+        }
+        let mut call = self.value(value);
+        if let (Made::Call { args: made, .. }, Value::Call { args, .. }) = (&mut call, value) {
+            for (made, arg) in made.iter_mut().zip(args).filter(|(_, arg)| matches!(arg, Value::Call { .. })) {
+                *made = self.eval(arg);
+            }
+        }
+        Made::Eval { call: Box::new(call), shown: value }
     }
 
     fn values(&mut self, values: &'r [Value]) -> Vec<Made<'r>> {

@@ -3,7 +3,7 @@
 use super::{
     compile::{Compiled, Slot},
     constant,
-    matched::{ConditionFn, Matched, Unmet},
+    matched::{Asked, Matched, Unmet},
     search::{Bound, Known, Match},
 };
 use crate::{ir::*, rewrite::RewriteCx};
@@ -19,7 +19,7 @@ pub(super) enum Test {
     In(Calc, Vec<Calc>),
     Broadcasts(Slot, Slot),
     Finite(Slot),
-    Function(ConditionFn, Vec<Slot>),
+    Function(Asked, Vec<Slot>),
     /// Of another version of the language.
     Unknown,
 }
@@ -41,7 +41,7 @@ pub(super) enum Calc {
 }
 
 impl Test {
-    pub fn new(condition: &Condition, slots: &[&str], functions: &[ConditionFn]) -> Self {
+    pub fn new(condition: &Condition, slots: &[&str], functions: &[Asked]) -> Self {
         let calc = |expr| Calc::new(expr, slots);
         match condition {
             Condition::Compare(left, comparison, right) => match (calc(left), comparison, calc(right)) {
@@ -66,8 +66,8 @@ impl Test {
                 match (function.text.as_str(), args.as_slice()) {
                     ("broadcasts", &[from, to]) => Self::Broadcasts(from, to),
                     ("finite", &[constant]) => Self::Finite(constant),
-                    (name, _) => match functions.iter().find(|function| function.name == name) {
-                        Some(function) => Self::Function(*function, args),
+                    (name, _) => match functions.iter().find(|function| function.name() == name) {
+                        Some(function) => Self::Function(function.clone(), args),
                         None => Self::Unknown,
                     },
                 }
@@ -129,6 +129,17 @@ impl Calc {
             }
             Expr::Neg(inner, _) => Self::Neg(Box::new(calc(inner))),
             Expr::Binary(operation, sides) => Self::Binary(*operation, Box::new((calc(&sides.0), calc(&sides.1)))),
+        }
+    }
+}
+
+impl Calc {
+    /// Whether the rule states the value, rather than computing it.
+    fn is_stated(&self) -> bool {
+        match self {
+            Self::Is(_) => true,
+            Self::Neg(inner) => inner.is_stated(),
+            _ => false,
         }
     }
 }
@@ -203,6 +214,18 @@ impl From<AttrData> for Val {
 }
 
 impl Val {
+    /// The value with its floats rounded to an element type; those that are out of its range stay.
+    fn rounded(self, elem: ElemType) -> Self {
+        match self {
+            Self::Number(Number::Float(value)) => {
+                let rounded = Tensor::full(elem, &[], value).and_then(|tensor| tensor.to_f64());
+                Self::Number(Number::Float(rounded.filter(|rounded| rounded.is_finite()).unwrap_or(value)))
+            }
+            Self::List(items) => Self::List(items.into_iter().map(|item| item.rounded(elem)).collect()),
+            other => other,
+        }
+    }
+
     /// The value as an attribute of a kind; 0 is a kind that is not known.
     pub fn into_data(self, kind: u8) -> Unknown<AttrData> {
         Ok(match self {
@@ -306,12 +329,12 @@ impl<'v> View<'v, '_> {
     }
 
     /// Asks the function that is a condition of the rule.
-    fn ask(&self, at: usize, function: &ConditionFn, args: &[Slot]) -> Result<(), Unmet> {
+    fn ask(&self, at: usize, function: &Asked, args: &[Slot]) -> Result<(), Unmet> {
         let Self { cx, known, rule, found } = *self;
         let matched = Matched { f: cx.function(), uses: cx.uses(), known, rule, found, args };
         // It stays if the function panics.
         known.asked.set(Some((rule.index, at)));
-        let held = (function.holds)(&matched, cx);
+        let held = function.ask(&matched, cx);
         known.asked.set(None);
         held
     }
@@ -320,12 +343,14 @@ impl<'v> View<'v, '_> {
         match test {
             Test::Rank(slot, rank) => Ok(self.dims(*slot)?.len() == *rank),
             Test::Elem(slot, elems) => Ok(elems.contains(&self.elem(*slot)?)),
-            Test::Compare(left, comparison, right) => compare(*comparison, &*self.eval(left)?, &*self.eval(right)?),
+            Test::Compare(left, comparison, right) => {
+                compare(*comparison, &*self.side(left, right)?, &*self.side(right, left)?)
+            }
             Test::In(left, options) => {
-                let left = self.eval(left)?;
+                let (calc, left) = (left, self.eval(left)?);
                 let mut unknown = None;
                 for option in options {
-                    match self.eval(option).and_then(|option| compare(Comparison::Eq, &left, &option)) {
+                    match self.side(option, calc).and_then(|option| compare(Comparison::Eq, &left, &option)) {
                         Ok(true) => return Ok(true),
                         Ok(false) => {}
                         Err(why) => unknown = Some(why),
@@ -384,6 +409,29 @@ impl<'v> View<'v, '_> {
             }
         }
         if is_known { Ok(true) } else { Err(SIZE) }
+    }
+
+    /// Computes a number.
+    pub fn number(&self, calc: &Calc) -> Unknown<Number> {
+        number(&*self.eval(calc)?)
+    }
+
+    /// Computes one side of a comparison: a number that the rule states is rounded to the type of a variable on the
+    /// other side, as it is in a pattern.
+    fn side<'c>(&self, side: &'c Calc, other: &Calc) -> Unknown<Cow<'c, Val>> {
+        let value = self.eval(side)?;
+        let &Calc::Var(slot) = other else { return Ok(value) };
+        if !side.is_stated() {
+            return Ok(value);
+        }
+        let elem = match self.found.bound[slot] {
+            Bound::Attr(index) => match self.found.attr(index) {
+                AttrData::Float(_) | AttrData::Floats(_) => ElemType::FLOAT,
+                _ => return Ok(value),
+            },
+            _ => self.cx.tensor(self.node(slot)?).map_or(ElemType::UNKNOWN, Tensor::elem),
+        };
+        Ok(Cow::Owned(value.into_owned().rounded(elem)))
     }
 
     /// Computes a value.

@@ -6,6 +6,11 @@ use relais_patterns::Number;
 /// The most bytes of a constant that are compared with each other or with a number.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The bytes that a tensor takes in a file; a splat takes next to none.
+pub(super) fn stored_bytes(tensor: &Tensor) -> u64 {
+    tensor.as_splat().map_or(tensor.byte_len(), |element| element.len() as u64)
+}
+
 /// A tensor of numbers, rounded to the element type; `None` if an element type cannot hold one of them.
 pub(super) fn tensor(elem: ElemType, dims: &[u64], numbers: &[Number]) -> Option<Tensor> {
     if elem.is_float() {

@@ -5,13 +5,13 @@ use super::{
     search::{Bound, Known, Match},
 };
 use crate::{ir::*, rewrite::RewriteCx};
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// A function that rules can name as a condition: `Ok` holds, and `Err` says why it does not.
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionFn {
-    pub(super) name: &'static str,
-    pub(super) holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet>,
+    name: &'static str,
+    holds: fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet>,
 }
 
 impl ConditionFn {
@@ -21,9 +21,92 @@ impl ConditionFn {
     }
 }
 
-impl PartialEq for ConditionFn {
+type Shared = dyn Fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet> + Send + Sync;
+type Make = dyn Fn(&Matched<'_>, &mut RewriteCx<'_>) -> Result<Vec<NodeId>, Unmet> + Send + Sync;
+
+/// The same of a closure, for rules that are made at run time.
+#[derive(Clone)]
+pub struct SharedCondition {
+    name: Arc<str>,
+    holds: Arc<Shared>,
+}
+
+impl SharedCondition {
+    /// A closure with the name by which rules mean it.
+    pub fn new(
+        name: &str,
+        holds: impl Fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), holds: Arc::new(holds) }
+    }
+}
+
+/// A condition that is a function.
+#[derive(Clone)]
+pub(super) enum Asked {
+    Fn(ConditionFn),
+    Shared(SharedCondition),
+}
+
+impl Asked {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Fn(function) => function.name,
+            Self::Shared(closure) => &closure.name,
+        }
+    }
+
+    pub fn ask(&self, found: &Matched<'_>, cx: &RewriteCx<'_>) -> Result<(), Unmet> {
+        match self {
+            Self::Fn(function) => (function.holds)(found, cx),
+            Self::Shared(closure) => (closure.holds)(found, cx),
+        }
+    }
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for Asked {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && std::ptr::fn_addr_eq(self.holds, other.holds)
+        match (self, other) {
+            (Self::Fn(a), Self::Fn(b)) => a.name == b.name && std::ptr::fn_addr_eq(a.holds, b.holds),
+            (Self::Shared(a), Self::Shared(b)) => a.name == b.name && Arc::ptr_eq(&a.holds, &b.holds),
+            _ => false,
+        }
+    }
+}
+
+/// A function that makes what takes the place of a call, instead of the right side of a rule: a value for each of its
+/// results, [`NodeId::ABSENT`] for one that nothing uses. Its match has all variables of the rule as arguments.
+#[derive(Clone)]
+pub struct MakeFn(Arc<Make>);
+
+impl MakeFn {
+    /// A closure. It returns why it declines the match, otherwise the values.
+    pub fn new(
+        make: impl Fn(&Matched<'_>, &mut RewriteCx<'_>) -> Result<Vec<NodeId>, Unmet> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(make))
+    }
+
+    pub(super) fn make(&self, found: &Matched<'_>, cx: &mut RewriteCx<'_>) -> Result<Vec<NodeId>, Unmet> {
+        (self.0)(found, cx)
+    }
+}
+
+impl fmt::Debug for MakeFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a function")
+    }
+}
+
+impl PartialEq for MakeFn {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The right side of a rule, at a match.
 
 use super::{
+    apply::Compute,
     compile::{Compiled, Made, Program, Set},
-    condition::View,
+    condition::{Calc, View},
     constant,
-    search::{Bound, Known, Match},
+    search::{Bound, Known, Match, Root},
 };
 use crate::{boundary::record::formal_kind, infer::contradiction, ir::*, op::OpSchema, rewrite::RewriteCx};
-use relais_patterns::Number;
+use relais_patterns::{Number, Value};
 use smallvec::SmallVec;
 
 /// Values that are made, or stand for a variable.
@@ -23,14 +24,26 @@ impl Made<'_> {
                 _ => {}
             },
             Self::Call { args, .. } | Self::Like { args, .. } => args.iter().for_each(|arg| arg.nodes(found, nodes)),
-            Self::Absent | Self::Numbers { .. } => {}
+            // The elements of constants, not the constants.
+            Self::Absent | Self::Numbers { .. } | Self::Eval { .. } => {}
         }
     }
+}
+
+/// The most bytes that a computed constant may take beyond those of the constants that it replaces: as many as where
+/// constants are folded.
+const GROWTH: u64 = 4096;
+
+/// A computation of a constant.
+struct Eval<'e> {
+    budget: u64,
+    shown: &'e Value,
 }
 
 /// A match whose right side is made.
 #[derive(Clone, Copy)]
 pub(super) struct Maker<'m> {
+    pub compute: &'m Compute<'m>,
     pub program: &'m Program<'m>,
     pub known: &'m Known,
     pub rule: &'m Compiled<'m>,
@@ -38,11 +51,71 @@ pub(super) struct Maker<'m> {
 }
 
 impl Maker<'_> {
-    /// Makes what takes the place of the results of a call.
+    /// Makes what takes the place of the outermost calls: of each, a value for each of its results. The first one is
+    /// the call that was offered.
     ///
     /// # Errors
     /// Returns why it cannot be made, or cannot take their place.
-    pub fn results(&self, call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Result<Values, String> {
+    pub fn all(&self, call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Result<Vec<(NodeId, Vec<NodeId>)>, String> {
+        let roots = &self.found.roots;
+        if roots.is_empty() {
+            return Ok(vec![(call.id, self.results(call, cx)?.into_vec())]);
+        }
+        let f = cx.function();
+        let together = match self.rule.results.as_slice() {
+            [Made::Call { symbol, attrs, args }] => {
+                let symbol = &self.program.symbols[*symbol];
+                let attrs = self.attrs(attrs, symbol.schema.as_ref(), cx)?;
+                let args = self.args(args, symbol.schema.as_ref(), cx)?;
+                let (domain, name) = (symbol.domain.clone(), symbol.name.clone());
+                Some(cx.call_results_in(domain, name, &args, attrs, roots.len() as u16))
+            }
+            _ => None,
+        };
+        let mut all = Vec::with_capacity(roots.len());
+        for &Root { root, call, value } in roots {
+            let new = match &together {
+                Some(results) => results[root],
+                None => self.result(&self.rule.results[root], f.type_id(value), cx)?,
+            };
+            if let Some(why) = contradiction(f.type_of(value), cx.type_of(new)) {
+                return Err(format!("the right side is of another type: {why}"));
+            }
+            let by = match f.expr(value) {
+                Expr::TupleGetItem { index, .. } if value != call => {
+                    let n_results = f.n_results(call).unwrap_or(0).max(index + 1);
+                    let mut by = vec![NodeId::ABSENT; n_results];
+                    by[index] = new;
+                    by
+                }
+                _ => vec![new],
+            };
+            all.push((call, by));
+        }
+        Ok(all)
+    }
+
+    /// Makes the value that takes the place of one of a type.
+    fn result(&self, made: &Made<'_>, old: TypeId, cx: &mut RewriteCx<'_>) -> Result<NodeId, String> {
+        match made {
+            Made::Numbers { values, shown } => full(&self.numbers(values, shown, cx)?, is_list(shown), old, cx),
+            _ => match self.make(made, cx)?.as_slice() {
+                &[one] if !one.is_absent() => Ok(one),
+                _ => Err("a result is not one value".to_owned()),
+            },
+        }
+    }
+
+    /// Computes the elements of a constant.
+    fn numbers(&self, values: &[Calc], shown: &Value, cx: &RewriteCx<'_>) -> Result<Vec<Number>, String> {
+        let view = View { cx, known: self.known, rule: self.rule, found: self.found };
+        let number = |calc: &Calc| view.number(calc);
+        let numbers: Result<Vec<Number>, _> = values.iter().map(number).collect();
+        numbers.map_err(|why| format!("`{shown}` cannot be computed: {}", why.say(self.rule)))
+    }
+
+    /// Makes what takes the place of the results of a call.
+    fn results(&self, call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Result<Values, String> {
         let f = cx.function();
         let n_results = call.n_results();
         let old = |index: usize| match (n_results, f.type_of(call.id)) {
@@ -58,11 +131,7 @@ impl Maker<'_> {
         for (index, made) in self.rule.results.iter().enumerate() {
             let new = match made {
                 Made::Absent => NodeId::ABSENT,
-                Made::Numbers { values, is_list } => full(values, *is_list, old(index), cx)?,
-                _ => match self.make(made, cx)?.as_slice() {
-                    &[one] if !one.is_absent() => one,
-                    _ => return Err("a result is not one value".to_owned()),
-                },
+                made => self.result(made, old(index), cx)?,
             };
             if let (false, Some(why)) = (new.is_absent(), contradiction(f.ty(old(index)), cx.type_of(new))) {
                 return Err(format!("the right side is of another type: {why}"));
@@ -92,6 +161,10 @@ impl Maker<'_> {
                 let args = self.args(args, symbol.schema.as_ref(), cx)?;
                 Values::from_slice(&[cx.call_in(symbol.domain.clone(), symbol.name.clone(), &args, attrs)])
             }
+            Made::Eval { call, shown } => {
+                let eval = Eval { budget: GROWTH.saturating_add(self.freed(call, cx)), shown };
+                Values::from_slice(&[self.eval(call, &eval, cx)?])
+            }
             Made::Like { call, attrs, args } => {
                 let named = match self.found.bound[*call] {
                     Bound::Node(id) => cx.call_of(id),
@@ -106,6 +179,51 @@ impl Maker<'_> {
                 Values::from_slice(&[cx.call_like(named, &args, attrs)])
             }
         })
+    }
+
+    /// Returns the bytes of the constants in a call that nothing else uses.
+    fn freed(&self, made: &Made<'_>, cx: &RewriteCx<'_>) -> u64 {
+        match made {
+            Made::Var(slot) => match self.found.bound[*slot] {
+                Bound::Node(id) if self.known.n_live_uses(id, cx.n_uses(id)) <= 1 => {
+                    cx.tensor(id).map_or(0, constant::stored_bytes)
+                }
+                _ => 0,
+            },
+            Made::Call { args, .. } => args.iter().map(|arg| self.freed(arg, cx)).fold(0, u64::saturating_add),
+            Made::Eval { call, .. } => self.freed(call, cx),
+            _ => 0,
+        }
+    }
+
+    /// Makes the constant that a call of constants gives.
+    fn eval(&self, made: &Made<'_>, eval: &Eval<'_>, cx: &mut RewriteCx<'_>) -> Result<NodeId, String> {
+        let Made::Call { symbol, attrs, args } = made else { return Err("only calls are computed".to_owned()) };
+        let symbol = &self.program.symbols[*symbol];
+        let mark = cx.mark();
+        let attrs = self.attrs(attrs, symbol.schema.as_ref(), cx)?;
+        let args = self.args(args, symbol.schema.as_ref(), cx)?;
+        let call = cx.call_in(symbol.domain.clone(), symbol.name.clone(), &args, attrs);
+        let value = cx.closed(call).and_then(|(f, call, inputs)| self.compute(&f, call, &inputs, eval.budget));
+        let value = value.map_err(|why| format!("`eval({})` is not computed: {why}", eval.shown))?;
+        cx.undo(mark);
+        Ok(cx.constant(value))
+    }
+
+    /// Computes a call of constants.
+    ///
+    /// # Errors
+    /// Returns why it is not computed, or is too large.
+    fn compute(&self, f: &Function, call: NodeId, inputs: &[Option<Tensor>], budget: u64) -> Result<Tensor, String> {
+        let op = f.call(call).and_then(CallView::op).ok_or("it is not a call of an operator")?;
+        let mut values = None;
+        (self.compute)(f, &mut |ops| values = ops.evaluate(op, f, call, inputs, budget));
+        let values = values.ok_or("the operator has no evaluator")?;
+        let value = values.map_err(|error| error.to_string())?.into_iter().next().ok_or("it has no result")?;
+        match constant::stored_bytes(&value) {
+            size if size > budget => Err(format!("it takes {size} bytes, and may take {budget}")),
+            _ => Ok(value),
+        }
     }
 
     fn attrs(&self, sets: &[Set<'_>], schema: Option<&OpSchema>, cx: &RewriteCx<'_>) -> Result<Vec<Attr>, String> {
@@ -123,10 +241,10 @@ impl Maker<'_> {
     /// Makes the arguments of a call: first those whose element types decide about those of numbers.
     fn args(&self, made: &[Made<'_>], schema: Option<&OpSchema>, cx: &mut RewriteCx<'_>) -> Result<Values, String> {
         let mut args = Values::new();
-        let mut literals: SmallVec<[(usize, &[Number], bool); 2]> = SmallVec::new();
+        let mut literals: SmallVec<[(usize, Vec<Number>, bool); 2]> = SmallVec::new();
         for arg in made {
-            if let Made::Numbers { values, is_list } = arg {
-                literals.push((args.len(), values, *is_list));
+            if let Made::Numbers { values, shown } = arg {
+                literals.push((args.len(), self.numbers(values, shown, cx)?, is_list(shown)));
                 args.push(NodeId::ABSENT);
             } else {
                 args.extend(self.make(arg, cx)?);
@@ -134,9 +252,9 @@ impl Maker<'_> {
         }
         let literal_places: SmallVec<[usize; 2]> = literals.iter().map(|(at, ..)| *at).collect();
         for (at, values, is_list) in literals {
-            let elem = literal_type(at, &args, &literal_places, values, cx, schema)?;
+            let elem = literal_type(at, &args, &literal_places, &values, cx, schema)?;
             let dims: &[u64] = if is_list { &[values.len() as u64] } else { &[] };
-            let tensor = constant::tensor(elem, dims, values).ok_or_else(|| cannot_hold(elem))?;
+            let tensor = constant::tensor(elem, dims, &values).ok_or_else(|| cannot_hold(elem))?;
             args[at] = cx.constant(tensor);
         }
         while args.last().is_some_and(|arg| arg.is_absent()) {
@@ -144,6 +262,11 @@ impl Maker<'_> {
         }
         Ok(args)
     }
+}
+
+/// Whether a constant is a vector.
+fn is_list(shown: &Value) -> bool {
+    matches!(shown, Value::List(..))
 }
 
 /// Makes the constant that takes the place of a value of a type: its elements are a number, or those of a vector.

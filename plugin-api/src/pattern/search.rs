@@ -1,7 +1,7 @@
 //! Finding a match of a rule at a call, with all orders and alternatives that the rule allows.
 
 use super::{
-    compile::{CallPat, Compiled, Pat, Slot, Wanted},
+    compile::{CallPat, Compiled, Pat, Slot, Step, Wanted},
     condition::View,
     constant,
 };
@@ -10,13 +10,19 @@ use relais_patterns::{Literal, Number};
 use smallvec::SmallVec;
 use std::cell::{Cell, OnceCell};
 
+/// The most users of values that are looked at for the outermost calls of one match.
+const MAX_USERS: usize = 256;
+
+/// The most bindings that are moved for one match.
+const MAX_MOVED: usize = 64;
+
 /// The facts about an operator of a function.
 pub(super) struct OpInfo {
     /// Its index among those of all left sides.
     pub symbol: Option<usize>,
     pub version: i64,
     pub is_commutative: bool,
-    /// Whether its calls may be matched.
+    /// Whether its calls may be matched and moved.
     pub is_removable: bool,
     pub defaults: Vec<(String, AttrData)>,
 }
@@ -43,6 +49,16 @@ pub(super) struct Inner {
     pub is_shared: bool,
 }
 
+/// One of several outermost calls of a match.
+#[derive(Clone, Copy)]
+pub(super) struct Root {
+    /// Its number in the rule.
+    pub root: usize,
+    pub call: NodeId,
+    /// The call, or its result.
+    pub value: NodeId,
+}
+
 /// A match, as far as it is found. Its lists are kept for the next search.
 #[derive(Default)]
 pub(super) struct Match {
@@ -54,6 +70,10 @@ pub(super) struct Match {
     attrs: Vec<AttrData>,
     /// The inner calls, each after the call whose argument it is.
     pub inner: Vec<Inner>,
+    /// The outermost calls, if the rule has several; the first one in the program comes first.
+    pub roots: Vec<Root>,
+    /// Later bindings that the right side uses, directly or through others, in program order.
+    pub moved: Vec<NodeId>,
 }
 
 /// The lengths of the lists of a match.
@@ -63,6 +83,7 @@ struct Mark {
     rest: usize,
     attrs: usize,
     inner: usize,
+    roots: usize,
 }
 
 impl Match {
@@ -73,6 +94,8 @@ impl Match {
         self.rest.clear();
         self.attrs.clear();
         self.inner.clear();
+        self.roots.clear();
+        self.moved.clear();
     }
 
     /// The values of a variable that stands for several.
@@ -119,8 +142,8 @@ impl Match {
     }
 
     fn mark(&self) -> Mark {
-        let Self { trail, rest, attrs, inner, .. } = self;
-        Mark { trail: trail.len(), rest: rest.len(), attrs: attrs.len(), inner: inner.len() }
+        let Self { trail, rest, attrs, inner, roots, .. } = self;
+        Mark { trail: trail.len(), rest: rest.len(), attrs: attrs.len(), inner: inner.len(), roots: roots.len() }
     }
 
     /// Forgets everything since a mark.
@@ -132,6 +155,7 @@ impl Match {
         self.rest.truncate(mark.rest);
         self.attrs.truncate(mark.attrs);
         self.inner.truncate(mark.inner);
+        self.roots.truncate(mark.roots);
     }
 }
 
@@ -164,6 +188,10 @@ pub(super) struct Search<'s, 'f> {
     pub known: &'s Known,
     pub rule: &'s Compiled<'s>,
     pub root: CallView<'f>,
+    /// The number of the call's pattern, if the rule has several outermost calls.
+    first: usize,
+    /// How many more users of values are looked at.
+    fuel: usize,
     found: &'s mut Match,
     /// Why the first match of the pattern was declined.
     pub reason: Option<String>,
@@ -172,7 +200,14 @@ pub(super) struct Search<'s, 'f> {
 /// The arguments that remain to be matched.
 enum Goals<'g> {
     Done,
-    Args { pats: &'g [Pat], args: &'g [NodeId], all: &'g [NodeId], next: &'g Goals<'g> },
+    /// Then the other outermost calls are to be found.
+    Roots(&'g [Step]),
+    Args {
+        pats: &'g [Pat],
+        args: &'g [NodeId],
+        all: &'g [NodeId],
+        next: &'g Goals<'g>,
+    },
 }
 
 impl<'s, 'f> Search<'s, 'f> {
@@ -181,15 +216,22 @@ impl<'s, 'f> Search<'s, 'f> {
         known: &'s Known,
         rule: &'s Compiled<'s>,
         root: CallView<'f>,
+        first: usize,
         found: &'s mut Match,
     ) -> Self {
         found.clear(rule.slots.len());
-        Self { cx, known, rule, root, found, reason: None }
+        Self { cx, known, rule, root, first, fuel: MAX_USERS, found, reason: None }
     }
 
     /// Whether the rule matches and its conditions hold.
     pub fn run(&mut self) -> bool {
         let (rule, root) = (self.rule, self.root);
+        if let Some(plan) = rule.plans.get(self.first) {
+            let Some(value) = self.value_of(root, rule.roots[self.first].result).filter(|_| !plan.is_empty()) else {
+                return false;
+            };
+            return self.outermost(self.first, root, value, &Goals::Roots(plan));
+        }
         self.any(&rule.roots, |search, pat| search.call(pat, root.id, root, &Goals::Done))
     }
 
@@ -205,8 +247,86 @@ impl<'s, 'f> Search<'s, 'f> {
         })
     }
 
+    /// The value that a pattern of a call stands for; `None` if nothing uses it.
+    fn value_of(&self, call: CallView<'f>, result: u16) -> Option<NodeId> {
+        let f = self.cx.function();
+        let is_it = |id: &&NodeId| matches!(f.expr(**id), Expr::TupleGetItem { tuple, index } if tuple == call.id && index == usize::from(result));
+        let value = match call.n_results() {
+            None => (result == 0).then_some(call.id),
+            Some(_) => self.cx.users(call.id).iter().find(is_it).copied(),
+        }?;
+        (self.known.n_live_uses(value, self.cx.n_uses(value)) > 0).then_some(value)
+    }
+
+    /// Whether a call is matched by the pattern of one of several outermost calls.
+    fn outermost(&mut self, root: usize, call: CallView<'f>, value: NodeId, next: &Goals<'_>) -> bool {
+        self.found.roots.push(Root { root, call: call.id, value });
+        let rule = self.rule;
+        self.call(&rule.roots[root], value, call, next)
+    }
+
+    /// Whether the remaining outermost calls are found.
+    fn others(&mut self, steps: &[Step]) -> bool {
+        let Some((step, rest)) = steps.split_first() else { return self.accept() };
+        let Bound::Node(from) = self.found.bound[step.from] else { return false };
+        let mark = self.found.mark();
+        for call in self.users(from, step.depth) {
+            let pat = &self.rule.roots[step.root];
+            let is_other = self.found.roots.iter().all(|root| root.call != call.id) && self.cx.comes_later(call.id);
+            let is_op = call.op().and_then(|op| self.known.infos.get(op.index())?.symbol) == Some(pat.symbol);
+            let Some(value) = self.value_of(call, pat.result).filter(|_| is_other && is_op) else { continue };
+            self.found.undo(mark);
+            if self.outermost(step.root, call, value, &Goals::Roots(rest)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns the calls that use a value through that many calls less one, in program order.
+    fn users(&mut self, value: NodeId, depth: usize) -> Vec<CallView<'f>> {
+        let (cx, f) = (self.cx, self.cx.function());
+        let mut values = vec![value];
+        let mut calls: Vec<CallView<'f>> = Vec::new();
+        for level in 1..=depth {
+            calls.clear();
+            for value in &values {
+                let mut users = cx.users(*value);
+                if level == depth {
+                    // Only what comes later counts, and a value may have many users.
+                    let here = cx.number(self.root.id);
+                    users = &users[users.partition_point(|&user| cx.number(user) <= here)..];
+                }
+                for &user in users {
+                    if self.fuel == 0 {
+                        break;
+                    }
+                    self.fuel -= 1;
+                    calls.extend(f.call(user).filter(|call| calls.last().is_none_or(|last| last.id != call.id)));
+                }
+            }
+            let results = |call: &CallView<'f>| match call.n_results() {
+                None => vec![call.id],
+                Some(_) => cx.users(call.id).to_vec(),
+            };
+            values = calls.iter().flat_map(results).collect();
+        }
+        calls.sort_by_key(|call| cx.number(call.id));
+        calls.dedup_by_key(|call| call.id);
+        calls
+    }
+
+    /// Whether a binding is in the block of the outermost call.
+    fn is_here(&self, id: NodeId) -> bool {
+        self.cx.is_in_same_block(id) || !self.rule.plans.is_empty() && self.cx.comes_later(id)
+    }
+
     fn solve(&mut self, goals: &Goals<'_>) -> bool {
-        let &Goals::Args { pats, args, all, next } = goals else { return self.accept() };
+        let (pats, args, all, next) = match *goals {
+            Goals::Args { pats, args, all, next } => (pats, args, all, next),
+            Goals::Roots(steps) => return self.others(steps),
+            Goals::Done => return self.accept(),
+        };
         let Some((pat, pats)) = pats.split_first() else {
             return args.iter().all(|arg| arg.is_absent()) && self.solve(next);
         };
@@ -263,7 +383,7 @@ impl<'s, 'f> Search<'s, 'f> {
             },
             _ => return false,
         };
-        let is_here = self.cx.is_in_same_block(call.id) && self.cx.is_in_same_block(value);
+        let is_here = self.is_here(call.id) && self.is_here(value);
         if result != usize::from(pat.result) || !is_here {
             return false;
         }
@@ -356,17 +476,76 @@ impl<'s, 'f> Search<'s, 'f> {
         let reason = match self.other_user(view) {
             Some(inner) if self.known.says_why => {
                 let op = self.cx.function().call(inner.call).map_or("", CallView::op_name);
-                format!("the result of the inner `{op}` has another user")
+                match self.found.roots.iter().any(|root| root.call == inner.call) {
+                    true => format!("another result of `{op}` is used"),
+                    false => format!("the result of the inner `{op}` has another user"),
+                }
             }
             Some(_) => return false,
             None => match view.first_not_held() {
-                None => return true,
+                None => match self.move_before() {
+                    Ok(()) => return true,
+                    Err(_) if !self.known.says_why => return false,
+                    Err(why) => why,
+                },
                 Some(_) if !self.known.says_why => return false,
                 Some((condition, not_held)) => not_held.say(condition, self.rule),
             },
         };
         self.reason.get_or_insert_with(|| format!("{}: {reason}", self.rule.name));
         false
+    }
+
+    /// Notes which later bindings the right side needs before the first one of several outermost calls.
+    ///
+    /// # Errors
+    /// Returns why one of them cannot be moved there.
+    fn move_before(&mut self) -> Result<(), String> {
+        if self.rule.plans.is_empty() {
+            return Ok(());
+        }
+        let f = self.cx.function();
+        let mut needed = Vec::new();
+        self.rule.results.iter().for_each(|made| made.nodes(self.found, &mut needed));
+        // Each with the value that the right side uses.
+        let mut needed: Vec<(NodeId, NodeId)> = needed.into_iter().map(|id| (id, id)).collect();
+        let mut moved: Vec<NodeId> = Vec::new();
+        while let Some((id, used)) = needed.pop() {
+            let is_replaced = self.found.roots.iter().any(|root| root.call == id || root.value == id);
+            if id.is_absent() || self.cx.was_visited(id) && !is_replaced || moved.contains(&id) {
+                continue;
+            }
+            let why = |why: &str| {
+                let is_it = |bound: &Bound| *bound == Bound::Node(used);
+                let name = self.found.bound.iter().position(is_it).map(|slot| self.rule.slots[slot]);
+                let name = name.map_or_else(|| "an argument".to_owned(), |name| format!("`{name}`"));
+                Err(format!("{name} cannot be computed before the first of the calls that are replaced: {why}"))
+            };
+            if is_replaced {
+                return why("it depends on one of them");
+            }
+            if !self.cx.comes_later(id) || moved.len() == MAX_MOVED {
+                return why("too much is between");
+            }
+            match f.expr(id) {
+                Expr::Constant(_) => {}
+                Expr::Tuple(_) | Expr::TupleGetItem { .. } => {
+                    needed.extend(f.operands(id).iter().map(|&id| (id, used)))
+                }
+                Expr::Call(call) => {
+                    let info = call.op().and_then(|op| self.known.infos.get(op.index()));
+                    if !info.is_some_and(|info| info.is_removable) || !call.regions().is_empty() {
+                        return why(&format!("a call of `{}` stays where it is", call.op_name()));
+                    }
+                    needed.extend(call.args().iter().map(|&id| (id, used)));
+                }
+                _ => return why("something between stays where it is"),
+            }
+            moved.push(id);
+        }
+        moved.sort_by_key(|&id| self.cx.number(id));
+        self.found.moved = moved;
+        Ok(())
     }
 
     /// Returns the first inner value that is used outside the match.
@@ -376,29 +555,44 @@ impl<'s, 'f> Search<'s, 'f> {
         let may_be_used =
             |inner: &Inner| !inner.is_shared && (inner.value != inner.call || view.n_uses(inner.value) > 1);
         let inner = &view.found.inner;
-        if !inner.iter().any(may_be_used) {
+        let roots = &view.found.roots;
+        if !inner.iter().any(may_be_used) && roots.iter().all(|root| root.value == root.call) {
             return None;
         }
         let mut calls: SmallVec<[NodeId; 8]> = inner.iter().map(|inner| inner.call).collect();
         calls.push(self.root.id);
+        calls.extend(roots.iter().map(|root| root.call));
         calls.sort_unstable();
         calls.dedup();
         let uses_in_match = |value: NodeId| {
             let operands = calls.iter().flat_map(|&call| f.operands(call));
             operands.filter(|&&operand| operand == value).count() as u32
         };
-        let has_other_result = |inner: &Inner| {
-            let Expr::TupleGetItem { index, .. } = f.expr(inner.value) else { return false };
+        let has_other_result = |call: NodeId, value: NodeId| {
+            if !matches!(f.expr(value), Expr::TupleGetItem { .. }) {
+                return false;
+            }
             let used = self.known.used.get_or_init(|| f.used_results());
-            let n_results = f.n_results(inner.call).unwrap_or(0);
-            used.has_whole(inner.call)
-                || (0..n_results).any(|other| other != index && used.has_result(inner.call, other))
+            let is_matched = |index: usize| {
+                let is_it = |inner: &Inner| inner.call == call && is_result(f, inner.value, index);
+                is_result(f, value, index) || inner.iter().any(is_it)
+            };
+            let n_results = f.n_results(call).unwrap_or(0);
+            used.has_whole(call) || (0..n_results).any(|other| !is_matched(other) && used.has_result(call, other))
         };
         let is_used = |inner: &&Inner| {
-            !inner.is_shared && (view.n_uses(inner.value) > uses_in_match(inner.value) || has_other_result(inner))
+            let Inner { value, call, is_shared } = **inner;
+            !is_shared && (view.n_uses(value) > uses_in_match(value) || has_other_result(call, value))
         };
-        inner.iter().find(is_used).copied()
+        let root = roots.iter().find(|root| has_other_result(root.call, root.value));
+        let root = root.map(|root| Inner { value: root.value, call: root.call, is_shared: false });
+        inner.iter().find(is_used).copied().or(root)
     }
+}
+
+/// Whether a value is that result of a call with several.
+fn is_result(f: &Function, value: NodeId, result: usize) -> bool {
+    matches!(f.expr(value), Expr::TupleGetItem { index, .. } if index == result)
 }
 
 /// Whether the value of an attribute is a literal.

@@ -1,14 +1,15 @@
 //! The context of a rewrite, and how it requests new nodes.
 
+use super::ahead::Ahead;
 use crate::{
-    build::{Callee, NewAttrs, NewNode, Nodes},
+    build::{Callee, NewAttrs, NewNode, Nodes, place},
     infer::TypeRelations,
     ir::*,
     op::{ArgRec, CallValue, Given, OpError, known_value},
 };
 use abi_stable::std_types::RSlice;
 use smallvec::SmallVec;
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::OnceCell};
 
 /// Marks ids of nodes that are not in the arena yet.
 const STAGED: u32 = 1 << 31;
@@ -228,6 +229,10 @@ pub struct RewriteCx<'a> {
     /// By node: the block that contains it, as far as the driver has come.
     pub(super) home: &'a [BlockId],
     pub(super) block: BlockId,
+    /// The binding that is offered.
+    pub(super) at: NodeId,
+    /// The bindings that come later, from when this round first asked for it.
+    pub(super) ahead: &'a OnceCell<Ahead>,
     pub(super) stage: &'a mut Stage,
     pub(super) relations: &'a mut dyn TypeRelations,
 }
@@ -322,14 +327,87 @@ impl<'a> RewriteCx<'a> {
         self.home.get(id.index()) == Some(&self.block)
     }
 
+    fn ahead(&self) -> &'a Ahead {
+        self.ahead.get_or_init(|| Ahead::of(self.function))
+    }
+
+    /// Whether a binding comes after the call, in the same block, so that
+    /// [`Rewrite::ReplaceCalls`](super::Rewrite::ReplaceCalls) can replace or move it.
+    pub fn comes_later(&self, id: NodeId) -> bool {
+        self.ahead().is_after(id, self.at)
+    }
+
+    /// The bindings that use a node, in program order, once for each use. Calls that were made in this round may be
+    /// missing; rewrites are offered another round then.
+    pub fn users(&self, id: NodeId) -> &'a [NodeId] {
+        self.ahead().users(id)
+    }
+
+    /// The number of a binding in program order.
+    pub(crate) fn number(&self, id: NodeId) -> u32 {
+        self.ahead().number(id)
+    }
+
+    /// Whether the driver has come to a binding.
+    pub(crate) fn was_visited(&self, id: NodeId) -> bool {
+        self.home.get(id.index()).is_some_and(|&home| home != super::NOWHERE)
+    }
+
     /// The operator-set version of the default domain that calls here are written for.
     pub fn opset(&self) -> i64 {
         self.function.opset_version("").unwrap_or(0)
     }
 
+    /// The operands of the nodes that were made.
+    pub(crate) fn made_from(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.stage.operands()
+    }
+
     /// Forgets all nodes that were made.
     pub(crate) fn forget_made(&mut self) {
         self.stage.clear(self.function);
+    }
+
+    /// The number of nodes that were made.
+    pub(crate) fn mark(&self) -> usize {
+        self.stage.nodes.len()
+    }
+
+    /// Forgets the nodes that were made since; they must not be used any more.
+    pub(crate) fn undo(&mut self, mark: usize) {
+        self.stage.nodes.truncate(mark);
+    }
+
+    /// Returns a function whose only call is one that was made, the call, and the constants that are its arguments.
+    ///
+    /// # Errors
+    /// Returns why there is none: the operator objects to the call, or it is not a call of constants.
+    pub(crate) fn closed(&mut self, id: NodeId) -> Result<(Function, NodeId, Vec<Option<Tensor>>), String> {
+        let other = || "it is not a call of constants".to_owned();
+        let staged = self.stage.get(id).ok_or_else(other)?;
+        let NewNode::Call { callee: Callee::Op { domain, name }, args, attrs: NewAttrs::New(attrs), n_results } =
+            &staged.node
+        else {
+            return Err(other());
+        };
+        if let Some((_, error)) = &staged.fault {
+            return Err(error.to_string());
+        }
+        let input = |&arg: &NodeId| match arg.is_absent() {
+            true => Some(None),
+            false => self.tensor(arg).cloned().map(Some),
+        };
+        let inputs: Vec<Option<Tensor>> = args.iter().map(input).collect::<Option<_>>().ok_or_else(other)?;
+        let mut f = Function::new();
+        f.set_opset_imports(&self.function.opset_imports());
+        let mut arg = |input: &Option<Tensor>| match input {
+            Some(tensor) => f.add_constant(tensor.clone(), ConstForm::ANY),
+            None => NodeId::ABSENT,
+        };
+        let args: Vec<NodeId> = inputs.iter().map(&mut arg).collect();
+        let node = NewNode::call(domain.clone(), name.clone(), &args, attrs.clone(), *n_results);
+        let call = place(&mut f, self.relations, node);
+        Ok((f, call, inputs))
     }
 
     fn stage(&mut self, node: NewNode) -> NodeId {
@@ -376,7 +454,19 @@ impl<'a> RewriteCx<'a> {
         attrs: Vec<Attr>,
         n_results: u16,
     ) -> Vec<NodeId> {
-        let tuple = self.stage(NewNode::call("", name, args, attrs, Some(n_results)));
+        self.call_results_in("", name, args, attrs, n_results)
+    }
+
+    /// A new call of an operator of any domain with several results; returns each of them.
+    pub fn call_results_in(
+        &mut self,
+        domain: impl Into<Cow<'static, str>>,
+        name: impl Into<Cow<'static, str>>,
+        args: &[NodeId],
+        attrs: Vec<Attr>,
+        n_results: u16,
+    ) -> Vec<NodeId> {
+        let tuple = self.stage(NewNode::call(domain, name, args, attrs, Some(n_results)));
         (0..n_results).map(|index| self.stage(NewNode::Projection { tuple, index })).collect()
     }
 

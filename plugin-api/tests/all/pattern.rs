@@ -1,5 +1,8 @@
 //! Rules as text, on modules as text.
 
+mod eval;
+mod roots;
+
 use relais_plugin_api::{
     ir::attr_kind,
     op::{AttrSchema, Effects, Formal, Required, TypeVar},
@@ -37,7 +40,7 @@ operators! {
         named(UNARY, "State").effects(Effects::STATEFUL),
         named(BINARY, "Add").commutative(true).attrs(&[attr("axis", attr_kind::INT, "")]),
         named(BINARY, "Add").since(7).commutative(true),
-        named(BINARY, "Mul").commutative(true),
+        named(BINARY, "Mul").commutative(true).eval(product),
         named(BINARY, "Sub"),
         named(BINARY, "Later").since(20),
         named(UNARY, "Soft").attrs(&[attr("axis", attr_kind::INT, "1"), attr("scale", attr_kind::FLOAT, "0.5")]),
@@ -66,6 +69,17 @@ fn wider(cx: &mut InferCx<'_>) -> Result<(), OpError> {
     let rank = |cx: &InferCx<'_>, at| cx.dims(at).map_or(0, |dims| dims.len());
     let at = usize::from(rank(cx, 1) > rank(cx, 0));
     cx.set_output(0, cx.input_id(at));
+    Ok(())
+}
+
+/// Products of equally many floats.
+fn product(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
+    let (a, b) = (cx.require(0)?, cx.require(1)?);
+    let (Some(x), Some(y)) = (a.to_f64s(), b.to_f64s()) else { return Err(OpError::unsupported("they are no floats")) };
+    let values: Vec<f64> = x.iter().zip(y).map(|(x, y)| x * y).collect();
+    let product =
+        Tensor::from_f64s(a.elem(), a.dims(), &values).ok_or_else(|| OpError::unsupported("no such floats"))?;
+    cx.output(product);
     Ok(())
 }
 
@@ -331,6 +345,34 @@ fn conditions_hold_or_the_reason_is_a_remark() {
         let rule = format!("t::Sub(x, const c) => t::Add(x, c) if {condition}");
         if holds { becomes(&rule, constant, "t::Add(") } else { stays(&rule, constant, "does not hold") }
     }
+    // A number is rounded to the type of what it is compared with.
+    let attribute = "%b = t::Soft(%x, scale = -0.1); %b";
+    let constant = "%b = t::Sub(%x, 0.1); %b";
+    let holds = [
+        ("s", "== -0.1"),
+        ("s", ">= -0.1"),
+        ("s", "in {0.5, -0.1}"),
+        ("c", "== 0.1"),
+        ("c", "<= 0.1"),
+        ("c", "< 1e300"),
+    ];
+    let does_not =
+        [("s", "!= -0.1"), ("s", "< -0.1"), ("s", "== -0.10001"), ("c", "> 0.1"), ("c", "in {0.5, 0.10001}")];
+    for (variable, condition) in holds.into_iter().chain(does_not) {
+        let (rule, body) = match variable {
+            "s" => (format!("t::Soft{{scale = s}}(x) => t::Abs(x) if s {condition}"), attribute),
+            _ => (format!("t::Sub(x, const c) => t::Abs(x) if c {condition}"), constant),
+        };
+        match holds.contains(&(variable, condition)) {
+            true => becomes(&rule, body, "t::Abs(%x)"),
+            false => stays(&rule, body, "does not hold"),
+        }
+    }
+    becomes(
+        "t::Turn{perm = p}(x) => t::Abs(x) if p != [16777217.0, 0]",
+        "%b = t::Turn(%x, perm = [16777216, 0]); %b",
+        "t::Abs(%x)",
+    );
     let text = "def @main(%x: Tensor[(N, M), float32]) #[opset = {\"t\": 13}] { %b = t::Neg(%x); %b }";
     let declined = |condition: &str| {
         let outcome = try_rules(&[&format!("t::Neg(x) => t::Abs(x) if {condition}")], text).unwrap();

@@ -36,8 +36,8 @@ fn dropout(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     if cx.n_outputs() < 2 {
         return Ok(vec![data.clone()]);
     }
+    refuse(cx, cx.version() < 12, "a mask before operator-set version 12")?;
     if cx.version() < 10 {
-        refuse(cx, true, "a mask before operator-set version 10")?;
         let mask = Tensor::full(data.elem(), data.dims(), 1.0);
         return Ok(vec![data.clone(), mask.ok_or_else(|| unsupported_elem(data.elem()))?]);
     }

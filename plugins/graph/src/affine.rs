@@ -1,12 +1,11 @@
 //! Scale and shift for each channel, `y = x * scale + shift` along axis 1: what a batch normalisation in inference, and
 //! arithmetic with a constant for each channel, have in common.
 
-use crate::numbers::{Limits, magnitude};
+use crate::numbers::{Limits, NEAR_LIMITS, magnitude};
 use relais_plugin_api::{
     ir::{DimRec, attr_flag},
     prelude::*,
 };
-use std::cell::Cell;
 
 /// One number for each channel, or one for all.
 #[derive(Clone, PartialEq, Debug)]
@@ -300,34 +299,131 @@ impl Arithmetic {
     }
 }
 
-/// N3: multiplies each weight by a factor. For the index of a run of `run` elements, `channels` returns the channel of the
-/// factor and that of the result, of which there are `n_channels`. A splat stays one if the factor is the same for all.
+/// The channels of the weights in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channels {
+    /// The same one.
+    One(usize),
+    /// Consecutive ones from this one on, each of as many weights as [`Rows`] says.
+    From(usize),
+}
+
+/// Weights as rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rows {
+    /// Weights of a row.
+    pub len: u64,
+    /// Weights in a row that belong to one of several channels.
+    pub each: u64,
+}
+
+/// Below the least positive weight of any type with fewer bits than `float64`.
+const LEAST_WEIGHT: f64 = 1e-50;
+
+/// N3: multiplies each weight by a factor. For the index of a row, `channels` returns the channels of the factors and those
+/// of the results, of which there are `n_channels`. A splat stays one if the factor is the same for all.
 pub fn scaled(
     weights: &Tensor,
-    run: u64,
+    rows: Rows,
     factor: &PerChannel,
     n_channels: u64,
-    channels: impl Fn(u64) -> (usize, usize),
+    channels: impl Fn(usize) -> (Channels, Channels),
 ) -> Result<Tensor, &'static str> {
     let limits = Limits::of(weights.elem())?;
     if let (Some(weight), &PerChannel::Uniform(factor)) = (weights.to_f64(), factor) {
         limits.weights(magnitude(weight, factor))?;
         return weights.map_f64s(|x| x * factor).ok_or("the element type is not supported");
     }
-    let run = usize::try_from(run).map_err(|_| "the weights are too large")?;
-    let n_channels = usize::try_from(n_channels).map_err(|_| "there are too many channels")?;
-    let largest = vec![Cell::new(0.0f64); n_channels];
-    let outside = Cell::new(f64::INFINITY);
-    let new = weights.map_f64_runs(run, |at| {
-        let (of_factor, of_result) = channels(at as u64);
-        let (factor, largest) = (factor.at(of_factor), largest.get(of_result).unwrap_or(&outside));
-        move |x| {
-            largest.set(largest.get().max(magnitude(x, factor)));
-            x * factor
+    let [len, each, n_channels] =
+        [rows.len, rows.each, n_channels].map(|n| usize::try_from(n).map_err(|_| "the weights are too large"));
+    let (len, each, n_channels) = (len?, each?.max(1), n_channels?);
+    let repeated: Vec<f64> = match factor {
+        PerChannel::Uniform(factor) => vec![*factor],
+        PerChannel::Each(factors) => factors.iter().flat_map(|&factor| std::iter::repeat_n(factor, each)).collect(),
+    };
+    // Otherwise a product is zero where neither weight nor factor is.
+    let least_weight = match weights.elem() {
+        ElemType::DOUBLE => least_of(&weights.to_f64s().ok_or("the element type is not supported")?),
+        _ => LEAST_WEIGHT,
+    };
+    if least_of(&repeated) * least_weight == 0.0 {
+        return Err(NEAR_LIMITS);
+    }
+    // Of the channels that rows have for themselves, and of each place of a row with several.
+    let (mut of_rows, mut of_places) = (vec![0.0_f64; n_channels], Vec::new());
+    let mut has_channels = true;
+    let new = weights.map_f64_rows(len, |row, start, values| {
+        let (of_factor, of_result) = channels(row);
+        let n = values.len();
+        let places = |first: usize| first * each + start..first * each + start + n;
+        match (factor, of_factor) {
+            (&PerChannel::Uniform(factor), _) => multiply(values, factor),
+            (PerChannel::Each(_), Channels::One(channel)) => multiply(values, factor.at(channel)),
+            (PerChannel::Each(_), Channels::From(first)) => match repeated.get(places(first)) {
+                Some(factors) => values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor),
+                None => has_channels = false,
+            },
+        }
+        match of_result {
+            Channels::One(channel) => match of_rows.get_mut(channel) {
+                Some(largest) => *largest = larger(*largest, largest_of(values)),
+                None => has_channels = false,
+            },
+            Channels::From(first) => {
+                of_places.resize(n_channels * each, 0.0_f64);
+                match of_places.get_mut(places(first)) {
+                    Some(places) => {
+                        places
+                            .iter_mut()
+                            .zip(&*values)
+                            .for_each(|(place, value)| *place = larger(*place, size(*value)));
+                    }
+                    None => has_channels = false,
+                }
+            }
         }
     });
-    largest.iter().try_for_each(|largest| limits.weights(largest.get()))?;
+    if !has_channels {
+        return Err("the numbers of channels differ");
+    }
+    for (largest, places) in of_rows.iter_mut().zip(of_places.chunks(each)) {
+        *largest = larger(*largest, largest_of(places));
+    }
+    of_rows.iter().try_for_each(|&largest| limits.weights(largest))?;
     new.ok_or("the element type is not supported")
+}
+
+fn multiply(values: &mut [f64], factor: f64) {
+    values.iter_mut().for_each(|value| *value *= factor);
+}
+
+/// The least magnitude of those that are not zero.
+fn least_of(values: &[f64]) -> f64 {
+    values.iter().map(|value| value.abs()).filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min)
+}
+
+/// The magnitude of a number; infinite for NaN.
+fn size(value: f64) -> f64 {
+    let size = value.abs();
+    if size.is_nan() { f64::INFINITY } else { size }
+}
+
+/// The larger of two numbers, of which none is NaN.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// The largest magnitude.
+fn largest_of(values: &[f64]) -> f64 {
+    /// Independent of each other, so that the processor can compute them at once.
+    const LANES: usize = 8;
+    let mut lanes = [0.0; LANES];
+    let whole = values.chunks_exact(LANES);
+    let rest = whole.remainder().iter().fold(0.0, |largest, &value| larger(largest, size(value)));
+    for values in whole {
+        lanes.iter_mut().zip(values).for_each(|(lane, value)| *lane = larger(*lane, size(*value)));
+    }
+    lanes.into_iter().fold(rest, larger)
 }
 
 /// Whether weights would take more room scaled than they do: where others use them too, or they are a splat and the factors

@@ -25,7 +25,7 @@
 //! Large weights that others use too stay as they are, and so do weights that would take more room scaled than not.
 
 use crate::{
-    affine::{Affine, Arithmetic, BatchNorm, Layout, PerChannel, biased, scaled, takes_more_room},
+    affine::{Affine, Arithmetic, BatchNorm, Channels, Layout, PerChannel, Rows, biased, scaled, takes_more_room},
     combine::{Sums, combine},
     numbers::{Limits, is_of_onnx, magnitude},
 };
@@ -162,8 +162,8 @@ fn layout(call: CallView<'_>, cx: &RewriteCx<'_>) -> Option<Layout> {
 fn into_conv<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
     let weights = weights(conv)?;
     let &[n_channels, ..] = weights.dims() else { return Err("the weights are a scalar") };
-    let run = run(weights.len(), n_channels);
-    let new = scale_weights(conv, weights, outer, n_channels, run, |channel| channel as usize, cx)?;
+    let rows = Rows { len: per(weights.len(), n_channels), each: 1 };
+    let new = scale_weights(conv, weights, outer, n_channels, rows, Channels::One, cx)?;
     with_bias(conv, new, n_channels, outer, cx)
 }
 
@@ -174,24 +174,21 @@ fn into_conv_transpose<'a>(conv: CallView<'a>, outer: &Affine, cx: &mut RewriteC
         cx.attrs(conv).int("group").and_then(|n| u64::try_from(n).ok()).filter(|&n| n > 0 && n_inputs % n == 0);
     let n_groups = n_groups.ok_or("the number of groups does not divide the channels")?;
     let n_channels = per_group.checked_mul(n_groups).ok_or("there are too many channels")?;
-    let run = run(weights.len(), n_inputs.saturating_mul(per_group));
+    let rows = Rows { len: per(weights.len(), n_inputs), each: per(weights.len(), n_inputs.saturating_mul(per_group)) };
     let inputs_per_group = (n_inputs / n_groups).max(1);
-    let channel = |at: u64| {
-        let (input, output) = (at / per_group.max(1), at % per_group.max(1));
-        (input / inputs_per_group * per_group + output) as usize
-    };
-    let new = scale_weights(conv, weights, outer, n_channels, run, channel, cx)?;
+    let channels = |input: usize| Channels::From((input as u64 / inputs_per_group * per_group) as usize);
+    let new = scale_weights(conv, weights, outer, n_channels, rows, channels, cx)?;
     with_bias(conv, new, n_channels, outer, cx)
 }
 
 fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> Result<NodeId, &'static str> {
     let weights = weights(gemm)?;
-    let &[rows, columns] = weights.dims() else { return Err("the weights are no matrix") };
+    let &[n_rows, columns] = weights.dims() else { return Err("the weights are not a matrix") };
     let attrs = cx.attrs(gemm);
     let is_transposed = attrs.int("transB").ok_or("it is not known whether the weights are transposed")? != 0;
-    let n_channels = if is_transposed { rows } else { columns };
-    let run = if is_transposed { columns } else { 1 };
-    let channel = move |at: u64| if is_transposed { at as usize } else { (at % columns.max(1)) as usize };
+    let n_channels = if is_transposed { n_rows } else { columns };
+    let rows = Rows { len: columns, each: 1 };
+    let channels = move |row: usize| if is_transposed { Channels::One(row) } else { Channels::From(0) };
     let beta = f64::from(attrs.float("beta").ok_or("`beta` is not known")?);
     let bias = match gemm.arg(2) {
         None => None,
@@ -201,7 +198,7 @@ fn into_gemm<'a>(gemm: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a>) -> 
         }
     };
     let elem = weights.elem();
-    let new = scale_weights(gemm, weights, outer, n_channels, run, channel, cx)?;
+    let new = scale_weights(gemm, weights, outer, n_channels, rows, channels, cx)?;
     let old = bias.as_ref().map_or(PerChannel::Uniform(0.0), |bias| bias.map(|b| beta * b));
     let shift = biased(Limits::of(elem)?, &old, outer)?;
     let mut args = vec![gemm.args()[0], new];
@@ -227,7 +224,8 @@ fn into_mat_mul<'a>(product: CallView<'a>, outer: &Affine, cx: &mut RewriteCx<'a
     if !shift.is(0.0) && (elem == ElemType::BFLOAT16 || cx.opset() < 7) {
         return Err("there is no `Gemm` of this element type, or in this version");
     }
-    let new = scale_weights(product, weights, outer, columns, 1, move |at| (at % columns.max(1)) as usize, cx)?;
+    let rows = Rows { len: columns, each: 1 };
+    let new = scale_weights(product, weights, outer, columns, rows, |_| Channels::From(0), cx)?;
     if shift.is(0.0) {
         return Ok(cx.call_like(product, &[input, new], Vec::new()));
     }
@@ -298,18 +296,18 @@ fn weights(call: CallView<'_>) -> Result<&Tensor, &'static str> {
     call.arg(1).and_then(|weights| call.owner().constant(weights)).ok_or("the weights are not constant")
 }
 
-fn run(n_elements: u64, n_runs: u64) -> u64 {
-    n_elements.checked_div(n_runs).unwrap_or(0)
+fn per(n_elements: u64, n: u64) -> u64 {
+    n_elements.checked_div(n).unwrap_or(0)
 }
 
-/// The weights, each multiplied by the factor of the channel of its run.
+/// The weights, each multiplied by the factor of the channel of the result that it is for.
 fn scale_weights<'a>(
     call: CallView<'a>,
     weights: &Tensor,
     outer: &Affine,
     n_channels: u64,
-    run: u64,
-    channel: impl Fn(u64) -> usize,
+    rows: Rows,
+    channels: impl Fn(usize) -> Channels,
     cx: &mut RewriteCx<'a>,
 ) -> Result<NodeId, &'static str> {
     if !outer.scale.fits(n_channels) || !outer.shift.fits(n_channels) {
@@ -321,7 +319,7 @@ fn scale_weights<'a>(
     if takes_more_room(weights, &outer.scale, cx.n_uses(call.args()[1]) > 1) {
         return Err("the scaled weights would take more room");
     }
-    let new = scaled(weights, run, &outer.scale, n_channels, |at| (channel(at), channel(at)))?;
+    let new = scaled(weights, rows, &outer.scale, n_channels, |row| (channels(row), channels(row)))?;
     Ok(cx.constant(new))
 }
 

@@ -204,16 +204,23 @@ fn has_ones(call: CallView<'_>, cx: &RewriteCx<'_>) -> bool {
 fn reduction(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Rewrite {
     let Some(reduction) = Reduction::of(call, cx) else { return Rewrite::Keep };
     let has_size_1 = |&axis: &usize| Dim::from(reduction.from[axis]) == Dim::Static(1);
-    if reduction.axes.is_empty() {
+    // A scalar has no axes, and is reduced anyway.
+    let is_scalar = reduction.from.is_empty();
+    if reduction.axes.is_empty() && !is_scalar {
         return Rewrite::Replace(input);
     }
-    if !reduction.keeps || !reduction.axes.iter().all(has_size_1) {
+    if !reduction.keeps && !is_scalar || !reduction.axes.iter().all(has_size_1) {
         return Rewrite::Keep;
     }
-    let is_sum = matches!(call.op_name(), "ReduceSum" | "ReduceMean");
-    match is_sum && !cx.type_of(input).elem().is_some_and(ElemType::is_integer) {
-        true => Rewrite::decline("a sum of one term may turn -0.0 into 0.0"),
-        false => Rewrite::Replace(input),
+    let elem = cx.type_of(input).elem();
+    match call.op_name() {
+        "ReduceSum" | "ReduceMean" if !elem.is_some_and(ElemType::is_integer) => {
+            Rewrite::decline("a sum of one term may turn -0.0 into 0.0")
+        }
+        "ReduceProd" if elem.is_none_or(|elem| elem == ElemType::INT64) => {
+            Rewrite::decline("runtimes compute products of 64-bit integers in double precision")
+        }
+        _ => Rewrite::Replace(input),
     }
 }
 

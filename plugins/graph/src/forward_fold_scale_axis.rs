@@ -16,7 +16,7 @@
 //! Rounding, the limits of element types and large weights are treated as `BackwardFoldScaleAxis` does.
 
 use crate::{
-    affine::{Arithmetic, Layout, PerChannel, scaled, takes_more_room},
+    affine::{Arithmetic, Channels, Layout, PerChannel, Rows, scaled, takes_more_room},
     numbers::is_of_onnx,
 };
 use relais_plugin_api::{ir::DimRec, prelude::*};
@@ -58,7 +58,7 @@ fn fold(call: CallView<'_>, product: Arithmetic, cx: &mut RewriteCx<'_>) -> Resu
     if takes_more_room(weights, &factor, cx.n_uses(call.args()[1]) > 1) {
         return Err("the scaled weights would take more room");
     }
-    let new = scaled(weights, places.run, &factor, places.n_results, |at| places.at(at))?;
+    let new = scaled(weights, places.rows, &factor, places.n_results, |row| places.of_row(row))?;
     let mut args = call.args().to_vec();
     args[0] = product.input;
     args[1] = cx.constant(new);
@@ -69,17 +69,13 @@ fn fold(call: CallView<'_>, product: Arithmetic, cx: &mut RewriteCx<'_>) -> Resu
 struct Places {
     /// Of the argument, as far as its channels are concerned.
     layout: Layout,
-    /// How many weights in a row belong to the same channels.
-    run: u64,
+    rows: Rows,
     /// The number of channels of the result.
     n_results: u64,
-    /// For the index of a run: the number of runs in a row that belong to one channel of the argument, and the number of
-    /// these channels.
-    argument: (u64, u64),
-    /// The same for the channels of the result.
-    result: (u64, u64),
-    /// In a convolution, the channels of the result that each group has.
-    per_group: u64,
+    /// Whether a row of weights belongs to one channel of the result, and not of the argument.
+    is_row_of_result: bool,
+    /// In a convolution, the channels of argument and result that each group has.
+    per_group: (u64, u64),
     /// Whether the factor must be the same for all channels.
     is_uniform: bool,
 }
@@ -92,13 +88,12 @@ impl Places {
         let (&[first, second, ..], Some((&last, before))) = (dims, dims.split_last()) else {
             return Err("the weights have too few dimensions");
         };
-        let matrix = |is_uniform: bool, n_arguments: u64| Self {
+        let matrix = |is_row_of_result: bool, n_arguments: u64, n_results: u64, is_uniform: bool| Self {
             layout: Layout { rank: 2, n_channels: Some(n_arguments) },
-            run: 1,
-            n_results: last,
-            argument: (last, n_arguments),
-            result: (1, last),
-            per_group: last,
+            rows: Rows { len: last, each: 1 },
+            n_results,
+            is_row_of_result,
+            per_group: (n_arguments, n_results),
             is_uniform,
         };
         match call.op_name() {
@@ -106,33 +101,29 @@ impl Places {
                 let groups =
                     attrs.int("group").and_then(|n| u64::try_from(n).ok()).filter(|&n| n > 0 && first % n == 0);
                 let groups = groups.ok_or("the number of groups does not divide the channels")?;
+                let each = dims[2..].iter().product();
                 Ok(Self {
                     layout: Layout { rank: dims.len(), n_channels: second.checked_mul(groups) },
-                    run: dims[2..].iter().product(),
+                    rows: Rows { len: second.saturating_mul(each), each },
                     n_results: first,
-                    argument: (1, second),
-                    result: (second, first),
-                    per_group: first / groups,
+                    is_row_of_result: true,
+                    per_group: (second, first / groups),
                     is_uniform: false,
                 })
             }
-            "MatMul" => Ok(matrix(false, before[before.len() - 1])),
-            _ if is_set("transB")? => Ok(Self {
-                n_results: first,
-                argument: (1, second),
-                result: (second, first),
-                per_group: first,
-                ..matrix(is_set("transA")?, second)
-            }),
-            _ => Ok(matrix(is_set("transA")?, first)),
+            "MatMul" => Ok(matrix(false, before[before.len() - 1], last, false)),
+            _ if is_set("transB")? => Ok(matrix(true, second, first, is_set("transA")?)),
+            _ => Ok(matrix(false, first, second, is_set("transA")?)),
         }
     }
 
-    /// The channels of the argument and of the result to which a run of weights belongs.
-    fn at(&self, run: u64) -> (usize, usize) {
-        let place = |(each, n): (u64, u64)| run / each.max(1) % n.max(1);
-        let result = place(self.result);
-        let group = result / self.per_group.max(1);
-        ((group * self.argument.1 + place(self.argument)) as usize, result as usize)
+    /// The channels of the argument and of the result to which a row of weights belongs.
+    fn of_row(&self, row: usize) -> (Channels, Channels) {
+        let (arguments, results) = (self.per_group.0 as usize, self.per_group.1.max(1) as usize);
+        match self.is_row_of_result {
+            true => (Channels::From(row / results * arguments), Channels::One(row)),
+            // Matrices may be stacked.
+            false => (Channels::One(row % arguments.max(1)), Channels::From(0)),
+        }
     }
 }

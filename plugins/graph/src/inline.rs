@@ -10,7 +10,12 @@
 //! def @double(%v) { … }
 //! ```
 //!
-//! Calls of operators that have a body, outside the domains that are described completely, are replaced by the body.
+//! Calls of operators that have a body, outside the domains that are described completely, are replaced by the body. So
+//! are those of ONNX's operators that the option `operators` names, where ONNX defines them by others: `operators =
+//! ["Mish"]` makes `Softplus`, `Tanh` and `Mul` of a `Mish`, for a runtime that has no kernel for it. The body of most of
+//! them depends on the call: on attributes, on which arguments there are, or on their types and numbers of axes. A call of
+//! which too little is known stays, with a remark. Of the operators that ONNX defines by others, only `SequenceMap` has
+//! no body here: it would be a `Loop` over the function that the call has as an attribute, which no text can name.
 //!
 //! Innermost calls go first. A function is inlined only where it and its caller import the same versions of the operator
 //! sets that it uses; others stay calls, with a remark. The functions stay in the module: `RemoveUnusedFunctions` takes
@@ -19,9 +24,67 @@
 
 use relais_plugin_api::{
     ir::{Walk, WalkStep, inline_functions},
-    op::add_bodies,
+    op::{Bodies, Body, OpError, OpSchema, add_bodies},
     prelude::*,
 };
+
+/// Options of `Inline`.
+#[derive(PassOptions)]
+pub struct InlineOptions {
+    /// Operators of completely described domains that are replaced by their bodies, too: `Mish`, `acme::Silu`.
+    #[option(default = [])]
+    pub operators: Vec<String>,
+}
+
+/// The requested bodies.
+struct Asked<'o, B> {
+    bodies: B,
+    operators: &'o [String],
+}
+
+/// The domain and the name of an operator.
+fn parts(operator: &str) -> (&str, &str) {
+    match operator.rsplit_once("::") {
+        Some(("ai.onnx", name)) => ("", name),
+        Some(parts) => parts,
+        None => ("", operator),
+    }
+}
+
+impl<B: Bodies> Bodies for Asked<'_, B> {
+    fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>> {
+        match self.operators.iter().any(|operator| parts(operator) == (domain, name)) {
+            true => self.bodies.any_body(domain, name, version),
+            false => self.bodies.body(domain, name, version),
+        }
+    }
+
+    fn body_of(&mut self, function: &Function, call: NodeId) -> Result<Function, OpError> {
+        self.bodies.body_of(function, call)
+    }
+
+    fn infer_types(&mut self, function: &mut Function) {
+        self.bodies.infer_types(function);
+    }
+
+    fn schema(&mut self, domain: &str, name: &str, version: i64) -> Option<OpSchema> {
+        self.bodies.schema(domain, name, version)
+    }
+}
+
+/// Checks that the requested operators have bodies.
+fn can_inline(_: &IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<(), PassError> {
+    let mut bodies = cx.bodies();
+    options.operators.iter().try_for_each(|operator| {
+        let (domain, name) = parts(operator);
+        match bodies.any_body(domain, name, u32::MAX.into()) {
+            Some(body) => body.map(drop),
+            None => Err(PassError::new(format_args!("no plugin describes a body of `{operator}`"))
+                .code("I003")
+                .help("`relais describe NAME` shows the body of an operator that has one")),
+        }
+    })
+}
 
 /// Replaces calls of the module's own functions by their bodies.
 #[module_pass(
@@ -29,14 +92,15 @@ use relais_plugin_api::{
     aliases = ["relay._transform.Inline", "relay._transform.InlineGlobals"],
     opt_level = 1,
     statistics(inlined = "calls inlined"),
+    check = can_inline,
 )]
-pub fn inline(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let bodies = add_bodies(module, &mut cx.bodies())?;
+pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<(), PassError> {
+    let added = add_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &options.operators })?;
     let inlined = inline_functions(module)
         .map_err(|error| PassError::new(error).code("I001").help("break the circle; ONNX does not allow recursion"))?;
     cx.count("inlined", inlined.n_calls);
     // A body that nothing calls is not left behind. One that another body calls goes after it.
-    for name in bodies.iter().rev() {
+    for name in added.functions.iter().rev() {
         if !module.functions().any(|(_, f)| calls(f, name)) {
             module.remove(name);
         }
@@ -44,6 +108,10 @@ pub fn inline(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     if cx.wants_remarks() {
         for (caller, callee, reason) in &inlined.declined {
             let remark = Diagnostic::note(format_args!("the call of `@{callee}` stays: {reason}"));
+            cx.diagnostic(remark.code("I002").in_function(caller));
+        }
+        for (caller, operator, reason) in &added.declined {
+            let remark = Diagnostic::note(format_args!("a call of `{operator}` stays: {reason}"));
             cx.diagnostic(remark.code("I002").in_function(caller));
         }
     }

@@ -21,6 +21,9 @@ const HEADROOM: f64 = 256.0;
 /// Within this factor of 1, or of its inverse, the first of two constants hardly changes where a product leaves the range.
 const NEAR_ONE: f64 = 1024.0;
 
+/// Why weights are not scaled.
+pub const NEAR_LIMITS: &str = "the scaled weights come too near the limits of the element type";
+
 impl Limits {
     /// The limits of a type; an error if it is not a floating-point type that constants are computed in.
     pub fn of(elem: ElemType) -> Result<Self, &'static str> {
@@ -71,7 +74,7 @@ impl Limits {
     pub fn weights(self, largest: f64) -> Result<(), &'static str> {
         match largest == 0.0 || (self.least..=self.greatest / HEADROOM).contains(&largest) {
             true => Ok(()),
-            false => Err("the scaled weights come too near the limits of the element type"),
+            false => Err(NEAR_LIMITS),
         }
     }
 

@@ -9,11 +9,11 @@
 //! %2 = Concat(%a, %b, %c, axis = 1);
 //! ```
 //!
-//! An inner concatenation that is used elsewhere, too, stays.
+//! An inner concatenation that is used elsewhere, too, stays. Values without elements are left out.
 
 use relais_plugin_api::{ir::Expr, prelude::*};
 
-/// Makes one concatenation of those along the same axis, and removes one of all parts of a split.
+/// Makes one concatenation of several, without empty values, and none of all parts of a split.
 #[rewrite_pass(
     name = "relais.SimplifyConcat",
     opt_level = 1,
@@ -35,6 +35,17 @@ pub fn simplify_concat(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
         .flat_map(|arg| inner(*arg).map_or(std::slice::from_ref(arg), CallView::args))
         .copied()
         .collect();
+    let is_empty = |arg: &NodeId| {
+        let size = usize::try_from(axis).ok().and_then(|axis| cx.type_of(*arg).shape()?.get(axis).copied());
+        size.map(Dim::from) == Some(Dim::Static(0))
+    };
+    let mut args = args;
+    // The sizes of what is left out must not be the only ones that are known.
+    if args.iter().any(|arg| !is_empty(arg) && cx.type_of(*arg).shape().is_some()) {
+        args.retain(|arg| !is_empty(arg));
+    } else if args.iter().all(is_empty) {
+        args.truncate(1);
+    }
     if args.len() == call.args().len() {
         return Rewrite::Keep;
     }

@@ -1,4 +1,4 @@
-//! A slice of a slice along other axes is one, and slices that cut a value into pieces are one `Split`.
+//! A slice of a slice is one, and slices that cut a value into pieces are one `Split`.
 //!
 //! ```text
 //! %1 = Slice(%x, const(int64, [1]), const(int64, [9]), const(int64, [2]));
@@ -9,7 +9,8 @@
 //! %2 = Slice(%x, const(int64, [1, 0]), const(int64, [9, -1]), const(int64, [2, 3]), const(int64, [1, 1]));
 //! ```
 //!
-//! All ranges must be constant. If the inner slice is used elsewhere, too, both stay.
+//! All ranges must be constant; along one axis, both must count from its beginning. If the inner slice is used elsewhere,
+//! too, both stay.
 //!
 //! ```text
 //! %1 = Slice(%x, const(int64, [0]), const(int64, [2]), const(int64, [1]));     // %x: Tensor[(n, 6), float32]
@@ -35,7 +36,7 @@ use relais_plugin_api::{
 };
 use std::{collections::BTreeMap, ops::Range};
 
-/// Makes one slice of two in a row along different axes, and one split of those that cut a value into pieces.
+/// Makes one slice of two in a row, and one split of those that cut a value into pieces.
 #[function_pass(
     name = "relais.SimplifySlice",
     opt_level = 1,
@@ -130,7 +131,7 @@ impl Piece {
     }
 }
 
-/// Makes one slice of two in a row along different axes.
+/// Makes one slice of two in a row.
 fn slice_of_slice(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     let inner = call.arg(0).filter(|&arg| cx.n_uses(arg) == 1).and_then(|arg| cx.call_of_op(arg, "Slice"));
     let Some((inner, input)) = inner.and_then(|inner| Some((inner, inner.arg(0)?))) else { return Rewrite::Keep };
@@ -140,11 +141,20 @@ fn slice_of_slice(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     let (Some(mut first), Some(second)) = (Ranges::of(inner, cx), Ranges::of(call, cx)) else {
         return Rewrite::decline("a range is not constant, or the rank is not known");
     };
-    if second.axes.iter().any(|axis| first.axes.contains(axis)) {
-        return Rewrite::decline("both slice along the same axis");
-    }
-    for (all, more) in first.parts().into_iter().zip(second.lists()) {
-        all.extend(more);
+    for (at, axis) in second.axes.iter().enumerate() {
+        let (start, end, step) = (second.starts[at], second.ends[at], second.steps[at]);
+        if let Some(same) = first.axes.iter().position(|other| other == axis) {
+            let (from, to) = (first.starts[same], first.ends[same]);
+            if [from, to, start, end].iter().any(|&place| place < 0) || step != 1 || first.steps[same] != 1 {
+                return Rewrite::decline("both slice along the same axis, with steps or from its end");
+            }
+            // The second one counts from where the first one starts, and ends there at the latest.
+            (first.starts[same], first.ends[same]) = (from.saturating_add(start), from.saturating_add(end).min(to));
+        } else {
+            for (all, more) in first.parts().into_iter().zip([start, end, *axis, step]) {
+                all.push(more);
+            }
+        }
     }
     let lists = first.lists().map(|list| Tensor::from_i64(&[list.len() as u64], list));
     let args = lists.map(|list| cx.constant(list));

@@ -1,5 +1,6 @@
 //! ONNX operators: schemas, type relations, effects and fusion kinds.
 
+mod bodies;
 mod relations;
 mod schema;
 

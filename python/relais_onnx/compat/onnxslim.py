@@ -42,6 +42,10 @@ _OPTIMIZATIONS: dict[str, Sequence[str]] = {
         "SimplifyConcat",
         "SimplifySlice",
         "SimplifyRecurrent",
+        "SimplifySequence",
+        "FuseActivation",
+        "FuseRmsNormalization",
+        "FusePad",
         "FuseGemm",
         *_SCALES,
     ),
@@ -69,7 +73,7 @@ _PATTERNS: dict[str, Sequence[str]] = {
     "FusionGemm": ("FuseGemm",),
     "FusionGemmAdd": ("FuseGemm",),
     "FusionGemmMul": _SCALES,
-    "FusionPadConv": ("SimplifyExpr",),
+    "FusionPadConv": ("FusePad",),
     "FusionReduce": ("SimplifyReshape",),
 }
 

@@ -4,7 +4,7 @@
 use relais_tests::{
     cargo_built::plugin,
     cli::{Run, command, folder},
-    venv::judge,
+    venv::{judge, judge_models},
 };
 use std::{fs, path::Path};
 
@@ -99,6 +99,40 @@ fn types_and_constants_come_from_them() {
     assert!(text.contains("[2.0, 4.0, 6.0]") && !text.contains("acme::"), "{text}");
 }
 
+/// Calls that each have a body of their own; equal ones share it.
+const OF_CALLS: &str = "{
+  %a = acme::Power(%x, exponent = 2);
+  %b = acme::Power(%a, exponent = 3);
+  %c = acme::Power(%b, exponent = 2);
+  %d = acme::Power(%c, exponent = 9);
+  %d
+}";
+
+#[test]
+fn a_body_that_depends_on_the_call_is_made_for_each() {
+    let here = folder("bodies-of-calls");
+    run(&here, &OF_CALLS.replace("9", "1"), "relais.InferType", "functions.onnx").expect_success();
+    let again = Run::of(command().current_dir(&here).args(["show", "functions.onnx"])).expect_success();
+    let functions: Vec<&str> = again.stdout.lines().filter(|line| line.starts_with("def @\"acme")).collect();
+    assert_eq!(functions.len(), 3, "{functions:?}");
+    let written_out = "{ %a = Mul(%x, %x); %b = Mul(%a, %a); %c = Mul(%b, %a); %d = Mul(%c, %c); %d }";
+    run(&here, written_out, "relais.InferType", "model.onnx").expect_success();
+    judge(["same".as_ref(), here.as_os_str(), here.join("functions.onnx").as_os_str()]);
+}
+
+#[test]
+fn a_call_without_a_body_of_its_own_stays() {
+    let here = folder("bodies-declined");
+    run(&here, OF_CALLS, "relais.Inline", "out.relay").expect_success();
+    let out = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(out.matches("acme::Power").count() == 1 && out.contains("exponent = 9"), "{out}");
+    // Constants are computed where there is one.
+    let body = "{ %c = const(float32, [1.0, 2.0, 3.0]); %a = acme::Power(%c, exponent = 3); %y = Add(%x, %a); %y }";
+    run(&here, body, "relais.InferType,relais.FoldConstant,relais.DeadCodeElimination", "out.relay").expect_success();
+    let out = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(out.contains("[1.0, 8.0, 27.0]") && !out.contains("acme::"), "{out}");
+}
+
 #[test]
 fn a_body_that_does_not_fit_is_refused_and_nothing_is_written() {
     let here = folder("bodies-refused");
@@ -137,6 +171,70 @@ fn a_function_of_the_model_is_not_mistaken_for_a_body() {
     let run = run(&here, &format!("{body}\n{other}"), "relais.InferType", "out.onnx");
     assert!(
         run.status == Some(1) && run.stderr.contains("[B007] the module has a function `@acme::Twice`"),
+        "{}",
+        run.stderr
+    );
+}
+
+/// Runs `Inline` over a model of ONNX's operators, some of which are requested.
+fn inlined(here: &Path, opset: i64, operators: &[&str], body: &str) -> Run {
+    let main = format!("def @main(%x: Tensor[(2, 3), float32]) #[opset = {{\"\": {opset}}}] {{ {body} }}\n");
+    fs::write(here.join("model.relay"), main).unwrap();
+    let options = format!("{{ operators = {operators:?} }}");
+    let pipeline = format!("name = \"asked\"\nsteps = [{{ pass = \"relais.Inline\", options = {options} }}]\n");
+    fs::write(here.join("asked.toml"), pipeline).unwrap();
+    let mut relais = command();
+    relais.current_dir(here).args(["-q", "run", "model.relay", "-p", "asked.toml", "-o", "out.relay"]);
+    Run::of(relais.arg("--no-reproducer"))
+}
+
+#[test]
+fn every_body_of_onnx_takes_the_place_of_its_calls() {
+    // On each of ONNX's cases of these operators, in onnxruntime or the reference evaluator.
+    let said = judge_models(&["bodies"], &[]);
+    assert!(said.contains("47 operators, 457 same results, 0 identical, 0 not judged"), "{said}");
+}
+
+#[test]
+fn fixed_bodies_of_onnx_fit_their_operators() {
+    let bodies = relais_operators::operators().filter(|op| !op.body.is_empty());
+    let names: std::collections::BTreeSet<&str> = bodies.map(|op| op.name).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    assert_eq!(names, ["GreaterOrEqual", "HardSwish", "LessOrEqual", "Mish"]);
+    // Each is checked before the run.
+    inlined(&folder("bodies-of-onnx"), 18, &names, "%y = Relu(%x); %y").expect_success();
+}
+
+#[test]
+fn bodies_are_of_the_version_of_the_call() {
+    let here = folder("bodies-versions");
+    // The axes of reductions are an attribute, then an argument.
+    for (opset, op, expected) in [
+        (13, "Softmax", "ReduceMax(%x, axes = [-1], keepdims = 1)"),
+        (18, "Softmax", "ReduceMax(%x, %"),
+        (11, "DynamicQuantizeLinear", "= QuantizeLinear(%x, "),
+        (21, "DynamicQuantizeLinear", "= QuantizeLinear(%x, "),
+        (9, "Elu", "= Less(%x, "),
+        (21, "Relu", "= Max(%x, "),
+    ] {
+        let results = if op.starts_with("Dynamic") { "(%y, %s, %z)" } else { "%y" };
+        inlined(&here, opset, &[op], &format!("{results} = {op}(%x); {results}")).expect_success();
+        let out = fs::read_to_string(here.join("out.relay")).unwrap();
+        assert!(out.contains(expected) && !out.contains(&format!("= {op}(")), "{op}: {out}");
+    }
+    // `Where` came with version 9, and broadcasting with 7.
+    for opset in [6, 8] {
+        inlined(&here, opset, &["Elu"], "%y = Elu(%x); %y").expect_success();
+        assert!(fs::read_to_string(here.join("out.relay")).unwrap().contains("= Elu(%x"), "{opset}");
+    }
+}
+
+#[test]
+fn operators_without_a_body_are_refused() {
+    let here = folder("bodies-refused");
+    let run = inlined(&here, 18, &["Mihs"], "%y = Relu(%x); %y").expect_failure();
+    assert!(
+        run.stderr.contains("error[I003]") && run.stderr.contains("no plugin describes a body of `Mihs`"),
         "{}",
         run.stderr
     );

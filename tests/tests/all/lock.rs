@@ -60,7 +60,7 @@ fn different(here: &Path, args: &str) -> Vec<String> {
 fn a_pipeline_runs_locked_as_it_was_locked() {
     let here = here("same", &["mark"]);
     let said = relais(&here, "lock -p p.toml").expect_success().stdout;
-    assert!(said.starts_with("`relais.lock` locks the pipeline `p` and 4 plugins\n  mark 0.1.0\n"), "{said}");
+    assert!(said.starts_with("`relais.lock` locks the pipeline `p` and 5 plugins\n  mark 0.1.0\n"), "{said}");
     let first = fs::read_to_string(here.join("relais.lock")).unwrap();
     relais(&here, "lock -p p.toml -o again.lock").expect_success();
     assert_eq!(first, fs::read_to_string(here.join("again.lock")).unwrap());
@@ -191,7 +191,7 @@ fn without_plugins_only_what_the_program_has_runs() {
     let said = run(&here, "--passes mark.Nothing --no-plugins").expect_failure().stderr;
     assert!(said.contains("error[P010]: no pass `mark.Nothing`"), "{said}");
     let listed = relais(&here, "list plugins --no-plugins").expect_success().stdout;
-    assert!(listed.lines().skip(1).all(|line| line.contains(" linked ")) && listed.lines().count() == 4, "{listed}");
+    assert!(listed.lines().skip(1).all(|line| line.contains(" linked ")) && listed.lines().count() == 5, "{listed}");
     let said = run(&here, "-O0 --no-plugins --plugin plugins/libmark.so");
     assert!(said.status == Some(2) && said.stderr.contains("cannot be used with"), "{said:?}");
 }

@@ -21,6 +21,7 @@ mod fuzz_seeds;
 mod input_shapes;
 mod instruments_from_plugins;
 mod judged_rules;
+mod keep;
 mod killed;
 mod later_host;
 mod lock;

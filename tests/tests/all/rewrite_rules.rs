@@ -170,13 +170,26 @@ fn pairs_of_functions_are_rules() {
             fs::remove_file(here.join("out.relay")).unwrap();
         }
     }
+    // Two calls are replaced together, or stay together.
+    write_pairs(&here, "twice.onnx", "twice: (p = Add(x, x), q = Neg(Neg(x))) => (Mul(x, 2.0), x)");
+    for (other, is_replaced) in [("%x", true), ("%p", false)] {
+        let body = format!("%p = Add(%x, %x); %n = Neg({other}); %q = Neg(%n); Concat(%p, %q, axis = 0)");
+        let model = format!("def @main(%x: Tensor[(2), float32]) #[opset = {{\"\": 17}}] {{ {body} }}\n");
+        fs::write(here.join("two.relay"), model).unwrap();
+        let _ = run(&["run", "two.relay", "-o", "out.relay", "--rules", "twice.onnx"]).expect_success();
+        let written = fs::read_to_string(here.join("out.relay")).unwrap();
+        let is_new = written.contains("Mul(%x") && !written.contains("Add") && !written.contains("Neg");
+        assert_eq!(is_new, is_replaced, "{written}");
+        fs::remove_file(here.join("out.relay")).unwrap();
+    }
 }
 
 #[test]
 fn rules_are_printed_and_written_in_both_forms() {
     let here = folder("rewrite-rules-forms");
     let rules = |arguments: &[&str]| Run::of(command().current_dir(&here).arg("rules").args(arguments));
-    let text = "sum: Add(x, Neg(y)) => Sub(x, y);\nscale: @7 Elu{alpha = a}(Relu(x)) => Relu(Elu{alpha = a}(x));\n";
+    let text = "sum: Add(x, Neg(y)) => Sub(x, y);\nscale: @7 Elu{alpha = a}(Relu(x)) => Relu(Elu{alpha = a}(x));\n\
+                both: (s = Sin(x), c = Cos(s)) => acme::SinCosSin(x);\n";
     fs::write(here.join("own.rules"), text).unwrap();
     let _ = rules(&["own.rules", "-o", "own.onnx"]).expect_success();
     assert_eq!(rules(&["own.onnx"]).expect_success().stdout, text);

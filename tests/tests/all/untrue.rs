@@ -109,6 +109,53 @@ fn c05_calls_that_a_rewrite_makes_fit_their_operators() {
 }
 
 #[test]
+fn c05_calls_that_a_rewrite_makes_satisfy_the_verifiers_of_their_operators() {
+    refuses("untrue-verified", &["no_groups"]);
+    let long = fails(&workshop(TWO), &rewrite("verify_long"));
+    assert!(long.stderr.contains("bytes more)") && long.stderr.len() < 20_000, "{long:?}");
+    let new = runs(&workshop(TWO), &rewrite("two_groups"));
+    assert!(new.contains("untrue::Groups(%a, groups = 2)") && !new.contains("groups = 0"), "{new}");
+}
+
+#[test]
+fn c13_a_verifier_that_fails_is_a_failure_of_its_plugin() {
+    let mut golden = Golden::new("untrue-verifiers");
+    let here = workshop(TWO);
+    for gives in ["verify_panics", "verify_kind"] {
+        let said = fails(&here, &rewrite(gives));
+        assert!(said.stderr.contains("the verifier of `untrue::Verify"), "{gives}: {}", said.stderr);
+        assert!(said.stderr.contains("of plugin `untrue 0.6.6`"), "{gives}: {}", said.stderr);
+        golden.check(gives, &portable(&said));
+    }
+    let said = fails(&here, &breaks("verifier_panics", false));
+    assert!(said.stderr.contains("the verifier of `untrue::VerifyPanics`, of plugin `untrue 0.6.6`"), "{said:?}");
+    golden.finish();
+}
+
+#[test]
+fn c13_a_body_that_is_made_for_a_call_is_checked_and_its_plugin_is_named() {
+    let mut golden = Golden::new("untrue-bodies");
+    for op in ["BodyText", "BodyCount", "BodyLong", "BodyPanics"] {
+        let here = workshop(&call_of(op));
+        let inline = format!("{{ pass = \"Inline\", options = {{ operators = [\"untrue::{op}\"] }} }}");
+        for (case, steps) in [("inlined", inline.as_str()), ("folded", "\"InferType\", \"FoldConstant\"")] {
+            let said = fails(&here, &format!("opt_level = 3\nsteps = [{steps}]\n"));
+            let guilty = format!("the body of `untrue::{op}`, of plugin `untrue 0.6.6`, is at fault");
+            assert!(said.stderr.contains(&guilty), "{op}, {case}: {}", said.stderr);
+            golden.check(&format!("{op}-{case}"), &portable(&said));
+        }
+    }
+    golden.finish();
+}
+
+#[test]
+fn c13_what_a_body_computes_is_of_the_type_that_the_type_relation_infers() {
+    let said = fails(&workshop(&call_of("BodyType")), "opt_level = 3\nsteps = [\"InferType\", \"FoldConstant\"]\n");
+    let guilty = "the body of `untrue::BodyType`, of plugin `untrue 0.6.6`, is at fault";
+    assert!(said.stderr.contains(guilty) && said.stderr.contains("elements of type `int64`"), "{said:?}");
+}
+
+#[test]
 fn c06_a_name_that_a_closed_domain_does_not_have_is_refused() {
     refuses("untrue-names", &["typo"]);
 }
@@ -158,6 +205,8 @@ fn breaks(what: &str, asked: bool) -> String {
 fn c05_calls_that_a_pass_makes_by_hand_are_checked_afterwards() {
     let said = fails(&workshop(TWO), &breaks("attribute", false));
     assert!(said.stderr.contains("it has no attribute `alpha`"), "{said:?}");
+    let said = fails(&workshop(TWO), &breaks("verifier", false));
+    assert!(said.stderr.contains("error[M013]") && said.stderr.contains("attribute `groups` is -1"), "{said:?}");
 }
 
 const CALLER: &str = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {

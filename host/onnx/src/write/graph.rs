@@ -427,8 +427,12 @@ impl<'w> Writer<'w> {
         let n_declared = strings(attrs, meta::OUTPUT_NAMES).len();
         let is_read = !self.source.is_empty();
         let block = f.block_of(d.function);
+        let stated = result_types(f, d.function);
         for (index, output) in self.scenes[d.scene].names.outputs(block).iter().enumerate() {
-            let own = whole(f, f.type_id(f.results(block)[index]));
+            let own = match whole(f, f.type_id(f.results(block)[index])) {
+                TypeId::UNKNOWN => stated.get(index).map_or(TypeId::UNKNOWN, |&ty| whole(f, ty)),
+                own => own,
+            };
             // The declared interface changes only where a pass changed it, not where more was inferred about it.
             let ty = match declared.get(index) {
                 Some(&ty) if is_read || ty != TypeId::UNKNOWN => ty,
@@ -577,4 +581,13 @@ pub(super) fn encoded_imports(f: &Function, further: &[(String, i64)]) -> Vec<Ve
     };
     let further = further.iter().map(|(domain, version)| crate::read::encode_opset((domain, *version)));
     imports.iter().enumerate().map(encode).chain(further).collect()
+}
+
+/// The types of a function's results, as far as its own type states them.
+fn result_types(f: &Function, function: NodeId) -> Vec<TypeId> {
+    let Type::Func { result, .. } = f.ty(f.type_id(function)) else { return Vec::new() };
+    match f.ty(result) {
+        Type::Tuple(types) if f.results(f.block_of(function)).len() != 1 => types.to_vec(),
+        _ => vec![result],
+    }
 }

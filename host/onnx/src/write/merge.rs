@@ -143,9 +143,13 @@ impl Item {
     fn key(&self) -> Option<u64> {
         match &self.content {
             Content::Field(bytes) => slot_value_key(&Scan::new(bytes, 0).field().ok()??),
-            _ => self.at.map(|part| Hash64::new().word(part.at).finish()),
+            _ => self.at.map(place_key),
         }
     }
+}
+
+fn place_key(part: Part) -> u64 {
+    Hash64::new().word(part.at).finish()
 }
 
 fn slot_value_key(slot: &Field<'_>) -> Option<u64> {
@@ -165,6 +169,8 @@ struct Progress {
     items: std::vec::IntoIter<Item>,
     arity: Arity,
     slots_left: usize,
+    /// Whether an item is a field; if not, no slot is looked into.
+    has_fields: bool,
     /// Keys of the items that are left, and how many were taken; made when it is first needed.
     index: Option<FastMap<u64, Vec<usize>>>,
     taken: usize,
@@ -188,8 +194,9 @@ impl Progress {
             }
             index
         });
-        let keys = [slot_value_key(slot), slot.part().ok().map(|part| Hash64::new().word(part.at).finish())];
-        for key in keys.into_iter().flatten() {
+        let by_value = self.has_fields.then(|| slot_value_key(slot)).flatten();
+        let by_place = slot.part().ok().map(place_key);
+        for key in by_value.into_iter().chain(by_place) {
             let Some(positions) = index.get_mut(&key) else { continue };
             while positions.last().is_some_and(|&position| position < taken) {
                 positions.pop();
@@ -219,8 +226,9 @@ impl Writer<'_> {
         let Sections { by_number, nodes, extra: new_extra, .. } = sections;
         let mut progress: BTreeMap<u32, Progress> = BTreeMap::new();
         for (number, Section { arity, items }) in by_number {
+            let has_fields = items.iter().any(|item| matches!(item.content, Content::Field(_)));
             let items = items.into_iter();
-            progress.insert(number, Progress { items, arity, slots_left: 0, index: None, taken: 0 });
+            progress.insert(number, Progress { items, arity, slots_left: 0, has_fields, index: None, taken: 0 });
         }
         let source = self.source;
         let mut last_of: BTreeMap<u32, Part> = BTreeMap::new();

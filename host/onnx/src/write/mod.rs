@@ -12,6 +12,7 @@ mod imports;
 mod merge;
 mod names;
 mod node;
+mod node_names;
 mod plan;
 mod steps;
 mod tensor;
@@ -256,7 +257,7 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
     let own_domain = imports::own_domain(module);
     let (mut functions, mut keys) = (BTreeMap::new(), BTreeSet::new());
     let mut globals = vec![MAIN];
-    let mut scenes = vec![Scene { f: main, names: Names::new(main)?, form: Form::Graph, imports: Vec::new() }];
+    let mut scenes = vec![Scene::new(main, Names::new(main)?, Form::Graph)];
     for global in module.globals() {
         let Some(f) = global.function() else {
             let error = OnnxError::new(Fault::NotExpressible("a prim func"));
@@ -272,7 +273,7 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
         functions.insert(global.name.as_str(), key);
         globals.push(&global.name);
         let names = Names::new(f).map_err(|error| error.within(|| format!("function `{}`", global.name)))?;
-        scenes.push(Scene { f, names, form: Form::Function, imports: Vec::new() });
+        scenes.push(Scene::new(f, names, Form::Function));
     }
     let stated = module.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int);
     let ir_version = match stated {

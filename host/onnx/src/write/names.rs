@@ -2,6 +2,8 @@
 //!
 //! A value keeps its name if it can. Names of outputs belong to their positions: the value at a position takes the
 //! name, and if it cannot (an input, a value of an enclosing graph, a second output), an `Identity` carries it.
+//!
+//! A value without a name, such as one that a rewrite made, is named after the value with a name that needs it first.
 
 use crate::{
     error::{Fault, OnnxError, Result},
@@ -11,7 +13,7 @@ use crate::{
     wire::is_text,
 };
 use relais_plugin_api::ir::{AttrValue, BlockId, Function, NodeId, StrId, flag, kind};
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 /// How an output comes by its name.
 #[derive(Clone, Debug)]
@@ -42,6 +44,7 @@ pub(super) struct Names<'a> {
     /// The first projection of each result.
     projections: FastMap<(NodeId, u16), NodeId>,
     outputs: FastMap<BlockId, Vec<Output>>,
+    /// How many names were made from a base. Each name that was made is a base, too, and taken.
     counters: FastMap<String, u32>,
 }
 
@@ -116,14 +119,17 @@ impl<'a> Names<'a> {
         (0..count).map(move |index| value(index).and_then(|value| self.bytes(value)).unwrap_or_default())
     }
 
-    /// A name that nothing else has.
+    /// A name that nothing else has: `base`, or `base_1` and so on.
     pub fn make_fresh(&mut self, base: &str) -> String {
         let base = if base.is_empty() { "value" } else { base };
-        let counter = self.counters.entry(base.to_owned()).or_default();
+        let mut count = self.counters.get(base).copied().unwrap_or_default();
         loop {
-            let name = format!("{base}_{counter}");
-            *counter += 1;
-            if self.scope.names.find(self.f, name.as_bytes()).is_none() {
+            let name = if count == 0 { base.to_owned() } else { format!("{base}_{count}") };
+            count += 1;
+            let is_given = count > 1 && self.counters.contains_key(&name);
+            if !is_given && self.scope.names.find(self.f, name.as_bytes()).is_none() {
+                self.counters.insert(name.clone(), 1);
+                self.counters.insert(base.to_owned(), count);
                 return name;
             }
         }
@@ -156,6 +162,8 @@ struct Chooser<'a, 'c> {
     names: Names<'a>,
     /// For each bound value its block plus one.
     home: Vec<u32>,
+    /// By node, if there are any: the name of the first value with one that needs it.
+    near: Vec<StrId>,
     /// Values that must not keep their names, because a use would see them instead of an outer value.
     forced: &'c BTreeSet<NodeId>,
     conflicts: Vec<NodeId>,
@@ -186,7 +194,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             outputs: FastMap::default(),
             counters: FastMap::default(),
         };
-        Self { f, names, home: vec![0; n], forced, conflicts: Vec::new(), has_shadows: false }
+        Self { f, names, home: vec![0; n], near: near(f), forced, conflicts: Vec::new(), has_shadows: false }
     }
 
     fn run(&mut self) -> Result<()> {
@@ -243,18 +251,22 @@ impl<'a, 'c> Chooser<'a, 'c> {
         Name::Fresh(self.names.fresh.len() as u32 - 1)
     }
 
-    fn base(&self, value: NodeId) -> &'a str {
+    fn base(&self, value: NodeId) -> Cow<'a, str> {
         let f = self.f;
         let named = f.name(value);
         if !named.is_empty() {
-            return named;
+            return named.into();
         }
-        match f.kind(value) {
+        let what = match f.kind(value) {
             kind::VAR => "input",
-            kind::CONSTANT => "constant",
+            kind::CONSTANT => "const",
             kind::IF => "If",
             kind::TUPLE_GET_ITEM => f.call(f.operands(value)[0]).map_or("value", |call| call.op_name()),
             _ => f.call(value).map_or("value", |call| call.op_name()),
+        };
+        match self.near.get(value.index()) {
+            Some(&near) if near != StrId::EMPTY => format!("{}/{what}", f.str(near)).into(),
+            _ => what.into(),
         }
     }
 
@@ -262,7 +274,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
         let own = self.names.wanted(value).filter(|_| !self.forced.contains(&value));
         let name = match (frame.imposed.get(&value), own) {
             (Some(&imposed), _) => imposed,
-            (None, None) => self.make_fresh(self.base(value)),
+            (None, None) => self.make_fresh(&self.base(value)),
             (None, Some(own)) if frame.reserved.get(&own).is_some_and(|&owner| owner != value) => {
                 self.make_fresh(self.names.text(own))
             }
@@ -309,7 +321,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             Frame { function, next: 0, next_region: 0, reserved: FastMap::default(), imposed: FastMap::default() };
         for &param in f.operands(function) {
             let own = self.names.wanted(param).filter(|_| !self.forced.contains(&param));
-            let name = own.map_or_else(|| self.make_fresh(self.base(param)), Name::Own);
+            let name = own.map_or_else(|| self.make_fresh(&self.base(param)), Name::Own);
             self.claim(param, name);
         }
         self.name_outputs(&mut frame, block)?;
@@ -399,6 +411,43 @@ impl<'a, 'c> Chooser<'a, 'c> {
         self.names.outputs.insert(block, outputs);
         Ok(())
     }
+}
+
+/// Returns, by node, the name of the first value in program order that has one and needs it, directly or through values
+/// without names; nothing if every value has a name or none has.
+fn near(f: &Function) -> Vec<StrId> {
+    let is_named = |id: NodeId| {
+        let name = f.name_id(id);
+        name != StrId::EMPTY && is_text(f.bytes(name))
+    };
+    let bindings: Vec<NodeId> = f.all_bindings().collect();
+    if bindings.iter().all(|&id| is_named(id) || f.kind(id) == kind::FUNCTION) {
+        return Vec::new();
+    }
+    let mut near = vec![StrId::EMPTY; f.n_nodes()];
+    for id in (0..f.n_nodes()).map(NodeId::from_index) {
+        if is_named(id) {
+            near[id.index()] = f.name_id(id);
+        }
+    }
+    for id in (0..f.n_nodes()).map(NodeId::from_index).filter(|&id| f.kind(id) == kind::FUNCTION) {
+        let outputs = f.results(f.block_of(id)).iter().zip(output_names(f, id));
+        for (result, name) in outputs.filter(|(_, name)| is_text(f.bytes(*name))) {
+            near[result.index()] = name;
+        }
+    }
+    for &id in bindings.iter().rev() {
+        let name = near[id.index()];
+        if name == StrId::EMPTY || f.kind(id) == kind::FUNCTION {
+            continue;
+        }
+        for &operand in f.operands(id) {
+            if !is_named(operand) {
+                near[operand.index()] = name;
+            }
+        }
+    }
+    near
 }
 
 /// The names that the outputs of a function have.

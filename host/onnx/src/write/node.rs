@@ -190,7 +190,7 @@ impl Writer<'_> {
         for name in self.scenes[scene].names.outputs_of(id) {
             put_bytes(&mut head, node::OUTPUT, name);
         }
-        if let Some(AttrValue::String(name)) = attrs.meta(meta::NAME) {
+        if let Some(name) = self.scenes[scene].node_names.get(f, id) {
             put_bytes(&mut head, node::NAME, name);
         }
         let (mut domain, name, mut overload) = self.callee(scene, id)?;

@@ -178,7 +178,8 @@ impl Plan {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
-        writer.flush()
+        writer.flush()?;
+        self.check_files()
     }
 
     /// Writes everything.
@@ -187,7 +188,27 @@ impl Plan {
         for piece in &self.pieces {
             self.write_piece(piece, &mut writer)?;
         }
-        writer.flush()
+        writer.flush()?;
+        self.check_files()
+    }
+
+    /// Whether all bytes are still those that were read.
+    fn check_files(&self) -> io::Result<()> {
+        let blobs = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Bytes(blob) => Some(blob),
+            _ => None,
+        });
+        let mut last = "";
+        for file in [&self.source].into_iter().chain(blobs).filter_map(Blob::file) {
+            if file.path != last && file.stamp == 0 {
+                return Err(io::Error::other(format!(
+                    "`{}` was changed by another process while it was in use; run again, and leave it alone meanwhile",
+                    file.path
+                )));
+            }
+            last = file.path;
+        }
+        Ok(())
     }
 
     fn write_piece(&self, piece: &Piece, out: &mut impl Write) -> io::Result<()> {

@@ -4,6 +4,7 @@ use super::{
     StatedTypes,
     data::Placement,
     names::Names,
+    node_names::NodeNames,
     plan::{Header, Plan},
 };
 use crate::{error::Result, read, wire::Part};
@@ -36,11 +37,19 @@ pub(super) enum Step {
 /// A function that is being written.
 pub(super) struct Scene<'a> {
     pub f: &'a Function,
+    /// The names of values.
     pub names: Names<'a>,
+    pub node_names: NodeNames,
     /// Whether it becomes a `FunctionProto`.
     pub form: read::Form,
     /// The imports beyond its own.
     pub imports: Vec<(String, i64)>,
+}
+
+impl<'a> Scene<'a> {
+    pub fn new(f: &'a Function, names: Names<'a>, form: read::Form) -> Self {
+        Self { f, names, node_names: NodeNames::new(f), form, imports: Vec::new() }
+    }
 }
 
 /// Domain, name and overload of a function's global name.

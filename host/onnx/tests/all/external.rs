@@ -213,6 +213,29 @@ fn strings_stand_in_the_model() {
 }
 
 #[test]
+fn a_model_that_another_process_writes_into_is_not_written() {
+    use std::io::Write;
+    let folder = TempFolder::new("changed");
+    let path = folder.join("in.onnx");
+    // Large enough to be mapped.
+    let weights = message().int(1, 1 << 19).int(2, 1).bytes(8, "w").bytes(9, vec![0; 4 << 19]);
+    fs::write(&path, with(vec![weights])).unwrap();
+    let module = read(&path).unwrap();
+    onnx::write(&module, folder.join("out.onnx"), &WriteOptions::default()).unwrap();
+    // Another file in its place does not matter.
+    let before = fs::read(&path).unwrap();
+    fs::rename(&path, folder.join("moved.onnx")).unwrap();
+    fs::write(&path, "another").unwrap();
+    onnx::write(&module, folder.join("out2.onnx"), &WriteOptions::default()).unwrap();
+    assert!(fs::read(folder.join("out2.onnx")).unwrap() == before);
+
+    fs::OpenOptions::new().append(true).open(folder.join("moved.onnx")).unwrap().write_all(&[1, 2, 3]).unwrap();
+    let error = onnx::write(&module, folder.join("out3.onnx"), &WriteOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("was changed by another process while it was in use"), "{error}");
+    assert!(!folder.join("out3.onnx").exists());
+}
+
+#[test]
 fn a_failed_write_leaves_everything_as_it_was() {
     let folder = TempFolder::new("failed");
     let bytes = sample(&folder);

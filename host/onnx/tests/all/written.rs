@@ -2,7 +2,7 @@
 
 use crate::common::proto::{graph, message, node};
 use relais_onnx::{self as onnx, Fault, OnnxError, ReadOptions, meta};
-use relais_plugin_api::ir::{AttrValue, Function, IRModule, MAIN, ModuleAttr};
+use relais_plugin_api::ir::{Attr, AttrValue, Editor, ElemType, Function, IRModule, MAIN, ModuleAttr};
 use relais_plugin_api::text;
 
 fn parse(source: &str) -> IRModule {
@@ -114,6 +114,26 @@ fn c10_what_never_was_a_model_gets_a_version_and_a_name() {
 }
 
 #[test]
+fn c10_an_output_whose_type_is_not_known_has_the_one_that_its_function_states() {
+    let outputs = |stated: &str| {
+        let body = "%y = acme::Fused(%x); %z: Tensor[(3), int64] = acme::Fused(%x); (%y, %z)";
+        let module = written(&parse(&format!(
+            "def @main(%x: Tensor[(2), float32]) -> {stated} #[opset = {{\"\": 17}}] {{ {body} }}\n"
+        )));
+        let main = module.main().unwrap();
+        let Some(AttrValue::Types(types)) = main.attrs(main.root()).meta(meta::OUTPUT_TYPES) else {
+            panic!("{stated}")
+        };
+        types.types().map(|ty| main.ty(ty).elem()).collect::<Vec<_>>()
+    };
+    let (float, int) = (Some(ElemType::FLOAT), Some(ElemType::INT64));
+    assert_eq!(outputs("(%y, %z)"), [None, int]);
+    assert_eq!(outputs("(%y: Tensor[(2), float32], %z: Tensor[(3), int64])"), [float, int]);
+    // The type of the value itself comes first; a type without an element type cannot be written.
+    assert_eq!(outputs("(%y: Tensor[(2), ?], %z: Tensor[*, float32])"), [None, int]);
+}
+
+#[test]
 fn c10_what_was_read_is_written_as_it_was() {
     // A domain that is not imported, and no name.
     let call = node("Fused", &["x"], &["y"]).bytes(7, "acme");
@@ -131,4 +151,91 @@ fn c10_two_functions_of_one_name_are_refused() {
     let error = write(&module).unwrap_err();
     assert!(matches!(error.fault(), Fault::DuplicateFunction(_)), "{error}");
     assert!(module.function(MAIN).is_some());
+}
+
+#[test]
+fn a_name_that_is_made_is_made_once() {
+    // The second `acme::A` would have the name that the first `acme::A_1` has.
+    let source = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17, acme: 1}] {
+        %1 = acme::A(%x);
+        %2 = acme::A_1(%1);
+        %3 = acme::A(%2);
+        %4 = acme::A_1(%3);
+        Add(%4, %2)
+    }";
+    let module = written(&parse(source));
+    let f = module.main().unwrap();
+    let names: Vec<_> = f.all_bindings().map(|id| f.name(id)).filter(|name| !name.is_empty()).collect();
+    assert_eq!(names.len(), names.iter().collect::<std::collections::BTreeSet<_>>().len(), "{names:?}");
+    assert!(names.contains(&"y/A") && names.contains(&"y/A_1") && names.contains(&"y/A_1_1"), "{names:?}");
+}
+
+#[test]
+fn a_value_without_a_name_is_named_after_the_first_one_that_needs_it() {
+    let source = "def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%y, %z) #[opset = {\"\": 17}] {
+        %1 = Neg(%x);
+        %2 = Abs(%1);
+        %b = Mul(%2, [3.0, 4.0]);
+        %4 = if (%c) { %5 = Relu(%b); %d = Sign(%5); %d } else { %x };
+        %7 = Neg(%4);
+        %8 = Add(%7, %1);
+        %9 = Split(%8) -> 2;
+        %10 = %9[0];
+        %f = %9[1];
+        %12 = Concat(%10, %f, axis = 0);
+        (%12, %b)
+    }";
+    let names = |source: &str| {
+        let module = written(&parse(source));
+        let f = module.main().unwrap();
+        let names = f.all_bindings().filter(|&id| f.kind(id) != relais_plugin_api::ir::kind::FUNCTION);
+        names.map(|id| f.name(id).to_owned()).filter(|name| !name.is_empty()).collect::<Vec<_>>()
+    };
+    let found = names(source);
+    let expected = ["z/const", "z/Neg", "z/Abs", "z", "d/Relu", "d", "y/If", "y/Neg", "y/Add"];
+    for name in expected.iter().chain(&["y/Split", "f", "y"]) {
+        assert!(found.contains(&(*name).to_owned()), "{name}: {found:?}");
+    }
+    // In the same way each time, and never twice.
+    assert_eq!(found, names(source));
+    let taken = names(&source.replace("%d = Sign(%5)", "%\"z/Neg\" = Sign(%5)").replace("%d }", "%\"z/Neg\" }"));
+    assert!(taken.contains(&"z/Neg_1".to_owned()), "{taken:?}");
+}
+
+#[test]
+fn c10_no_two_nodes_of_a_graph_have_one_name() {
+    let source = "def @main(%x: Tensor[(2), float32], %c: Tensor[(), bool]) -> (%y) #[opset = {\"\": 17}] {
+        %a = Neg(%x) #[name = \"n\"];
+        %b = Abs(%a) #[name = \"n\"];
+        %d = Relu(%b) #[name = \"n_1\"];
+        %e = Exp(%d) #[name = \"n\"];
+        %f = Log(%e) #[name = \"\"];
+        %g = Sin(%f) #[name = \"\"];
+        %y = if (%c) { Neg(%g) #[name = \"n\"] } else { Cos(%g) #[name = \"n\"] } #[name = \"if\"];
+        %y
+    }";
+    let names = |module: &IRModule| -> Vec<String> {
+        let f = module.main().unwrap();
+        let name = |id| match f.attrs(id).meta(meta::NAME) {
+            Some(AttrValue::String(name)) => Some(String::from_utf8_lossy(name).into_owned()),
+            _ => None,
+        };
+        f.all_bindings().filter_map(name).collect()
+    };
+    let module = written(&parse(source));
+    assert_eq!(names(&module), ["n", "n_2", "n_1", "n_3", "", "", "if", "n", "n"]);
+    // A node that is as it was read keeps its name, wherever it is.
+    let mut read = module.clone();
+    let f = read.main().unwrap();
+    let first = f.all_bindings().find(|&id| f.call(id).is_some_and(|call| call.is_op("Neg"))).unwrap();
+    let mut editor = Editor::new(read.main().unwrap().clone());
+    editor.function_mut().set_attrs(first, &[Attr::meta(meta::NAME, "n_3")]);
+    read.set_function(MAIN, editor.into_function());
+    assert_eq!(names(&written(&read)), ["n_3_1", "n_2", "n_1", "n_3", "", "", "if", "n", "n"]);
+    // As it was read, even if it was wrong.
+    let mut bytes = write(&module).unwrap();
+    let at = bytes.windows(3).position(|name| name == b"n_2").unwrap();
+    bytes[at + 2] = b'1';
+    let wrong = onnx::read_bytes("wrong", bytes.clone().into(), &ReadOptions::default()).unwrap().module;
+    assert_eq!(write(&wrong).unwrap(), bytes);
 }

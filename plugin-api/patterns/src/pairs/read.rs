@@ -100,18 +100,24 @@ fn rule(functions: &[Function], stem: &str, pattern: &Function, replacement: &Fu
     }
     let opset = opset(pattern, replacement)?;
     let names = Names::of(pattern);
-    let (call, results) = left.root(&names)?;
-    let values = right.results(&names, pattern).map_err(at_replacement)?;
-    let n_results = results.iter().max().map_or(0, |&last| last + 1);
-    let mut replaced = vec![Value::Absent(Span::default()); n_results];
-    for (index, value) in results.into_iter().zip(values) {
-        replaced[index] = value;
-    }
+    let (call, others, places) = left.roots(&names)?;
+    let values = right.results(&names, pattern, others.len() + 1).map_err(at_replacement)?;
+    let results = if others.is_empty() {
+        let n_results = places.iter().max().map_or(0, |&last| last + 1);
+        let mut replaced = vec![Value::Absent(Span::default()); n_results];
+        for (index, value) in places.into_iter().zip(values) {
+            replaced[index] = value;
+        }
+        replaced
+    } else {
+        values
+    };
     Ok(Rule {
         name: Some(word(stem)),
         opset,
+        others,
         patterns: vec![call],
-        results: replaced,
+        results,
         conditions: Vec::new(),
         span: Span::default(),
     })
@@ -187,6 +193,8 @@ struct Side<'f> {
     made: BTreeMap<&'f str, (usize, usize)>,
     /// How often each value is used: by nodes, and as an output.
     uses: BTreeMap<&'f str, usize>,
+    /// Of a pattern: the nodes that are outermost calls.
+    roots: Vec<usize>,
     /// The nodes that the rule has already.
     seen: BTreeSet<usize>,
     depth: usize,
@@ -200,6 +208,7 @@ impl<'f> Side<'f> {
             function,
             made: BTreeMap::new(),
             uses: BTreeMap::new(),
+            roots: Vec::new(),
             seen: BTreeSet::new(),
             depth: 0,
             n_parts: 0,
@@ -208,7 +217,7 @@ impl<'f> Side<'f> {
             return Err(PairFault::new("it has attributes with defaults", "let the calls state the attributes"));
         }
         if function.outputs.is_empty() {
-            return Err(PairFault::new("it has no outputs", "a rule replaces the outputs of its pattern"));
+            return Err(no_outputs());
         }
         let mut known = BTreeSet::new();
         for input in &function.inputs {
@@ -297,7 +306,7 @@ impl<'f> Side<'f> {
     /// Refuses nodes and inputs that the rule does not have.
     fn all_seen(&self, needs_inputs: bool) -> Read<()> {
         if let Some(at) = (0..self.function.nodes.len()).find(|at| !self.seen.contains(at)) {
-            let help = "a rule has one outermost call, and all other nodes lead to it";
+            let help = "the outputs are those of the outermost calls, and all other nodes lead to them";
             return Err(PairFault::new("no output of the rule depends on it", help).at(self.place(at)));
         }
         let unused = self.function.inputs.iter().find(|input| needs_inputs && !self.uses.contains_key(input.as_str()));
@@ -309,38 +318,47 @@ impl<'f> Side<'f> {
         }
     }
 
-    /// The pattern, and the number of the result that each output is.
-    fn root(&mut self, names: &Names<'f>) -> Read<(CallPattern, Vec<usize>)> {
-        let mut results = Vec::new();
-        let mut root = None;
+    /// The patterns of the first outermost call and of the others, and the number of the result that each output is.
+    fn roots(&mut self, names: &Names<'f>) -> Read<(CallPattern, Vec<CallPattern>, Vec<usize>)> {
+        let (mut roots, mut results) = (Vec::new(), Vec::new());
         for output in &self.function.outputs {
             let Some(&(at, index)) = self.made.get(output.as_str()) else {
                 let message = format_args!("its output `{output}` is an input");
                 return Err(PairFault::new(message, "a pattern has at least one call"));
             };
-            if root.is_some_and(|root| root != at) {
-                let message = format_args!("its output `{output}` is the result of another node than the first output");
-                return Err(PairFault::new(message, "a rule replaces the results of one call"));
+            if self.function.nodes[at].is_constant() {
+                let fault = PairFault::new("its output is a constant", "a pattern has at least one call");
+                return Err(fault.at(self.place(at)));
             }
-            if results.contains(&index) {
+            if roots.contains(&(at, index)) {
                 return Err(PairFault::new(format_args!("it has two outputs `{output}`"), "remove one of them"));
             }
-            root = Some(at);
+            roots.push((at, index));
             results.push(index);
         }
-        let at = root.unwrap_or_default();
-        if self.function.nodes[at].is_constant() {
-            return Err(
-                PairFault::new("its output is a constant", "a pattern has at least one call").at(self.place(at))
-            );
+        let Some((&(first, index), others)) = roots.split_first() else { return Err(no_outputs()) };
+        if others.iter().all(|(at, _)| *at == first) {
+            let call = self.call(first, 0, None, names)?;
+            self.all_seen(true)?;
+            return Ok((call, Vec::new(), results));
         }
-        let call = self.call(at, 0, names)?;
+        self.roots = roots.iter().map(|(at, _)| *at).collect();
+        if let Some(at) = (1..roots.len()).find(|&at| self.roots[..at].contains(&self.roots[at])) {
+            let message = format_args!("its output `{}` is a second one of a call", self.function.outputs[at]);
+            let fault = PairFault::new(message, "each of several outermost calls stands for one of its results");
+            return Err(fault.at(self.place(self.roots[at])));
+        }
+        let bind = |side: &Self, at: usize| Some(names.value(&side.function.outputs[at]));
+        let call = self.call(first, index, bind(self, 0), names)?;
+        let others = others.iter().enumerate();
+        let others = others.map(|(at, &(node, index))| self.call(node, index, bind(self, at + 1), names));
+        let others = others.collect::<Read<_>>()?;
         self.all_seen(true)?;
-        Ok((call, results))
+        Ok((call, others, results))
     }
 
-    /// The pattern of a node of which one result is used.
-    fn call(&mut self, at: usize, result: usize, names: &Names<'f>) -> Read<CallPattern> {
+    /// The pattern of a node of which one result is used, with the variable that it has.
+    fn call(&mut self, at: usize, result: usize, bind: Option<Name>, names: &Names<'f>) -> Read<CallPattern> {
         self.part()?;
         self.seen.insert(at);
         let node = &self.function.nodes[at];
@@ -360,16 +378,14 @@ impl<'f> Side<'f> {
             args.push(self.arg(input, names)?);
         }
         let op = OpName { domain: node.domain.clone(), name: node.op.clone(), span: Span::default() };
-        let value = node.outputs.get(result).map_or("", String::as_str);
-        let is_named = self.depth > 0 && self.uses.get(value).is_some_and(|&n| n > 1);
         Ok(CallPattern {
             op,
             versions: None,
             attrs,
             any_attrs: false,
             args,
-            result: if self.depth == 0 { 0 } else { u16::try_from(result).unwrap_or(u16::MAX) },
-            bind: is_named.then(|| names.value(value)),
+            result: u16::try_from(result).unwrap_or(u16::MAX),
+            bind,
             is_shared: false,
             span: Span::default(),
         })
@@ -394,10 +410,11 @@ impl<'f> Side<'f> {
             let help = "a call inside a rule stands for one of its results";
             return Err(PairFault::new(message, help).at(self.place(at)));
         }
-        if self.seen.contains(&at) {
+        if self.seen.contains(&at) || self.roots.contains(&at) {
             return Ok(ArgPattern::Var(names.value(input)));
         }
-        self.nested(|side| Ok(ArgPattern::Call(Box::new(side.call(at, index, names)?))))
+        let bind = self.uses.get(input).is_some_and(|&n| n > 1).then(|| names.value(input));
+        self.nested(|side| Ok(ArgPattern::Call(Box::new(side.call(at, index, bind, names)?))))
     }
 
     fn attr(&self, attr: &'f Attribute, names: &Names<'f>) -> Read<AttrRead> {
@@ -443,15 +460,22 @@ impl<'f> Side<'f> {
         })
     }
 
-    /// The replacements, one for each output.
-    fn results(&mut self, names: &Names<'f>, pattern: &Function) -> Read<Vec<Value>> {
+    /// The replacements, one for each output, or a call whose results they are in place of several calls.
+    fn results(&mut self, names: &Names<'f>, pattern: &Function, n_roots: usize) -> Read<Vec<Value>> {
         if let Some(input) = self.function.inputs.iter().find(|input| !pattern.inputs.contains(input)) {
             let message = format_args!("its input `{input}` is not one of `{}`", pattern.name);
             return Err(PairFault::new(message, "the inputs of a pair have the same names"));
         }
+        let is_whole = |node: &Node| node.outputs == self.function.outputs;
         let mut values = Vec::new();
-        for output in &self.function.outputs {
-            values.push(self.result(output, names)?);
+        if let Some(at) = self.function.nodes.iter().position(is_whole).filter(|_| n_roots > 1) {
+            self.part()?;
+            self.seen.insert(at);
+            values.push(self.made(at, names)?);
+        } else {
+            for output in &self.function.outputs {
+                values.push(self.result(output, names)?);
+            }
         }
         self.all_seen(false)?;
         Ok(values)
@@ -488,7 +512,7 @@ impl<'f> Side<'f> {
         if node.is_constant() {
             return Ok(match constant(node).map_err(|fault| fault.at(self.place(at)))? {
                 Numbers::One(value) => Value::Number(value, Span::default()),
-                Numbers::List(values) => Value::List(literals(values), Span::default()),
+                Numbers::List(values) => Value::List(literals(values).into_iter().map(expr).collect(), Span::default()),
             });
         }
         if !is_new || self.uses.get(name).is_some_and(|&n| n > 1) {
@@ -501,6 +525,12 @@ impl<'f> Side<'f> {
                 PairFault::new(message, "a call in a replacement stands for its first result").at(self.place(at))
             );
         }
+        self.made(at, names)
+    }
+
+    /// The call that a node of the replacement is.
+    fn made(&mut self, at: usize, names: &Names<'f>) -> Read<Value> {
+        let node = &self.function.nodes[at];
         let mut attrs = Vec::new();
         for attr in &node.attributes {
             self.part()?;
@@ -514,6 +544,10 @@ impl<'f> Side<'f> {
         let op = OpName { domain: node.domain.clone(), name: node.op.clone(), span: Span::default() };
         Ok(Value::Call { op, attrs, args })
     }
+}
+
+fn no_outputs() -> PairFault {
+    PairFault::new("it has no outputs", "a rule replaces the outputs of its pattern")
 }
 
 /// An attribute of a node.

@@ -73,19 +73,32 @@ fn pair(name: &str, rule: &Rule, kinds: &AttrKinds<'_>) -> Written<[Function; 2]
     let names = |wanted| bound.iter().filter(move |(_, sort)| *sort == wanted).map(|(name, _)| name.text.clone());
     left.function.inputs = names(Sort::Value).collect();
     left.function.attributes = names(Sort::Attr).collect();
-    let outputs: Vec<String> = (1..=rule.results.len()).map(|at| fresh(&mut left.taken, "y", at)).collect();
-    let is_used = |at: &usize| !matches!(rule.results[*at], Value::Absent(_));
+    let is_several = !rule.others.is_empty();
+    let outputs: Vec<String> = match is_several {
+        true => rule.roots().filter_map(|root| Some(root.bind.as_ref()?.text.clone())).collect(),
+        false => (1..=rule.results.len()).map(|at| fresh(&mut left.taken, "y", at)).collect(),
+    };
+    let is_used = |at: &usize| is_several || !matches!(rule.results[*at], Value::Absent(_));
     let used: Vec<String> = (0..outputs.len()).filter(is_used).map(|at| outputs[at].clone()).collect();
-    let results = (0..outputs.len()).map(|at| if is_used(&at) { outputs[at].clone() } else { String::new() });
-    left.call(pattern, results.collect())?;
+    if is_several {
+        left.roots(rule)?;
+    } else {
+        let results = (0..outputs.len()).map(|at| if is_used(&at) { outputs[at].clone() } else { String::new() });
+        left.call(pattern, results.collect())?;
+    }
     left.function.outputs.clone_from(&used);
 
     let mut right = Body { kinds, bound: &bound, taken: left.taken.clone(), function: Function::default() };
     right.function.name = format!("{name}{REPLACEMENT}");
     right.function.inputs.clone_from(&left.function.inputs);
     right.function.attributes.clone_from(&left.function.attributes);
-    for (value, output) in rule.results.iter().filter(|value| !matches!(value, Value::Absent(_))).zip(&used) {
-        right.result(value, output)?;
+    match rule.results.as_slice() {
+        [Value::Call { op, attrs, args }] if is_several => right.made(op, attrs, args, used.clone())?,
+        results => {
+            for (value, output) in results.iter().filter(|value| !matches!(value, Value::Absent(_))).zip(&used) {
+                right.result(value, output)?;
+            }
+        }
     }
     right.function.outputs = used;
 
@@ -157,6 +170,23 @@ impl Body<'_> {
         self.constant(&values, true)
     }
 
+    /// Adds the nodes of several outermost calls, each after those whose variables it uses.
+    fn roots(&mut self, rule: &Rule) -> Written<()> {
+        let name = |root: &CallPattern| root.bind.as_ref().map_or_else(String::new, |name| name.text.clone());
+        let mut left: Vec<&CallPattern> = rule.roots().collect();
+        while !left.is_empty() {
+            let uses_none = |root: &&CallPattern| left.iter().all(|other| !uses(root, &name(other)));
+            let Some(at) = left.iter().position(uses_none) else {
+                return Err(cannot("that outermost calls use one another"));
+            };
+            let root = left.remove(at);
+            let mut outputs = vec![String::new(); root.result.into()];
+            outputs.push(name(root));
+            self.call(root, outputs)?;
+        }
+        Ok(())
+    }
+
     /// Adds the node of a pattern, and before it those of its arguments.
     fn call(&mut self, pattern: &CallPattern, outputs: Vec<String>) -> Written<()> {
         let CallPattern { op, versions, attrs, any_attrs, args, is_shared, .. } = pattern;
@@ -188,7 +218,9 @@ impl Body<'_> {
 
     fn arg(&mut self, arg: &ArgPattern) -> Written<String> {
         match arg {
-            ArgPattern::Var(name) if self.sort(name) == Some(Sort::Call) && !self.is_made(&name.text) => {
+            ArgPattern::Var(name)
+                if matches!(self.sort(name), Some(Sort::Call | Sort::Root)) && !self.is_made(&name.text) =>
+            {
                 Err(cannot(format_args!("`{0}` before the call that it names: write `as {0}` there first", name.text)))
             }
             ArgPattern::Var(name) => Ok(name.text.clone()),
@@ -246,13 +278,17 @@ impl Body<'_> {
             Value::Var(name) if self.sort(name) == Some(Sort::Value) => Ok(name.text.clone()),
             Value::Var(name) => Err(cannot(format_args!("`{}` on the right side, the result of a call", name.text))),
             Value::Number(value, _) => self.constant(&[*value], false),
-            Value::List(items, _) => self.list(items),
+            Value::List(items, _) => match items.iter().map(literal).collect::<Option<Vec<_>>>() {
+                Some(items) => self.list(&items),
+                None => Err(cannot(format_args!("`{value}`, which is computed"))),
+            },
             Value::Call { op, attrs, args } => {
                 let name = fresh(&mut self.taken, "t", 1);
                 self.made(op, attrs, args, vec![name.clone()])?;
                 Ok(name)
             }
             Value::Rest(name) => Err(cannot(format_args!("`..{}`, which stands for several values", name.text))),
+            Value::Eval(..) => Err(cannot(format_args!("`{value}`, which is computed"))),
             Value::Like { call, .. } => Err(cannot(format_args!("`like {}`", call.text))),
         }
     }
@@ -299,6 +335,15 @@ impl Body<'_> {
             _ => Ok(Attribute { name: key.text.clone(), kind, value, ..Attribute::default() }),
         }
     }
+}
+
+/// Whether a variable is an argument in a pattern.
+fn uses(pattern: &CallPattern, variable: &str) -> bool {
+    pattern.args.iter().any(|arg| match arg {
+        ArgPattern::Var(name) => name.text == variable,
+        ArgPattern::Call(call) => uses(call, variable),
+        _ => false,
+    })
 }
 
 fn is_constant(op: &OpName) -> bool {

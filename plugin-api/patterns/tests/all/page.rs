@@ -40,7 +40,7 @@ fn every_code_is_on_the_page() {
     for text in [("Relu(x => x", "L001"), ("Relu(x) => 99999999999999999999(x)", "L002"), ("(Relu(x) => x", "L001")] {
         assert_eq!(parse(text.0).expect_err(text.0)[0].code.as_str(), text.1);
     }
-    for code in ["L001", "L002", "L003", "L004", "L005", "L006", "L007", "L008", "L009", "L010"] {
+    for code in ["L001", "L002", "L003", "L004", "L005", "L006", "L007", "L008", "L009", "L010", "L011"] {
         assert!(PAGE.contains(&format!("| {code} |")), "{code}");
     }
 }
@@ -82,6 +82,24 @@ fn wrong_uses_are_named() {
         ("Neg(x) => x if", "L001 expected a value, found the end"),
         ("Squeeze@13..1(x) => x", "L002 the last version comes before the first"),
         ("Concat(..x, y) => y", "L001 expected `)`, found `,`"),
+        ("(p = Neg(x)) => x", "L001 expected `,`, found `)`"),
+        ("(p = Neg(x), Abs(x)) => (x, x)", "L001 expected `=`, found `(`"),
+        ("(p = Neg(x) as y, q = Abs(x)) => (x, x)", "L008 the call is given a second name"),
+        ("(p = Neg(x), p = Abs(x)) => (x, x)", "L007 `p` is the value that is replaced"),
+        ("(p = Neg(p), q = Abs(p)) => (q, q)", "L007 `p` is the value that is replaced"),
+        ("(p = Neg(x), q = Abs(x)) => (p, x)", "L007 `p` is the value that is replaced"),
+        ("(p = Neg(x), q = Abs(x)) => x", "L007 `x` stands for 2 outermost calls"),
+        ("(p = Neg(x), q = Abs(x)) => (x, none)", "L007 `none` cannot replace a value"),
+        (
+            "(p = Neg(x, const c), q = Abs(y, const c)) => (x, y)",
+            "L011 `q` has no value in common with the other outermost calls",
+        ),
+        (
+            "(p = Neg{a = k}(x), q = Abs{a = k}((Neg(x) | Abs(x)))) => (x, x)",
+            "L011 `q` has no value in common with the other outermost calls",
+        ),
+        ("Neg(x) => Abs([x])", "L007 `x` is not known to be a constant"),
+        ("Neg(x) => Abs([elem(x)])", "L007 a list that is a constant has only numbers"),
         ("Neg(x) => x Neg(x) => x", "L001 expected `;`, `if` or the end, found `Neg`"),
     ] {
         let found = faults(text);

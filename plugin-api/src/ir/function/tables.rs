@@ -1,6 +1,6 @@
 //! Side tables: data beside the nodes.
 
-use super::*;
+use super::{node::attr_flag, *};
 
 impl Function {
     /// All side tables.
@@ -121,13 +121,35 @@ impl Function {
         }
     }
 
-    /// Copies the entries that describe the value of `old` to `new`: its name and every other table entry of that
-    /// policy.
+    /// Describes `new` as `old`, whose place it takes: copies the name and every other table entry that describes a value,
+    /// and moves the [`description`] of the call that computes it, unless the new one has some of its own.
     pub fn inherit_value(&mut self, new: NodeId, old: NodeId) {
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::VALUE) {
             if let Some(entry) = table.get(old).map(<[u8]>::to_vec) {
                 table.get_mut(new).copy_from_slice(&entry);
             }
         }
+        self.inherit_description(new, old);
+    }
+
+    /// Moves the description of the call that computes `old` to the one that computes `new`, unless it has one. Moved, so
+    /// that no two calls have it.
+    pub(crate) fn inherit_description(&mut self, new: NodeId, old: NodeId) {
+        let call = |id: NodeId| if self.kind(id) == kind::TUPLE_GET_ITEM { self.operands(id)[0] } else { id };
+        let (new, old) = (call(new), call(old));
+        if new == old || [new, old].iter().any(|&id| !matches!(self.kind(id), kind::CALL | kind::IF)) {
+            return;
+        }
+        let describes = |rec: &AttrRec| {
+            let is_about = |name: &&str| self.bytes(rec.name) == name.as_bytes();
+            rec.flags & attr_flag::META != 0 && description::ALL.iter().any(is_about)
+        };
+        let (moved, left): (Vec<AttrRec>, Vec<AttrRec>) = self.attr_recs(old).iter().partition(|rec| describes(rec));
+        if moved.is_empty() || self.attr_recs(new).iter().any(describes) {
+            return;
+        }
+        let all = [self.attr_recs(new), &moved].concat();
+        self.set_attr_recs(new, &all);
+        self.set_attr_recs(old, &left);
     }
 }

@@ -41,9 +41,7 @@ impl Tensor {
     pub fn from_f64s(elem: ElemType, dims: &[u64], values: &[f64]) -> Option<Self> {
         let bytes = for_float!(elem, F => {
             let mut bytes = vec![0; values.len() * F::WIDTH];
-            for (&value, element) in values.iter().zip(bytes.chunks_exact_mut(F::WIDTH)) {
-                F::write(value, element);
-            }
+            F::write(values, &mut bytes);
             bytes
         });
         Self::dense(elem, dims, bytes?).ok()
@@ -54,7 +52,7 @@ impl Tensor {
     pub fn full(elem: ElemType, dims: &[u64], value: f64) -> Option<Self> {
         for_float!(elem, F => {
             let mut element = [0; 8];
-            F::write(value, &mut element[..F::WIDTH]);
+            F::write(&[value], &mut element);
             Self::splat(elem, dims, &element[..F::WIDTH]).ok()
         })?
     }
@@ -62,7 +60,12 @@ impl Tensor {
     /// The values as 64-bit floats, which is exact, for element types `float32`, `float64`, `float16` and `bfloat16`. A
     /// repeated value is expanded: check [`len`](Self::len) first, since the tensor may have any size.
     pub fn to_f64s(&self) -> Option<Vec<f64>> {
-        for_float!(self.elem(), F => self.to_bytes().chunks_exact(F::WIDTH).map(F::read).collect())
+        for_float!(self.elem(), F => {
+            let bytes = self.to_bytes();
+            let mut values = vec![0.0; bytes.len() / F::WIDTH];
+            F::read(&bytes, &mut values);
+            values
+        })
     }
 
     /// The value of a tensor that has just one, in one element or repeated, if [`to_f64s`](Self::to_f64s) returns
@@ -75,7 +78,7 @@ impl Tensor {
     /// ```
     pub fn to_f64(&self) -> Option<f64> {
         let element = self.one_element()?;
-        for_float!(self.elem(), F => F::read(element))
+        for_float!(self.elem(), F => one::<F>(element))
     }
 
     /// The value of a tensor of `int64` or `int32` that has just one, in one element or repeated; `None` for others.
@@ -106,31 +109,41 @@ impl Tensor {
     /// ```
     pub fn map_f64s(&self, f: impl Fn(f64) -> f64) -> Option<Self> {
         match self.as_splat() {
-            Some(element) => Self::full(self.elem(), self.dims(), f(for_float!(self.elem(), F => F::read(element))?)),
-            None => self.map_f64_runs(usize::MAX, |_| &f),
+            Some(element) => Self::full(self.elem(), self.dims(), f(for_float!(self.elem(), F => one::<F>(element))?)),
+            None => {
+                self.map_f64_rows(usize::MAX, |_, _, values| values.iter_mut().for_each(|value| *value = f(*value)))
+            }
         }
     }
 
-    /// Returns a tensor of the same shape whose values are `of_run` of the run's index applied to each run of `len`
-    /// elements, the last of which may be shorter, and rounded to the element type; `None` if
+    /// Returns a tensor of the same shape whose values are those that `f` leaves, rounded to the element type; `None` if
     /// [`to_f64s`](Self::to_f64s) returns `None`. A repeated value is expanded.
+    ///
+    /// The elements are rows of `len`, the last of which may be shorter. `f` is given parts of rows, in order: the index of
+    /// the row, the position in the row at which the part begins, and its values.
     ///
     /// ```
     /// use relais_plugin_api::prelude::*;
     /// let rows = Tensor::from_f32(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
     /// let factors = [1.0, 10.0];
-    /// let scaled = rows.map_f64_runs(2, |row| move |x| x * factors[row]);
+    /// let scaled = rows.map_f64_rows(2, |row, _, values| values.iter_mut().for_each(|value| *value *= factors[row]));
     /// assert_eq!(scaled.unwrap().to_f32s(), Some(vec![1.0, 2.0, 30.0, 40.0]));
     /// ```
-    pub fn map_f64_runs<F: Fn(f64) -> f64>(&self, len: usize, of_run: impl Fn(usize) -> F) -> Option<Self> {
+    pub fn map_f64_rows(&self, len: usize, mut f: impl FnMut(usize, usize, &mut [f64])) -> Option<Self> {
+        /// Elements at a time, which stay in the fastest memory.
+        const PART: usize = 1024;
         let bytes = for_float!(self.elem(), E => {
             let from = self.to_bytes();
-            let mut to = vec![0; from.len()];
-            let run = E::WIDTH.saturating_mul(len.max(1));
-            for (at, (from, to)) in from.chunks(run).zip(to.chunks_mut(run)).enumerate() {
-                let f = of_run(at);
-                for (from, to) in from.chunks_exact(E::WIDTH).zip(to.chunks_exact_mut(E::WIDTH)) {
-                    E::write(f(E::read(from)), to);
+            let mut to = Vec::with_capacity(from.len());
+            let mut values = [0.0; PART];
+            for (row, elements) in from.chunks(E::WIDTH.saturating_mul(len.max(1))).enumerate() {
+                for (part, elements) in elements.chunks(PART * E::WIDTH).enumerate() {
+                    let values = &mut values[..elements.len() / E::WIDTH];
+                    E::read(elements, values);
+                    f(row, part * PART, values);
+                    let start = to.len();
+                    to.resize(start + elements.len(), 0);
+                    E::write(values, &mut to[start..]);
                 }
             }
             to
@@ -144,26 +157,33 @@ trait Float {
     /// Bytes of an element.
     const WIDTH: usize;
 
-    /// The number in these bytes.
-    fn read(bytes: &[u8]) -> f64;
+    /// Sets `values` to the numbers in these bytes.
+    fn read(bytes: &[u8], values: &mut [f64]);
 
-    /// Writes the nearest number to these bytes.
-    fn write(value: f64, bytes: &mut [u8]);
+    /// Writes the nearest numbers to these bytes.
+    fn write(values: &[f64], bytes: &mut [u8]);
 }
 
+fn one<F: Float>(element: &[u8]) -> f64 {
+    let mut values = [0.0];
+    F::read(element, &mut values);
+    values[0]
+}
+
+// Arrays, not slices, so that several elements are converted at once.
 macro_rules! float {
     ($type:ty, $width:literal, $read:expr, $nearest:expr) => {
         impl Float for $type {
             const WIDTH: usize = $width;
 
-            #[inline]
-            fn read(bytes: &[u8]) -> f64 {
-                $read(array(bytes))
+            fn read(bytes: &[u8], values: &mut [f64]) {
+                let elements = bytes.as_chunks::<$width>().0;
+                values.iter_mut().zip(elements).for_each(|(value, element)| *value = $read(*element));
             }
 
-            #[inline]
-            fn write(value: f64, bytes: &mut [u8]) {
-                bytes.copy_from_slice(&$nearest(value).to_le_bytes());
+            fn write(values: &[f64], bytes: &mut [u8]) {
+                let elements = bytes.as_chunks_mut::<$width>().0;
+                elements.iter_mut().zip(values).for_each(|(element, &value)| *element = $nearest(value).to_le_bytes());
             }
         }
     };
@@ -207,7 +227,7 @@ mod tests {
     fn large_tensors_of_other_types_are_not_written_out() {
         let large = Tensor::splat(ElemType::INT64, &[1 << 45], &[0; 8]).unwrap();
         assert_eq!((large.to_f64s(), large.map_f64s(|x| x)), (None, None));
-        assert_eq!(large.map_f64_runs(1, |_| |x| x), None);
+        assert_eq!(large.map_f64_rows(1, |_, _, _| ()), None);
     }
 
     #[test]
@@ -247,18 +267,27 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_mapped_each_by_its_own() {
+    fn rows_are_mapped_in_parts() {
         for elem in FLOATS {
             let values: Vec<f64> = (0..7).map(f64::from).collect();
             let tensor = Tensor::from_f64s(elem, &[7], &values).unwrap();
             for len in [1, 2, 3, 7, 9, usize::MAX] {
-                let mapped = tensor.map_f64_runs(len, |run| move |x| x + 10.0 * run as f64).unwrap();
+                let add = |row: usize, values: &mut [f64]| values.iter_mut().for_each(|x| *x += 10.0 * row as f64);
+                let mapped = tensor.map_f64_rows(len, |row, _, values| add(row, values)).unwrap();
                 let expected: Vec<f64> = (0..7).map(|at| at as f64 + 10.0 * (at / len) as f64).collect();
-                assert_eq!(mapped.to_f64s(), Some(expected), "{elem}, runs of {len}");
+                assert_eq!(mapped.to_f64s(), Some(expected), "{elem}, rows of {len}");
             }
             let splat = Tensor::full(elem, &[4], 2.0).unwrap();
-            let mapped = splat.map_f64_runs(2, |run| move |x| x * run as f64).unwrap();
+            let times = |row: usize, values: &mut [f64]| values.iter_mut().for_each(|x| *x *= row as f64);
+            let mapped = splat.map_f64_rows(2, |row, _, values| times(row, values)).unwrap();
             assert_eq!(mapped.to_f64s(), Some(vec![0.0, 0.0, 2.0, 2.0]));
         }
+        // Long rows, whose parts say where they begin.
+        let long = Tensor::full(ElemType::DOUBLE, &[2, 5000], 0.0).unwrap();
+        let number = |row: usize, at: usize, values: &mut [f64]| {
+            values.iter_mut().enumerate().for_each(|(next, x)| *x = (row * 5000 + at + next) as f64);
+        };
+        let numbered = long.map_f64_rows(5000, number).unwrap();
+        assert_eq!(numbered.to_f64s(), Some((0..10_000).map(f64::from).collect()));
     }
 }

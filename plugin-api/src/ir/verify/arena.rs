@@ -24,7 +24,7 @@ pub(super) fn check(function: &Function, report: &mut Report<'_>) {
 
 struct Checker<'a, 'r, 'f> {
     parts: Parts<'a>,
-    /// Whether all strings are ASCII, so that every name is UTF-8.
+    /// Whether all strings and their lengths are ASCII, so that every name is UTF-8.
     is_ascii: bool,
     /// Whether operands and bindings are looked at one by one: not if no entry of the pool is out of range, nor if they
     /// overlap.
@@ -54,7 +54,8 @@ impl<'a> Checker<'a, '_, '_> {
     /// Checks a name, which must be UTF-8.
     #[inline]
     fn name(&mut self, id: StrId, code: FaultCode, node: Option<NodeId>, what: &str) {
-        if !self.is_ascii || self.string(id).is_none() {
+        // One long string is enough for the whole not to be ASCII, by its length.
+        if !self.string(id).is_some_and(|name| self.is_ascii || name.is_ascii()) {
             self.unusual_name(id, code, node, what);
         }
     }

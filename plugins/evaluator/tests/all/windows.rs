@@ -137,7 +137,9 @@ fn dropped_elements_stay_in_inference() {
     let drop = |version: i64| call("Dropout", version).input(line(&[1.0, 2.0]));
     assert_eq!(drop(7).eval(), line(&[1.0, 2.0]));
     assert_eq!(drop(13).outputs(2).eval_all().unwrap()[1], bools(&[1, 1, 2], &[1, 1]));
+    // The standard does not say what the mask is, and runtimes differ.
     drop(7).outputs(2).unsupported();
+    drop(10).outputs(2).unsupported();
     drop(6).unsupported();
     assert_eq!(drop(6).attr("is_test", 1).eval(), line(&[1.0, 2.0]));
     let mode = |is_training: u8| drop(13).absent().input(bools(&[], &[is_training]));

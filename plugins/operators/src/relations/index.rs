@@ -66,6 +66,14 @@ pub fn gather_nd(cx: &mut InferCx<'_>) -> Outcome {
 
 /// `OneHot`.
 pub fn one_hot(cx: &mut InferCx<'_>) -> Outcome {
+    // The depth, and the values for off and on.
+    for (at, n) in [(1, 1), (2, 2)] {
+        let len =
+            cx.dims(at).and_then(|dims| dims.iter().try_fold(1_u64, |n, dim| Some(n.saturating_mul(dim.known()?))));
+        if len.is_some_and(|len| len != n) {
+            return Err(OpError::invalid(format_args!("input {at} must have {n} elements, not {}", len.unwrap_or(0))));
+        }
+    }
     let elem = cx.elem(2);
     let axis = int_or(cx, "axis", -1)?;
     let dims = match cx.dims(0) {

@@ -4,6 +4,7 @@ use super::{
     attr::{INT, default, optional},
     formals,
 };
+use crate::bodies::fixed;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -20,8 +21,8 @@ const TABLE: &[Operator] = &[
     GREATER.since(9),
     GREATER.since(7),
     GREATER.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
-    GREATER_OR_EQUAL,
-    GREATER_OR_EQUAL.since(12),
+    GREATER_OR_EQUAL.body(fixed::GREATER_OR_EQUAL),
+    GREATER_OR_EQUAL.since(12).body(fixed::GREATER_OR_EQUAL),
     IS_INF,
     IS_INF.since(10),
     IS_NAN,
@@ -31,8 +32,8 @@ const TABLE: &[Operator] = &[
     LESS.since(9),
     LESS.since(7),
     LESS.since(1).attrs(&[optional(INT, "axis"), default(INT, "broadcast", "0")]),
-    LESS_OR_EQUAL,
-    LESS_OR_EQUAL.since(12),
+    LESS_OR_EQUAL.body(fixed::LESS_OR_EQUAL),
+    LESS_OR_EQUAL.since(12).body(fixed::LESS_OR_EQUAL),
     WHERE,
     WHERE.since(9),
 ];

@@ -4,6 +4,7 @@ use super::{
     attr::{INT, STRING, default, required},
     formals,
 };
+use crate::bodies::activation;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -22,12 +23,12 @@ const TABLE: &[Operator] = &[
     CAST.since(9).attrs(&[required(INT, "to")]).effects(Effects::TRAPS),
     CAST.since(6).attrs(&[required(INT, "to")]),
     CAST.since(1).attrs(&[required(STRING, "to")]),
-    CAST_LIKE,
-    CAST_LIKE.since(24),
-    CAST_LIKE.since(23).attrs(&[default(INT, "saturate", "1")]),
-    CAST_LIKE.since(21).attrs(&[default(INT, "saturate", "1")]),
-    CAST_LIKE.since(19).attrs(&[default(INT, "saturate", "1")]),
-    CAST_LIKE.since(15).attrs(&[]),
+    CAST_LIKE.body_of(activation::cast_like),
+    CAST_LIKE.since(24).body_of(activation::cast_like),
+    CAST_LIKE.since(23).attrs(&[default(INT, "saturate", "1")]).body_of(activation::cast_like),
+    CAST_LIKE.since(21).attrs(&[default(INT, "saturate", "1")]).body_of(activation::cast_like),
+    CAST_LIKE.since(19).attrs(&[default(INT, "saturate", "1")]).body_of(activation::cast_like),
+    CAST_LIKE.since(15).attrs(&[]).body_of(activation::cast_like),
 ];
 
 const BIT_CAST: Operator = Operator::new("", "BitCast", 26)

@@ -4,6 +4,7 @@ use super::{
     attr::{FLOAT, FLOATS, INT, INTS, SPARSE_TENSOR, STRING, STRINGS, TENSOR, default, optional, required},
     formals,
 };
+use crate::bodies::create as made;
 use crate::relations::{create, elementwise};
 use relais_plugin_api::op::*;
 
@@ -29,8 +30,8 @@ const TABLE: &[Operator] = &[
     CONSTANT_OF_SHAPE.since(9),
     EYE_LIKE,
     EYE_LIKE.since(9),
-    RANGE,
-    RANGE.since(11).attrs(&[]),
+    RANGE.body_of(made::range),
+    RANGE.since(11).attrs(&[]).body_of(made::range),
 ];
 
 const CONSTANT: Operator = Operator::new("", "Constant", 25)

@@ -4,6 +4,7 @@ use super::{
     attr::{FLOAT, FLOATS, INT, INTS, STRING, default, optional, required},
     formals,
 };
+use crate::bodies::{create, rearrange};
 use crate::relations::{misc, spatial};
 use relais_plugin_api::op::*;
 
@@ -11,11 +12,11 @@ use relais_plugin_api::op::*;
 pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
 
 const TABLE: &[Operator] = &[
-    AFFINE_GRID,
+    AFFINE_GRID.body_of(create::affine_grid),
     COL2IM,
-    DEPTH_TO_SPACE,
-    DEPTH_TO_SPACE.since(13),
-    DEPTH_TO_SPACE.since(11),
+    DEPTH_TO_SPACE.body_of(rearrange::depth_to_space),
+    DEPTH_TO_SPACE.since(13).body_of(rearrange::depth_to_space),
+    DEPTH_TO_SPACE.since(11).body_of(rearrange::depth_to_space),
     DEPTH_TO_SPACE.since(1).attrs(&[required(INT, "blocksize")]),
     GRID_SAMPLE,
     GRID_SAMPLE.since(20),
@@ -57,8 +58,8 @@ const TABLE: &[Operator] = &[
         default(INT, "sampling_ratio", "0"),
         default(FLOAT, "spatial_scale", "1.0"),
     ]),
-    SPACE_TO_DEPTH,
-    SPACE_TO_DEPTH.since(13).attrs(&[required(INT, "blocksize")]),
+    SPACE_TO_DEPTH.body_of(rearrange::space_to_depth),
+    SPACE_TO_DEPTH.since(13).attrs(&[required(INT, "blocksize")]).body_of(rearrange::space_to_depth),
     SPACE_TO_DEPTH.since(1).attrs(&[required(INT, "blocksize")]),
     UPSAMPLE,
     UPSAMPLE.since(9),

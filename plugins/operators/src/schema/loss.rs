@@ -4,6 +4,7 @@ use super::{
     attr::{INT, STRING, default, optional},
     formals,
 };
+use crate::bodies::loss;
 use crate::relations::misc;
 use relais_plugin_api::op::*;
 
@@ -11,11 +12,11 @@ use relais_plugin_api::op::*;
 pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
 
 const TABLE: &[Operator] = &[
-    NEGATIVE_LOG_LIKELIHOOD_LOSS,
-    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(13),
-    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(12),
-    SOFTMAX_CROSS_ENTROPY_LOSS,
-    SOFTMAX_CROSS_ENTROPY_LOSS.since(12),
+    NEGATIVE_LOG_LIKELIHOOD_LOSS.body_of(loss::negative_log_likelihood),
+    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(13).body_of(loss::negative_log_likelihood),
+    NEGATIVE_LOG_LIKELIHOOD_LOSS.since(12).body_of(loss::negative_log_likelihood),
+    SOFTMAX_CROSS_ENTROPY_LOSS.body_of(loss::softmax_cross_entropy),
+    SOFTMAX_CROSS_ENTROPY_LOSS.since(12).body_of(loss::softmax_cross_entropy),
 ];
 
 const NEGATIVE_LOG_LIKELIHOOD_LOSS: Operator = Operator::new("", "NegativeLogLikelihoodLoss", 22)

@@ -4,6 +4,7 @@ use super::{
     attr::{FLOAT, INT, STRING, default, optional, required},
     formals,
 };
+use crate::bodies::attention;
 use crate::relations::{elementwise, misc};
 use relais_plugin_api::op::*;
 
@@ -11,28 +12,35 @@ use relais_plugin_api::op::*;
 pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
 
 const TABLE: &[Operator] = &[
-    ATTENTION,
-    ATTENTION.since(24).attrs(&[
-        default(INT, "is_causal", "0"),
-        optional(INT, "kv_num_heads"),
-        optional(INT, "q_num_heads"),
-        default(INT, "qk_matmul_output_mode", "0"),
-        optional(FLOAT, "scale"),
-        default(FLOAT, "softcap", "0.0"),
-        optional(INT, "softmax_precision"),
-    ]),
-    ATTENTION.since(23).inputs(3, 6).attrs(&[
-        default(INT, "is_causal", "0"),
-        optional(INT, "kv_num_heads"),
-        optional(INT, "q_num_heads"),
-        default(INT, "qk_matmul_output_mode", "0"),
-        optional(FLOAT, "scale"),
-        default(FLOAT, "softcap", "0.0"),
-        optional(INT, "softmax_precision"),
-    ]),
-    CAUSAL_CONV_WITH_STATE,
-    LINEAR_ATTENTION,
-    ROTARY_EMBEDDING,
+    ATTENTION.body_of(attention::attention),
+    ATTENTION
+        .since(24)
+        .attrs(&[
+            default(INT, "is_causal", "0"),
+            optional(INT, "kv_num_heads"),
+            optional(INT, "q_num_heads"),
+            default(INT, "qk_matmul_output_mode", "0"),
+            optional(FLOAT, "scale"),
+            default(FLOAT, "softcap", "0.0"),
+            optional(INT, "softmax_precision"),
+        ])
+        .body_of(attention::attention),
+    ATTENTION
+        .since(23)
+        .inputs(3, 6)
+        .attrs(&[
+            default(INT, "is_causal", "0"),
+            optional(INT, "kv_num_heads"),
+            optional(INT, "q_num_heads"),
+            default(INT, "qk_matmul_output_mode", "0"),
+            optional(FLOAT, "scale"),
+            default(FLOAT, "softcap", "0.0"),
+            optional(INT, "softmax_precision"),
+        ])
+        .body_of(attention::attention),
+    CAUSAL_CONV_WITH_STATE.body_of(attention::causal_conv_with_state),
+    LINEAR_ATTENTION.body_of(attention::linear_attention),
+    ROTARY_EMBEDDING.body_of(attention::rotary_embedding),
 ];
 
 const ATTENTION: Operator = Operator::new("", "Attention", 25)

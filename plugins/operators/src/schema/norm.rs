@@ -4,6 +4,7 @@ use super::{
     attr::{FLOAT, INT, INTS, default, optional, required},
     formals,
 };
+use crate::bodies::normalize as made;
 use crate::relations::{elementwise, normalize};
 use relais_plugin_api::op::*;
 
@@ -50,19 +51,22 @@ const TABLE: &[Operator] = &[
         .inputs(1, 1)
         .attrs(&[optional(INTS, "consumed_inputs"), default(INT, "is_test", "0"), default(FLOAT, "ratio", "0.5")])
         .effects(Effects::RANDOM),
-    GROUP_NORMALIZATION,
-    GROUP_NORMALIZATION.since(18).attrs(&[default(FLOAT, "epsilon", "1e-5"), required(INT, "num_groups")]),
+    GROUP_NORMALIZATION.body_of(made::group_normalization),
+    GROUP_NORMALIZATION
+        .since(18)
+        .attrs(&[default(FLOAT, "epsilon", "1e-5"), required(INT, "num_groups")])
+        .body_of(made::group_normalization),
     INSTANCE_NORMALIZATION,
     INSTANCE_NORMALIZATION.since(6),
     INSTANCE_NORMALIZATION.since(1).attrs(&[optional(INTS, "consumed_inputs"), default(FLOAT, "epsilon", "1e-5")]),
     LRN,
     LRN.since(1),
-    LAYER_NORMALIZATION,
+    LAYER_NORMALIZATION.body_of(made::layer_normalization),
     LP_NORMALIZATION,
     LP_NORMALIZATION.since(1),
-    MEAN_VARIANCE_NORMALIZATION,
-    MEAN_VARIANCE_NORMALIZATION.since(9),
-    RMS_NORMALIZATION,
+    MEAN_VARIANCE_NORMALIZATION.body_of(made::mean_variance_normalization),
+    MEAN_VARIANCE_NORMALIZATION.since(9).body_of(made::mean_variance_normalization),
+    RMS_NORMALIZATION.body_of(made::rms_normalization),
 ];
 
 const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15)

@@ -4,6 +4,7 @@ use super::{
     attr::{INT, INTS, STRING, default, optional},
     formals,
 };
+use crate::bodies::create;
 use crate::relations::{conv, matmul, quantize};
 use relais_plugin_api::op::*;
 
@@ -19,7 +20,7 @@ const TABLE: &[Operator] = &[
     DEQUANTIZE_LINEAR.since(19).attrs(&[default(INT, "axis", "1")]),
     DEQUANTIZE_LINEAR.since(13).attrs(&[default(INT, "axis", "1")]),
     DEQUANTIZE_LINEAR.since(10).attrs(&[]),
-    DYNAMIC_QUANTIZE_LINEAR,
+    DYNAMIC_QUANTIZE_LINEAR.body_of(create::dynamic_quantize_linear),
     QLINEAR_CONV,
     QLINEAR_MAT_MUL,
     QLINEAR_MAT_MUL.since(10),

@@ -4,6 +4,7 @@ use super::{
     attr::{FLOAT, INT, INTS, default, optional, required},
     formals,
 };
+use crate::bodies::activation;
 use crate::relations::{create, elementwise};
 use relais_plugin_api::op::*;
 
@@ -11,8 +12,8 @@ use relais_plugin_api::op::*;
 pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
 
 const TABLE: &[Operator] = &[
-    BERNOULLI,
-    BERNOULLI.since(15),
+    BERNOULLI.body_of(activation::bernoulli),
+    BERNOULLI.since(15).body_of(activation::bernoulli),
     MULTINOMIAL,
     MULTINOMIAL.since(7),
     RANDOM_NORMAL,

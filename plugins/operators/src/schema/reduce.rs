@@ -4,6 +4,7 @@ use super::{
     attr::{INT, INTS, default, optional},
     formals,
 };
+use crate::bodies::reduce as made;
 use crate::relations::{elementwise, reduce};
 use relais_plugin_api::op::*;
 
@@ -22,24 +23,48 @@ const TABLE: &[Operator] = &[
     CUM_PROD,
     CUM_SUM,
     CUM_SUM.since(11),
-    REDUCE_L1.effects(Effects::TRAPS),
-    REDUCE_L1.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_L1.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_L1.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_L2.effects(Effects::TRAPS),
-    REDUCE_L2.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_L2.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_L2.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_LOG_SUM.effects(Effects::TRAPS),
-    REDUCE_LOG_SUM.since(18).effects(Effects::TRAPS),
-    REDUCE_LOG_SUM.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_LOG_SUM.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_LOG_SUM.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_LOG_SUM_EXP.effects(Effects::TRAPS),
-    REDUCE_LOG_SUM_EXP.since(18).effects(Effects::TRAPS),
-    REDUCE_LOG_SUM_EXP.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_LOG_SUM_EXP.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_LOG_SUM_EXP.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_L1.effects(Effects::TRAPS).body_of(made::l1),
+    REDUCE_L1.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]).body_of(made::l1),
+    REDUCE_L1.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]).body_of(made::l1),
+    REDUCE_L1.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]).body_of(made::l1),
+    REDUCE_L2.effects(Effects::TRAPS).body_of(made::l2),
+    REDUCE_L2.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]).body_of(made::l2),
+    REDUCE_L2.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]).body_of(made::l2),
+    REDUCE_L2.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]).body_of(made::l2),
+    REDUCE_LOG_SUM.effects(Effects::TRAPS).body_of(made::log_sum),
+    REDUCE_LOG_SUM.since(18).effects(Effects::TRAPS).body_of(made::log_sum),
+    REDUCE_LOG_SUM
+        .since(13)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::log_sum),
+    REDUCE_LOG_SUM
+        .since(11)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::log_sum),
+    REDUCE_LOG_SUM
+        .since(1)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::log_sum),
+    REDUCE_LOG_SUM_EXP.effects(Effects::TRAPS).body_of(made::log_sum_exp),
+    REDUCE_LOG_SUM_EXP.since(18).effects(Effects::TRAPS).body_of(made::log_sum_exp),
+    REDUCE_LOG_SUM_EXP
+        .since(13)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::log_sum_exp),
+    REDUCE_LOG_SUM_EXP
+        .since(11)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::log_sum_exp),
+    REDUCE_LOG_SUM_EXP
+        .since(1)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::log_sum_exp),
     REDUCE_MAX.effects(Effects::TRAPS),
     REDUCE_MAX.since(18).effects(Effects::TRAPS),
     REDUCE_MAX.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
@@ -63,10 +88,22 @@ const TABLE: &[Operator] = &[
     REDUCE_SUM.effects(Effects::TRAPS),
     REDUCE_SUM.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
     REDUCE_SUM.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_SUM_SQUARE.effects(Effects::TRAPS),
-    REDUCE_SUM_SQUARE.since(13).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_SUM_SQUARE.since(11).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
-    REDUCE_SUM_SQUARE.since(1).inputs(1, 1).attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")]),
+    REDUCE_SUM_SQUARE.effects(Effects::TRAPS).body_of(made::sum_square),
+    REDUCE_SUM_SQUARE
+        .since(13)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::sum_square),
+    REDUCE_SUM_SQUARE
+        .since(11)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::sum_square),
+    REDUCE_SUM_SQUARE
+        .since(1)
+        .inputs(1, 1)
+        .attrs(&[optional(INTS, "axes"), default(INT, "keepdims", "1")])
+        .body_of(made::sum_square),
 ];
 
 const ARG_MAX: Operator = Operator::new("", "ArgMax", 13)

@@ -4,6 +4,7 @@ use super::{
     attr::{INT, default},
     formals,
 };
+use crate::bodies::create as made;
 use crate::relations::{create, misc};
 use relais_plugin_api::op::*;
 
@@ -11,15 +12,15 @@ use relais_plugin_api::op::*;
 pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
 
 const TABLE: &[Operator] = &[
-    BLACKMAN_WINDOW,
+    BLACKMAN_WINDOW.body_of(made::blackman),
     DFT,
     DFT.since(17).inputs(1, 2).attrs(&[
         default(INT, "axis", "1"),
         default(INT, "inverse", "0"),
         default(INT, "onesided", "0"),
     ]),
-    HAMMING_WINDOW,
-    HANN_WINDOW,
+    HAMMING_WINDOW.body_of(made::hamming),
+    HANN_WINDOW.body_of(made::hann),
     MEL_WEIGHT_MATRIX,
     STFT,
 ];

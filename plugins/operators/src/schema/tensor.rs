@@ -4,6 +4,7 @@ use super::{
     attr::{ANY, FLOAT, INT, INTS, STRING, default, optional, required},
     formals,
 };
+use crate::bodies::rearrange;
 use crate::relations::{elementwise, join, shape, slice};
 use relais_plugin_api::op::*;
 
@@ -11,7 +12,7 @@ use relais_plugin_api::op::*;
 pub const OPERATORS: &[Operator] = &formals::with::<{ TABLE.len() }>(TABLE);
 
 const TABLE: &[Operator] = &[
-    CENTER_CROP_PAD,
+    CENTER_CROP_PAD.body_of(rearrange::center_crop_pad),
     CONCAT,
     CONCAT.since(11),
     CONCAT.since(4),

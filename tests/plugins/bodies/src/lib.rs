@@ -3,7 +3,7 @@
 
 use relais_plugin_api::{
     ir::attr_kind,
-    op::{AttrSchema, Required},
+    op::{AttrSchema, OpCall, Required},
     prelude::*,
 };
 
@@ -11,6 +11,16 @@ plugin! { description = "operators with bodies" }
 
 const fn optional(name: &'static str, kind: u8, default: &'static str) -> AttrSchema {
     AttrSchema { name, kind, required: Required::No, default }
+}
+
+fn power(call: &OpCall<'_>) -> Result<String, OpError> {
+    let exponent = call.attrs().int("exponent").unwrap_or(1);
+    if !(1..=8).contains(&exponent) {
+        return Err(OpError::unsupported(format_args!("the exponent {exponent} is not between 1 and 8")));
+    }
+    let steps: String = (1..exponent).map(|at| format!("%p{} = Mul(%p{at}, %x); ", at + 1)).collect();
+    let opset = call.opset_version("").unwrap_or(13);
+    Ok(format!(r#"def @Power(%x) #[opset = {{"": {opset}}}] {{ %p1 = Identity(%x); {steps} %p{exponent} }}"#))
 }
 
 operators! {
@@ -38,6 +48,8 @@ operators! {
                 }"#,
             ),
         Operator::new("acme", "Twice", 1).body(r#"def @Twice(%x) #[opset = {"": 13}] { Add(%x, %x) }"#),
+        // With another body for each exponent.
+        Operator::new("acme", "Power", 1).attrs(&[optional("exponent", attr_kind::INT, "1")]).body_of(power),
         // `Softmax` means something else from version 13 on.
         Operator::new("acme", "Old", 1).body(r#"def @Old(%x) #[opset = {"": 11}] { Softmax(%x) }"#),
         Operator::new("acme", "Ping", 1).body(r#"def @Ping(%x) #[opset = {"": 13, "acme": 1}] { acme::Pong(%x) }"#),

@@ -50,6 +50,20 @@ const RESHAPE_OF_RESHAPE: &str = "Reshape(Reshape(x, const s), const t) => Resha
 #[rule_pass(name = "unsound.DifferenceToZero")]
 const DIFFERENCE_TO_ZERO: &str = "Sub(Add(x, y), y) => x if elem(x) == float32";
 
+/// Takes the weights in another order.
+#[rule_pass(name = "unsound.TwoProducts")]
+const TWO_PRODUCTS: &str = "@13 (p = MatMul(x, const a), q = MatMul(x, const b)) => \
+    Split{axis = -1}(MatMul(x, Concat{axis = 1}(b, a)), [dim(a, 1), dim(b, 1)]) if rank(a) == 2, rank(b) == 2";
+
+/// Combines products of one matrix.
+#[rule_pass(name = "sound.TwoProducts")]
+const TWO_MATRIX_PRODUCTS: &str = "@13 (p = MatMul(x, const a), q = MatMul(x, const b)) => \
+    Split{axis = -1}(MatMul(x, Concat{axis = 1}(a, b)), [dim(a, 1), dim(b, 1)]) if rank(a) == 2, rank(b) == 2";
+
+/// Swaps the results of two calls.
+#[rule_pass(name = "unsound.SwappedResults")]
+const SWAPPED_RESULTS: &str = "(p = Floor(x), q = Ceil(p)) => (Ceil(x), Floor(x)) if elem(x) == float32";
+
 /// Forgets that a whole number may be odd.
 #[rule_pass(
     name = "unsound.PowOfNeg",

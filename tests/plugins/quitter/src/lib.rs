@@ -1,6 +1,9 @@
 //! Ends the process with status 0, or panics, at the place that `RELAIS_TEST_QUIT` names: `steps:exit`.
 
-use relais_plugin_api::{op::Evaluator, prelude::*};
+use relais_plugin_api::{
+    op::{Evaluator, OpCall},
+    prelude::*,
+};
 
 plugin! { description = "ends the process, or panics, wherever its code runs" }
 
@@ -55,11 +58,11 @@ fn sequence() -> Vec<Step> {
     Vec::new()
 }
 
-/// Rewrites nothing.
+/// Makes a call of an operator with a body and a verifier.
 #[rewrite_pass(name = "quit.Rewrite", ops = ["Identity"])]
-fn rewrite(_: CallView<'_>, _: &mut RewriteCx<'_>) -> Rewrite {
+fn rewrite(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
     at("rewrite");
-    Rewrite::decline("there is nothing to do")
+    Rewrite::Replace(cx.call_in("quit", "Defined", call.args(), Vec::new()))
 }
 
 #[derive(Default)]
@@ -116,5 +119,20 @@ fn eval(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
     Ok(())
 }
 
-operators! { &[Operator::new("quit", "Same", 1).inputs(1, 1).infer(infer)] }
+fn body(_: &OpCall<'_>) -> Result<String, OpError> {
+    at("body");
+    Ok(r#"def @Defined(%x) #[opset = {"": 17}] { Identity(%x) }"#.to_owned())
+}
+
+fn verify(_: &OpCall<'_>) -> Result<(), OpError> {
+    at("verify");
+    Ok(())
+}
+
+operators! {
+    &[
+        Operator::new("quit", "Same", 1).inputs(1, 1).infer(infer),
+        Operator::new("quit", "Defined", 1).body_of(body).verify(verify),
+    ]
+}
 evaluators! { &[Evaluator { domain: "quit", name: "Same", since_version: 1, eval }] }

@@ -145,10 +145,10 @@ impl Copies {
 
     /// Name, type and attributes.
     fn describe(&mut self, f: &mut Function, old: NodeId, new: NodeId) {
+        let attrs = crate::attributes(f, old);
         f.inherit_value(new, old);
         let ty = f.type_id(old);
         f.set_type(new, ty);
-        let attrs = crate::attributes(f, old);
         f.set_attrs(new, &attrs);
         self.new[old.index()] = new;
     }

@@ -1,7 +1,8 @@
-//! Operators whose type relations or evaluators lie.
+//! Operators whose type relations, evaluators, bodies or verifiers lie.
 
 use relais_plugin_api::{
-    ir::{MOST_NEW_TYPES, StrId, TypeId},
+    ir::{MOST_NEW_TYPES, StrId, TypeId, attr_kind},
+    op::{AttrSchema, OpCall, Required},
     prelude::*,
 };
 
@@ -19,7 +20,58 @@ operators! {
         Operator::new(DOMAIN, "EvalCount", 1).infer(same).eval(nothing).doc("Gives no result."),
         Operator::new(DOMAIN, "EvalPanics", 1).infer(same).eval(eval_panics).doc("Panics."),
         Operator::new(DOMAIN, "Honest", 1).infer(same).eval(argument).doc("Nothing wrong."),
+        Operator::new(DOMAIN, "BodyText", 1).infer(same).body_of(no_program).doc("Its body is not a program."),
+        Operator::new(DOMAIN, "BodyCount", 1).infer(same).body_of(two_results).doc("Its body has two results."),
+        Operator::new(DOMAIN, "BodyLong", 1).infer(same).body_of(long_text).doc("Its body is a million characters long."),
+        Operator::new(DOMAIN, "BodyPanics", 1).infer(same).body_of(body_panics).doc("Panics."),
+        Operator::new(DOMAIN, "BodyType", 1).body_of(other_body).infer(same).doc("Its body gives another type."),
+        Operator::new(DOMAIN, "Groups", 1).attrs(GROUPS).infer(same).verify(groups).doc("Takes one group or more."),
+        Operator::new(DOMAIN, "VerifyLong", 1).infer(same).verify(long_error).doc("Refuses in a million characters."),
+        Operator::new(DOMAIN, "VerifyPanics", 1).infer(same).verify(verify_panics).doc("Panics."),
+        Operator::new(DOMAIN, "VerifyKind", 1).infer(same).verify(no_kind).doc("Refuses for no reason that there is."),
     ]
+}
+
+const GROUPS: &[AttrSchema] =
+    &[AttrSchema { name: "groups", kind: attr_kind::INT, required: Required::No, default: "1" }];
+
+fn no_program(_: &OpCall<'_>) -> Result<String, OpError> {
+    Ok("def @Body(%x) { no program".to_owned())
+}
+
+fn two_results(_: &OpCall<'_>) -> Result<String, OpError> {
+    Ok(r#"def @Body(%x) #[opset = {"": 17}] { (%x, %x) }"#.to_owned())
+}
+
+fn long_text(_: &OpCall<'_>) -> Result<String, OpError> {
+    Ok("x".repeat(1_000_000))
+}
+
+fn body_panics(_: &OpCall<'_>) -> Result<String, OpError> {
+    panic!("a body of a careless author");
+}
+
+fn other_body(_: &OpCall<'_>) -> Result<String, OpError> {
+    Ok(r#"def @Body(%x) #[opset = {"": 17}] { Cast(%x, to = 7) }"#.to_owned())
+}
+
+fn groups(call: &OpCall<'_>) -> Result<(), OpError> {
+    match call.attrs().int("groups") {
+        Some(groups) if groups < 1 => Err(OpError::invalid(format_args!("attribute `groups` is {groups}"))),
+        _ => Ok(()),
+    }
+}
+
+fn long_error(_: &OpCall<'_>) -> Result<(), OpError> {
+    Err(OpError::invalid("y".repeat(1_000_000)))
+}
+
+fn verify_panics(_: &OpCall<'_>) -> Result<(), OpError> {
+    panic!("a verifier of a careless author");
+}
+
+fn no_kind(_: &OpCall<'_>) -> Result<(), OpError> {
+    Err(OpError { kind: 77, ..OpError::invalid("there is no such kind") })
 }
 
 fn same(cx: &mut InferCx<'_>) -> Result<(), OpError> {

@@ -19,6 +19,10 @@ enum Breaks {
     Signature,
     /// A call by hand with an attribute that the operator does not have.
     Attribute,
+    /// A call by hand that the operator's verifier refuses.
+    Verifier,
+    /// A call by hand of an operator whose verifier panics.
+    VerifierPanics,
 }
 
 /// The part that it breaks.
@@ -72,6 +76,16 @@ fn breaks(module: &mut IRModule, _: &PassCx<'_>, options: &Options) -> Result<()
             let op = f.add_op("", "Relu", "", 0);
             let call = f.add_call(op, &[first]);
             f.set_attrs(call, &[Attr::new("alpha", 1.0f32)]);
+            f.append(body, call);
+        }
+        Breaks::Verifier | Breaks::VerifierPanics => {
+            let imports = [("", 17), ("untrue", 1)];
+            f.set_opset_imports(&imports);
+            let is_honest = matches!(options.breaks, Breaks::Verifier);
+            let op = f.add_op("untrue", if is_honest { "Groups" } else { "VerifyPanics" }, "", 0);
+            let call = f.add_call(op, &[first]);
+            let groups = if is_honest { vec![Attr::new("groups", -1)] } else { Vec::new() };
+            f.set_attrs(call, &groups);
             f.append(body, call);
         }
         Breaks::Signature => unreachable!("it was dealt with"),

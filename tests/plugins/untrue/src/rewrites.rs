@@ -28,6 +28,16 @@ enum Gives {
     Typo,
     /// A call whose arguments its operator does not take.
     Types,
+    /// A call with a number of groups that the operator's verifier refuses.
+    NoGroups,
+    /// A call with a number of groups that it takes.
+    TwoGroups,
+    /// A call of an operator whose verifier refuses in a million characters.
+    VerifyLong,
+    /// A call of an operator whose verifier panics.
+    VerifyPanics,
+    /// A call of an operator whose verifier fails in a way that does not exist.
+    VerifyKind,
     /// A call of an operator of a domain that the model does not import.
     OtherDomain,
 }
@@ -68,6 +78,11 @@ fn rewrite(call: CallView<'_>, cx: &mut RewriteCx<'_>, options: &Options) -> Rew
         Gives::AttributeKind => cx.call_with("Softmax", &[a], vec![Attr::new("axis", "hello")]),
         Gives::Typo => cx.call("Subtract", &[a, b]),
         Gives::Types => cx.call("MatMul", &[a, b]),
+        Gives::NoGroups => cx.call_in("untrue", "Groups", &[a], vec![Attr::new("groups", 0)]),
+        Gives::TwoGroups => cx.call_in("untrue", "Groups", &[a], vec![Attr::new("groups", 2)]),
+        Gives::VerifyLong => cx.call_in("untrue", "VerifyLong", &[a], Vec::new()),
+        Gives::VerifyPanics => cx.call_in("untrue", "VerifyPanics", &[a], Vec::new()),
+        Gives::VerifyKind => cx.call_in("untrue", "VerifyKind", &[a], Vec::new()),
         Gives::OtherDomain => cx.call_in("untrue", "Honest", &[a], Vec::new()),
     };
     Rewrite::Replace(new)

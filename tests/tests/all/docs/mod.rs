@@ -1,4 +1,5 @@
-//! The examples of `docs/pass-infrastructure.md`: each is compiled and run, or marked with the reason why it is not.
+//! The examples of the pages about running, pipelines, the plugin API and embedding, which share their files: each is
+//! compiled and run, or marked with the reason why it is not. The links of all documents, and the book's contents.
 //!
 //! Above a block, `<!-- file: NAME -->` puts it into the folder that commands run in, and `<!-- not run: WHY -->` says
 //! why it is not run. In the output of a command, `…` stands for any lines, and numbers with a unit of time, of memory,
@@ -6,6 +7,7 @@
 
 mod host;
 
+use super::english;
 use relais::{
     pipeline::{Disk, PipelineSpec},
     plugin::{Policy, discover},
@@ -13,7 +15,7 @@ use relais::{
 };
 use relais_tests::{
     cargo_built::{author_cargo, plugin, plugin_source, workspace},
-    cli::{Run, command, folder, relais},
+    cli::{Run, command, files, folder, relais},
     page::{self, Block, check_links, commands, is_as},
 };
 use std::{
@@ -23,9 +25,18 @@ use std::{
     sync::LazyLock,
 };
 
-const PAGE: &str = include_str!("../../../../docs/pass-infrastructure.md");
+/// The pages whose examples share one folder, in the order in which their commands are run.
+const PAGES: [(&str, &str); 5] = [
+    ("running.md", include_str!("../../../../docs/running.md")),
+    ("pipelines.md", include_str!("../../../../docs/pipelines.md")),
+    ("plugin-api.md", include_str!("../../../../docs/plugin-api.md")),
+    ("pass-infrastructure.md", RULES),
+    ("embedding.md", include_str!("../../../../docs/embedding.md")),
+];
 
-/// The model that the page uses.
+const RULES: &str = include_str!("../../../../docs/pass-infrastructure.md");
+
+/// The model that the pages use.
 pub(crate) const MODEL: &str = "def @main(%x: Tensor[(2, 3), float32]) -> (%y) #[opset = {\"\": 17}] {
   %a = Identity(%x);
   %b = Neg(%a);
@@ -35,7 +46,7 @@ pub(crate) const MODEL: &str = "def @main(%x: Tensor[(2, 3), float32]) -> (%y) #
 }
 ";
 
-/// A folder with the plugin of the page and nothing else.
+/// A folder with the plugin of the pages and nothing else.
 static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = folder("docs-plugin");
     let built = plugin("guide");
@@ -43,7 +54,7 @@ static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// The folders of the shipped plugins and of the one of the page.
+/// The folders of the shipped plugins and of the one of the pages.
 pub(crate) fn plugin_folders() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = workspace().plugins.iter().filter_map(|path| Some(path.parent()?.into())).collect();
     folders.dedup();
@@ -51,12 +62,13 @@ pub(crate) fn plugin_folders() -> Vec<PathBuf> {
     folders
 }
 
+/// The blocks of all pages.
 fn blocks() -> Vec<Block> {
-    page::blocks(PAGE)
+    PAGES.iter().flat_map(|(name, text)| page::blocks(name, text)).collect()
 }
 
-/// A folder with the files of the page, and the plugin in `plugins`.
-fn files(name: &str) -> PathBuf {
+/// A folder with the files of the pages, and the plugin in `plugins`.
+fn folder_of_pages(name: &str) -> PathBuf {
     let folder = folder(name);
     for block in blocks() {
         let Some(name) = block.file() else { continue };
@@ -72,14 +84,15 @@ fn files(name: &str) -> PathBuf {
 
 #[test]
 fn every_block_is_of_a_kind_that_is_tested() {
-    for Block { language, text, line, mark } in blocks() {
-        let is_known = match language {
+    for block in blocks() {
+        let mark = block.mark;
+        let is_known = match block.language {
             "rust" | "console" => mark.is_none(),
             "toml" => mark.is_some_and(|(kind, _)| kind == "file"),
             "text" => mark.is_some(),
             _ => false,
         };
-        assert!(is_known, "line {line}: a block of `{language}` with the mark {mark:?}:\n{text}");
+        assert!(is_known, "{}: a block of `{}` with {mark:?}:\n{}", block.place(), block.language, block.text);
     }
 }
 
@@ -89,13 +102,13 @@ fn every_block_of_rust_stands_in_a_source_that_is_compiled_and_run() {
     let sources = [guide.as_str(), include_str!("host.rs")];
     for block in blocks().iter().filter(|block| block.language == "rust") {
         let is_found = sources.iter().any(|source| source.contains(&block.text));
-        assert!(is_found, "line {}: this block is not what is compiled:\n{}", block.line, block.text);
+        assert!(is_found, "{}: this block is not what is compiled:\n{}", block.place(), block.text);
     }
     let rest = blocks()
         .iter()
         .filter(|block| block.language == "rust")
         .fold(guide.clone(), |rest, block| rest.replacen(&block.text, "", 1));
-    assert_eq!(rest.trim(), "", "the plugin has what the page does not show");
+    assert_eq!(rest.trim(), "", "the plugin has what no page shows");
 }
 
 #[test]
@@ -114,15 +127,15 @@ fn every_file_is_what_it_claims() {
     let mut names = BTreeSet::new();
     for block in blocks() {
         let Some(name) = block.file() else { continue };
-        assert!(names.insert(name), "line {}: `{name}` is there twice", block.line);
+        assert!(names.insert(name), "{}: `{name}` is there twice", block.place());
         if name == "model.relay" {
             assert_eq!(block.text, MODEL);
             continue;
         }
         let resolved = PipelineSpec::parse(name, &block.text, &Disk).and_then(|spec| spec.resolve(&registry));
         match (resolved, name.starts_with("faulty")) {
-            (Ok(_), true) => panic!("line {}: nothing is wrong with it", block.line),
-            (Err(faults), false) => panic!("line {}: {faults}", block.line),
+            (Ok(_), true) => panic!("{}: nothing is wrong with it", block.place()),
+            (Err(faults), false) => panic!("{}: {faults}", block.place()),
             _ => {}
         }
     }
@@ -130,15 +143,15 @@ fn every_file_is_what_it_claims() {
 
 #[test]
 fn every_command_prints_what_the_page_says() {
-    let folder = files("docs-commands");
+    let folder = folder_of_pages("docs-commands");
     for block in blocks().iter().filter(|block| block.language == "console" && block.is_run()) {
         for (line, expected) in commands(block) {
-            let args = line.strip_prefix("$ relais ").unwrap_or_else(|| panic!("line {}: `{line}`", block.line));
+            let args = line.strip_prefix("$ relais ").unwrap_or_else(|| panic!("{}: `{line}`", block.place()));
             let args = args.split(' ').map(|arg| arg.trim_matches('\''));
             let Run { stdout, stderr, .. } =
                 Run::of(command().current_dir(&folder).env("RELAIS_PLUGIN_PATH", "plugins").args(args));
             let printed = stdout + &stderr;
-            assert!(is_as(expected, &printed), "line {}: `{line}` prints\n{printed}\nand not\n{expected}", block.line);
+            assert!(is_as(expected, &printed), "{}: `{line}` prints\n{printed}\nand not\n{expected}", block.place());
         }
     }
 }
@@ -146,22 +159,24 @@ fn every_command_prints_what_the_page_says() {
 #[test]
 fn every_argument_that_the_page_names_is_one() {
     // Those of cargo and of TVM.
-    let mut help = "--release --pass-config ".to_owned();
+    let mut help = "--release --open --pass-config ".to_owned();
     for command in ["run", "lock", "replay", "list", "describe", "show", "diff"] {
         help += &relais([command, "--help"]).expect_success().stdout;
     }
     let is_of_name = |c: char| c.is_ascii_lowercase() || c == '-';
     let known: BTreeSet<&str> = help.split(|c| !is_of_name(c)).filter(|word| word.starts_with("--")).collect();
     let is_argument = |word: &&str| word.starts_with("--") && word.contains(|c: char| c.is_ascii_lowercase());
-    for word in PAGE.split(|c| !is_of_name(c)).filter(is_argument) {
-        assert!(known.contains(word), "no command has an argument `{word}`");
+    for (page, text) in PAGES {
+        for word in text.split(|c| !is_of_name(c)).filter(is_argument) {
+            assert!(known.contains(word), "{page}: no command has an argument `{word}`");
+        }
     }
 }
 
 #[test]
 fn every_rule_is_listed_once() {
     let listed: Vec<&str> =
-        PAGE.lines().filter_map(|line| line.strip_prefix("- **R")?.split_once("**")).map(|(n, _)| n).collect();
+        RULES.lines().filter_map(|line| line.strip_prefix("- **R")?.split_once("**")).map(|(n, _)| n).collect();
     let all: Vec<String> = (1..=27).map(|n| n.to_string()).collect();
     assert_eq!(listed, all);
 }
@@ -174,7 +189,30 @@ fn the_plugin_of_the_page_passes_its_own_tests() {
     assert!(run.status == Some(0) && run.stdout.contains("1 passed"), "{}{}", run.stdout, run.stderr);
 }
 
+/// Returns all documents, those that are generated included.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    english::files(root, "md", &mut found);
+    english::files(&root.join("docs/passes"), "md", &mut found);
+    found
+}
+
 #[test]
-fn every_link_leads_somewhere() {
-    check_links(PAGE);
+fn every_link_of_every_document_leads_somewhere() {
+    let documents = documents();
+    assert!(documents.len() > 50, "{documents:?}");
+    documents.iter().for_each(|page| check_links(page));
+}
+
+/// `tests/book/run` adds the pages in the folders of `passes/README.md` and `examples/README.md`.
+#[test]
+fn the_book_has_every_page_once() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let of_folder = files(&docs).into_iter().filter(|name| name.ends_with(".md") && name != "SUMMARY.md");
+    let others = ["passes/README.md", "examples/README.md", "../README.md", "../ARCHITECTURE.md", "../CHANGELOG.md"];
+    for page in of_folder.chain(others.map(str::to_owned)) {
+        assert_eq!(summary.matches(&format!("]({page})")).count(), 1, "{page}");
+    }
 }

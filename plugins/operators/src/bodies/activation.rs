@@ -1,0 +1,205 @@
+//! Activations.
+
+use super::{Made, body, elem, is_wide, reduced, scalar, unknown};
+use relais_plugin_api::{
+    ir::ElemType,
+    op::{OpCall, OpError},
+};
+
+/// A body of numbers of the element type of `x`, and of attributes with these defaults.
+fn activation(call: &OpCall<'_>, params: &[&str], numbers: &[(&str, f32)], lines: &str) -> Made {
+    let like = |value: f32| match call.elem(0) {
+        ElemType::UNKNOWN => format!("CastLike({}, %{})", super::number(value), params[0]),
+        elem => format!("Identity({})", scalar(elem, value)),
+    };
+    if call.elem(0) == ElemType::UNKNOWN && call.version() < 15 {
+        return Err(unknown("the element type of input 0"));
+    }
+    let number = |(name, default): &(&str, f32)| {
+        format!("  %{name} = {};\n", like(call.attrs().float(name).unwrap_or(*default)))
+    };
+    let numbers: String = numbers.iter().map(number).collect();
+    body(call, params, &(numbers + lines), &["y"])
+}
+
+const ZERO: (&str, f32) = ("zero", 0.0);
+const ONE: (&str, f32) = ("one", 1.0);
+
+/// `Celu`: alpha * (exp(x / alpha) - 1) for what is below 0.
+pub fn celu(call: &OpCall<'_>) -> Made {
+    let lines = "  %s = Div(%x, %alpha);\n  %e = Exp(%s);\n  %d = Sub(%e, %one);\n  %m = Mul(%alpha, %d);\n  \
+                 %n = Less(%x, %zero);\n  %y = Where(%n, %m, %x);\n";
+    activation(call, &["x"], &[("alpha", 1.0), ZERO, ONE], lines)
+}
+
+/// `Elu`: alpha * (exp(x) - 1) for what is below 0.
+pub fn elu(call: &OpCall<'_>) -> Made {
+    let lines = "  %e = Exp(%x);\n  %d = Sub(%e, %one);\n  %m = Mul(%alpha, %d);\n  %n = Less(%x, %zero);\n  \
+                 %y = Where(%n, %m, %x);\n";
+    activation(call, &["x"], &[("alpha", 1.0), ZERO, ONE], lines)
+}
+
+/// `HardSigmoid`: alpha * x + beta, between 0 and 1.
+pub fn hard_sigmoid(call: &OpCall<'_>) -> Made {
+    let lines = "  %m = Mul(%x, %alpha);\n  %s = Add(%m, %beta);\n  %l = Min(%s, %one);\n  %y = Max(%l, %zero);\n";
+    activation(call, &["x"], &[("alpha", 0.2), ("beta", 0.5), ZERO, ONE], lines)
+}
+
+/// `LeakyRelu`: alpha * x for what is below 0.
+pub fn leaky_relu(call: &OpCall<'_>) -> Made {
+    let lines = "  %n = Less(%x, %zero);\n  %m = Mul(%alpha, %x);\n  %y = Where(%n, %m, %x);\n";
+    activation(call, &["x"], &[("alpha", 0.01), ZERO], lines)
+}
+
+/// `PRelu`: slope * x for what is below 0.
+pub fn prelu(call: &OpCall<'_>) -> Made {
+    let lines = "  %n = Less(%x, %zero);\n  %m = Mul(%slope, %x);\n  %y = Where(%n, %m, %x);\n";
+    activation(call, &["x", "slope"], &[ZERO], lines)
+}
+
+/// `Relu`.
+pub fn relu(call: &OpCall<'_>) -> Made {
+    activation(call, &["x"], &[ZERO], "  %y = Max(%x, %zero);\n")
+}
+
+/// `Selu`: gamma * x, and gamma * (alpha * exp(x) - alpha) for what is below 0.
+pub fn selu(call: &OpCall<'_>) -> Made {
+    let lines = "  %e = Exp(%x);\n  %m = Mul(%alpha, %e);\n  %d = Sub(%m, %alpha);\n  %l = Mul(%gamma, %d);\n  \
+                 %r = Mul(%gamma, %x);\n  %n = Less(%x, %zero);\n  %y = Where(%n, %l, %r);\n";
+    activation(call, &["x"], &[("alpha", 1.673_263_2), ("gamma", 1.050_701), ZERO], lines)
+}
+
+/// `Shrink`: x + bias below -lambda, x - bias above lambda, 0 between.
+pub fn shrink(call: &OpCall<'_>) -> Made {
+    let lines = "  %k = Neg(%lambd);\n  %n = Less(%x, %k);\n  %a = Add(%x, %bias);\n  %s = Sub(%x, %bias);\n  \
+                 %p = Less(%lambd, %x);\n  %r = Where(%p, %s, %zero);\n  %y = Where(%n, %a, %r);\n";
+    activation(call, &["x"], &[("lambd", 0.5), ("bias", 0.0), ZERO], lines)
+}
+
+/// `Softplus`: log(exp(x) + 1).
+pub fn softplus(call: &OpCall<'_>) -> Made {
+    activation(call, &["x"], &[ONE], "  %e = Exp(%x);\n  %s = Add(%e, %one);\n  %y = Log(%s);\n")
+}
+
+/// `Softsign`: x / (1 + |x|).
+pub fn softsign(call: &OpCall<'_>) -> Made {
+    activation(call, &["x"], &[ONE], "  %a = Abs(%x);\n  %s = Add(%a, %one);\n  %y = Div(%x, %s);\n")
+}
+
+/// `Swish`: x * sigmoid(alpha * x).
+pub fn swish(call: &OpCall<'_>) -> Made {
+    activation(call, &["x"], &[("alpha", 1.0)], "  %m = Mul(%alpha, %x);\n  %s = Sigmoid(%m);\n  %y = Mul(%x, %s);\n")
+}
+
+/// `SwiGLU`: the first argument's `Swish`, times the second one.
+pub fn swiglu(call: &OpCall<'_>) -> Made {
+    let lines = "  %m = Mul(%alpha, %a);\n  %s = Sigmoid(%m);\n  %w = Mul(%a, %s);\n  %y = Mul(%w, %b);\n";
+    activation(call, &["a", "b"], &[("alpha", 1.0)], lines)
+}
+
+/// `ThresholdedRelu`: 0 for what is not above alpha.
+pub fn thresholded_relu(call: &OpCall<'_>) -> Made {
+    let lines = "  %n = Less(%alpha, %x);\n  %y = Where(%n, %x, %zero);\n";
+    activation(call, &["x"], &[("alpha", 1.0), ZERO], lines)
+}
+
+/// `Clip`: bounds that are not there do not bound.
+pub fn clip(call: &OpCall<'_>) -> Made {
+    let from = elem(call, 0)?;
+    // Runtimes compare few of the small integer types.
+    let is_small = matches!(from, ElemType::INT8 | ElemType::UINT8 | ElemType::INT16 | ElemType::UINT16);
+    let (mut lines, mut names) = (String::new(), ["x", "min", "max"]);
+    if is_small {
+        for (at, wide) in ["wx", "wmin", "wmax"].into_iter().enumerate().filter(|&(at, _)| call.has_arg(at)) {
+            lines += &format!("  %{wide} = Cast(%{}, to = {});\n", names[at], ElemType::INT32.0);
+            names[at] = wide;
+        }
+    }
+    let [mut value, min, max] = names;
+    if call.has_arg(1) {
+        lines += &format!("  %low = Max(%{value}, %{min});\n");
+        value = "low";
+    }
+    if call.has_arg(2) {
+        lines += &format!("  %high = Min(%{value}, %{max});\n");
+        value = "high";
+    }
+    lines += &match is_small {
+        true => format!("  %y = Cast(%{value}, to = {});\n", from.0),
+        false => format!("  %y = Identity(%{value});\n"),
+    };
+    body(call, &["x", "min", "max"], &lines, &["y"])
+}
+
+/// `Gelu`, exact or approximated with `Tanh`.
+pub fn gelu(call: &OpCall<'_>) -> Made {
+    let elem = elem(call, 0)?;
+    let number = |value: f32| scalar(elem, value);
+    let (half, one) = (number(0.5), number(1.0));
+    let inner = match call.attrs().str("approximate") {
+        None | Some("none") => {
+            let root = number(std::f32::consts::SQRT_2);
+            format!("  %s = Div(%x, {root});\n  %t = Erf(%s);\n")
+        }
+        Some("tanh") => {
+            let (root, cubic) = (number(0.797_884_6), number(0.044715));
+            format!(
+                "  %q = Mul(%x, %x);\n  %c = Mul(%q, %x);\n  %m = Mul(%c, {cubic});\n  %a = Add(%x, %m);\n  \
+                 %s = Mul(%a, {root});\n  %t = Tanh(%s);\n"
+            )
+        }
+        Some(other) => return Err(OpError::unsupported(format_args!("`approximate` is `{other}`"))),
+    };
+    let lines = format!("{inner}  %o = Add(%t, {one});\n  %h = Mul(%x, {half});\n  %y = Mul(%h, %o);\n");
+    body(call, &["x"], &lines, &["y"])
+}
+
+/// The axis of a softmax.
+fn axis(call: &OpCall<'_>) -> i64 {
+    call.attrs().int("axis").unwrap_or(-1)
+}
+
+/// `Softmax` along one axis.
+pub fn softmax(call: &OpCall<'_>) -> Made {
+    let (max, sum) =
+        (reduced(call, "ReduceMax", "x", &[axis(call)], true), reduced(call, "ReduceSum", "e", &[axis(call)], true));
+    let lines = format!("  %m = {max};\n  %d = Sub(%x, %m);\n  %e = Exp(%d);\n  %s = {sum};\n  %y = Div(%e, %s);\n");
+    body(call, &["x"], &lines, &["y"])
+}
+
+/// The lines that compute the logarithm `%p` of the softmax of `%x` along an axis.
+pub fn log_softmax_lines(call: &OpCall<'_>, axis: i64) -> String {
+    let (max, sum) = (reduced(call, "ReduceMax", "x", &[axis], true), reduced(call, "ReduceSum", "e", &[axis], true));
+    format!(
+        "  %m = {max};\n  %d = Sub(%x, %m);\n  %e = Exp(%d);\n  %s = {sum};\n  %l = Log(%s);\n  %p = Sub(%d, %l);\n"
+    )
+}
+
+/// `LogSoftmax` along one axis.
+pub fn log_softmax(call: &OpCall<'_>) -> Made {
+    body(call, &["x"], &log_softmax_lines(call, axis(call)), &["p"])
+}
+
+/// `CastLike`: a cast to the element type of the second argument.
+pub fn cast_like(call: &OpCall<'_>) -> Made {
+    let to = elem(call, 1)?.0;
+    let attrs = call.attrs();
+    let saturate = attrs.int("saturate").map_or_else(String::new, |saturate| format!(", saturate = {saturate}"));
+    let mode = attrs.str("round_mode").map_or_else(String::new, |mode| format!(", round_mode = \"{mode}\""));
+    body(call, &["x", "like"], &format!("  %y = Cast(%x, to = {to}{saturate}{mode});\n"), &["y"])
+}
+
+/// `Bernoulli`: ones where a uniform random number is below the probability.
+pub fn bernoulli(call: &OpCall<'_>) -> Made {
+    let elem = elem(call, 0)?;
+    let seed = call.attrs().float("seed").map_or_else(String::new, |seed| format!(", seed = {}", super::number(seed)));
+    let to = call.attrs().int("dtype").unwrap_or(elem.0.into());
+    // Random numbers of few bits would not be below small probabilities.
+    let wide = if is_wide(elem) { elem } else { ElemType::FLOAT };
+    let lines = format!(
+        "  %p = Cast(%x, to = {0});\n  %r = RandomUniformLike(%p, low = 0.0, high = 1.0, dtype = {0}{seed});\n  \
+         %b = Less(%r, %p);\n  %y = Cast(%b, to = {to});\n",
+        wide.0
+    );
+    body(call, &["x"], &lines, &["y"])
+}

@@ -1,0 +1,150 @@
+"""Functions, nodes, and how they are visited and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from ._native import Editor, Function, IRModule, Node, Nodes, Tensor
+
+__all__ = [
+    "DROP",
+    "Builder",
+    "Editor",
+    "ExprMutator",
+    "ExprVisitor",
+    "Function",
+    "IRModule",
+    "Node",
+    "Nodes",
+    "Tensor",
+]
+
+Builder = Editor
+
+
+class _Drop:
+    def __repr__(self) -> str:
+        return "DROP"
+
+
+DROP: Final = _Drop()
+"""What a method of an `ExprMutator` returns to remove a node, which nothing may use any more."""
+
+
+class ExprVisitor:
+    """Visits the nodes of a function in program order. The walk is native: a method that a subclass does not have is
+    never called, and `visit_call` only for the operators in `ops`, if there are any.
+
+    >>> import relais_onnx as relais
+    >>> class Names(relais.ExprVisitor):
+    ...     ops = ["Relu"]
+    ...     def visit_call(self, call):
+    ...         print(call)
+    >>> Names().visit(relais.parse("def @main(%x) { %a = Neg(%x); %y = Relu(%a); %y }")["main"])
+    %y = Relu(%a)
+    """
+
+    ops: ClassVar[Sequence[str]] = ()
+    """The operators whose calls are visited: `Conv`, `acme::Silu`. All if there are none."""
+
+    def visit_param(self, param: Node) -> None:
+        """A parameter of the function."""
+
+    def visit_constant(self, constant: Node) -> None:
+        """A constant."""
+
+    def visit_call(self, call: Node) -> None:
+        """A call."""
+
+    def visit_if(self, conditional: Node) -> None:
+        """A conditional. The nodes of its branches follow."""
+
+    def visit_tuple(self, fields: Node) -> None:
+        """A tuple."""
+
+    def visit_item(self, item: Node) -> None:
+        """One of the results of a call that has several."""
+
+    def visit_function(self, function: Node) -> None:
+        """A function that is a value."""
+
+    def visit(self, function: Function) -> None:
+        """Visits a function."""
+        if not isinstance(function, Function):
+            raise TypeError(f"what is visited must be a Function, not `{type(function).__name__}`")
+        _each(self, ExprVisitor, "visit_", function, lambda method, node: method(node))
+
+
+class ExprMutator:
+    """Changes a function: each method receives an editor and a node whose arguments are as they will be, and returns what
+    takes the node's place: None for the node itself, another node, a list of nodes for one with several results, or
+    `DROP`. The walk is native, as of an `ExprVisitor`.
+
+    >>> import relais_onnx as relais
+    >>> class Twice(relais.ExprMutator):
+    ...     ops = ["Neg"]
+    ...     def mutate_call(self, op, call):
+    ...         return op.Relu(call.args[0])
+    >>> print(Twice().mutate(relais.parse("def @main(%x) { %y = Neg(%x); %y }")["main"]).ops)
+    ['Relu']
+    """
+
+    ops: ClassVar[Sequence[str]] = ()
+    """The operators whose calls are offered. All if there are none."""
+
+    def mutate_call(self, op: Editor, call: Node) -> Any:
+        """A call."""
+
+    def mutate_constant(self, op: Editor, constant: Node) -> Any:
+        """A constant."""
+
+    def mutate_if(self, op: Editor, conditional: Node) -> Any:
+        """A conditional."""
+
+    def mutate(self, function: Function) -> Function:
+        """Returns the function after the changes; the same object if there are none."""
+        if not isinstance(function, Function):
+            raise TypeError(f"what is changed must be a Function, not `{type(function).__name__}`")
+        with function.edit() as editor:
+
+            def change(method: Any, node: Node) -> None:
+                new = method(editor, node)
+                if new is DROP:
+                    editor.remove(node)
+                elif new is not None:
+                    editor.replace(node, new)
+
+            _each(self, ExprMutator, "mutate_", editor, change)
+        return editor.result()
+
+
+def _each(visitor: Any, base: type, prefix: str, walked: Any, offer: Any) -> None:
+    """Offers nodes to the methods that a subclass has."""
+    ops = visitor.ops
+    if isinstance(ops, str):
+        raise TypeError("`ops` must be a list of operators, not `str`")
+    methods = {}
+    for name in vars(base):
+        if name.startswith(prefix) and getattr(type(visitor), name) is not getattr(base, name):
+            methods[name.removeprefix(prefix)] = getattr(visitor, name)
+
+    def is_there(node: Node) -> bool:
+        return not isinstance(walked, Editor) or node in walked
+
+    if "param" in methods:
+        for param in walked.params:
+            offer(methods["param"], param)
+    if set(methods) <= {"param", "call"}:
+        nodes = walked.calls(*ops) if "call" in methods else []
+        for call in nodes:
+            if is_there(call):
+                offer(methods["call"], call)
+        return
+    wanted = set(walked.calls(*ops)) if ops else None
+    for node in walked.nodes:
+        if not is_there(node):
+            continue
+        method = methods.get(node.kind)
+        if method is not None and (node.kind != "call" or wanted is None or node in wanted):
+            offer(method, node)

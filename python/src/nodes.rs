@@ -1,0 +1,116 @@
+//! The nodes of a function as a sequence, and as columns.
+
+use crate::{
+    module::PyFunction,
+    node::{PyNode, handle, handles},
+    tensor::PyTensor,
+};
+use pyo3::{
+    exceptions::{PyIndexError, PyValueError},
+    prelude::*,
+    types::{PyList, PySlice, slice::PySliceIndices},
+};
+use relais::ir::{CallView, ElemType, NodeId, Tensor};
+
+/// The bindings of a function in program order. A node is made when it is asked for.
+#[pyclass(frozen, name = "Nodes", module = "relais_onnx", sequence)]
+pub(crate) struct PyNodes {
+    function: Py<PyFunction>,
+    ids: Vec<NodeId>,
+}
+
+impl PyNodes {
+    pub fn of(function: &Bound<'_, PyFunction>) -> Self {
+        let ids = function.get().function.all_bindings().collect();
+        Self { function: function.clone().unbind(), ids }
+    }
+
+    fn column<const N: usize>(&self, elem: ElemType, of: impl Fn(NodeId) -> [u8; N]) -> PyResult<PyTensor> {
+        let bytes: Vec<u8> = self.ids.iter().flat_map(|&id| of(id)).collect();
+        let tensor = Tensor::dense(elem, &[self.ids.len() as u64], bytes);
+        tensor.map(|tensor| PyTensor { tensor }).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        handles(self.function.bind(py), &self.ids)
+    }
+}
+
+#[pymethods]
+impl PyNodes {
+    fn __len__(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, at: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let function = self.function.bind(py);
+        if let Ok(slice) = at.cast::<PySlice>() {
+            let PySliceIndices { start, step, slicelength, .. } = slice.indices(self.ids.len() as isize)?;
+            let ids: Vec<NodeId> = (0..slicelength as isize).map(|at| self.ids[(start + at * step) as usize]).collect();
+            return Ok(handles(function, &ids)?.into_any());
+        }
+        let at: isize = at.extract()?;
+        let index = if at < 0 { at + self.ids.len() as isize } else { at };
+        let id = usize::try_from(index).ok().and_then(|index| self.ids.get(index));
+        let &id = id.ok_or_else(|| PyIndexError::new_err(format!("there are {} nodes", self.ids.len())))?;
+        Ok(handle(function, id).into_pyobject(py)?.into_any())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.list(py)?.call_method0("__iter__")
+    }
+
+    fn __contains__(&self, node: &Bound<'_, PyAny>) -> bool {
+        let Ok(node) = node.cast::<PyNode>() else { return false };
+        self.ids.contains(&node.get().id) && node.get().is_in(&self.function)
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match other.cast::<Self>() {
+            Ok(other) => Ok(self.ids == other.get().ids
+                && self.function.bind(py).get().is_same(other.get().function.bind(py).get())),
+            Err(_) => self.list(py)?.eq(other),
+        }
+    }
+
+    /// The numbers of the nodes.
+    #[getter]
+    fn ids(&self) -> PyResult<PyTensor> {
+        self.column(ElemType::UINT32, |id| (id.index() as u32).to_le_bytes())
+    }
+
+    /// Their kinds, as numbers of the boundary between host and plugins: 4 is a constant, 7 a call, 8 an `If`.
+    #[getter]
+    fn kinds(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        let f = &self.function.bind(py).get().function;
+        self.column(ElemType::UINT8, |id| [f.kind(id)])
+    }
+
+    /// The operator that each calls, as its place in `op_names`; -1 if it calls none.
+    #[getter]
+    fn ops(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        let f = &self.function.bind(py).get().function;
+        self.column(ElemType::INT32, |id| {
+            let op = f.call(id).and_then(CallView::op);
+            op.map_or(-1, |op| op.index() as i32).to_le_bytes()
+        })
+    }
+
+    /// How many arguments each has.
+    #[getter]
+    fn n_args(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        let f = &self.function.bind(py).get().function;
+        self.column(ElemType::UINT32, |id| (f.call(id).map_or(0, |call| call.args().len()) as u32).to_le_bytes())
+    }
+
+    /// The operators that `ops` means, with their domains if these are not ONNX's own.
+    #[getter]
+    fn op_names(&self, py: Python<'_>) -> Vec<String> {
+        let f = &self.function.bind(py).get().function;
+        f.ops().iter().map(|op| crate::module::op_name(f, op)).collect()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<{} nodes of @{}>", self.ids.len(), self.function.bind(py).get().name)
+    }
+}
