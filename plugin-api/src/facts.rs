@@ -538,6 +538,11 @@ impl<'a, S: OpSource<'a>> Operators for OpFactsTable<'a, S> {
         if !has_eval && !self.get(op).has_body() {
             return None;
         }
+        let (n_results, (_, most)) = (function.n_results(call).unwrap_or(1), self.outputs(op));
+        if n_results > usize::from(most) {
+            let why = format_args!("it has {n_results} results where the operator gives at most {most}");
+            return Some(Err(OpError::invalid(why)));
+        }
         let infer =
             |request: &mut InferRequest<'_>| if has_infer || has_eval { Self::infer(self, op, request) } else { None };
         let result = evaluation.run(infer, |request| match has_eval {

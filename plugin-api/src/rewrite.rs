@@ -438,7 +438,11 @@ impl Driver<'_, '_> {
         let f = cx.function();
         let n_results = f.n_results(id);
         self.check_others(f, id, &others)?;
-        let is_known = |by: NodeId| self.is_known(by) || others.moved.contains(&by);
+        // A function or an operator that is an argument is in no block.
+        let is_named =
+            |by: NodeId| f.nodes().get(by.index()).is_some_and(|node| matches!(node.kind, kind::GLOBAL_VAR | kind::OP));
+        let is_argument = |by: NodeId| is_named(by) && f.call(id).is_some_and(|call| call.args().contains(&by));
+        let is_known = |by: NodeId| self.is_known(by) || others.moved.contains(&by) || is_argument(by);
         if let Some(by) = self.stage.operands().find(|&by| !by.is_absent() && !is_known(by)) {
             return Err(stray(f, by, "used"));
         }

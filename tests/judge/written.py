@@ -10,10 +10,15 @@ from pathlib import Path
 
 import onnx
 
-from judge import graphs, runtimes, values
+from judge import graphs, pool, runtimes, values
 from judge.cases import Case
 from judge.graphs import Validity
+from judge.pool import Died
 from judge.report import Report
+
+# How long one model may take, and how many are judged at a time.
+MODEL_SECONDS = 300.0
+N_JOBS = 2
 
 # What onnxruntime says of operators that it does not have.
 UNKNOWN = ("is not a registered function/op", "NOT_IMPLEMENTED", "is under development", "unsupported opset")
@@ -44,6 +49,8 @@ MEANINGLESS = (
     "Field 'value_type' of 'type' is required",
     "Invalid tensor data type ",
     "Unsupported type proto value case:0",
+    # A table whose rows lead around in a circle is followed until the stack is full; an empty depth is read.
+    "the process ended with status",
 )
 
 
@@ -58,8 +65,24 @@ class Judged:
     """Why onnxruntime does not load it."""
 
 
-def judge(path: Path) -> Judged:
-    return Judged(*graphs.validity(path), runtimes.load_error(path))
+def judge(path: Path, stage: pool.Callable[[str], None]) -> Judged:
+    stage("the checker")
+    validity = graphs.validity(path)
+    stage("onnxruntime")
+    return Judged(*validity, runtimes.load_error(path))
+
+
+def judge_all(paths: list[Path]) -> dict[Path, Judged]:
+    """Judges each model apart from the others: random ones may end the process of the runtime."""
+    judged = {}
+    for done in pool.run(judge, paths, N_JOBS, MODEL_SECONDS):
+        result = done.result
+        if isinstance(result, Died) and result.stage == "onnxruntime":
+            result = Judged(*graphs.validity(done.task), result.why)
+        elif isinstance(result, Died):
+            result = Judged(Validity.NONE, f"{result.stage}: {result.why}", "")
+        judged[done.task] = result
+    return dict(sorted(judged.items()))
 
 
 def may_be_untyped(model: onnx.ModelProto) -> bool:
@@ -91,15 +114,22 @@ def losses(before: Judged, after: Judged) -> list[str]:
 
 
 def fails(path: Path) -> bool:
-    """Whether onnxruntime loads a model, and then fails to run it."""
+    """Whether onnxruntime loads a model, and then fails to run it, or ends."""
+    (done,) = pool.run(runs, [path], 1, MODEL_SECONDS)
+    return done.result is not True
+
+
+def runs(path: Path, stage: pool.Callable[[str], None]) -> bool:
+    """Whether onnxruntime runs a model, if it loads it."""
+    stage("onnxruntime")
     try:
         feeds = values.feeds(Case("model", path.stem, path.parent), onnx.load(path))
         runtimes.run(runtimes.ONNXRUNTIME, path, feeds)
     except runtimes.CannotRun:
-        return not runtimes.load_error(path)
+        return bool(runtimes.load_error(path))
     except values.NoInputs:
-        return False
-    return False
+        return True
+    return True
 
 
 def is_meaningless(problems: list[str]) -> bool:
@@ -111,7 +141,7 @@ def is_meaningless(problems: list[str]) -> bool:
 def command(folder: Path, *, random: bool, read: bool) -> int:
     report = Report()
     n_apart = 0
-    judged = {path: judge(path) for path in sorted(folder.glob("*.onnx"))}
+    judged = judge_all(list(folder.glob("*.onnx")))
     for path, model in judged.items():
         before = judged.get(path.with_name(path.name.replace("-after.", "-before.")), model)
         found = [] if read else problems(path, model)

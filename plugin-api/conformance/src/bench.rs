@@ -220,7 +220,10 @@ impl Bench for Linked {
             Item::Operators(operators) => Some(operators),
             _ => None,
         });
-        operators.flatten().map(|op| op_shape(op, &evaluated)).collect()
+        // Registrations come in the order of the linker, on which random modules must not depend.
+        let mut operators: Vec<&Operator> = operators.flatten().collect();
+        operators.sort_by_key(|op| (op.domain, op.name, op.since_version));
+        operators.into_iter().map(|op| op_shape(op, &evaluated)).collect()
     }
 
     fn instruments(&self) -> Vec<(String, Vec<Knob>)> {
@@ -229,7 +232,9 @@ impl Bench for Linked {
             _ => None,
         });
         let knobs = |options: &[OptionSpec]| options.iter().map(Knob::from).collect();
-        instruments.map(|spec| (spec.name.to_owned(), knobs(spec.options))).collect()
+        let mut instruments: Vec<_> = instruments.map(|spec| (spec.name.to_owned(), knobs(spec.options))).collect();
+        instruments.sort_by(|a, b| a.0.cmp(&b.0));
+        instruments
     }
 
     fn checks_options(&self) -> Checks {

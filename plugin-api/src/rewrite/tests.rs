@@ -175,6 +175,22 @@ fn c03_a_node_that_comes_later_is_refused() {
 }
 
 #[test]
+fn a_function_that_is_an_argument_can_be_given() {
+    let mut f = Function::new();
+    let (callee, named, other) = (f.add_op("", "Neg", "", 0), f.add_global_var("f"), f.add_global_var("g"));
+    let call = f.add_call(callee, &[named]);
+    f.append(f.body(), call);
+    f.set_results(f.body(), &[call]);
+    let given = |by: NodeId| {
+        let mut editor = Editor::new(f.clone().into());
+        drive(&mut editor, &mut |_, _| Rewrite::Replace(by), &[], DriveOptions::default()).map(|stats| stats.n_rewrites)
+    };
+    assert_eq!(given(named).unwrap(), 1);
+    let error = given(other).unwrap_err().to_string();
+    assert!(error.contains("which is not visible at the call"), "{error}");
+}
+
+#[test]
 fn c03_the_absent_operand_is_not_a_value() {
     let error = refusal(|_, _| NodeId::ABSENT);
     assert!(error.contains("the rewrite gave the absent operand"), "{error}");

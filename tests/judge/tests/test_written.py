@@ -5,8 +5,9 @@ from __future__ import annotations
 import unittest
 from collections.abc import Callable
 
+import numpy as np
 import onnx
-from onnx import ModelProto
+from onnx import ModelProto, numpy_helper
 
 from judge.made.registry import graph, model, node, tensor
 from judge.tests.fake import no_kernel, undefined_name, unsupported_type
@@ -30,6 +31,19 @@ def no_name(of: ModelProto) -> None:
 def wrong_output_type(of: ModelProto) -> None:
     """A result is not of the type that the graph says, which only the full check and onnxruntime see."""
     of.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
+
+
+def ends_the_process() -> ModelProto:
+    """A `OneHot` of constants with an empty depth, of which onnxruntime takes the first number."""
+    constants = {
+        "indices": np.array([0, 1], np.int64),
+        "depth": np.array([], np.int64),
+        "values": np.array([0, 1], np.float32),
+    }
+    initializers = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    nodes = [node("OneHot", list(constants), ["hot"]), node("ReduceMax", ["hot"], ["top"], keepdims=0)]
+    nodes.append(node("Add", ["x", "top"], ["y"]))
+    return model(graph(nodes, [tensor("x")], [tensor("y")], initializers))
 
 
 class WrittenTest(JudgeTest):
@@ -75,6 +89,12 @@ class WrittenTest(JudgeTest):
         self.assertIn("1 mean nothing", self.assert_passes(*self.written(senseless=senseless, **few), "--random"))
         self.assert_fails("most mean nothing", *self.written(small_0=senseless), "--random")
         self.assert_fails("small-1: the checker", *self.written(small_1=self.changed(no_name)), "--random")
+
+    def test_a_model_that_ends_the_process_fails_alone(self) -> None:
+        models = {"small_0": small_model(), "small_1": ends_the_process(), "small_2": small_model()}
+        self.assert_fails("^FAIL small-1: onnxruntime: the process ended", *self.written(**models))
+        few = {f"small_{at}": small_model() for at in range(3, 7)}
+        self.assertIn("1 mean nothing", self.assert_passes(*self.written(**models, **few), "--random"))
 
     def test_models_that_were_read_may_be_wrong_before(self) -> None:
         wrong = self.changed(unsupported_type)

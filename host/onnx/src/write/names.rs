@@ -61,10 +61,13 @@ impl<'a> Names<'a> {
             let mut chooser = Chooser::new(f, &forced);
             chooser.run()?;
             let Chooser { names, conflicts, .. } = chooser;
-            if conflicts.is_empty() {
-                return Ok(names);
-            }
+            let Some(&conflict) = conflicts.first() else { return Ok(names) };
+            let n_forced = forced.len();
             forced.extend(conflicts);
+            if forced.len() == n_forced {
+                // The name belongs to an output of the inner graph, and the outer value has no other.
+                return Err(OnnxError::new(Fault::DuplicateName(names.name(conflict).unwrap_or_default().into())));
+            }
         }
     }
 
@@ -376,7 +379,7 @@ impl<'a, 'c> Chooser<'a, 'c> {
             let is_local = can_be_named(self, value);
             let is_owner = is_local && *owners.entry(value).or_insert(index) == index;
             let name = match name {
-                Name::None => match self.names.wanted(value).filter(|_| is_owner) {
+                Name::None => match self.names.wanted(value).filter(|_| is_owner && !self.forced.contains(&value)) {
                     Some(own) => Name::Own(own),
                     None => self.make_fresh("output"),
                 },

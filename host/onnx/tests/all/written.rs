@@ -154,6 +154,22 @@ fn c10_two_functions_of_one_name_are_refused() {
 }
 
 #[test]
+fn a_value_of_an_inner_graph_does_not_hide_an_outer_one_that_is_used_there() {
+    let source = |outputs: &str| {
+        format!(
+            "def @main(%x: Tensor[(2), int64], %c: Tensor[(), bool]) -> (%y) #[opset = {{\"\": 17}}] {{\n\
+             %y = if (%c){outputs} {{\n%1 = Neg(%x) #[as %x, shadows = 1];\n%2 = Add(%1, %x);\n(%1, %2)\n}} \
+             else {{\n(%x, %x)\n}} -> 2;\n%z = %y[0];\n%z\n}}\n"
+        )
+    };
+    let module = written(&parse(&source("")));
+    assert!(!text::print(&module, &Default::default()).contains("shadows"));
+    // The name of an output must stay.
+    let error = write(&parse(&source(" -> (%x, %o)"))).unwrap_err();
+    assert!(matches!(error.fault(), Fault::DuplicateName(name) if name == "x"), "{error}");
+}
+
+#[test]
 fn a_name_that_is_made_is_made_once() {
     // The second `acme::A` would have the name that the first `acme::A_1` has.
     let source = "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {\"\": 17, acme: 1}] {

@@ -52,15 +52,12 @@ pub fn label(cx: &mut InferCx<'_>) -> Outcome {
     if cx.version() < 2 {
         return category(cx);
     }
+    let lists =
+        [("values_strings", ElemType::STRING), ("values_int64s", ElemType::INT64), ("values_floats", ElemType::FLOAT)];
+    let given = lists.into_iter().find(|(name, _)| cx.attrs().get(name).is_some()).map(|(_, elem)| elem);
     let tensor = opt_tensor(cx, "values_tensor")?.map(|(elem, _)| elem);
-    let elem = match () {
-        () if tensor.is_some() => tensor,
-        () if cx.attrs().get("values_strings").is_some() => Some(ElemType::STRING),
-        () if cx.attrs().get("values_int64s").is_some() => Some(ElemType::INT64),
-        () if cx.attrs().get("values_floats").is_some() => Some(ElemType::FLOAT),
-        () => None,
-    };
-    elements(cx, elem.unwrap_or(ElemType::UNKNOWN))
+    let elem = tensor.or(given).ok_or_else(|| OpError::invalid("no attribute has the values"))?;
+    elements(cx, elem)
 }
 
 /// `DictVectorizer`: a row with a column for each word of the vocabulary.
@@ -103,8 +100,16 @@ pub fn tree_classifier(cx: &mut InferCx<'_>) -> Outcome {
     classifier(cx)
 }
 
-/// `LinearClassifier`, and classifiers of trees: a label for each row, and a score for each row and label.
-pub fn classifier(cx: &mut InferCx<'_>) -> Outcome {
+/// `LinearClassifier`: its input is a row or several.
+pub fn linear_classifier(cx: &mut InferCx<'_>) -> Outcome {
+    match cx.dims(0).map(|dims| dims.len()) {
+        None | Some(1 | 2) => classifier(cx),
+        Some(rank) => Err(OpError::invalid(format_args!("input 0 must have rank 1 or 2, not {rank}"))),
+    }
+}
+
+/// Classifiers: a label for each row, and a score for each row and label.
+fn classifier(cx: &mut InferCx<'_>) -> Outcome {
     let n_labels = labels(cx)?;
     // With a single label, runtimes differ about the scores.
     scores(cx, n_labels.filter(|&n| n > 1).map_or(Dim::Unknown, Dim::Static))

@@ -3,13 +3,18 @@
 use super::util::*;
 use relais_plugin_api::{ir::*, op::*};
 
-/// `BatchNormalization`: results beyond the first are statistics, one number for each channel.
+/// `BatchNormalization`: results beyond the first are statistics, one number for each channel. Before version 14 there
+/// are all four of them or none.
 pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
+    let n_results = cx.n_outputs();
+    if cx.version() < 14 && !matches!(n_results, 1 | 5) {
+        return Err(OpError::invalid(format_args!("{n_results} results, where it has 1 or 5 before version 14")));
+    }
     let ty = cx.input_id(0);
     cx.set_output(0, ty);
     // Early versions also have statistics for each element of a sample.
-    if cx.n_outputs() == 1 || !flag(cx, "spatial", true)? {
+    if n_results == 1 || !flag(cx, "spatial", true)? {
         return Ok(());
     }
     let elem = cx.elem(if cx.version() >= 14 { 3 } else { 0 });
@@ -21,7 +26,7 @@ pub fn batch_normalization(cx: &mut InferCx<'_>) -> Outcome {
     let scale = dims_of_rank(cx, 1, 1)?.map_or(Dim::Unknown, |dims| dims[0]);
     let channels = merge_dim(channels, scale)
         .map_err(|error| OpError::invalid(format_args!("channels of input and scale: {error}")))?;
-    for index in 1..cx.n_outputs() {
+    for index in 1..n_results {
         cx.set_tensor(index, elem, &[channels]);
     }
     Ok(())

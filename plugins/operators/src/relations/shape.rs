@@ -268,6 +268,7 @@ pub fn transpose(cx: &mut InferCx<'_>) -> Outcome {
 /// `Expand`.
 pub fn expand(cx: &mut InferCx<'_>) -> Outcome {
     expect_tensor(cx, 0)?;
+    dims_of_rank(cx, 1, 1)?;
     let elem = cx.elem(0);
     let target = ints_of(cx, 1).or_else(|| Some(smallvec![Int::Unknown; vector_len(cx, 1)?]));
     let dims = match (cx.dims(0), target) {

@@ -170,7 +170,7 @@ const LINEAR_CLASSIFIER: Operator = Operator::new(DOMAIN, "LinearClassifier", 1)
         default(INT, "multi_class", "0"),
         default(STRING, "post_transform", "\"NONE\""),
     ])
-    .infer(ml::classifier)
+    .infer(ml::linear_classifier)
     .doc("A linear classifier.");
 
 const LINEAR_REGRESSOR: Operator = Operator::new(DOMAIN, "LinearRegressor", 1)
