@@ -149,24 +149,49 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A call of an operator of the default domain with functions of its own: `body` names the attributes, whose values
-    /// are [`AttrData::Graph`] by position.
+    /// A call of an operator with functions of its own: `attrs` name them, by position, as [`AttrData::Graph`].
     ///
     /// # Errors
     /// As for [`call`](Self::call).
     pub fn call_with_regions(
         &mut self,
-        name: &str,
+        (domain, name): (&str, &str),
         args: &[NodeId],
         regions: &[NodeId],
         attrs: &[Attr],
         n_results: Option<u16>,
     ) -> Result<NodeId, PassError> {
-        let op = self.function.add_op("", name, "", 0);
+        import(self.function, self.relations, domain, name);
+        let op = self.function.add_op(domain, name, "", 0);
         let callee = self.function.op(op).node;
         let call = self.function.add_call_with(callee, args, regions, n_results);
         self.function.set_attrs(call, attrs);
         self.finish(call, Some(op))
+    }
+
+    /// A conditional; the branches are functions without parameters that have as many results.
+    ///
+    /// # Errors
+    /// Returns an error if the results of the branches have different numbers.
+    pub fn if_else(
+        &mut self,
+        cond: NodeId,
+        then_branch: NodeId,
+        else_branch: NodeId,
+        n_results: Option<u16>,
+    ) -> Result<NodeId, PassError> {
+        let f = &*self.function;
+        let counts = [then_branch, else_branch].map(|branch| f.results(f.block_of(branch)).len());
+        let n = n_results.map_or(1, usize::from);
+        if counts != [n, n] {
+            let [then_count, else_count] = counts;
+            let message = format_args!(
+                "it makes a conditional whose branches have {then_count} and {else_count} results, not {n}"
+            );
+            return Err(PassError::new(message).code(CallRule::Outputs.code()));
+        }
+        let node = self.function.add_if(cond, then_branch, else_branch, n_results);
+        self.finish(node, None)
     }
 
     /// A tuple.
@@ -399,6 +424,24 @@ mod tests {
             });
             assert!(text.contains("Made(%x)") && !text.contains(&format!("{op}(")), "{text}");
         }
+    }
+
+    #[test]
+    fn a_conditional_has_as_many_results_as_its_branches() {
+        let mut f = Function::new();
+        let cond = f.add_var("c", TypeId::UNKNOWN);
+        f.set_params(f.root(), &[cond]);
+        let [one, two] = [1, 2].map(|n| {
+            let branch = f.add_function(&[]);
+            f.set_results(f.block_of(branch), &vec![cond; n]);
+            branch
+        });
+        let mut make = |branches: [NodeId; 2], n_results| {
+            Builder::new(&mut f, &mut NoTypes).if_else(cond, branches[0], branches[1], n_results)
+        };
+        assert!(make([one, one], None).is_ok() && make([two, two], Some(2)).is_ok());
+        let error = make([one, two], None).unwrap_err();
+        assert_eq!(error.rec().message, "it makes a conditional whose branches have 1 and 2 results, not 1");
     }
 
     #[test]

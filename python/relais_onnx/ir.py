@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from ._native import Editor, Function, IRModule, Node, Nodes, Tensor
+from ._native import Editor, Function, Graph, IRModule, Node, Nodes, Tensor
 
 __all__ = [
     "DROP",
@@ -14,6 +14,7 @@ __all__ = [
     "ExprMutator",
     "ExprVisitor",
     "Function",
+    "Graph",
     "IRModule",
     "Node",
     "Nodes",

@@ -4,18 +4,18 @@ use abi_stable::std_types::RArc;
 use relais::{
     frontend::{Edited, renew_types, set_outputs},
     ir::{
-        Attr, AttrValue, BlockId, Expr, Function, IRModule, MAIN, NodeId, Tensor, TypeId, Walk, WalkStep, kind,
-        verify_function,
+        Attr, AttrData, AttrValue, BlockId, Expr, Function, IRModule, MAIN, NodeId, Tensor, TypeId, Walk, WalkStep,
+        kind, normal_domain, verify_function,
     },
 };
 use relais_conformance::interface::output_names;
 use relais_plugin_api::{
     build::{Builder, check_made},
     diagnostics::PassError,
-    infer::{Coverage, TypeRelations, contradiction, infer_function},
+    infer::{Coverage, TypeRelations, contradiction, infer_function, infer_node},
     text,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Why an edit cannot be made, or cannot end: the message, and a suggestion that may be empty.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ struct Edit {
     f: Function,
     /// By node: the block that it is in, or will be in.
     home: Vec<BlockId>,
-    /// By block: the one around it, and how many are.
-    around: Vec<(BlockId, u32)>,
+    /// By block: the one around it.
+    around: Vec<BlockId>,
     /// By node.
     users: Vec<Vec<User>>,
     made: Vec<Made>,
@@ -78,6 +78,10 @@ struct Edit {
     block_of_results: HashMap<NodeId, BlockId>,
     /// The bindings that functions belong to.
     owner: HashMap<NodeId, NodeId>,
+    /// The functions that no binding has yet.
+    loose: Vec<NodeId>,
+    /// The blocks that new nodes are put into, the innermost last.
+    open: Vec<BlockId>,
 }
 
 /// In no block.
@@ -134,8 +138,8 @@ impl Draft {
         let edit = self.edit();
         let id = edit.f.add_constant(tensor, relais::ir::ConstForm::ANY);
         edit.name(id, name);
-        let body = edit.f.body();
-        edit.place(id, body);
+        let home = edit.innermost();
+        edit.place(id, home);
         edit.made.push(Made { first: id, results: Vec::new() });
         id
     }
@@ -156,17 +160,99 @@ impl Draft {
         Ok(id)
     }
 
-    /// Makes a call of an operator; its results are of the innermost block that has one of its arguments.
+    /// Begins a nested function. It belongs to the binding that it is given to.
+    pub fn graph(&mut self) -> NodeId {
+        let edit = self.edit();
+        let function = edit.f.add_function(&[]);
+        let block = edit.f.block_of(function);
+        edit.around.resize(edit.f.n_blocks(), NOWHERE);
+        edit.around[block.index()] = edit.innermost();
+        edit.f.set_results(block, &[]);
+        edit.grow();
+        edit.loose.push(function);
+        function
+    }
+
+    /// Puts new nodes into a nested function, until it is left.
+    pub fn enter(&mut self, graph: NodeId) -> Result<(), Refused> {
+        let edit = self.edit();
+        let block = edit.loose_block(graph)?;
+        if edit.open.contains(&block) {
+            return Err(Refused::new("the graph was entered already", "leave it first"));
+        }
+        if !edit.is_around(edit.innermost(), block) {
+            return Err(Refused::new("the graph was begun elsewhere", "leave the graphs around first"));
+        }
+        edit.open.push(block);
+        Ok(())
+    }
+
+    /// Ends what `enter` began, and what was entered after it.
+    pub fn leave(&mut self, graph: NodeId) {
+        let edit = self.edit();
+        let block = edit.f.block_of(graph);
+        if let Some(at) = edit.open.iter().position(|&open| open == block) {
+            edit.open.truncate(at);
+        }
+    }
+
+    /// A new parameter of a nested function, after the others.
+    pub fn graph_input(
+        &mut self,
+        graph: NodeId,
+        name: &str,
+        ty: impl FnOnce(&mut Function) -> TypeId,
+    ) -> Result<NodeId, Refused> {
+        let edit = self.edit();
+        let block = edit.loose_block(graph)?;
+        if edit.f.operands(graph).iter().any(|&param| edit.f.name(param) == name) {
+            return Err(Refused::new(format!("the graph has an input `{name}` already"), "give it another name"));
+        }
+        let ty = ty(&mut edit.f);
+        let id = edit.f.add_var(name, ty);
+        let params: Vec<NodeId> = edit.f.operands(graph).iter().copied().chain([id]).collect();
+        edit.f.set_params(graph, &params);
+        edit.place(id, block);
+        Ok(id)
+    }
+
+    /// A new result of a nested function, after the others.
+    pub fn graph_output(&mut self, graph: NodeId, id: NodeId) -> Result<(), Refused> {
+        let edit = self.edit();
+        let block = edit.loose_block(graph)?;
+        if edit.f.n_results(id).is_some() {
+            return Err(Refused::new(format!("{} has several results", edit.shown(id)), "give one of them"));
+        }
+        edit.reach(edit.home[id.index()], block);
+        if !edit.is_around(edit.home[id.index()], block) {
+            let help = "an output is a value of the graph, or of one around it";
+            return Err(Refused::new(format!("{} is not visible in the graph", edit.shown(id)), help));
+        }
+        let results: Vec<NodeId> = edit.f.results(block).iter().copied().chain([id]).collect();
+        for (value, user) in edit.result_uses(block) {
+            edit.release(value, user);
+        }
+        edit.f.set_results(block, &results);
+        edit.grow();
+        edit.note_results(block);
+        Ok(())
+    }
+
+    /// Makes a call of an operator; its results are of the innermost block that is open, or that has one of its
+    /// arguments. `graphs` are attributes.
     pub fn call(
         &mut self,
         relations: &mut dyn TypeRelations,
         (domain, op): (&str, &str),
         args: &[NodeId],
-        attrs: Vec<Attr>,
+        (attrs, graphs): (Vec<Attr>, &[(String, NodeId)]),
         n_results: Option<u16>,
         name: &str,
     ) -> Result<Vec<NodeId>, Refused> {
         let edit = self.edit();
+        if !graphs.is_empty() {
+            return edit.call_with_graphs(relations, (domain, op), args, (attrs, graphs), n_results, name);
+        }
         let home = edit.home_of(args)?;
         let mut build = Builder::new(&mut edit.f, relations);
         let (first, results) = match n_results {
@@ -391,12 +477,7 @@ impl Draft {
         set_outputs(&mut edit.f, &names, &values);
         edit.grow();
         edit.has_new_outputs = true;
-        for (value, user) in edit.result_uses(body) {
-            edit.note(value, user);
-            if let User::Node(tuple) = user {
-                edit.block_of_results.insert(tuple, body);
-            }
-        }
+        edit.note_results(body);
         Ok(())
     }
 
@@ -419,7 +500,7 @@ impl Edit {
     fn new(f: Function) -> Self {
         let mut edit = Self {
             home: vec![NOWHERE; f.n_nodes()],
-            around: vec![(NOWHERE, 0); f.n_blocks()],
+            around: vec![NOWHERE; f.n_blocks()],
             users: vec![Vec::new(); f.n_nodes()],
             made: Vec::new(),
             removed: HashSet::new(),
@@ -427,6 +508,8 @@ impl Edit {
             has_new_outputs: false,
             block_of_results: HashMap::new(),
             owner: HashMap::new(),
+            loose: Vec::new(),
+            open: vec![f.body()],
             f,
         };
         let mut open: Vec<BlockId> = Vec::new();
@@ -434,7 +517,7 @@ impl Edit {
         while let Some(step) = walk.next(&edit.f) {
             match step {
                 WalkStep::Enter(block) => {
-                    edit.around[block.index()] = (open.last().copied().unwrap_or(NOWHERE), open.len() as u32);
+                    edit.around[block.index()] = open.last().copied().unwrap_or(NOWHERE);
                     open.push(block);
                     for &param in edit.f.operands(edit.f.block(block).owner) {
                         edit.home[param.index()] = block;
@@ -452,12 +535,7 @@ impl Edit {
                 }
                 WalkStep::Exit(block) => {
                     open.pop();
-                    for (value, user) in edit.result_uses(block) {
-                        edit.users[value.index()].push(user);
-                        if let User::Node(tuple) = user {
-                            edit.block_of_results.insert(tuple, block);
-                        }
-                    }
+                    edit.note_results(block);
                 }
                 WalkStep::Leave(_) => {}
             }
@@ -530,11 +608,103 @@ impl Edit {
         }
     }
 
-    /// The innermost of the blocks that values are in.
-    fn home_of(&self, args: &[NodeId]) -> Result<BlockId, Refused> {
-        let mut inner = self.f.body();
+    /// The block that new nodes are put into.
+    fn innermost(&self) -> BlockId {
+        self.open.last().copied().unwrap_or(self.f.body())
+    }
+
+    /// The block of a nested function that no binding has yet.
+    fn loose_block(&self, graph: NodeId) -> Result<BlockId, Refused> {
+        match self.loose.contains(&graph) {
+            true => Ok(self.f.block_of(graph)),
+            false => Err(Refused::new("the graph was given to a call", "make another one")),
+        }
+    }
+
+    /// Lets a nested function that no binding has yet begin in a block that `inner`, which is it or is in it, needs.
+    fn reach(&mut self, home: BlockId, inner: BlockId) {
+        let mut block = inner;
+        while block != NOWHERE && home != NOWHERE && !self.is_around(home, inner) {
+            let around = self.around[block.index()];
+            if self.loose.contains(&self.f.block(block).owner) && self.is_around(around, home) {
+                self.around[block.index()] = home;
+            }
+            block = around;
+        }
+    }
+
+    fn call_with_graphs(
+        &mut self,
+        relations: &mut dyn TypeRelations,
+        (domain, op): (&str, &str),
+        args: &[NodeId],
+        (mut attrs, graphs): (Vec<Attr>, &[(String, NodeId)]),
+        n_results: Option<u16>,
+        name: &str,
+    ) -> Result<Vec<NodeId>, Refused> {
+        let mut home = self.home_of(args)?;
+        for (at, (attr, graph)) in graphs.iter().enumerate() {
+            let block = self.loose_block(*graph)?;
+            if self.open.contains(&block) || graphs[..at].iter().any(|(_, other)| other == graph) {
+                let help = "leave the graph first, and give each attribute one of its own";
+                return Err(Refused::new(format!("`{attr}` is a graph that is open, or given twice"), help));
+            }
+            let around = self.around[block.index()];
+            if self.is_around(home, around) {
+                home = around;
+            } else if !self.is_around(around, home) {
+                let message = format!("the graph `{attr}` uses values that are not visible where the arguments are");
+                return Err(Refused::new(message, "they are in different branches, or in different loops"));
+            }
+        }
+        let functions: Vec<NodeId> = graphs.iter().map(|&(_, graph)| graph).collect();
+        for &function in &functions {
+            let _ = infer_node(&mut self.f, relations, function);
+        }
+        let branch = |name: &str| graphs.iter().find(|(attr, _)| attr == name).map(|&(_, graph)| graph);
+        let is_if = normal_domain(domain).is_empty() && op == "If" && attrs.is_empty();
+        let mut build = Builder::new(&mut self.f, relations);
+        let first = match (args, branch("then_branch"), branch("else_branch")) {
+            (&[cond], Some(then), Some(otherwise)) if is_if && graphs.len() == 2 && !cond.is_absent() => {
+                build.if_else(cond, then, otherwise, n_results)?
+            }
+            _ => {
+                let graph =
+                    |(at, (name, _)): (usize, &(String, NodeId))| Attr::new(name.clone(), AttrData::Graph(at as u32));
+                attrs.extend(graphs.iter().enumerate().map(graph));
+                build.call_with_regions((domain, op), args, &functions, &attrs, n_results)?
+            }
+        };
+        let results: Vec<NodeId> =
+            (0..n_results.unwrap_or(0)).map(|index| self.f.add_tuple_get_item(first, index)).collect();
+        for &result in &results {
+            let _ = infer_node(&mut self.f, relations, result);
+        }
+        self.loose.retain(|graph| !functions.contains(graph));
+        for &function in &functions {
+            let block = self.f.block_of(function);
+            self.around[block.index()] = home;
+            self.owner.insert(function, first);
+        }
+        Ok(self.add(first, results, home, name))
+    }
+
+    /// Notes how a block uses its results.
+    fn note_results(&mut self, block: BlockId) {
+        for (value, user) in self.result_uses(block) {
+            self.note(value, user);
+            if let User::Node(tuple) = user {
+                self.block_of_results.insert(tuple, block);
+            }
+        }
+    }
+
+    /// The innermost of the blocks that values are in, and that nodes are put into.
+    fn home_of(&mut self, args: &[NodeId]) -> Result<BlockId, Refused> {
+        let mut inner = self.innermost();
         for &arg in args.iter().filter(|arg| !arg.is_absent()) {
             let home = self.home[arg.index()];
+            self.reach(home, inner);
             if !self.is_around(home, inner) {
                 if !self.is_around(inner, home) {
                     let message = format!("{} is not visible where the other arguments are", self.shown(arg));
@@ -548,13 +718,10 @@ impl Edit {
 
     /// Whether a block is another one, or contains it.
     fn is_around(&self, outer: BlockId, mut inner: BlockId) -> bool {
-        if outer == NOWHERE || inner == NOWHERE {
-            return false;
+        while inner != outer && inner != NOWHERE {
+            inner = self.around[inner.index()];
         }
-        while self.around[inner.index()].1 > self.around[outer.index()].1 {
-            inner = self.around[inner.index()].0;
-        }
-        inner == outer
+        inner == outer && inner != NOWHERE
     }
 
     fn replace_uses(&mut self, old: NodeId, new: NodeId) {
@@ -612,7 +779,9 @@ impl Edit {
                 found.insert(id);
             }
             // What was made before the first of them does not use them.
-            open.extend(self.f.operands(id).iter().copied().filter(|id| id >= first && seen.insert(*id)));
+            let inside = self.functions(id).flat_map(|function| self.f.results(self.f.block_of(function)));
+            let uses = self.f.operands(id).iter().chain(inside).copied();
+            open.extend(uses.filter(|id| id >= first && seen.insert(*id)));
         }
         found
     }
@@ -660,6 +829,10 @@ impl Edit {
     }
 
     fn finish(mut self, relations: &mut dyn TypeRelations) -> Result<Function, Refused> {
+        if !self.loose.is_empty() {
+            let help = "give it to a call as an attribute, as in `editor.If(cond, then_branch=…, else_branch=…)`";
+            return Err(Refused::new("a graph was begun that no call has", help));
+        }
         self.check_removed()?;
         self.leave_out_unused();
         self.order()?;
@@ -706,12 +879,12 @@ impl Edit {
     /// Whether a node is in a function of one that is removed.
     fn is_inside_removed(&self, id: NodeId) -> bool {
         let mut block = self.home.get(id.index()).copied().unwrap_or(NOWHERE);
-        while block != NOWHERE && self.around[block.index()].0 != NOWHERE {
+        while block != NOWHERE && self.around[block.index()] != NOWHERE {
             let owner = self.f.block(block).owner;
             if self.removed.iter().any(|&id| id == owner || self.f.regions(id).contains(&owner)) {
                 return true;
             }
-            block = self.around[block.index()].0;
+            block = self.around[block.index()];
         }
         false
     }
@@ -722,6 +895,7 @@ impl Edit {
         for Made { first, results } in made.iter().rev() {
             let is_used = |id: NodeId| self.users[id.index()].iter().any(|user| *user != User::Node(id));
             let is_needed = match results.as_slice() {
+                _ if self.is_left_out(*first) => false,
                 [] => is_used(*first),
                 results => results.iter().any(|&id| is_used(id)) || self.users[first.index()].len() > results.len(),
             };
@@ -733,6 +907,18 @@ impl Edit {
         self.made = made;
     }
 
+    /// Whether a node is in a function of a new binding that is left out.
+    fn is_left_out(&self, id: NodeId) -> bool {
+        let mut block = self.home[id.index()];
+        while block != NOWHERE {
+            if self.owner.get(&self.f.block(block).owner).is_some_and(|owner| self.removed.contains(owner)) {
+                return true;
+            }
+            block = self.around[block.index()];
+        }
+        false
+    }
+
     /// Puts every binding behind what it uses, and otherwise leaves the order as it is.
     fn order(&mut self) -> Result<(), Refused> {
         let mut new: HashMap<BlockId, Vec<NodeId>> = HashMap::new();
@@ -740,16 +926,16 @@ impl Edit {
             let all = std::iter::once(made.first).chain(made.results.iter().copied());
             new.entry(self.home[made.first.index()]).or_default().extend(all);
         }
-        let mut blocks = Vec::new();
+        let mut blocks = VecDeque::new();
         let mut walk = Walk::new(&self.f);
         while let Some(step) = walk.next(&self.f) {
             if let WalkStep::Enter(block) = step {
-                blocks.push(block);
+                blocks.push_back(block);
             }
         }
         // By node: 1 while what it uses is put into place, 2 once it is in its own.
         let mut state = vec![0u8; self.f.n_nodes()];
-        for block in blocks {
+        while let Some(block) = blocks.pop_front() {
             let old = self.f.bindings(block);
             let roots: Vec<NodeId> = old.iter().chain(new.get(&block).into_iter().flatten()).copied().collect();
             let mut ordered = Vec::with_capacity(roots.len());
@@ -785,6 +971,10 @@ impl Edit {
                     }
                 }
             }
+            // The walk did not come into the functions of new bindings.
+            for &id in new.get(&block).into_iter().flatten().filter(|id| !self.removed.contains(id)) {
+                blocks.extend(self.functions(id).map(|function| self.f.block_of(function)));
+            }
             if ordered != self.f.bindings(block) {
                 self.f.set_bindings(block, &ordered);
             }
@@ -801,9 +991,8 @@ impl Edit {
         if self.f.kind(id) != kind::FUNCTION {
             uses.extend(self.f.operands(id).iter().copied().filter(is_here));
         }
-        let itself = [id];
-        let functions = if self.f.kind(id) == kind::FUNCTION { &itself[..] } else { self.f.regions(id) };
-        for &function in functions.iter().filter(|&&function| self.f.kind(function) == kind::FUNCTION) {
+        let mut functions = if self.f.kind(id) == kind::FUNCTION { vec![id] } else { self.functions(id).collect() };
+        while let Some(function) = functions.pop() {
             let mut walk = Walk::block(self.f.block_of(function));
             while let Some(step) = walk.next(&self.f) {
                 match step {
@@ -816,6 +1005,7 @@ impl Edit {
                         let new = new.get(&inner).into_iter().flatten();
                         for &id in new.filter(|id| !self.removed.contains(id)) {
                             uses.extend(self.f.operands(id).iter().copied().filter(is_here));
+                            functions.extend(self.functions(id));
                         }
                     }
                     _ => {}
@@ -823,5 +1013,10 @@ impl Edit {
             }
         }
         uses
+    }
+
+    /// The functions of a binding.
+    fn functions(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.f.regions(id).iter().copied().filter(|&region| self.f.kind(region) == kind::FUNCTION)
     }
 }

@@ -140,6 +140,22 @@ impl PyEditor {
         Ok(ids)
     }
 
+    /// The graphs among the attributes of a call, which are taken out.
+    fn graphs(&self, py: Python<'_>, given: &mut Vec<(String, Py<PyAny>)>) -> PyResult<Vec<(String, NodeId)>> {
+        let mut graphs = Vec::new();
+        for (name, object) in std::mem::take(given) {
+            match object.bind(py).cast::<PyGraph>() {
+                Ok(graph) if std::ptr::eq(graph.get().editor.get(), self) => graphs.push((name, graph.get().function)),
+                Ok(_) => {
+                    let (message, help) = (format!("`{name}` is a graph of another editor"), "use `editor.graph()`");
+                    return Err(errors::helped(py, "ModelError", message, help));
+                }
+                Err(_) => given.push((name, object)),
+            }
+        }
+        Ok(graphs)
+    }
+
     /// The attributes of a call; those that are None are left out.
     fn attrs(
         &self,
@@ -422,6 +438,13 @@ impl PyEditor {
         self.edit(py, |draft| draft.import(domain, version))
     }
 
+    /// Begins a graph, for an attribute of a call that is made later. Within `with editor.graph() as graph:`, new nodes
+    /// are put into it.
+    fn graph(slf: &Bound<'_, Self>) -> PyResult<PyGraph> {
+        let function = slf.get().draft(slf.py(), Draft::graph)?;
+        Ok(PyGraph { editor: slf.clone().unbind(), function })
+    }
+
     /// Ends the edit, if it has not ended, and returns the function: the one that was edited if nothing was changed.
     fn result(slf: &Bound<'_, Self>) -> PyResult<Py<PyFunction>> {
         let (py, this) = (slf.py(), slf.get());
@@ -488,14 +511,15 @@ impl PyEditor {
         slf: &Bound<'py, Self>,
         op: &str,
         args: &Bound<'py, PyTuple>,
-        Keywords { domain, n_results, name, attrs }: Keywords,
+        Keywords { domain, n_results, name, mut attrs }: Keywords,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let domain = domain.as_deref().unwrap_or("");
         let args = this.args(py, args.iter())?;
+        let graphs = this.graphs(py, &mut attrs)?;
         let attrs = this.attrs(py, (domain, op), attrs.into_iter())?;
         let made = this.typed(py, |draft, relations| {
-            draft.call(relations, (domain, op), &args, attrs, n_results.filter(|&n| n != 1), &name)
+            draft.call(relations, (domain, op), &args, (attrs, &graphs), n_results.filter(|&n| n != 1), &name)
         })?;
         Self::make(slf, made, n_results.is_some())
     }
@@ -518,5 +542,61 @@ impl Operator {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         PyEditor::call_with(self.editor.bind(py), &self.op, args, convert::keywords(keywords)?)
+    }
+}
+
+/// A graph that an editor makes for an attribute of a call: a branch of an `If`, the body of a `Loop` or `Scan`.
+#[pyclass(frozen, name = "Graph", module = "relais_onnx")]
+pub(crate) struct PyGraph {
+    editor: Py<PyEditor>,
+    function: NodeId,
+}
+
+#[pymethods]
+impl PyGraph {
+    /// A new parameter, after the others.
+    #[pyo3(signature = (name, dtype, shape = None))]
+    fn input(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        dtype: &str,
+        shape: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<PyNode>> {
+        let ty = convert::tensor_type(dtype, shape.filter(|shape| !shape.is_none()))?;
+        let editor = self.editor.bind(py);
+        let id = editor.get().edit(py, |draft| draft.graph_input(self.function, name, ty))?;
+        Ok(handle_in(editor, id))
+    }
+
+    /// Adds a result after the others: a value of the graph, or of one around it.
+    fn output(&self, py: Python<'_>, node: &Bound<'_, PyAny>) -> PyResult<()> {
+        let editor = self.editor.get();
+        let id = editor.id_of(py, node, "an output")?;
+        editor.edit(py, |draft| draft.graph_output(self.function, id))
+    }
+
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let graph = slf.get();
+        graph.editor.get().edit(slf.py(), |draft| draft.enter(graph.function))?;
+        Ok(slf.clone())
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> bool {
+        // An editor that was left meanwhile has nothing open.
+        let _ = self.editor.get().draft(py, |draft| draft.leave(self.function));
+        false
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let counts = self.editor.get().draft(py, |draft| {
+            let f = draft.function();
+            (f.operands(self.function).len(), f.results(f.block_of(self.function)).len())
+        });
+        match counts {
+            Ok((inputs, outputs)) => format!("<Graph with {inputs} inputs and {outputs} outputs>"),
+            Err(_) => "<Graph of an editor that was left>".to_owned(),
+        }
     }
 }

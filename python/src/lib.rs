@@ -31,7 +31,7 @@ mod _native {
     use super::{
         check::check_modules,
         context::{PyPassContext, list_configs},
-        editor::PyEditor,
+        editor::{PyEditor, PyGraph},
         instrument::NamedInstrument,
         library::{configure, full_name, list_items, register_pass},
         module::{PyFunction, PyIrModule, parse, read, read_bytes},

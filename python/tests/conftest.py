@@ -99,8 +99,12 @@ def light(name: str) -> pathlib.Path:
     return folder / f"light_{name}.onnx"
 
 
-def outputs(model: onnx.ModelProto | bytes | str, shapes: dict[str, list[int]] | None = None) -> list[np.ndarray]:
-    """What onnxruntime computes, without optimising, for inputs that depend on the seed alone."""
+def outputs(
+    model: onnx.ModelProto | bytes | str,
+    shapes: dict[str, list[int]] | None = None,
+    feeds: dict[str, np.ndarray] | None = None,
+) -> list[np.ndarray]:
+    """What onnxruntime computes, without optimising, of `feeds`, or for inputs that depend on the seed alone."""
     import onnxruntime
 
     if isinstance(model, onnx.ModelProto):
@@ -108,6 +112,8 @@ def outputs(model: onnx.ModelProto | bytes | str, shapes: dict[str, list[int]] |
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    if feeds is not None:
+        return session.run(None, feeds)
     random = np.random.default_rng(7)
     feeds = {}
     for given in session.get_inputs():

@@ -216,6 +216,119 @@ def test_a_value_from_outside_comes_before_the_branches():
     ]
 
 
+def chosen(condition: bool) -> relais.IRModule:
+    """Adds or multiplies, as the second input says."""
+    build = relais.Builder(17)
+    x, flag = build.input("x", "float32", [2]), build.input("flag", "bool", [])
+    with build.graph() as then:
+        then.output(build.Add(x, build.constant(1.0)))
+        then.output(x)
+    with build.graph() as otherwise:
+        otherwise.output(build.Mul(x, x))
+        otherwise.output(build.Neg(x))
+    a, b = build.If(flag if condition else build.Not(flag), then_branch=then, else_branch=otherwise, _outputs=2)
+    build.output(build.Sub(a, b), "y")
+    return relais.IRModule({"main": build.result()})
+
+
+def test_a_conditional_is_made():
+    module = chosen(True)
+    conditional = next(node for node in module["main"].nodes if node.kind == "if")
+    assert [[node.op for node in region.body if node.kind == "call"] for region in conditional.regions] == [
+        ["Add"],
+        ["Mul", "Neg"],
+    ]
+    assert module["main"].results[0].shape == (2,)
+    x = np.array([3.0, -2.0], np.float32)
+    for negated in (True, False):
+        proto = chosen(negated).to_proto()
+        onnx.checker.check_model(proto, full_check=True)
+        for flag in (True, False):
+            (y,) = conftest.outputs(proto, feeds={"x": x, "flag": np.array(flag)})
+            np.testing.assert_array_equal(y, (x + 1) - x if flag == negated else x * x + x)
+
+
+def test_a_loop_is_made():
+    build = relais.Builder(17)
+    x = build.input("x", "float32", [2])
+    body = build.graph()
+    _, going, state = body.input("i", "int64", []), body.input("going", "bool", []), body.input("s", "float32", [2])
+    with body:
+        with build.graph() as small:
+            small.output(build.Mul(state, build.constant(2.0)))
+        with build.graph() as large:
+            large.output(build.Add(state, x))
+        norm = build.ReduceSum(build.Abs(state), keepdims=0)
+        body.output(build.Identity(going))
+        body.output(build.If(build.Less(norm, build.constant(10.0)), then_branch=small, else_branch=large))
+    (y,) = build.Loop(build.constant(4), build.constant(True), x, body=body, _outputs=1)
+    assert "1 output" not in repr(body) and "3 inputs and 2 outputs" in repr(body)
+    build.output(y, "y")
+    proto = relais.IRModule({"main": build.result()}).to_proto()
+    onnx.checker.check_model(proto, full_check=True)
+    x = np.array([1.0, 2.0], np.float32)
+    np.testing.assert_array_equal(conftest.outputs(proto, feeds={"x": x})[0], x * 4 + x + x)
+
+
+def test_a_graph_is_made_where_its_values_are():
+    with main(BRANCHES).edit() as edit:
+        neg, flag = edit.calls("Neg")[0], edit.params[0]
+        with edit.graph() as then:
+            then.output(edit.Sin(neg))
+        with edit.graph() as otherwise:
+            otherwise.output(edit.params[1])
+        edit.replace_uses(neg, edit.If(flag, then_branch=then, else_branch=otherwise))
+        with edit.graph() as one, pytest.raises(ModelError, match="not visible"):
+            edit.Add(edit.Exp(edit.calls("Exp")[0]), neg)
+        # It is left out with its call, which nothing uses.
+        with edit.graph() as other:
+            one.output(edit.params[1])
+            other.output(edit.Tan(edit.Cos(edit.params[1])))
+        edit.If(flag, then_branch=one, else_branch=other)
+    outer = next(node for node in edit.result().nodes if node.kind == "if")
+    then = outer.regions[0]
+    assert [node.op or node.kind for node in then.body] == ["Neg", "if"]
+    assert "Tan" not in str(edit.result()) and "Cos" not in str(edit.result())
+
+
+def test_graphs_that_cannot_be():
+    build = relais.Builder(17)
+    x, flag = build.input("x", "float32", [2]), build.input("flag", "bool", [])
+    one, none = build.graph(), build.graph()
+    one.output(x)
+    for make, why in [
+        (lambda: build.If(flag, then_branch=one, else_branch=none), "whose branches have 1 and 0 results"),
+        (lambda: build.If(flag, then_branch=one, else_branch=one), "given twice"),
+        (lambda: build.If(flag, then_branch=one, else_branch=relais.Builder(17).graph()), "of another editor"),
+        (lambda: build.Relu(x, body=one), "`body`"),
+        (lambda: one.output(build.Split(x, _outputs=2)), "a Node"),
+        (lambda: none.input("x", "float33"), "float33"),
+    ]:
+        with pytest.raises((ModelError, TypeError, ValueError), match=why):
+            make()
+    with one, pytest.raises(ModelError, match="is a graph that is open"):
+        build.If(flag, then_branch=none, else_branch=one)
+    with one, pytest.raises(ModelError, match="entered already"), one:
+        pass
+    with pytest.raises(ModelError, match="begun elsewhere"):
+        with one:
+            inner = build.graph()
+        with none, inner:
+            pass
+    inner.output(x)
+    none.output(x)
+    y = build.If(flag, then_branch=one, else_branch=none)
+    for late in (lambda: one.output(x), lambda: one.input("z", "float32"), one.__enter__):
+        with pytest.raises(ModelError, match="was given to a call"):
+            late()
+    build.output(y, "y")
+    with pytest.raises(ModelError, match="a graph was begun that no call has"):
+        build.result()
+    assert "was left" in repr(one)
+    with pytest.raises(StaleNodeError):
+        one.output(x)
+
+
 def test_inputs_and_outputs():
     model = relais.from_proto(conftest.network())
     with model["main"].edit() as edit:
