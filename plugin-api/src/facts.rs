@@ -251,6 +251,8 @@ pub struct OpFactsTable<'a, S = CallCx<'a>> {
     facts: Vec<OpFacts<'a>>,
     /// The facts about operators that the function does not have: domain, name, facts.
     others: Vec<(String, String, OpFacts<'a>)>,
+    /// The hashes of their names.
+    other_hashes: Vec<u64>,
     nesting: Nesting,
     is_lenient: bool,
 }
@@ -258,7 +260,14 @@ pub struct OpFactsTable<'a, S = CallCx<'a>> {
 impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
     /// A table of a function about which nothing was asked yet.
     pub fn empty(source: S) -> Self {
-        Self { source, facts: Vec::new(), others: Vec::new(), nesting: Nesting::default(), is_lenient: false }
+        Self {
+            source,
+            facts: Vec::new(),
+            others: Vec::new(),
+            other_hashes: Vec::new(),
+            nesting: Nesting::default(),
+            is_lenient: false,
+        }
     }
 
     /// The table for the body of an operator.
@@ -440,7 +449,10 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
     }
 
     fn other(&mut self, function: &Function, domain: &str, name: &str) -> Option<OpId> {
-        let number = self.others.iter().position(|(d, n, _)| n == name && is_same_domain(d, domain));
+        let hash = operator_hash(domain, name);
+        let is_it = |(d, n, _): &(String, String, _)| n == name && is_same_domain(d, domain);
+        let mut hashes = self.other_hashes.iter().enumerate();
+        let number = hashes.find(|&(at, &other)| other == hash && is_it(&self.others[at])).map(|(at, _)| at);
         let number = number.unwrap_or_else(|| {
             let imported = function.opset_version(domain);
             let wanted = imported.map_or(u32::MAX, |version| u32::try_from(version).unwrap_or(0));
@@ -449,6 +461,7 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
                 facts.version = facts.since_version.into();
             }
             self.others.push((domain.to_owned(), name.to_owned(), facts));
+            self.other_hashes.push(hash);
             self.others.len() - 1
         });
         Some(other_op(number))

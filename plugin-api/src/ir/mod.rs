@@ -44,6 +44,7 @@ pub use node::{
     AttrRec, BlockRec, ConstForm, NodeRec, OpRec, SideList, SideTable, Span, attr_flag, attr_kind, flag, kind,
     list_policy, table_policy,
 };
+pub(crate) use opset::operator_hash;
 pub use opset::{OUTPUT_NAMES, is_same_domain, normal_domain};
 pub use subgraph::Subgraph;
 pub use tensor::{Tensor, TensorError, element_count};

@@ -15,6 +15,11 @@ pub fn is_same_domain(a: &str, b: &str) -> bool {
     normal_domain(a) == normal_domain(b)
 }
 
+/// A hash of the name of an operator: equal for both names of ONNX's own domain.
+pub(crate) fn operator_hash(domain: &str, name: &str) -> u64 {
+    Hash64::new().bytes(normal_domain(domain).as_bytes()).bytes(name.as_bytes()).finish()
+}
+
 /// A domain's name, `ai.onnx` being the empty one.
 pub fn normal_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }

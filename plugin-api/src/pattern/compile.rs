@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     infer::Operators,
-    ir::{Function, attr_kind, is_same_domain},
+    ir::{Function, attr_kind, operator_hash},
     op::OpSchema,
 };
 use relais_patterns::*;
@@ -188,6 +188,8 @@ pub(super) struct Set<'r> {
 pub(super) struct Symbol {
     pub domain: String,
     pub name: String,
+    /// The hash of both.
+    pub hash: u64,
     /// Its record in the imported version.
     pub schema: Option<OpSchema>,
 }
@@ -212,36 +214,33 @@ pub(super) enum Which {
     Possible,
 }
 
-/// The operators of a function and those of the right sides of rules.
-struct Present<'a> {
-    f: &'a Function,
-    made: Vec<&'a OpName>,
-}
+/// The operators of a function and those of the right sides of rules, by the hashes of their names, in order.
+struct Present(Vec<u64>);
 
-impl<'a> Present<'a> {
-    fn new(rules: &'a Rules, f: &'a Function) -> Self {
-        fn collect<'a>(value: &'a Value, made: &mut Vec<&'a OpName>) {
+impl Present {
+    fn new(rules: &Rules, f: &Function) -> Self {
+        fn collect(value: &Value, present: &mut Vec<u64>) {
             let args = match value {
                 Value::Call { op, args, .. } => {
-                    made.push(op);
+                    present.push(operator_hash(&op.domain, &op.name));
                     args
                 }
                 Value::Like { args, .. } => args,
-                Value::Eval(value, _) => return collect(value, made),
+                Value::Eval(value, _) => return collect(value, present),
                 _ => return,
             };
-            args.iter().for_each(|arg| collect(arg, made));
+            args.iter().for_each(|arg| collect(arg, present));
         }
-        let mut made = Vec::new();
+        let mut present: Vec<u64> = f.ops().iter().map(|op| operator_hash(f.str(op.domain), f.str(op.name))).collect();
         let results = rules.texts.iter().flat_map(|source| &source.rules).flat_map(|rule| &rule.results);
-        results.for_each(|result| collect(result, &mut made));
-        Self { f, made }
+        results.for_each(|result| collect(result, &mut present));
+        present.sort_unstable();
+        Self(present)
     }
 
+    /// Whether an operator is there. Another name with the same hash costs time only.
     fn has(&self, wanted: &OpName) -> bool {
-        let is_it = |domain: &str, name: &str| name == wanted.name && is_same_domain(domain, &wanted.domain);
-        self.f.ops().iter().any(|op| is_it(self.f.str(op.domain), self.f.str(op.name)))
-            || self.made.iter().any(|op| is_it(&op.domain, &op.name))
+        self.0.binary_search(&operator_hash(&wanted.domain, &wanted.name)).is_ok()
     }
 
     fn may_match(&self, call: &CallPattern) -> bool {
@@ -337,9 +336,10 @@ struct Compiler<'c, 'r> {
 impl<'r> Compiler<'_, 'r> {
     /// Returns the index of an operator, with its record if it has one here.
     fn symbol(&mut self, op: &OpName, schema: Option<&OpSchema>) -> usize {
-        let known = self.symbols.iter().position(|symbol| symbol.domain == op.domain && symbol.name == op.name);
-        let index = known.unwrap_or_else(|| {
-            self.symbols.push(Symbol { domain: op.domain.clone(), name: op.name.clone(), schema: None });
+        let hash = operator_hash(&op.domain, &op.name);
+        let is_it = |symbol: &Symbol| symbol.hash == hash && symbol.domain == op.domain && symbol.name == op.name;
+        let index = self.symbols.iter().position(is_it).unwrap_or_else(|| {
+            self.symbols.push(Symbol { domain: op.domain.clone(), name: op.name.clone(), hash, schema: None });
             self.symbols.len() - 1
         });
         let kept = &mut self.symbols[index].schema;
