@@ -7,11 +7,12 @@ use super::{
 };
 use crate::{
     infer::Operators,
-    ir::{Function, attr_kind, operator_hash},
+    ir::{Function, OpId, attr_kind, operator_hash},
     op::OpSchema,
 };
 use relais_patterns::*;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// The most combinations of orders and alternatives of a rule.
 const MAX_ORDERS: usize = 64;
@@ -191,7 +192,7 @@ pub(super) struct Symbol {
     /// The hash of both.
     pub hash: u64,
     /// Its record in the imported version.
-    pub schema: Option<OpSchema>,
+    pub schema: Option<Rc<OpSchema>>,
 }
 
 /// The rules of a function.
@@ -334,19 +335,17 @@ struct Compiler<'c, 'r> {
 }
 
 impl<'r> Compiler<'_, 'r> {
-    /// Returns the index of an operator, with its record if it has one here.
-    fn symbol(&mut self, op: &OpName, schema: Option<&OpSchema>) -> usize {
+    /// Returns the index of an operator, its id for `ops`, and its record if it has one here.
+    fn symbol(&mut self, op: &OpName) -> (usize, Option<OpId>, Option<Rc<OpSchema>>) {
         let hash = operator_hash(&op.domain, &op.name);
+        let id = self.ops.other(self.f, &op.domain, &op.name);
         let is_it = |symbol: &Symbol| symbol.hash == hash && symbol.domain == op.domain && symbol.name == op.name;
         let index = self.symbols.iter().position(is_it).unwrap_or_else(|| {
-            self.symbols.push(Symbol { domain: op.domain.clone(), name: op.name.clone(), hash, schema: None });
+            let schema = id.and_then(|id| self.ops.schema(id)).map(|schema| Rc::new(schema.clone()));
+            self.symbols.push(Symbol { domain: op.domain.clone(), name: op.name.clone(), hash, schema });
             self.symbols.len() - 1
         });
-        let kept = &mut self.symbols[index].schema;
-        if kept.is_none() {
-            *kept = schema.cloned();
-        }
-        index
+        (index, id, self.symbols[index].schema.clone())
     }
 
     fn slot(&self, name: &Name) -> Slot {
@@ -366,12 +365,11 @@ impl<'r> Compiler<'_, 'r> {
         let is_covered = |(first, last): (i64, Option<i64>)| {
             imported.is_none_or(|version| version >= first && last.is_none_or(|last| version <= last))
         };
-        let op = self.ops.other(self.f, domain, name);
         let mut n_orders = 1_usize;
-        let symbol = self.symbol(&call.op, None);
+        let (symbol, op, schema) = self.symbol(&call.op);
         if !versions.is_none_or(is_covered) {
             self.applies = false;
-        } else if let Some((op, schema)) = op.and_then(|op| Some((op, self.ops.schema(op)?.clone()))) {
+        } else if let Some((op, schema)) = op.zip(schema) {
             let effects = self.ops.effects(op);
             if !(effects.is_mergeable() && effects.is_removable()) {
                 let message = format_args!("calls of `{}` are random or keep state", call.op);
@@ -384,7 +382,6 @@ impl<'r> Compiler<'_, 'r> {
             if schema.is_commutative && n_args >= 2 {
                 n_orders = 2;
             }
-            self.symbol(&call.op, Some(&schema));
         } else if self.ops.newest_version(domain, name).is_some() {
             self.missing = Some(format!("`{}`, which the imported version does not have", call.op));
         } else if domain.is_empty() && !op.is_some_and(|op| self.ops.is_closed(op)) {
@@ -556,9 +553,8 @@ impl<'r> Compiler<'_, 'r> {
                 Made::Like { call: self.slot(call), attrs: self.sets(attrs), args: self.values(args) }
             }
             Value::Call { op, attrs, args } => {
-                let known = self.ops.other(self.f, &op.domain, &op.name);
-                let schema = known.and_then(|known| self.ops.schema(known).cloned());
-                match &schema {
+                let (symbol, known, schema) = self.symbol(op);
+                match schema.as_deref() {
                     Some(schema) => {
                         let n_args = args.iter().filter(|arg| !matches!(arg, Value::Rest(_))).count();
                         self.arity(schema, op, n_args, n_args < args.len());
@@ -570,7 +566,6 @@ impl<'r> Compiler<'_, 'r> {
                         && self.ops.newest_version(&op.domain, &op.name).is_none() => {}
                     None => self.unknown(op),
                 }
-                let symbol = self.symbol(op, schema.as_ref());
                 Made::Call { symbol, attrs: self.sets(attrs), args: self.values(args) }
             }
         }

@@ -65,8 +65,8 @@ impl Maker<'_> {
         let together = match self.rule.results.as_slice() {
             [Made::Call { symbol, attrs, args }] => {
                 let symbol = &self.program.symbols[*symbol];
-                let attrs = self.attrs(attrs, symbol.schema.as_ref(), cx)?;
-                let args = self.args(args, symbol.schema.as_ref(), cx)?;
+                let attrs = self.attrs(attrs, symbol.schema.as_deref(), cx)?;
+                let args = self.args(args, symbol.schema.as_deref(), cx)?;
                 let (domain, name) = (symbol.domain.clone(), symbol.name.clone());
                 Some(cx.call_results_in(domain, name, &args, attrs, roots.len() as u16))
             }
@@ -157,8 +157,8 @@ impl Maker<'_> {
             Made::Numbers { .. } => return Err("a number is not an argument here".to_owned()),
             Made::Call { symbol, attrs, args } => {
                 let symbol = &self.program.symbols[*symbol];
-                let attrs = self.attrs(attrs, symbol.schema.as_ref(), cx)?;
-                let args = self.args(args, symbol.schema.as_ref(), cx)?;
+                let attrs = self.attrs(attrs, symbol.schema.as_deref(), cx)?;
+                let args = self.args(args, symbol.schema.as_deref(), cx)?;
                 Values::from_slice(&[cx.call_in(symbol.domain.clone(), symbol.name.clone(), &args, attrs)])
             }
             Made::Eval { call, shown } => {
@@ -173,7 +173,7 @@ impl Maker<'_> {
                 let named = named.filter(|call| call.n_results().is_none());
                 let named = named.ok_or_else(|| format!("`{}` is one of several results", self.rule.slots[*call]))?;
                 let symbol = named.op().and_then(|op| self.known.infos.get(op.index())?.symbol);
-                let schema = symbol.and_then(|symbol| self.program.symbols[symbol].schema.as_ref());
+                let schema = symbol.and_then(|symbol| self.program.symbols[symbol].schema.as_deref());
                 let attrs = self.attrs(attrs, schema, cx)?;
                 let args = self.args(args, schema, cx)?;
                 Values::from_slice(&[cx.call_like(named, &args, attrs)])
@@ -201,8 +201,8 @@ impl Maker<'_> {
         let Made::Call { symbol, attrs, args } = made else { return Err("only calls are computed".to_owned()) };
         let symbol = &self.program.symbols[*symbol];
         let mark = cx.mark();
-        let attrs = self.attrs(attrs, symbol.schema.as_ref(), cx)?;
-        let args = self.args(args, symbol.schema.as_ref(), cx)?;
+        let attrs = self.attrs(attrs, symbol.schema.as_deref(), cx)?;
+        let args = self.args(args, symbol.schema.as_deref(), cx)?;
         let call = cx.call_in(symbol.domain.clone(), symbol.name.clone(), &args, attrs);
         let value = cx.closed(call).and_then(|(f, call, inputs)| self.compute(&f, call, &inputs, eval.budget));
         let value = value.map_err(|why| format!("`eval({})` is not computed: {why}", eval.shown))?;

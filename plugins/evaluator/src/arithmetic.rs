@@ -185,13 +185,16 @@ fn prelu(cx: &EvalCx<'_>) -> Eval {
     let doubt = Doubt::default();
     let result = dispatch!(x.elem(), T in numbers => {
         zip::<T, T, T>(cx, x, &slope, |x, slope| {
-            if !x.below_zero() {
-                return x;
-            }
             let product = slope.mul(x);
-            doubt.note(T::ELEM.is_float() && product == T::ZERO);
-            product
+            if x.below_zero() {
+                doubt.note(T::ELEM.is_float() && product == T::ZERO);
+                return product;
+            }
+            // Some runtimes take the slope of zeros, too.
+            let (zero, sloped) = (x.to_f64(), product.to_f64());
+            doubt.note(x == T::ZERO && (sloped.is_nan() || are_both_zeros(zero, sloped)));
+            x
         })
     });
-    doubt.settle(cx, result, "a negative number comes to zero, whose sign runtimes choose")
+    doubt.settle(cx, result, "a number is, or comes to, zero, whose sign runtimes choose")
 }

@@ -50,6 +50,11 @@ fn n05_zeros_of_both_signs_are_not_compared() {
     call("Clip", 13).input(row(&[-0.0])).input(f32s(&[], &[0.0])).unsupported();
     let slope = |slope| call("PRelu", 16).input(row(&[-1.0])).input(row(&[slope]));
     slope(0.0).unsupported();
+    let of_zero = |slope| call("PRelu", 16).input(row(&[0.0])).input(row(&[slope]));
+    of_zero(-2.0).unsupported();
+    of_zero(INF).unsupported();
+    assert_eq!(of_zero(2.0).eval(), row(&[0.0]));
+    assert_eq!(call("PRelu", 16).input(i32s(&[0])).input(i32s(&[-2])).eval(), i32s(&[0]));
     assert_eq!(slope(0.5).eval(), row(&[-0.5]));
     assert_eq!(call("Max", 13).input(row(&[-0.0])).input(row(&[-0.0])).eval(), row(&[-0.0]));
     assert_eq!(call("Relu", 14).input(row(&[0.0, -1.0])).eval(), row(&[0.0, 0.0]));
