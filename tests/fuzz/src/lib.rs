@@ -45,7 +45,7 @@ pub fn onnx(data: &[u8]) {
     let mut touched = model.module.clone();
     onnx_common::touch_all(&mut touched, Forget::Provenance);
     let mut out = Vec::new();
-    // What was read is written as it was, whatever its imports; what was made needs them.
+    // A model is written as it was read, whatever it imports; new nodes need the imports.
     let imports_all = touched.functions().all(|(_, f)| f.opset_version("").is_some());
     match onnx::write_to(&touched, &mut out) {
         Err(error) if !imports_all && matches!(error.fault(), onnx::Fault::NoOpset) => return,
