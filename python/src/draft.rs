@@ -624,7 +624,8 @@ impl Edit {
     /// Lets a nested function that no binding has yet begin in a block that `inner`, which is it or is in it, needs.
     fn reach(&mut self, home: BlockId, inner: BlockId) {
         let mut block = inner;
-        while block != NOWHERE && home != NOWHERE && !self.is_around(home, inner) {
+        // What is in a function cannot be around it.
+        while block != NOWHERE && home != NOWHERE && !self.is_around(home, inner) && !self.is_around(block, home) {
             let around = self.around[block.index()];
             if self.loose.contains(&self.f.block(block).owner) && self.is_around(around, home) {
                 self.around[block.index()] = home;
@@ -658,6 +659,10 @@ impl Edit {
             }
         }
         let functions: Vec<NodeId> = graphs.iter().map(|&(_, graph)| graph).collect();
+        if functions.iter().any(|&function| self.is_around(self.f.block_of(function), home)) {
+            let help = "an argument is a value from outside of the graphs";
+            return Err(Refused::new(format!("the call of `{op}` would be in a graph of its own"), help));
+        }
         for &function in &functions {
             let _ = infer_node(&mut self.f, relations, function);
         }

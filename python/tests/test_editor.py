@@ -329,6 +329,29 @@ def test_graphs_that_cannot_be():
         one.output(x)
 
 
+def test_a_graph_is_not_in_itself():
+    build = relais.Builder(17)
+    x, flag = build.input("x", "float32", [2]), build.input("flag", "bool", [])
+    with build.graph() as outer:
+        with build.graph() as inner:
+            value = build.Relu(x)
+            inside = build.Not(flag)
+        with pytest.raises(ModelError, match="not visible in the graph"):
+            outer.output(value)
+        inner.output(build.Neg(value))
+    with build.graph() as other:
+        other.output(x)
+    with pytest.raises(ModelError, match="would be in a graph of its own"):
+        build.If(inside, then_branch=inner, else_branch=other)
+    with outer:
+        outer.output(build.If(flag, then_branch=inner, else_branch=other))
+    with build.graph() as last:
+        last.output(x)
+    build.output(build.If(flag, then_branch=outer, else_branch=last), "y")
+    (top,) = (node for node in build.result().body if node.kind == "if")
+    assert [node.kind for node in top.regions[0].body] == ["if"]
+
+
 def test_inputs_and_outputs():
     model = relais.from_proto(conftest.network())
     with model["main"].edit() as edit:
