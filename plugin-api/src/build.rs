@@ -173,6 +173,9 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// Returns an error if the results of the branches have different numbers.
+    ///
+    /// # Panics
+    /// Panics if a branch is not a function.
     pub fn if_else(
         &mut self,
         cond: NodeId,

@@ -58,7 +58,8 @@ pub const VALUE_INFO_RAW: &str = "value_info_raw";
 pub const VALUE_INFO_UNBOUND: &str = "value_info_unbound";
 /// Of a function: encoded quantisation annotations.
 pub const QUANTIZATION_ANNOTATION: &str = "quantization_annotation";
-/// Of a function: encoded operator-set imports, where one is not written in the usual way.
+/// Of a function: its encoded operator-set imports in order, up to the last that is not written in the usual way; those
+/// that are written so are empty.
 pub const OPSET_IMPORT_RAW: &str = "opset_import_raw";
 /// Of a model-local function: its name within its domain.
 pub const FUNCTION_NAME: &str = "function_name";

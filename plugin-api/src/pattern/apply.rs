@@ -66,8 +66,7 @@ pub type Explain<'e> = dyn FnMut(NodeId, &str) + 'e;
 pub type Compute<'c> = dyn Fn(&Function, &mut dyn FnMut(&mut dyn Operators)) + 'c;
 
 /// The same outside of a pass, with facts about operators, of the function and of others, and type relations from
-/// elsewhere. `explain` receives why rules
-/// and matches are declined.
+/// elsewhere. `explain` receives why rules and matches are declined.
 ///
 /// # Errors
 /// As for [`apply`].

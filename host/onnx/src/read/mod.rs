@@ -308,13 +308,14 @@ pub(super) fn read_opsets(cx: &mut Cx<'_>, f: &mut Function, parts: &[Part]) -> 
             cx.warnings.push(Warning::FutureOpset { domain: domain.into(), version });
         }
         imports.push((domain, version));
-        raws.push(part.of(cx.bytes).to_vec());
+        let raw = part.of(cx.bytes);
+        raws.push(if encode_opset((domain, version)) == raw { Vec::new() } else { raw.to_vec() });
     }
-    let is_plain = imports.iter().zip(&raws).all(|(import, raw)| encode_opset(*import) == *raw);
     if !imports.is_empty() {
         f.set_opset_imports(&imports);
     }
-    if !is_plain {
+    raws.truncate(raws.iter().rposition(|raw| !raw.is_empty()).map_or(0, |last| last + 1));
+    if !raws.is_empty() {
         add_attrs(f, f.root(), [Attr::meta(meta::OPSET_IMPORT_RAW, AttrData::Strings(raws))]);
     }
     Ok(())
