@@ -250,6 +250,12 @@ fn source_of(module: &IRModule) -> &[u8] {
     }
 }
 
+/// Whether a model comes with functions, whatever its version of the format says.
+fn has_functions(source: &[u8]) -> bool {
+    let mut scan = Scan::new(source, 0);
+    std::iter::from_fn(|| scan.field().ok().flatten()).any(|field| field.number == model::FUNCTIONS)
+}
+
 fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> Result<Writer<'_>> {
     let main = module.main().ok_or_else(|| OnnxError::new(Fault::NoMain))?;
     let source = source_of(module);
@@ -277,8 +283,9 @@ fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> R
     }
     let stated = module.attr(meta::IR_VERSION).and_then(ModuleAttr::as_int);
     let ir_version = match stated {
-        // The functions are new: the model that was read had none.
-        Some(FIRST_WITH_INITIALIZERS..FIRST_WITH_FUNCTIONS) if globals.len() > 1 => FIRST_WITH_FUNCTIONS,
+        Some(FIRST_WITH_INITIALIZERS..FIRST_WITH_FUNCTIONS) if globals.len() > 1 && !has_functions(source) => {
+            FIRST_WITH_FUNCTIONS
+        }
         Some(version) => version,
         None if source.is_empty() => DEFAULT_IR_VERSION,
         None => 0,

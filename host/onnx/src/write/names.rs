@@ -1,7 +1,8 @@
 //! The names that values are written under.
 //!
 //! A value keeps its name if it can. Names of outputs belong to their positions: the value at a position takes the
-//! name, and if it cannot (an input, a value of an enclosing graph, a second output), an `Identity` carries it.
+//! name, and if it cannot (an input of another name, a value of an enclosing graph, a second output), an `Identity` carries
+//! it.
 //!
 //! A value without a name, such as one that a rewrite made, is named after the value with a name that needs it first.
 
@@ -388,6 +389,8 @@ impl<'a, 'c> Chooser<'a, 'c> {
             let has_it = !is_owner
                 && match (name, self.names.names[value.index()]) {
                     (Name::Own(name), Name::Own(own)) => name == own,
+                    // A listed constant keeps its name, as inputs do.
+                    (Name::Own(name), Name::Wanted(own)) if is_listed(f, value) => name == own,
                     // A value of this block has no name yet: its own is the one it will get.
                     (Name::Own(name), Name::None | Name::Wanted(_)) => {
                         is_local && owners[&value] < index && wanted.get(owners[&value]) == Some(&name)
