@@ -70,7 +70,7 @@ impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(path, error) => write!(f, "`{}`: {error}", path.display()),
-            Self::Format(path, why) => write!(f, "`{}` is no lock file: {why}", path.display()),
+            Self::Format(path, why) => write!(f, "`{}` is not a lock file: {why}", path.display()),
             Self::Pipeline(faults) => faults.fmt(f),
             Self::NoPlugin(name) => write!(f, "there is no plugin `{name}` to lock"),
         }

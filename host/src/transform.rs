@@ -324,10 +324,14 @@ impl Pass {
     }
 }
 
+/// The provider of what no plugin provides.
+const PROGRAM: &str = "this program";
+
 /// Passes of the program's own beside those of a registry: where names are looked up.
 pub struct PassLibrary<'a> {
     base: Base<'a>,
     own: Vec<Pass>,
+    config: Vec<OptionSchema>,
 }
 
 /// Where passes come from that are not the program's own.
@@ -348,12 +352,12 @@ impl Base<'_> {
 impl<'a> PassLibrary<'a> {
     /// The passes of a registry, or of any other catalogue.
     pub fn new(base: &'a dyn Catalogue) -> Self {
-        Self { base: Base::Borrowed(base), own: Vec::new() }
+        Self { base: Base::Borrowed(base), own: Vec::new(), config: Vec::new() }
     }
 
     /// The same of a catalogue that is shared: nothing is borrowed.
     pub fn shared(base: Arc<dyn Catalogue + Send + 'a>) -> Self {
-        Self { base: Base::Shared(base), own: Vec::new() }
+        Self { base: Base::Shared(base), own: Vec::new(), config: Vec::new() }
     }
 
     /// Adds a pass of the program's own, to be found by name: as a requirement, in pipelines, by
@@ -362,6 +366,12 @@ impl<'a> PassLibrary<'a> {
         if !self.own.iter().any(|known| Arc::ptr_eq(&known.held.facts, &pass.held.facts)) {
             self.own.push(pass.clone());
         }
+    }
+
+    /// Registers an option of contexts, whose name is its key (rule R21); passes read what a context sets from
+    /// [`RunCx::config`](crate::pass::RunCx). A key that a plugin registers too is a conflict for its users.
+    pub fn register_config(&mut self, option: OptionSchema) {
+        self.config.push(option);
     }
 
     /// The pass of a name, full or short, with its default options.
@@ -431,7 +441,7 @@ impl Catalogue for PassLibrary<'_> {
         let short: Vec<&Pass> =
             self.own.iter().filter(|pass| names(pass).iter().any(|own| is_short_for(own))).collect();
         let provider = |facts: &PassFacts| match facts.plugin.as_str() {
-            "" => "this program".to_owned(),
+            "" => PROGRAM.to_owned(),
             plugin => plugin.to_owned(),
         };
         let found = self.base.get().pass(name);
@@ -466,7 +476,15 @@ impl Catalogue for PassLibrary<'_> {
     }
 
     fn config_options(&self) -> Vec<ConfigFacts> {
-        self.base.get().config_options()
+        let mut all = self.base.get().config_options();
+        for schema in &self.config {
+            match all.iter_mut().find(|facts| facts.schema.name == schema.name) {
+                Some(known) => known.plugins.push(PROGRAM.to_owned()),
+                None => all.push(ConfigFacts { schema: schema.clone(), plugins: vec![PROGRAM.to_owned()] }),
+            }
+        }
+        all.sort_by(|a, b| a.schema.name.cmp(&b.schema.name));
+        all
     }
 
     fn plugins(&self) -> Vec<PluginFacts> {

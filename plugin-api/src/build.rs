@@ -2,7 +2,7 @@
 
 use crate::{
     diagnostics::PassError,
-    infer::{Inference, TypeRelations},
+    infer::{Inference, TypeRelations, nearest_op},
     ir::*,
     op::{CallFault, CallParts, CallRule},
 };
@@ -253,10 +253,7 @@ pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId,
     let version = relations.version(f, op);
     let Some(schema) = relations.schema(op) else {
         return match relations.is_closed(op) {
-            true => {
-                let message = format_args!("version {version} of its domain has no such operator");
-                Err(CallFault::new(CallRule::UnknownOperator, message))
-            }
+            true => Err(CallFault::new(CallRule::UnknownOperator, unknown(f, relations, op, version))),
             false => Ok(()),
         };
     };
@@ -269,6 +266,18 @@ pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId,
         Some(Err(error)) if !error.is_unsupported() => Err(CallFault::new(CallRule::Verifier, &error)),
         // A verifier that does not cover the case finds no fault.
         _ => Ok(()),
+    }
+}
+
+/// Why an operator of a closed domain does not exist.
+fn unknown(f: &Function, relations: &mut dyn TypeRelations, op: OpId, version: i64) -> String {
+    let rec = f.op(op);
+    let (domain, name) = (f.str(rec.domain), f.str(rec.name));
+    let message = format!("version {version} of its domain has no such operator");
+    match (relations.newest_version(domain, name), nearest_op(relations, domain, name)) {
+        (Some(newest), _) => format!("{message}; version {newest} has"),
+        (None, Some(nearest)) => format!("{message}: did you mean `{nearest}`?"),
+        (None, None) => message,
     }
 }
 

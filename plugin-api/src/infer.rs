@@ -70,6 +70,31 @@ pub trait TypeRelations {
     }
 }
 
+/// Returns a described operator whose name differs in one letter, in two that changed places, or in its case.
+pub(crate) fn nearest_op(relations: &mut dyn TypeRelations, domain: &str, name: &str) -> Option<String> {
+    if name.is_empty() || name.len() > 64 {
+        return None;
+    }
+    let bytes = name.as_bytes();
+    let letters = || (b'a'..=b'z').chain(b'A'..=b'Z').chain(b'0'..=b'9');
+    let mut others = Vec::new();
+    let mut upper = bytes.to_vec();
+    upper[0].make_ascii_uppercase();
+    others.push(upper);
+    for at in 0..=bytes.len() {
+        let insert = letters().map(|letter| [&bytes[..at], &[letter], &bytes[at..]].concat());
+        others.extend(insert);
+        let Some(rest) = bytes.get(at + 1..) else { continue };
+        others.push([&bytes[..at], rest].concat());
+        others.extend(letters().map(|letter| [&bytes[..at], &[letter], rest].concat()));
+        if let Some((&next, rest)) = rest.split_first() {
+            others.push([&bytes[..at], &[next, bytes[at]], rest].concat());
+        }
+    }
+    let mut names = others.into_iter().filter_map(|name| String::from_utf8(name).ok());
+    names.find(|name| !name.is_empty() && relations.newest_version(domain, name).is_some())
+}
+
 /// Marks the numbers of operators that are not a function's own; see [`TypeRelations::other`].
 const OTHER: u32 = 1 << 31;
 

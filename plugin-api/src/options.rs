@@ -161,7 +161,7 @@ pub type Check<T> = fn(&T) -> Result<(), PassError>;
 
 /// A Rust type that an option can have.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no type that an option can have",
+    message = "`{Self}` is not a type that an option can have",
     note = "`bool`, integers, floats, `String`, `PathBuf`, `Vec<_>`, `Option<_>`, and structs and enums that derive \
             `PassOptions` are"
 )]

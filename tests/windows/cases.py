@@ -183,11 +183,11 @@ def refuse():
     other = "this machine is X86_64"
     foreign = "it was built for `x86_64-pc-windows-foo`"
     matrix = [
-        ("a text file", b"This is text.\n", "it is no shared library"),
-        ("an empty file", b"", "it is no shared library: it is empty"),
+        ("a text file", b"This is text.\n", "it is not a shared library"),
+        ("an empty file", b"", "it is not a shared library: it is empty"),
         ("a library that is not a plugin", (WORK / "plain.dll").read_bytes(), "it is not a plugin: it has no records"),
-        ("half of a plugin", good[:len(good) // 2], "it is no"),
-        ("the first KiB of a plugin", good[:1024], "it is no"),
+        ("half of a plugin", good[:len(good) // 2], "it is not a"),
+        ("the first KiB of a plugin", good[:1024], "it is not a"),
         ("a library for another machine", good.replace(b"PE\0\0\x64\x86", b"PE\0\0\x64\xaa", 1), other),
         ("a damaged record", flipped(good), "is damaged: its checksum differs"),
         ("a later boundary", with_fields(good, {BOUNDARY: later, NEEDS: later}), "0.9.0 of the plugin boundary"),
@@ -208,7 +208,7 @@ def refuse():
         refused("refuse", f"{what}: `run --plugin`", says, here, "m.onnx", "-o", "out.onnx", *named)
     plugin = ["m.onnx", "-o", "out.onnx", "--plugin"]
     refused("refuse", "a missing file", "there is no such file", here, *plugin, "gone.dll")
-    refused("refuse", "a folder", "it is no file", here, *plugin, ".")
+    refused("refuse", "a folder", "it is not a file", here, *plugin, ".")
     (here / "plugin.dll").write_bytes(b"text")
     done = run(here, "run", "m.onnx", "-o", "out.onnx", "-q", "--plugin-dir", ".")
     row("refuse", "a text file in a folder: others are used", [*expect(0), "equal bytes"],

@@ -4,6 +4,7 @@ use super::{
     args_check::{CheckArgs, bound},
     args_filetest::FiletestArgs,
     args_plugin::PluginCommand,
+    args_search::PluginArgs,
     args_watch::WatchArgs,
 };
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -275,26 +276,6 @@ pub(crate) struct AdjustArgs {
     /// Add no passes of plugins at the pipeline's extension points.
     #[arg(long)]
     pub no_extensions: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Plugins")]
-pub(crate) struct PluginArgs {
-    /// Use this plugin, too.
-    #[arg(long, value_name = "FILE")]
-    pub plugin: Vec<PathBuf>,
-
-    /// Look for plugins in this folder, too.
-    #[arg(long, value_name = "FOLDER")]
-    pub plugin_dir: Vec<PathBuf>,
-
-    /// Use plugins that other users of this machine may overwrite.
-    #[arg(long)]
-    pub allow_writable_plugins: bool,
-
-    /// Use no plugins but those that are linked into this program.
-    #[arg(long, conflicts_with_all = ["plugin", "plugin_dir"])]
-    pub no_plugins: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,6 @@
 //! The arguments of `relais filetest`.
 
-use super::args::PluginArgs;
+use super::args_search::PluginArgs;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! The arguments of `relais plugin`.
 
-use super::args::PluginArgs;
+use super::args_search::PluginArgs;
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 use relais_conformance::Kind;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Finding plugins, and the registry of the items that they provide.
 
 use super::{
-    args::PluginArgs,
+    args_search::PluginArgs,
     terminal::{self, CliError},
 };
 use relais::{

@@ -2,7 +2,8 @@
 
 use super::{
     args::{DescribeArgs, ListArgs, What},
-    catalogue, markdown,
+    catalogue,
+    markdown::{self, first_line},
     terminal::{self, CliError},
 };
 use relais::{
@@ -423,10 +424,6 @@ pub(super) fn operator_name(op: &OperatorRecord) -> String {
         "" => op.name.clone(),
         domain => format!("{domain}::{}", op.name),
     }
-}
-
-pub(super) fn first_line(text: &str) -> String {
-    text.trim().lines().next().unwrap_or_default().trim().to_owned()
 }
 
 pub(super) fn paragraph(doc: &str) -> String {

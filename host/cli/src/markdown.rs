@@ -1,6 +1,5 @@
 //! The contents of a record, as a page in Markdown: `relais describe NAME --markdown`.
 
-use super::list::first_line;
 use relais::{
     frontend::Instrument,
     options::{OptionSchema, OptionType},
@@ -103,4 +102,8 @@ fn codes(names: &[String]) -> String {
 /// Text in a cell of a table: on one line, without characters that end the cell.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+pub(super) fn first_line(text: &str) -> String {
+    text.trim().lines().next().unwrap_or_default().trim().to_owned()
 }

@@ -1,14 +1,15 @@
 //! `relais plugin check`: checks plugins from their files, then opens them in separate processes.
 
 use super::{
-    args::PluginArgs,
     args_plugin::CheckArgs,
-    catalogue, plugin_report,
+    args_search::PluginArgs,
+    catalogue,
+    plugin_report::{self, Checked, Place},
     terminal::{self, CliError},
 };
 use relais::{
     inspect::{Inspection, Objection, inspect},
-    plugin::{Discovery, FoundPlugin, OpenPlugin, Origin, SearchDir, discover},
+    plugin::{Discovery, FoundPlugin, OpenPlugin, SearchDir, discover},
     registry::{Choices, Linked, Registry},
 };
 use serde_json::Value;
@@ -21,24 +22,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-/// A file, and the facts about it.
-pub(crate) struct Checked {
-    pub inspection: Inspection,
-    pub place: Place,
-}
-
-/// The place where a run would find a file that the user did not name.
-pub(crate) enum Place {
-    /// In a folder that is searched.
-    Found(PathBuf, Origin),
-    /// Its folder is searched, for files with another extension.
-    Extension(PathBuf),
-    /// A copy of it is in a folder that is searched.
-    Copy(PathBuf),
-    /// Nowhere.
-    Nowhere,
-}
 
 /// Whether plugins are opened, in a process of their own.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -212,7 +212,7 @@ fn api(args: &NewArgs) -> Result<Api, CliError> {
     }
     if let Some(url) = &args.api_git {
         if url.is_empty() || url.chars().any(|letter| letter.is_control() || letter == ' ') {
-            return Err(CliError::usage(format!("{url:?} is no address of a git repository"))
+            return Err(CliError::usage(format!("{url:?} is not the address of a git repository"))
                 .help("write it as `https://…/relais`, or `file:///…`"));
         }
         return Ok(Api { key: "git", value: url.clone() });
@@ -220,7 +220,7 @@ fn api(args: &NewArgs) -> Result<Api, CliError> {
     let version = args.api_version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION"));
     if let Err(error) = version.parse::<VersionReq>() {
         return Err(
-            CliError::usage(format!("{version:?} is no version: {error}")).help("write it as `0.1` or `=0.1.2`")
+            CliError::usage(format!("{version:?} is not a version: {error}")).help("write it as `0.1` or `=0.1.2`")
         );
     }
     Ok(Api { key: "version", value: version.to_owned() })

@@ -1,8 +1,7 @@
 //! The report of `relais plugin check` on a file, as text and as JSON.
 
-use super::{
-    list::{describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline, paragraph},
-    plugin_check::{Checked, Place},
+use super::list::{
+    describe_instrument, describe_operator, describe_option, describe_pass, describe_pipeline, paragraph,
 };
 use relais::{
     frontend::{Instrument, operator_json, option_json, pass_json},
@@ -10,7 +9,25 @@ use relais::{
     plugin::{EvaluatorRecord, Mover, Needed, Needs, Origin, PluginRecord, Records},
 };
 use serde_json::{Value, json};
-use std::{env::consts::DLL_EXTENSION, fmt::Write as _};
+use std::{env::consts::DLL_EXTENSION, fmt::Write as _, path::PathBuf};
+
+/// A file, and the facts about it.
+pub(crate) struct Checked {
+    pub inspection: Inspection,
+    pub place: Place,
+}
+
+/// The place where a run would find a file that the user did not name.
+pub(crate) enum Place {
+    /// In a folder that is searched.
+    Found(PathBuf, Origin),
+    /// Its folder is searched, for files with another extension.
+    Extension(PathBuf),
+    /// A copy of it is in a folder that is searched.
+    Copy(PathBuf),
+    /// Nowhere.
+    Nowhere,
+}
 
 /// Everything that is known of a file, the verdict last.
 pub(crate) fn text(Checked { inspection, place }: &Checked) -> String {

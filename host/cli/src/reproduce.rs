@@ -1,10 +1,11 @@
 //! Reproducers of failing passes: writing them, and `relais replay`.
 
 use super::{
-    args::{PluginArgs, ReplayArgs, Verbosity},
+    args::{ReplayArgs, Verbosity},
+    args_search::PluginArgs,
     catalogue,
     progress::Progress,
-    run,
+    said,
     terminal::{self, CliError},
     watch,
 };
@@ -128,14 +129,14 @@ pub(crate) fn replay(args: &ReplayArgs, verbosity: Verbosity) -> Result<(), CliE
     drop(progress);
     let failure = match outcome {
         Ok((_, report)) => {
-            run::say(&report, verbosity);
-            run::findings(&report);
+            said::say(&report, verbosity);
+            said::findings(&report);
             return terminal::print(&format!("`{}` no longer fails\n", facts.pass));
         }
         Err(failure) => failure,
     };
-    run::say(&failure.report, verbosity);
-    run::findings(&failure.report);
+    said::say(&failure.report, verbosity);
+    said::findings(&failure.report);
     let error = CliError::new(&failure).code(failure.kind.code());
     let is_same = match &failure.kind {
         FailureKind::Pass { pass, error, .. } => *pass == facts.pass && facts.is_same_error(error),

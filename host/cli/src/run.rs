@@ -7,7 +7,9 @@ use super::{
     judge, lock, model,
     outputs::{self, Outputs},
     progress::Progress,
-    reproduce, spec,
+    reproduce,
+    said::{findings, say},
+    spec,
     terminal::{self, CliError},
     watch,
 };
@@ -20,12 +22,11 @@ use relais::{
     ir::IRModule,
     manager::{self, Execution, Fate, Report, RunOptions},
     onnx::{self, StatedTypes, Strip, WriteOptions, WriteReport, data_files, strip},
-    pass::{Remarks, Said, Verify},
+    pass::{Remarks, Verify},
     pipeline::Addition,
     plugin::take_faults,
     report::{Summary, report_json, table, write_json},
 };
-use relais_plugin_api::diagnostics::{PRINTED, Severity};
 use serde_json::json;
 use std::{
     borrow::Cow,
@@ -322,26 +323,6 @@ fn external_bytes(written: &WriteReport) -> u64 {
 
 fn write_report(file: &Destination, report: &serde_json::Value) -> Result<(), CliError> {
     write_json(file, report).map_err(|error| outputs::failed("report", &error))
-}
-
-/// Prints the messages of passes and the driver, as far as the verbosity allows.
-pub(crate) fn say(report: &Report, verbosity: Verbosity) {
-    let least = match verbosity {
-        Verbosity::Quiet => Severity::ERROR,
-        Verbosity::Normal => Severity::WARNING,
-        Verbosity::Verbose => Severity::NOTE,
-        Verbosity::Debug => Severity::REMARK,
-    };
-    let is_wanted = |said: &&Said| said.diagnostic.rec().code == PRINTED || said.severity() >= least;
-    report.said.iter().filter(is_wanted).for_each(terminal::said);
-    if verbosity > Verbosity::Quiet {
-        report.warnings.iter().for_each(terminal::warn);
-    }
-}
-
-/// Prints the findings of instruments. They were requested, so they are printed at any verbosity.
-pub(crate) fn findings(report: &Report) {
-    report.findings.iter().for_each(|(_, findings)| terminal::findings(&findings.text));
 }
 
 /// Prints where the run was stopped.

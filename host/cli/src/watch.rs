@@ -88,7 +88,7 @@ impl Use {
 
     fn path(self, key: &str, path: &Path) -> Result<Self, CliError> {
         let text = path.to_str().ok_or_else(|| {
-            CliError::usage(format!("`{}` is no Unicode, as options of instruments must be", path.display()))
+            CliError::usage(format!("`{}` is not valid Unicode, as options of instruments must be", path.display()))
         })?;
         Ok(self.text(key, text))
     }

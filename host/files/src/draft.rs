@@ -192,6 +192,24 @@ impl Drop for Draft {
     }
 }
 
+impl Destination {
+    /// The same for an argument of a command line, where `-` is standard output.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new); also when a file of that name cannot be made in its folder.
+    pub fn of_argument(path: &Path, existing: Existing) -> Result<Self, FileError> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::standard_output(existing));
+        }
+        let destination = Self::new(path, existing)?;
+        if let Place::File(_) = destination.place() {
+            // Better now than after an hour's work. It is removed at once.
+            FileSet::new().add(&destination)?;
+        }
+        Ok(destination)
+    }
+}
+
 /// A folder that appears whole, with all that is in it.
 #[derive(Debug)]
 pub struct NewFolder {

@@ -1,6 +1,6 @@
 //! The destination of a file, and whether it may be written.
 
-use super::{Existing, draft::FileSet};
+use super::Existing;
 use std::{
     ffi::OsStr,
     fmt,
@@ -149,20 +149,9 @@ impl Destination {
         Ok(Self { named: path.to_owned(), place, existing })
     }
 
-    /// The same for an argument of a command line, where `-` is standard output.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new); also when a file of that name cannot be made in its folder.
-    pub fn of_argument(path: &Path, existing: Existing) -> Result<Self, FileError> {
-        if path.as_os_str() == "-" {
-            return Ok(Self { named: path.to_owned(), place: Place::StandardOutput, existing });
-        }
-        let destination = Self::new(path, existing)?;
-        if let Place::File(_) = destination.place {
-            // Better now than after an hour's work. It is removed at once.
-            FileSet::new().add(&destination)?;
-        }
-        Ok(destination)
+    /// Standard output, as a command line names it.
+    pub(super) fn standard_output(existing: Existing) -> Self {
+        Self { named: PathBuf::from("-"), place: Place::StandardOutput, existing }
     }
 
     /// Where it is.

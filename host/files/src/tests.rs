@@ -166,6 +166,45 @@ fn files_of_a_set_appear_all_or_none() {
     assert_eq!(folder.names(), ["a", "a.data"]);
 }
 
+/// The name under which a set writes the file that was added last, and the random part of it.
+fn temporary(set: &FileSet) -> (String, String) {
+    let name = set.path().unwrap().file_name().unwrap().to_str().unwrap();
+    let token = name.strip_suffix(".relais-tmp").unwrap().rsplit('.').next().unwrap();
+    (name.to_owned(), token.to_owned())
+}
+
+#[test]
+fn temporary_names_cannot_be_predicted() {
+    let folder = Folder::new("names");
+    let destination = Destination::new(&folder.file("a"), Existing::Keep).unwrap();
+    let (mut one, mut other) = (FileSet::new(), FileSet::new());
+    one.add(&destination).unwrap();
+    other.add(&destination).unwrap();
+    let ((name, token), (_, other)) = (temporary(&one), temporary(&other));
+    assert!(name.starts_with(".a."), "{name}");
+    // Of a counter, a time or the number of the process, one half would be the same.
+    assert_eq!((token.len(), other.len()), (16, 16));
+    assert!(token[..8] != other[..8] && token[8..] != other[8..], "{token} and {other}");
+}
+
+#[test]
+fn a_link_under_a_temporary_name_is_not_followed() {
+    let folder = Folder::new("planted");
+    let victim = folder.file("victim");
+    fs::write(&victim, "old").unwrap();
+    let mut set = FileSet::new();
+    set.add(&Destination::new(&folder.file("a"), Existing::Keep).unwrap()).unwrap().write_all(b"a").unwrap();
+    // The files of a set share the random part of their names, which tells the name of the next one.
+    let planted = folder.file(&temporary(&set).0.replacen(".a.", ".b.", 1));
+    symlink(&victim, &planted).unwrap();
+    set.add(&Destination::new(&folder.file("b"), Existing::Keep).unwrap()).unwrap().write_all(b"b").unwrap();
+    assert_ne!(set.path().unwrap(), planted);
+    set.commit().unwrap();
+    assert_eq!(fs::read(&victim).unwrap(), b"old");
+    assert_eq!(fs::read(folder.file("b")).unwrap(), b"b");
+    assert_eq!(planted.read_link().unwrap(), victim);
+}
+
 /// Leaves the files of a killed process, without a lock.
 fn leave(folder: &Folder, name: &str, token: &str) -> PathBuf {
     let path = folder.file(&format!(".{name}.{token}.relais-tmp"));
@@ -218,6 +257,22 @@ fn a_folder_appears_whole() {
     assert!(NewFolder::new(&target).is_err());
     drop(NewFolder::new(&folder.file("s")).unwrap());
     assert_eq!(folder.names(), ["r"]);
+}
+
+#[test]
+fn a_small_file_may_change_once_it_is_read() {
+    let folder = Folder::new("read");
+    let path = folder.file("a");
+    let old = vec![1u8; (1 << 20) - 1];
+    fs::write(&path, &old).unwrap();
+    let read = [mapped::map_file(&path).unwrap(), mapped::read_input(&path).unwrap()];
+    let is_as_before = || read.iter().all(|bytes| **bytes == *old);
+    let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all(&vec![2u8; old.len()]).unwrap();
+    assert!(is_as_before(), "the new bytes show");
+    // Reading a mapping would end the process here.
+    file.set_len(0).unwrap();
+    assert!(is_as_before(), "the bytes are gone");
 }
 
 #[test]

@@ -316,7 +316,7 @@ impl fmt::Display for WireFault {
             Self::Truncated => f.write_str("the bytes end within a field"),
             Self::PastEnd { len, left } => write!(f, "a field claims {len} bytes where {left} are left"),
             Self::LongVarint => f.write_str("a number takes more than ten bytes"),
-            Self::Tag(tag) => write!(f, "{tag} is no field's tag"),
+            Self::Tag(tag) => write!(f, "there is no field with the tag {tag}"),
             Self::Group => f.write_str("a group is not closed, or not opened"),
             Self::WireType(wire) => write!(f, "there is no wire type {wire}"),
         }

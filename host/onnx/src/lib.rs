@@ -1,5 +1,6 @@
 //! Reading and writing ONNX.
 
+mod encode;
 mod error;
 mod external;
 pub mod meta;

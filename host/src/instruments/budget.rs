@@ -30,11 +30,11 @@ fn options() -> Vec<OptionSchema> {
     let seconds = || OptionType::Float { min: 0.0, max: 3e9 };
     let none = Some(Value::Float(0.0));
     vec![
-        option("pass_seconds", "how long a pass may take; 0 is no limit", seconds(), none.clone()),
-        option("run_seconds", "how long the run may take; 0 is no limit", seconds(), none),
+        option("pass_seconds", "how long a pass may take; 0 means no limit", seconds(), none.clone()),
+        option("run_seconds", "how long the run may take; 0 means no limit", seconds(), none),
         option(
             "nodes",
-            "how many operator calls a pass may leave in the program; 0 is no limit",
+            "how many operator calls a pass may leave in the program; 0 means no limit",
             OptionType::Int { min: 0, max: i64::MAX },
             Some(Value::Int(0)),
         ),

@@ -460,7 +460,18 @@ fn encode_context(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::Instrument;
+    use crate::{
+        pass::{ConfigFacts, Instrument, NoPass, PassFacts, PluginFacts, RunnablePass},
+        plugin::{Discovery, read_records},
+        registry::{Choices, Linked},
+    };
+    use relais_plugin_api::{
+        boundary::{
+            record::{FORMAT, MAGIC, pass_tag, plugin_tag, record_kind},
+            wire::{checksum, push_field},
+        },
+        infer::TypeRelations,
+    };
 
     /// Fails when its context is left.
     struct Fails;
@@ -493,5 +504,85 @@ mod tests {
         assert_eq!(PassContext::current().settings().opt_level, 2);
         assert!(Entered::leave().is_none());
         drop(outer);
+    }
+
+    /// A catalogue that panics when a pass is looked up.
+    struct Broken;
+
+    impl Catalogue for Broken {
+        fn passes(&self) -> Vec<Arc<PassFacts>> {
+            Vec::new()
+        }
+
+        fn pass(&self, _: &str) -> Result<Arc<PassFacts>, NoPass> {
+            panic!("the catalogue is broken")
+        }
+
+        fn config_options(&self) -> Vec<ConfigFacts> {
+            Vec::new()
+        }
+
+        fn plugins(&self) -> Vec<PluginFacts> {
+            Vec::new()
+        }
+
+        fn create(&self, _: &PassFacts, _: &Value) -> Result<Arc<dyn RunnablePass>, PassError> {
+            Err(PassError::new("there are no passes"))
+        }
+
+        fn relations(&self) -> Box<dyn TypeRelations + '_> {
+            unreachable!("there are no operators")
+        }
+    }
+
+    /// A record as a plugin's file has it.
+    fn record(kind: u32, texts: &[(u16, &str)]) -> Vec<u8> {
+        let mut fields = Vec::new();
+        texts.iter().for_each(|(tag, text)| push_field(&mut fields, *tag, text.as_bytes()));
+        let head = [FORMAT.to_le_bytes(), kind.to_le_bytes(), (fields.len() as u32).to_le_bytes(), [0; 4]].concat();
+        [&MAGIC[..], &head[..], &checksum(&fields).to_le_bytes()[..], &fields[..]].concat()
+    }
+
+    /// Calls `f` with the state of a call of a pass, in a host whose catalogue and progress bar panic.
+    fn in_call(f: impl FnOnce(&CallState<'_>)) {
+        let names =
+            [(plugin_tag::NAME, "acme"), (plugin_tag::VERSION, "1.0.0"), (plugin_tag::ENTRY, "relais_plugin_a")];
+        let plugin = record(record_kind::PLUGIN, &names);
+        let pass = record(record_kind::PASS, &[(pass_tag::NAME, "acme.Test")]);
+        let records = read_records(&[plugin, pass].concat().into()).unwrap();
+        let registry = Registry::new(Discovery::default(), Linked::Exclude, &Choices::new());
+        let cx = RunCx { progress: &|_, _| panic!("the progress bar is broken"), ..RunCx::new(&Broken) };
+        let run = Run::new(&cx, &registry, &records.plugin, &records.passes[0]);
+        f(&CallState::new(&run, &IRModule::new(), ""));
+    }
+
+    #[test]
+    fn the_first_panic_of_the_host_is_kept_as_the_fault_of_the_call() {
+        in_call(|state| {
+            assert_eq!(state.guarded(|| 7), 7);
+            assert!(state.fault().is_none());
+            assert_eq!(state.guarded(|| -> u32 { panic!("the first") }), 0);
+            assert_eq!(state.guarded(|| -> Option<u32> { panic!("the second") }), None);
+            let fault = state.fault().unwrap();
+            assert!(fault.is_panic() && fault.to_string().contains("the first"), "{fault}");
+        });
+    }
+
+    #[test]
+    fn a_panic_of_the_host_stays_in_the_function_that_the_plugin_called() {
+        let scope = Scope { required: ["acme.Test".to_owned()].into(), ..Scope::default() };
+        let guard = Arc::new(PassContext::new(scope)).adopt();
+        in_call(|state| {
+            // SAFETY: these functions take the data for a `CallState`.
+            let data = unsafe { HostData::new(state) };
+            // A fault in drawing the progress does not affect the pass.
+            progress(data, 1, 2);
+            assert!(state.fault().is_none());
+            // The names of required passes are looked up.
+            assert!(context(data).is_empty());
+            let fault = state.fault().unwrap();
+            assert!(fault.is_panic() && fault.to_string().contains("the catalogue is broken"), "{fault}");
+        });
+        drop(guard);
     }
 }

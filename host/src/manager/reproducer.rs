@@ -95,7 +95,7 @@ impl fmt::Display for ReproducerError {
             Self::Io(path, error) => write!(f, "`{}`: {error}", path.display()),
             Self::File(error) => error.fmt(f),
             Self::Module(error) => error.fmt(f),
-            Self::Facts(path, error) => write!(f, "`{}` is no reproducer's: {error}", path.display()),
+            Self::Facts(path, error) => write!(f, "`{}` does not describe a reproducer: {error}", path.display()),
             Self::Pipeline(faults) => faults.fmt(f),
             Self::Broken => f.write_str("the module was broken before; `--verify-each` says by which pass"),
         }

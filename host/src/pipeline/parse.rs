@@ -242,7 +242,7 @@ impl FileParser<'_> {
             "passes" => {
                 let text = self.string(main, "passes")?;
                 let Some(set) = LevelSet::parse(&text.value) else {
-                    let fault = Fault::new(Code::Value, text.place, format!("`{}` is no set of levels", text.value));
+                    let fault = Fault::new(Code::Value, text.place, format!("`{}` is not a set of levels", text.value));
                     self.fault(fault.help("write `level<=N`, `level<N`, `level==N`, `level>=N` or `level>N`"));
                     return None;
                 };

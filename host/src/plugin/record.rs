@@ -340,7 +340,7 @@ pub enum RecordError {
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Foreign { offset } => write!(f, "the bytes at offset {offset} of its records are no record"),
+            Self::Foreign { offset } => write!(f, "the bytes at offset {offset} of its records are not a record"),
             Self::Length { offset, len } => {
                 write!(f, "the record at offset {offset} claims {len} bytes, more than there are or may be")
             }
@@ -355,12 +355,12 @@ impl fmt::Display for RecordError {
             Self::NoPlugin => f.write_str("no record describes the plugin: its source has no `plugin! { … }`"),
             Self::TwoPlugins { names: [a, b] } => write!(f, "two plugins are in one file: `{a}` and `{b}`"),
             Self::Malformed { offset, cause } => write!(f, "the record at offset {offset} cannot be parsed: {cause}"),
-            Self::Name { name } => write!(f, "{name:?} is no name of a pass, option, instrument or pipeline"),
+            Self::Name { name } => write!(f, "{name:?} is not a valid name of a pass, option, instrument or pipeline"),
             Self::Reserved { name } => write!(
                 f,
                 "`{name}` is a name in `{OWN_NAMESPACE}`, which only plugins called `{OWN_PLUGINS}…` may have"
             ),
-            Self::Version { version } => write!(f, "its version {version:?} is no semantic version"),
+            Self::Version { version } => write!(f, "its version {version:?} is not a semantic version"),
         }
     }
 }

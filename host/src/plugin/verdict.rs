@@ -194,9 +194,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("there is no such file"),
-            Self::NotAFile => f.write_str("it is no file"),
+            Self::NotAFile => f.write_str("it is not a file"),
             Self::Unreadable { why } => write!(f, "it cannot be read: {why}"),
-            Self::NotALibrary { why } => write!(f, "it is no shared library: {why}"),
+            Self::NotALibrary { why } => write!(f, "it is not a shared library: {why}"),
             Self::NoRecords => f.write_str("it is not a plugin: it has no records"),
             Self::Record(error) => error.fmt(f),
             Self::Writable { path, by: Writer::Everybody } => write!(f, "everybody may change `{}`", path.display()),

@@ -70,7 +70,7 @@ kinds! {
     NeverApplies = "never-applies", "give a module on which it applies: `--module FILE`, or a filetest";
     /// One of its rules was not tested: a condition is a function, or no module was found on which it matches.
     NotJudged = "not-judged", "give examples of its left side: `samples(rule = \"…\")` in the attribute of the pass";
-    /// The type relation and the evaluator of an operator contradict each other.
+    /// The type relation of an operator infers what is not true, or contradicts its evaluator or body.
     Types = "types", "let the type relation know less, or the evaluator keep to it";
 }
 

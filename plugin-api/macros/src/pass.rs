@@ -386,7 +386,7 @@ fn options_type(level: Level, function: &ItemFn, has_members: bool) -> syn::Resu
             Type::Reference(reference) if reference.mutability.is_none() => Ok((*reference.elem).clone()),
             other => Err(wrong(other.span(), "options are taken as `&MyOptions`")),
         },
-        Some(FnArg::Receiver(receiver)) => Err(wrong(receiver.span(), "a pass is no method")),
+        Some(FnArg::Receiver(receiver)) => Err(wrong(receiver.span(), "a pass cannot be a method")),
     }
 }
 

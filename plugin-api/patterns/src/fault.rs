@@ -106,25 +106,47 @@ impl Fault {
     }
 }
 
-/// The name that is most like another one, if at most a third of its letters have to change.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let near = known.map(|other| (distance(name, other), other)).filter(|(n, other)| 3 * n <= other.len());
-    near.min_by_key(|(n, _)| *n).map(|(_, other)| other)
+/// The name that another one was probably meant to be, if at most a third of its letters have to change.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let limit = (name.chars().count() + 1) / 3;
+    let near = known.into_iter().filter(|other| other.len() <= LONGEST).map(|other| (distance(name, other), other));
+    near.filter(|&(distance, _)| distance <= limit).min().map(|(_, other)| other)
 }
 
-/// How many letters have to be changed, added or removed to turn one name into another.
+/// The number of characters to insert, delete, replace or swap.
 fn distance(a: &str, b: &str) -> usize {
-    if a.len().abs_diff(b.len()) > b.len() {
-        return usize::MAX / 4;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+    let b: Vec<char> = b.chars().collect();
+    let mut rows = [Vec::new(), (0..=b.len()).collect::<Vec<usize>>(), vec![0; b.len() + 1]];
+    let mut last = None;
+    for (i, x) in a.chars().enumerate() {
+        rows[2] = vec![i + 1; b.len() + 1];
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = rows[1][j] + usize::from(x != y);
+            let mut best = replaced.min(rows[1][j + 1] + 1).min(rows[2][j] + 1);
+            if j > 0 && last == Some(y) && b[j - 1] == x {
+                best = best.min(rows[0][j - 1] + 1);
+            }
+            rows[2][j + 1] = best;
         }
+        rows.rotate_left(1);
+        last = Some(x);
     }
-    row[b.len()]
+    rows[1][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_names() {
+        assert_eq!(nearest("conv", ["relu", "cnov", "convolution"]), Some("cnov"));
+        assert_eq!(nearest("x", ["yyy", "zzz"]), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
 }

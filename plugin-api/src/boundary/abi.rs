@@ -170,7 +170,12 @@ impl<'a> CallCx<'a> {
     }
 }
 
-/// The data of the host's functions; only the host looks inside.
+/// The data of the host's functions; only the host looks inside. Safe code cannot make any, since the functions trust
+/// that they are their own:
+///
+/// ```compile_fail,E0133
+/// let _ = relais_plugin_api::boundary::abi::HostData::new(&0);
+/// ```
 #[repr(transparent)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct HostData<'a> {
@@ -324,7 +329,14 @@ unsafe impl Send for CallKey {}
 // SAFETY: as above.
 unsafe impl Sync for CallKey {}
 
-/// One turn of a parallel loop.
+/// One turn of a parallel loop. Plugins can neither take out its function nor put in another, since it trusts that the
+/// state is its own:
+///
+/// ```compile_fail,E0616
+/// fn call_of(body: relais_plugin_api::boundary::abi::ParallelBody) {
+///     let _ = body.call;
+/// }
+/// ```
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct ParallelBody {
@@ -487,7 +499,20 @@ pub struct HostApi {
     pub call_entry: for<'a> extern "C" fn(HostData<'a>, u8, u32) -> RResult<CallEntry, PassError>,
 }
 
-/// A pass that was made, its options set.
+/// A pass that was made, its options set. Like [`InferEntry`], it cannot be taken apart: the functions trust that the
+/// state is their own, and that only one object has it.
+///
+/// ```compile_fail,E0616
+/// fn functions_of(pass: &relais_plugin_api::boundary::abi::PassObject) {
+///     let _ = pass.vtable;
+/// }
+/// ```
+///
+/// ```compile_fail,E0616
+/// fn state_of(pass: &relais_plugin_api::boundary::abi::PassObject) {
+///     let _ = pass.state;
+/// }
+/// ```
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct PassObject {

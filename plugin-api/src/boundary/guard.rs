@@ -78,7 +78,7 @@ fn describe(payload: &(dyn Any + Send), seen: Option<Box<PassErrorRec>>) -> Box<
     let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     rec.kind = error_kind::PANIC;
     rec.node = NodeId::ABSENT;
-    rec.message = text.unwrap_or("a payload that is no text").into();
+    rec.message = text.unwrap_or("a payload that is not text").into();
     rec
 }
 
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(message(|| panic!("plain")), "plain");
         let n = 3;
         assert_eq!(message(|| panic!("n is {n}")), "n is 3");
-        assert_eq!(message(|| panic_any(7)), "a payload that is no text");
-        assert_eq!(message(|| panic_any(Bomb)), "a payload that is no text");
+        assert_eq!(message(|| panic_any(7)), "a payload that is not text");
+        assert_eq!(message(|| panic_any(Bomb)), "a payload that is not text");
         assert_eq!(message(|| std::panic::resume_unwind(Box::new("resumed"))), "resumed");
     }
 

@@ -394,11 +394,12 @@ unsafe extern "C" fn parallel_for(_: HostData<'_>, n: usize, state: *const (), b
     (0..n).for_each(|index| unsafe { body.turn(state, index) });
 }
 
-/// The one with the greatest first version that is not above `version`.
+/// The one with the greatest first version that is not above `version`; none if two are, as in a host.
 fn best(ops: &[LocalOp], domain: &str, name: &str, version: u32, ok: impl Fn(&LocalOp) -> bool) -> Option<usize> {
     let is_match = |op: &LocalOp| op.name == name && is_same_domain(op.domain, domain) && op.since <= version && ok(op);
-    let candidates = ops.iter().enumerate().filter(|(_, op)| is_match(op));
-    candidates.max_by_key(|(_, op)| op.since).map(|(index, _)| index)
+    let newest = ops.iter().filter(|op| is_match(op)).map(|op| op.since).max()?;
+    let mut found = ops.iter().enumerate().filter(|(_, op)| is_match(op) && op.since == newest);
+    found.next().filter(|_| found.next().is_none()).map(|(index, _)| index)
 }
 
 extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {

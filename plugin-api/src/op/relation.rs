@@ -198,6 +198,13 @@ impl CallValue<'_> {
 }
 
 /// The context of a type relation. The relation sees the call by value and returns types: it cannot reach the module.
+/// Nor can it change the function that the call is in:
+///
+/// ```compile_fail,E0599
+/// fn relation(cx: &mut relais_plugin_api::op::InferCx<'_>) {
+///     let _ = cx.function_mut();
+/// }
+/// ```
 pub struct InferCx<'a> {
     call: CallValue<'a>,
     cx: RequestCx<'a>,

@@ -467,6 +467,9 @@ mod tests {
         .takes(&[Formal::mixed("all", "V")])
         .types(&[TypeVar::new("V", &[])]);
 
+    const AXIS: AttrSchema = AttrSchema { name: "axis", kind: attr_kind::INT, required: Required::Yes, default: "" };
+    const SMALL: Operator = Operator::new("acme", "Small", 1).inputs(1, 2).outputs(1, 2).attrs(&[AXIS]);
+
     fn schema(operator: Operator) -> OpSchema {
         let operators = [operator];
         let spec = Spec::Operators(&operators);
@@ -493,6 +496,18 @@ mod tests {
         found.err().map(|fault| (fault.rule, fault.message))
     }
 
+    /// Returns the fault of a call of `SMALL`, with its code.
+    fn small_fault(n_args: usize, n_results: Option<u16>, attrs: &[Attr]) -> Option<String> {
+        let mut f = Function::new();
+        let args: Vec<NodeId> = (0..n_args).map(|index| f.add_var(&format!("x{index}"), TypeId::UNKNOWN)).collect();
+        let op = f.add_op("acme", "Small", "", 0);
+        let callee = f.op(op).node;
+        let call = f.add_call_with(callee, &args, &[], n_results);
+        f.set_attrs(call, attrs);
+        let found = schema(SMALL).check(&CallParts::new(&f, call).value(op, 1), f.n_results(call));
+        found.err().map(|fault| format!("{}: {}", fault.rule.code(), fault.message))
+    }
+
     #[test]
     fn formal_inputs_and_results_read_back() {
         let schema = schema(OPERATOR);
@@ -514,6 +529,29 @@ mod tests {
         assert!(schema.is_commutative && schema.type_var("U").is_none());
         let plain = self::schema(Operator::new("acme", "Plain", 1));
         assert!(!plain.is_commutative && plain.formal_inputs.is_empty() && plain.formal_input(0).is_none());
+    }
+
+    #[test]
+    fn c05_a_call_has_as_many_arguments_and_results_as_its_operator_takes_and_gives() {
+        let axis = [Attr::new("axis", 1)];
+        for (n_args, n_results) in [(1, None), (2, Some(1)), (2, Some(2))] {
+            assert_eq!(small_fault(n_args, n_results, &axis), None, "{n_args} arguments, {n_results:?} results");
+        }
+        let says = |n_args, n_results| small_fault(n_args, n_results, &axis).unwrap();
+        assert_eq!(says(0, None), "M001: it has 0 inputs and needs at least 1");
+        assert_eq!(says(3, None), "M002: it has 3 inputs and takes at most 2");
+        assert_eq!(says(1, Some(3)), "M003: it has 3 results where the operator gives at most 2");
+    }
+
+    #[test]
+    fn c05_attributes_are_those_of_the_operator() {
+        let says = |attrs: &[Attr]| small_fault(1, None, attrs).unwrap();
+        assert_eq!(says(&[Attr::new("axes", 1)]), "M004: it has no attribute `axes`: did you mean `axis`?");
+        let kind = "M005: attribute `axis` is of kind `string` where `int` is wanted";
+        assert_eq!(says(&[Attr::new("axis", "1")]), kind);
+        assert_eq!(says(&[]), "M006: attribute `axis` must be given");
+        let twice = [Attr::new("axis", 1), Attr::new("axis", 1)];
+        assert_eq!(says(&twice), "M007: attribute `axis` is given twice");
     }
 
     #[test]

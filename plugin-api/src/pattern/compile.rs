@@ -6,7 +6,7 @@ use super::{
     placed,
 };
 use crate::{
-    infer::Operators,
+    infer::{Operators, nearest_op},
     ir::{Function, OpId, attr_kind, operator_hash},
     op::OpSchema,
 };
@@ -503,7 +503,7 @@ impl<'r> Compiler<'_, 'r> {
             return;
         }
         let message = format_args!("no plugin describes an operator `{op}`");
-        let help = match self.nearest_op(domain, name) {
+        let help = match nearest_op(self.ops, domain, name) {
             Some(nearest) => {
                 let nearest = OpName { domain: domain.clone(), name: nearest, span: *span };
                 format!("did you mean `{nearest}`?")
@@ -511,31 +511,6 @@ impl<'r> Compiler<'_, 'r> {
             None => "a plugin describes operators with `operators!`".to_owned(),
         };
         self.fault(Code::UnknownOperator, *span, message, help);
-    }
-
-    /// Returns a described operator whose name differs in one letter, in two that changed places, or in its case.
-    fn nearest_op(&mut self, domain: &str, name: &str) -> Option<String> {
-        if name.len() > 64 {
-            return None;
-        }
-        let bytes = name.as_bytes();
-        let letters = || (b'a'..=b'z').chain(b'A'..=b'Z').chain(b'0'..=b'9');
-        let mut others = Vec::new();
-        let mut upper = bytes.to_vec();
-        upper[0].make_ascii_uppercase();
-        others.push(upper);
-        for at in 0..=bytes.len() {
-            let insert = letters().map(|letter| [&bytes[..at], &[letter], &bytes[at..]].concat());
-            others.extend(insert);
-            let Some(rest) = bytes.get(at + 1..) else { continue };
-            others.push([&bytes[..at], rest].concat());
-            others.extend(letters().map(|letter| [&bytes[..at], &[letter], rest].concat()));
-            if let Some((&next, rest)) = rest.split_first() {
-                others.push([&bytes[..at], &[next, bytes[at]], rest].concat());
-            }
-        }
-        let mut names = others.into_iter().filter_map(|name| String::from_utf8(name).ok());
-        names.find(|name| !name.is_empty() && self.ops.newest_version(domain, name).is_some())
     }
 
     fn value(&mut self, value: &'r Value) -> Made<'r> {

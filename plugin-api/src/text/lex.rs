@@ -196,7 +196,7 @@ impl<'s> Lexer<'s> {
         self.at += 1 + len;
         let digits = &self.text[start + 1..self.at];
         digits.parse().map_err(|_| {
-            let fault = Fault::new(TextCode::Syntax, start..self.at, format!("`{digits}` is no number below 2^32"));
+            let fault = Fault::new(TextCode::Syntax, start..self.at, format!("`{digits}` is not a number below 2^32"));
             fault.help("a name that begins with a digit is quoted: `%\"1x\"`")
         })
     }

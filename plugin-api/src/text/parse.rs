@@ -1,12 +1,13 @@
 //! The parser: tokens, modules, names.
 
 use super::{
-    error::{Fault, TextCode, TextError, locate, nearest},
+    error::{Fault, TextCode, TextError, locate},
     lex::{Lexer, Token, hex_bytes},
     parse_body::Frame,
     side_file::SideFile,
 };
 use crate::ir::*;
+use relais_patterns::nearest;
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},

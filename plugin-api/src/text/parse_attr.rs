@@ -1,13 +1,14 @@
 //! The parser: attributes and metadata.
 
 use super::{
-    error::{Fault, TextCode, nearest},
+    error::{Fault, TextCode},
     lex::Token,
     parse::{Parsed, Parser},
     parse_const::{LITERALS, Scalar, is_float},
     print_node::{FORMS, KINDS, OPSET},
 };
 use crate::ir::*;
+use relais_patterns::nearest;
 use std::borrow::Cow;
 
 /// The contents of a binding's `#[…]`.
@@ -115,7 +116,7 @@ impl<'s> Parser<'s> {
     }
 
     fn unknown_value(&self, word: &str) -> Box<Fault> {
-        let fault = Fault::new(TextCode::Syntax, self.span.clone(), format!("`{word}` is no attribute's value"));
+        let fault = Fault::new(TextCode::Syntax, self.span.clone(), format!("`{word}` is not an attribute's value"));
         fault.help(format!("a string is quoted: `\"{word}\"`"))
     }
 
@@ -135,7 +136,7 @@ impl<'s> Parser<'s> {
             Scalar::NanBits(bits) => u32::try_from(bits).ok().map(f32::from_bits).filter(|value| value.is_nan()),
             Scalar::String(_) => None,
         };
-        value.ok_or_else(|| Fault::new(TextCode::Value, span, "this is no 32-bit float"))
+        value.ok_or_else(|| Fault::new(TextCode::Value, span, "this is not a 32-bit float"))
     }
 
     fn attr_ref(&mut self) -> Parsed<AttrRec> {
@@ -149,7 +150,7 @@ impl<'s> Parser<'s> {
         };
         let known = KINDS.iter().find(|&&(name, _)| name == word).map(|&(_, kind)| u32::from(kind));
         let Some(b) = known.or_else(|| word.strip_prefix("kind")?.parse().ok()) else {
-            let fault = Fault::new(TextCode::Value, self.span.clone(), format!("`{word}` is no kind of attribute"));
+            let fault = Fault::new(TextCode::Value, self.span.clone(), format!("`{word}` is not a kind of attribute"));
             return Err(match nearest(word, KINDS.iter().map(|&(name, _)| name)) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
                 None => fault,
@@ -329,7 +330,7 @@ impl<'s> Parser<'s> {
             let known = FORMS.iter().find(|(name, _)| *name == form).map(|&(_, form)| form);
             let Some(known) = known.or_else(|| form.strip_prefix("form")?.parse().ok().map(ConstForm)) else {
                 let fault =
-                    Fault::new(TextCode::Value, self.span.clone(), format!("`{form}` is no form of a constant"));
+                    Fault::new(TextCode::Value, self.span.clone(), format!("`{form}` is not a form of a constant"));
                 return Err(match nearest(form, FORMS.iter().map(|(name, _)| *name)) {
                     Some(near) => fault.help(format!("did you mean `{near}`?")),
                     None => fault,

@@ -349,7 +349,7 @@ impl Elements {
 }
 
 fn encode(elem: ElemType, scalar: &Scalar<'_>, out: &mut Vec<u8>) -> Result<(), String> {
-    let no = |shown: &str| Err(format!("`{shown}` is no value of type `{elem}`"));
+    let no = |shown: &str| Err(format!("`{shown}` is not a value of type `{elem}`"));
     match (scalar, elem) {
         (Scalar::String(string), ElemType::STRING) => {
             let len = u32::try_from(string.len()).map_err(|_| "this string has 2^32 bytes or more".to_owned())?;
@@ -415,7 +415,7 @@ fn encode_bits(elem: ElemType, bits: u64, out: &mut Vec<u8>) -> Result<(), Strin
 }
 
 fn encode_float(elem: ElemType, text: &str, out: &mut Vec<u8>) -> Result<(), String> {
-    let no = || format!("`{text}` is no value of type `{elem}`");
+    let no = || format!("`{text}` is not a value of type `{elem}`");
     let beyond = || format!("`{text}` is beyond the range of `{elem}`");
     let is_infinite = text.ends_with("inf");
     let wide: f64 = text.parse().map_err(|_| no())?;

@@ -1,11 +1,12 @@
 //! The parser: types.
 
 use super::{
-    error::{Fault, TextCode, nearest},
+    error::{Fault, TextCode},
     lex::Token,
     parse::{Parsed, Parser},
 };
 use crate::ir::*;
+use relais_patterns::nearest;
 
 /// A type whose parts are being parsed.
 enum Open {
@@ -193,7 +194,7 @@ impl Parser<'_> {
         };
         let number = || name.strip_prefix("elem")?.parse().ok().map(ElemType).filter(|elem| elem.name().is_none());
         let Some(elem) = ElemType::from_name(name).or_else(number) else {
-            let fault = Fault::new(TextCode::Value, self.span.clone(), format!("`{name}` is no element type"));
+            let fault = Fault::new(TextCode::Value, self.span.clone(), format!("`{name}` is not an element type"));
             let names = ElemType::ALL.iter().filter_map(|elem| elem.name());
             return Err(match nearest(name, names) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),

@@ -47,7 +47,15 @@ fn same(cx: &mut InferCx<'_>) -> Result<(), OpError> {
     Ok(())
 }
 
-operators! { &[Operator::new("", "Neg", 1).infer(same)] }
+operators! {
+    &[
+        Operator::new("", "Neg", 1).infer(same),
+        Operator::new("rivals", "Twice", 1).infer(same),
+        Operator::new("rivals", "Twice", 1).infer(same),
+        Operator::new("rivals", "Later", 1).infer(same),
+        Operator::new("rivals", "Later", 2).infer(same),
+    ]
+}
 
 #[function_pass(name = "local.Types")]
 fn types(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
@@ -56,12 +64,16 @@ fn types(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
 }
 
 fn chain(n: usize) -> IRModule {
+    chain_of("", "Neg", n)
+}
+
+fn chain_of(domain: &str, name: &str, n: usize) -> IRModule {
     let mut f = Function::new();
-    f.set_opset_imports(&[("", 13)]);
+    f.set_opset_imports(&[("", 13), ("rivals", 2)]);
     let ty = f.tensor_type(ElemType::FLOAT, &[Dim::Static(2)]);
     let mut last = f.add_var("x", ty);
     f.set_params(f.root(), &[last]);
-    let neg = f.add_op("", "Neg", "", 0);
+    let neg = f.add_op(domain, name, "", 0);
     for _ in 0..n {
         last = f.add_call(neg, &[last]);
         f.append(f.body(), last);
@@ -131,9 +143,20 @@ fn faults_are_errors() {
     assert_eq!(run("Nobody", &[], &chain(1)).err().unwrap().to_string(), "no pass `Nobody` is linked");
 }
 
+/// Whether the type of the result of two calls is inferred.
+fn is_typed(domain: &str, name: &str) -> bool {
+    let ran = run("Types", &[], &chain_of(domain, name, 2)).unwrap();
+    let f = ran.module.main().unwrap();
+    f.type_id(f.result(f.body())) == f.type_id(f.params()[0])
+}
+
 #[test]
 fn linked_operators_infer() {
-    let ran = run("Types", &[], &chain(2)).unwrap();
-    let f = ran.module.main().unwrap();
-    assert_eq!(f.type_id(f.result(f.body())), f.type_id(f.params()[0]));
+    assert!(is_typed("", "Neg"));
+    assert!(is_typed("rivals", "Later"), "the newest version counts");
+}
+
+#[test]
+fn an_operator_that_is_described_twice_is_opaque() {
+    assert!(!is_typed("rivals", "Twice"));
 }

@@ -119,7 +119,7 @@ fn top_k(cx: &EvalCx<'_>) -> Eval<Vec<Tensor>> {
     };
     let order = if flag(cx, "largest", true)? { Order::Descending } else { Order::Ascending };
     let k = u64::try_from(k).ok().filter(|&k| k <= data.dims()[at]);
-    let k = k.ok_or_else(|| OpError::invalid(format_args!("`K` is no size within {}", data.dims()[at])))?;
+    let k = k.ok_or_else(|| OpError::invalid(format_args!("`K` is not a size up to {}", data.dims()[at])))?;
     if !flag(cx, "sorted", true)? {
         return Err(OpError::unsupported("results in an order of the implementation's choice"));
     }

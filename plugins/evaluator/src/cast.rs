@@ -322,7 +322,7 @@ fn plain(x: f64, text: String) -> Eval<String> {
 
 fn parse(cx: &EvalCx<'_>, data: &Tensor, to: ElemType, options: Options) -> Eval {
     let len = checked_len(cx, to, data.dims())?;
-    let no_number = || OpError::unsupported("a string is no number of the type");
+    let no_number = || OpError::unsupported("a string is not a number of the type");
     let mut out = with_room(len)?;
     for text in data.strings() {
         let text = std::str::from_utf8(text).map_err(|_| no_number())?;

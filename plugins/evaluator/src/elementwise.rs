@@ -164,7 +164,7 @@ pub fn operands_of_any_elem(cx: &EvalCx<'_>) -> Eval<(Tensor, Tensor)> {
     }
     let (rank, b_rank) = (a.dims().len(), b.dims().len());
     let mismatch = || {
-        OpError::invalid(format_args!("shape {:?} is no part of shape {:?} at attribute `axis`", b.dims(), a.dims()))
+        OpError::invalid(format_args!("shape {:?} is not a part of shape {:?} at attribute `axis`", b.dims(), a.dims()))
     };
     let first = match crate::cx::int(cx, "axis")? {
         Some(axis) => crate::shape::axis(axis, rank.max(1))?,

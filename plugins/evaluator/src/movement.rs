@@ -274,7 +274,9 @@ fn shuffle(cx: &EvalCx<'_>, data: &Tensor, middle: [u64; 6], perm: [usize; 6], d
 fn depth_to_space(cx: &EvalCx<'_>) -> Eval {
     let (data, [n, c, h, w], block) = blocks(cx)?;
     if c % (block * block) != 0 {
-        return Err(OpError::invalid(format_args!("{c} channels are no multiple of the block size {block} squared")));
+        return Err(OpError::invalid(format_args!(
+            "{c} channels are not a multiple of the block size {block} squared"
+        )));
     }
     let depth = c / (block * block);
     let dims = [n, depth, product(h, block)?, product(w, block)?];
@@ -288,7 +290,7 @@ fn depth_to_space(cx: &EvalCx<'_>) -> Eval {
 fn space_to_depth(cx: &EvalCx<'_>) -> Eval {
     let (data, [n, c, h, w], block) = blocks(cx)?;
     if h % block != 0 || w % block != 0 {
-        return Err(OpError::invalid(format_args!("{h} by {w} is no multiple of the block size {block}")));
+        return Err(OpError::invalid(format_args!("{h} by {w} is not a multiple of the block size {block}")));
     }
     let dims = [n, product(c, block * block)?, h / block, w / block];
     let perm = if depth_column_row(cx)? { [0, 3, 5, 1, 2, 4] } else { [0, 1, 3, 5, 2, 4] };

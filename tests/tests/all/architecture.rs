@@ -23,7 +23,7 @@ const UNSAFE: &[&str] =
     &["plugin-api/src/boundary/", "host/src/plugin/", "host/src/loaded/services.rs", "host/files/src/mapped.rs"];
 
 /// The sources of the host: its library, what it stands on, and the command line.
-const HOST: [&str; 4] = ["host/src", "host/files/src", "host/onnx/src", "host/cli/src"];
+pub(crate) const HOST: [&str; 4] = ["host/src", "host/files/src", "host/onnx/src", "host/cli/src"];
 
 /// Operators that the host names, and why. It names no other one, and no pass.
 const NAMED: &[(&str, &str)] = &[
@@ -38,7 +38,7 @@ fn root() -> PathBuf {
 }
 
 /// The Rust files below a folder, by their path from the root, with `/` between the parts.
-fn sources(folder: &str) -> BTreeMap<String, String> {
+pub(crate) fn sources(folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
@@ -57,7 +57,7 @@ fn sources(folder: &str) -> BTreeMap<String, String> {
 }
 
 /// A source without its comments and without the tests at its end.
-fn code(source: &str) -> String {
+pub(crate) fn code(source: &str) -> String {
     let end = source.find("#[cfg(test)]\nmod tests {").unwrap_or(source.len());
     let lines = source[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.map(|line| format!("{line}\n")).collect()
@@ -296,6 +296,27 @@ fn files_are_written_by_one_routine() {
     let is_known = |file: &str| WRITERS.iter().any(|(writer, _)| file.starts_with(writer));
     found.retain(|(file, _)| !is_known(file));
     assert!(found.is_empty(), "{found:?}");
+}
+
+/// Whether files are synced first shows only when the power fails, so the order of the calls is checked.
+#[test]
+fn files_are_synced_before_they_appear() {
+    const DRAFT: &str = "host/files/src/draft.rs";
+    let files = sources("host/files/src");
+    let draft = code(&files[DRAFT]);
+    let begin = draft.find("pub fn commit(self) -> Result<(), FileError> {").unwrap();
+    let commit = draft[begin..].split("\n    }\n").next().unwrap();
+    let place = |call: &str| commit.find(call).unwrap_or_else(|| panic!("`FileSet::commit` lacks `{call}`:\n{commit}"));
+    let synced = place(".sync_all()");
+    for call in [".link()", "rename("] {
+        assert!(synced < place(call), "`{call}` comes before the files are synced:\n{commit}");
+        assert!(place(call) < place("sync_folder"), "the names are not synced after `{call}`:\n{commit}");
+    }
+    // No other file of the routine gives files their names.
+    for (file, source) in files.iter().filter(|(file, _)| *file != DRAFT && !file.ends_with("/tests.rs")) {
+        let code = code(source);
+        assert!(!["rename(", "hard_link("].iter().any(|call| code.contains(call)), "{file} renames files");
+    }
 }
 
 #[test]

@@ -66,6 +66,14 @@ fn a_failing_pass_is_named() {
 }
 
 #[test]
+fn each_error_that_a_pass_says_is_printed_however_quiet_the_run() {
+    let said = run(&workshop(), "say_error", "off");
+    let errors = said.stderr.lines().filter_map(|line| line.strip_prefix("error: "));
+    let of_pass: Vec<&str> = errors.filter(|error| !error.starts_with("pass ")).collect();
+    assert_eq!(of_pass, ["`x` has no shape", "`y` has no shape either"], "{}", said.stderr);
+}
+
+#[test]
 fn a_pass_that_crashes_leaves_nothing_behind() {
     let said = run(&workshop(), "abort", "off");
     assert!(said.status.starts_with("signal"), "{said:?}");

@@ -376,3 +376,44 @@ fn plugins_that_do_not_open() {
     golden.check("exit", &here.fails_with(&[("RELAIS_TEST_EXIT", "1")], &mark).golden());
     golden.finish();
 }
+
+/// A call of an operator of the plugin `untrue` whose type relation is honest.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const CALLS: &str = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17, \"untrue\": 1}] {
+  %c = const(float32, [1.0, 2.0]);
+  %y = untrue::Honest(%c);
+  %z = Add(%x, %y);
+  %z
+}
+";
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn c01_a_type_relation_whose_library_does_not_open_is_a_failure_of_its_plugin() {
+    let here = Workshop::new();
+    here.write("calls.relay", CALLS);
+    here.write("others.relay", CALLS.replace("untrue::Honest", "Relu").replace(", \"untrue\": 1", ""));
+    let run = |model: &'static str, pass: &'static str| {
+        ["run", "-q", model, "-o", "out.relay", "--no-reproducer", "--plugin", "p.so", "--passes", pass]
+    };
+    let bytes = fs::read(plugin("untrue")).unwrap();
+    let mut other_entry = bytes.clone();
+    let at = record(&other_entry, record_kind::PLUGIN);
+    set_field(&mut other_entry[at..], plugin_tag::ENTRY, b"relais_plugin_v1_other");
+    // The pass that asks, and the host that types the changes of another pass.
+    for pass in ["InferType", "ToANormalForm"] {
+        here.write("p.so", &other_entry);
+        let said = here.fails(&run("calls.relay", pass));
+        let guilty = "the type relation of `untrue::Honest`, of plugin `untrue 0.6.6`, is at fault: ";
+        let why = "plugin `untrue 0.6.6` (`p.so`) was refused: its entry `relais_plugin_v1_other` is not usable";
+        assert!(said.stderr.contains("error[operator-fault]: ") && said.stderr.contains(guilty), "{pass}: {said:?}");
+        assert!(said.stderr.contains(why), "{pass}: {said:?}");
+        // A run that does not need it goes on, and so does one whose plugin opens.
+        let others = here.run(&run("others.relay", pass));
+        assert_eq!(others.status, "status 0", "{pass}: {others:?}");
+        here.write("p.so", &bytes);
+        let good = here.run(&run("calls.relay", pass));
+        assert_eq!(good.status, "status 0", "{pass}: {good:?}");
+        fs::remove_file(here.path("out.relay")).unwrap();
+    }
+}

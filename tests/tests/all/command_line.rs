@@ -64,6 +64,41 @@ fn a_level_beside_a_pipeline_is_that_of_its_context() {
     assert_eq!([run(&["-O0"]), run(&["-O1"]), run(&[])], [true, false, false]);
 }
 
+/// Calls that their operators do not accept, each with the code that it is reported with.
+const UNACCEPTED: [(&str, &str); 5] = [
+    ("Relu(%x, %x)", "[M002]: `Relu`: it has 2 inputs and takes at most 1"),
+    ("Softmax(%x, axis = \"hello\")", "[M005]: `Softmax`: attribute `axis` is of kind `string` where `int` is wanted"),
+    ("Sigmod(%x)", "[M009]: `Sigmod`: version 17 of its domain has no such operator: did you mean `Sigmoid`?"),
+    ("Gelu(%x)", "[M009]: `Gelu`: version 17 of its domain has no such operator; version 20 has"),
+    ("MatMul(%x, %x)", "[T001]: `MatMul`: "),
+];
+
+#[test]
+fn calls_of_a_text_that_their_operators_do_not_accept_are_warnings_unless_types_are_strict() {
+    let folder = folder("unaccepted");
+    let (model, out) = (folder.join("model.relay"), folder.join("out.relay"));
+    let run = |call: &str, args: &[&str]| {
+        let text = format!(
+            "def @main(%x: Tensor[(2, 3), float32]) -> (%y) #[opset = {{\"\": 17}}] {{\n  %a = {call};\n  %y = Neg(%a);\n  %y\n}}\n"
+        );
+        fs::write(&model, text).unwrap();
+        let files = ["run", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "--passes", "InferType"];
+        relais(files.iter().chain(args))
+    };
+    for (call, message) in UNACCEPTED {
+        let said = run(call, &[]).expect_success().stderr;
+        assert!(said.contains(&format!("warning{message}")), "{said}");
+        fs::remove_file(&out).unwrap();
+        let said = run(call, &["--set", "InferType.strict=true"]).expect_failure().stderr;
+        assert!(said.contains(&format!("error{message}")) && !out.exists(), "{said}");
+    }
+    // A host need not know what the runtime of a model knows.
+    for call in ["Relu(%x)", "acme::Sigmod(%x, axis = \"hello\")"] {
+        let said = run(call, &["--set", "InferType.strict=true"]).expect_success().stderr;
+        assert!(!said.contains("warning"), "{said}");
+    }
+}
+
 #[test]
 fn a_module_without_functions_is_a_model() {
     let folder = folder("empty-module");

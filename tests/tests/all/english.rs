@@ -1,7 +1,8 @@
 //! Phrases that must not come back into the pages and comments, each with what to write instead.
 //!
 //! Pages are the Markdown files of the repository, without their code blocks and headings; comments are the `///`, `//!`
-//! and `//` comments of all Rust sources. Text between backticks is not looked at.
+//! and `//` comments of all Rust sources. The messages of the crates, which are their string literals, are looked at for
+//! the first phrase alone. Text between backticks is not looked at.
 
 use std::{
     fmt::Write,
@@ -26,14 +27,17 @@ const fn row(phrase: &'static str, instead: &'static str, caught: &'static str, 
     Row { phrase, unless_after: &[], instead, caught, passes }
 }
 
+/// The phrase that messages must not have either.
+const IS_NO: Row = Row {
+    phrase: "is|are|was|were|be|been no !longer|more|less|fewer|later|larger|better|worse",
+    unless_after: &["there"],
+    instead: "is not a …",
+    caught: "An operand that is no\nconstant stays.",
+    passes: "There is no constant, and it is no longer a call.",
+};
+
 const ROWS: &[Row] = &[
-    Row {
-        phrase: "is|are|was|were|be|been no !longer|more|less|fewer|later|larger|better|worse",
-        unless_after: &["there"],
-        instead: "is not a …",
-        caught: "An operand that is no\nconstant stays.",
-        passes: "There is no constant, and it is no longer a call.",
-    },
+    IS_NO,
     row("^what", "a noun: “The value that …”, “Returns …”", "Ends. What does not fit is refused.", "What is it?"),
     row("^who|whoever", "“An author who …”, “Callers that …”", "Who calls it waits.", "Those who call it wait."),
     row("^tells", "“Returns …” or “Reports …”", "Tells what is known.", "It tells the host."),
@@ -250,6 +254,50 @@ fn of_source(source: &str) -> Paragraphs {
     paragraphs
 }
 
+/// The string literals of a source without the tests at its end, each with the line where it begins.
+fn literals(source: &str) -> Vec<(usize, String)> {
+    let end = source.find("#[cfg(test)]\nmod tests {").unwrap_or(source.len());
+    let mut found = Vec::new();
+    let mut begun: Option<(usize, String)> = None;
+    for (i, line) in source[..end].lines().enumerate() {
+        if begun.is_none() && line.trim_start().starts_with("//") {
+            continue;
+        }
+        // These quotation marks neither begin nor end a literal.
+        let line = line.replace("'\"'", "").replace("\\\\", "").replace("\\\"", "");
+        for (at, part) in line.split('"').enumerate() {
+            if at > 0 {
+                match begun.take() {
+                    Some(literal) => found.push(literal),
+                    None => begun = Some((i + 1, String::new())),
+                }
+            }
+            match &mut begun {
+                Some((_, text)) => text.push_str(part.trim_end_matches('\\')),
+                // A comment after code.
+                None if part.contains("//") => break,
+                None => {}
+            }
+        }
+        if let Some((_, text)) = &mut begun {
+            text.push('\n');
+        }
+    }
+    assert!(begun.is_none(), "this literal does not end: {begun:?}");
+    found
+}
+
+/// The lines of a source with a message that has the phrase.
+fn of_messages(source: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (first, text) in literals(source) {
+        let lines: Vec<usize> = (first..).take(text.lines().count()).collect();
+        let hits = hits(&text, &lines).into_iter().filter(|(_, row)| row.phrase == IS_NO.phrase);
+        found.extend(hits.map(|(line, _)| line));
+    }
+    found
+}
+
 /// The files below a folder that end like this.
 pub(crate) fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect();
@@ -292,6 +340,26 @@ fn the_pages_and_comments_have_none_of_the_phrases() {
 }
 
 #[test]
+fn no_message_has_the_phrase() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut sources = Vec::new();
+    for folder in ["host", "plugin-api", "plugins", "python/src"] {
+        files(&root.join(folder), "rs", &mut sources);
+    }
+    let mut report = String::new();
+    for path in &sources {
+        let file = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+        if file.contains("/tests/") || file.ends_with("/tests.rs") {
+            continue;
+        }
+        for line in of_messages(&fs::read_to_string(path).unwrap()) {
+            writeln!(report, "{file}:{line}: `{}`, write {}", IS_NO.phrase, IS_NO.instead).unwrap();
+        }
+    }
+    assert!(report.is_empty(), "{} phrases:\n{report}", report.lines().count());
+}
+
+#[test]
 fn each_row_catches_what_it_should_and_nothing_else() {
     for row in ROWS {
         let caught = |text: &str| {
@@ -314,4 +382,14 @@ fn only_prose_is_looked_at() {
     assert_eq!(n_hits(of_page(page)), [4, 10]);
     let source = "/// It is\n/// no call.\nlet a = \"it is no call\"; // It is no call.\n// It is\n\n// no call.\n";
     assert_eq!(n_hits(of_source(source)), [1, 3]);
+}
+
+#[test]
+fn only_messages_are_looked_at() {
+    let source = "// \"It is no call.\"\nlet a = \"`{a}` is no call\"; // \"It is no call.\"\n\
+                  let b = '\"'; // It is no call.\n\
+                  let c = \"what is \\\"b\\\" is \\\n    no call\";\n\
+                  let d = (\"there is no call\", \"\", \"it is no longer a call\", \"`it is no call`\");\n\
+                  #[cfg(test)]\nmod tests {\n    const E: &str = \"it is no call\";\n}\n";
+    assert_eq!(of_messages(source), [2, 4]);
 }

@@ -170,7 +170,7 @@ fn what_cannot_be_locked_or_read_is_said() {
     );
     fs::write(here.join("relais.lock"), "host = 3\nformat = 1\n[pipeline]\n").unwrap();
     let said = run(&here, "-p p.toml --locked").expect_failure().stderr;
-    assert!(said.contains("`relais.lock` is no lock file: it has no text `host`"), "{said}");
+    assert!(said.contains("`relais.lock` is not a lock file: it has no text `host`"), "{said}");
     let said = relais(&here, "lock -p nowhere.toml").expect_failure().stderr;
     assert!(said.contains("error[P007]"), "{said}");
     fs::write(here.join("bad.toml"), "steps = [\"Nowhere\"]").unwrap();

@@ -16,6 +16,7 @@ mod english;
 mod evaluators;
 mod examples;
 mod extract;
+mod file_circles;
 mod filetest;
 mod fuzz_seeds;
 mod input_shapes;

@@ -276,6 +276,32 @@ fn n03_scales_are_folded_where_weights_and_biases_fit() {
 }
 
 #[test]
+fn n03_a_scale_of_zero_hides_no_nan_and_no_infinity() {
+    let folder = folder("scale-of-zero");
+    let (input, output) = (folder.join("in.relay"), folder.join("out.relay"));
+    let source = "def @main(%x: Tensor[(1, 1, 1, 4), float32]) #[opset = {\"\": 17}] {
+        %w = const(float32, (2, 1, 1, 1), [2.0, 3.0]);
+        %c = Conv(%x, %w);
+        %gamma = const(float32, [0.0, 2.0]);
+        %beta = const(float32, [0.5, 0.5]);
+        %mean = const(float32, [0.0, 0.0]);
+        %variance = const(float32, [1.0, 1.0]);
+        %y = BatchNormalization(%c, %gamma, %beta, %mean, %variance, epsilon = 0.0);
+        %y }";
+    std::fs::write(&input, source).unwrap();
+    let args = ["run".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str()];
+    relais(args).expect_success();
+    let before = text::parse_str(source).unwrap();
+    let after = text::parse_str(&std::fs::read_to_string(&output).unwrap()).unwrap();
+    assert_eq!(operators(&after), ["Conv"]);
+    let x = [Tensor::from_f32(&[1, 1, 1, 4], &[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0])];
+    for module in [before, after] {
+        let results = format!("{:?}", compute(&module, &x));
+        assert_eq!(results, "[NaN, NaN, NaN, 0.5, NaN, inf, -inf, 6.5]");
+    }
+}
+
+#[test]
 fn n04_results_keep_within_the_promise() {
     let mut random = Random(4);
     let (mut n_judged, mut n_differing) = ([0; 4], 0);

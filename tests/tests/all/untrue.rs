@@ -103,6 +103,21 @@ fn c04_what_takes_the_place_of_a_value_does_not_contradict_it() {
     refuses("untrue-replacements", &["other_shape", "other_elem"]);
 }
 
+fn function_pass(gives: &str) -> String {
+    let step = format!("{{ pass = \"untrue.Function\", options = {{ gives = \"{gives}\" }} }}");
+    format!("opt_level = 3\nsteps = [\"InferType\", {step}]\n")
+}
+
+#[test]
+fn c04_what_a_function_pass_puts_in_the_place_of_a_value_does_not_contradict_it() {
+    let said = fails(&workshop(TWO), &function_pass("other_shape"));
+    let guilty = "error[R002]: pass `untrue.Function` of plugin `untrue` 0.6.6 failed: ";
+    assert!(said.stderr.contains(guilty), "{said:?}");
+    assert!(said.stderr.contains("a call of `Sub`: rank 1 is not rank 2"), "{said:?}");
+    let new = runs(&workshop(TWO), &function_pass("same_type"));
+    assert!(new.contains("Exp(%b)") && !new.contains("Sub"), "{new}");
+}
+
 #[test]
 fn c05_calls_that_a_rewrite_makes_fit_their_operators() {
     refuses("untrue-calls", &["many_arguments", "unknown_attribute", "attribute_kind", "types"]);
@@ -220,11 +235,37 @@ def @helper(%a: Tensor[(2), float32], %b: Tensor[(2), float32]) #[opset = {\"\":
 }
 ";
 
+const CALLER_OF_TWO: &str = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {
+  (%y, %z) = @helper(%x, %x);
+  (%y, %z)
+}
+
+def @helper(%a: Tensor[(2), float32], %b: Tensor[(2), float32]) #[opset = {\"\": 17}] {
+  %c = Add(%a, %b);
+  %d = Sub(%a, %b);
+  (%c, %d)
+}
+";
+
 #[test]
 fn c07_a_function_that_is_called_keeps_what_its_callers_give() {
-    let said = fails(&workshop(CALLER), &breaks("signature", false));
-    let wrong = "it leaves a call of `@helper` that is wrong: it has 2 arguments for 1 parameters";
-    assert!(said.stderr.contains(wrong), "{said:?}");
+    for (model, what, wrong) in [
+        (CALLER, "signature", "it has 2 arguments for 1 parameters"),
+        (CALLER_OF_TWO, "fewer_results", "2 results are taken of 1"),
+        (CALLER, "other_param_type", "argument 0: elements of type `float32` are not of type `int64`"),
+    ] {
+        let said = fails(&workshop(model), &breaks(what, false));
+        let guilty = "error[M010]: pass `untrue.Module` of plugin `untrue` 0.6.6 failed: ";
+        let wrong = format!("{guilty}it leaves a call of `@helper` that is wrong: {wrong}");
+        assert!(said.stderr.contains(&wrong), "{what}: {said:?}");
+    }
+}
+
+/// ONNX lets callers omit trailing arguments.
+#[test]
+fn c07_a_function_that_is_called_may_get_a_parameter_that_no_caller_gives() {
+    let new = runs(&workshop(CALLER), &breaks("more_params", false));
+    assert!(new.contains("%more: Tensor[(2), float32]") && new.contains("@helper(%x, %x)"), "{new}");
 }
 
 #[test]

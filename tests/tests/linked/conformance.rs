@@ -27,6 +27,7 @@ const LIES: &[(&str, Kind)] = &[
     ("operator liar::Contradicts@1", Kind::Types),
     ("operator liar::EvalPanics@1", Kind::Panic),
     ("operator liar::Moody@1", Kind::NotDeterministic),
+    ("operator liar::NoSuchType@1", Kind::Types),
     ("operator liar::Panics@1", Kind::Panic),
     ("operator liar::VerifyPanics@1", Kind::Panic),
     ("pass liar.Aborts", Kind::EndsProcess),
@@ -86,6 +87,13 @@ fn each_lie_is_one_finding() {
     all.sort();
     let lies: Vec<(String, String)> =
         LIES.iter().map(|&(subject, kind)| (subject.to_owned(), kind.name().to_owned())).collect();
+    // A lie about numbers shows in both kinds if random modules have infinities on the way: that is one lie.
+    let numbers = [Kind::Numbers, Kind::SpecialNumbers].map(Kind::name);
+    let is_about_numbers = |found: &(String, String)| numbers.contains(&found.1.as_str());
+    let is_known =
+        |subject: &String| all.iter().any(|it| it.0 == *subject && is_about_numbers(it) && lies.contains(it));
+    let is_other = |it: &(String, String)| is_about_numbers(it) && !lies.contains(it) && is_known(&it.0);
+    let all: Vec<(String, String)> = all.iter().filter(|it| !is_other(it)).cloned().collect();
     assert_eq!(all, lies);
     let kinds: BTreeSet<Kind> = LIES.iter().map(|&(_, kind)| kind).collect();
     let missing: Vec<&Kind> = Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).collect();

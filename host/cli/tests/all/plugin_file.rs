@@ -49,9 +49,9 @@ fn what_is_no_library_is_refused() {
     let dir = folder("no_library");
     assert_eq!(find(&[&dir.join("missing.so")]).refused[0].refusal, Refusal::Missing);
     assert_eq!(find(&[&dir]).refused[0].refusal, Refusal::NotAFile);
-    assert_eq!(refusal(&dir, b"").to_string(), "it is no shared library: it is empty");
+    assert_eq!(refusal(&dir, b"").to_string(), "it is not a shared library: it is empty");
     let text = refusal(&dir, b"this is a text, not a library\n").to_string();
-    assert!(text.starts_with("it is no shared library: "), "{text}");
+    assert!(text.starts_with("it is not a shared library: "), "{text}");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn a_universal_library_of_macos() {
         assert!(inspection.format.unwrap().ends_with(" in a universal file"));
         let (other_cpu, other) = if cpu == X86_64 { (ARM64, &arm) } else { (X86_64, &intel) };
         let refused = refusal(&dir, &universal(&[(other_cpu, other)], is_long)).to_string();
-        let says = "it is no shared library: it is a universal file for ";
+        let says = "it is not a shared library: it is a universal file for ";
         assert!(refused.starts_with(says) && refused.contains(", and this machine is "), "{refused}");
         // Its contents can be read anyway, and the better reason comes first.
         let inspection = inspect(&dir.join("plugin.so"), TRUSTING);
@@ -213,7 +213,7 @@ fn a_universal_library_of_macos() {
         assert!(!inspection.is_accepted(), "{at}: {refused}");
     }
     let class = [&[0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61][..], &[0; 4096]].concat();
-    let why = "it is no shared library: it begins as a universal file and is none";
+    let why = "it is not a shared library: it begins as a universal file and is none";
     assert_eq!(refusal(&dir, &class).to_string(), why);
 }
 

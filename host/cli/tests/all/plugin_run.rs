@@ -198,8 +198,8 @@ fn every_panic_is_caught_with_its_place() {
     let cases = [
         ("text", "plain text"),
         ("formatted", "formatted 42"),
-        ("number", "a payload that is no text"),
-        ("bomb", "a payload that is no text"),
+        ("number", "a payload that is not text"),
+        ("bomb", "a payload that is not text"),
         ("parallel", "turn 50"),
     ];
     for (fault, message) in cases {

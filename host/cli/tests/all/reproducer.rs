@@ -178,7 +178,7 @@ fn reproducers_that_are_damaged_are_refused() {
     for (file, text, why) in [
         ("module.relay", "def", "cannot be read"),
         ("pipeline.toml", "steps = 3", "must be an array"),
-        ("reproducer.json", "{", "is no reproducer's"),
+        ("reproducer.json", "{", "does not describe a reproducer"),
     ] {
         let path = folder.join("out.relay.repro").join(file);
         let whole = fs::read(&path).unwrap();

@@ -5,6 +5,7 @@ use super::{
     tensor::{NameUse, TensorRead, read_tensor},
 };
 use crate::{
+    encode::{field_of, kind_of},
     error::{Fault, OnnxError, Result},
     meta,
     schema::attribute,
@@ -12,33 +13,6 @@ use crate::{
     wire::{Field, Part, Scan},
 };
 use relais_plugin_api::ir::{Attr, AttrData, Function, attr_flag, attr_kind};
-
-/// The fields that hold the values of each kind.
-const FIELDS: [(u32, u8); 14] = [
-    (attribute::F, attr_kind::FLOAT),
-    (attribute::I, attr_kind::INT),
-    (attribute::S, attr_kind::STRING),
-    (attribute::T, attr_kind::TENSOR),
-    (attribute::G, attr_kind::GRAPH),
-    (attribute::FLOATS, attr_kind::FLOATS),
-    (attribute::INTS, attr_kind::INTS),
-    (attribute::STRINGS, attr_kind::STRINGS),
-    (attribute::TENSORS, attr_kind::TENSORS),
-    (attribute::GRAPHS, attr_kind::GRAPHS),
-    (attribute::SPARSE_TENSOR, attr_kind::SPARSE_TENSOR),
-    (attribute::SPARSE_TENSORS, attr_kind::SPARSE_TENSORS),
-    (attribute::TP, attr_kind::TYPE),
-    (attribute::TYPE_PROTOS, attr_kind::TYPES),
-];
-
-/// The field that holds the value of a kind.
-pub(crate) fn field_of(kind: u8) -> Option<u32> {
-    FIELDS.iter().find(|(_, of)| *of == kind).map(|&(field, _)| field)
-}
-
-fn kind_of(field: u32) -> Option<u8> {
-    FIELDS.iter().find(|(number, _)| *number == field).map(|&(_, kind)| kind)
-}
 
 /// An attribute's value as read.
 pub(super) enum AttrRead {

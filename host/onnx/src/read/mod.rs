@@ -3,15 +3,16 @@
 mod attr;
 mod graph;
 mod node;
+mod parts;
 pub(super) mod scope;
 mod sort;
 mod tensor;
 
-pub(super) use attr::field_of;
-pub(super) use graph::{Form, LAST_WITH_LISTED_INITIALIZERS, collect};
-pub(super) use tensor::encode_typed;
+pub(super) use graph::LAST_WITH_LISTED_INITIALIZERS;
+pub(super) use parts::{Form, collect};
 
 use super::{
+    encode::encode_opset,
     error::{Fault, OnnxError, Result, Warning},
     external::DataFolder,
     meta,
@@ -248,12 +249,12 @@ fn read_parts(blob: &Blob, folder: Option<PathBuf>) -> Result<ReadModel> {
     if opsets.is_empty() && ir_version >= FIRST_WITH_OPSETS {
         return Err(OnnxError::new(Fault::NoOpset));
     }
-    let main = graph::read_global(&mut cx, &graph, graph::Form::Graph, &opsets)?;
+    let main = graph::read_global(&mut cx, &graph, Form::Graph, &opsets)?;
     module.set_function(MAIN, RArc::new(main));
     for part in functions {
         let key = function_key(bytes, part)?;
         let name = cx.functions[&key].clone();
-        let function = graph::read_global(&mut cx, &[part], graph::Form::Function, &[])
+        let function = graph::read_global(&mut cx, &[part], Form::Function, &[])
             .map_err(|error| error.within(|| format!("function `{name}`")))?;
         module.set_function(&name, RArc::new(function));
     }
@@ -319,14 +320,6 @@ pub(super) fn read_opsets(cx: &mut Cx<'_>, f: &mut Function, parts: &[Part]) -> 
         add_attrs(f, f.root(), [Attr::meta(meta::OPSET_IMPORT_RAW, AttrData::Strings(raws))]);
     }
     Ok(())
-}
-
-/// The usual encoding of an operator-set import.
-pub(super) fn encode_opset((domain, version): (&str, i64)) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    put_bytes(&mut bytes, opset::DOMAIN, domain.as_bytes());
-    super::wire::put_int(&mut bytes, opset::VERSION, version);
-    bytes
 }
 
 /// Adds attributes after those a node has.

@@ -1,6 +1,6 @@
 //! Nodes out of order: a stable topological order of every graph that needs one.
 
-use super::graph::{Form, Nodes, collect, sparse_name};
+use super::parts::{Form, Nodes, collect, sparse_name};
 use crate::{
     error::{Fault, OnnxError, Result},
     names::{FastMap, FastSet},

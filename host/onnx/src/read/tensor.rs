@@ -2,11 +2,12 @@
 
 use super::{Cx, entry};
 use crate::{
+    encode::{stored_value, stored_width, typed_field},
     error::{ExternalFault, Fault, OnnxError, Result},
     external::Location,
     meta,
     schema::tensor,
-    wire::{Field, Part, Scan, put_varint, wire_type},
+    wire::{Field, Part, Scan, wire_type},
 };
 use relais_plugin_api::ir::{Attr, AttrData, ElemType, Tensor, TensorError, element_count, packed};
 
@@ -77,36 +78,6 @@ fn field_name(number: u32) -> &'static str {
         tensor::DOUBLE_DATA => "double_data",
         tensor::UINT64_DATA => "uint64_data",
         _ => "raw_data",
-    }
-}
-
-/// The field for elements of a type, where they are not in `raw_data`.
-pub(crate) fn typed_field(elem: ElemType) -> u32 {
-    match elem {
-        ElemType::FLOAT | ElemType::COMPLEX64 => tensor::FLOAT_DATA,
-        ElemType::INT64 => tensor::INT64_DATA,
-        ElemType::DOUBLE | ElemType::COMPLEX128 => tensor::DOUBLE_DATA,
-        ElemType::UINT32 | ElemType::UINT64 => tensor::UINT64_DATA,
-        ElemType::STRING => tensor::STRING_DATA,
-        _ => tensor::INT32_DATA,
-    }
-}
-
-/// Returns the bytes of one value of `int32_data` or `uint64_data`; types under a byte are packed already.
-pub(crate) fn stored_width(elem: ElemType) -> usize {
-    (elem.bits() as usize / 8).max(1)
-}
-
-/// The value of `int32_data` or `uint64_data` for the bytes of one element.
-pub(crate) fn stored_value(elem: ElemType, bytes: &[u8]) -> i64 {
-    let mut wide = [0; 8];
-    wide[..bytes.len()].copy_from_slice(bytes);
-    let value = i64::from_le_bytes(wide);
-    match elem {
-        ElemType::INT8 => i64::from(value as i8),
-        ElemType::INT16 => i64::from(value as i16),
-        ElemType::INT32 => i64::from(value as i32),
-        _ => value,
     }
 }
 
@@ -273,30 +244,4 @@ fn inline(cx: &Cx<'_>, elem: ElemType, dims: &[u64], data: &Data<'_>) -> Result<
         _ => Tensor::dense(elem, dims, data.bytes.clone()),
     };
     tensor.map_err(|error| OnnxError::new(Fault::Tensor(error)))
-}
-
-/// The encoding of elements in the field for their type.
-pub(crate) fn encode_typed(tensor: &Tensor, out: &mut Vec<u8>) {
-    let number = typed_field(tensor.elem());
-    if tensor.elem() == ElemType::STRING {
-        tensor.strings().for_each(|string| crate::wire::put_bytes(out, number, string));
-        return;
-    }
-    let mut bytes = tensor.to_bytes();
-    if tensor.elem().bits() == 6 {
-        // Unlike narrower types, these are stored one by one in `int32_data`.
-        let count = usize::try_from(tensor.len()).unwrap_or(usize::MAX);
-        bytes = (0..count).map(|at| packed::unpack(&bytes, 6, at)).collect::<Vec<u8>>().into();
-    }
-    let mut packed = Vec::new();
-    let packed: &[u8] = match number {
-        tensor::FLOAT_DATA | tensor::DOUBLE_DATA => &bytes,
-        _ => {
-            for element in bytes.chunks_exact(stored_width(tensor.elem())) {
-                put_varint(&mut packed, stored_value(tensor.elem(), element) as u64);
-            }
-            &packed
-        }
-    };
-    crate::wire::put_bytes(out, number, packed);
 }

@@ -5,11 +5,12 @@ use super::{
     data::IsWeight,
     merge::{Content, ExtraFields, Item, Sections},
     names::is_listed,
-    node::{constant_node, constant_of_shape, encode_default, identity, put_entries},
+    node::{constant_node, constant_of_shape, identity, put_entries},
     steps::{Step, Writer},
     tensor::About,
 };
 use crate::{
+    encode::{encode_default, encode_opset},
     error::{Fault, OnnxError, Result},
     meta,
     names::{FastMap, FastSet},
@@ -577,9 +578,9 @@ pub(super) fn encoded_imports(f: &Function, further: &[(String, i64)]) -> Vec<Ve
     };
     let encode = |(index, &import): (usize, &(&str, i64))| match raws.get(index) {
         Some(&raw) if says(raw, import) => raw.to_vec(),
-        _ => crate::read::encode_opset(import),
+        _ => encode_opset(import),
     };
-    let further = further.iter().map(|(domain, version)| crate::read::encode_opset((domain, *version)));
+    let further = further.iter().map(|(domain, version)| encode_opset((domain, *version)));
     imports.iter().enumerate().map(encode).chain(further).collect()
 }
 

@@ -29,7 +29,6 @@ use data::{MAX_MODEL, Placement};
 use graph::encoded_imports;
 use merge::{Content, Item, Sections};
 use names::Names;
-pub(super) use node::encode_default;
 use plan::Plan;
 use relais_files::{Destination, Existing, FileError, FileSet};
 use relais_plugin_api::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr};

@@ -7,11 +7,10 @@ use super::{
     tensor::About,
 };
 use crate::{
+    encode::{default_tensor, field_of, put_plain},
     error::{Fault, OnnxError, Result},
     meta,
-    read::{self, field_of},
     schema::{attribute, entry, node},
-    types::encode_type,
     wire::{Field, Part, Scan, put_bytes, put_float, put_int},
 };
 use relais_plugin_api::ir::{
@@ -424,62 +423,6 @@ fn finish_attribute(attrs: Attrs<'_>, parts: AttrParts) -> Vec<Step> {
     steps.extend(parts.value);
     steps.extend([Step::Bytes(tail), Step::End]);
     steps
-}
-
-/// The value field of an attribute that is neither tensor nor graph.
-fn put_plain(f: &Function, out: &mut Vec<u8>, number: u32, value: AttrValue<'_>) -> Result<()> {
-    let encode = |ty| encode_type(f, ty).ok_or_else(|| OnnxError::new(Fault::NotExpressible("such a type")));
-    match value {
-        AttrValue::Float(value) => put_float(out, number, value),
-        AttrValue::Int(value) => put_int(out, number, value),
-        AttrValue::String(value) | AttrValue::SparseTensor(value) => put_bytes(out, number, value),
-        AttrValue::Floats(values) => values.floats().for_each(|value| put_float(out, number, value)),
-        AttrValue::Ints(values) => values.ints().for_each(|value| put_int(out, number, value)),
-        AttrValue::Strings(values) | AttrValue::SparseTensors(values) => {
-            values.strings().for_each(|value| put_bytes(out, number, value));
-        }
-        AttrValue::Type(ty) => put_bytes(out, number, &encode(ty)?),
-        AttrValue::Types(types) => {
-            for ty in types.types() {
-                put_bytes(out, number, &encode(ty)?);
-            }
-        }
-        _ => return Err(OnnxError::new(Fault::NotExpressible("an attribute of this kind"))),
-    }
-    Ok(())
-}
-
-/// The default of a function's attribute, as an `AttributeProto`.
-pub(crate) fn encode_default(f: &Function, name: &str, rec: AttrRec, value: AttrValue<'_>) -> Result<Vec<u8>> {
-    if let AttrValue::Raw(raw) = value {
-        return Ok(raw.to_vec());
-    }
-    let mut bytes = Vec::new();
-    put_bytes(&mut bytes, attribute::NAME, name.as_bytes());
-    let number = field_of(rec.kind).unwrap_or(0);
-    match value {
-        AttrValue::Tensor(tensor) => put_bytes(&mut bytes, number, &default_tensor(tensor)),
-        AttrValue::Tensors(list) => list.tensors().for_each(|t| put_bytes(&mut bytes, number, &default_tensor(t))),
-        value => put_plain(f, &mut bytes, number, value)?,
-    }
-    put_int(&mut bytes, attribute::TYPE, rec.kind.into());
-    Ok(bytes)
-}
-
-/// A default's tensor: as it was read, or in the usual encoding.
-fn default_tensor(tensor: &Tensor) -> Vec<u8> {
-    use crate::schema::tensor as field;
-    if !tensor.encoded().is_empty() {
-        return tensor.encoded().to_vec();
-    }
-    let mut bytes = Vec::new();
-    tensor.dims().iter().for_each(|&dim| put_int(&mut bytes, field::DIMS, dim as i64));
-    put_int(&mut bytes, field::DATA_TYPE, tensor.elem().0.into());
-    match tensor.elem() {
-        ElemType::STRING => read::encode_typed(tensor, &mut bytes),
-        _ => put_bytes(&mut bytes, field::RAW_DATA, &tensor.to_bytes()),
-    }
-    bytes
 }
 
 /// An `Identity` from one name to another.

@@ -6,9 +6,9 @@ use super::{
     steps::{Step, Writer},
 };
 use crate::{
+    encode::encode_typed,
     error::{Fault, OnnxError, Result},
     meta,
-    read::encode_typed,
     schema::{entry, tensor},
     wire::{Part, Scan, put_bytes, put_int, put_tag, put_varint, wire_type},
 };

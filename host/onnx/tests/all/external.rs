@@ -168,6 +168,24 @@ fn refusals_name_tensor_and_file() {
     assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::NoFolder, .. }), "{error}");
 }
 
+/// Opening a pipe waits for a writer, which here never comes.
+#[test]
+#[cfg(unix)]
+fn data_that_is_a_pipe_is_refused_at_once() {
+    use std::{process::Command, sync::mpsc, thread, time::Duration};
+    let folder = TempFolder::new("pipe");
+    assert!(Command::new("mkfifo").arg(folder.join("pipe.bin")).status().unwrap().success());
+    let path = folder.join("in.onnx");
+    fs::write(&path, with(vec![external("weight", &[2], &[("location", "pipe.bin")])])).unwrap();
+    let (done, result) = mpsc::channel();
+    thread::spawn(move || done.send(read(&path).map(drop)));
+    let error = result.recv_timeout(Duration::from_secs(20)).expect("reading ends").unwrap_err();
+    assert!(matches!(error.fault(), Fault::External { cause: ExternalFault::Io(_), .. }), "{error}");
+    for part in ["tensor `weight`", "`pipe.bin`", "it is not a regular file"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
 #[test]
 fn entries_are_read_however_they_are_encoded() {
     let folder = TempFolder::new("entries");

@@ -80,7 +80,7 @@ impl<'a> Checker<'a, '_, '_> {
         }
         match nodes.get(self.parts.root.index()) {
             Some(rec) if rec.kind == kind::FUNCTION => {}
-            _ => self.fault(FaultCode::NodeRange, Some(self.parts.root), "the root is no function"),
+            _ => self.fault(FaultCode::NodeRange, Some(self.parts.root), "the root is not a function"),
         }
         // Every list has its own place, so together they are no longer than the pool. Only because of this is reading
         // them linear.
@@ -249,7 +249,7 @@ impl<'a> Checker<'a, '_, '_> {
         for dim in type_dims.iter().filter(|dim| dim.0 < -1) {
             match dim.0.checked_neg().and_then(|symbol| u32::try_from(symbol - 2).ok()) {
                 Some(symbol) => self.name(StrId(symbol), FaultCode::TypeRange, None, "the symbol of a dimension"),
-                None => self.fault(FaultCode::TypeRange, None, format!("{} is no dimension", dim.0)),
+                None => self.fault(FaultCode::TypeRange, None, format!("{} is not a dimension", dim.0)),
             }
         }
     }

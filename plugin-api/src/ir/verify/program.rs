@@ -169,7 +169,7 @@ impl<'a> Walk<'a, '_, '_> {
         for &param in params {
             let known = &mut self.state[param.index()];
             if self.f.kind(param) != kind::VAR {
-                self.fault(FaultCode::Parameter, function, block, format!("parameter `{param}` is no variable"));
+                self.fault(FaultCode::Parameter, function, block, format!("parameter `{param}` is not a variable"));
             } else if *known & state::PARAM != 0 {
                 self.fault(FaultCode::Parameter, function, block, format!("`{param}` is a parameter twice"));
             } else {
@@ -414,7 +414,7 @@ impl<'a> Walk<'a, '_, '_> {
             (_, Some(n_results), _) => Some(n_results),
             (_, None, Type::Tuple(fields)) => Some(fields.len()),
             (_, None, Type::Unknown | Type::Other(_)) => None,
-            _ => return self.fault(FaultCode::Projection, node, block, format!("`{tuple}` is no tuple")),
+            _ => return self.fault(FaultCode::Projection, node, block, format!("`{tuple}` is not a tuple")),
         };
         if let Some(n_fields) = n_fields
             && index >= n_fields

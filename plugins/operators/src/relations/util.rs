@@ -131,7 +131,7 @@ pub fn opt_elem(cx: &InferCx<'_>, name: &str) -> Result<Option<ElemType>, OpErro
     };
     let elem = u8::try_from(number).map_or(ElemType::UNKNOWN, ElemType);
     if elem.name().is_none() {
-        return Err(OpError::unsupported(format_args!("attribute `{name}`: {number} is no known element type")));
+        return Err(OpError::unsupported(format_args!("attribute `{name}`: {number} is not a known element type")));
     }
     Ok(Some(elem))
 }

@@ -65,7 +65,7 @@ const IS_INF: Operator = Operator::new("", "IsInf", 20)
 const IS_NAN: Operator = Operator::new("", "IsNaN", 20)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::predicate)
-    .doc("Whether elements are no numbers.");
+    .doc("Whether elements are not numbers.");
 
 const LESS: Operator = Operator::new("", "Less", 13)
     .inputs(2, 2)

@@ -9,7 +9,7 @@ enum Fault {
     None,
     /// Return an error.
     Error,
-    /// Say an error and return none.
+    /// Say two errors and return none.
     SayError,
     /// Panic.
     Panic,
@@ -103,7 +103,10 @@ fn fault(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<()
         Fault::Error => {
             return Err(PassError::new("`x` has no shape").code("no-shape").at(NodeId(1)).help("declare its shape"));
         }
-        Fault::SayError => cx.diagnostic(Diagnostic::error("`x` has no shape").help("declare its shape")),
+        Fault::SayError => {
+            cx.diagnostic(Diagnostic::error("`x` has no shape").help("declare its shape"));
+            cx.diagnostic(Diagnostic::error("`y` has no shape either"));
+        }
         Fault::Panic => panic!("the pass of a careless author"),
         Fault::PanicFormatted => panic!("the pass of {} careless authors", 3),
         Fault::PanicWithBomb => std::panic::panic_any(Bomb),

@@ -1,6 +1,6 @@
 //! The operators, and an instrument.
 
-use relais_plugin_api::{op::OpCall, prelude::*};
+use relais_plugin_api::{ir::TypeId, op::OpCall, prelude::*};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const DOMAIN: &str = "liar";
@@ -8,6 +8,7 @@ const DOMAIN: &str = "liar";
 operators! {
     &[
         Operator::new(DOMAIN, "Panics", 1).inputs(1, 2).infer(panics).doc("A type relation that is not total."),
+        Operator::new(DOMAIN, "NoSuchType", 1).infer(no_such_type).doc("A type that nothing added."),
         Operator::new(DOMAIN, "Contradicts", 1).infer(same_type).eval(gives_scalar).doc("Two truths."),
         Operator::new(DOMAIN, "EvalPanics", 1).infer(same_type).eval(eval_panics).doc("An evaluator that is not total."),
         Operator::new(DOMAIN, "VerifyPanics", 1).infer(same_type).verify(verify_panics).doc("A verifier that is not total."),
@@ -24,6 +25,11 @@ fn panics(cx: &mut InferCx<'_>) -> Result<(), OpError> {
     // A scalar has no last dimension.
     let last = dims[dims.len() - 1];
     cx.set_tensor(0, ElemType::FLOAT, &[last]);
+    Ok(())
+}
+
+fn no_such_type(cx: &mut InferCx<'_>) -> Result<(), OpError> {
+    cx.set_output(0, TypeId(123_456));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
-//! A module pass that breaks a rule.
+//! Passes that break a rule.
 
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{ir::ConstForm, prelude::*};
 
 /// The part that it breaks.
 #[derive(PassOptions)]
@@ -17,12 +17,25 @@ enum Breaks {
     OutputType,
     /// A function that is called gets a parameter less.
     Signature,
+    /// A function that is called gets a result less.
+    FewerResults,
+    /// The parameters of a function that is called get another element type.
+    OtherParamType,
+    /// A function that is called gets another parameter, which is allowed.
+    MoreParams,
     /// A call by hand with an attribute that the operator does not have.
     Attribute,
     /// A call by hand that the operator's verifier refuses.
     Verifier,
     /// A call by hand of an operator whose verifier panics.
     VerifierPanics,
+}
+
+impl Breaks {
+    /// Whether it is a part of a function that is called.
+    fn is_of_callee(&self) -> bool {
+        matches!(self, Self::Signature | Self::FewerResults | Self::OtherParamType | Self::MoreParams)
+    }
 }
 
 /// The part that it breaks.
@@ -38,13 +51,8 @@ struct Options {
 /// Breaks something.
 #[module_pass(name = "untrue.Module", changes_interface = "asked")]
 fn breaks(module: &mut IRModule, _: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
-    if let Breaks::Signature = options.breaks {
-        let helper = module.function_mut("helper").ok_or("there is no function `helper`")?;
-        let params = helper.params()[..1].to_vec();
-        helper.set_params(helper.root(), &params);
-        let result = params[0];
-        helper.set_results(helper.body(), &[result]);
-        helper.set_bindings(helper.body(), &[]);
+    if options.breaks.is_of_callee() {
+        change_callee(module.function_mut("helper").ok_or("there is no function `helper`")?, &options.breaks);
         return Ok(());
     }
     let f = module.function_mut(MAIN).ok_or("there is no entry function")?;
@@ -88,7 +96,70 @@ fn breaks(module: &mut IRModule, _: &PassCx<'_>, options: &Options) -> Result<()
             f.set_attrs(call, &groups);
             f.append(body, call);
         }
-        Breaks::Signature => unreachable!("it was dealt with"),
+        _ => unreachable!("it is a part of a function that is called"),
     }
     Ok(())
+}
+
+/// Changes a part of a function that is called.
+fn change_callee(callee: &mut Function, part: &Breaks) {
+    let (root, body) = (callee.root(), callee.body());
+    match part {
+        Breaks::Signature => {
+            let params = callee.params()[..1].to_vec();
+            callee.set_params(root, &params);
+            callee.set_results(body, &params);
+            callee.set_bindings(body, &[]);
+        }
+        Breaks::FewerResults => {
+            let first = callee.results(body)[0];
+            callee.set_results(body, &[first]);
+        }
+        Breaks::OtherParamType => {
+            let ty = callee.tensor_type(ElemType::INT64, &[Dim::Static(2)]);
+            for param in callee.params().to_vec() {
+                callee.set_type(param, ty);
+            }
+        }
+        Breaks::MoreParams => {
+            let ty = callee.tensor_type(ElemType::FLOAT, &[Dim::Static(2)]);
+            let more = callee.add_var("more", ty);
+            let params = [callee.params(), &[more]].concat();
+            callee.set_params(root, &params);
+        }
+        _ => unreachable!("it is a part of the entry function"),
+    }
+}
+
+/// The constant that takes the place of a `Sub`.
+#[derive(PassOptions)]
+enum Constant {
+    /// One of the same type.
+    SameType,
+    /// One of another shape.
+    OtherShape,
+}
+
+/// The constant that takes the place of a `Sub`.
+#[derive(PassOptions)]
+struct FunctionOptions {
+    /// The constant that takes the place of a `Sub`.
+    gives: Constant,
+}
+
+/// Replaces each `Sub` of shape (2, 3) by a constant.
+#[function_pass(name = "untrue.Function")]
+fn replaces(edit: &mut Editor, _: &PassCx<'_>, options: &FunctionOptions) -> Result<(), PassError> {
+    edit.rebuild(&mut |cx: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
+        if !cx.function().call(id).is_some_and(|call| call.is_op("Sub")) {
+            return Ok(Action::Keep);
+        }
+        let tensor = match options.gives {
+            Constant::SameType => Tensor::from_f32(&[2, 3], &[0.0; 6]),
+            Constant::OtherShape => Tensor::from_f32(&[7], &[0.0; 7]),
+        };
+        let constant = cx.function_mut().add_constant(tensor, ConstForm::ANY);
+        cx.insert(constant);
+        Ok(Action::Replace(constant))
+    })
 }

@@ -4,9 +4,13 @@ use super::*;
 use relais::{
     manager::{FailureKind, Progress},
     options::{OptionSchema, OptionType},
-    pass::{PassContext, Remarks, Said},
+    pass::{Catalogue, PassContext, Remarks, Said},
 };
-use relais_plugin_api::{boundary::record::Phase, rewrite::Rewrite};
+use relais_plugin_api::{
+    boundary::record::Phase,
+    infer::{Coverage, infer_function},
+    rewrite::Rewrite,
+};
 use std::time::Duration;
 
 fn relus() -> IRModule {
@@ -81,6 +85,49 @@ fn r21_a_pass_of_the_program_has_options_as_those_of_plugins() {
     assert!(wrong.to_string().contains("option `depth` of `my.Deep` cannot be 10"), "{wrong}");
     let untold = with_depth(None).run(&library, &module()).map(|_| ()).unwrap_err().to_string();
     assert!(untold.contains("it must be given `depth`"), "{untold}");
+}
+
+/// An option of contexts.
+fn config_of(key: &str) -> OptionSchema {
+    let kind = OptionType::Int { min: 0, max: 9 };
+    OptionSchema { name: key.into(), doc: "How deep.".into(), kind, default: Some(Value::Int(1)), is_optional: false }
+}
+
+#[test]
+fn r21_a_program_registers_options_of_contexts_for_its_passes() {
+    let mut library = library();
+    library.register_config(config_of("my.depth"));
+    let pass = Pass::module("my.Deep", 0, |_, cx| {
+        let depth = cx.config.get("my.depth").map_or("none".to_owned(), Value::to_string);
+        (cx.diagnostics)(relais_plugin_api::diagnostics::Diagnostic::note(format_args!("depth {depth}")));
+        Ok(None)
+    });
+    let asked = |value: Value| -> Result<Vec<String>, String> {
+        let context = library.context().config("my.depth", value).build().map_err(|faults| faults.to_string())?;
+        let _guard = Arc::new(context).enter().map_err(|error| error.to_string())?;
+        Ok(said(&pass.run_with(&library, &module(), &RunOptions::default()).unwrap().1))
+    };
+    assert_eq!(asked(Value::Int(7)).unwrap(), ["depth 7"]);
+    let wrong = asked(Value::Int(10)).unwrap_err();
+    assert!(wrong.contains("`my.depth`") && wrong.contains("10"), "{wrong}");
+    let unknown = library.context().config("my.dept", Value::Int(1)).build().map(|_| ()).unwrap_err().to_string();
+    assert!(unknown.contains("my.depth"), "{unknown}");
+    // The same key of a plugin.
+    library.register_config(config_of("acme.depth"));
+    let both = library.context().config("acme.depth", Value::Int(1)).build().map(|_| ()).unwrap_err().to_string();
+    assert!(both.contains("this program"), "{both}");
+}
+
+#[test]
+fn r01_a_pass_of_the_program_asks_the_catalogue_what_operators_are() {
+    let typed = Pass::function("my.Types", 0, |function, _, _| {
+        let mut function = (**function).clone();
+        let mut relations = REGISTRY.relations();
+        infer_function(&mut function, &mut *relations, Coverage::Everything);
+        Ok(Some(function))
+    });
+    let after = typed.run(&library(), &relus()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(print(&after).matches("Tensor[(2), float32] = Relu(").count(), 2, "{}", print(&after));
 }
 
 #[test]
