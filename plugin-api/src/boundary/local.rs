@@ -394,12 +394,14 @@ unsafe extern "C" fn parallel_for(_: HostData<'_>, n: usize, state: *const (), b
     (0..n).for_each(|index| unsafe { body.turn(state, index) });
 }
 
-/// The one with the greatest first version that is not above `version`; none if two are, as in a host.
+/// The one with the greatest first version that is not above `version`; none if there are two that differ, as in a
+/// host. Examples of documentation that are linked into one program may each describe it in the same way.
 fn best(ops: &[LocalOp], domain: &str, name: &str, version: u32, ok: impl Fn(&LocalOp) -> bool) -> Option<usize> {
     let is_match = |op: &LocalOp| op.name == name && is_same_domain(op.domain, domain) && op.since <= version && ok(op);
     let newest = ops.iter().filter(|op| is_match(op)).map(|op| op.since).max()?;
     let mut found = ops.iter().enumerate().filter(|(_, op)| is_match(op) && op.since == newest);
-    found.next().filter(|_| found.next().is_none()).map(|(index, _)| index)
+    let (index, first) = found.next()?;
+    found.all(|(_, other)| other.facts == first.facts).then_some(index)
 }
 
 extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_>, version: u32) -> ResolvedOp<'a> {

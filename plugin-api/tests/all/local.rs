@@ -51,7 +51,9 @@ operators! {
     &[
         Operator::new("", "Neg", 1).infer(same),
         Operator::new("rivals", "Twice", 1).infer(same),
-        Operator::new("rivals", "Twice", 1).infer(same),
+        Operator::new("rivals", "Twice", 1).inputs(1, 2).infer(same),
+        Operator::new("rivals", "Alike", 1).infer(same),
+        Operator::new("rivals", "Alike", 1).infer(same),
         Operator::new("rivals", "Later", 1).infer(same),
         Operator::new("rivals", "Later", 2).infer(same),
     ]
@@ -157,6 +159,7 @@ fn linked_operators_infer() {
 }
 
 #[test]
-fn an_operator_that_is_described_twice_is_opaque() {
+fn an_operator_that_is_described_in_two_ways_is_opaque() {
     assert!(!is_typed("rivals", "Twice"));
+    assert!(is_typed("rivals", "Alike"));
 }
