@@ -7,7 +7,7 @@ use crate::{
     op::{CallFault, CallParts, CallRule},
 };
 use smallvec::SmallVec;
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 /// As many nodes as most calls have operands.
 pub(crate) type Nodes = SmallVec<[NodeId; 6]>;
@@ -250,6 +250,49 @@ fn refused_as(domain: &str, name: &str, fault: &CallFault) -> PassError {
 /// # Errors
 /// Returns the first mismatch, or the error of the verifier.
 pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
+    check_record(f, relations, call, op)?;
+    check_verifier(f, relations, call, op)
+}
+
+/// Checks all calls of a function as [`check_made`] does, and calls that are alike to their records but once.
+#[derive(Default)]
+pub struct CallChecker {
+    accepted: HashSet<Box<[u32]>>,
+    /// Everything about a call that its record speaks of.
+    alike: Vec<u32>,
+}
+
+impl CallChecker {
+    /// Checks a call of the function.
+    ///
+    /// # Errors
+    /// As for [`check_made`].
+    pub fn check(
+        &mut self,
+        f: &Function,
+        relations: &mut dyn TypeRelations,
+        call: NodeId,
+        op: OpId,
+    ) -> Result<(), CallFault> {
+        let n_results = f.n_results(call).map_or(u32::MAX, |n| n as u32);
+        self.alike.clear();
+        self.alike.extend([op.0, n_results]);
+        for rec in f.attr_recs(call) {
+            let kind = if rec.kind == attr_kind::REF { rec.b } else { rec.kind.into() };
+            self.alike.extend([rec.name.0, kind, rec.flags.into()]);
+        }
+        self.alike.push(u32::MAX);
+        let args = f.call(call).map_or(&[][..], CallView::args);
+        self.alike.extend(args.iter().map(|&arg| if arg.is_absent() { u32::MAX } else { f.type_id(arg).0 }));
+        if !self.accepted.contains(&*self.alike) {
+            check_record(f, relations, call, op)?;
+            self.accepted.insert(self.alike.as_slice().into());
+        }
+        check_verifier(f, relations, call, op)
+    }
+}
+
+fn check_record(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
     let version = relations.version(f, op);
     let Some(schema) = relations.schema(op) else {
         return match relations.is_closed(op) {
@@ -257,7 +300,10 @@ pub fn check_made(f: &Function, relations: &mut dyn TypeRelations, call: NodeId,
             false => Ok(()),
         };
     };
-    schema.check(&CallParts::new(f, call).value(op, version), f.n_results(call))?;
+    schema.check(&CallParts::new(f, call).value(op, version), f.n_results(call))
+}
+
+fn check_verifier(f: &Function, relations: &mut dyn TypeRelations, call: NodeId, op: OpId) -> Result<(), CallFault> {
     match relations.verify(f, call, op) {
         Some(Err(error)) if error.is_broken() => {
             let broken = Some(relations.verifier_fault(op, &error));

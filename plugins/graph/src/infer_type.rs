@@ -16,7 +16,7 @@
 //! `strict` makes it an error.
 
 use relais_plugin_api::{
-    build::check_made,
+    build::CallChecker,
     infer::{Coverage, TypeRelations, infer_function},
     op::CallRule,
     prelude::*,
@@ -65,13 +65,13 @@ pub fn infer(
     }
     let reported: HashSet<NodeId> = report.faults.iter().map(|fault| fault.node).collect();
     // An operator that does not exist is reported once.
-    let mut unknown = HashSet::new();
+    let (mut unknown, mut checker) = (HashSet::new(), CallChecker::default());
     for id in f.all_bindings() {
         let Some((call, op)) = f.call(id).and_then(|call| Some((call, call.op()?))) else { continue };
         if unknown.contains(&op) || reported.contains(&id) {
             continue;
         }
-        let Err(found) = check_made(f, relations, id, op) else { continue };
+        let Err(found) = checker.check(f, relations, id, op) else { continue };
         if found.rule == CallRule::UnknownOperator {
             unknown.insert(op);
         }
