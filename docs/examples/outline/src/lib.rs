@@ -1,10 +1,8 @@
 //! Functions for what a model computes more than once, with other weights.
 
 use relais_plugin_api::build::Builder;
-use relais_plugin_api::{
-    ir::{Subgraph, Users},
-    prelude::*,
-};
+use relais_plugin_api::ir::{Subgraph, Users};
+use relais_plugin_api::prelude::*;
 use std::{cmp::Reverse, collections::BTreeMap};
 
 plugin! { description = "makes functions of repeated sub-graphs" }
