@@ -193,7 +193,7 @@ impl Drop for Draft {
 }
 
 impl Destination {
-    /// The same for an argument of a command line, where `-` is standard output.
+    /// The destination that an argument of a command line names; `-` is standard output.
     ///
     /// # Errors
     /// As for [`new`](Self::new); also when a file of that name cannot be made in its folder.

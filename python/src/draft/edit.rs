@@ -209,7 +209,7 @@ impl Edit {
             if wanted.contains(&id) {
                 found.insert(id);
             }
-            // What was made before the first of them does not use them.
+            // A node that was made before the first of them does not use them.
             let inside = self.functions(id).flat_map(|function| self.f.results(self.f.block_of(function)));
             let uses = self.f.operands(id).iter().chain(inside).copied();
             open.extend(uses.filter(|id| id >= first && seen.insert(*id)));

@@ -121,7 +121,7 @@ impl Edit {
             let old = self.f.bindings(block);
             let roots: Vec<NodeId> = old.iter().chain(new.get(&block).into_iter().flatten()).copied().collect();
             let mut ordered = Vec::with_capacity(roots.len());
-            // What a node uses, and how much of it was looked at.
+            // Each node with the ones it uses that are still to be placed.
             let mut open: Vec<(NodeId, Vec<NodeId>)> = Vec::new();
             for root in roots {
                 open.push((root, Vec::new()));

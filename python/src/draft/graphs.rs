@@ -104,7 +104,7 @@ impl Edit {
     /// Lets a nested function that no binding has yet begin in a block that `inner`, which is it or is in it, needs.
     pub(super) fn reach(&mut self, home: BlockId, inner: BlockId) {
         let mut block = inner;
-        // What is in a function cannot be around it.
+        // A block within a function cannot be around it.
         while block != NOWHERE && home != NOWHERE && !self.is_around(home, inner) && !self.is_around(block, home) {
             let around = self.around[block.index()];
             if self.loose.contains(&self.f.block(block).owner) && self.is_around(around, home) {

@@ -39,7 +39,7 @@ impl From<PassError> for Refused {
     }
 }
 
-/// What uses a value.
+/// A user of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum User {
     /// A binding, or the tuple of a block's results.
