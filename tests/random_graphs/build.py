@@ -32,7 +32,8 @@ class Value:
     constant: bool
     """Folding knows it."""
     scaled: bool = False
-    """A scale that follows may be folded into what made it, so that none does but where that is judged."""
+    """A scale or a product with weights that follows may be folded into what made it, or that into the weights, so that
+    none follows but where that is judged."""
 
     @property
     def dtype(self) -> np.dtype:

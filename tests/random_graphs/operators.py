@@ -419,11 +419,13 @@ def dropout(b: Builder) -> None:
 @maker(3)
 def product(b: Builder) -> None:
     x = need(b.pick(lambda value: value.rank >= 1 and value.dtype in (np.float32, np.float64, np.int32) and not value.constant))
+    if x.is_float and x.scaled:
+        raise Refused("a scale before weights")
     k = x.shape[-1]
     if b.rng.random() < 0.3 and b.opset >= 12 and x.rank == 2 and x.is_float:
         b.add("Einsum", [x, b.random_constant(x.dtype, (k, 2))], equation="ij,jk->ik", scaled=True)
     else:
-        # A scale behind it goes into the weights, which `judged.scale_into_weights` tries.
+        # A scale before or behind it goes into the weights, which `judged.scale_into_weights` tries.
         b.add("MatMul", [x, b.random_constant(x.dtype, (k, b.rng.randint(0, 3)))], scaled=x.is_float)
 
 

@@ -167,7 +167,7 @@ fn fold_floats<T: Float>(plan: &Plan, cx: &EvalCx<'_>, data: &Tensor, term: Term
 /// Doubles, through which some runtimes go, hold every integer up to this size.
 const EXACT: u128 = 1 << 53;
 
-/// As long as the magnitudes fit into the type, no order of the terms overflows.
+/// As long as the magnitudes fit into the type and into a double, no order of the terms overflows or is rounded.
 fn fold_integers<T: Integer>(
     plan: &Plan,
     cx: &EvalCx<'_>,
@@ -180,10 +180,7 @@ fn fold_integers<T: Integer>(
         Term::Magnitude => Some(x.abs()),
         Term::Square => x.checked_mul(x),
     };
-    let most = match term {
-        Term::Value => T::GREATEST.to_i128().unsigned_abs(),
-        _ => T::GREATEST.to_i128().unsigned_abs().min(EXACT),
-    };
+    let most = T::GREATEST.to_i128().unsigned_abs().min(EXACT);
     let add = |sum: Option<(i128, u128)>, x: T| {
         let (sum, term) = (sum?, of(x.to_i128())?);
         Some((sum.0.checked_add(term)?, sum.1.checked_add(term.unsigned_abs())?))

@@ -217,8 +217,8 @@ fn reduction(call: CallView<'_>, input: NodeId, cx: &RewriteCx<'_>) -> Rewrite {
         "ReduceSum" | "ReduceMean" if !elem.is_some_and(ElemType::is_integer) => {
             Rewrite::decline("a sum of one term may turn -0.0 into 0.0")
         }
-        "ReduceProd" if elem.is_none_or(|elem| elem == ElemType::INT64) => {
-            Rewrite::decline("runtimes compute products of 64-bit integers in double precision")
+        "ReduceSum" | "ReduceMean" | "ReduceProd" if elem.is_none_or(|elem| elem == ElemType::INT64) => {
+            Rewrite::decline("runtimes reduce 64-bit integers in double precision")
         }
         _ => Rewrite::Replace(input),
     }

@@ -73,7 +73,8 @@ fn n05_integers_that_overflow_are_not_reduced() {
     call("ReduceMean", 18).input(list(&[(1 << 60) + 1])).unsupported();
     call("ReduceSumSquare", 18).input(list(&[1 << 30])).unsupported();
     assert_eq!(call("ReduceSum", 18).input(i32s(&[most, 0])).eval(), i32s(&[most]));
-    assert_eq!(call("ReduceSum", 18).input(list(&[1 << 60, -3])).eval(), list(&[(1 << 60) - 3]));
+    call("ReduceSum", 18).input(list(&[1 << 53, -3])).unsupported();
+    assert_eq!(call("ReduceSum", 18).input(list(&[1 << 52, -3])).eval(), list(&[(1 << 52) - 3]));
     assert_eq!(call("ReduceProd", 18).input(i32s(&[-3, 0, 7])).eval(), i32s(&[0]));
     assert_eq!(call("ReduceSumSquare", 18).input(i32s(&[-3, 4])).eval(), i32s(&[25]));
     assert_eq!(call("ReduceMean", 18).input(i32s(&[-3, -4])).eval(), i32s(&[-3]));
