@@ -166,9 +166,9 @@ impl<'a> Verifier<'a> {
 /// without panicking, and every walk ends. This costs a fraction of the whole check.
 pub fn verify_arena(function: &Function) -> Vec<Fault> {
     let mut report = Report { function, is_sound: false, faults: Vec::new(), last: None };
-    arena::check(function, &mut report);
+    let n_functions = arena::check(function, &mut report);
     if report.faults.is_empty() {
-        places::check(function, &mut report);
+        places::check(function, n_functions, &mut report);
     }
     report.faults
 }

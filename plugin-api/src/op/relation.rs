@@ -449,28 +449,25 @@ impl Given {
         if let Err(lie) = self.types.check(call.types_of, n_before, |name| call.has_symbol(&self.types, name)) {
             return lied(&lie);
         }
-        for &id in self.outputs.iter().chain(self.values.iter()) {
+        let is_unknown =
+            |&dim: &DimRec| matches!(Dim::from(dim), Dim::Symbol(name) if !call.has_symbol(&self.types, name));
+        let (outputs, values) = (self.outputs.iter().map(|&id| (id, false)), self.values.iter().map(|&id| (id, true)));
+        for (id, is_value) in outputs.chain(values).filter(|&(id, _)| id != TypeId::UNKNOWN) {
             if !self.types.has(id) {
                 return lied(&TypeLie::NoSuchType(id));
             }
-            let dims = match self.types.ty(call.types_of, id) {
+            let ty = self.types.ty(call.types_of, id);
+            let dims = match ty {
                 Type::Tensor { shape, .. } | Type::SparseTensor { shape, .. } => shape.unwrap_or_default(),
                 _ => &[],
             };
-            let is_unknown =
-                |&dim: &DimRec| matches!(Dim::from(dim), Dim::Symbol(name) if !call.has_symbol(&self.types, name));
             if dims.iter().any(is_unknown) {
                 return lied(&TypeLie::Symbol);
             }
+            if is_value && !matches!(ty, Type::Tensor { elem: ElemType::INT64, shape: Some(_) }) {
+                return lied(&TypeLie::Malformed(id));
+            }
         }
-        let is_vector = |&id: &TypeId| match self.types.ty(call.types_of, id) {
-            Type::Unknown => true,
-            Type::Tensor { elem, shape } => elem == ElemType::INT64 && shape.is_some(),
-            _ => false,
-        };
-        match self.values.iter().find(|id| !is_vector(id)) {
-            Some(&id) => lied(&TypeLie::Malformed(id)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -9,10 +9,11 @@ use crate::ir::{
 use std::collections::HashSet;
 
 /// The guarantee for later stages if this one reports nothing: no accessor of [`Function`] panics for an id that the
-/// function itself holds.
-pub(super) fn check(function: &Function, report: &mut Report<'_>) {
+/// function itself holds. Returns how many of the nodes are functions.
+pub(super) fn check(function: &Function, report: &mut Report<'_>) -> usize {
     let parts = function.parts();
-    let mut checker = Checker { is_ascii: parts.strings.is_ascii(), reads_lists: true, parts, report };
+    let is_ascii = parts.strings.is_ascii();
+    let mut checker = Checker { is_ascii, reads_lists: true, n_functions: 0, parts, report };
     checker.types();
     checker.ops();
     checker.nodes();
@@ -20,6 +21,7 @@ pub(super) fn check(function: &Function, report: &mut Report<'_>) {
     checker.attrs();
     checker.tables();
     checker.indices();
+    checker.n_functions
 }
 
 struct Checker<'a, 'r, 'f> {
@@ -29,6 +31,8 @@ struct Checker<'a, 'r, 'f> {
     /// Whether operands and bindings are looked at one by one: not if no entry of the pool is out of range, nor if they
     /// overlap.
     reads_lists: bool,
+    /// How many functions were seen.
+    n_functions: usize,
     report: &'r mut Report<'f>,
 }
 
@@ -143,7 +147,7 @@ impl<'a> Checker<'a, '_, '_> {
             (kind::FUNCTION, Some(block)) if block as usize >= blocks.len() => {
                 self.fault(FaultCode::ExtraWord, Some(id), format!("the block is {block} of {}", blocks.len()));
             }
-            (kind::FUNCTION, Some(_)) => {}
+            (kind::FUNCTION, Some(_)) => self.n_functions += 1,
             (kind::CALL | kind::IF | kind::FUNCTION, None) => {
                 self.fault(FaultCode::ExtraWord, Some(id), "the word before the operands is missing");
             }

@@ -40,14 +40,17 @@ fn may_repeat(f: &Function) -> bool {
     // Few are sorted: those that share one of sixteen times as many bits with another.
     let n_words = (hashes.len() / 4).next_power_of_two();
     let place = |hash: u64| ((hash >> 6) as usize & (n_words - 1), 1 << (hash & 63));
-    let (mut taken, mut shared) = (vec![0_u64; n_words], vec![0_u64; n_words]);
-    for (word, bit) in hashes.iter().map(|&hash| place(hash)) {
-        shared[word] |= taken[word] & bit;
-        taken[word] |= bit;
+    // The bits that are taken, beside those that are shared.
+    let mut bits = vec![[0_u64; 2]; n_words];
+    for &hash in &hashes {
+        let (word, bit) = place(hash);
+        let [taken, shared] = &mut bits[word];
+        *shared |= *taken & bit;
+        *taken |= bit;
     }
     hashes.retain(|&hash| {
         let (word, bit) = place(hash);
-        shared[word] & bit != 0
+        bits[word][1] & bit != 0
     });
     hashes.sort_unstable();
     hashes.windows(2).any(|pair| pair[0] == pair[1])
