@@ -114,10 +114,7 @@ pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
     let body = callee.body();
     let mut tensor = |ty: TypeId| match callee.ty(ty) {
         Type::Tensor { elem, shape } => {
-            let dims = |shape: &[DimRec]| -> Vec<DimRec> {
-                shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static).into()).collect()
-            };
-            let shape = shape.map(dims);
+            let shape = shape.map(without_names);
             caller.add_type(Type::Tensor { elem, shape: shape.as_deref() })
         }
         _ => TypeId::UNKNOWN,
@@ -127,6 +124,11 @@ pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
         ([one], true) => *one,
         _ => caller.add_type(Type::Tuple(&results)),
     }
+}
+
+/// A shape in which sizes that have names are unknown.
+fn without_names(shape: &[DimRec]) -> Vec<DimRec> {
+    shape.iter().map(|&dim| Dim::from(dim).known().map_or(Dim::Unknown, Dim::Static).into()).collect()
 }
 
 /// The facts about operators that passes request: type relations, effects, evaluators.
@@ -330,6 +332,11 @@ impl Inference {
                         let ty = relations.result_of_global(f, &name);
                         fitting(f, id, ty)
                     }
+                    Expr::Function(closure) => {
+                        let block = closure.block();
+                        let ty = result_of_closure(f, block);
+                        fitting(f, id, ty)
+                    }
                     _ => TypeId::UNKNOWN,
                 },
             },
@@ -427,6 +434,25 @@ fn fitting(f: &mut Function, call: NodeId, ty: TypeId) -> TypeId {
 
 fn result_type(f: &mut Function, block: BlockId) -> TypeId {
     let results: Vec<TypeId> = f.results(block).iter().map(|&result| f.type_id(result)).collect();
+    match (results.as_slice(), f.results(block).first() == Some(&f.result(block))) {
+        ([one], true) => *one,
+        _ => f.add_type(Type::Tuple(&results)),
+    }
+}
+
+/// The part of the type of a closure's results that holds for any arguments.
+fn result_of_closure(f: &mut Function, block: BlockId) -> TypeId {
+    let ids: Vec<TypeId> = f.results(block).iter().map(|&result| f.type_id(result)).collect();
+    let mut results = Vec::with_capacity(ids.len());
+    for id in ids {
+        let known = match f.ty(id) {
+            Type::Tensor { elem, shape } => Some((elem, shape.map(without_names))),
+            _ => None,
+        };
+        results.push(
+            known.map_or(TypeId::UNKNOWN, |(elem, shape)| f.add_type(Type::Tensor { elem, shape: shape.as_deref() })),
+        );
+    }
     match (results.as_slice(), f.results(block).first() == Some(&f.result(block))) {
         ([one], true) => *one,
         _ => f.add_type(Type::Tuple(&results)),

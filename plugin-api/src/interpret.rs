@@ -93,6 +93,10 @@ fn n_uses(f: &Function) -> Vec<u32> {
         count(f.operands(id));
         f.regions(id).iter().for_each(|&region| count(f.results(f.block_of(region))));
     }
+    // A closure may be called often, and reads the same values each time.
+    if f.all_bindings().any(|id| f.kind(id) == kind::FUNCTION) {
+        n_uses.iter_mut().for_each(|n| *n = u32::MAX);
+    }
     n_uses
 }
 
@@ -143,7 +147,7 @@ impl Run<'_> {
     /// Reads a value, once for each time that the node is an operand or a result.
     fn value(&mut self, id: NodeId) -> Known {
         let n_uses = &mut self.n_uses[id.index()];
-        *n_uses = n_uses.saturating_sub(1);
+        *n_uses = if *n_uses == u32::MAX { u32::MAX } else { n_uses.saturating_sub(1) };
         let value = if *n_uses == 0 { self.values.remove(&id) } else { self.values.get(&id).cloned() };
         value.unwrap_or_else(|| Err(wrong(format!("{id} has no value"))))
     }
@@ -188,6 +192,16 @@ impl Run<'_> {
         if let Expr::GlobalVar(name) = f.expr(call.callee()) {
             let inputs = call.args().iter().map(|&arg| self.value(arg)).collect();
             return pack(run_global(self.module, name, inputs, self.compute, self.fuel)?, call.n_results());
+        }
+        if let Expr::Function(closure) = f.expr(call.callee()) {
+            if closure.params().len() != call.args().len() {
+                return Err(wrong(format!("{} has another number of arguments than the closure it calls", call.id)));
+            }
+            for (&param, &arg) in closure.params().iter().zip(call.args()) {
+                let value = self.value(arg);
+                self.values.insert(param, value);
+            }
+            return pack(self.block(closure.block())?, call.n_results());
         }
         let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.tensor(arg).map(Some) };
         let inputs: Vec<Option<Tensor>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;

@@ -87,9 +87,13 @@ impl Function {
             return x == y;
         }
         let (x, y) = (self.node(a), self.node(b));
-        (x.kind, x.aux) == (y.kind, y.aux)
-            && self.operands(a) == self.operands(b)
-            && operator_attrs(self, a).count() == operator_attrs(self, b).count()
+        (x.kind, x.aux) == (y.kind, y.aux) && self.operands(a) == self.operands(b) && self.has_same_attrs(a, b)
+    }
+
+    /// Whether the operators of two bindings have equal attributes, by their bits and in the same order. Metadata does not
+    /// matter. Attributes that are functions are never equal.
+    pub fn has_same_attrs(&self, a: NodeId, b: NodeId) -> bool {
+        operator_attrs(self, a).count() == operator_attrs(self, b).count()
             && operator_attrs(self, a).zip(operator_attrs(self, b)).all(|(p, q)| {
                 p.name == q.name
                     && p.kind == q.kind

@@ -19,6 +19,7 @@ use relais_plugin_api::prelude::*;
 /// Makes zeros around a value part of the `Conv` or `AveragePool` after it.
 #[rewrite_pass(
     name = "relais.FusePad",
+    aliases = ["relay._transform.FoldExplicitPadding"],
     opt_level = 2,
     required = ["relais.InferType"],
     ops = ["Conv", "AveragePool"],

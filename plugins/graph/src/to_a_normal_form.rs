@@ -30,10 +30,15 @@ pub fn to_a_normal_form(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassEr
 
 /// Sets the form of every binding of a function, and returns how many had another.
 pub(crate) fn set_form(edit: &mut Editor, form: LetForm) -> usize {
+    set_forms(edit, |_| form)
+}
+
+/// Sets the form of each binding of a function, and returns how many had another.
+pub(crate) fn set_forms(edit: &mut Editor, form: impl Fn(NodeId) -> LetForm) -> usize {
     let f = edit.function();
-    let changed: Vec<NodeId> = f.all_bindings().filter(|&id| f.let_form(id) != form).collect();
+    let changed: Vec<NodeId> = f.all_bindings().filter(|&id| f.let_form(id) != form(id)).collect();
     for &id in &changed {
-        edit.function_mut().set_let(id, form);
+        edit.function_mut().set_let(id, form(id));
     }
     changed.len()
 }
