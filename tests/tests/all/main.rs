@@ -27,6 +27,7 @@ mod killed;
 mod later_host;
 mod lock;
 mod lossless;
+mod made_functions;
 mod many_plugins;
 mod mistakes;
 mod models;
