@@ -1,6 +1,7 @@
 //! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
 //! of functions that do not accept them, another interface of the entry function.
 
+use super::module_state::Functions;
 use relais_plugin_api::{
     build::{check_made, refused},
     diagnostics::PassError,
@@ -27,13 +28,20 @@ fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
 }
 
 /// Checks the calls that a pass made in a function against the records of their operators, and the errors of their type
-/// relations. An error of the same operator that the function already had is not attributed to the pass.
+/// relations. An error of the same operator that the function already had is not attributed to the pass; for a new
+/// function, into which calls may have moved, one that any function had.
 pub(super) fn made_calls(
-    old: Option<&Function>,
+    name: &str,
     new: &Function,
+    before: &Functions<'_>,
     relations: &mut dyn TypeRelations,
     type_faults: &[TypeFault],
 ) -> Result<(), PassError> {
+    let old = before.get(name).map(|old| &***old);
+    let any_earlier = |has: &mut dyn FnMut(&Function) -> bool| match old {
+        Some(old) => has(old),
+        None => before.values().any(|earlier| has(earlier)),
+    };
     for id in new.all_bindings() {
         if new.kind(id) != kind::CALL || !is_made(old, new, id) {
             continue;
@@ -41,9 +49,8 @@ pub(super) fn made_calls(
         let Some(op) = new.call(id).and_then(CallView::op) else { continue };
         let Err(fault) = check_made(new, relations, id, op) else { continue };
         let rec = new.op(op);
-        if fault.broken.is_some()
-            || !old.is_some_and(|old| had_fault(old, relations, (new.str(rec.domain), new.str(rec.name)), fault.rule))
-        {
+        let operator = (new.str(rec.domain), new.str(rec.name));
+        if fault.broken.is_some() || !any_earlier(&mut |f| had_fault(f, relations, operator, fault.rule)) {
             return Err(refused(new, op, &fault).at(id));
         }
     }
@@ -51,7 +58,7 @@ pub(super) fn made_calls(
     let Some(TypeFault { node, error }) = refusal else { return Ok(()) };
     let Some(op) = new.call(*node).and_then(CallView::op) else { return Ok(()) };
     // A program that already had errors may have them in other calls too.
-    if old.is_some_and(|old| !infer_function(&mut old.clone(), relations, Coverage::Everything).faults.is_empty()) {
+    if any_earlier(&mut |f| !infer_function(&mut f.clone(), relations, Coverage::Everything).faults.is_empty()) {
         return Ok(());
     }
     Err(refused(new, op, &CallFault::new(CallRule::Types, error)).at(*node))

@@ -206,8 +206,7 @@ fn settle(
     let mut relations = WithFunctions { relations: catalogue.relations(), functions: before };
     let faults = infer_function(function, &mut relations, Coverage::Missing).faults;
     operator_fault(name, function, &relations, &faults)?;
-    let old = before.get(name).map(|old| &***old);
-    checks::made_calls(old, function, &mut relations, &faults).map_err(|error| error.in_function(name))?;
+    checks::made_calls(name, function, before, &mut relations, &faults).map_err(|error| error.in_function(name))?;
     for fault in faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
     }
@@ -237,7 +236,7 @@ struct WithFunctions<'a> {
 }
 
 /// The functions of a module, by name.
-type Functions<'a> = HashMap<&'a str, &'a RArc<Function>>;
+pub(super) type Functions<'a> = HashMap<&'a str, &'a RArc<Function>>;
 
 fn index(module: &IRModule) -> Functions<'_> {
     module.functions().collect()

@@ -139,10 +139,13 @@ impl<F: Deref<Target = Function> + Clone> Made<F> {
 }
 
 /// Whether a constant is a part of what is computed rather than an argument: a scalar, or a list of integers, such as a
-/// shape, on which types depend.
-fn is_part(tensor: &Tensor) -> bool {
+/// shape, on which types depend. Functions of old operator sets hold constants that are floats only.
+fn is_part(f: &Function, tensor: &Tensor) -> bool {
     const MOST: u64 = 64;
-    tensor.dims().is_empty() || tensor.dims().len() == 1 && tensor.elem().is_integer() && tensor.len() <= MOST
+    let is_list = tensor.dims().len() == 1 && tensor.elem().is_integer() && tensor.len() <= MOST;
+    let is_float = matches!(tensor.elem(), ElemType::FLOAT16 | ElemType::FLOAT | ElemType::DOUBLE);
+    let is_known = is_float || f.opset_version("").unwrap_or(i64::MAX) >= 9;
+    is_known && (tensor.dims().is_empty() || is_list)
 }
 
 /// The groups of several calls in a block.
@@ -159,7 +162,8 @@ fn groups_of(f: &Function, users: &Users, ops: &OpFactsTable<'_>, block: BlockId
     let part = |calls: Vec<NodeId>| {
         let mut nodes: Vec<NodeId> = Vec::new();
         for &call in &calls {
-            let constants = f.operands(call).iter().copied().filter(|&id| f.constant(id).is_some_and(is_part));
+            let constants =
+                f.operands(call).iter().copied().filter(|&id| f.constant(id).is_some_and(|tensor| is_part(f, tensor)));
             for id in constants.chain([call]) {
                 if !nodes.contains(&id) {
                     nodes.push(id);

@@ -89,3 +89,15 @@ fn a_closure_that_is_called_runs_elsewhere() {
     let text = fs::read_to_string(here.join("out.relay")).unwrap();
     assert!(text.contains("let %f = fn(") && text.matches("def @").count() == 1, "{text}");
 }
+
+/// Version 6 of `Max` does not broadcast, but runtimes do.
+#[test]
+fn c05_a_fault_that_moves_into_a_new_function_is_not_the_pass() {
+    let here = folder("fused-fault");
+    let text = "def @main(%x: Tensor[(2, 3), float32], %s: Tensor[(), float32]) -> (%y) #[opset = {\"\": 7}] {
+        %a = Neg(%x); %b = Max(%a, %s); %y = Neg(%b); %y }";
+    fs::write(here.join("max.relay"), text).unwrap();
+    run(&here, "max.relay", "FuseOps", "out.relay", &[]);
+    let text = fs::read_to_string(here.join("out.relay")).unwrap();
+    assert!(text.contains("@fused_Neg_Max_Neg("), "{text}");
+}

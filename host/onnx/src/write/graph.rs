@@ -101,6 +101,11 @@ fn weave(others: Vec<Item>, mut placed: Vec<(i64, Item)>) -> Vec<Item> {
     woven
 }
 
+/// The version of ONNX's operators from which on constants may be of other types than floats. In graphs runtimes take them
+/// before, too; in functions they do not.
+const CONSTANTS_OF_ALL_TYPES: i64 = 9;
+const FLOATS: [ElemType; 3] = [ElemType::FLOAT16, ElemType::FLOAT, ElemType::DOUBLE];
+
 impl<'w> Writer<'w> {
     pub fn has_regions(&self, node: NodeId) -> bool {
         // Only called for nodes of the scene being planned; a node without graphs has none in any scene.
@@ -299,6 +304,12 @@ impl<'w> Writer<'w> {
         };
         if is_node {
             let at = self.node_in_source(d.scene, id)?.filter(|_| form != ConstForm::INITIALIZER);
+            let version = f.opset_version("").unwrap_or(i64::MAX);
+            let is_old = d.form == Form::Function && version < CONSTANTS_OF_ALL_TYPES;
+            if is_old && at.is_none() && !FLOATS.contains(&tensor.elem()) {
+                let what = "a constant of this type in a function before version 9 of its operators";
+                return Err(OnnxError::new(Fault::NotExpressible(what)).within(|| format!("`{id}`")));
+            }
             Self::add_node(d, id, number, at);
             return Ok(());
         }

@@ -89,6 +89,19 @@ fn c10_what_nothing_could_load_is_refused() {
 }
 
 #[test]
+fn c10_functions_of_old_operator_sets_hold_constants_of_floats_only() {
+    let function = |version: u32, constant: &str| {
+        let body = format!("%c = const({constant}); %y = acme::Use(%x, %c); %y");
+        let callee = format!("def @\"local::f\"(%x) -> (%y) #[opset = {{\"\": {version}, \"acme\": 1}}] {{ {body} }}");
+        let main = format!("def @main(%x) -> (%y) #[opset = {{\"\": {version}}}] {{ %y = @\"local::f\"(%x); %y }}");
+        write(&parse(&format!("{main}\n{callee}\n")))
+    };
+    assert!(function(9, "int64, [1]").is_ok() && function(8, "float32, [1.0]").is_ok());
+    let error = function(8, "int64, [1]").unwrap_err();
+    assert!(error.to_string().contains("a constant of this type in a function before version 9"), "{error}");
+}
+
+#[test]
 fn c10_a_type_is_stated_whole_or_not_at_all() {
     let output = |ty: &str| {
         let body = format!("%y{ty} = acme::Fused(%x); %y");
