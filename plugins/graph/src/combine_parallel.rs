@@ -130,7 +130,9 @@ pub(crate) fn combine(
 fn is_alike(f: &Function, a: &Branch, b: &Branch) -> bool {
     let sizes = |branch: &Branch| {
         let mut dims = f.constant(branch.weights).map(|weights| weights.dims().to_vec()).unwrap_or_default();
-        dims.get_mut(branch.weights_axis).map(|size| *size = 0);
+        if let Some(size) = dims.get_mut(branch.weights_axis) {
+            *size = 0;
+        }
         (dims, f.type_of(branch.weights).elem(), branch.weights_axis, branch.axis)
     };
     sizes(a) == sizes(b) && f.has_same_attrs(a.call, b.call)
