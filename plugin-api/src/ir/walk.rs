@@ -174,6 +174,18 @@ impl AllBindings<'_> {
 }
 
 impl Function {
+    /// All blocks that are reachable, each before those in it.
+    pub fn all_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let mut walk = Walk::new(self);
+        std::iter::from_fn(move || {
+            loop {
+                if let WalkStep::Enter(block) = walk.next(self)? {
+                    return Some(block);
+                }
+            }
+        })
+    }
+
     /// All bindings in program order, those of nested functions included.
     pub fn all_bindings(&self) -> impl Iterator<Item = NodeId> + '_ {
         AllBindings { function: self, open: self.bindings(self.body()).iter(), outer: Vec::new() }

@@ -24,7 +24,7 @@
 use relais_plugin_api::{
     build::Builder,
     facts::OpFactsTable,
-    ir::{BlockId, Subgraph, Users, Walk, WalkStep},
+    ir::{BlockId, Subgraph, Users},
     op::FusionKind,
     prelude::*,
 };
@@ -74,7 +74,7 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
         let mut edit = Editor::new(f.clone());
         let (users, mut ops) = (edit.analysis::<Users>(), cx.ops(&f));
         let mut groups: BTreeMap<NodeId, (String, Subgraph)> = BTreeMap::new();
-        for part in blocks(&f).into_iter().flat_map(|block| groups_of(&f, &users, &ops, block, most)) {
+        for part in f.all_blocks().flat_map(|block| groups_of(&f, &users, &ops, block, most)) {
             let name = made.function(module, &f, &part)?;
             cx.count("fused", part.nodes().iter().filter(|&&id| f.constant(id).is_none()).count());
             groups.insert(part.results()[0], (name, part));
@@ -95,18 +95,6 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
     }
     cx.count("functions", made.n);
     Ok(())
-}
-
-/// All blocks of a function.
-fn blocks(f: &Function) -> Vec<BlockId> {
-    let mut blocks = Vec::new();
-    let mut walk = Walk::new(f);
-    while let Some(step) = walk.next(f) {
-        if let WalkStep::Enter(block) = step {
-            blocks.push(block);
-        }
-    }
-    blocks
 }
 
 /// The functions that were made.
@@ -334,7 +322,11 @@ impl<'a> Fusion<'a> {
     /// together no larger than a group may be.
     fn path(&mut self, from: usize, sink: usize, is_allowed: &dyn Fn(FusionKind, bool) -> bool) -> bool {
         let mut groups = vec![self.root(from)];
-        for at in self.between(from, sink).into_iter().chain([sink]) {
+        let between = self.between(from, sink);
+        if between.len() > self.most {
+            return false;
+        }
+        for at in between.into_iter().chain([sink]) {
             let root = self.root(at);
             if !is_allowed(self.kinds[root], at == sink) {
                 return false;
@@ -346,12 +338,12 @@ impl<'a> Fusion<'a> {
         groups.iter().map(|&root| self.sizes[root]).sum::<usize>() <= self.most
     }
 
-    /// The calls on the ways from a call to its post-dominator.
+    /// The calls on the ways from a call to its post-dominator; not all, if they are more than a group may have.
     fn between(&mut self, from: usize, sink: usize) -> Vec<usize> {
         self.n_searches += 1;
         let mut between = Vec::new();
         let mut open = vec![from];
-        while let Some(at) = open.pop() {
+        while let Some(at) = open.pop().filter(|_| between.len() <= self.most) {
             for &(user, _) in &self.graph.users[at] {
                 if user != sink && std::mem::replace(&mut self.seen[user], self.n_searches) != self.n_searches {
                     between.push(user);

@@ -23,7 +23,7 @@
 
 use crate::numbers::is_of_onnx;
 use relais_plugin_api::{
-    ir::{BlockId, BlockTree, ConstForm, Walk, WalkStep, kind},
+    ir::{BlockId, BlockTree, ConstForm, kind},
     prelude::*,
 };
 use std::collections::{HashMap, HashSet};
@@ -48,7 +48,7 @@ pub fn simplify_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> 
     let mut decided: HashMap<NodeId, bool> = HashMap::new();
     let f = edit.function();
     let mut live = Live::new();
-    for block in blocks(f).into_iter().rev() {
+    for block in f.all_blocks().collect::<Vec<_>>().into_iter().rev() {
         let required = Required::of(f, &places, block, &mut live);
         let conditions = required.conditions(|id, reason| cx.remark(id, reason));
         decided.extend(f.bindings(block).iter().filter_map(|&id| match f.expr(id) {
@@ -66,18 +66,6 @@ pub fn simplify_if(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> 
         }
         Ok(Action::Keep)
     })
-}
-
-/// All blocks, each before those in it.
-fn blocks(f: &Function) -> Vec<BlockId> {
-    let mut blocks = Vec::new();
-    let mut walk = Walk::new(f);
-    while let Some(step) = walk.next(f) {
-        if let WalkStep::Enter(block) = step {
-            blocks.push(block);
-        }
-    }
-    blocks
 }
 
 /// By branch of a conditional: the values that every run computes that takes it, those of outer blocks included.
