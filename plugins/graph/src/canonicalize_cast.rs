@@ -19,7 +19,7 @@
 use relais_plugin_api::{build::Builder, op::FusionKind, prelude::*};
 use std::collections::HashSet;
 
-/// Gives each elementwise call its own copy of a cast.
+/// Copies casts that several elementwise calls use.
 #[function_pass(
     name = "relais.CanonicalizeCast",
     aliases = ["relay._transform.CanonicalizeCast"],

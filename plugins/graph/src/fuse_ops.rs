@@ -18,8 +18,8 @@
 //! nothing joins.
 //!
 //! Scalars and short lists of integers, such as shapes, are put into the function; other constants are arguments, so that
-//! layers which differ in their weights alone share a function. A function has the attribute `Primitive`. It is written to ONNX as a
-//! model-local function, which runtimes inline; `Inline` does the same.
+//! layers which differ in their weights alone share a function. A function has the attribute `Primitive`. It is written
+//! to ONNX as a model-local function, which runtimes inline; `Inline` does the same.
 
 use relais_plugin_api::{
     build::Builder,
@@ -49,7 +49,7 @@ pub struct Options {
     fuse_opt_level: i64,
 }
 
-/// Makes functions of the calls that a compiler computes together.
+/// Groups calls into functions, by how their operators map elements.
 #[module_pass(
     name = "relais.FuseOps",
     aliases = ["relay._transform.FuseOps", "relax.transform.FuseOps"],

@@ -24,7 +24,7 @@ use relais_plugin_api::{
 };
 use std::collections::{BTreeMap, HashSet};
 
-/// Makes functions of the module of closures.
+/// Turns closures into functions of the module whose parameters include what they captured.
 #[module_pass(
     name = "relais.LambdaLift",
     aliases = ["relay._transform.LambdaLift", "relax.transform.LambdaLift"],
@@ -41,8 +41,8 @@ pub fn lambda_lift(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassErr
         while lift_innermost(&mut edit, module, cx)? {
             cx.check_cancelled()?;
         }
+        remark_rest(edit.function(), cx);
         if edit.is_changed() {
-            remark_rest(edit.function(), cx);
             module.set_function(&caller, edit.into_function());
         }
     }

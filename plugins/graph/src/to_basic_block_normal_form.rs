@@ -21,7 +21,7 @@ use relais_plugin_api::{
 };
 use std::collections::HashSet;
 
-/// Makes named bindings of what inner blocks use.
+/// Names the values that inner blocks use, and no others.
 #[function_pass(
     name = "relais.ToBasicBlockNormalForm",
     aliases = ["relay._transform.ToBasicBlockNormalForm"],
