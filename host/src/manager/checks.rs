@@ -1,7 +1,7 @@
 //! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
 //! of functions that do not accept them, another interface of the entry function.
 
-use super::module_state::Functions;
+use abi_stable::std_types::RArc;
 use relais_plugin_api::{
     build::{check_made, refused},
     diagnostics::PassError,
@@ -9,6 +9,7 @@ use relais_plugin_api::{
     ir::{AttrValue, CallView, Expr, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, kind},
     op::{CallFault, CallRule},
 };
+use std::collections::HashMap;
 
 /// Whether a pass may change the interface of the entry function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +34,7 @@ fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
 pub(super) fn made_calls(
     name: &str,
     new: &Function,
-    before: &Functions<'_>,
+    before: &HashMap<&str, &RArc<Function>>,
     relations: &mut dyn TypeRelations,
     type_faults: &[TypeFault],
 ) -> Result<(), PassError> {

@@ -236,7 +236,7 @@ struct WithFunctions<'a> {
 }
 
 /// The functions of a module, by name.
-pub(super) type Functions<'a> = HashMap<&'a str, &'a RArc<Function>>;
+type Functions<'a> = HashMap<&'a str, &'a RArc<Function>>;
 
 fn index(module: &IRModule) -> Functions<'_> {
     module.functions().collect()
