@@ -130,6 +130,7 @@ def optimize(
     inputs: Iterable[str] | None = ...,
     outputs: Iterable[str] | None = ...,
     keep: Iterable[str] | None = ...,
+    target_opset: int | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
     check: int = ...,
@@ -154,6 +155,7 @@ def optimize(
     inputs: Iterable[str] | None = ...,
     outputs: Iterable[str] | None = ...,
     keep: Iterable[str] | None = ...,
+    target_opset: int | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
     check: int = ...,
@@ -177,6 +179,7 @@ def optimize(
     inputs: Iterable[str] | None = None,
     outputs: Iterable[str] | None = None,
     keep: Iterable[str] | None = None,
+    target_opset: int | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
     check: int = 0,
@@ -189,7 +192,8 @@ def optimize(
     """Runs a pipeline over a model and returns the result as what was given: bytes for bytes, an `onnx.ModelProto` for
     one, an `IRModule` for an `IRModule` or a path.
 
-    What is given stays as it is. Without `level`, `pipeline`, `passes` and rules, the pipeline `default` runs.
+    What is given stays as it is. Without `level`, `pipeline`, `passes`, rules and `target_opset`, the pipeline
+    `default` runs.
 
     Args:
         model: A path, the bytes of a model, an `onnx.ModelProto`, or an `IRModule`.
@@ -203,6 +207,7 @@ def optimize(
         input_shapes: Shapes of inputs, by name: sizes, names of sizes, or None for what is not fixed.
         inputs, outputs: Values: the model is cut to the part that computes these outputs from these inputs.
         keep: Nodes, by their names or by those of values that they compute, that no pass removes or changes.
+        target_opset: The version of ONNX's operator set that the model is converted to first. Alone, nothing else runs.
         rules: Rewrite rules, applied first. Each is tested on small modules before anything runs.
         rule_files: Files with such rules.
         check: On how many sets of random inputs the result is compared with the model.
@@ -234,6 +239,7 @@ def optimize(
         inputs=inputs,
         outputs=outputs,
         keep=keep,
+        target_opset=target_opset,
         rules=rules,
         rule_files=rule_files,
         check=check,
@@ -283,6 +289,7 @@ def _wanted(
     inputs: Iterable[str] | None = None,
     outputs: Iterable[str] | None = None,
     keep: Iterable[str] | None = None,
+    target_opset: int | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
     check: int = 0,
@@ -305,6 +312,7 @@ def _wanted(
         "inputs": _names(inputs, "`inputs`"),
         "outputs": _names(outputs, "`outputs`"),
         "keep": _names(keep, "`keep`"),
+        "target_opset": None if target_opset is None else _whole(target_opset, "`target_opset`", 1, 2**31),
         "rules": _names(rules, "`rules`"),
         "rule_files": [os.fspath(path) for path in _paths(rule_files)],
         "check": _whole(check, "`check`", 0, 1000),

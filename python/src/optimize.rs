@@ -13,7 +13,7 @@ use crate::{
 use pyo3::{prelude::*, types::PyDict};
 use relais::{
     frontend::{
-        self, StatedRules, extract, forget_outdated_sizes, keep, names_input, pipeline, release, rewrite_first,
+        self, StatedRules, convert_first, extract, forget_outdated_sizes, keep, names_input, pipeline, release, rewrite_first,
         set_input_shapes, set_options,
     },
     lock::{Lock, LockError},
@@ -46,6 +46,7 @@ struct Wanted {
     inputs: Vec<String>,
     outputs: Vec<String>,
     keep: Vec<String>,
+    target_opset: Option<u32>,
     rules: Vec<String>,
     rule_files: Vec<PathBuf>,
     check: u32,
@@ -153,7 +154,7 @@ fn work(
     let before = module.clone();
     let n_kept = keep(&mut module, &wanted.keep, registry)?;
     let (mut new, report) = manager::run(&pipeline, &module, &library, options).map_err(Stopped::Failed)?;
-    release(&mut new, n_kept).into_iter().for_each(crate::log::warn);
+    release(&mut new, n_kept)?.into_iter().for_each(crate::log::warn);
     if wanted.check > 0 {
         let tolerance = Tolerance { relative: wanted.check_rtol, absolute: wanted.check_atol };
         check::check(&before, &new, &given.origin.operators, wanted.check, tolerance, registry)
@@ -181,10 +182,11 @@ fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
         (None, None, Some(passes)) => Some(of_passes(passes)),
         (None, None, None) => None,
     };
-    let mut spec = match chosen {
-        spec if !rules.is_empty() => rewrite_first(spec, &rules)?,
-        Some(spec) => spec,
-        None => built_in("default")?,
+    let rewritten = if rules.is_empty() { chosen } else { Some(rewrite_first(chosen, &rules)?) };
+    let mut spec = match (wanted.target_opset, rewritten) {
+        (Some(target), spec) => convert_first(spec, target)?,
+        (None, Some(spec)) => spec,
+        (None, None) => built_in("default")?,
     };
     let mut names = |origin: &str, names: &[String]| -> Vec<Written<String>> {
         names.iter().map(|name| Written::at(spec.sources.add_whole(origin, name), name.clone())).collect()

@@ -103,6 +103,20 @@ def test_input_shapes():
         relais.optimize(model, input_shapes={"z": [4]})
 
 
+def test_target_opset():
+    module = relais.parse(
+        'def @main(%x: Tensor[(1, 2), float32]) #[opset = {"": 11}] { %a = Identity(%x); %b = Squeeze(%a, axes = [0]); %b }'
+    )
+    assert relais.optimize(module, target_opset=13, check=1)["main"].ops == ["Identity", "Squeeze"]
+    assert relais.optimize(module, target_opset=13, level=3)["main"].ops == ["Squeeze"]
+    with pytest.raises(relais.PipelineError, match="`target` of `relais.ConvertOpset` cannot be 3"):
+        relais.optimize(module, target_opset=3)
+    with pytest.raises(relais.PassFailed, match="the newest is"):
+        relais.optimize(module, target_opset=99)
+    with pytest.raises(TypeError, match="`target_opset`"):
+        relais.optimize(module, target_opset="13")
+
+
 def test_keep():
     text = """def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {"": 17}] { %a = Identity(%x); %b = Identity(%a); %y = Relu(%b); %y }"""
     module = relais.parse(text)

@@ -55,6 +55,16 @@ def parser() -> argparse.ArgumentParser:
     bodies.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
     bodies.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
 
+    opsets = add(commands, "opsets", "cases converted to other operator sets are refused, or compute the same", run_opsets)
+    add_relais(opsets)
+    add_models(opsets, default_kinds=["node"])
+    opsets.add_argument("--target", type=int, action="append", default=[], metavar="N", help="instead of all later ones")
+    opsets.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+
+    older = add(commands, "older", "fetch the node cases of older releases of the onnx package", run_older)
+    older.add_argument("out", type=Path, help="a folder of models")
+    older.add_argument("versions", nargs="+", metavar="VERSION")
+
     light = add(commands, "light", "the nine light models become small enough", run_light)
     add_relais(light)
     light.add_argument("--models", type=Path, required=True)
@@ -211,6 +221,19 @@ def run_bodies(options: argparse.Namespace) -> int:
     from judge import bodies
 
     return bodies.command(relais_of(options), options.models, options.jobs)
+
+
+def run_opsets(options: argparse.Namespace) -> int:
+    from judge import opsets
+
+    kinds = kinds_of(options)
+    return opsets.command(relais_of(options), options.models, kinds, options.name, options.target, options.jobs)
+
+
+def run_older(options: argparse.Namespace) -> int:
+    from judge import opsets
+
+    return opsets.fetch(options.out, options.versions)
 
 
 def run_light(options: argparse.Namespace) -> int:

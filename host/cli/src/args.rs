@@ -254,6 +254,11 @@ pub(crate) struct PipelineArgs {
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
 
+    /// Convert the model to this version of ONNX's operator set, up or down: before the pipeline and the rules, or alone if
+    /// there are none.
+    #[arg(long, value_name = "N")]
+    pub target_opset: Option<u32>,
+
     #[command(flatten)]
     pub adjust: AdjustArgs,
 }

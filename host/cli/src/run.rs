@@ -146,7 +146,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     // The objects that the passes created are dropped before the model is written: their plugins may fail at that too.
     drop(pipeline);
     dropped()?;
-    if let Some(warning) = release(&mut module, n_kept).filter(|_| verbosity > Verbosity::Quiet) {
+    if let Some(warning) = release(&mut module, n_kept)?.filter(|_| verbosity > Verbosity::Quiet) {
         terminal::warn(format_args!("{warning}"));
     }
     if args.infer_shapes {
@@ -162,7 +162,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         let options = RunOptions { stop_after: Some(stop_after), progress: None, output: None, ..options.clone() };
         let (mut module, _) =
             manager::run(&pipeline, &given, &registry, &options).map_err(|failure| failure.to_string())?;
-        release(&mut module, n_kept);
+        release(&mut module, n_kept).map_err(|error| error.to_string())?;
         Ok(module)
     };
     let format = model::output_format(&args.output, format);

@@ -5,7 +5,7 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{pipeline, pipeline_of_passes, rewrite_first, set_options},
+    frontend::{convert_first, pipeline, pipeline_of_passes, rewrite_first, set_options},
     pipeline::{
         Addition, Disk, Pipeline, PipelineSpec,
         spec::{Extensions, Written},
@@ -28,10 +28,11 @@ pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineS
         (None, None, Some(passes)) => Some(pipeline_of_passes(passes)?),
         (None, None, None) => None,
     };
-    let mut spec = match chosen {
-        spec if !rules.is_empty() => rewrite_first(spec, &rules)?,
-        Some(spec) => spec,
-        None => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
+    let rewritten = if rules.is_empty() { chosen } else { Some(rewrite_first(chosen, &rules)?) };
+    let mut spec = match (args.target_opset, rewritten) {
+        (Some(target), spec) => convert_first(spec, target)?,
+        (None, Some(spec)) => spec,
+        (None, None) => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
     };
     adjust(&mut spec, &args.adjust)?;
     Ok(spec)

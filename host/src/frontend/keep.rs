@@ -69,10 +69,13 @@ pub fn keep(module: &mut IRModule, names: &[String], catalogue: &dyn Catalogue) 
 }
 
 /// Makes the calls that [`keep`] hid, of which there were `n_kept`, what they were. Returns a warning if some are gone.
-pub fn release(module: &mut IRModule, n_kept: usize) -> Option<String> {
+///
+/// # Errors
+/// Returns an error if they would be read as those of another version of their operator set: a pass changed it.
+pub fn release(module: &mut IRModule, n_kept: usize) -> Result<Option<String>, Error> {
     if n_kept == 0 {
         // A model may have operators of the same domain itself.
-        return None;
+        return Ok(None);
     }
     let mut n_left = 0;
     let functions: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
@@ -85,6 +88,13 @@ pub fn release(module: &mut IRModule, n_kept: usize) -> Option<String> {
             continue;
         }
         n_left += calls.len();
+        for &(domain, kept) in f.opset_imports().iter().filter(|_| !calls.is_empty()) {
+            let now = original(domain).and_then(|domain| f.opset_version(domain)).unwrap_or(kept);
+            if now != kept {
+                let what = format!("nodes to keep are written for operator set {kept}, and a pass made it {now}");
+                return Err(Error::new(what).with_help("convert the model without `--keep`, then run the rest"));
+            }
+        }
         let Some(f) = module.function_mut(&function) else { continue };
         rename(f, &calls, |domain| original(domain).unwrap_or(domain).to_owned());
         let imports: Vec<(String, i64)> =
@@ -92,12 +102,12 @@ pub fn release(module: &mut IRModule, n_kept: usize) -> Option<String> {
         let rest = imports.iter().map(|(domain, version)| (domain.as_str(), *version));
         f.set_opset_imports(&rest.filter(|(domain, _)| original(domain).is_none()).collect::<Vec<_>>());
     }
-    (n_left < n_kept).then(|| {
+    Ok((n_left < n_kept).then(|| {
         let n_gone = n_kept - n_left;
         format!(
             "{n_gone} of the {n_kept} nodes to keep are gone: they were in branches or functions that are never run"
         )
-    })
+    }))
 }
 
 /// The domain of a call before it was kept; `None` if this is not the domain of one.

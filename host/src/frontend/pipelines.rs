@@ -109,32 +109,53 @@ const ORIGINS: &str = "origins";
 /// # Errors
 /// Returns the faults of the built-in pipeline `rules`; it has none.
 pub fn rewrite_first(spec: Option<PipelineSpec>, rules: &[(String, String)]) -> Result<PipelineSpec, Faults> {
-    let mut first = PipelineSpec::read(Path::new(&format!("builtin:{RULES}")), &Disk)?;
-    let mut spec = spec.unwrap_or_else(|| PipelineSpec { steps: Vec::new(), nodes: Vec::new(), ..first.clone() });
+    let (first, mut spec) = begin(spec, RULES)?;
     let (mut origins, mut texts) = (Vec::new(), Vec::new());
     for (origin, text) in rules {
         let place = spec.sources.add_whole(origin, text);
         origins.push(Written::at(place, Literal::Str(origin.clone())));
         texts.push(Written::at(place, Literal::Str(text.clone())));
     }
+    Ok(insert(first, spec, RULES, &[(RULES, Literal::List(texts)), (ORIGINS, Literal::List(origins))]))
+}
+
+/// The pipeline that converts to another operator set.
+const OPSET: &str = "opset";
+/// The option of its step that names the version.
+const TARGET: &str = "target";
+
+/// Converts to a version of ONNX's operator set before the steps of a pipeline, or alone.
+///
+/// # Errors
+/// Returns the faults of the built-in pipeline `opset`; it has none.
+pub fn convert_first(spec: Option<PipelineSpec>, target: u32) -> Result<PipelineSpec, Faults> {
+    let (first, spec) = begin(spec, OPSET)?;
+    Ok(insert(first, spec, OPSET, &[(TARGET, Literal::Int(target.into()))]))
+}
+
+/// A built-in pipeline, and the one that its steps go before; without one, it has no steps.
+fn begin(spec: Option<PipelineSpec>, built_in: &str) -> Result<(PipelineSpec, PipelineSpec), Faults> {
+    let first = PipelineSpec::read(Path::new(&format!("builtin:{built_in}")), &Disk)?;
+    let spec = spec.unwrap_or_else(|| PipelineSpec { steps: Vec::new(), nodes: Vec::new(), ..first.clone() });
+    Ok((first, spec))
+}
+
+/// Puts the steps of a built-in pipeline before those of another one, with other values of these options.
+fn insert(mut first: PipelineSpec, mut spec: PipelineSpec, built_in: &str, set: &[(&str, Literal)]) -> PipelineSpec {
     let steps = std::mem::take(&mut first.steps);
     for (at, step) in steps.into_iter().enumerate() {
         let StepSpec::Pass { name, options } = &mut first.nodes[step].value else { continue };
-        let place = spec.sources.add_whole(format!("builtin:{RULES}"), &name.value);
+        let place = spec.sources.add_whole(format!("builtin:{built_in}"), &name.value);
         name.place = Some(place);
         for option in options {
-            let list = match option.key.value.as_str() {
-                RULES => &texts,
-                ORIGINS => &origins,
-                _ => continue,
-            };
+            let Some((_, value)) = set.iter().find(|(key, _)| *key == option.key.value) else { continue };
             let key = Written::at(place, option.key.value.clone());
-            *option = Entry { key, value: Written::at(place, Literal::List(list.clone())) };
+            *option = Entry { key, value: Written::at(place, value.clone()) };
         }
         spec.steps.insert(at, spec.nodes.len());
         spec.nodes.push(Written::at(place, first.nodes[step].value.clone()));
     }
-    Ok(spec)
+    spec
 }
 
 /// A text of rules that a pipeline states as an option of a pass.

@@ -40,6 +40,11 @@ impl Users {
         }
     }
 
+    /// The number of nodes that the function had.
+    pub fn n_nodes(&self) -> usize {
+        self.is_result.len()
+    }
+
     /// Whether a node is a block's result.
     pub fn is_result(&self, id: NodeId) -> bool {
         self.is_result[id.index()]

@@ -98,16 +98,26 @@ impl std::error::Error for InlineError {}
 /// # Errors
 /// Returns an error if functions call themselves; the module is unchanged then.
 pub fn inline_functions(module: &mut IRModule) -> Result<Inlined, InlineError> {
+    inline_some_functions(module, &|_| true)
+}
+
+/// As [`inline_functions`], for the functions whose names `is_wanted` accepts.
+///
+/// # Errors
+/// As for [`inline_functions`].
+pub fn inline_some_functions(module: &mut IRModule, is_wanted: &dyn Fn(&str) -> bool) -> Result<Inlined, InlineError> {
     let mut inlined = Inlined::default();
     for name in callees_first(module)? {
         let Some(caller) = module.function(&name).cloned() else { continue };
-        if called(&caller).iter().all(|callee| module.function(callee).is_none()) {
+        let is_inlined = |callee: &String| is_wanted(callee) && module.function(callee).is_some();
+        if !called(&caller).iter().any(is_inlined) {
             continue;
         }
         let callees = module.clone();
         let mut function = (*caller).clone();
         let mut inliner = Inliner {
             callees: &callees,
+            is_wanted,
             caller: &name,
             names: (0..function.n_nodes()).map(|id| function.name(NodeId::from_index(id)).to_owned()).collect(),
             values: Vec::new(),
@@ -194,6 +204,7 @@ struct Frame {
 
 struct Inliner<'m> {
     callees: &'m IRModule,
+    is_wanted: &'m dyn Fn(&str) -> bool,
     caller: &'m str,
     names: HashSet<String>,
     /// For each replaced node of the caller, its replacement.
@@ -263,7 +274,8 @@ impl Inliner<'_> {
             return self.replace(f, id, result, first);
         }
         let Some(name) = self.callee(f, id) else { return list.push(id) };
-        let Some(callee) = self.callees.function(&name).cloned() else { return list.push(id) };
+        let callee = self.callees.function(&name).filter(|_| (self.is_wanted)(&name)).cloned();
+        let Some(callee) = callee else { return list.push(id) };
         match self.inline(f, id, &name, &callee, list) {
             Ok(()) => self.report.n_calls += 1,
             Err(reason) => {

@@ -23,7 +23,7 @@
 //! why no default pipeline inlines.
 
 use relais_plugin_api::{
-    ir::{Walk, WalkStep, inline_functions},
+    ir::{InlineError, Walk, WalkStep, inline_functions, inline_some_functions},
     op::{Bodies, Body, OpError, OpSchema, add_bodies},
     prelude::*,
 };
@@ -36,10 +36,10 @@ pub struct InlineOptions {
     pub operators: Vec<String>,
 }
 
-/// The requested bodies.
-struct Asked<'o, B> {
-    bodies: B,
-    operators: &'o [String],
+/// The bodies of operators outside the domains that are described completely, and those that are requested.
+pub(crate) struct Asked<'o, B> {
+    pub bodies: B,
+    pub operators: &'o [String],
 }
 
 /// The domain and the name of an operator.
@@ -96,15 +96,9 @@ fn can_inline(_: &IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<
 )]
 pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<(), PassError> {
     let added = add_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &options.operators })?;
-    let inlined = inline_functions(module)
-        .map_err(|error| PassError::new(error).code("I001").help("break the circle; ONNX does not allow recursion"))?;
+    let inlined = inline_functions(module).map_err(recursive)?;
     cx.count("inlined", inlined.n_calls);
-    // A body that nothing calls is not left behind. One that another body calls goes after it.
-    for name in added.functions.iter().rev() {
-        if !module.functions().any(|(_, f)| calls(f, name)) {
-            module.remove(name);
-        }
-    }
+    remove_unused(module, &added.functions);
     if cx.wants_remarks() {
         for (caller, callee, reason) in &inlined.declined {
             let remark = Diagnostic::note(format_args!("the call of `@{callee}` stays: {reason}"));
@@ -116,6 +110,34 @@ pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -
         }
     }
     Ok(())
+}
+
+fn recursive(error: InlineError) -> PassError {
+    PassError::new(error).code("I001").help("break the circle; ONNX does not allow recursion")
+}
+
+/// Removes bodies that nothing calls. One that another body calls goes after it.
+fn remove_unused(module: &mut IRModule, bodies: &[String]) {
+    for name in bodies.iter().rev() {
+        if !module.functions().any(|(_, f)| calls(f, name)) {
+            module.remove(name);
+        }
+    }
+}
+
+/// Replaces calls of operators by these bodies, and leaves calls of the module's own functions alone. Returns the calls
+/// that stay: the function they are in, the operator, and the reason.
+pub(crate) fn inline_bodies(
+    module: &mut IRModule,
+    bodies: &mut dyn Bodies,
+) -> Result<Vec<(String, String, String)>, PassError> {
+    let added = add_bodies(module, bodies)?;
+    let inlined = inline_some_functions(module, &|name| added.functions.iter().any(|added| added == name));
+    let inlined = inlined.map_err(recursive)?;
+    remove_unused(module, &added.functions);
+    let without_body = added.declined.into_iter().map(|(caller, operator, why)| (caller, operator, why.to_string()));
+    let calls = inlined.declined.into_iter().map(|(caller, callee, why)| (caller, callee, why.to_string()));
+    Ok(without_body.chain(calls).collect())
 }
 
 /// Whether a function calls another one of the module.

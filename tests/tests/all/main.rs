@@ -34,6 +34,7 @@ mod models;
 mod names;
 mod numbers;
 mod operators;
+mod opsets;
 mod out_of_tree;
 mod outputs;
 mod package;

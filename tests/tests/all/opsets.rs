@@ -1,0 +1,157 @@
+//! Models converted to other operator sets: `--target-opset`, the pass `ConvertOpset`, the pipeline `modern`.
+
+use relais_tests::{
+    cli::{Run, quick_folder, relais},
+    venv::judge_models,
+};
+use std::fs;
+
+/// Runs a text, and returns the result with what was said.
+fn run(model: &str, arguments: &[&str]) -> (String, Run) {
+    let folder = quick_folder();
+    let [input, output] = ["in.relay", "out.relay"].map(|name| folder.path().join(name));
+    fs::write(&input, model).unwrap();
+    let run = ["run", input.to_str().unwrap(), "-o", output.to_str().unwrap()];
+    let said = relais(run.iter().chain(arguments));
+    (fs::read_to_string(&output).unwrap_or_default(), said)
+}
+
+#[test]
+fn the_cases_of_the_onnx_package_mean_the_same_in_others() {
+    println!("{}", judge_models(&["opsets"], &["--kind", "node", "--target", "13", "--target", "24"]));
+}
+
+#[test]
+fn exported_models_mean_the_same_in_others() {
+    let kinds = ["--kind", "light", "--kind", "simple", "--kind", "pytorch-operator", "--kind", "pytorch-converted"];
+    let targets = ["--target", "8", "--target", "12", "--target", "18", "--target", "24"];
+    println!("{}", judge_models(&["opsets"], &[kinds.as_slice(), &targets].concat()));
+}
+
+#[test]
+fn all_that_cannot_be_expressed_is_said_at_once_and_nothing_is_written() {
+    let model = "def @main(%x: Tensor[(2, 3), float32], %k: Tensor[(1), int64], %u: Tensor[*, float32], %b: Tensor[(2, 3), bfloat16]) #[opset = {\"\": 20}] {
+  %a = BitwiseNot(%k);
+  %s = Slice(%x, %k, %k);
+  %t = Slice(%x, %k, %k);
+  %m = Softmax(%u, axis = 1);
+  %r = Relu(%b);
+  %l = Scan(%x, body = fn(%e) { %n = Neg(%e); %n }, num_scan_inputs = 1);
+  (%a, %s, %t, %m, %r, %l)
+}
+";
+    let (text, said) = run(model, &["--target-opset", "8"]);
+    let stderr = said.expect_failure().stderr;
+    for expected in [
+        "`BitwiseNot` cannot be converted to operator set 8: operator set 17 has no such operator",
+        "`Slice` cannot be converted to operator set 8: its argument `starts` is not constant",
+        "2 calls in all",
+        "`Softmax` cannot be converted to operator set 8: the rank of its argument `input` is not known",
+        "`Relu` cannot be converted to operator set 8: its input 0 (`X`) has elements of type bfloat16",
+        "`Scan` cannot be converted to operator set 8: version 9 made another operator of it, without batches",
+        "nothing was written",
+    ] {
+        assert!(stderr.contains(expected), "{expected}\n{stderr}");
+    }
+    assert!(text.is_empty(), "{text}");
+}
+
+#[test]
+fn a_set_that_does_not_exist_is_refused_before_the_first_pass() {
+    let model = "def @main(%x) #[opset = {\"\": 17}] { %1 = Relu(%x); %1 }";
+    for (target, expected) in [
+        ("99", "no operator set `ai.onnx` 99 is known\n  help: the newest is 28"),
+        ("6", "option `target` of `relais.ConvertOpset` cannot be 6"),
+    ] {
+        let (text, said) = run(model, &["--target-opset", target]);
+        let stderr = said.expect_failure().stderr;
+        assert!(stderr.contains(expected), "{expected}\n{stderr}");
+        assert!(text.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn sets_before_broadcasting_are_not_converted() {
+    let model = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 6}] { %1 = Add(%x, %x); %1 }";
+    let (text, said) = run(model, &["--target-opset", "13"]);
+    let stderr = said.expect_failure().stderr;
+    assert!(stderr.contains("it imports operator set 6, and conversion begins at 7"), "{stderr}");
+    assert!(text.is_empty(), "{text}");
+}
+
+#[test]
+fn a_parameter_of_a_function_becomes_no_argument() {
+    let model = "def @main(%x: Tensor[(1, 2), float32]) #[opset = {\"\": 11}] { %1 = @Narrow(%x, axes = [0]); %1 }
+def @Narrow(%v) #[opset = {\"\": 11}, attributes = [\"axes\"]] { %1 = Squeeze(%v, axes = $axes: ints); %1 }";
+    let (text, said) = run(model, &["--target-opset", "13"]);
+    let stderr = said.expect_failure().stderr;
+    assert!(stderr.contains("its attribute `axes` is a parameter of the function"), "{stderr}");
+    assert!(text.is_empty(), "{text}");
+}
+
+#[test]
+fn conversion_comes_first_and_alone_if_nothing_else_is_asked_for() {
+    let model = "def @main(%x: Tensor[(1, 2), float32]) #[opset = {\"\": 11}] {
+  %1 = Identity(%x);
+  %2 = Squeeze(%1, axes = [0]);
+  %3 = Neg(%2);
+  %4 = Neg(%3);
+  %4
+}";
+    let (text, said) = run(model, &["--target-opset", "13", "--check"]);
+    said.expect_success();
+    assert!(text.contains("Identity") && text.contains("const(int64, [0])") && text.contains("\"\": 13"), "{text}");
+    let (text, said) = run(model, &["--target-opset", "13", "-O3"]);
+    said.expect_success();
+    assert!(!text.contains("Identity") && text.contains("Squeeze(%x, "), "{text}");
+    let (text, said) = run(model, &["--target-opset", "13", "--rule", "Neg(Neg(x)) => x"]);
+    said.expect_success();
+    assert!(text.contains("Identity") && !text.contains("Neg") && text.contains("\"\": 13"), "{text}");
+}
+
+#[test]
+fn nodes_to_keep_keep_the_version_that_they_are_written_for() {
+    let model = "def @main(%x: Tensor[(1, 2), float32]) #[opset = {\"\": 11}] { %a = Squeeze(%x, axes = [0]); %a }";
+    let (text, said) = run(model, &["--target-opset", "13", "--keep", "a"]);
+    let stderr = said.expect_failure().stderr;
+    assert!(stderr.contains("nodes to keep are written for operator set 11, and a pass made it 13"), "{stderr}");
+    assert!(text.is_empty(), "{text}");
+}
+
+#[test]
+fn the_format_is_that_of_the_time_of_the_operator_set() {
+    let model = "#[ir_version = 10]
+def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 21}] { %1 = Relu(%x); %1 }";
+    for (target, expected) in [("24", 10), ("21", 10), ("20", 9), ("13", 7), ("11", 6), ("8", 4)] {
+        let (text, said) = run(model, &["--target-opset", target]);
+        said.expect_success();
+        assert!(text.contains(&format!("ir_version = {expected}")), "{target}: {text}");
+    }
+}
+
+#[test]
+fn modern_operators_take_the_place_of_what_is_written_out() {
+    let model = "def @main(%x: Tensor[(2, 4), float32], %s: Tensor[(4), float32]) #[opset = {\"\": 13}] {
+  %m = ReduceMean(%x, axes = [-1]);
+  %d = Sub(%x, %m);
+  %q = Mul(%d, %d);
+  %v = ReduceMean(%q, axes = [-1]);
+  %e = Add(%v, 1e-5);
+  %r = Sqrt(%e);
+  %n = Div(%d, %r);
+  %l = Mul(%n, %s);
+  %g = Div(%l, 1.4142135);
+  %h = Erf(%g);
+  %i = Add(%h, 1.0);
+  %j = Mul(%l, %i);
+  %k = Mul(%j, 0.5);
+  %o = Sigmoid(%k);
+  %y = Mul(%k, %o);
+  %y
+}";
+    let (text, said) = run(model, &["-p", "modern", "--check"]);
+    said.expect_success();
+    for operator in ["LayerNormalization(", "Gelu(", "Swish("] {
+        assert!(text.contains(operator), "{operator}\n{text}");
+    }
+}
