@@ -31,6 +31,7 @@ REFUSED = "V001"
 """The code of errors that say what the target cannot express."""
 CASE_SECONDS = 600.0
 BOTH = (runtimes.ONNXRUNTIME, runtimes.REFERENCE)
+DECLARED = "Inferred shape and existing shape differ"
 NOT_LOADED = "it loads no such operator set"
 
 
@@ -187,7 +188,8 @@ def convert(relais: Relais, case: Case, old: Old, target: int, out: Path) -> Con
         return Converted(target, Verdict(Outcome.FAILURE, detail))
     after = graphs.load(out)
     reached, why = graphs.validity(out)
-    if reached < old.validity:
+    # A model may declare a type that only the checks of newer operator sets find to be wrong.
+    if reached < old.validity and not (reached and DECLARED in why):
         return Converted(target, Verdict(Outcome.INVALID, why))
     imported = {opset.domain: opset.version for opset in after.opset_import}
     if imported.get("", imported.get("ai.onnx")) != target:

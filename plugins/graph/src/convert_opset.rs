@@ -286,7 +286,7 @@ impl Conversion<'_, '_> {
             at = next;
         }
         set_import(edit.function_mut(), target);
-        drop_unused(edit, &users)
+        if self.n_changed == 0 { Ok(()) } else { drop_unused(edit, &users) }
     }
 
     /// Converts a function to the next or the previous version.
@@ -377,6 +377,7 @@ impl Conversion<'_, '_> {
         let version = f.opset_version("").unwrap_or(0);
         let (mut relations, mut checker) = (self.cx.ops(f), CallChecker::default());
         let mut faults = Vec::new();
+        let mut known: BTreeMap<Option<OpId>, Option<Rc<OpSchema>>> = BTreeMap::new();
         for id in f.all_bindings() {
             let op = f.call(id).and_then(CallView::op);
             let name = match op.map(|op| f.op(op)) {
@@ -384,9 +385,10 @@ impl Conversion<'_, '_> {
                 None if f.kind(id) == kind::IF => "If",
                 _ => continue,
             };
+            let record = known.entry(op).or_insert_with(|| self.records.get(name, version));
             if let Some(Err(fault)) = op.map(|op| checker.check(f, &mut relations, id, op)) {
                 faults.push((id, name.to_owned(), fault.rule.code(), fault.message));
-            } else if let Some(why) = self.records.get(name, version).and_then(|record| misfit(&record, f, id)) {
+            } else if let Some(why) = record.as_ref().and_then(|record| misfit(record, f, id)) {
                 faults.push((id, name.to_owned(), CallRule::ElemType.code(), why));
             }
         }
