@@ -50,10 +50,11 @@ def parser() -> argparse.ArgumentParser:
     sound.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     sound.add_argument("--imports", action="append", default=[], metavar="DOMAIN", help="one whose operators may be added")
 
-    bodies = add(commands, "bodies", "the operators that ONNX defines by others compute the same without them", run_bodies)
+    bodies = add(commands, "bodies", "the operators that are defined by others compute the same without them", run_bodies)
     add_relais(bodies)
     bodies.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
     bodies.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    bodies.add_argument("--by", choices=["Inline", "SimplifyInference"], default="Inline", help="the pass")
 
     light = add(commands, "light", "the nine light models become small enough", run_light)
     add_relais(light)
@@ -210,7 +211,7 @@ def run_sound(options: argparse.Namespace) -> int:
 def run_bodies(options: argparse.Namespace) -> int:
     from judge import bodies
 
-    return bodies.command(relais_of(options), options.models, options.jobs)
+    return bodies.command(relais_of(options), options.models, options.jobs, options.by)
 
 
 def run_light(options: argparse.Namespace) -> int:
