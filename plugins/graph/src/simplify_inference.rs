@@ -16,7 +16,7 @@
 //! where `%factor` and `%shift` are constants for each channel. In inference `Dropout` is its input.
 //!
 //! It is for pipelines that fold scales further forward, or compute normalisations without kernels for them, and not in
-//! the default ones: alone it makes several calls of one. What a `DequantizeLinear` gives is left alone.
+//! the default ones: alone it makes several calls of one. A call with a dequantised argument stays.
 //!
 //! `BatchNormalization`: the parameters must be constant and the rank of the input known. Factor and shift keep away from
 //! the limits of the element type, as `BackwardFoldScaleAxis` says.

@@ -126,7 +126,7 @@ pub fn mean_variance_normalization(call: &OpCall<'_>) -> Made {
     body(call, &["x"], &lines, &["y"])
 }
 
-/// `LpNormalization`: what has no norm is zero.
+/// `LpNormalization`: elements whose norm is zero are zero.
 pub fn lp_normalization(call: &OpCall<'_>) -> Made {
     if call.version() < 11 {
         return Err(OpError::unsupported("before version 11, floats cannot be compared for equality"));
