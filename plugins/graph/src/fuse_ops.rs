@@ -171,7 +171,7 @@ struct Dataflow {
     kinds: Vec<FusionKind>,
     /// By call: the calls that use its result, with the kinds of the uses.
     users: Vec<Vec<(usize, FusionKind)>>,
-    /// By call, and at the end the root of the tree, which is no call.
+    /// By call, and at the end the root of the tree, which is not a call.
     dominators: Vec<Dominator>,
 }
 
