@@ -50,10 +50,11 @@ def parser() -> argparse.ArgumentParser:
     sound.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     sound.add_argument("--imports", action="append", default=[], metavar="DOMAIN", help="one whose operators may be added")
 
-    bodies = add(commands, "bodies", "the operators that ONNX defines by others compute the same without them", run_bodies)
+    bodies = add(commands, "bodies", "the operators that are defined by others compute the same without them", run_bodies)
     add_relais(bodies)
     bodies.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
     bodies.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    bodies.add_argument("--by", choices=["Inline", "SimplifyInference"], default="Inline", help="the pass")
 
     opsets = add(commands, "opsets", "cases converted to other operator sets are refused, or compute the same", run_opsets)
     add_relais(opsets)
@@ -220,7 +221,7 @@ def run_sound(options: argparse.Namespace) -> int:
 def run_bodies(options: argparse.Namespace) -> int:
     from judge import bodies
 
-    return bodies.command(relais_of(options), options.models, options.jobs)
+    return bodies.command(relais_of(options), options.models, options.jobs, options.by)
 
 
 def run_opsets(options: argparse.Namespace) -> int:

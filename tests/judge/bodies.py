@@ -1,4 +1,4 @@
-"""The operators that ONNX defines by others: each node case of one computes the same without the operator."""
+"""The operators that are defined by others: each node case of one computes the same without the operator."""
 
 from __future__ import annotations
 
@@ -21,6 +21,19 @@ from judge.sound import FAILED, Outcome, Verdict
 WITHOUT = {"SequenceMap": "its body is a `Loop` over the function that the call has, which a text cannot name"}
 """Operators that ONNX defines by others, and Relais does not, with the reason."""
 
+MORE = {"InstanceNormalization", "LpNormalization"}
+"""Operators that ONNX defines in words, and Relais by others."""
+
+NORMALISATIONS = {
+    "GroupNormalization",
+    "InstanceNormalization",
+    "LayerNormalization",
+    "LpNormalization",
+    "MeanVarianceNormalization",
+    "RMSNormalization",
+}
+"""Operators that `SimplifyInference` replaces by their bodies."""
+
 DIFFER = {
     "test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask_causal",
     "test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal",
@@ -34,9 +47,13 @@ def defined() -> set[str]:
     return {schema.name for schema in newest if schema.has_function or schema.has_context_dependent_function}
 
 
-def command(relais: Relais, models: Path, n_jobs: int) -> int:
+def command(relais: Relais, models: Path, n_jobs: int, by: str) -> int:
     report = Report()
-    operators = sorted(defined() - WITHOUT.keys())
+    if by == "SimplifyInference":
+        operators, options = sorted(NORMALISATIONS), "{}"
+    else:
+        operators = sorted((defined() - WITHOUT.keys()) | MORE)
+        options = f"{{ operators = {json.dumps(operators)} }}"
     left = set(operators)
     cases = []
     for case in find(models, ["node"], []):
@@ -51,8 +68,7 @@ def command(relais: Relais, models: Path, n_jobs: int) -> int:
     outcomes: Counter[Outcome] = Counter()
     with tempfile.TemporaryDirectory(prefix="judge-") as folder:
         pipeline = Path(folder) / "bodies.toml"
-        options = f"{{ operators = {json.dumps(operators)} }}"
-        pipeline.write_text(f'name = "bodies"\nsteps = [{{ pass = "relais.Inline", options = {options} }}]\n')
+        pipeline.write_text(f'name = "bodies"\nsteps = [{{ pass = "relais.{by}", options = {options} }}]\n')
         asked = Relais(relais.path, [*relais.args, "-p", str(pipeline), "--no-reproducer"], relais.timeout)
         work = functools.partial(judge, asked, operators=frozenset(operators))
         for done in pool.run(work, cases, n_jobs, sound.CASE_SECONDS):

@@ -31,10 +31,10 @@ impl Subgraph {
     /// uses; a constant is none of them, because it can be copied.
     pub fn of(f: &Function, users: &Users, nodes: &[NodeId]) -> Self {
         let inside: HashSet<NodeId> = nodes.iter().copied().collect();
-        let mut inputs = Vec::new();
+        let (mut inputs, mut known) = (Vec::new(), inside.clone());
         for &node in nodes {
             each_used(f, node, |used| {
-                if !inside.contains(&used) && !inputs.contains(&used) {
+                if known.insert(used) {
                     inputs.push(used);
                 }
             });
@@ -101,12 +101,13 @@ impl Subgraph {
     /// Whether no input depends on a binding, so that all bindings can be computed at one place.
     pub fn is_convex(&self, f: &Function, users: &Users, places: &BlockTree) -> bool {
         let Some(block) = self.nodes.first().and_then(|&node| places.block_of(node)) else { return true };
+        let inputs: HashSet<NodeId> = self.inputs.iter().copied().collect();
         let mut seen: HashSet<NodeId> = self.nodes.iter().copied().collect();
         let mut open = self.nodes.clone();
         while let Some(id) = open.pop() {
             for &user in users.of(id) {
                 let Some(user) = in_block(f, users, places, block, user) else { continue };
-                if self.inputs.contains(&user) {
+                if inputs.contains(&user) {
                     return false;
                 }
                 if seen.insert(user) {

@@ -3,13 +3,13 @@
 use super::ahead::Ahead;
 use crate::{
     build::{Callee, NewAttrs, NewNode, Nodes, place},
-    infer::TypeRelations,
+    infer::{TypeRelations, contradiction},
     ir::*,
     op::{ArgRec, CallValue, Given, OpError, known_value},
 };
 use abi_stable::std_types::RSlice;
 use smallvec::SmallVec;
-use std::{borrow::Cow, cell::OnceCell};
+use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
 
 /// Marks ids of nodes that are not in the arena yet.
 const STAGED: u32 = 1 << 31;
@@ -482,6 +482,92 @@ impl<'a> RewriteCx<'a> {
     /// other arguments; `attrs` replace those of the same name.
     pub fn call_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>) -> NodeId {
         self.stage_like(call, args, attrs, None)
+    }
+
+    /// Makes the calls of a body, with the arguments of a call in place of its parameters, and returns what takes the place
+    /// of each of the call's results. [`Bodies::body_of`](crate::op::Bodies::body_of) returns one for its operator. An `Identity` of
+    /// it makes no call.
+    ///
+    /// # Errors
+    /// Returns why there is none, and makes nothing: the body is not in the caller's operator sets or consists of more than
+    /// calls of operators, an operator does not accept its call, or a result is not of the call's type.
+    pub fn expand(&mut self, call: CallView<'_>, body: &Function) -> Result<Vec<NodeId>, Cow<'static, str>> {
+        let mark = self.mark();
+        let made = self.stage_body(call, body);
+        if made.is_err() {
+            self.undo(mark);
+        }
+        made
+    }
+
+    fn stage_body(&mut self, call: CallView<'_>, body: &Function) -> Result<Vec<NodeId>, Cow<'static, str>> {
+        let params = body.params();
+        if params.len() != call.args().len() {
+            return Err("the call has other arguments than the body".into());
+        }
+        let mut nodes: BTreeMap<NodeId, NodeId> = params.iter().copied().zip(call.args().iter().copied()).collect();
+        nodes.insert(NodeId::ABSENT, NodeId::ABSENT);
+        for &id in body.bindings(body.body()) {
+            let node = |id: NodeId| nodes.get(&id).copied().ok_or("the body has a value of another function");
+            let made = match body.expr(id) {
+                Expr::Constant(tensor) => self.constant(tensor.clone()),
+                Expr::TupleGetItem { tuple, index } => {
+                    let index = u16::try_from(index).map_err(|_| "the body has too many results")?;
+                    let tuple = node(tuple)?;
+                    self.stage(NewNode::Projection { tuple, index })
+                }
+                Expr::Call(inner) => {
+                    let args = inner.args().iter().map(|&arg| node(arg)).collect::<Result<Nodes, _>>()?;
+                    if inner.is_op("Identity") && args.len() == 1 {
+                        nodes.insert(id, args[0]);
+                        continue;
+                    }
+                    self.stage_copy(inner, &args)?
+                }
+                _ => return Err("the body consists of more than calls".into()),
+            };
+            nodes.insert(id, made);
+        }
+        let results = body.results(body.body());
+        let results = results.iter().map(|id| nodes.get(id).copied()).collect::<Option<Vec<NodeId>>>();
+        let results = results.ok_or("the body has a value of another function")?;
+        let n_results = call.n_results();
+        if results.len() != n_results.unwrap_or(1) {
+            return Err("the call has other results than the body".into());
+        }
+        for (index, &result) in results.iter().enumerate() {
+            let old = match (self.function.type_of(call.id), n_results) {
+                (Type::Tuple(fields), Some(_)) => fields.get(index).map_or(Type::Unknown, |&ty| self.function.ty(ty)),
+                (ty, None) => ty,
+                _ => Type::Unknown,
+            };
+            if let Some(why) = contradiction(old, self.type_of(result)) {
+                return Err(format!("the body computes something else: {why}").into());
+            }
+        }
+        Ok(results)
+    }
+
+    /// Makes a call of another function, with other arguments.
+    fn stage_copy(&mut self, inner: CallView<'_>, args: &[NodeId]) -> Result<NodeId, Cow<'static, str>> {
+        let body = inner.owner();
+        let op = inner.op().filter(|_| inner.regions().is_empty() && !inner.attrs().has_refs());
+        let op = op.ok_or("the body consists of more than calls with attributes")?;
+        let rec = body.op(op);
+        let (domain, name) = (normal_domain(body.str(rec.domain)), body.str(rec.name));
+        if body.opset_version(domain) != self.function.opset_version(domain) {
+            let domain = if domain.is_empty() { "ai.onnx" } else { domain };
+            return Err(format!("the body is written for another version of `{domain}`").into());
+        }
+        let attrs = inner.attrs().iter().map(|(name, value)| Attr::of(name.to_owned(), value));
+        let attrs = attrs.collect::<Option<Vec<Attr>>>().ok_or("the body has an attribute that cannot be copied")?;
+        let n_results =
+            inner.n_results().map(u16::try_from).transpose().map_err(|_| "the body has too many results")?;
+        let made = self.stage(NewNode::call(domain.to_owned(), name.to_owned(), args, attrs, n_results));
+        match self.stage.get(made).and_then(|staged| staged.fault.as_ref()) {
+            Some((_, fault)) if !fault.is_unsupported() => Err(format!("its body has `{name}`: {fault}").into()),
+            _ => Ok(made),
+        }
     }
 
     fn stage_like(&mut self, call: CallView<'_>, args: &[NodeId], attrs: Vec<Attr>, n_results: Option<u16>) -> NodeId {

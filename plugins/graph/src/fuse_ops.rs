@@ -148,12 +148,12 @@ fn groups_of(f: &Function, users: &Users, ops: &OpFactsTable<'_>, block: BlockId
         members.entry(fusion.root(at)).or_default().push(graph.calls[at]);
     }
     let part = |calls: Vec<NodeId>| {
-        let mut nodes: Vec<NodeId> = Vec::new();
+        let (mut nodes, mut known) = (Vec::new(), HashSet::new());
         for &call in &calls {
             let constants =
                 f.operands(call).iter().copied().filter(|&id| f.constant(id).is_some_and(|tensor| is_part(f, tensor)));
             for id in constants.chain([call]) {
-                if !nodes.contains(&id) {
+                if known.insert(id) {
                     nodes.push(id);
                 }
             }
@@ -171,17 +171,36 @@ struct Dataflow {
     kinds: Vec<FusionKind>,
     /// By call: the calls that use its result, with the kinds of the uses.
     users: Vec<Vec<(usize, FusionKind)>>,
-    /// By call: its immediate post-dominator. None if something other than these calls uses the result.
+    /// By call, and at the end the root of the tree, which is not a call.
     dominators: Vec<Dominator>,
 }
 
 /// A place in the tree of post-dominators.
 #[derive(Clone, Copy)]
 struct Dominator {
-    parent: Option<usize>,
-    depth: u32,
-    /// The greatest kind of a use on the way there.
+    /// The immediate post-dominator: the root if something other than these calls uses the result.
+    parent: Step,
+    /// Several steps at once, chosen so that the way to any depth is a logarithm of steps and jumps.
+    jump: Step,
+    depth: usize,
+    /// A lower bound for the number of calls between this one and its immediate post-dominator.
+    n_between: usize,
+    /// The same for the calls after this one, up to the last one below the root.
+    n_after: usize,
+}
+
+/// A way up the tree.
+#[derive(Clone, Copy)]
+struct Step {
+    to: usize,
+    /// The greatest kind of a use on the way.
     kind: FusionKind,
+}
+
+impl Step {
+    fn then(self, next: Self) -> Self {
+        Self { to: next.to, kind: self.kind.max(next.kind) }
+    }
 }
 
 impl Dataflow {
@@ -194,11 +213,16 @@ impl Dataflow {
         let known = f.bindings(block).iter().filter_map(|&id| Some((id, kind_of(id)?)));
         let (calls, kinds): (Vec<NodeId>, Vec<FusionKind>) = known.unzip();
         let number: HashMap<NodeId, usize> = calls.iter().copied().zip(0..).collect();
-        let mut flow = Self { users: Vec::new(), dominators: Vec::new(), calls, kinds };
+        let root = calls.len();
+        let stay = Step { to: root, kind: FusionKind::ELEMWISE };
+        let top = Dominator { parent: stay, jump: stay, depth: 0, n_between: 0, n_after: 0 };
+        let mut flow = Self { users: Vec::new(), dominators: vec![top; root + 1], calls, kinds };
         let mut is_external = Vec::new();
         for &id in &flow.calls {
-            let inside: Vec<_> = users.of(id).iter().filter_map(|user| number.get(user).copied()).collect();
+            let mut inside: Vec<_> = users.of(id).iter().filter_map(|user| number.get(user).copied()).collect();
             is_external.push(users.is_result(id) || inside.len() != users.of(id).len());
+            inside.sort_unstable();
+            inside.dedup();
             // Broadcasting of equal shapes is none.
             let is_typed = f.type_of(id).shape().is_some();
             let kind = |user: usize| match flow.kinds[user] {
@@ -209,38 +233,57 @@ impl Dataflow {
             };
             flow.users.push(inside.into_iter().map(|user| (user, kind(user))).collect());
         }
-        let none = Dominator { parent: None, depth: 1, kind: FusionKind::OPAQUE };
-        flow.dominators = vec![none; flow.calls.len()];
         // Users come later.
-        for at in (0..flow.calls.len()).rev() {
-            if !is_external[at] {
-                flow.dominators[at] = flow.dominator(at).unwrap_or(none);
-            }
+        for at in (0..root).rev() {
+            let above = if is_external[at] { None } else { flow.common(&flow.users[at]) };
+            flow.dominators[at] = flow.below(at, above.unwrap_or(Step { to: root, kind: FusionKind::OPAQUE }));
         }
         flow
     }
 
-    /// The nearest call that all uses of a call lead to.
-    fn dominator(&self, at: usize) -> Option<Dominator> {
-        let (&(first, kind), rest) = self.users[at].split_first()?;
-        let (mut parent, mut kind) = (first, kind);
-        for &(user, of) in rest {
-            kind = kind.max(of);
-            let mut other = user;
-            while parent != other {
-                let climbs = |at: usize| Some((self.dominators[at].parent?, self.dominators[at].kind));
-                let (depth, other_depth) = (self.dominators[parent].depth, self.dominators[other].depth);
-                if depth >= other_depth {
-                    let (above, of) = climbs(parent)?;
-                    (parent, kind) = (above, kind.max(of));
-                }
-                if other_depth >= depth {
-                    let (above, of) = climbs(other)?;
-                    (other, kind) = (above, kind.max(of));
-                }
+    /// The nearest place that all of these uses lead to, which may be the root.
+    fn common(&self, uses: &[(usize, FusionKind)]) -> Option<Step> {
+        let mut uses = uses.iter().map(|&(to, kind)| Step { to, kind });
+        let first = uses.next()?;
+        Some(uses.fold(first, |mut a, mut b| {
+            let depth = self.dominators[a.to].depth.min(self.dominators[b.to].depth);
+            a = self.climb(a, depth);
+            b = self.climb(b, depth);
+            while a.to != b.to {
+                let (from_a, from_b) = (self.dominators[a.to], self.dominators[b.to]);
+                (a, b) = match from_a.jump.to != from_b.jump.to {
+                    true => (a.then(from_a.jump), b.then(from_b.jump)),
+                    false => (a.then(from_a.parent), b.then(from_b.parent)),
+                };
             }
+            a.then(b)
+        }))
+    }
+
+    /// Goes on to a depth.
+    fn climb(&self, mut way: Step, depth: usize) -> Step {
+        while self.dominators[way.to].depth > depth {
+            let from = self.dominators[way.to];
+            way = way.then(if self.dominators[from.jump.to].depth >= depth { from.jump } else { from.parent });
         }
-        Some(Dominator { parent: Some(parent), depth: self.dominators[parent].depth + 1, kind })
+        way
+    }
+
+    /// The place of a call below its immediate post-dominator.
+    fn below(&self, at: usize, parent: Step) -> Dominator {
+        let above = self.dominators[parent.to];
+        let jump = self.dominators[above.jump.to];
+        let (near, far) =
+            (above.depth - self.dominators[above.jump.to].depth, jump.depth - self.dominators[jump.jump.to].depth);
+        let jump = if near == far { parent.then(above.jump).then(jump.jump) } else { parent };
+        let mut place = Dominator { parent, jump, depth: above.depth + 1, n_between: 0, n_after: 0 };
+        if parent.to != self.calls.len() {
+            let between = self.users[at].iter().map(|&(user, _)| user).filter(|&user| user != parent.to);
+            let longest = between.clone().map(|user| self.dominators[user].n_after - above.n_after).max();
+            place.n_between = longest.unwrap_or(0).max(between.count());
+            place.n_after = above.n_after + 1 + place.n_between;
+        }
+        place
     }
 }
 
@@ -290,80 +333,71 @@ impl<'a> Fusion<'a> {
 
     /// Lets a call join its post-dominator, where its kind and those on the way allow it.
     fn visit(&mut self, at: usize, phase: Phase) {
-        let Dominator { parent: Some(sink), kind: edge, .. } = self.graph.dominators[at] else { return };
+        let Step { to: sink, kind: edge } = self.graph.dominators[at].parent;
+        if sink == self.graph.calls.len() {
+            return;
+        }
         let root = self.root(at);
         if self.root(sink) == root {
             return;
         }
-        let can_join = match self.kinds[root] {
-            FusionKind::OUT_ELEMWISE_FUSABLE => {
-                phase == Phase::Elementwise
-                    && edge == FusionKind::ELEMWISE
-                    && self.path(at, sink, &|kind, _| kind <= FusionKind::BROADCAST)
+        let groups = match self.kinds[root] {
+            FusionKind::OUT_ELEMWISE_FUSABLE if phase == Phase::Elementwise && edge == FusionKind::ELEMWISE => {
+                self.path(at, sink, &|kind, _| kind <= FusionKind::BROADCAST)
             }
-            kind if kind <= FusionKind::BROADCAST => {
-                (edge <= FusionKind::INJECTIVE || edge == FusionKind::COMM_REDUCE)
-                    && self.path(at, sink, &|kind, is_sink| match is_sink {
-                        false => kind <= FusionKind::INJECTIVE,
-                        true => kind <= FusionKind::OUT_ELEMWISE_FUSABLE,
-                    })
+            kind if kind <= FusionKind::BROADCAST
+                && (edge <= FusionKind::INJECTIVE || edge == FusionKind::COMM_REDUCE) =>
+            {
+                self.path(at, sink, &|kind, is_sink| match is_sink {
+                    false => kind <= FusionKind::INJECTIVE,
+                    true => kind <= FusionKind::OUT_ELEMWISE_FUSABLE,
+                })
             }
-            FusionKind::INJECTIVE => {
-                phase == Phase::Injective && self.path(at, sink, &|kind, _| kind <= FusionKind::INJECTIVE)
+            FusionKind::INJECTIVE if phase == Phase::Injective => {
+                self.path(at, sink, &|kind, _| kind <= FusionKind::INJECTIVE)
             }
-            _ => false,
+            _ => None,
         };
-        if can_join {
-            self.join(at, sink);
+        if let Some(groups) = groups {
+            self.join(&groups, sink);
         }
     }
 
-    /// Whether the groups of all calls between a call and its post-dominator, and of that, are of such kinds, and are
-    /// together no larger than a group may be.
-    fn path(&mut self, from: usize, sink: usize, is_allowed: &dyn Fn(FusionKind, bool) -> bool) -> bool {
-        let mut groups = vec![self.root(from)];
-        let between = self.between(from, sink);
-        if between.len() > self.most {
-            return false;
+    /// The groups of a call, of its post-dominator and of all calls between them, if all but the first are of such kinds,
+    /// and they are together no larger than a group may be.
+    fn path(&mut self, from: usize, sink: usize, is_allowed: &dyn Fn(FusionKind, bool) -> bool) -> Option<Vec<usize>> {
+        let n_least = self.graph.dominators[from].n_between.saturating_add(2);
+        let sink_root = self.root(sink);
+        if n_least > self.most || !is_allowed(self.kinds[sink_root], true) {
+            return None;
         }
-        for at in between.into_iter().chain([sink]) {
+        self.n_searches += 1;
+        let (mut groups, mut open, mut n_calls) = (vec![sink_root], vec![from], 1);
+        while let Some(at) = open.pop() {
             let root = self.root(at);
-            if !is_allowed(self.kinds[root], at == sink) {
-                return false;
+            n_calls += 1;
+            if n_calls > self.most || at != from && !is_allowed(self.kinds[root], false) {
+                return None;
             }
             groups.push(root);
-        }
-        groups.sort_unstable();
-        groups.dedup();
-        groups.iter().map(|&root| self.sizes[root]).sum::<usize>() <= self.most
-    }
-
-    /// The calls on the ways from a call to its post-dominator; not all, if they are more than a group may have.
-    fn between(&mut self, from: usize, sink: usize) -> Vec<usize> {
-        self.n_searches += 1;
-        let mut between = Vec::new();
-        let mut open = vec![from];
-        while let Some(at) = open.pop().filter(|_| between.len() <= self.most) {
             for &(user, _) in &self.graph.users[at] {
                 if user != sink && std::mem::replace(&mut self.seen[user], self.n_searches) != self.n_searches {
-                    between.push(user);
                     open.push(user);
                 }
             }
         }
-        between
+        groups.sort_unstable();
+        groups.dedup();
+        (groups.iter().map(|&root| self.sizes[root]).sum::<usize>() <= self.most).then_some(groups)
     }
 
-    /// Makes one group of those of a call, of its post-dominator, and of all between them.
-    fn join(&mut self, from: usize, sink: usize) {
+    /// Makes one group of several, in the place of that of a call.
+    fn join(&mut self, groups: &[usize], sink: usize) {
         let target = self.root(sink);
-        for at in self.between(from, sink).into_iter().chain([from]) {
-            let root = self.root(at);
-            if root != target {
-                self.parents[root] = target;
-                self.sizes[target] += self.sizes[root];
-                self.kinds[target] = self.kinds[target].max(self.kinds[root]);
-            }
+        for &root in groups.iter().filter(|&&root| root != target) {
+            self.parents[root] = target;
+            self.sizes[target] += self.sizes[root];
+            self.kinds[target] = self.kinds[target].max(self.kinds[root]);
         }
     }
 }

@@ -16,6 +16,7 @@
 //! them depends on the call: on attributes, on which arguments there are, or on their types and numbers of axes. A call of
 //! which too little is known stays, with a remark. Of the operators that ONNX defines by others, only `SequenceMap` has
 //! no body here: it would be a `Loop` over the function that the call has as an attribute, which no text can name.
+//! `InstanceNormalization` and `LpNormalization`, which ONNX describes in words, have one.
 //!
 //! Innermost calls go first. A function is inlined only where it and its caller import the same versions of the operator
 //! sets that it uses; others stay calls, with a remark. The functions stay in the module: `RemoveUnusedFunctions` takes

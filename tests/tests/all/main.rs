@@ -53,6 +53,7 @@ mod strip;
 mod threads;
 mod transform;
 mod tutorial;
+mod tvm_documents;
 mod untrue;
 mod written;
 

@@ -190,3 +190,33 @@ fn conditionals_of_constants_take_linear_time() {
         text
     });
 }
+
+/// A chain that ends in a sum, which all values in `sources` are terms of, too.
+fn chain_with_a_sum(n: usize, sources: &str, first: &str, term: &str) -> String {
+    let mut text = format!("def @main(%x: Tensor[(2), float32]) #[opset = {{\"\": 17}}] {{\n{sources}%c0 = {first};\n");
+    for at in 0..n {
+        let op = if at % 2 == 0 { "Tanh" } else { "Neg" };
+        writeln!(text, "%c{} = {op}(%c{at});", at + 1).unwrap();
+    }
+    let terms: String = (0..n).map(|at| format!(", %{term}{at}")).collect();
+    text + &format!("%end = Sum(%c{n}{terms});\n%end\n}}\n")
+}
+
+#[test]
+fn values_used_at_both_ends_of_a_chain_are_fused_in_linear_time() {
+    is_linear_in_pass("both-ends", 10_000, "FuseOps", |n| {
+        let sources: String = (0..n).map(|at| format!("%s{at} = Neg(%x);\n")).collect();
+        let first: Vec<String> = (0..n).map(|at| format!("%s{at}")).collect();
+        chain_with_a_sum(n, &sources, &format!("Sum({})", first.join(", ")), "s")
+    });
+}
+
+#[test]
+fn a_chain_of_which_each_call_feeds_the_end_is_fused_in_linear_time() {
+    is_linear("feeds-the-end", 10_000, |n| {
+        // Half of the chain is more than one group may have, and half is not.
+        let most = format!("relay.FuseOps.max_depth={}", n / 2 + 1);
+        let text = chain_with_a_sum(n, "", "Neg(%x)", "c");
+        seconds("feeds-the-end", "in.relay", text.as_bytes(), &["--passes", "FuseOps", "--set", &most], "out.relay")
+    });
+}

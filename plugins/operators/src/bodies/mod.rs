@@ -1,4 +1,4 @@
-//! Operators in terms of others, as ONNX defines them.
+//! Operators in terms of others, as ONNX defines or describes them.
 //!
 //! [`fixed`] has the bodies that are right for every call. The others depend on attributes, on which arguments are there,
 //! on their element types or ranks, or on the version of the operator set, in which the operators of the body take their

@@ -56,14 +56,14 @@ const TABLE: &[Operator] = &[
         .since(18)
         .attrs(&[default(FLOAT, "epsilon", "1e-5"), required(INT, "num_groups")])
         .body_of(made::group_normalization),
-    INSTANCE_NORMALIZATION,
-    INSTANCE_NORMALIZATION.since(6),
+    INSTANCE_NORMALIZATION.body_of(made::instance_normalization),
+    INSTANCE_NORMALIZATION.since(6).body_of(made::instance_normalization),
     INSTANCE_NORMALIZATION.since(1).attrs(&[optional(INTS, "consumed_inputs"), default(FLOAT, "epsilon", "1e-5")]),
     LRN,
     LRN.since(1),
     LAYER_NORMALIZATION.body_of(made::layer_normalization),
-    LP_NORMALIZATION,
-    LP_NORMALIZATION.since(1),
+    LP_NORMALIZATION.body_of(made::lp_normalization),
+    LP_NORMALIZATION.since(1).body_of(made::lp_normalization),
     MEAN_VARIANCE_NORMALIZATION.body_of(made::mean_variance_normalization),
     MEAN_VARIANCE_NORMALIZATION.since(9).body_of(made::mean_variance_normalization),
     RMS_NORMALIZATION.body_of(made::rms_normalization),
