@@ -13,7 +13,7 @@ use crate::{
 use pyo3::{prelude::*, types::PyDict};
 use relais::{
     frontend::{
-        self, StatedRules, extract, forget_outdated_sizes, keep, names_input, pipeline, release, rewrite_first,
+        self, StatedRules, convert_last, extract, forget_outdated_sizes, keep, names_input, pipeline, release, rewrite_first,
         set_input_shapes, set_options,
     },
     lock::{Lock, LockError},
@@ -48,6 +48,7 @@ struct Wanted {
     keep: Vec<String>,
     rules: Vec<String>,
     rule_files: Vec<PathBuf>,
+    dtype: Option<String>,
     check: u32,
     check_rtol: f64,
     check_atol: Option<f64>,
@@ -186,6 +187,9 @@ fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
         Some(spec) => spec,
         None => built_in("default")?,
     };
+    if let Some(dtype) = &wanted.dtype {
+        convert_last(&mut spec, "dtype", dtype)?;
+    }
     let mut names = |origin: &str, names: &[String]| -> Vec<Written<String>> {
         names.iter().map(|name| Written::at(spec.sources.add_whole(origin, name), name.clone())).collect()
     };

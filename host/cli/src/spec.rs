@@ -5,7 +5,7 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{pipeline, pipeline_of_passes, rewrite_first, set_options},
+    frontend::{convert_last, pipeline, pipeline_of_passes, rewrite_first, set_options},
     pipeline::{
         Addition, Disk, Pipeline, PipelineSpec,
         spec::{Extensions, Written},
@@ -33,6 +33,9 @@ pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineS
         Some(spec) => spec,
         None => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
     };
+    if let Some(dtype) = &args.dtype {
+        convert_last(&mut spec, "--dtype", dtype)?;
+    }
     adjust(&mut spec, &args.adjust)?;
     Ok(spec)
 }

@@ -23,6 +23,8 @@ pub use list::{
     rules_of,
 };
 pub use model::{Format, Model};
-pub use pipelines::{StatedRules, pipeline, pipeline_in_part, pipeline_of_passes, rewrite_first, set_options};
+pub use pipelines::{
+    StatedRules, convert_last, pipeline, pipeline_in_part, pipeline_of_passes, rewrite_first, set_options,
+};
 pub use search::{Search, user_dir};
 pub use shapes::{names_input, set_input_shapes};

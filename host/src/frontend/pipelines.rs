@@ -117,24 +117,53 @@ pub fn rewrite_first(spec: Option<PipelineSpec>, rules: &[(String, String)]) -> 
         origins.push(Written::at(place, Literal::Str(origin.clone())));
         texts.push(Written::at(place, Literal::Str(text.clone())));
     }
-    let steps = std::mem::take(&mut first.steps);
-    for (at, step) in steps.into_iter().enumerate() {
-        let StepSpec::Pass { name, options } = &mut first.nodes[step].value else { continue };
-        let place = spec.sources.add_whole(format!("builtin:{RULES}"), &name.value);
-        name.place = Some(place);
-        for option in options {
-            let list = match option.key.value.as_str() {
-                RULES => &texts,
-                ORIGINS => &origins,
-                _ => continue,
-            };
-            let key = Written::at(place, option.key.value.clone());
-            *option = Entry { key, value: Written::at(place, Literal::List(list.clone())) };
-        }
-        spec.steps.insert(at, spec.nodes.len());
-        spec.nodes.push(Written::at(place, first.nodes[step].value.clone()));
-    }
+    let steps = take_steps(&mut spec, &mut first, RULES, |key, place| match key {
+        RULES => Some(Written::at(place, Literal::List(texts.clone()))),
+        ORIGINS => Some(Written::at(place, Literal::List(origins.clone()))),
+        _ => None,
+    });
+    spec.steps.splice(0..0, steps);
     Ok(spec)
+}
+
+/// The pipeline that converts element types, and the option of its step that takes one.
+const DTYPE: &str = "dtype";
+
+/// Computes in another element type after the steps of a pipeline; `origin` is the place that faults name.
+///
+/// # Errors
+/// Returns the faults of the built-in pipeline `dtype`; it has none. Whether there is such a type is determined when the
+/// pipeline is resolved.
+pub fn convert_last(spec: &mut PipelineSpec, origin: &str, dtype: &str) -> Result<(), Faults> {
+    let mut last = PipelineSpec::read(Path::new(&format!("builtin:{DTYPE}")), &Disk)?;
+    let given = Written::at(spec.sources.add_whole(origin, dtype), Literal::Str(dtype.to_owned()));
+    let steps = take_steps(spec, &mut last, DTYPE, |key, _| (key == DTYPE).then(|| given.clone()));
+    spec.steps.extend(steps);
+    Ok(())
+}
+
+/// Moves the steps of a built-in pipeline to another one, with the values that `given` returns for options of its passes.
+/// Returns where they are; they are not among the steps of that one yet.
+fn take_steps(
+    spec: &mut PipelineSpec,
+    from: &mut PipelineSpec,
+    name: &str,
+    given: impl Fn(&str, Place) -> Option<Written<Literal>>,
+) -> Vec<usize> {
+    let mut steps = Vec::new();
+    for step in std::mem::take(&mut from.steps) {
+        let StepSpec::Pass { name: pass, options } = &mut from.nodes[step].value else { continue };
+        let place = spec.sources.add_whole(format!("builtin:{name}"), &pass.value);
+        pass.place = Some(place);
+        for option in options {
+            if let Some(value) = given(&option.key.value, place) {
+                *option = Entry { key: Written::at(place, option.key.value.clone()), value };
+            }
+        }
+        steps.push(spec.nodes.len());
+        spec.nodes.push(Written::at(place, from.nodes[step].value.clone()));
+    }
+    steps
 }
 
 /// A text of rules that a pipeline states as an option of a pass.

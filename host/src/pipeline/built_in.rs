@@ -10,6 +10,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("O1", include_str!("../../../pipelines/O1.toml")),
     ("O2", include_str!("../../../pipelines/O2.toml")),
     ("O3", include_str!("../../../pipelines/O3.toml")),
+    ("dtype", include_str!("../../../pipelines/dtype.toml")),
     ("onnxruntime", include_str!("../../../pipelines/onnxruntime.toml")),
     ("quantized", include_str!("../../../pipelines/quantized.toml")),
     ("rules", include_str!("../../../pipelines/rules.toml")),

@@ -34,6 +34,7 @@ pub mod infer_type;
 pub mod inline;
 pub mod lambda_lift;
 mod numbers;
+mod precision;
 pub mod print_ir;
 pub mod remove_unused_functions;
 pub mod rewrite;
@@ -51,5 +52,6 @@ pub mod simplify_transpose;
 pub mod to_a_normal_form;
 pub mod to_basic_block_normal_form;
 pub mod to_graph_normal_form;
+pub mod to_mixed_precision;
 
 plugin! { description = "The graph passes shipped with Relais." }
