@@ -329,7 +329,7 @@ impl Planner<'_> {
                     let fits = self.constants.entry(arg).or_insert_with(|| fits(tensor, self.request).err());
                     if let Some(why) = fits {
                         unfit.insert(&formal.var);
-                        why_unfit.get_or_insert_with(|| format!("of argument {at}, {why}"));
+                        why_unfit.get_or_insert_with(|| format!("in argument {at}, {why}"));
                     }
                 }
                 None if category == Category::Follow && !self.is_low(arg) => {
@@ -468,16 +468,17 @@ fn fits(tensor: &Tensor, request: &Request<'_>) -> Result<(), String> {
         let finite = values.iter().filter(|value| value.is_finite());
         largest = finite.fold(largest, |largest, value| largest.max(value.abs()));
     });
-    let Request { to, limits, .. } = request;
+    let Request { to, limits: Limits { greatest, least, .. }, .. } = request;
+    // In as few digits as the type needs.
+    let [shown, most, fewest] = [largest, *greatest, *least].map(|value| value as f32);
     match largest {
         _ if read.is_none() => Err("the constant is not one of floats".to_owned()),
-        _ if largest > limits.greatest => {
-            Err(format!("a value of magnitude {largest:e} is beyond {:e}, the largest number of {to}", limits.greatest))
+        _ if largest > *greatest => {
+            Err(format!("a value of magnitude {shown:e} is beyond {most:e}, the largest number of {to}"))
         }
-        _ if largest > 0.0 && largest < limits.least => Err(format!(
-            "the largest magnitude {largest:e} is below {:e}, the least normal number of {to}",
-            limits.least
-        )),
+        _ if largest > 0.0 && largest < *least => {
+            Err(format!("the largest magnitude {shown:e} is below {fewest:e}, the least normal number of {to}"))
+        }
         _ => Ok(()),
     }
 }

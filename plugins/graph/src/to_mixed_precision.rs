@@ -58,7 +58,7 @@ use relais_plugin_api::{
     build::Builder,
     diagnostics::Severity,
     infer::TypeRelations,
-    ir::{AttrData, AttrValue, BlockId, ConstForm, DimRec, OUTPUT_TYPES, Type, TypeId, Users, attr_flag, kind},
+    ir::{AttrData, AttrValue, BlockId, ConstForm, DimRec, OUTPUT_TYPES, Type, TypeId, Users, attr_flag, flag, kind},
     prelude::*,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -302,26 +302,22 @@ impl Versions {
     ) -> Result<Self, PassError> {
         let mut versions = Self::default();
         for &id in &wanted.low {
+            let is_replaced = !wanted.same.contains(&id);
             if let Some(source) = cast_from(f, id, to) {
                 versions.low.insert(id, source);
-            } else {
-                let low = match f.constant(id).and_then(|tensor| tensor.rounded_to(to)) {
-                    Some(rounded) => f.add_constant(rounded, ConstForm(f.node(id).aux)),
-                    None => cast(f, ops, id, to)?,
-                };
-                versions.low.insert(id, low);
-                versions.made.entry(id).or_default().push(low);
-                if f.constant(id).is_none() {
-                    continue;
-                }
-                if !wanted.same.contains(&id) {
-                    f.inherit_value(low, id);
-                    f.set_let(low, f.let_form(id));
-                }
+                versions.gone.extend(is_replaced.then_some(id));
+                continue;
             }
-            if !wanted.same.contains(&id) {
-                versions.gone.insert(id);
-            }
+            let low = match f.constant(id).and_then(|tensor| tensor.rounded_to(to)) {
+                Some(rounded) if is_replaced => {
+                    versions.gone.insert(id);
+                    replace_constant(f, id, rounded)
+                }
+                Some(rounded) => f.add_constant(rounded, ConstForm::ANY),
+                None => cast(f, ops, id, to)?,
+            };
+            versions.low.insert(id, low);
+            versions.made.entry(id).or_default().push(low);
         }
         for &id in &wanted.full {
             let full = cast(f, ops, id, ElemType::FLOAT)?;
@@ -396,6 +392,17 @@ impl Versions {
         }
         version
     }
+}
+
+/// Makes a constant that takes the place of another one, with its name and its form.
+fn replace_constant(f: &mut Function, old: NodeId, tensor: Tensor) -> NodeId {
+    let new = f.add_constant(tensor, ConstForm(f.node(old).aux));
+    f.inherit_value(new, old);
+    f.set_let(new, f.let_form(old));
+    if f.node(old).flags & flag::LISTED_INPUT != 0 {
+        f.set_listed_input(new);
+    }
+    new
 }
 
 /// Makes a cast.
