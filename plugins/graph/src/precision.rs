@@ -134,7 +134,9 @@ pub(crate) enum Interface {
 pub(crate) struct Plan {
     /// By node: whether a value of `float32` is of the lower precision from now on.
     lowered: Vec<bool>,
-    /// The same of a result of a call or conditional with several.
+    /// By value of `float32`: the value of the lower precision that it was cast from.
+    pub sources: BTreeMap<NodeId, NodeId>,
+    /// The same as `lowered`, of a result of a call or conditional with several.
     pub lowered_results: BTreeSet<(NodeId, usize)>,
     /// By call that is computed in the lower precision: the positions of the arguments that are.
     pub calls: BTreeMap<NodeId, Vec<usize>>,
@@ -166,12 +168,6 @@ impl Plan {
     }
 }
 
-/// Returns the value of type `to` that a call casts to `float32`.
-pub(crate) fn cast_from(f: &Function, id: NodeId, to: ElemType) -> Option<NodeId> {
-    let arg = f.call(id).filter(|call| call.is_op("Cast"))?.arg(0)?;
-    (is_float32(f, id) && f.type_of(arg).elem() == Some(to)).then_some(arg)
-}
-
 /// Whether a value is a tensor of `float32`.
 pub(crate) fn is_float32(f: &Function, id: NodeId) -> bool {
     f.type_of(id).elem() == Some(ElemType::FLOAT)
@@ -194,6 +190,7 @@ pub(crate) fn plan(
 ) -> Plan {
     let plan = Plan {
         lowered: vec![false; f.n_nodes()],
+        sources: BTreeMap::new(),
         lowered_results: BTreeSet::new(),
         calls: BTreeMap::new(),
         results: BTreeMap::new(),
@@ -252,6 +249,7 @@ impl Planner<'_> {
     }
 
     fn call(&mut self, call: CallView<'_>, remark: &mut dyn FnMut(NodeId, String)) {
+        self.cast(call);
         let args: Vec<usize> = (0..call.args().len()).filter(|&at| self.is_float32_arg(call, at)).collect();
         if args.is_empty() {
             return;
@@ -281,7 +279,19 @@ impl Planner<'_> {
 
     /// Whether a value is of the lower precision, or was cast from it.
     fn is_low(&self, id: NodeId) -> bool {
-        self.plan.is_lowered(id) || cast_from(self.f, id, self.request.to).is_some()
+        self.plan.is_lowered(id) || self.plan.sources.contains_key(&id)
+    }
+
+    /// Notes from where a value was cast.
+    fn cast(&mut self, call: CallView<'_>) {
+        let Some(arg) = call.arg(0).filter(|_| call.is_op("Cast") && is_float32(self.f, call.id)) else { return };
+        let source = match self.f.type_of(arg).elem() {
+            Some(elem) if elem == self.request.to => Some(arg),
+            Some(ElemType::FLOAT) if self.plan.is_lowered(arg) => Some(arg),
+            Some(ElemType::FLOAT) => self.plan.sources.get(&arg).copied(),
+            _ => None,
+        };
+        self.plan.sources.extend(source.map(|source| (call.id, source)));
     }
 
     /// Returns the positions of the arguments of a call that are of the lower precision, and those of the results that are.

@@ -52,7 +52,7 @@
 
 use crate::{
     numbers::Limits,
-    precision::{Interface, Plan, Request, cast_from, plan},
+    precision::{Interface, Plan, Request, plan},
 };
 use relais_plugin_api::{
     build::Builder,
@@ -303,7 +303,7 @@ impl Versions {
         let mut versions = Self::default();
         for &id in &wanted.low {
             let is_replaced = !wanted.same.contains(&id);
-            if let Some(source) = cast_from(f, id, to) {
+            if let Some(&source) = plan.sources.get(&id) {
                 versions.low.insert(id, source);
                 versions.gone.extend(is_replaced.then_some(id));
                 continue;
