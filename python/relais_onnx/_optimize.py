@@ -132,6 +132,7 @@ def optimize(
     keep: Iterable[str] | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
+    dtype: Literal["float16", "bfloat16"] | None = ...,
     check: int = ...,
     check_rtol: float = ...,
     check_atol: float | None = ...,
@@ -156,6 +157,7 @@ def optimize(
     keep: Iterable[str] | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
+    dtype: Literal["float16", "bfloat16"] | None = ...,
     check: int = ...,
     check_rtol: float = ...,
     check_atol: float | None = ...,
@@ -179,6 +181,7 @@ def optimize(
     keep: Iterable[str] | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
+    dtype: Literal["float16", "bfloat16"] | None = None,
     check: int = 0,
     check_rtol: float = 1e-4,
     check_atol: float | None = None,
@@ -205,6 +208,8 @@ def optimize(
         keep: Nodes, by their names or by those of values that they compute, that no pass removes or changes.
         rules: Rewrite rules, applied first. Each is tested on small modules before anything runs.
         rule_files: Files with such rules.
+        dtype: The type in which what can be is computed in the end; inputs and outputs keep theirs, unless `config` has
+            `{"ToMixedPrecision.convert_io": True}`.
         check: On how many sets of random inputs the result is compared with the model.
         check_rtol: How far floats may be apart, relative to the larger of the two.
         check_atol: How far floats may be apart in any case.
@@ -236,6 +241,7 @@ def optimize(
         keep=keep,
         rules=rules,
         rule_files=rule_files,
+        dtype=dtype,
         check=check,
         check_rtol=check_rtol,
         check_atol=check_atol,
@@ -285,6 +291,7 @@ def _wanted(
     keep: Iterable[str] | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
+    dtype: str | None = None,
     check: int = 0,
     check_rtol: float = 1e-4,
     check_atol: float | None = None,
@@ -295,6 +302,8 @@ def _wanted(
         raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
     if level is not None and passes is not None:
         raise ValueError("`level` and `passes` are given; passes run whatever their levels")
+    if dtype is not None and not isinstance(dtype, str):
+        raise _wrong(dtype, "`dtype`", "a str")
     wanted: dict[str, Any] = {
         "level": None if level is None else _whole(level, "`level`", 0, 255 if pipeline is not None else 3),
         "pipeline": None if pipeline is None else os.fspath(pipeline),
@@ -307,6 +316,7 @@ def _wanted(
         "keep": _names(keep, "`keep`"),
         "rules": _names(rules, "`rules`"),
         "rule_files": [os.fspath(path) for path in _paths(rule_files)],
+        "dtype": dtype,
         "check": _whole(check, "`check`", 0, 1000),
         "check_rtol": _number(check_rtol, "`check_rtol`"),
         "check_atol": None if check_atol is None else _number(check_atol, "`check_atol`"),

@@ -213,8 +213,7 @@ pub(crate) fn plan(
         }
     }
     if request.interface == Interface::Convert {
-        let results = f.results(f.body()).iter().map(|&result| is_float32(f, result)).collect();
-        planner.plan.results.insert(f.body(), results);
+        planner.results(remark);
     }
     planner.plan
 }
@@ -242,6 +241,21 @@ impl Planner<'_> {
                 Err(why) => remark(param, format!("the input keeps float32: {why}")),
             }
         }
+    }
+
+    /// Lowers the results of the function, which is converted with its interface.
+    fn results(&mut self, remark: &mut dyn FnMut(NodeId, String)) {
+        let mut lowered = Vec::new();
+        for &result in self.f.results(self.f.body()) {
+            let is_float32 = is_float32(self.f, result);
+            let constant = self.f.constant(result).filter(|_| is_float32);
+            let why = constant.and_then(|tensor| fits(tensor, self.request).err());
+            lowered.push(is_float32 && why.is_none());
+            if let Some(why) = why {
+                remark(result, format!("the output keeps float32: {why}"));
+            }
+        }
+        self.plan.results.insert(self.f.body(), lowered);
     }
 
     fn lower(&mut self, id: NodeId) {

@@ -72,6 +72,9 @@ const APART: &[(&str, &str)] = &[
     ("Inline/bodies_of_calls_that_are_not_known", "an input has no type, on purpose"),
     ("Inline/other_operator_set", "operator sets that differ, on purpose"),
     ("SimplifyInference/parameters_that_do_not_fit", "parameters that do not fit, on purpose"),
+    ("ToMixedPrecision/bfloat16", "onnxruntime has no kernel for these types"),
+    ("ToMixedPrecision/bfloat16_before_it_had_it", "onnxruntime has no kernel for these types"),
+    ("ToMixedPrecision/bfloat16_of_later_versions", "onnxruntime has no kernel for these types"),
 ];
 
 /// With the types that a run finds: once more than functions are nested, as the results of functions are known first.

@@ -95,7 +95,8 @@ impl Tensor {
     /// ```
     pub fn rounded_to(&self, elem: ElemType) -> Option<Self> {
         let bytes = for_float!(elem, F => {
-            let mut bytes = Vec::new();
+            let n_elements = if self.as_splat().is_some() { 1 } else { self.len() as usize };
+            let mut bytes = Vec::with_capacity(n_elements * F::WIDTH);
             self.each_f64s(|values| {
                 let start = bytes.len();
                 bytes.resize(start + values.len() * F::WIDTH, 0);
