@@ -132,8 +132,8 @@ const DTYPE: &str = "dtype";
 /// Computes in another element type after the steps of a pipeline; `origin` is the place that faults name.
 ///
 /// # Errors
-/// Returns the faults of the built-in pipeline `dtype`; it has none. Whether there is such a type is determined when the
-/// pipeline is resolved.
+/// Returns the faults of the built-in pipeline `dtype`; it has none. Whether the type exists is determined when the pipeline is
+/// resolved.
 pub fn convert_last(spec: &mut PipelineSpec, origin: &str, dtype: &str) -> Result<(), Faults> {
     let mut last = PipelineSpec::read(Path::new(&format!("builtin:{DTYPE}")), &Disk)?;
     let given = Written::at(spec.sources.add_whole(origin, dtype), Literal::Str(dtype.to_owned()));

@@ -1,4 +1,4 @@
-//! What a function computes in a lower precision: of which operators, and which values are of that precision then.
+//! The part of a function that is computed in a lower precision: which calls, and which values are of that precision then.
 
 use crate::{
     fold_constant::ProjectedOnly,
@@ -85,10 +85,10 @@ const NEVER: [(&str, &[&str]); 4] = [
     (PLACES, &["AffineGrid", "GridSample", "MaxRoiPool", "Range", "RoiAlign"]),
 ];
 
-/// From so many elements on, a constant is weights rather than a few numbers of which shapes are computed.
+/// The fewest elements of a constant that is weights rather than a few numbers of which shapes are computed.
 const WEIGHTS: u64 = 256;
 
-/// What decides whether a call is of the lower precision: TVM's categories.
+/// The rule that decides whether a call is of the lower precision: TVM's categories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Category {
     /// It is.
@@ -111,7 +111,7 @@ impl Category {
     }
 }
 
-/// What is asked for.
+/// The request of the pipeline.
 pub(crate) struct Request<'a> {
     /// The lower precision.
     pub to: ElemType,
@@ -123,7 +123,7 @@ pub(crate) struct Request<'a> {
     pub interface: Interface,
 }
 
-/// What happens to the parameters and results of a function.
+/// The fate of the parameters and results of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Interface {
     Keep,

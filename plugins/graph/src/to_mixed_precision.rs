@@ -26,15 +26,15 @@
 //!
 //! - always: convolutions, products of matrices and recurrent networks are of the lower precision, whatever their arguments
 //!   were computed in;
-//! - never: `float32` is kept by what adds up many terms (`ReduceSum`, `ReduceMean`, `CumSum`, `GlobalAveragePool`, losses),
-//!   divides by such a sum (`Softmax`, all normalisations), leaves the range of its arguments (`Exp`, `Log`, `Pow`,
-//!   `Reciprocal`, `Softplus`, a product of a value with itself) or computes positions (`Range`, `GridSample`, `RoiAlign`);
-//! - follow: all others are of the lower precision if their arguments are. So what is computed of sizes, which are no
-//!   results of the first kind, stays as exact as it was. A call of constants follows if one of them has at least 256
-//!   elements, such as a table of embeddings.
+//! - never: `float32` is kept by operators that add up many terms (`ReduceSum`, `ReduceMean`, `CumSum`, `GlobalAveragePool`,
+//!   losses), divide by sums (`Softmax`, all normalisations), leave the range of their arguments (`Exp`, `Log`, `Pow`,
+//!   `Reciprocal`, `Softplus`, a product of a value with itself) or compute positions (`Range`, `GridSample`, `RoiAlign`);
+//! - follow: all others are of the lower precision if their arguments are. So values that are computed of sizes stay as
+//!   exact as they were. A call of constants follows if one of them has at least 256 elements, such as a table of
+//!   embeddings.
 //!
 //! Which arguments and results are of the lower precision is what the type variables of the operator's record say, in the
-//! version that the call is written for: the scales of `Resize` are always `float32`. An operator that has no such type
+//! version that the call is written for: the scales of `Resize` are always `float32`. An operator that does not have the type
 //! there keeps `float32`, with a remark, and so do the operators that `keep` lists, by name or as `domain::Name`.
 //!
 //! A value is cast once, where it is computed, and all users share the cast. A cast from the lower precision that the model
@@ -43,9 +43,9 @@
 //! type, and so does the call, with a remark.
 //!
 //! Inputs and outputs keep their types, unless `convert_io = true`. `float64` stays as it is. Values in the branches of a
-//! conditional are converted like others, and so are its results if both branches compute them in the lower precision. What
-//! a `Loop` or `Scan` carries from one iteration to the next, or collects, stays `float32`, and so do the parameters and
-//! results of functions: run `Inline` first to convert across calls. Nothing comes between a quantisation and the operator
+//! conditional are converted like others, and so are its results if both branches compute them in the lower precision. The
+//! values that a `Loop` or `Scan` carries from one iteration to the next, or collects, stay `float32`, and so do the
+//! parameters and results of functions: run `Inline` first to convert across calls. Nothing comes between a quantisation and the operator
 //! that it belongs to. Values without a known type, sequences and optional values stay as they are.
 //!
 //! Without `dtype`, nothing is converted.
