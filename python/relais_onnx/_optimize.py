@@ -133,6 +133,7 @@ def optimize(
     target_opset: int | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
+    dtype: Literal["float16", "bfloat16"] | None = ...,
     check: int = ...,
     check_rtol: float = ...,
     check_atol: float | None = ...,
@@ -158,6 +159,7 @@ def optimize(
     target_opset: int | None = ...,
     rules: Iterable[str] | None = ...,
     rule_files: Iterable[_Path] | None = ...,
+    dtype: Literal["float16", "bfloat16"] | None = ...,
     check: int = ...,
     check_rtol: float = ...,
     check_atol: float | None = ...,
@@ -182,6 +184,7 @@ def optimize(
     target_opset: int | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
+    dtype: Literal["float16", "bfloat16"] | None = None,
     check: int = 0,
     check_rtol: float = 1e-4,
     check_atol: float | None = None,
@@ -210,6 +213,8 @@ def optimize(
         target_opset: The version of ONNX's operator set that the model is converted to first. Alone, nothing else runs.
         rules: Rewrite rules, applied first. Each is tested on small modules before anything runs.
         rule_files: Files with such rules.
+        dtype: The type in which what can be is computed in the end; inputs and outputs keep theirs, unless `config` has
+            `{"ToMixedPrecision.convert_io": True}`.
         check: On how many sets of random inputs the result is compared with the model.
         check_rtol: How far floats may be apart, relative to the larger of the two.
         check_atol: How far floats may be apart in any case.
@@ -242,6 +247,7 @@ def optimize(
         target_opset=target_opset,
         rules=rules,
         rule_files=rule_files,
+        dtype=dtype,
         check=check,
         check_rtol=check_rtol,
         check_atol=check_atol,
@@ -292,6 +298,7 @@ def _wanted(
     target_opset: int | None = None,
     rules: Iterable[str] | None = None,
     rule_files: Iterable[_Path] | None = None,
+    dtype: str | None = None,
     check: int = 0,
     check_rtol: float = 1e-4,
     check_atol: float | None = None,
@@ -302,6 +309,8 @@ def _wanted(
         raise ValueError("`pipeline` and `passes` are given; one of them says what runs")
     if level is not None and passes is not None:
         raise ValueError("`level` and `passes` are given; passes run whatever their levels")
+    if dtype is not None and not isinstance(dtype, str):
+        raise _wrong(dtype, "`dtype`", "a str")
     wanted: dict[str, Any] = {
         "level": None if level is None else _whole(level, "`level`", 0, 255 if pipeline is not None else 3),
         "pipeline": None if pipeline is None else os.fspath(pipeline),
@@ -315,6 +324,7 @@ def _wanted(
         "target_opset": None if target_opset is None else _whole(target_opset, "`target_opset`", 1, 2**31),
         "rules": _names(rules, "`rules`"),
         "rule_files": [os.fspath(path) for path in _paths(rule_files)],
+        "dtype": dtype,
         "check": _whole(check, "`check`", 0, 1000),
         "check_rtol": _number(check_rtol, "`check_rtol`"),
         "check_atol": None if check_atol is None else _number(check_atol, "`check_atol`"),

@@ -13,8 +13,8 @@ use crate::{
 use pyo3::{prelude::*, types::PyDict};
 use relais::{
     frontend::{
-        self, StatedRules, convert_first, extract, forget_outdated_sizes, keep, names_input, pipeline, release, rewrite_first,
-        set_input_shapes, set_options,
+        self, StatedRules, convert_dtype_last, convert_opset_first, extract, forget_outdated_sizes, keep, names_input,
+        pipeline, release, rewrite_first, set_input_shapes, set_options,
     },
     lock::{Lock, LockError},
     manager::{self, Failure, Report},
@@ -49,6 +49,7 @@ struct Wanted {
     target_opset: Option<u32>,
     rules: Vec<String>,
     rule_files: Vec<PathBuf>,
+    dtype: Option<String>,
     check: u32,
     check_rtol: f64,
     check_atol: Option<f64>,
@@ -184,10 +185,13 @@ fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
     };
     let rewritten = if rules.is_empty() { chosen } else { Some(rewrite_first(chosen, &rules)?) };
     let mut spec = match (wanted.target_opset, rewritten) {
-        (Some(target), spec) => convert_first(spec, target)?,
+        (Some(target), spec) => convert_opset_first(spec, "target_opset", target)?,
         (None, Some(spec)) => spec,
         (None, None) => built_in("default")?,
     };
+    if let Some(dtype) = &wanted.dtype {
+        convert_dtype_last(&mut spec, "dtype", dtype)?;
+    }
     let mut names = |origin: &str, names: &[String]| -> Vec<Written<String>> {
         names.iter().map(|name| Written::at(spec.sources.add_whole(origin, name), name.clone())).collect()
     };

@@ -215,6 +215,12 @@ def test_slim_skips(proto):
     assert "BatchNormalization" in ops(onnxslim.slim(proto, skip_fusion_patterns=["FusionConvBN"]))
 
 
+def test_slim_converts(proto):
+    model = onnxslim.slim(proto, dtype="fp16", model_check=True)
+    types = {value.type.tensor_type.elem_type for value in (*model.graph.input, *model.graph.output)}
+    assert types == {onnx.TensorProto.FLOAT16}
+
+
 def test_slim_shapes_and_parts(proto, tmp_path):
     dynamic = conftest.network("N")
     assert shape(onnxslim.slim(dynamic, input_shapes=["x:4,3,8,8"])) == [4, 3, 8, 8]
@@ -232,7 +238,7 @@ def test_slim_shapes_and_parts(proto, tmp_path):
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
-        ("dtype", "float16"),
+        ("dtype", "fp32"),
         ("inspect", True),
         ("dump_to_disk", True),
         ("inputs", ["x:fp16"]),

@@ -62,6 +62,17 @@ def test_a_real_model_computes_the_same(name):
     conftest.assert_same(model, result)
 
 
+def test_a_lower_precision(path):
+    text = "def @main(%x: Tensor[(2, 2), float32]) #[opset = {\"\": 17}] { %0 = MatMul(%x, %x); %0 }"
+    result = relais.optimize(relais.parse(text), dtype="bfloat16")["main"]
+    assert result.ops == ["Cast", "MatMul", "Cast"]
+    assert [param.dtype for param in result.params] == ["float32"]
+    with pytest.raises(relais.PipelineError, match="`float16` or `bfloat16`"):
+        relais.optimize(path, dtype="float8")
+    with pytest.raises(TypeError, match="`dtype` must be a str"):
+        relais.optimize(path, dtype=16)
+
+
 def test_what_nothing_changes_is_written_byte_for_byte(path, tmp_path):
     relais.optimize(path, level=0, out=tmp_path / "out.onnx")
     assert (tmp_path / "out.onnx").read_bytes() == path.read_bytes()

@@ -114,6 +114,11 @@ def parser() -> argparse.ArgumentParser:
     latency = add(commands, "latency", "how long onnxruntime takes with what optimisers leave of the models", run_latency)
     add_relais(latency)
     add_models(latency, default_kinds=["real"])
+
+    mixed = add(commands, "mixed", "models in a lower precision run, and compute nearly the same", run_mixed)
+    add_relais(mixed)
+    add_models(mixed, default_kinds=["real"])
+    mixed.add_argument("--dtype", choices=["float16", "bfloat16"], default="float16")
     return top
 
 
@@ -320,6 +325,12 @@ def run_latency(options: argparse.Namespace) -> int:
     from judge import latency
 
     return latency.command(relais_of(options), options.models, kinds_of(options), options.name)
+
+
+def run_mixed(options: argparse.Namespace) -> int:
+    from judge import mixed
+
+    return mixed.command(relais_of(options), options.models, kinds_of(options), options.name, options.dtype)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ impl Passes for Judge {
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         Linked.run(pass, options, module)
     }
+
+    fn changes_interface(&self, pass: &str, options: &Value) -> bool {
+        Linked.changes_interface(pass, options)
+    }
 }
 
 /// The value of a call of `Conv`, `ConvTranspose`, `Gemm` or `BatchNormalization` on floats, or of an inference `Dropout`; `None` for any other call, and for attributes that no filetest needs.

@@ -259,6 +259,11 @@ pub(crate) struct PipelineArgs {
     #[arg(long, value_name = "N")]
     pub target_opset: Option<u32>,
 
+    /// Compute in this element type what can be, after the pipeline: `float16` or `bfloat16`. Inputs and outputs keep their
+    /// types, unless `--set ToMixedPrecision.convert_io=true` is given.
+    #[arg(long, value_name = "DTYPE")]
+    pub dtype: Option<String>,
+
     #[command(flatten)]
     pub adjust: AdjustArgs,
 }

@@ -7,7 +7,7 @@ use relais::{
     registry::{CreateError, Provider, Registry},
 };
 use relais_conformance::{
-    bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, Passes, requirements},
+    bench::{AttrShape, Bench, Checks, Knob, KnobKind, OpShape, PassShape, Passes, asks_for_interface, requirements},
     interpret::Compute,
 };
 use relais_plugin_api::{
@@ -48,6 +48,11 @@ impl Passes for Registered<'_> {
         let ran = context.scope(|_| pass.run(module, &RunCx::new(self.0))).map_err(PassError::new)?;
         ran.map(|outcome| outcome.module).map_err(|failure| failure.error)
     }
+
+    fn changes_interface(&self, pass: &str, options: &Value) -> bool {
+        let option = self.0.pass(pass).ok().and_then(|record| record.changes_interface.as_deref());
+        asks_for_interface(option, options)
+    }
 }
 
 /// A plugin of a registry, together with all others.
@@ -85,6 +90,10 @@ impl Passes for PluginBench<'_> {
 
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         self.all.run(pass, options, module)
+    }
+
+    fn changes_interface(&self, pass: &str, options: &Value) -> bool {
+        self.all.changes_interface(pass, options)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{convert_first, pipeline, pipeline_of_passes, rewrite_first, set_options},
+    frontend::{convert_dtype_last, convert_opset_first, pipeline, pipeline_of_passes, rewrite_first, set_options},
     pipeline::{
         Addition, Disk, Pipeline, PipelineSpec,
         spec::{Extensions, Written},
@@ -30,10 +30,13 @@ pub(crate) fn spec(args: &PipelineArgs, registry: &Registry) -> Result<PipelineS
     };
     let rewritten = if rules.is_empty() { chosen } else { Some(rewrite_first(chosen, &rules)?) };
     let mut spec = match (args.target_opset, rewritten) {
-        (Some(target), spec) => convert_first(spec, target)?,
+        (Some(target), spec) => convert_opset_first(spec, "--target-opset", target)?,
         (None, Some(spec)) => spec,
         (None, None) => PipelineSpec::read(Path::new("builtin:default"), &Disk)?,
     };
+    if let Some(dtype) = &args.dtype {
+        convert_dtype_last(&mut spec, "--dtype", dtype)?;
+    }
     adjust(&mut spec, &args.adjust)?;
     Ok(spec)
 }

@@ -42,9 +42,7 @@ pub const INITIALIZER_LIST: &str = "initializer_list";
 
 /// Of a function: the graph's name.
 pub const GRAPH_NAME: &str = "graph_name";
-pub use relais_plugin_api::ir::OUTPUT_NAMES;
-/// Of a function: declared types of the outputs, by position.
-pub const OUTPUT_TYPES: &str = "output_types";
+pub use relais_plugin_api::ir::{OUTPUT_NAMES, OUTPUT_TYPES};
 /// Of a function: the encoded `ValueInfoProto` of each output, empty if it consists of name and type.
 pub const OUTPUT_RAW: &str = "output_raw";
 /// Of a function: names of the values whose types the file states.

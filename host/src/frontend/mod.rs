@@ -24,7 +24,8 @@ pub use list::{
 };
 pub use model::{Format, Model};
 pub use pipelines::{
-    StatedRules, convert_first, pipeline, pipeline_in_part, pipeline_of_passes, rewrite_first, set_options,
+    StatedRules, convert_dtype_last, convert_opset_first, pipeline, pipeline_in_part, pipeline_of_passes,
+    rewrite_first, set_options,
 };
 pub use search::{Search, user_dir};
 pub use shapes::{names_input, set_input_shapes};

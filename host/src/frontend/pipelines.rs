@@ -109,14 +109,20 @@ const ORIGINS: &str = "origins";
 /// # Errors
 /// Returns the faults of the built-in pipeline `rules`; it has none.
 pub fn rewrite_first(spec: Option<PipelineSpec>, rules: &[(String, String)]) -> Result<PipelineSpec, Faults> {
-    let (first, mut spec) = begin(spec, RULES)?;
+    let (mut first, mut spec) = begin(spec, RULES)?;
     let (mut origins, mut texts) = (Vec::new(), Vec::new());
     for (origin, text) in rules {
         let place = spec.sources.add_whole(origin, text);
         origins.push(Written::at(place, Literal::Str(origin.clone())));
         texts.push(Written::at(place, Literal::Str(text.clone())));
     }
-    Ok(insert(first, spec, RULES, &[(RULES, Literal::List(texts)), (ORIGINS, Literal::List(origins))]))
+    let steps = take_steps(&mut spec, &mut first, RULES, |key, place| match key {
+        RULES => Some(Written::at(place, Literal::List(texts.clone()))),
+        ORIGINS => Some(Written::at(place, Literal::List(origins.clone()))),
+        _ => None,
+    });
+    spec.steps.splice(0..0, steps);
+    Ok(spec)
 }
 
 /// The pipeline that converts to another operator set.
@@ -124,13 +130,18 @@ const OPSET: &str = "opset";
 /// The option of its step that names the version.
 const TARGET: &str = "target";
 
-/// Converts to a version of ONNX's operator set before the steps of a pipeline, or alone.
+/// Converts to a version of ONNX's operator set before the steps of a pipeline, or alone; `origin` is the place that faults
+/// name.
 ///
 /// # Errors
-/// Returns the faults of the built-in pipeline `opset`; it has none.
-pub fn convert_first(spec: Option<PipelineSpec>, target: u32) -> Result<PipelineSpec, Faults> {
-    let (first, spec) = begin(spec, OPSET)?;
-    Ok(insert(first, spec, OPSET, &[(TARGET, Literal::Int(target.into()))]))
+/// Returns the faults of the built-in pipeline `opset`; it has none. Whether there is such a version is determined when
+/// the pipeline is resolved and before it runs.
+pub fn convert_opset_first(spec: Option<PipelineSpec>, origin: &str, target: u32) -> Result<PipelineSpec, Faults> {
+    let (mut first, mut spec) = begin(spec, OPSET)?;
+    let given = Written::at(spec.sources.add_whole(origin, target.to_string()), Literal::Int(target.into()));
+    let steps = take_steps(&mut spec, &mut first, OPSET, |key, _| (key == TARGET).then(|| given.clone()));
+    spec.steps.splice(0..0, steps);
+    Ok(spec)
 }
 
 /// A built-in pipeline, and the one that its steps go before; without one, it has no steps.
@@ -140,22 +151,44 @@ fn begin(spec: Option<PipelineSpec>, built_in: &str) -> Result<(PipelineSpec, Pi
     Ok((first, spec))
 }
 
-/// Puts the steps of a built-in pipeline before those of another one, with other values of these options.
-fn insert(mut first: PipelineSpec, mut spec: PipelineSpec, built_in: &str, set: &[(&str, Literal)]) -> PipelineSpec {
-    let steps = std::mem::take(&mut first.steps);
-    for (at, step) in steps.into_iter().enumerate() {
-        let StepSpec::Pass { name, options } = &mut first.nodes[step].value else { continue };
-        let place = spec.sources.add_whole(format!("builtin:{built_in}"), &name.value);
-        name.place = Some(place);
+/// The pipeline that converts element types, and the option of its step that takes one.
+const DTYPE: &str = "dtype";
+
+/// Computes in another element type after the steps of a pipeline; `origin` is the place that faults name.
+///
+/// # Errors
+/// Returns the faults of the built-in pipeline `dtype`; it has none. Whether the type exists is determined when the pipeline is
+/// resolved.
+pub fn convert_dtype_last(spec: &mut PipelineSpec, origin: &str, dtype: &str) -> Result<(), Faults> {
+    let mut last = PipelineSpec::read(Path::new(&format!("builtin:{DTYPE}")), &Disk)?;
+    let given = Written::at(spec.sources.add_whole(origin, dtype), Literal::Str(dtype.to_owned()));
+    let steps = take_steps(spec, &mut last, DTYPE, |key, _| (key == DTYPE).then(|| given.clone()));
+    spec.steps.extend(steps);
+    Ok(())
+}
+
+/// Moves the steps of a built-in pipeline to another one, with the values that `given` returns for options of its passes.
+/// Returns where they are; they are not among the steps of that one yet.
+fn take_steps(
+    spec: &mut PipelineSpec,
+    from: &mut PipelineSpec,
+    name: &str,
+    given: impl Fn(&str, Place) -> Option<Written<Literal>>,
+) -> Vec<usize> {
+    let mut steps = Vec::new();
+    for step in std::mem::take(&mut from.steps) {
+        let StepSpec::Pass { name: pass, options } = &mut from.nodes[step].value else { continue };
+        let place = spec.sources.add_whole(format!("builtin:{name}"), &pass.value);
+        pass.place = Some(place);
         for option in options {
-            let Some((_, value)) = set.iter().find(|(key, _)| *key == option.key.value) else { continue };
-            let key = Written::at(place, option.key.value.clone());
-            *option = Entry { key, value: Written::at(place, value.clone()) };
+            if let Some(value) = given(&option.key.value, place) {
+                *option = Entry { key: Written::at(place, option.key.value.clone()), value };
+            }
         }
-        spec.steps.insert(at, spec.nodes.len());
-        spec.nodes.push(Written::at(place, first.nodes[step].value.clone()));
+        steps.push(spec.nodes.len());
+        spec.nodes.push(Written::at(place, from.nodes[step].value.clone()));
     }
-    spec
+    steps
 }
 
 /// A text of rules that a pipeline states as an option of a pass.

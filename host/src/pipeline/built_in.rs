@@ -10,6 +10,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("O1", include_str!("../../../pipelines/O1.toml")),
     ("O2", include_str!("../../../pipelines/O2.toml")),
     ("O3", include_str!("../../../pipelines/O3.toml")),
+    ("dtype", include_str!("../../../pipelines/dtype.toml")),
     ("modern", include_str!("../../../pipelines/modern.toml")),
     ("onnxruntime", include_str!("../../../pipelines/onnxruntime.toml")),
     ("opset", include_str!("../../../pipelines/opset.toml")),

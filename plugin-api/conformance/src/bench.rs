@@ -141,6 +141,21 @@ pub trait Passes: Compute + Sync {
     /// # Errors
     /// Returns an error if it fails.
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError>;
+
+    /// Whether a pass may change the interface of the program: it says so, and these options ask for it.
+    fn changes_interface(&self, _pass: &str, _options: &Value) -> bool {
+        false
+    }
+}
+
+/// Whether options ask for another interface of the program by the one that a pass names, if it names one.
+pub fn asks_for_interface(option: Option<&str>, options: &Value) -> bool {
+    match option.and_then(|option| options.get(option)) {
+        None | Some(Value::Bool(false)) => false,
+        Some(Value::List(list)) => !list.is_empty(),
+        Some(Value::Str(text)) => !text.is_empty(),
+        Some(_) => true,
+    }
 }
 
 /// Where passes and operators are tested.
@@ -200,6 +215,11 @@ impl Passes for Linked {
     fn run(&self, pass: &str, options: &Value, module: &IRModule) -> Result<Option<IRModule>, PassError> {
         let ran = local::run(pass, options, module)?;
         Ok(ran.changed.then_some(ran.module))
+    }
+
+    fn changes_interface(&self, pass: &str, options: &Value) -> bool {
+        let option = local::info(pass).map(|spec| spec.changes_interface).filter(|option| !option.is_empty());
+        asks_for_interface(option, options)
     }
 }
 

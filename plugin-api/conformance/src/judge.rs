@@ -370,7 +370,7 @@ impl Trial<'_> {
         }
         // Wild modules contradict themselves, so that passes may set them right.
         if !matches!(source, Source::Wild(_)) {
-            outcome = self.compare(before, &after, outcome);
+            outcome = self.compare(before, &after, options, outcome);
         }
         if self.pass.level == Level::SEQUENTIAL {
             // A later member may give an earlier one work.
@@ -387,10 +387,10 @@ impl Trial<'_> {
     }
 
     /// Whether the module looks the same from outside, and computes the same.
-    fn compare(&self, before: &IRModule, after: &IRModule, mut outcome: Outcome) -> Outcome {
+    fn compare(&self, before: &IRModule, after: &IRModule, options: &Value, mut outcome: Outcome) -> Outcome {
         let compute: &dyn Compute = self.bench;
         match same_interface(before, after) {
-            Err(_) if before.main().is_none() => {}
+            Err(_) if before.main().is_none() || self.bench.changes_interface(&self.pass.name, options) => {}
             Err(how) => outcome = outcome.fault(Kind::Interface, how),
             Ok(()) => match same_numbers(before, after, self.settings.tolerance, compute) {
                 Ok(Judgement::Same) => outcome.is_compared = true,

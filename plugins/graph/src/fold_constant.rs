@@ -469,12 +469,12 @@ fn known_tensor(f: &Function, id: NodeId) -> Option<Tensor> {
 }
 
 /// Which nodes with several results are used through projections alone.
-struct ProjectedOnly {
+pub(crate) struct ProjectedOnly {
     other_uses: Vec<bool>,
 }
 
 impl ProjectedOnly {
-    fn of(f: &Function) -> Self {
+    pub(crate) fn of(f: &Function) -> Self {
         let mut other_uses = vec![false; f.n_nodes()];
         let mut walk = Walk::new(f);
         while let Some(step) = walk.next(f) {
@@ -495,7 +495,7 @@ impl ProjectedOnly {
         Self { other_uses }
     }
 
-    fn holds(&self, id: NodeId) -> bool {
+    pub(crate) fn holds(&self, id: NodeId) -> bool {
         self.other_uses.get(id.index()).is_some_and(|&used| !used)
     }
 }

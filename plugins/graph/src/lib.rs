@@ -36,6 +36,7 @@ pub mod inline;
 pub mod lambda_lift;
 mod numbers;
 mod opset_changes;
+mod precision;
 pub mod print_ir;
 pub mod remove_unused_functions;
 pub mod rewrite;
@@ -53,5 +54,6 @@ pub mod simplify_transpose;
 pub mod to_a_normal_form;
 pub mod to_basic_block_normal_form;
 pub mod to_graph_normal_form;
+pub mod to_mixed_precision;
 
 plugin! { description = "The graph passes shipped with Relais." }

@@ -138,7 +138,9 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
     if isinstance(model, (list, tuple)):
         raise NotImplementedError("argument `model` of onnxslim is not supported as a list; use `relais inspect`")
     tool = "onnxslim"
-    refuse(tool, "dtype", given.get("dtype"), None)
+    half = given.get("dtype") == "fp16"
+    if not half:
+        refuse(tool, "dtype", given.get("dtype"), None)
     refuse(tool, "inspect", given.get("inspect", False), False, "use `relais inspect`")
     refuse(tool, "dump_to_disk", given.get("dump_to_disk", False), False, "use `relais_onnx.instrument.DumpIR`")
     shapes, _ = _shapes(given.get("input_shapes"), "input_shapes")
@@ -166,6 +168,8 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
         if not agree(before, module, 1, shapes=tests, data=data):
             log.error("the result differs from the model")
             return None
+    if half:
+        module = optimize(module, level=0, dtype="float16", config={"ToMixedPrecision.convert_io": True})
     if not output_model:
         return module.to_proto()
     external = "always" if given.get("save_as_external_data", False) else "auto"

@@ -30,6 +30,7 @@ mod lossless;
 mod made_functions;
 mod many_plugins;
 mod mistakes;
+mod mixed_precision;
 mod models;
 mod names;
 mod numbers;

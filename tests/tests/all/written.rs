@@ -76,6 +76,9 @@ const APART: &[(&str, &str)] = &[
     ("SimplifyInference/group_normalization_of_version_18", "the checker refuses the operator in this version"),
     ("SimplifyInference/mean_variance_normalization_in_half_precision", "onnxruntime takes it in `float32` only"),
     ("SimplifyInference/parameters_that_do_not_fit", "parameters that do not fit, on purpose"),
+    ("ToMixedPrecision/bfloat16", "onnxruntime has no kernel for these types"),
+    ("ToMixedPrecision/bfloat16_before_it_had_it", "onnxruntime has no kernel for these types"),
+    ("ToMixedPrecision/bfloat16_of_later_versions", "onnxruntime has no kernel for these types"),
 ];
 
 /// With the types that a run finds: once more than functions are nested, as the results of functions are known first.

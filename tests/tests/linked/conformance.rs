@@ -128,11 +128,24 @@ fn shipped_plugins_are_honest() {
             // Their purpose is to change results.
             settings.extend(["--keep", "relais.BackwardFoldScaleAxis.reassociate"]);
             settings.extend(["--keep", "relais.Rewrite.rules"]);
+            settings.extend(["--keep", "relais.ToMixedPrecision.dtype"]);
         }
         let run = test(plugin, &[settings, examples.clone()].concat());
         assert!(run.status == Some(0), "{}{}", run.stdout, run.stderr);
         assert!(run.stdout.contains("no finding; seed 1"), "{}", run.stdout);
     }
+}
+
+/// Everything about it but the numbers, which it rounds on purpose.
+#[test]
+fn lower_precisions_are_honest() {
+    let graph = workspace().plugins.iter().find(|plugin| plugin.file_stem().is_some_and(|it| it == "librelais_graph"));
+    let rounds = ["--allow", "numbers", "--allow", "special-numbers", "--timeout", "60", "--budget", "10000"];
+    let examples = examples();
+    let examples = examples.iter().flat_map(|file| ["--module", file.to_str().unwrap()]);
+    let only = ["--only", "relais.ToMixedPrecision", "--modules", "400"];
+    let run = test(graph.unwrap(), &[&only[..], &rounds].concat().into_iter().chain(examples).collect::<Vec<_>>());
+    assert!(run.status == Some(0), "{}{}", run.stdout, run.stderr);
 }
 
 #[test]

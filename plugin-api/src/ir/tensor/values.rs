@@ -3,6 +3,9 @@
 use super::*;
 use crate::ir::half::{BFloat16, Float16};
 
+/// Elements at a time, which stay in the fastest memory.
+const PART: usize = 1024;
+
 /// Evaluates an expression with `$Float` as the type of the elements; `None` if they are not floating-point numbers.
 /// The type is chosen once, not for each element.
 macro_rules! for_float {
@@ -68,6 +71,45 @@ impl Tensor {
         })
     }
 
+    /// Gives `f` all values, a part at a time, in order: those that [`to_f64s`](Self::to_f64s) returns, without the memory
+    /// for them. A repeated value is given once. `None` if [`to_f64s`](Self::to_f64s) returns `None`.
+    pub fn each_f64s(&self, mut f: impl FnMut(&[f64])) -> Option<()> {
+        for_float!(self.elem(), F => {
+            let mut values = [0.0; PART];
+            let elements: &[u8] = if self.is_empty() { &[] } else { &self.inner.data };
+            for part in elements.chunks(PART * F::WIDTH) {
+                let values = &mut values[..part.len() / F::WIDTH];
+                F::read(part, values);
+                f(values);
+            }
+        })
+    }
+
+    /// The same shape with each value rounded to the nearest of another type, of two the one with an even last digit;
+    /// `None` if one of the types is not `float32`, `float64`, `float16` or `bfloat16`. A repeated value stays compact.
+    ///
+    /// ```
+    /// use relais_plugin_api::prelude::*;
+    /// let third = Tensor::from_f32(&[1], &[1.0 / 3.0]);
+    /// assert_eq!(third.rounded_to(ElemType::FLOAT16).unwrap().to_f64(), Some(0.333251953125));
+    /// ```
+    pub fn rounded_to(&self, elem: ElemType) -> Option<Self> {
+        let bytes = for_float!(elem, F => {
+            let n_elements = if self.as_splat().is_some() { 1 } else { self.len() as usize };
+            let mut bytes = Vec::with_capacity(n_elements * F::WIDTH);
+            self.each_f64s(|values| {
+                let start = bytes.len();
+                bytes.resize(start + values.len() * F::WIDTH, 0);
+                F::write(values, &mut bytes[start..]);
+            })?;
+            bytes
+        })?;
+        match self.as_splat() {
+            Some(_) if !self.is_empty() => Self::splat(elem, self.dims(), &bytes).ok(),
+            _ => Self::dense(elem, self.dims(), bytes).ok(),
+        }
+    }
+
     /// The value of a tensor that has just one, in one element or repeated, if [`to_f64s`](Self::to_f64s) returns
     /// values; `None` for others.
     ///
@@ -130,8 +172,6 @@ impl Tensor {
     /// assert_eq!(scaled.unwrap().to_f32s(), Some(vec![1.0, 2.0, 30.0, 40.0]));
     /// ```
     pub fn map_f64_rows(&self, len: usize, mut f: impl FnMut(usize, usize, &mut [f64])) -> Option<Self> {
-        /// Elements at a time, which stay in the fastest memory.
-        const PART: usize = 1024;
         let bytes = for_float!(self.elem(), E => {
             let from = self.to_bytes();
             let mut to = Vec::with_capacity(from.len());
@@ -241,6 +281,28 @@ mod tests {
             let three = Tensor::from_f64s(elem, &[], &[3.0]).unwrap();
             assert_eq!((twice.as_splat(), twice.dims()), (Some(&*three.to_bytes()), splat.dims()));
         }
+    }
+
+    #[test]
+    fn values_are_rounded_to_another_type() {
+        let values: Vec<f64> = (0..3000).map(|at| f64::from(at) / 7.0 - 200.0).collect();
+        for from in FLOATS {
+            let tensor = Tensor::from_f64s(from, &[3, 1000], &values).unwrap();
+            for to in FLOATS {
+                let expected = Tensor::from_f64s(to, &[3, 1000], &tensor.to_f64s().unwrap()).unwrap();
+                assert_eq!(tensor.rounded_to(to), Some(expected), "{from} to {to}");
+                let splat = Tensor::full(from, &[1 << 40], 0.1).unwrap().rounded_to(to).unwrap();
+                let one = Tensor::full(from, &[], 0.1).unwrap().to_f64().unwrap();
+                assert_eq!(splat, Tensor::full(to, &[1 << 40], one).unwrap(), "{from} to {to}");
+                let empty = Tensor::full(from, &[0, 2], 0.1).unwrap().rounded_to(to).unwrap();
+                assert_eq!((empty.elem(), empty.dims()), (to, &[0, 2][..]));
+            }
+            assert_eq!(tensor.rounded_to(ElemType::INT64), None);
+        }
+        assert_eq!(Tensor::from_i64(&[1], &[1]).rounded_to(ElemType::FLOAT), None);
+        // Halfway between two numbers, and beyond the largest one.
+        let ties = Tensor::from_f32(&[4], &[2049.0, 2051.0, 65519.0, 65520.0]).rounded_to(ElemType::FLOAT16).unwrap();
+        assert_eq!(ties.to_f64s(), Some(vec![2048.0, 2052.0, 65504.0, f64::INFINITY]));
     }
 
     #[test]
