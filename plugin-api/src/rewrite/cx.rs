@@ -485,8 +485,8 @@ impl<'a> RewriteCx<'a> {
     }
 
     /// Makes the calls of a body, with the arguments of a call in place of its parameters, and returns what takes the place
-    /// of each of the call's results. [`Bodies::body_of`](crate::op::Bodies::body_of) returns one for its operator. An `Identity` of
-    /// it makes no call.
+    /// of each of the call's results. [`Bodies::body_of`](crate::op::Bodies::body_of) returns one for its operator. An
+    /// `Identity` of it makes no call.
     ///
     /// # Errors
     /// Returns why there is none, and makes nothing: the body is not in the caller's operator sets or consists of more than

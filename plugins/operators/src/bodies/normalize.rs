@@ -87,8 +87,8 @@ pub fn group_normalization(call: &OpCall<'_>) -> Made {
     let mut lines = match sizes(&view) {
         Some(view) => format!("  %g = Reshape(%x, {view});\n"),
         None => format!(
-            "  %shape = Shape(%x);\n  %front = Slice(%shape, [0], [1]);\n  %back = Slice(%shape, [2], [{}]);\n  %view = Concat(%front, \
-             [{n_groups}, {each}], %back, axis = 0);\n  %g = Reshape(%x, %view, allowzero = 1);\n",
+            "  %shape = Shape(%x);\n  %front = Slice(%shape, [0], [1]);\n  %back = Slice(%shape, [2], [{}]);\n  %view = \
+             Concat(%front, [{n_groups}, {each}], %back, axis = 0);\n  %g = Reshape(%x, %view, allowzero = 1);\n",
             dims.len(),
         ),
     };
