@@ -8,12 +8,15 @@ use crate::{
     },
     build::check_made,
     diagnostics::PassError,
-    infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of},
+    infer::{
+        Coverage, Inferred, Operators, TypeRelations, contradiction, infer_function, other_index, other_op, result_of,
+    },
     interpret::{self, Compute, Stop},
     ir::*,
     op::{
         Bodies, Body, CallParts, CallRequest, CallValue, Effects, EvalRequest, Evaluation, FusionKind, InferRequest,
-        Nesting, OpError, OpSchema, closed_body, infer_by_body, one_call, parse_body, parse_body_of,
+        Nesting, OpError, OpSchema, closed_body, gradient_of_call, infer_by_body, one_call, parse_body, parse_body_of,
+        parse_gradient,
     },
 };
 use abi_stable::std_types::RArc;
@@ -126,6 +129,7 @@ pub struct OpFacts<'a> {
     infer: Entry<InferEntry>,
     eval: Entry<EvalEntry>,
     body_of: Entry<CallEntry>,
+    gradient_of: Entry<CallEntry>,
     verifier: Entry<CallEntry>,
     /// The operator's domain and name, and its body, parsed when it is first needed.
     name: (String, String),
@@ -176,6 +180,11 @@ impl<'a> OpFacts<'a> {
         self.body_of.id.is_some() || self.schema().is_some_and(|schema| !schema.body.is_empty())
     }
 
+    /// Whether it describes its gradient.
+    pub fn has_gradient(&self) -> bool {
+        self.gradient_of.id.is_some()
+    }
+
     /// Returns the function that computes the same with other operators; `None` if the operator has none, or one for each
     /// call.
     ///
@@ -210,6 +219,7 @@ impl<'a> OpFacts<'a> {
             infer: Entry::new(resolved.infer.into_option()),
             eval: Entry::new(resolved.eval.into_option()),
             body_of: Entry::new(resolved.body.into_option()),
+            gradient_of: Entry::new(resolved.gradient.into_option()),
             verifier: Entry::new(verifier(resolved.more.as_slice())),
             name: (domain.to_owned(), name.to_owned()),
             body: OnceLock::new(),
@@ -235,6 +245,18 @@ impl<'a> OpFacts<'a> {
             }
         }
         facts
+    }
+}
+
+/// Checks that a call is what its record says, and that the values of its attributes are known: a function that makes a
+/// text for it may take the default where it finds no value.
+fn check_whole(schema: &OpSchema, call: &CallValue<'_>, n_outputs: usize) -> Result<(), OpError> {
+    schema.check(call, Some(n_outputs)).map_err(|fault| OpError::unsupported(fault.message))?;
+    let is_open =
+        |rec: &AttrRec| matches!(rec.kind, attr_kind::REF | attr_kind::RAW) && rec.flags & attr_flag::META == 0;
+    match call.attrs.iter().any(is_open) {
+        true => Err(OpError::unsupported("the value of an attribute is not known here")),
+        false => Ok(()),
     }
 }
 
@@ -368,34 +390,92 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         };
         let make = |entry: CallEntry| {
             let schema = facts.schema().ok_or_else(|| OpError::unsupported("nothing describes it"))?;
-            // The function may take the default where it finds no value.
-            schema.check(call, Some(n_outputs)).map_err(|fault| OpError::unsupported(fault.message))?;
-            let is_open =
-                |rec: &AttrRec| matches!(rec.kind, attr_kind::REF | attr_kind::RAW) && rec.flags & attr_flag::META == 0;
-            if call.attrs.iter().any(is_open) {
-                return Err(OpError::unsupported("the value of an attribute is not known here"));
-            }
+            check_whole(schema, call, n_outputs)?;
             let mut request = CallRequest::new(*call, n_outputs);
             entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
             let name = (facts.name.0.as_str(), facts.name.1.as_str());
-            let body = parse_body_of(name, schema, request.body()?, (call.args.len(), n_outputs))?;
-            self.check_body(facts, &body)?;
+            let body = parse_body_of(name, schema, request.made("body")?, (call.args.len(), n_outputs))?;
+            self.check_calls(facts, &body, "body")?;
             Ok(Cow::Owned(body))
         };
         Some(entry.and_then(make))
     }
 
-    /// Checks that the operator sets of a body have its operators as it calls them.
-    fn check_body(&self, facts: &OpFacts<'_>, body: &Function) -> Result<(), OpError> {
+    /// Checks that the operator sets of a body, or a gradient, have its operators as it calls them.
+    fn check_calls(&self, facts: &OpFacts<'_>, body: &Function, what: &str) -> Result<(), OpError> {
         let mut table = self.for_body(facts)?;
         for id in body.all_bindings() {
             let Some(op) = body.call(id).and_then(CallView::op) else { continue };
             if let Err(fault) = check_made(body, &mut table, id, op) {
                 let (name, why) = (body.str(body.op(op).name), fault.message);
-                return Err(OpError::unsupported(format_args!("its body has a call of `{name}` that is wrong: {why}")));
+                return Err(OpError::unsupported(format_args!(
+                    "its {what} has a call of `{name}` that is wrong: {why}"
+                )));
             }
         }
         Ok(())
+    }
+
+    /// Returns the function that computes the gradients of a call's arguments, typed; `None` if the operator describes
+    /// none. Its parameters are the arguments that are present, the results, and the gradients of the results; its results
+    /// are the gradients of the arguments, absent or left off where there is none.
+    ///
+    /// # Errors
+    /// Returns an error if there is none for this call, or the operator's plugin is at fault.
+    pub fn gradient(&mut self, function: &Function, call: NodeId) -> Option<Result<Function, OpError>> {
+        let op = function.call(call).and_then(CallView::op)?;
+        self.extend(function);
+        let facts = self.find(op)?;
+        let id = facts.gradient_of.id?;
+        let entry = facts.gradient_of.get(|id| self.source.call_entry(operator_part::GRADIENT, id))?;
+        let gradient = entry.and_then(|entry| self.make_gradient(facts, entry, function, call, op));
+        if let Err(error) = &gradient {
+            self.tell_broken(operator_part::GRADIENT, id, error);
+        }
+        Some(gradient)
+    }
+
+    fn make_gradient(
+        &self,
+        facts: &OpFacts<'_>,
+        entry: CallEntry,
+        function: &Function,
+        call: NodeId,
+        op: OpId,
+    ) -> Result<Function, OpError> {
+        let schema = facts.schema().ok_or_else(|| OpError::unsupported("nothing describes it"))?;
+        let n_results = function.n_results(call);
+        let parts = CallParts::new(function, call);
+        check_whole(schema, &parts.value(op, facts.version), n_results.unwrap_or(1))?;
+        let n_args = parts.value(op, facts.version).args.len();
+        let parts = parts.with_results();
+        let value = parts.value(op, facts.version);
+        let n_results = value.args.len() - n_args;
+        let mut request = CallRequest::new(value, n_results);
+        entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
+        let name = (facts.name.0.as_str(), facts.name.1.as_str());
+        let made = parse_gradient(name, schema, request.made("gradient")?, (n_args, n_results))?;
+        self.check_calls(facts, &made, "gradient")?;
+        let mut gradient = gradient_of_call(&made, &value, n_results)?;
+        let typed = infer_function(&mut gradient, &mut self.for_body(facts)?, Coverage::Everything);
+        if let Some(first) = typed.faults.first() {
+            let op = gradient.call(first.node).map_or("", CallView::op_name);
+            let message = format!("its gradient: `{op}`: {}", first.error.message);
+            return Err(OpError { message: message.into(), ..first.error.clone() });
+        }
+        for (index, (&result, arg)) in gradient.results(gradient.body()).iter().zip(value.args.iter()).enumerate() {
+            if result.is_absent() {
+                continue;
+            }
+            if arg.present == 0 {
+                let why = format_args!("it gives argument {index}, which the call does not have, a gradient");
+                return Err(OpError::lied(why));
+            }
+            if let Some(why) = contradiction(function.ty(arg.ty), gradient.type_of(result)) {
+                return Err(OpError::lied(format_args!("the gradient of argument {index}: {why}")));
+            }
+        }
+        Ok(gradient)
     }
 
     /// Evaluates a call of an operator; `None` when it has no evaluator.
