@@ -2,7 +2,7 @@
 
 use super::{Made, Text, dims, elem, output_dims, sizes};
 use relais_plugin_api::{
-    ir::Dim,
+    ir::{Dim, ElemType},
     op::{OpCall, OpError},
 };
 
@@ -72,7 +72,10 @@ fn ratio(t: &mut Text<'_, '_>) -> Made {
     };
     let (all, result) = (size(t, "%a0"), size(t, "%y0"));
     let ratio = t.line(format_args!("Div({all}, {result})"));
-    Ok(t.line(format_args!("Cast({ratio}, to = {})", elem.0)))
+    match elem {
+        ElemType::DOUBLE => Ok(ratio),
+        _ => Ok(t.line(format_args!("Cast({ratio}, to = {})", elem.0))),
+    }
 }
 
 /// `ReduceMean`.
