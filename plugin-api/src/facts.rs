@@ -15,8 +15,8 @@ use crate::{
     ir::*,
     op::{
         Bodies, Body, CallParts, CallRequest, CallValue, Effects, EvalRequest, Evaluation, FusionKind, InferRequest,
-        Nesting, OpError, OpSchema, closed_body, gradient_of_call, infer_by_body, one_call, parse_body, parse_body_of,
-        parse_gradient,
+        Nesting, OpError, OpSchema, adapt, closed_body, gradient_of_call, infer_by_body, one_call, owned_imports,
+        parse_body, parse_body_of, parse_gradient,
     },
 };
 use abi_stable::std_types::RArc;
@@ -454,7 +454,10 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         let mut request = CallRequest::new(value, n_results);
         entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
         let name = (facts.name.0.as_str(), facts.name.1.as_str());
-        let made = parse_gradient(name, schema, request.made("gradient")?, (n_args, n_results))?;
+        let mut made = parse_gradient(name, schema, request.made("gradient")?, (n_args, n_results))?;
+        let mut bodies = Self::empty(self.source);
+        adapt(&mut made, "gradient", name.1, &owned_imports(function), &mut bodies)
+            .map_err(|error| OpError::unsupported(error.rec().message.as_str()))?;
         self.check_calls(facts, &made, "gradient")?;
         let mut gradient = gradient_of_call(&made, &value, n_results)?;
         let typed = infer_function(&mut gradient, &mut self.for_body(facts)?, Coverage::Everything);

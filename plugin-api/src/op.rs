@@ -8,7 +8,10 @@ mod schema;
 pub mod shapes;
 
 pub use body::{AddedBodies, Bodies, Body, add_bodies, parse_body};
-pub(crate) use body::{Nesting, closed_body, gradient_of_call, infer_by_body, one_call, parse_body_of, parse_gradient};
+pub(crate) use body::{
+    Nesting, adapt, closed_body, gradient_of_call, infer_by_body, one_call, owned_imports, parse_body_of,
+    parse_gradient,
+};
 pub use call::{BodyFn, CallRequest, GradientFn, OpCall, VerifyFn};
 pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};

@@ -449,7 +449,7 @@ pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<Adde
             if !known.contains_key(&key) {
                 let mut body = bodies.body(domain, name, f.op_version(op)).transpose()?;
                 if let Some(Body::Fixed(body)) = &mut body {
-                    adapt(body, &key, &imports, bodies)?;
+                    adapt(body, "body", &key, &imports, bodies)?;
                     if module.function(&key).is_some_and(|own| equal_functions(own, body).is_err()) {
                         let error = PassError::new(format_args!(
                             "the module has a function `@{key}`, which is not the body of the operator"
@@ -478,7 +478,7 @@ pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<Adde
                             continue;
                         }
                     };
-                    adapt(&mut body, &key, &imports, bodies)?;
+                    adapt(&mut body, "body", &key, &imports, bodies)?;
                     let made = made.entry(key.clone()).or_default();
                     let is_equal = |name: &&String| {
                         module.function(name).is_some_and(|other| equal_functions(other, &body).is_ok())
@@ -513,13 +513,19 @@ pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<Adde
     Ok(added)
 }
 
-fn owned_imports(f: &Function) -> Vec<(String, i64)> {
+pub(crate) fn owned_imports(f: &Function) -> Vec<(String, i64)> {
     f.opset_imports().into_iter().map(|(domain, version)| (normal_domain(domain).to_owned(), version)).collect()
 }
 
-/// Gives a body the imports of its caller. All its operators must mean the same in both versions: their records may
+/// Gives a body, or a gradient, the imports of its caller. All its operators must mean the same in both versions: their records may
 /// differ in element types only.
-fn adapt(body: &mut Function, key: &str, imports: &[(String, i64)], bodies: &mut dyn Bodies) -> Result<(), PassError> {
+pub(crate) fn adapt(
+    body: &mut Function,
+    what: &str,
+    key: &str,
+    imports: &[(String, i64)],
+    bodies: &mut dyn Bodies,
+) -> Result<(), PassError> {
     let own = owned_imports(body);
     let version_in = |imports: &[(String, i64)], domain: &str| {
         imports.iter().find(|(other, _)| other == domain).map(|&(_, version)| version)
@@ -537,10 +543,12 @@ fn adapt(body: &mut Function, key: &str, imports: &[(String, i64)], bodies: &mut
         if !is_same {
             let set = if domain.is_empty() { "ai.onnx" } else { domain };
             let error = PassError::new(format_args!(
-                "the body of `{key}` is written for version {a} of `{set}`, and `{name}` may mean something else in \
+                "the {what} of `{key}` is written for version {a} of `{set}`, and `{name}` may mean something else in \
                  version {b}, which the module imports"
             ));
-            return Err(error.code("B008").help("write the body for that version, as another version of the operator"));
+            return Err(error
+                .code("B008")
+                .help(format_args!("write the {what} for that version, as another version of the operator")));
         }
     }
     let new: Vec<(&str, i64)> =

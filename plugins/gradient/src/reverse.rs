@@ -6,7 +6,7 @@ use crate::{
 };
 use relais_plugin_api::{
     infer::Coverage,
-    ir::{BlockId, ConstForm, Copier, Declined, Walk, WalkStep, kind},
+    ir::{BlockId, ConstForm, Copier, Declined, Type, Walk, WalkStep, is_same_domain, kind, normal_domain},
     op::Bodies,
     pass::{OpFactsTable, PassCx},
     prelude::*,
@@ -226,9 +226,11 @@ impl<'a> Reverse<'a, '_> {
 
     fn obstacle(&self, id: NodeId, why: String) -> Obstacle {
         let call = if id.index() < self.n_original { id } else { NodeId::ABSENT };
-        let what = match self.f.call(id) {
-            Some(call) if call.op().is_some() => call.op_name().to_owned(),
-            _ => match self.f.call(id).map(|call| self.f.expr(call.callee())) {
+        let op = self.f.call(id).and_then(CallView::op).map(|op| self.f.op(op));
+        let what = match op.map(|op| (normal_domain(self.f.str(op.domain)), self.f.str(op.name))) {
+            Some(("", name)) => name.to_owned(),
+            Some((domain, name)) => format!("{domain}::{name}"),
+            None => match self.f.call(id).map(|call| self.f.expr(call.callee())) {
                 Some(Expr::GlobalVar(name)) => format!("@{name}"),
                 _ => format!("%{}", self.f.name(id)),
             },
@@ -335,6 +337,7 @@ impl<'a> Reverse<'a, '_> {
             };
             copier.set(param, value);
         }
+        self.import(gradient);
         for &binding in gradient.bindings(gradient.body()).iter().filter(|binding| needed.contains(binding)) {
             let copy = copier.copy(&mut self.f, binding)?;
             self.place(copy);
@@ -347,6 +350,19 @@ impl<'a> Reverse<'a, '_> {
         Ok(())
     }
 
+    /// Imports the operator sets that a gradient uses and the function does not import.
+    fn import(&mut self, gradient: &Function) {
+        let own = self.f.opset_imports();
+        let is_new = |domain: &str| !own.iter().any(|(other, _)| is_same_domain(other, domain));
+        let new: Vec<(&str, i64)> = gradient.opset_imports().into_iter().filter(|(domain, _)| is_new(domain)).collect();
+        if !new.is_empty() {
+            let all: Vec<(String, i64)> =
+                own.iter().chain(&new).map(|(domain, n)| ((*domain).to_owned(), *n)).collect();
+            let all: Vec<(&str, i64)> = all.iter().map(|(domain, version)| (domain.as_str(), *version)).collect();
+            self.f.set_opset_imports(&all);
+        }
+    }
+
     /// A result of a call or a conditional.
     fn result_of(&mut self, id: NodeId, index: usize) -> NodeId {
         if self.f.n_results(id).is_none() {
@@ -357,7 +373,7 @@ impl<'a> Reverse<'a, '_> {
         }
         let projection = self.f.add_tuple_get_item(id, index as u16);
         let fields = match self.f.type_of(id) {
-            relais_plugin_api::ir::Type::Tuple(fields) => fields.get(index).copied(),
+            Type::Tuple(fields) => fields.get(index).copied(),
             _ => None,
         };
         fields.into_iter().for_each(|ty| self.f.set_type(projection, ty));

@@ -21,7 +21,7 @@ fn names(names: &[&str]) -> Value {
 #[test]
 fn calls_without_a_gradient_are_named() {
     for (lines, expected) in [
-        ("%y = acme::Made(%x);", "`Made` has no gradient: no plugin describes its gradient"),
+        ("%y = acme::Made(%x);", "`acme::Made` has no gradient: no plugin describes its gradient"),
         ("%y = Det(%x);", "`Det` has no gradient: no plugin describes its gradient"),
         ("%y = @missing(%x);", "`@missing` has no gradient: the module has no such function"),
         (

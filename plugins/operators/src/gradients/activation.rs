@@ -110,7 +110,8 @@ pub fn clip(call: &OpCall<'_>) -> Made {
         };
         let is_cut = t.line(format_args!("{op}(%a0, {bound})"));
         let cut = t.line(format_args!("Where({is_cut}, %d0, {zero})"));
-        results.push(t.line(format_args!("ReduceSum({cut}, keepdims = 0)")));
+        let sum = t.line(format_args!("ReduceSum({cut}, keepdims = 0)"));
+        results.push(if bound.starts_with('%') { t.reshaped_like(&sum, &bound) } else { NONE.to_owned() });
         results[0] = t.line(format_args!("Where({is_cut}, {zero}, {})", results[0]));
     }
     t.gives(results)
