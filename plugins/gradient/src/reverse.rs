@@ -170,7 +170,7 @@ impl<'a> Reverse<'a, '_> {
     /// A tensor of the shape of a value, with one number everywhere.
     fn filled(&mut self, like: NodeId, value: f64) -> NodeId {
         let (elem, rank) = (self.f.type_of(like).elem(), self.f.type_of(like).shape().map(<[_]>::len));
-        let Some(scalar) = elem.and_then(|elem| Tensor::full(elem, &[], value)) else {
+        let Some(scalar) = elem.and_then(|elem| Tensor::from_f64s(elem, &[], &[value])) else {
             let why = "its type is not known to be one whose elements have gradients".to_owned();
             let obstacle = self.obstacle(like, why);
             self.untyped.push(obstacle);
