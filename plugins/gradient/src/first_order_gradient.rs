@@ -42,7 +42,8 @@ use crate::{
     reverse::{self, Named},
 };
 use relais_plugin_api::{
-    ir::{AttrData, AttrRec, AttrValue, OUTPUT_NAMES, TypeId, attr_flag, equal_functions, kind},
+    infer::Coverage,
+    ir::{AttrData, AttrRec, AttrValue, Copier, OUTPUT_NAMES, TypeId, attr_flag, equal_functions, kind},
     prelude::*,
 };
 use std::collections::HashSet;
@@ -96,8 +97,11 @@ pub fn first_order_gradient(
         }
     }
     for (name, function) in &made {
-        let own = module.function(&grad_name(name)).filter(|_| !options.outputs);
-        if own.is_some_and(|own| equal_functions(own, function).is_err()) {
+        let Some(own) = module.function(&grad_name(name)).filter(|_| !options.outputs) else { continue };
+        // Types say nothing about what it computes.
+        let mut own = Function::clone(own);
+        cx.ops(&own).infer_types(&mut own, Coverage::Everything);
+        if equal_functions(&own, function).is_err() {
             let message = format_args!("the module has a function `@{}`, which is not its gradient", grad_name(name));
             faults.push(Diagnostic::error(message).code("D002").in_function(name).help("rename one of the functions"));
         }
@@ -159,7 +163,7 @@ fn gradient(
     };
     let is_named = if options.of.is_empty() { Named::No } else { Named::Yes };
     let obstacles = match reverse::gradients(expanded, f.n_nodes(), (&of, is_named), &wrt, cx)? {
-        Ok(gradients) => return Ok(Ok(with_gradients(gradients, &wrt, options))),
+        Ok(gradients) => return with_gradients(gradients, &wrt, options).map(Ok),
         Err(obstacles) => obstacles,
     };
     let explain = |(obstacle, n): (reverse::Obstacle, usize)| {
@@ -238,7 +242,11 @@ fn wanted_results(f: &Function, names: &[String]) -> Result<Vec<usize>, Vec<Diag
 }
 
 /// The function that returns the gradients after the results.
-fn with_gradients(made: reverse::Gradients, wrt: &[NodeId], options: &FirstOrderGradientOptions) -> Function {
+fn with_gradients(
+    made: reverse::Gradients,
+    wrt: &[NodeId],
+    options: &FirstOrderGradientOptions,
+) -> Result<Function, PassError> {
     let reverse::Gradients { function: mut f, gradients } = made;
     let mut names: HashSet<String> =
         f.all_bindings().chain(f.params().iter().copied()).map(|id| f.name(id).to_owned()).collect();
@@ -265,53 +273,63 @@ fn with_gradients(made: reverse::Gradients, wrt: &[NodeId], options: &FirstOrder
         results.push(output);
         added.push(name);
     }
-    let n_before = results.len() - added.len();
     let body = f.body();
     f.set_results(body, &results);
     f.set_type(f.root(), TypeId::UNKNOWN);
-    renew_outputs(&mut f, n_before, &added, &results, options);
-    f
+    name_outputs(&mut f, wrt, &added);
+    if options.outputs { Ok(f) } else { alone(&f) }
 }
 
 /// The metadata with the declared types of outputs.
 const OUTPUT_TYPES: &str = "output_types";
 
-/// Lets what is stated about outputs speak of the gradients, too. A function that is not `main` has no metadata of a graph.
-fn renew_outputs(
-    f: &mut Function,
-    n_before: usize,
-    added: &[String],
-    results: &[NodeId],
-    options: &FirstOrderGradientOptions,
-) {
+/// Lets what is stated about outputs speak of the gradients, too, which have the types of the values.
+fn name_outputs(f: &mut Function, wrt: &[NodeId], added: &[String]) {
     let root = f.root();
-    let stated = match f.attrs(root).meta(OUTPUT_NAMES) {
-        Some(AttrValue::Strings(names)) => Some(names.strings().map(<[u8]>::to_vec).collect::<Vec<_>>()),
-        _ => None,
+    let n_before = f.results(f.body()).len() - added.len();
+    let Some(AttrValue::Strings(stated)) = f.attrs(root).meta(OUTPUT_NAMES) else { return };
+    let mut names: Vec<Vec<u8>> = stated.strings().map(<[u8]>::to_vec).collect();
+    let mut types: Vec<TypeId> = match f.attrs(root).meta(OUTPUT_TYPES) {
+        Some(AttrValue::Types(types)) => types.types().collect(),
+        _ => Vec::new(),
     };
-    let declared = match f.attrs(root).meta(OUTPUT_TYPES) {
-        Some(AttrValue::Types(types)) => Some(types.types().collect::<Vec<TypeId>>()),
-        _ => None,
-    };
-    let imports: Vec<(String, i64)> = f.opset_imports().into_iter().map(|(domain, n)| (domain.to_owned(), n)).collect();
-    let mut new = Vec::new();
-    if let Some(mut names) = stated {
-        names.resize(n_before, Vec::new());
-        names.extend(added.iter().map(|name| name.clone().into_bytes()));
-        new.push(Attr::meta(OUTPUT_NAMES, AttrData::Strings(names)));
-    }
-    if let Some(mut types) = declared.filter(|_| options.outputs) {
-        types.resize(n_before, TypeId::UNKNOWN);
-        types.extend(results[n_before..].iter().map(|&id| f.type_id(id)));
-        new.push(Attr::meta(OUTPUT_TYPES, AttrData::Types(types)));
-    }
-    let is_kept = |f: &Function, rec: &AttrRec| {
-        let is_renewed = rec.flags & attr_flag::META != 0 && [OUTPUT_NAMES, OUTPUT_TYPES].contains(&f.str(rec.name));
-        options.outputs && !is_renewed
-    };
-    let mut recs: Vec<AttrRec> = f.attr_recs(root).iter().filter(|rec| is_kept(f, rec)).copied().collect();
+    names.resize(n_before, Vec::new());
+    names.extend(added.iter().map(|name| name.clone().into_bytes()));
+    types.resize(n_before, TypeId::UNKNOWN);
+    types.extend(wrt.iter().map(|&id| f.type_id(id)));
+    let new = [Attr::meta(OUTPUT_NAMES, AttrData::Strings(names)), Attr::meta(OUTPUT_TYPES, AttrData::Types(types))];
+    let is_kept =
+        |rec: &&AttrRec| rec.flags & attr_flag::META == 0 || ![OUTPUT_NAMES, OUTPUT_TYPES].contains(&f.str(rec.name));
+    let mut recs: Vec<AttrRec> = f.attr_recs(root).iter().filter(is_kept).copied().collect();
     recs.extend(new.iter().map(|attr| f.encode_attr(attr)));
     f.set_attr_recs(root, &recs);
-    let imports: Vec<(&str, i64)> = imports.iter().map(|(domain, version)| (domain.as_str(), *version)).collect();
-    f.set_opset_imports(&imports);
+}
+
+/// A copy that is not the graph of a model any more: without what was read of it, beside the names of its results.
+fn alone(f: &Function) -> Result<Function, PassError> {
+    let mut copy = Function::new();
+    copy.set_opset_imports(&f.opset_imports());
+    let mut copier = Copier::new(f).keep_symbols();
+    let mut params = Vec::new();
+    for &param in f.params() {
+        let ty = copier.add_type(&mut copy, f.type_id(param));
+        let own = copy.add_var(f.name(param), ty);
+        copier.set(param, own);
+        params.push(own);
+    }
+    copy.set_params(copy.root(), &params);
+    let body = copy.body();
+    for &binding in f.bindings(f.body()) {
+        let own = copier.copy(&mut copy, binding)?;
+        copy.append(body, own);
+    }
+    let results: Vec<NodeId> = f.results(f.body()).iter().filter_map(|&result| copier.get(result)).collect();
+    copy.set_results(body, &results);
+    if let Some(AttrValue::Strings(names)) = f.attrs(f.root()).meta(OUTPUT_NAMES) {
+        let names = AttrData::Strings(names.strings().map(<[u8]>::to_vec).collect());
+        let names = copy.encode_attr(&Attr::meta(OUTPUT_NAMES, names));
+        let recs = [copy.attr_recs(copy.root()), &[names]].concat();
+        copy.set_attr_recs(copy.root(), &recs);
+    }
+    Ok(copy)
 }

@@ -100,7 +100,7 @@ fn differentiate(here: &Path, text: &str, weights: &[(&str, &[u64])], options: &
                 .arg(plugin("bodies")),
         )
     };
-    run(&["run", "model.relay", "-O0", "-o", "model.onnx"]).expect_success();
+    run(&["run", "model.relay", "--passes", "InferType", "-o", "model.onnx"]).expect_success();
     run(&["run", "model.onnx", "-p", "train.toml", "-o", "train.onnx"])
 }
 
