@@ -34,7 +34,8 @@
 //! that call each other in a circle, and names that the function does not have are errors: all are reported at once, with
 //! their names, and the module stays as it is.
 //!
-//! Nothing needs to run before. `FoldConstant` and `DeadCodeElimination` afterwards leave less to compute.
+//! Nothing needs to run before. `FoldConstant` afterwards leaves less to compute, but also computes what depends on nothing
+//! but weights: a program that changes the weights of the result to train it must not have it run.
 
 use crate::{
     activity::is_differentiable,

@@ -88,7 +88,7 @@ fn differentiate(here: &Path, text: &str, weights: &[(&str, &[u64])], options: &
     }
     fs::write(here.join("model.relay"), text).unwrap();
     let pass = format!("{{ pass = \"FirstOrderGradient\", options = {{ {options} }} }}");
-    let steps = format!("name = \"train\"\nsteps = [{pass}, \"FoldConstant\", \"DeadCodeElimination\"]\n");
+    let steps = format!("name = \"train\"\nsteps = [{pass}, \"DeadCodeElimination\"]\n");
     fs::write(here.join("train.toml"), steps).unwrap();
     let run = |args: &[&str]| {
         let mut relais = command();

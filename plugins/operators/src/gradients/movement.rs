@@ -93,17 +93,17 @@ fn picked(call: &OpCall<'_>, op: &str, repeats: Repeats) -> Made {
     let numbers = t.line(format_args!("Range(0, {n}, 1)"));
     let positions = t.reshaped_like(&numbers, "%a0");
     let picked = t.line(op.replace('$', &positions));
-    let x = scattered(&mut t, &n, &picked, adding)?;
+    let x = scattered(&mut t, &n, &picked, "%d0", adding)?;
     t.gives([x])
 }
 
-/// The gradient of the argument whose elements at some positions, counted through, are those of the result.
-pub(super) fn scattered(t: &mut Text<'_, '_>, n: &str, positions: &str, adding: &str) -> Made {
+/// The gradient of the argument whose elements at some positions, counted through, are those of a value with this gradient.
+pub(super) fn scattered(t: &mut Text<'_, '_>, n: &str, positions: &str, gradient: &str, adding: &str) -> Made {
     let zero = t.scalar(elem(t.call, 0)?, 0.0);
     let length = t.line(format_args!("Reshape({n}, [1])"));
     let zeros = t.line(format_args!("Expand({zero}, {length})"));
     let positions = t.line(format_args!("Reshape({positions}, [-1])"));
-    let values = t.line("Reshape(%d0, [-1])");
+    let values = t.line(format_args!("Reshape({gradient}, [-1])"));
     let flat = t.line(format_args!("ScatterElements({zeros}, {positions}, {values}, axis = 0{adding})"));
     Ok(t.reshaped_like(&flat, "%a0"))
 }

@@ -34,8 +34,12 @@ pub fn max_pool(call: &OpCall<'_>) -> Made {
     };
     let pooled = t.line(format_args!("MaxPool(%a0{}) -> 2", attrs(call)));
     let positions = t.line(format_args!("{pooled}[1]"));
+    // A model may not leave the first result out, so it is used.
+    let (values, zero) = (t.line(format_args!("{pooled}[0]")), t.scalar(elem(call, 0)?, 0.0));
+    let is_it = t.line(format_args!("Equal({values}, %y0)"));
+    let gradient = t.line(format_args!("Where({is_it}, %d0, {zero})"));
     let n = t.line("Size(%a0)");
-    let x = scattered(&mut t, &n, &positions, adding)?;
+    let x = scattered(&mut t, &n, &positions, &gradient, adding)?;
     t.gives([x])
 }
 
