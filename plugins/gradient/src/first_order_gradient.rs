@@ -27,10 +27,10 @@
 //! An operator's gradient comes from its record, whatever plugin describes it (`Operator::gradient_of`). An operator that
 //! has none, but a body, is differentiated through its body, which takes its place in the result; so is a call of a
 //! function of the module. The gradient of an `If` is an `If` of the gradients of its branches, which computes the taken
-//! branch again. Values whose elements are no floats have no gradient and pass none on; neither do roundings.
+//! branch again. Values whose elements are not floats have no gradient and pass none on; neither do roundings.
 //!
 //! Where a gradient is summed back to the shape of an argument that was broadcast, ranks must be known, sizes need not be.
-//! A call on the way of a gradient that has none (a `Loop`, an operator that nobody describes, an unknown rank), functions
+//! A call on the way of a gradient that has none (a `Loop`, an operator that no plugin describes, an unknown rank), functions
 //! that call each other in a circle, and names that the function does not have are errors: all are reported at once, with
 //! their names, and the module stays as it is.
 //!

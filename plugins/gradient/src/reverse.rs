@@ -19,7 +19,7 @@ pub struct Obstacle {
     pub call: NodeId,
     /// The call, as messages name it.
     pub name: String,
-    /// What is wrong with it.
+    /// The reason.
     pub why: String,
 }
 
@@ -108,7 +108,7 @@ pub fn gradients(
     for &index in of {
         let result = reverse.f.results(reverse.f.body())[index];
         if is_named == Named::Yes && !activity::may_have_gradient(&reverse.f, result) {
-            reverse.obstruct(result, "its elements are no floats");
+            reverse.obstruct(result, "its elements are not floats");
         } else if reverse.is_active(result) {
             let seed = reverse.filled(result, 1.0);
             reverse.add(result, seed);
@@ -213,7 +213,7 @@ impl<'a> Reverse<'a, '_> {
         self.frame().of_results.insert(of, sum);
     }
 
-    /// Notes that a call has no gradient. What is before it is visited nevertheless, to find everything that has none.
+    /// Notes that a call has no gradient. The calls before it are visited nevertheless, to find all that have none.
     fn obstruct(&mut self, id: NodeId, why: impl ToString) {
         let obstacle = self.obstacle(id, why.to_string());
         self.obstacles.push(obstacle);

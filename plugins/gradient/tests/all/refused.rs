@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Refusals, and their messages.
 
 use crate::common::parse;
 use relais_plugin_api::{options::Value, testing::Trial};

@@ -26,7 +26,7 @@ pub fn mul(call: &OpCall<'_>) -> Made {
     t.gives([a, b])
 }
 
-/// `Div`: `y / b` is the slope of the quotient, but for its sign.
+/// `Div`: `y / b` is the slope of the quotient, except for its sign.
 pub fn div(call: &OpCall<'_>) -> Made {
     let mut t = Text::new(call)?;
     let a = t.line("Div(%d0, %a1)");
