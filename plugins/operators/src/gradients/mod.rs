@@ -58,7 +58,7 @@ impl<'c, 'a> Text<'c, 'a> {
         let mut results: Vec<String> = gradients.into_iter().map(|gradient| gradient.as_ref().to_owned()).collect();
         results.truncate(n_args);
         let is_there = |(at, result): (usize, &String)| result != NONE && self.call.has_arg(at);
-        let n = results.iter().enumerate().rposition(|result| is_there(result)).map_or(0, |last| last + 1);
+        let n = results.iter().enumerate().rposition(is_there).map_or(0, |last| last + 1);
         results.truncate(n);
         (0..n).filter(|&at| !self.call.has_arg(at)).for_each(|at| NONE.clone_into(&mut results[at]));
         let results = match results.as_slice() {

@@ -80,7 +80,8 @@ pub fn run(module: &IRModule, name: &str, inputs: &[Tensor]) -> Vec<Tensor> {
 /// Numbers of both signs, no two of which are close together, and none of which is close to 0.
 fn numbers(n: u64, seed: u64) -> Vec<f64> {
     let part = |at: u64| ((at * 37 + seed * 11) % 97) as f64 / 97.0;
-    let number = |at: u64| (0.31 + 1.1 * part(at) + 0.003 * seed as f64) * if at % 5 % 2 == 0 { 1.0 } else { -1.0 };
+    let number =
+        |at: u64| (0.31 + 1.1 * part(at) + 0.003 * seed as f64) * if (at % 5).is_multiple_of(2) { 1.0 } else { -1.0 };
     (0..n).map(number).collect()
 }
 
