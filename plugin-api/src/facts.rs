@@ -1,5 +1,7 @@
 //! The facts about operators, as passes and hosts look them up.
 
+mod gradient;
+
 use crate::{
     boundary::{
         abi::{CallCx, CallEntry, EvalEntry, InferEntry, RequestCx, ResolvedOp, entry, operator_part, resolved_tag},
@@ -126,6 +128,7 @@ pub struct OpFacts<'a> {
     infer: Entry<InferEntry>,
     eval: Entry<EvalEntry>,
     body_of: Entry<CallEntry>,
+    gradient_of: Entry<CallEntry>,
     verifier: Entry<CallEntry>,
     /// The operator's domain and name, and its body, parsed when it is first needed.
     name: (String, String),
@@ -176,6 +179,11 @@ impl<'a> OpFacts<'a> {
         self.body_of.id.is_some() || self.schema().is_some_and(|schema| !schema.body.is_empty())
     }
 
+    /// Whether it describes its gradient.
+    pub fn has_gradient(&self) -> bool {
+        self.gradient_of.id.is_some()
+    }
+
     /// Returns the function that computes the same with other operators; `None` if the operator has none, or one for each
     /// call.
     ///
@@ -210,6 +218,7 @@ impl<'a> OpFacts<'a> {
             infer: Entry::new(resolved.infer.into_option()),
             eval: Entry::new(resolved.eval.into_option()),
             body_of: Entry::new(resolved.body.into_option()),
+            gradient_of: Entry::new(resolved.gradient.into_option()),
             verifier: Entry::new(verifier(resolved.more.as_slice())),
             name: (domain.to_owned(), name.to_owned()),
             body: OnceLock::new(),
@@ -235,6 +244,18 @@ impl<'a> OpFacts<'a> {
             }
         }
         facts
+    }
+}
+
+/// Checks that a call is what its record says, and that the values of its attributes are known: a function that makes a
+/// text for it may take the default where it finds no value.
+fn check_whole(schema: &OpSchema, call: &CallValue<'_>, n_outputs: usize) -> Result<(), OpError> {
+    schema.check(call, Some(n_outputs)).map_err(|fault| OpError::unsupported(fault.message))?;
+    let is_open =
+        |rec: &AttrRec| matches!(rec.kind, attr_kind::REF | attr_kind::RAW) && rec.flags & attr_flag::META == 0;
+    match call.attrs.iter().any(is_open) {
+        true => Err(OpError::unsupported("the value of an attribute is not known here")),
+        false => Ok(()),
     }
 }
 
@@ -368,31 +389,27 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         };
         let make = |entry: CallEntry| {
             let schema = facts.schema().ok_or_else(|| OpError::unsupported("nothing describes it"))?;
-            // The function may take the default where it finds no value.
-            schema.check(call, Some(n_outputs)).map_err(|fault| OpError::unsupported(fault.message))?;
-            let is_open =
-                |rec: &AttrRec| matches!(rec.kind, attr_kind::REF | attr_kind::RAW) && rec.flags & attr_flag::META == 0;
-            if call.attrs.iter().any(is_open) {
-                return Err(OpError::unsupported("the value of an attribute is not known here"));
-            }
+            check_whole(schema, call, n_outputs)?;
             let mut request = CallRequest::new(*call, n_outputs);
             entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
             let name = (facts.name.0.as_str(), facts.name.1.as_str());
-            let body = parse_body_of(name, schema, request.body()?, (call.args.len(), n_outputs))?;
-            self.check_body(facts, &body)?;
+            let body = parse_body_of(name, schema, request.made("body")?, (call.args.len(), n_outputs))?;
+            self.check_calls(facts, &body, "body")?;
             Ok(Cow::Owned(body))
         };
         Some(entry.and_then(make))
     }
 
-    /// Checks that the operator sets of a body have its operators as it calls them.
-    fn check_body(&self, facts: &OpFacts<'_>, body: &Function) -> Result<(), OpError> {
+    /// Checks that the operator sets of a body, or a gradient, have its operators as it calls them.
+    fn check_calls(&self, facts: &OpFacts<'_>, body: &Function, what: &str) -> Result<(), OpError> {
         let mut table = self.for_body(facts)?;
         for id in body.all_bindings() {
             let Some(op) = body.call(id).and_then(CallView::op) else { continue };
             if let Err(fault) = check_made(body, &mut table, id, op) {
                 let (name, why) = (body.str(body.op(op).name), fault.message);
-                return Err(OpError::unsupported(format_args!("its body has a call of `{name}` that is wrong: {why}")));
+                return Err(OpError::unsupported(format_args!(
+                    "its {what} has a call of `{name}` that is wrong: {why}"
+                )));
             }
         }
         Ok(())

@@ -8,8 +8,11 @@ mod schema;
 pub mod shapes;
 
 pub use body::{AddedBodies, Bodies, Body, add_bodies, parse_body};
-pub(crate) use body::{Nesting, closed_body, infer_by_body, one_call, parse_body_of};
-pub use call::{BodyFn, CallRequest, OpCall, VerifyFn};
+pub(crate) use body::{
+    Nesting, adapt, closed_body, gradient_of_call, infer_by_body, one_call, owned_imports, parse_body_of,
+    parse_gradient,
+};
+pub use call::{BodyFn, CallRequest, GradientFn, OpCall, VerifyFn};
 pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
@@ -247,6 +250,8 @@ pub struct Operator {
     pub body_of: Option<BodyFn>,
     /// Says whether a call is valid.
     pub verify: Option<VerifyFn>,
+    /// Makes the function that computes the gradients of a call's arguments.
+    pub gradient_of: Option<GradientFn>,
     /// One line of documentation.
     pub doc: &'static str,
 }
@@ -272,6 +277,7 @@ impl Operator {
             body: "",
             body_of: None,
             verify: None,
+            gradient_of: None,
             doc: "",
         }
     }
@@ -399,6 +405,26 @@ impl Operator {
     /// ```
     pub const fn verify(mut self, verify: VerifyFn) -> Self {
         self.verify = Some(verify);
+        self
+    }
+
+    /// Sets the function that makes the gradient of a call, as a function in the text form. Its parameters are the
+    /// arguments of the call, present or not, then its results, then the gradients of its results. Its results are the
+    /// gradients of the arguments, in order: `_` for an argument that has none, such as indices, and nothing for the last
+    /// ones that have none. Each has the type of its argument.
+    ///
+    /// An operator without a gradient that has a body is differentiated through its body.
+    ///
+    /// ```
+    /// use relais_plugin_api::op::{OpCall, OpError, Operator};
+    /// fn gradient(call: &OpCall<'_>) -> Result<String, OpError> {
+    ///     let opset = call.opset_version("").unwrap_or(13);
+    ///     Ok(format!(r#"def @Square(%x, %y, %dy) #[opset = {{"": {opset}}}] {{ %t = Add(%x, %x); Mul(%t, %dy) }}"#))
+    /// }
+    /// const SQUARE: Operator = Operator::new("acme", "Square", 1).gradient_of(gradient);
+    /// ```
+    pub const fn gradient_of(mut self, gradient: GradientFn) -> Self {
+        self.gradient_of = Some(gradient);
         self
     }
 

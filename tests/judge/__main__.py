@@ -44,6 +44,10 @@ def parser() -> argparse.ArgumentParser:
     same.add_argument("before", type=Path, help="a folder with `model.onnx`")
     same.add_argument("after", type=Path, help="the other model")
 
+    descent = add(commands, "descent", "a step along the gradients that a model returns lowers its loss", run_descent)
+    descent.add_argument("model", type=Path)
+    descent.add_argument("inputs", type=Path, help="an `.npz` file")
+
     sound = add(commands, "sound", "the default pipeline keeps validity, interface and results", run_sound)
     add_relais(sound)
     add_models(sound, default_kinds=["node"])
@@ -199,6 +203,18 @@ def run_equal(options: argparse.Namespace) -> int:
     a, b = graphs.load(options.a), graphs.load(options.b)
     report.judged(f"{options.a} and {options.b}", [] if graphs.equal(a, b) else [graphs.first_difference(a, b)])
     return report.finish()
+
+
+def run_descent(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from judge import descent
+
+    with np.load(options.inputs) as inputs:
+        faults = descent.step(options.model, dict(inputs))
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
 
 
 def run_same(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ pub mod venv;
 
 // Linked, so that their passes, operators and evaluators are registered in the test programs.
 pub use relais_evaluator as evaluator;
+pub use relais_gradient as gradient;
 pub use relais_graph as graph;
 pub use relais_onnxruntime as onnxruntime;
 pub use relais_operators as operators;

@@ -303,6 +303,9 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
     if op.has_verifier {
         out.push_str("\nverifier\n  calls that passes make are checked by it\n");
     }
+    if op.has_gradient {
+        out.push_str("\ngradient\n  made for each call\n");
+    }
     if op.has_body_of {
         out.push_str("\nbody\n  made for each call\n");
     }

@@ -157,6 +157,8 @@ pub struct OperatorRecord {
     pub has_body_of: bool,
     /// Whether it has a verifier.
     pub has_verifier: bool,
+    /// Whether a function makes the gradient of each call.
+    pub has_gradient: bool,
     fields: Slice,
 }
 
@@ -176,6 +178,7 @@ impl OperatorRecord {
             has_eval: op.flags & op_flag::EVAL != 0,
             has_body_of: op.flags & op_flag::BODY != 0,
             has_verifier: op.flags & op_flag::VERIFY != 0,
+            has_gradient: op.flags & op_flag::GRADIENT != 0,
             fields: Slice { section: section.clone(), range: op.start..op.start + op.len },
         }
     }

@@ -32,8 +32,8 @@ struct OperatorEntry {
     index: usize,
     since: u32,
     infer: OnceLock<Result<InferEntry, PassError>>,
-    /// Its body and its verifier.
-    calls: [OnceLock<Result<CallEntry, PassError>>; 2],
+    /// Its body, its verifier and its gradient.
+    calls: [OnceLock<Result<CallEntry, PassError>>; 3],
     /// The fields of its further properties.
     more: Vec<u8>,
 }
@@ -145,6 +145,7 @@ impl Operators {
         let known = match part {
             operator_part::BODY => &entry.calls[0],
             operator_part::VERIFIER => &entry.calls[1],
+            operator_part::GRADIENT => &entry.calls[2],
             _ => return Err(host("an operator has no such part")),
         };
         let provider = &providers[entry.plugin];

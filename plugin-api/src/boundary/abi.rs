@@ -371,6 +371,8 @@ pub mod operator_part {
     pub const BODY: u8 = 2;
     /// Its verifier.
     pub const VERIFIER: u8 = 3;
+    /// The function that makes the gradient of a call.
+    pub const GRADIENT: u8 = 4;
 
     /// How messages call a part.
     pub const fn name(part: u8) -> &'static str {
@@ -379,6 +381,7 @@ pub mod operator_part {
             EVALUATOR => "evaluator",
             BODY => "body",
             VERIFIER => "verifier",
+            GRADIENT => "gradient",
             _ => "part of a later version",
         }
     }
@@ -402,7 +405,7 @@ pub struct ResolvedOp<'a> {
     pub compute: ROption<u32>,
     /// A number to request the layouts that it can work in; absent in this version.
     pub layouts: ROption<u32>,
-    /// A number to request its gradient; absent in this version.
+    /// A number to request the function that makes the gradient of a call.
     pub gradient: ROption<u32>,
     /// A number to request the function that makes the body of a call.
     pub body: ROption<u32>,

@@ -14,8 +14,8 @@ use crate::{
     diagnostics::PassError,
     ir::*,
     op::{
-        BodyFn, CallRequest, EvalCx, EvalFn, EvalRequest, Evaluator, InferCx, InferFn, InferRequest, OpCall, OpError,
-        Operator, VerifyFn,
+        BodyFn, CallRequest, EvalCx, EvalFn, EvalRequest, Evaluator, GradientFn, InferCx, InferFn, InferRequest,
+        OpCall, OpError, Operator, VerifyFn,
     },
     options::{OptionSpec, OptionType, PassOptions, Value, check},
     pass::{PassCx, Step},
@@ -274,6 +274,10 @@ pub(super) fn call_entry(op: &'static Operator, part: u8) -> Option<CallEntry> {
             .verify
             .as_ref()
             .map(|verify| CallEntry { call: call_verify, key: CallKey(std::ptr::from_ref(verify).cast()) }),
+        operator_part::GRADIENT => op
+            .gradient_of
+            .as_ref()
+            .map(|gradient| CallEntry { call: call_gradient, key: CallKey(std::ptr::from_ref(gradient).cast()) }),
         _ => None,
     }
 }
@@ -308,6 +312,18 @@ unsafe extern "C" fn call_body(key: CallKey, cx: RequestCx<'_>, request: &mut Ca
     // SAFETY: the caller's promise: the key was made from a reference of this type.
     let body = unsafe { *key.0.cast::<BodyFn>() };
     flatten(caught(|| body(&OpCall::new(request, cx)).map(|text| request.text = text.into())))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a gradient.
+unsafe extern "C" fn call_gradient(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let gradient = unsafe { *key.0.cast::<GradientFn>() };
+    flatten(caught(|| gradient(&OpCall::with_results(request, cx)).map(|text| request.text = text.into())))
 }
 
 /// # Safety

@@ -418,6 +418,7 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
         facts: op.map_or(&[][..], |op| op.facts).into(),
         infer: has(|op| op.infer.is_some()),
         eval: own_eval.or(eval).map(id).into(),
+        gradient: has(|op| op.gradient_of.is_some()),
         body: has(|op| op.body_of.is_some()),
         more: op.map_or(&[][..], |op| op.more.as_slice()).into(),
         ..ResolvedOp::UNKNOWN

@@ -1,4 +1,4 @@
-//! The body of an operator: a function that computes the same with other operators.
+//! The body of an operator: a function that computes the same with other operators; and the gradient of a call.
 
 use super::{CallParts, CallValue, InferRequest, OpError, OpSchema, known_value, set_known_value};
 use crate::{
@@ -63,7 +63,7 @@ pub enum Body {
 /// attributes than the operator, or if it calls the operator itself or a function.
 pub fn parse_body(domain: &str, name: &str, schema: &OpSchema, text: &str) -> Result<Function, PassError> {
     let count = |of: u16| if of == u16::MAX { "any number of".to_owned() } else { of.to_string() };
-    let (f, params, results) = parse(domain, name, schema, text)?;
+    let (f, params, results) = parse(Text::Body, domain, name, schema, text)?;
     let fault = |why| PassError::new(format_args!("the body of `{}` {why}", full_name(domain, name))).code("B004");
     if params != usize::from(schema.inputs.1) {
         let wanted = count(schema.inputs.1);
@@ -89,7 +89,7 @@ pub(crate) fn parse_body_of(
     (n_args, n_results): (usize, usize),
 ) -> Result<Function, OpError> {
     let (f, params, results) =
-        parse(domain, name, schema, text).map_err(|error| OpError::lied(error.rec().message.as_str()))?;
+        parse(Text::Body, domain, name, schema, text).map_err(|error| OpError::lied(error.rec().message.as_str()))?;
     if (params, results) != (n_args, n_results) {
         let why = format_args!(
             "it made a body with {params} parameters and {results} results for a call with {n_args} arguments and \
@@ -100,10 +100,46 @@ pub(crate) fn parse_body_of(
     Ok(f)
 }
 
-/// Parses a body; returns it with the numbers of its parameters and results.
-fn parse(domain: &str, name: &str, schema: &OpSchema, text: &str) -> Result<(Function, usize, usize), PassError> {
+/// Parses the gradient that was made for a call, and holds it against the operator's record and the call.
+///
+/// # Errors
+/// As for [`parse_body`], but a gradient may call the operator; and if it has other parameters than the arguments, the
+/// results and their gradients, or more results than there are arguments.
+pub(crate) fn parse_gradient(
+    (domain, name): (&str, &str),
+    schema: &OpSchema,
+    text: &str,
+    (n_args, n_results): (usize, usize),
+) -> Result<Function, OpError> {
+    let (f, params, results) = parse(Text::Gradient, domain, name, schema, text)
+        .map_err(|error| OpError::lied(error.rec().message.as_str()))?;
+    if params != n_args + 2 * n_results || results > n_args {
+        return Err(OpError::lied(format_args!(
+            "it made a gradient with {params} parameters and {results} results for a call with {n_args} arguments and \
+             {n_results} results"
+        )));
+    }
+    Ok(f)
+}
+
+/// A text that describes an operator.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Body,
+    Gradient,
+}
+
+/// Parses a body or a gradient; returns it with the numbers of its parameters and results.
+fn parse(
+    of: Text,
+    domain: &str,
+    name: &str,
+    schema: &OpSchema,
+    text: &str,
+) -> Result<(Function, usize, usize), PassError> {
     let full = full_name(domain, name);
-    let origin = format!("the body of `{full}`");
+    let what = if of == Text::Body { "body" } else { "gradient" };
+    let origin = format!("the {what} of `{full}`");
     let fault =
         |code: &'static str, why: std::fmt::Arguments<'_>| PassError::new(format_args!("{origin} {why}")).code(code);
     let module = text::parse(&origin, text, &SideFile::default()).map_err(|faults| {
@@ -130,9 +166,10 @@ fn parse(domain: &str, name: &str, schema: &OpSchema, text: &str) -> Result<(Fun
     for id in (0..f.n_nodes()).map(NodeId::from_index) {
         if let Expr::GlobalVar(global) = f.expr(id) {
             let error = fault("B005", format_args!("calls the function `@{global}`"));
-            return Err(error.help("a body consists of other operators"));
+            return Err(error.help(format_args!("a {what} consists of operators")));
         }
-        if let Some(op) = f.call(id).and_then(CallView::op).map(|op| f.op(op))
+        if of == Text::Body
+            && let Some(op) = f.call(id).and_then(CallView::op).map(|op| f.op(op))
             && f.str(op.name) == name
             && is_same_domain(f.str(op.domain), domain)
         {
@@ -216,20 +253,10 @@ pub(crate) fn infer_by_body(
     let mut symbols: BTreeMap<String, StrId> = BTreeMap::new();
     let types = &request.types;
     let args = |f: &mut Function| {
-        let mut ty_of = |f: &mut Function, id: TypeId| match types.ty(types_of, id) {
-            Type::Tensor { elem, shape } => {
-                let mut dim = |&dim: &DimRec| match Dim::from(dim) {
-                    Dim::Symbol(name) => {
-                        let text = types_of.str(name);
-                        symbols.insert(text.to_owned(), name);
-                        Dim::Symbol(f.intern(text)).into()
-                    }
-                    other => other.into(),
-                };
-                let shape = shape.map(|shape| shape.iter().map(&mut dim).collect::<Vec<DimRec>>());
-                f.add_type(Type::Tensor { elem, shape: shape.as_deref() })
-            }
-            _ => TypeId::UNKNOWN,
+        let mut ty_of = |f: &mut Function, id: TypeId| {
+            tensor_type_in(f, types_of, types.ty(types_of, id), |name| {
+                symbols.insert(types_of.str(name).to_owned(), name);
+            })
         };
         let mut arg = |(index, arg): (usize, &super::ArgRec<'_>)| match arg.tensor {
             _ if arg.present == 0 => NodeId::ABSENT,
@@ -269,6 +296,52 @@ pub(crate) fn infer_by_body(
         }
     }
     Ok(())
+}
+
+/// Adds the type of a tensor in another function, with the same symbols; unknown for other types.
+fn tensor_type_in(f: &mut Function, from: &Function, ty: Type<'_>, mut symbol: impl FnMut(StrId)) -> TypeId {
+    let Type::Tensor { elem, shape } = ty else { return TypeId::UNKNOWN };
+    let mut dim = |&dim: &DimRec| match Dim::from(dim) {
+        Dim::Symbol(name) => {
+            symbol(name);
+            Dim::Symbol(f.intern(from.str(name))).into()
+        }
+        other => other.into(),
+    };
+    let shape = shape.map(|shape| shape.iter().map(&mut dim).collect::<Vec<DimRec>>());
+    f.add_type(Type::Tensor { elem, shape: shape.as_deref() })
+}
+
+/// Returns the gradient of a call for its attributes and types; the results of the call follow its arguments. Its
+/// parameters are the arguments that are present, the results, and the gradients of the results.
+pub(crate) fn gradient_of_call(
+    gradient: &Function,
+    call: &CallValue<'_>,
+    n_results: usize,
+) -> Result<Function, OpError> {
+    let from = call.types_of;
+    let (args, results) = call.args.as_slice().split_at(call.args.len() - n_results);
+    let values = |f: &mut Function| {
+        let mut var = |name: String, arg: &super::ArgRec<'_>| {
+            if arg.present == 0 {
+                return NodeId::ABSENT;
+            }
+            let ty = tensor_type_in(f, from, from.ty(arg.ty), |_| {});
+            let value = tensor_type_in(f, from, from.ty(arg.value), |_| {});
+            let var = f.add_var(&name, ty);
+            set_known_value(f, var, value);
+            var
+        };
+        let mut vars: Vec<NodeId> = args.iter().enumerate().map(|(at, arg)| var(format!("arg{at}"), arg)).collect();
+        vars.extend(results.iter().enumerate().map(|(at, result)| var(format!("result{at}"), result)));
+        let of_results = results.iter().enumerate().map(|(at, result)| {
+            let unknown = super::ArgRec { value: TypeId::UNKNOWN, tensor: None, ..*result };
+            var(format!("gradient{at}"), &unknown)
+        });
+        vars.extend(of_results);
+        vars
+    };
+    Ok(instantiate(gradient, values, attrs_of(call)?))
 }
 
 /// A function without parameters that computes a call of an operator with a body.
@@ -376,7 +449,7 @@ pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<Adde
             if !known.contains_key(&key) {
                 let mut body = bodies.body(domain, name, f.op_version(op)).transpose()?;
                 if let Some(Body::Fixed(body)) = &mut body {
-                    adapt(body, &key, &imports, bodies)?;
+                    adapt(body, "body", &key, &imports, bodies)?;
                     if module.function(&key).is_some_and(|own| equal_functions(own, body).is_err()) {
                         let error = PassError::new(format_args!(
                             "the module has a function `@{key}`, which is not the body of the operator"
@@ -405,7 +478,7 @@ pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<Adde
                             continue;
                         }
                     };
-                    adapt(&mut body, &key, &imports, bodies)?;
+                    adapt(&mut body, "body", &key, &imports, bodies)?;
                     let made = made.entry(key.clone()).or_default();
                     let is_equal = |name: &&String| {
                         module.function(name).is_some_and(|other| equal_functions(other, &body).is_ok())
@@ -440,13 +513,19 @@ pub fn add_bodies(module: &mut IRModule, bodies: &mut dyn Bodies) -> Result<Adde
     Ok(added)
 }
 
-fn owned_imports(f: &Function) -> Vec<(String, i64)> {
+pub(crate) fn owned_imports(f: &Function) -> Vec<(String, i64)> {
     f.opset_imports().into_iter().map(|(domain, version)| (normal_domain(domain).to_owned(), version)).collect()
 }
 
-/// Gives a body the imports of its caller. All its operators must mean the same in both versions: their records may
+/// Gives a body, or a gradient, the imports of its caller. All its operators must mean the same in both versions: their records may
 /// differ in element types only.
-fn adapt(body: &mut Function, key: &str, imports: &[(String, i64)], bodies: &mut dyn Bodies) -> Result<(), PassError> {
+pub(crate) fn adapt(
+    body: &mut Function,
+    what: &str,
+    key: &str,
+    imports: &[(String, i64)],
+    bodies: &mut dyn Bodies,
+) -> Result<(), PassError> {
     let own = owned_imports(body);
     let version_in = |imports: &[(String, i64)], domain: &str| {
         imports.iter().find(|(other, _)| other == domain).map(|&(_, version)| version)
@@ -464,10 +543,12 @@ fn adapt(body: &mut Function, key: &str, imports: &[(String, i64)], bodies: &mut
         if !is_same {
             let set = if domain.is_empty() { "ai.onnx" } else { domain };
             let error = PassError::new(format_args!(
-                "the body of `{key}` is written for version {a} of `{set}`, and `{name}` may mean something else in \
+                "the {what} of `{key}` is written for version {a} of `{set}`, and `{name}` may mean something else in \
                  version {b}, which the module imports"
             ));
-            return Err(error.code("B008").help("write the body for that version, as another version of the operator"));
+            return Err(error
+                .code("B008")
+                .help(format_args!("write the {what} for that version, as another version of the operator")));
         }
     }
     let new: Vec<(&str, i64)> =

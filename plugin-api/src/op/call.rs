@@ -1,4 +1,5 @@
-//! Functions that look at one call of an operator: its body, where that depends on the call, and its verifier.
+//! Functions that look at one call of an operator: its body, where that depends on the call, its gradient and its
+//! verifier.
 
 use super::{ArgRec, CallValue, OpError};
 use crate::{
@@ -14,6 +15,10 @@ use abi_stable::{
 /// with a parameter for each argument of the call, and a result for each of its results.
 pub type BodyFn = fn(&OpCall<'_>) -> Result<String, OpError>;
 
+/// Makes the gradient of one call: a function in the text form, as
+/// [`Operator::gradient_of`](super::Operator::gradient_of) describes it.
+pub type GradientFn = fn(&OpCall<'_>) -> Result<String, OpError>;
+
 /// Says whether a call is valid: an error that is not [`OpError::unsupported`] is about the call.
 pub type VerifyFn = fn(&OpCall<'_>) -> Result<(), OpError>;
 
@@ -21,13 +26,13 @@ pub type VerifyFn = fn(&OpCall<'_>) -> Result<(), OpError>;
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct CallRequest<'a> {
-    /// The call.
+    /// The call. Of one whose gradient is wanted, the results follow the arguments.
     pub(crate) call: CallValue<'a>,
     /// The number of its results.
     pub(crate) n_outputs: u32,
     /// Zero; for later use.
     pub(crate) reserved: u32,
-    /// The body; empty for a verifier.
+    /// The body or the gradient; empty for a verifier.
     pub(crate) text: RString,
     /// Empty; for later use.
     pub(crate) more: RSlice<'a, u8>,
@@ -39,30 +44,37 @@ impl<'a> CallRequest<'a> {
         Self { call, n_outputs: n_outputs as u32, reserved: 0, text: RString::new(), more: RSlice::EMPTY }
     }
 
-    /// Returns the text of the body that was made.
+    /// Returns the text that was made: `what` is a body or a gradient.
     ///
     /// # Errors
     /// Returns an error if it is longer than a body in a record can be.
-    pub(crate) fn body(&self) -> Result<&str, OpError> {
+    pub(crate) fn made(&self, what: &str) -> Result<&str, OpError> {
         match self.text.len() {
             len if len > MAX_LEN => {
-                Err(OpError::lied(format_args!("it made a body of {len} bytes, and {MAX_LEN} are allowed")))
+                Err(OpError::lied(format_args!("it made a {what} of {len} bytes, and {MAX_LEN} are allowed")))
             }
             _ => Ok(&self.text),
         }
     }
 }
 
-/// A call of an operator, as its body and its verifier see it: by value, without the module.
+/// A call of an operator, as its body, its gradient and its verifier see it: by value, without the module.
 pub struct OpCall<'a> {
     call: CallValue<'a>,
     cx: RequestCx<'a>,
+    n_args: usize,
     n_outputs: usize,
 }
 
 impl<'a> OpCall<'a> {
     pub(crate) fn new(request: &CallRequest<'a>, cx: RequestCx<'a>) -> Self {
-        Self { call: request.call, cx, n_outputs: request.n_outputs as usize }
+        Self { call: request.call, cx, n_args: request.call.args.len(), n_outputs: request.n_outputs as usize }
+    }
+
+    /// A call whose results are known.
+    pub(crate) fn with_results(request: &CallRequest<'a>, cx: RequestCx<'a>) -> Self {
+        let call = Self::new(request, cx);
+        Self { n_args: call.n_args.saturating_sub(call.n_outputs), ..call }
     }
 
     /// The name of the operator.
@@ -98,7 +110,7 @@ impl<'a> OpCall<'a> {
 
     /// The number of arguments, including absent ones.
     pub fn n_args(&self) -> usize {
-        self.call.args.len()
+        self.n_args
     }
 
     /// The number of results.
@@ -107,7 +119,8 @@ impl<'a> OpCall<'a> {
     }
 
     fn arg(&self, index: usize) -> Option<ArgRec<'a>> {
-        self.call.args.get(index).copied().filter(|arg| arg.present != 0)
+        let args = &self.call.args.as_slice()[..self.n_args];
+        args.get(index).copied().filter(|arg| arg.present != 0)
     }
 
     /// Whether argument `index` is there.
@@ -128,6 +141,12 @@ impl<'a> OpCall<'a> {
     /// The dimensions of argument `index`, when its rank is known.
     pub fn dims(&self, index: usize) -> Option<Dims> {
         Some(self.input(index).shape()?.iter().map(|&dim| dim.into()).collect())
+    }
+
+    /// The type of result `index`, for a gradient; a body determines it, and finds it unknown.
+    pub fn output(&self, index: usize) -> Type<'a> {
+        let results = &self.call.args.as_slice()[self.n_args..];
+        self.call.types_of.ty(results.get(index).map_or(TypeId::UNKNOWN, |result| result.ty))
     }
 
     /// The tensor of argument `index`, when it is a constant.

@@ -153,6 +153,20 @@ impl<'a> CallParts<'a> {
         parts
     }
 
+    /// The same, with the results of the call after its arguments.
+    pub fn with_results(mut self) -> Self {
+        let f = self.function;
+        let result = |ty: TypeId| ArgRec { ty, present: 1, ..ArgRec::ABSENT };
+        match (f.n_results(self.node), f.type_of(self.node)) {
+            (None, _) => self.args.push(result(f.type_id(self.node))),
+            (Some(n), Type::Tuple(fields)) if fields.len() == n => {
+                self.args.extend(fields.iter().map(|&ty| result(ty)));
+            }
+            (Some(n), _) => self.args.extend((0..n).map(|_| result(TypeId::UNKNOWN))),
+        }
+        self
+    }
+
     pub fn value(&self, op: OpId, version: i64) -> CallValue<'_> {
         let f = self.function;
         let rec = f.op(op);

@@ -1,6 +1,7 @@
 //! ONNX operators: schemas, type relations, effects and fusion kinds.
 
 mod bodies;
+mod gradients;
 mod relations;
 mod schema;
 

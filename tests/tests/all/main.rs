@@ -19,6 +19,7 @@ mod extract;
 mod file_circles;
 mod filetest;
 mod fuzz_seeds;
+mod gradients;
 mod input_shapes;
 mod instruments_from_plugins;
 mod judged_rules;

@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::{activation, fixed};
+use crate::gradients;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -81,18 +82,21 @@ const TABLE: &[Operator] = &[
 ];
 
 const CELU: Operator = Operator::new("", "Celu", 28)
+    .gradient_of(gradients::activation::celu)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A continuously differentiable exponential linear unit.");
 
 const CLIP: Operator = Operator::new("", "Clip", 13)
+    .gradient_of(gradients::activation::clip)
     .inputs(1, 3)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("Elements limited to a range.");
 
 const ELU: Operator = Operator::new("", "Elu", 22)
+    .gradient_of(gradients::activation::elu)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -105,6 +109,7 @@ const GELU: Operator = Operator::new("", "Gelu", 20)
     .doc("The Gaussian error linear unit.");
 
 const HARD_SIGMOID: Operator = Operator::new("", "HardSigmoid", 22)
+    .gradient_of(gradients::activation::hard_sigmoid)
     .attrs(&[default(FLOAT, "alpha", "0.2"), default(FLOAT, "beta", "0.5")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -121,12 +126,14 @@ const HARDMAX: Operator = Operator::new("", "Hardmax", 13)
     .doc("One at the first largest element along an axis, zero elsewhere.");
 
 const LEAKY_RELU: Operator = Operator::new("", "LeakyRelu", 16)
+    .gradient_of(gradients::activation::leaky_relu)
     .attrs(&[default(FLOAT, "alpha", "0.01")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A rectifier with a slope below zero.");
 
 const LOG_SOFTMAX: Operator = Operator::new("", "LogSoftmax", 13)
+    .gradient_of(gradients::normalize::log_softmax)
     .attrs(&[default(INT, "axis", "-1")])
     .infer(elementwise::same)
     .doc("The logarithm of the softmax.");
@@ -137,15 +144,20 @@ const MISH: Operator = Operator::new("", "Mish", 22)
     .doc("The input times the hyperbolic tangent of its softplus.");
 
 const PRELU: Operator = Operator::new("", "PRelu", 16)
+    .gradient_of(gradients::activation::prelu)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::same)
     .doc("A rectifier with given slopes below zero.");
 
-const RELU: Operator =
-    Operator::new("", "Relu", 14).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The rectifier.");
+const RELU: Operator = Operator::new("", "Relu", 14)
+    .gradient_of(gradients::activation::relu)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The rectifier.");
 
 const SELU: Operator = Operator::new("", "Selu", 22)
+    .gradient_of(gradients::activation::selu)
     .attrs(&[default(FLOAT, "alpha", "1.6732632"), default(FLOAT, "gamma", "1.050701")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -158,17 +170,22 @@ const SHRINK: Operator = Operator::new("", "Shrink", 9)
     .doc("Values near zero set to zero, others moved towards it.");
 
 const SIGMOID: Operator = Operator::new("", "Sigmoid", 13)
+    .gradient_of(gradients::math::sigmoid)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The logistic function.");
 
 const SOFTMAX: Operator = Operator::new("", "Softmax", 13)
+    .gradient_of(gradients::normalize::softmax)
     .attrs(&[default(INT, "axis", "-1")])
     .infer(elementwise::same)
     .doc("Exponentials divided by their sum along an axis.");
 
-const SOFTPLUS: Operator =
-    Operator::new("", "Softplus", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("A smooth rectifier.");
+const SOFTPLUS: Operator = Operator::new("", "Softplus", 22)
+    .gradient_of(gradients::activation::softplus)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("A smooth rectifier.");
 
 const SOFTSIGN: Operator = Operator::new("", "Softsign", 22)
     .fusion(FusionKind::ELEMWISE)

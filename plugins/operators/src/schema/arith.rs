@@ -4,6 +4,7 @@ use super::{
     attr::{ANY, INT, INTS, STRING, default, optional, required},
     formals,
 };
+use crate::gradients;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -62,6 +63,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const ADD: Operator = Operator::new("", "Add", 14)
+    .gradient_of(gradients::arithmetic::add)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
@@ -75,6 +77,7 @@ const BIT_SHIFT: Operator = Operator::new("", "BitShift", 28)
     .doc("Bits shifted left or right.");
 
 const DIV: Operator = Operator::new("", "Div", 14)
+    .gradient_of(gradients::arithmetic::div)
     .inputs(2, 2)
     .effects(Effects::TRAPS)
     .fusion(FusionKind::BROADCAST)
@@ -82,18 +85,21 @@ const DIV: Operator = Operator::new("", "Div", 14)
     .doc("The quotient of two tensors, broadcast.");
 
 const MAX: Operator = Operator::new("", "Max", 13)
+    .gradient_of(gradients::arithmetic::extreme)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The largest of any number of tensors, broadcast.");
 
 const MEAN: Operator = Operator::new("", "Mean", 13)
+    .gradient_of(gradients::arithmetic::mean)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The mean of any number of tensors, broadcast.");
 
 const MIN: Operator = Operator::new("", "Min", 13)
+    .gradient_of(gradients::arithmetic::extreme)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
@@ -108,24 +114,28 @@ const MOD: Operator = Operator::new("", "Mod", 28)
     .doc("The remainder of a division.");
 
 const MUL: Operator = Operator::new("", "Mul", 14)
+    .gradient_of(gradients::arithmetic::mul)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The product of two tensors, broadcast.");
 
 const POW: Operator = Operator::new("", "Pow", 15)
+    .gradient_of(gradients::arithmetic::pow)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary_of_first)
     .doc("A power.");
 
 const SUB: Operator = Operator::new("", "Sub", 14)
+    .gradient_of(gradients::arithmetic::sub)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The difference of two tensors, broadcast.");
 
 const SUM: Operator = Operator::new("", "Sum", 13)
+    .gradient_of(gradients::arithmetic::sum)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)

@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::fixed;
+use crate::gradients;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -80,6 +81,7 @@ const LESS_OR_EQUAL: Operator = Operator::new("", "LessOrEqual", 16)
     .doc("Whether elements are less or equal.");
 
 const WHERE: Operator = Operator::new("", "Where", 16)
+    .gradient_of(gradients::arithmetic::choice)
     .inputs(3, 3)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::select)

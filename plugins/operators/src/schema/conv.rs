@@ -4,6 +4,7 @@ use super::{
     attr::{INT, INTS, STRING, default, optional},
     formals,
 };
+use crate::gradients;
 use crate::relations::conv;
 use relais_plugin_api::op::*;
 
@@ -23,6 +24,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const CONV: Operator = Operator::new("", "Conv", 22)
+    .gradient_of(gradients::conv::conv)
     .inputs(2, 3)
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),

@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::activation;
+use crate::gradients;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -38,12 +39,14 @@ const BIT_CAST: Operator = Operator::new("", "BitCast", 26)
     .doc("The same bits as another element type of equal width.");
 
 const CAST: Operator = Operator::new("", "Cast", 28)
+    .gradient_of(gradients::arithmetic::cast)
     .attrs(&[default(STRING, "round_mode", "\"up\""), default(INT, "saturate", "1"), required(INT, "to")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::cast)
     .doc("Elements converted to another type.");
 
 const CAST_LIKE: Operator = Operator::new("", "CastLike", 25)
+    .gradient_of(gradients::arithmetic::cast)
     .inputs(2, 2)
     .attrs(&[default(STRING, "round_mode", "\"up\""), default(INT, "saturate", "1")])
     .effects(Effects::TRAPS)

@@ -4,6 +4,7 @@ use super::{
     attr::{INT, STRING, default, optional, required},
     formals,
 };
+use crate::gradients;
 use crate::relations::{elementwise, index};
 use relais_plugin_api::op::*;
 
@@ -55,6 +56,7 @@ const COMPRESS: Operator = Operator::new("", "Compress", 28)
     .doc("The slices along an axis that a condition selects.");
 
 const GATHER: Operator = Operator::new("", "Gather", 13)
+    .gradient_of(gradients::movement::gather)
     .inputs(2, 2)
     .attrs(&[default(INT, "axis", "0")])
     .effects(Effects::TRAPS)
@@ -63,6 +65,7 @@ const GATHER: Operator = Operator::new("", "Gather", 13)
     .doc("Slices along an axis, by index.");
 
 const GATHER_ELEMENTS: Operator = Operator::new("", "GatherElements", 13)
+    .gradient_of(gradients::movement::gather_elements)
     .inputs(2, 2)
     .attrs(&[default(INT, "axis", "0")])
     .effects(Effects::TRAPS)
@@ -71,6 +74,7 @@ const GATHER_ELEMENTS: Operator = Operator::new("", "GatherElements", 13)
     .doc("Elements along an axis, by index.");
 
 const GATHER_ND: Operator = Operator::new("", "GatherND", 13)
+    .gradient_of(gradients::movement::gather_nd)
     .inputs(2, 2)
     .attrs(&[default(INT, "batch_dims", "0")])
     .effects(Effects::TRAPS)

@@ -4,6 +4,7 @@ use super::{
     attr::{INTS, optional},
     formals,
 };
+use crate::gradients;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -68,8 +69,11 @@ const TABLE: &[Operator] = &[
     TANH.since(1).attrs(&[optional(INTS, "consumed_inputs")]),
 ];
 
-const ABS: Operator =
-    Operator::new("", "Abs", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The absolute value.");
+const ABS: Operator = Operator::new("", "Abs", 13)
+    .gradient_of(gradients::math::abs)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The absolute value.");
 
 const ACOS: Operator =
     Operator::new("", "Acos", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The arc cosine.");
@@ -87,8 +91,11 @@ const ASINH: Operator = Operator::new("", "Asinh", 22)
     .infer(elementwise::same)
     .doc("The inverse hyperbolic sine.");
 
-const ATAN: Operator =
-    Operator::new("", "Atan", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The arc tangent.");
+const ATAN: Operator = Operator::new("", "Atan", 22)
+    .gradient_of(gradients::math::atan)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The arc tangent.");
 
 const ATANH: Operator = Operator::new("", "Atanh", 22)
     .fusion(FusionKind::ELEMWISE)
@@ -96,59 +103,99 @@ const ATANH: Operator = Operator::new("", "Atanh", 22)
     .doc("The inverse hyperbolic tangent.");
 
 const CEIL: Operator = Operator::new("", "Ceil", 13)
+    .gradient_of(gradients::math::steps)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The smallest integer not below.");
 
-const COS: Operator =
-    Operator::new("", "Cos", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The cosine.");
+const COS: Operator = Operator::new("", "Cos", 22)
+    .gradient_of(gradients::math::cos)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The cosine.");
 
-const COSH: Operator =
-    Operator::new("", "Cosh", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The hyperbolic cosine.");
+const COSH: Operator = Operator::new("", "Cosh", 22)
+    .gradient_of(gradients::math::cosh)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The hyperbolic cosine.");
 
-const ERF: Operator =
-    Operator::new("", "Erf", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The error function.");
+const ERF: Operator = Operator::new("", "Erf", 13)
+    .gradient_of(gradients::math::erf)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The error function.");
 
-const EXP: Operator =
-    Operator::new("", "Exp", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The exponential.");
+const EXP: Operator = Operator::new("", "Exp", 13)
+    .gradient_of(gradients::math::exp)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The exponential.");
 
 const FLOOR: Operator = Operator::new("", "Floor", 13)
+    .gradient_of(gradients::math::steps)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The largest integer not above.");
 
-const LOG: Operator =
-    Operator::new("", "Log", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The natural logarithm.");
+const LOG: Operator = Operator::new("", "Log", 13)
+    .gradient_of(gradients::math::log)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The natural logarithm.");
 
-const NEG: Operator =
-    Operator::new("", "Neg", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The negative.");
+const NEG: Operator = Operator::new("", "Neg", 13)
+    .gradient_of(gradients::math::neg)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The negative.");
 
 const RECIPROCAL: Operator = Operator::new("", "Reciprocal", 13)
+    .gradient_of(gradients::math::reciprocal)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("One divided by the element.");
 
 const ROUND: Operator = Operator::new("", "Round", 22)
+    .gradient_of(gradients::math::steps)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The nearest integer, halves to even.");
 
-const SIGN: Operator =
-    Operator::new("", "Sign", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The sign.");
+const SIGN: Operator = Operator::new("", "Sign", 13)
+    .gradient_of(gradients::math::steps)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The sign.");
 
-const SIN: Operator =
-    Operator::new("", "Sin", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The sine.");
+const SIN: Operator = Operator::new("", "Sin", 22)
+    .gradient_of(gradients::math::sin)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The sine.");
 
-const SINH: Operator =
-    Operator::new("", "Sinh", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The hyperbolic sine.");
+const SINH: Operator = Operator::new("", "Sinh", 22)
+    .gradient_of(gradients::math::sinh)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The hyperbolic sine.");
 
-const SQRT: Operator =
-    Operator::new("", "Sqrt", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The square root.");
+const SQRT: Operator = Operator::new("", "Sqrt", 13)
+    .gradient_of(gradients::math::sqrt)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The square root.");
 
-const TAN: Operator =
-    Operator::new("", "Tan", 22).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The tangent.");
+const TAN: Operator = Operator::new("", "Tan", 22)
+    .gradient_of(gradients::math::tan)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The tangent.");
 
-const TANH: Operator =
-    Operator::new("", "Tanh", 13).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The hyperbolic tangent.");
+const TANH: Operator = Operator::new("", "Tanh", 13)
+    .gradient_of(gradients::math::tanh)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The hyperbolic tangent.");
 
 relais_plugin_api::prelude::operators! { OPERATORS }

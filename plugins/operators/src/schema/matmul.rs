@@ -4,6 +4,7 @@ use super::{
     attr::{ANY, FLOAT, INT, STRING, default, required},
     formals,
 };
+use crate::gradients;
 use crate::relations::matmul;
 use relais_plugin_api::op::*;
 
@@ -48,6 +49,7 @@ const EINSUM: Operator = Operator::new("", "Einsum", 28)
     .doc("Einstein's summation convention.");
 
 const GEMM: Operator = Operator::new("", "Gemm", 13)
+    .gradient_of(gradients::matmul::gemm)
     .inputs(2, 3)
     .attrs(&[
         default(FLOAT, "alpha", "1.0"),
@@ -60,6 +62,7 @@ const GEMM: Operator = Operator::new("", "Gemm", 13)
     .doc("A matrix product, scaled, plus a scaled third matrix.");
 
 const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
+    .gradient_of(gradients::matmul::mat_mul)
     .inputs(2, 2)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::matmul)

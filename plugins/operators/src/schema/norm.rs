@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::normalize as made;
+use crate::gradients;
 use crate::relations::{elementwise, normalize};
 use relais_plugin_api::op::*;
 
@@ -70,6 +71,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15)
+    .gradient_of(gradients::normalize::batch_normalization)
     .inputs(5, 5)
     .outputs(1, 3)
     .attrs(&[default(FLOAT, "epsilon", "1e-5"), default(FLOAT, "momentum", "0.9"), default(INT, "training_mode", "0")])
@@ -78,6 +80,7 @@ const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15
     .doc("Each channel normalised by its mean and variance, scaled and shifted.");
 
 const DROPOUT: Operator = Operator::new("", "Dropout", 22)
+    .gradient_of(gradients::activation::dropout)
     .inputs(1, 3)
     .outputs(1, 2)
     .attrs(&[optional(INT, "seed")])

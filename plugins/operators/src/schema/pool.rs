@@ -4,6 +4,7 @@ use super::{
     attr::{FLOAT, INT, INTS, STRING, default, optional, required},
     formals,
 };
+use crate::gradients;
 use crate::relations::pool;
 use relais_plugin_api::op::*;
 
@@ -95,6 +96,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const AVERAGE_POOL: Operator = Operator::new("", "AveragePool", 22)
+    .gradient_of(gradients::pool::average_pool)
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),
         default(INT, "ceil_mode", "0"),
@@ -109,6 +111,7 @@ const AVERAGE_POOL: Operator = Operator::new("", "AveragePool", 22)
     .doc("The mean of each window.");
 
 const GLOBAL_AVERAGE_POOL: Operator = Operator::new("", "GlobalAveragePool", 22)
+    .gradient_of(gradients::reduce::global_average)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The mean over all spatial axes.");
@@ -120,6 +123,7 @@ const GLOBAL_LP_POOL: Operator = Operator::new("", "GlobalLpPool", 22)
     .doc("The p-norm over all spatial axes.");
 
 const GLOBAL_MAX_POOL: Operator = Operator::new("", "GlobalMaxPool", 22)
+    .gradient_of(gradients::reduce::global_max)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The maximum over all spatial axes.");
@@ -139,6 +143,7 @@ const LP_POOL: Operator = Operator::new("", "LpPool", 22)
     .doc("The p-norm of each window.");
 
 const MAX_POOL: Operator = Operator::new("", "MaxPool", 22)
+    .gradient_of(gradients::pool::max_pool)
     .outputs(1, 2)
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),

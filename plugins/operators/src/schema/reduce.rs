@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::reduce as made;
+use crate::gradients;
 use crate::relations::{elementwise, reduce};
 use relais_plugin_api::op::*;
 
@@ -161,6 +162,7 @@ const REDUCE_LOG_SUM_EXP: Operator = Operator::new("", "ReduceLogSumExp", 28)
     .doc("The logarithm of the sum of exponentials over axes.");
 
 const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
+    .gradient_of(gradients::reduce::extreme)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -168,6 +170,7 @@ const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
     .doc("The maximum over axes.");
 
 const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
+    .gradient_of(gradients::reduce::mean)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -175,6 +178,7 @@ const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
     .doc("The mean over axes.");
 
 const REDUCE_MIN: Operator = Operator::new("", "ReduceMin", 20)
+    .gradient_of(gradients::reduce::extreme)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -189,6 +193,7 @@ const REDUCE_PROD: Operator = Operator::new("", "ReduceProd", 18)
     .doc("The product over axes.");
 
 const REDUCE_SUM: Operator = Operator::new("", "ReduceSum", 13)
+    .gradient_of(gradients::reduce::sum)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)

@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::rearrange;
+use crate::gradients;
 use crate::relations::{elementwise, join, shape, slice};
 use relais_plugin_api::op::*;
 
@@ -122,6 +123,7 @@ const CENTER_CROP_PAD: Operator = Operator::new("", "CenterCropPad", 18)
     .doc("Crops or pads around the centre to a shape.");
 
 const CONCAT: Operator = Operator::new("", "Concat", 13)
+    .gradient_of(gradients::movement::concat)
     .inputs(1, ANY)
     .attrs(&[required(INT, "axis")])
     .fusion(FusionKind::INJECTIVE)
@@ -129,6 +131,7 @@ const CONCAT: Operator = Operator::new("", "Concat", 13)
     .doc("Tensors joined along an axis.");
 
 const EXPAND: Operator = Operator::new("", "Expand", 13)
+    .gradient_of(gradients::movement::expand)
     .inputs(2, 2)
     .effects(Effects::TRAPS)
     .fusion(FusionKind::BROADCAST)
@@ -136,17 +139,20 @@ const EXPAND: Operator = Operator::new("", "Expand", 13)
     .doc("A tensor broadcast to a shape.");
 
 const FLATTEN: Operator = Operator::new("", "Flatten", 25)
+    .gradient_of(gradients::movement::reshaped)
     .attrs(&[default(INT, "axis", "1")])
     .fusion(FusionKind::INJECTIVE)
     .infer(shape::flatten)
     .doc("The axes before and from an axis merged into two.");
 
 const IDENTITY: Operator = Operator::new("", "Identity", 25)
+    .gradient_of(gradients::math::identity)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::identity)
     .doc("The value itself.");
 
 const PAD: Operator = Operator::new("", "Pad", 25)
+    .gradient_of(gradients::movement::pad)
     .inputs(2, 4)
     .attrs(&[default(STRING, "mode", "\"constant\"")])
     .effects(Effects::TRAPS)
@@ -155,6 +161,7 @@ const PAD: Operator = Operator::new("", "Pad", 25)
     .doc("A tensor with a border.");
 
 const RESHAPE: Operator = Operator::new("", "Reshape", 25)
+    .gradient_of(gradients::movement::reshaped)
     .inputs(2, 2)
     .attrs(&[default(INT, "allowzero", "0")])
     .effects(Effects::TRAPS)
@@ -170,6 +177,7 @@ const SHAPE: Operator = Operator::new("", "Shape", 25)
 const SIZE: Operator = Operator::new("", "Size", 25).infer(shape::size).doc("The number of elements.");
 
 const SLICE: Operator = Operator::new("", "Slice", 13)
+    .gradient_of(gradients::movement::slice)
     .inputs(3, 5)
     .effects(Effects::TRAPS)
     .fusion(FusionKind::INJECTIVE)
@@ -177,6 +185,7 @@ const SLICE: Operator = Operator::new("", "Slice", 13)
     .doc("A part of each axis, in steps.");
 
 const SPLIT: Operator = Operator::new("", "Split", 18)
+    .gradient_of(gradients::movement::split)
     .inputs(1, 2)
     .outputs(1, ANY)
     .attrs(&[default(INT, "axis", "0"), optional(INT, "num_outputs")])
@@ -186,6 +195,7 @@ const SPLIT: Operator = Operator::new("", "Split", 18)
     .doc("A tensor cut into parts along an axis.");
 
 const SQUEEZE: Operator = Operator::new("", "Squeeze", 25)
+    .gradient_of(gradients::movement::reshaped)
     .inputs(1, 2)
     .effects(Effects::TRAPS)
     .fusion(FusionKind::INJECTIVE)
@@ -193,6 +203,7 @@ const SQUEEZE: Operator = Operator::new("", "Squeeze", 25)
     .doc("A tensor without axes of size 1.");
 
 const TILE: Operator = Operator::new("", "Tile", 13)
+    .gradient_of(gradients::movement::tile)
     .inputs(2, 2)
     .effects(Effects::TRAPS)
     .fusion(FusionKind::INJECTIVE)
@@ -200,6 +211,7 @@ const TILE: Operator = Operator::new("", "Tile", 13)
     .doc("A tensor repeated along its axes.");
 
 const TRANSPOSE: Operator = Operator::new("", "Transpose", 25)
+    .gradient_of(gradients::movement::transpose)
     .attrs(&[optional(INTS, "perm")])
     .fusion(FusionKind::INJECTIVE)
     .infer(shape::transpose)
@@ -212,6 +224,7 @@ const TRILU: Operator = Operator::new("", "Trilu", 14)
     .doc("The upper or lower triangle of matrices.");
 
 const UNSQUEEZE: Operator = Operator::new("", "Unsqueeze", 25)
+    .gradient_of(gradients::movement::reshaped)
     .inputs(2, 2)
     .fusion(FusionKind::INJECTIVE)
     .infer(shape::unsqueeze)

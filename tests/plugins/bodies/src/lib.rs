@@ -23,6 +23,15 @@ fn power(call: &OpCall<'_>) -> Result<String, OpError> {
     Ok(format!(r#"def @Power(%x) #[opset = {{"": {opset}}}] {{ %p1 = Identity(%x); {steps} %p{exponent} }}"#))
 }
 
+fn cube_gradient(_: &OpCall<'_>) -> Result<String, OpError> {
+    Ok(r#"def @Cube(%x, %y, %dy) #[opset = {"": 13, "acme": 1}] {
+        %square = Mul(%x, %x);
+        %slope = acme::Thrice(%square);
+        Mul(%slope, %dy)
+    }"#
+    .to_owned())
+}
+
 operators! {
     &[
         Operator::new("acme", "Silu", 1)
@@ -48,6 +57,11 @@ operators! {
                 }"#,
             ),
         Operator::new("acme", "Twice", 1).body(r#"def @Twice(%x) #[opset = {"": 13}] { Add(%x, %x) }"#),
+        // With a gradient, by another operator with a body.
+        Operator::new("acme", "Cube", 1)
+            .body(r#"def @Cube(%x) #[opset = {"": 13}] { %1 = Mul(%x, %x); Mul(%1, %x) }"#)
+            .gradient_of(cube_gradient),
+        Operator::new("acme", "Thrice", 1).body(r#"def @Thrice(%x) #[opset = {"": 13}] { %1 = Add(%x, %x); Add(%1, %x) }"#),
         // With another body for each exponent.
         Operator::new("acme", "Power", 1).attrs(&[optional("exponent", attr_kind::INT, "1")]).body_of(power),
         // `Softmax` means something else from version 13 on.

@@ -1,4 +1,4 @@
-//! Operators whose type relations, evaluators, bodies or verifiers lie.
+//! Operators whose type relations, evaluators, bodies, gradients or verifiers lie.
 
 use relais_plugin_api::{
     ir::{MOST_NEW_TYPES, StrId, TypeId, attr_kind},
@@ -25,6 +25,11 @@ operators! {
         Operator::new(DOMAIN, "BodyLong", 1).infer(same).body_of(long_text).doc("Its body is a million characters long."),
         Operator::new(DOMAIN, "BodyPanics", 1).infer(same).body_of(body_panics).doc("Panics."),
         Operator::new(DOMAIN, "BodyType", 1).body_of(other_body).infer(same).doc("Its body gives another type."),
+        Operator::new(DOMAIN, "GradientText", 1).infer(same).gradient_of(no_program).doc("Its gradient is not a program."),
+        Operator::new(DOMAIN, "GradientCount", 1).infer(same).gradient_of(one_parameter).doc("Its gradient has one parameter."),
+        Operator::new(DOMAIN, "GradientLong", 1).infer(same).gradient_of(long_text).doc("Its gradient is a million characters long."),
+        Operator::new(DOMAIN, "GradientType", 1).infer(same).gradient_of(integers).doc("Its gradient gives another type."),
+        Operator::new(DOMAIN, "GradientPanics", 1).infer(same).gradient_of(body_panics).doc("Panics."),
         Operator::new(DOMAIN, "Groups", 1).attrs(GROUPS).infer(same).verify(groups).doc("Takes one group or more."),
         Operator::new(DOMAIN, "VerifyLong", 1).infer(same).verify(long_error).doc("Refuses in a million characters."),
         Operator::new(DOMAIN, "VerifyPanics", 1).infer(same).verify(verify_panics).doc("Panics."),
@@ -53,6 +58,14 @@ fn body_panics(_: &OpCall<'_>) -> Result<String, OpError> {
 
 fn other_body(_: &OpCall<'_>) -> Result<String, OpError> {
     Ok(r#"def @Body(%x) #[opset = {"": 17}] { Cast(%x, to = 7) }"#.to_owned())
+}
+
+fn one_parameter(_: &OpCall<'_>) -> Result<String, OpError> {
+    Ok(r#"def @Gradient(%x) #[opset = {"": 17}] { %x }"#.to_owned())
+}
+
+fn integers(_: &OpCall<'_>) -> Result<String, OpError> {
+    Ok(r#"def @Gradient(%x, %y, %dy) #[opset = {"": 17}] { Cast(%dy, to = 7) }"#.to_owned())
 }
 
 fn groups(call: &OpCall<'_>) -> Result<(), OpError> {
