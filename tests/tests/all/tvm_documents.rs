@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The rows that may be open.
-const OPEN: &[&str] = &["automatic differentiation", "operator layout alteration"];
+const OPEN: &[&str] = &["operator layout alteration"];
 
 /// The rows about loop programs.
 const LOOPS: &[&str] = &[
