@@ -134,8 +134,8 @@ const TARGET: &str = "target";
 /// name.
 ///
 /// # Errors
-/// Returns the faults of the built-in pipeline `opset`; it has none. Whether there is such a version is determined when
-/// the pipeline is resolved and before it runs.
+/// Returns the faults of the built-in pipeline `opset`; it has none. Whether the version exists is determined when the
+/// pipeline is resolved, and before it runs.
 pub fn convert_opset_first(spec: Option<PipelineSpec>, origin: &str, target: u32) -> Result<PipelineSpec, Faults> {
     let (mut first, mut spec) = begin(spec, OPSET)?;
     let given = Written::at(spec.sources.add_whole(origin, target.to_string()), Literal::Int(target.into()));
