@@ -106,7 +106,12 @@ pub(crate) fn register_pass(pass_: &PyPass) -> PyResult<()> {
 /// The full name of a pass.
 #[pyfunction]
 pub(crate) fn full_name(py: Python<'_>, name: &str) -> PyResult<String> {
-    let found = library(py)?.get_pass(name);
+    let library = library(py)?;
+    // One with a mandatory option is not made, but has a name.
+    if let Ok(facts) = library.pass(name) {
+        return Ok(facts.name.clone());
+    }
+    let found = library.get_pass(name);
     found.map(|pass| pass.info().name.clone()).map_err(|faults| errors::of_faults(py, "PipelineError", &faults))
 }
 

@@ -1,17 +1,20 @@
 //! Converts the functions of a module to another version of ONNX's operator set, `ai.onnx`, up or down.
 //!
 //! ```text
-//! def @main(%x: Tensor[(2, 3), float32]) #[opset = {"": 11}] {
-//!   %1 = Squeeze(%y, axes = [0]);
+//! def @main(%x: Tensor[(1, 2, 3), float32]) #[opset = {"": 11}] {
+//!   %1 = Squeeze(%x, axes = [0]);
 //!   %2 = Softmax(%1, axis = 1);
-//!   …
+//!   %2
+//! }
 //! ```
 //! becomes, with `target = 18`,
 //! ```text
-//! def @main(%x: Tensor[(2, 3), float32]) #[opset = {"": 18}] {
-//!   %1 = Squeeze(%y, const(int64, [0]));
+//! def @main(%x: Tensor[(1, 2, 3), float32]) #[opset = {"": 18}] {
+//!   %3 = const(int64, [0]);
+//!   %1 = Squeeze(%x, %3);
 //!   %2 = Softmax(%1, axis = 1);
-//!   …
+//!   %2
+//! }
 //! ```
 //!
 //! A function goes from each version to the next one until it imports `target`, so that each change of an operator is
