@@ -80,6 +80,28 @@ fn sets_before_broadcasting_are_not_converted() {
 }
 
 #[test]
+fn functions_of_the_module_are_converted_too() {
+    let model = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 11}] { %1 = @Widen(%x); %1 }
+def @Widen(%v) #[opset = {\"\": 11}] { %1 = Unsqueeze(%v, axes = [0]); %1 }";
+    let (text, said) = run(model, &["--target-opset", "13", "--check"]);
+    said.expect_success();
+    assert_eq!(text.matches("\"\": 13").count(), 2, "{text}");
+    assert!(text.contains("const(int64, [0])") && !text.contains("axes ="), "{text}");
+}
+
+#[test]
+fn a_huge_constant_is_refused_rather_than_written_out() {
+    let model = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] {
+  %1 = splat(int64, (4000000000000), 0);
+  %2 = Pad(%x, %1);
+  %2
+}";
+    let (text, said) = run(model, &["--target-opset", "10"]);
+    let stderr = said.expect_failure().stderr;
+    assert!(stderr.contains("its argument `pads` is too large") && text.is_empty(), "{stderr}{text}");
+}
+
+#[test]
 fn a_parameter_of_a_function_becomes_no_argument() {
     let model = "def @main(%x: Tensor[(1, 2), float32]) #[opset = {\"\": 11}] { %1 = @Narrow(%x, axes = [0]); %1 }
 def @Narrow(%v) #[opset = {\"\": 11}, attributes = [\"axes\"]] { %1 = Squeeze(%v, axes = $axes: ints); %1 }";

@@ -21,6 +21,9 @@ pub(crate) enum Outcome {
 /// The first version in which axes may be counted from the last one.
 pub(crate) const NEGATIVE_AXES: i64 = 11;
 
+/// The most elements of a constant that is read: no list of axes, sizes or parts is near this.
+const MOST: u64 = 1 << 16;
+
 /// The operators that always could.
 const COUNT_FROM_LAST: &[&str] = &["LpNormalization", "OneHot", "TopK"];
 
@@ -137,6 +140,7 @@ impl<'s, 'r> Site<'s, 'r> {
     pub(super) fn constant(&self, index: usize) -> Result<Option<Tensor>, String> {
         let Some(arg) = self.arg(index) else { return Ok(None) };
         match self.f().constant(arg) {
+            Some(tensor) if tensor.len() > MOST => Err(format!("its argument `{}` is too large", self.name_of(index))),
             Some(tensor) => Ok(Some(tensor.clone())),
             None => Err(format!("its argument `{}` is not constant", self.name_of(index))),
         }
