@@ -103,6 +103,19 @@ pub fn quick_folder() -> TempDir {
     made.or_else(|_| TempDir::new()).expect("there is a folder for temporary files")
 }
 
+/// Runs `relais run` over a text; returns the result, empty if there is none, with the output of the program.
+///
+/// # Panics
+/// Panics if the text cannot be written.
+pub fn run_text(model: &str, arguments: &[&str]) -> (String, Run) {
+    let folder = quick_folder();
+    let [input, output] = ["in.relay", "out.relay"].map(|name| folder.path().join(name));
+    std::fs::write(&input, model).unwrap_or_else(|error| panic!("`{}`: {error}", input.display()));
+    let files = ["run".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str()];
+    let said = relais(files.into_iter().chain(arguments.iter().map(AsRef::as_ref)));
+    (std::fs::read_to_string(&output).unwrap_or_default(), said)
+}
+
 /// The names of the files in a folder, sorted.
 ///
 /// # Panics

@@ -1,7 +1,6 @@
 //! Nodes that no pass may remove or change: `--keep`.
 
-use relais_tests::cli::{Run, quick_folder, relais};
-use std::fs;
+use relais_tests::cli::run_text as run;
 
 const MODEL: &str = "def @main(%x: Tensor[(2, 4), float32], %b: Tensor[(), bool]) #[opset = {\"\": 17, \"acme\": 1}] {
   %a = Identity(%x) #[name = \"first\"];
@@ -19,16 +18,6 @@ const MODEL: &str = "def @main(%x: Tensor[(2, 4), float32], %b: Tensor[(), bool]
   %y
 }
 ";
-
-/// Runs the default pipeline over a text, and returns the result with what was said.
-fn run(model: &str, arguments: &[&str]) -> (String, Run) {
-    let folder = quick_folder();
-    let [input, output] = ["in.relay", "out.relay"].map(|name| folder.path().join(name));
-    fs::write(&input, model).unwrap();
-    let run = ["run", input.to_str().unwrap(), "-o", output.to_str().unwrap()];
-    let said = relais(run.iter().chain(arguments));
-    (fs::read_to_string(&output).unwrap_or_default(), said)
-}
 
 #[test]
 fn nothing_is_kept_unless_it_is_named() {

@@ -1,20 +1,6 @@
 //! Models converted to other operator sets: `--target-opset`, the pass `ConvertOpset`, the pipeline `modern`.
 
-use relais_tests::{
-    cli::{Run, quick_folder, relais},
-    venv::judge_models,
-};
-use std::fs;
-
-/// Runs a text, and returns the result with what was said.
-fn run(model: &str, arguments: &[&str]) -> (String, Run) {
-    let folder = quick_folder();
-    let [input, output] = ["in.relay", "out.relay"].map(|name| folder.path().join(name));
-    fs::write(&input, model).unwrap();
-    let run = ["run", input.to_str().unwrap(), "-o", output.to_str().unwrap()];
-    let said = relais(run.iter().chain(arguments));
-    (fs::read_to_string(&output).unwrap_or_default(), said)
-}
+use relais_tests::{cli::run_text as run, venv::judge_models};
 
 #[test]
 fn the_cases_of_the_onnx_package_mean_the_same_in_others() {

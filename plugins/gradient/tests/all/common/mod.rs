@@ -88,7 +88,7 @@ fn numbers(n: u64, seed: u64) -> Vec<f64> {
 /// A value for each parameter; sizes with a name are what `sizes` says.
 pub fn inputs(f: &Function, sizes: &[(&str, u64)]) -> Vec<Tensor> {
     let input = |(seed, &param): (usize, &NodeId)| {
-        let Type::Tensor { elem, shape: Some(shape) } = f.type_of(param) else { panic!("a parameter is no tensor") };
+        let Type::Tensor { elem, shape: Some(shape) } = f.type_of(param) else { panic!("a parameter is not a tensor") };
         let size = |&dim: &DimRec| match Dim::from(dim) {
             Dim::Static(size) => size,
             Dim::Symbol(name) => {
