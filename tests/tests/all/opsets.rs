@@ -88,6 +88,20 @@ fn a_huge_constant_is_refused_rather_than_written_out() {
 }
 
 #[test]
+fn calls_that_no_operator_set_has_are_refused() {
+    let imports = r#"#[opset = {"": 18}]"#;
+    for (call, expected) in [
+        ("Shape(start = 1)", "it has too few arguments"),
+        ("Split(%x, num_outputs = 1000000000000) -> 2", "`num_outputs` is not the number of its results"),
+    ] {
+        let model = format!("def @main(%x: Tensor[(4000000000000000), float32]) {imports} {{ %1 = {call}; %1 }}");
+        let (text, said) = run(&model, &["--target-opset", "10"]);
+        let stderr = said.expect_failure().stderr;
+        assert!(stderr.contains(expected) && text.is_empty(), "{stderr}{text}");
+    }
+}
+
+#[test]
 fn a_parameter_of_a_function_becomes_no_argument() {
     let model = "def @main(%x: Tensor[(1, 2), float32]) #[opset = {\"\": 11}] { %1 = @Narrow(%x, axes = [0]); %1 }
 def @Narrow(%v) #[opset = {\"\": 11}, attributes = [\"axes\"]] { %1 = Squeeze(%v, axes = $axes: ints); %1 }";

@@ -15,7 +15,7 @@ pub(super) fn windows(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
     let (strides, dilations) = (each("strides", 1), each("dilations", 1));
     let pads = s.ints("pads").unwrap_or_else(|| vec![0; 2 * n]);
     let is_whole = |axis: usize| {
-        let length = dilations.get(axis)?.checked_mul(kernel[axis] - 1)? + 1;
+        let length = dilations.get(axis)?.checked_mul(kernel[axis].checked_sub(1)?)?.checked_add(1)?;
         Some(length >= strides.get(axis)?.checked_add(*pads.get(n + axis)?)?)
     };
     match (0..n).all(|axis| is_whole(axis) == Some(true)) {

@@ -93,6 +93,9 @@ pub(super) fn split_up(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
 /// Before version 18 equal parts are all of one size.
 pub(super) fn split_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
     let Some(n) = s.int("num_outputs").filter(|&n| n > 0) else { return Ok(Outcome::Same) };
+    if i64::try_from(s.f().n_results(s.id).unwrap_or(1)) != Ok(n) {
+        return Err("`num_outputs` is not the number of its results".to_owned());
+    }
     s.drop_attrs(&["num_outputs"]);
     let axis = s.axis_of(0, s.int("axis").unwrap_or(0))?;
     let size = usize::try_from(axis).ok().and_then(|axis| s.dims(0)?.get(axis)?.known());
@@ -100,7 +103,7 @@ pub(super) fn split_down(s: &mut Site<'_, '_>) -> Result<Outcome, String> {
     if size % n == 0 {
         return Ok(Outcome::Same);
     }
-    let part = (size + n - 1) / n;
+    let part = size / n + 1;
     let last = size - part * (n - 1);
     if last < 0 {
         return Err("its last part would have a negative size".to_owned());

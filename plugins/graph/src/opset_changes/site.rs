@@ -88,6 +88,9 @@ impl<'s, 'r> Site<'s, 'r> {
         if f.call(self.id).and_then(CallView::op).is_some_and(|op| f.op(op).version != 0) {
             return Err("the call has a version of its own".to_owned());
         }
+        if self.args.len() < usize::from(self.old.inputs.0) {
+            return Err("it has too few arguments".to_owned());
+        }
         if let Some(row) = row {
             if f.attrs(self.id).has_refs() {
                 return Err("one of its attributes is a parameter of the function".to_owned());
