@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from judge import scratch
+from judge.cases import find
 from judge.relais import Relais
 
 MB = 2**20
@@ -31,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
     lossless = add(commands, "lossless", "-O0 gives the same bytes", run_lossless)
     add_relais(lossless)
+    add_every(lossless)
     add_models(lossless)
     lossless.add_argument("--parsed", action="store_true", help="compare the parsed models, not the bytes")
     lossless.add_argument("--through-text", action="store_true", help="go through the text form; implies --parsed")
@@ -62,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
 
     opsets = add(commands, "opsets", "cases converted to other operator sets are refused, or compute the same", run_opsets)
     add_relais(opsets)
+    add_every(opsets)
     add_models(opsets, default_kinds=["node"])
     opsets.add_argument("--target", type=int, action="append", default=[], metavar="N", help="instead of all later ones")
     opsets.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -156,6 +159,10 @@ def add_relais(command: argparse.ArgumentParser) -> None:
     command.add_argument("--args", type=shlex.split, default=[], help="further arguments for each of its runs")
 
 
+def add_every(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth case")
+
+
 def add_models(command: argparse.ArgumentParser, default_kinds: list[str] | None = None) -> None:
     command.add_argument("--models", type=Path, required=True, help="the folder that `models` wrote")
     command.add_argument(
@@ -192,7 +199,8 @@ def run_lossless(options: argparse.Namespace) -> int:
         through_text=options.through_text,
         max_anonymous=None if limit is None else limit * MB,
     )
-    return lossless.command(how, options.models, kinds_of(options), options.name)
+    cases = find(options.models, kinds_of(options), options.name, options.every)
+    return lossless.command(how, cases)
 
 
 def run_equal(options: argparse.Namespace) -> int:
@@ -248,8 +256,8 @@ def run_bodies(options: argparse.Namespace) -> int:
 def run_opsets(options: argparse.Namespace) -> int:
     from judge import opsets
 
-    kinds = kinds_of(options)
-    return opsets.command(relais_of(options), options.models, kinds, options.name, options.target, options.jobs)
+    cases = find(options.models, kinds_of(options), options.name, options.every)
+    return opsets.command(relais_of(options), cases, options.target, options.jobs)
 
 
 def run_older(options: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +32,12 @@ class Case:
         return f"{self.kind}/{self.name}"
 
 
-def find(models: Path, kinds: Iterable[str] = (), names: Iterable[str] = ()) -> Iterator[Case]:
-    """The cases of `models` in a stable order; no kinds means all of them, no names means all names."""
+def find(models: Path, kinds: Iterable[str] = (), names: Iterable[str] = (), every: int = 1) -> Iterator[Case]:
+    """The cases of `models` in a stable order, or every nth of them; no kinds means all, no names means all names."""
+    return itertools.islice(_find(models, kinds, names), None, None, every)
+
+
+def _find(models: Path, kinds: Iterable[str], names: Iterable[str]) -> Iterator[Case]:
     wanted_kinds, wanted_names = set(kinds), set(names)
     for path in sorted(models.glob(f"*/*/{MODEL}")):
         case = Case(path.parent.parent.name, path.parent.name, path.parent)

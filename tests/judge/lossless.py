@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import filecmp
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import onnx
 from onnx import ModelProto, TensorProto
 
 from judge import graphs
-from judge.cases import Case, find
+from judge.cases import Case
 from judge.relais import Relais
 from judge.report import Report
 
@@ -54,9 +55,9 @@ class Lossless:
         return []
 
 
-def command(lossless: Lossless, models: Path, kinds: list[str], names: list[str]) -> int:
+def command(lossless: Lossless, cases: Iterable[Case]) -> int:
     report = Report()
-    for case in find(models, kinds, names):
+    for case in cases:
         report.judged(str(case), lossless.problems(case))
     if lossless.max_anonymous is not None:
         print(f"peak anonymous memory {lossless.peak_anonymous / 2**20:.1f} MB")

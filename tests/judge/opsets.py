@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import onnx
 from onnx import ModelProto, TensorProto, helper
 
 from judge import bodies, graphs, pool, runtimes, sound, values
-from judge.cases import Case, find
+from judge.cases import Case
 from judge.pool import Died
 from judge.relais import Relais
 from judge.report import Report, one_line
@@ -70,8 +70,8 @@ def unpack(wheel: Path, out: Path) -> int:
     return n_files
 
 
-def command(relais: Relais, models: Path, kinds: list[str], names: list[str], targets: list[int], n_jobs: int) -> int:
-    cases = [case for case in find(models, kinds, names) if case.name not in bodies.DIFFER]
+def command(relais: Relais, found: Iterable[Case], targets: list[int], n_jobs: int) -> int:
+    cases = [case for case in found if case.name not in bodies.DIFFER]
     asked = Relais(relais.path, [*relais.args, "--no-reproducer"], relais.timeout)
     report = Report()
     outcomes: Counter[Outcome] = Counter()

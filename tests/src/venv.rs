@@ -148,6 +148,12 @@ pub fn judge_models(command: &[&str], args: &[&str]) -> String {
     judge(command.iter().chain(args).map(OsStr::new).chain(fixed))
 }
 
+/// Arguments of the judge for work that takes long with all node cases of the onnx package: every fourth, or every
+/// `RELAIS_EVERY`th one.
+pub fn some_cases() -> [String; 2] {
+    ["--every".to_owned(), std::env::var("RELAIS_EVERY").unwrap_or_else(|_| "4".to_owned())]
+}
+
 /// Arguments of the judge for runs of one pass of the crate `tests/plugins/NAME`.
 pub fn with_pass(pass: &str, crate_name: &str) -> String {
     format!("--args=--passes {pass} --plugin '{}' --allow-writable-plugins", plugin(crate_name).display())

@@ -64,6 +64,7 @@ use bench::{Bench, Linked};
 use journal::{Entry, Journal, Memory};
 use relais_plugin_api::text;
 use std::{env, ffi::OsString, io, panic::Location, process, sync::Arc, thread, time::Duration};
+use supervise::Share;
 
 /// Tests everything that is linked into this program: all passes and operators of the crate, in a test of it.
 ///
@@ -231,25 +232,29 @@ impl Kit {
 
     /// Tests the items on a bench, in this process: an item that ends it, or hangs, does so.
     pub fn judge(&self, bench: &dyn Bench, log: &dyn Log) {
-        self.judge_but(bench, log, &[]);
+        self.judge_share(bench, log, Share::ALL, &[]);
     }
 
-    fn judge_but(&self, bench: &dyn Bench, log: &dyn Log, skip: &[String]) {
-        let Settings { only, .. } = &self.settings;
-        let is_meant = |name: &str, word: &str| {
-            let is_named = only.is_empty() || only.iter().any(|only| only == name);
-            is_named && !skip.contains(&format!("{word} {name}"))
+    fn judge_share(&self, bench: &dyn Bench, log: &dyn Log, share: Share, skip: &[String]) {
+        let settings = &self.settings;
+        let (passes, ops, instruments) = (bench.passes(), bench.operators(), bench.instruments());
+        let passes = passes.iter().map(|pass| (format!("pass {}", pass.name), Item::Pass(pass)));
+        let ops = ops.iter().filter(|op| op.is_judged());
+        let ops = ops.map(|op| (format!("operator {}", op.full_name()), Item::Operator(op)));
+        let instruments = instruments.iter();
+        let instruments =
+            instruments.map(|(name, options)| (format!("instrument {name}"), Item::Instrument(name, options)));
+        let is_meant = |subject: &str| {
+            let name = subject.split_once(' ').map_or(subject, |(_, name)| name);
+            settings.only.is_empty() || settings.only.iter().any(|only| only == name)
         };
-        for pass in bench.passes().iter().filter(|pass| is_meant(&pass.name, "pass")) {
-            log.judged(&judge::judge_pass(bench, &self.settings, log, pass));
-        }
-        for op in
-            bench.operators().iter().filter(|op| op.is_judged()).filter(|op| is_meant(&op.full_name(), "operator"))
-        {
-            log.judged(&operator::judge_operator(bench, &self.settings, log, op));
-        }
-        for (name, options) in bench.instruments().iter().filter(|(name, _)| is_meant(name, "instrument")) {
-            log.judged(&judge::judge_instrument(bench, &self.settings, log, name, options));
+        let meant = passes.chain(ops).chain(instruments).filter(|(subject, _)| is_meant(subject));
+        for (_, item) in share.of(meant).filter(|(subject, _)| !skip.contains(subject)) {
+            log.judged(&match item {
+                Item::Pass(pass) => judge::judge_pass(bench, settings, log, pass),
+                Item::Operator(op) => operator::judge_operator(bench, settings, log, op),
+                Item::Instrument(name, options) => judge::judge_instrument(bench, settings, log, name, options),
+            });
         }
         log.end();
     }
@@ -257,7 +262,7 @@ impl Kit {
     fn judges_check(&self, check: &str, bench: &dyn Bench) {
         let Some(orders) = supervise::orders().filter(|orders| orders.check == check) else { return };
         match Journal::open(&orders.journal) {
-            Ok(journal) => self.judge_but(bench, &journal, &orders.skip),
+            Ok(journal) => self.judge_share(bench, &journal, orders.share, &orders.skip),
             Err(error) => log::error!("`{}` cannot be written: {error}", orders.journal.display()),
         }
         process::exit(0);
@@ -265,11 +270,14 @@ impl Kit {
 
     fn supervise_check(&self, check: &str, arguments: &[OsString]) -> io::Result<Report> {
         let mut report = Report { seed: self.settings.seed, ..Report::default() };
-        supervise::supervise(self.settings.deadline, check, arguments, |entry| match entry {
-            Entry::Finding(finding) => report.findings.push(finding),
-            Entry::Judged(judged) => report.judged.push(judged),
-            _ => {}
-        })?;
+        let n_items = Some(self.settings.only.len()).filter(|&n| n > 0);
+        for entry in supervise::supervise(n_items, self.settings.deadline, check, arguments)? {
+            match entry {
+                Entry::Finding(finding) => report.findings.push(finding),
+                Entry::Judged(judged) => report.judged.push(judged),
+                _ => {}
+            }
+        }
         Ok(self.settle(report))
     }
 
@@ -331,6 +339,13 @@ impl Kit {
             Report { seed: self.settings.seed, findings, judged, allowed: Vec::new() }
         })
     }
+}
+
+/// What the kit tests.
+enum Item<'a> {
+    Pass(&'a bench::PassShape),
+    Operator(&'a bench::OpShape),
+    Instrument(&'a str, &'a [bench::Knob]),
 }
 
 /// Returns the task of this process, from the arguments of the program.

@@ -10,7 +10,9 @@ use std::{
     env,
     ffi::OsString,
     fs::{self, File},
-    io,
+    io, mem,
+    num::NonZero,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     process::{self, Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU64, Ordering},
@@ -24,6 +26,8 @@ const JOURNAL: &str = "RELAIS_CONFORMANCE_JOURNAL";
 const SKIP: &str = "RELAIS_CONFORMANCE_SKIP";
 /// In a process that tests: the number of the check to run.
 const CHECK: &str = "RELAIS_CONFORMANCE_CHECK";
+/// In a process that tests: its [`Share`] of the items.
+const SHARE: &str = "RELAIS_CONFORMANCE_SHARE";
 
 /// How often the process is looked at.
 const TICK: Duration = Duration::from_millis(15);
@@ -39,6 +43,29 @@ pub(super) struct Orders {
     pub journal: PathBuf,
     pub skip: Vec<String>,
     pub check: String,
+    pub share: Share,
+}
+
+/// A share of the items, which are numbered in the order in which one process would test them.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    at: usize,
+    n: usize,
+}
+
+impl Share {
+    /// All items.
+    pub const ALL: Self = Self { at: 0, n: 1 };
+
+    fn parse(text: &str) -> Option<Self> {
+        let (at, n) = text.split_once('/')?;
+        Some(Self { at: at.parse().ok()?, n: n.parse().ok().filter(|&n| n > 0)? })
+    }
+
+    /// The items of this share.
+    pub fn of<T>(self, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+        items.into_iter().skip(self.at).step_by(self.n)
+    }
 }
 
 /// Returns the orders of this process, if it is one that tests.
@@ -49,52 +76,79 @@ pub(super) fn orders() -> Option<Orders> {
         Some(Value::List(names)) => names.iter().filter_map(report::str).collect(),
         _ => Vec::new(),
     };
-    Some(Orders { journal, skip, check: env::var(CHECK).unwrap_or_default() })
+    let share = env::var(SHARE).ok().and_then(|share| Share::parse(&share)).unwrap_or(Share::ALL);
+    Some(Orders { journal, skip, check: env::var(CHECK).unwrap_or_default(), share })
 }
 
-/// Starts processes that test until everything was tested, and passes on their findings and results, with one finding
-/// for each item that ended a process or hung. Each runs this program with `arguments`, and detects by itself that it is
-/// to test.
+/// Tests items in processes of their own, several at once, and returns what they wrote, in the order of the items: with
+/// one finding for each item that ended a process or hung. Each process runs this program with `arguments`, and detects by
+/// itself that it is to test.
 ///
 /// # Errors
 /// Returns an error if no process can be started, or one that tests ends before it begins.
 pub(super) fn supervise(
+    n_items: Option<usize>,
     deadline: Duration,
     check: &str,
     arguments: &[OsString],
-    mut take: impl FnMut(Entry),
-) -> io::Result<()> {
+) -> io::Result<Vec<Entry>> {
+    let n = thread::available_parallelism().map_or(1, NonZero::get).min(n_items.unwrap_or(usize::MAX)).max(1);
+    let shares = thread::scope(|scope| {
+        let test = |at| scope.spawn(move || supervise_share(Share { at, n }, deadline, check, arguments));
+        let threads: Vec<_> = (0..n).map(test).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.collect::<io::Result<Vec<_>>>()
+    })?;
+    let mut shares: Vec<_> = shares.into_iter().map(Vec::into_iter).collect();
+    let n_items = shares.iter().map(ExactSizeIterator::len).sum::<usize>();
+    let in_turns = (0..).map(|turn| shares[turn % n].next());
+    Ok(in_turns.take(n_items).flatten().flatten().collect())
+}
+
+/// Tests a share of the items, in one process after the other until everything was tested; returns the entries of each
+/// item.
+fn supervise_share(
+    share: Share,
+    deadline: Duration,
+    check: &str,
+    arguments: &[OsString],
+) -> io::Result<Vec<Vec<Entry>>> {
     let scratch = Scratch::new()?;
     let [journal, said, skip] = ["journal", "said", "skip"].map(|name| scratch.path(name));
     let mut done: Vec<Value> = Vec::new();
+    let mut items: Vec<Vec<Entry>> = Vec::new();
     loop {
         File::create(&journal)?;
         fs::write(&skip, Value::List(done.clone()).encode())?;
         let mut command = Command::new(env::current_exe()?);
         command.args(arguments).env(JOURNAL, &journal).env(SKIP, &skip).env(CHECK, check);
+        command.env(SHARE, format!("{}/{}", share.at, share.n));
         // The last thing it printed is reported; a backtrace would displace it.
         command.env_remove("RUST_BACKTRACE").env_remove("RUST_LIB_BACKTRACE");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said)?);
         let ended = wait(command.spawn()?, &journal, deadline)?;
         let mut case = Case::default();
+        let mut item = Vec::new();
         let n_done = done.len();
         for entry in journal::read(&fs::read(&journal)?) {
             let name = match &entry {
-                Entry::Beat | Entry::Finding(_) => None,
+                Entry::Beat => continue,
+                Entry::Finding(_) => None,
                 Entry::Case(now) => {
                     case = now.clone();
-                    None
+                    continue;
                 }
-                Entry::Judged(judged) => Some(&judged.subject),
+                Entry::Judged(judged) => Some(judged.subject.clone()),
                 #[cfg(feature = "filetest")]
-                Entry::Checked(name, _) => Some(name),
-                Entry::End => return Ok(()),
+                Entry::Checked(name, _) => Some(name.clone()),
+                Entry::End => return Ok(items),
             };
+            item.push(entry);
             if let Some(name) = name {
-                done.push(Value::Str(name.clone()));
+                done.push(Value::Str(name));
+                items.push(mem::take(&mut item));
                 case = Case::default();
             }
-            take(entry);
         }
         let last_words = last_words(&said);
         if case.subject.is_empty() && done.len() == n_done {
@@ -110,7 +164,8 @@ pub(super) fn supervise(
             Ended::Silent(time) => (Kind::Hangs, format!("it does not come to an end within {time:.0?}")),
             Ended::By(status) => (Kind::EndsProcess, format!("the process ended with {status}{last_words}")),
         };
-        take(Entry::Finding(Finding { subject, kind, message, options, module }));
+        item.push(Entry::Finding(Finding { subject, kind, message, options, module }));
+        items.push(item);
     }
 }
 

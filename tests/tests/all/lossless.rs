@@ -4,7 +4,7 @@
 use relais_tests::{
     cargo_built::plugin,
     cli::{files, folder, quick_folder, relais},
-    venv::{add_large_models, judge_models, models, with_pass},
+    venv::{add_large_models, judge_models, models, some_cases, with_pass},
 };
 use std::{
     ffi::OsStr,
@@ -21,25 +21,33 @@ macro_rules! for_each_kind {
         mod bytes {$(
             #[test]
             fn $name() {
-                super::judge_models(&["lossless"], &[$("--kind", $kind),*]);
+                super::lossless(&[], &[$($kind),*]);
             }
         )*}
 
         mod through_text {$(
             #[test]
             fn $name() {
-                super::judge_models(&["lossless", "--through-text"], &[$("--kind", $kind),*]);
+                super::lossless(&["--through-text"], &[$($kind),*]);
             }
         )*}
 
         mod every_node_made_anew {$(
             #[test]
             fn $name() {
-                let pass = super::with_pass("touch.TouchAll", "touch");
-                super::judge_models(&["lossless", "--parsed", &pass], &[$("--kind", $kind),*]);
+                super::lossless(&["--parsed", &super::with_pass("touch.TouchAll", "touch")], &[$($kind),*]);
             }
         )*}
     };
+}
+
+fn lossless(args: &[&str], kinds: &[&str]) {
+    let mut args: Vec<String> = args.iter().map(ToString::to_string).collect();
+    args.extend(kinds.iter().flat_map(|kind| ["--kind".to_owned(), kind.to_string()]));
+    if kinds == ["node"] {
+        args.extend(some_cases());
+    }
+    judge_models(&["lossless"], &args.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 for_each_kind! {

@@ -1,10 +1,18 @@
 //! Models converted to other operator sets: `--target-opset`, the pass `ConvertOpset`, the pipeline `modern`.
 
-use relais_tests::{cli::run_text as run, venv::judge_models};
+use relais_tests::{
+    cli::run_text as run,
+    venv::{judge_models, some_cases},
+};
 
 #[test]
 fn the_cases_of_the_onnx_package_mean_the_same_in_others() {
-    println!("{}", judge_models(&["opsets"], &["--kind", "node", "--target", "13", "--target", "24"]));
+    let every = some_cases();
+    let every = every.each_ref().map(String::as_str);
+    println!(
+        "{}",
+        judge_models(&["opsets"], &[&["--kind", "node", "--target", "13", "--target", "24"][..], &every].concat())
+    );
 }
 
 #[test]

@@ -11,15 +11,16 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs, io,
-    num::NonZero,
-    panic::resume_unwind,
     path::{Path, PathBuf},
-    process, thread,
+    process,
     time::Duration,
 };
 
 /// The extension of a case in a folder.
 const EXTENSION: &str = "relay";
+
+/// The check of the processes that check cases.
+const FILETESTS: &str = "filetests";
 
 /// The file of a case.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,37 +117,25 @@ impl Cases {
     /// # Errors
     /// Returns an error if no process can be started, or one ends before it begins to check.
     pub fn supervise(&self, deadline: Duration, arguments: &[OsString]) -> io::Result<Vec<Outcome>> {
-        let n = thread::available_parallelism().map_or(1, NonZero::get).min(self.files.len());
-        let check = |at: usize| {
-            let mut outcomes = Vec::new();
-            supervise::supervise(deadline, &format!("filetests {at} {n}"), arguments, |entry| match entry {
-                Entry::Checked(name, outcome) => outcomes.push((name, outcome)),
-                Entry::Finding(Finding { subject, kind, message, .. }) => {
-                    outcomes.push((subject, Outcome::failed(Failure::new(Reason::Kind(kind), 1, message))));
-                }
-                _ => {}
-            })?;
-            Ok(outcomes)
-        };
-        let outcomes = thread::scope(|scope| {
-            let shares: Vec<_> = (0..n).map(|at| scope.spawn(move || check(at))).collect();
-            let joined = shares.into_iter().map(|share| share.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            joined.collect::<io::Result<Vec<_>>>()
-        })?;
-        let mut outcomes: BTreeMap<String, Outcome> = outcomes.into_iter().flatten().collect();
+        let entries = supervise::supervise(Some(self.files.len()), deadline, FILETESTS, arguments)?;
+        let outcomes = entries.into_iter().filter_map(|entry| match entry {
+            Entry::Checked(name, outcome) => Some((name, outcome)),
+            Entry::Finding(Finding { subject, kind, message, .. }) => {
+                Some((subject, Outcome::failed(Failure::new(Reason::Kind(kind), 1, message))))
+            }
+            _ => None,
+        });
+        let mut outcomes: BTreeMap<String, Outcome> = outcomes.collect();
         let lost = || Outcome::failed(Failure::new(Reason::Case, 1, "the file was removed before it was read"));
         Ok(self.files.iter().map(|file| outcomes.remove(&file.name).unwrap_or_else(lost)).collect())
     }
 
     /// Checks a share of the cases, if this is a process that [`supervise`](Self::supervise) started, and ends it.
     pub fn judges(&self, passes: &dyn Passes) {
-        let Some(orders) = supervise::orders() else { return };
-        let share = orders.check.strip_prefix("filetests ").and_then(|share| share.split_once(' '));
-        let Some((Ok(at), Ok(n))) = share.map(|(at, n)| (at.parse::<usize>(), n.parse::<usize>())) else { return };
+        let Some(orders) = supervise::orders().filter(|orders| orders.check == FILETESTS) else { return };
         match Journal::open(&orders.journal) {
             Ok(journal) => {
-                let share = self.files.iter().skip(at).step_by(n.max(1));
-                for file in share.filter(|file| !orders.skip.contains(&file.name)) {
+                for file in orders.share.of(&self.files).filter(|file| !orders.skip.contains(&file.name)) {
                     journal.case(&file.name, "", "");
                     journal.checked(&file.name, &file.check(passes));
                 }
