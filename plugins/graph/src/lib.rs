@@ -34,6 +34,7 @@ pub mod fuse_swish;
 pub mod infer_type;
 pub mod inline;
 pub mod lambda_lift;
+mod layout;
 mod numbers;
 mod opset_changes;
 mod precision;
