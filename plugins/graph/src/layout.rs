@@ -14,8 +14,8 @@ use cut::{Graph, NEVER};
 use moves::{Asked, Edit, FIXED, Move, Order, Reason, Side, Sums, inverse};
 use relais_plugin_api::{
     build::Builder,
-    ir::{BlockId, BlockTree, Rebuild, Users, kind},
     facts::OpFactsTable,
+    ir::{BlockId, BlockTree, DimRec, Rebuild, Users, kind},
     prelude::*,
 };
 use std::{
@@ -28,6 +28,9 @@ const MAX_PAIRS: usize = 16;
 
 /// How many rounds there are at most: one pair of orders may uncover work for another.
 const MAX_ROUNDS: usize = 8;
+
+/// The version from which on `Reshape` takes the shape as an argument.
+const SHAPE_AS_ARGUMENT: i64 = 5;
 
 /// Moves the transposes of a function to where fewest are left; returns how many are gone.
 ///
@@ -95,23 +98,55 @@ impl Pair {
     }
 }
 
-/// The argument of a transpose, and its order.
+/// The argument of a call that changes the order of axes, and the order: that of a `Transpose`, or of a `Reshape` that
+/// only moves axes of size 1.
 fn transpose(f: &Function, id: NodeId) -> Option<(NodeId, Order)> {
-    let call = f.call(id).filter(|call| call.is_op("Transpose") && call.n_results().is_none())?;
+    let call = f.call(id).filter(|call| call.n_results().is_none())?;
     let from = call.arg(0)?;
     let order = match call.attrs().get("perm") {
-        Some(_) => call.attrs().ints("perm")?.iter().map(|&axis| usize::try_from(axis).ok()).collect::<Option<Order>>()?,
+        _ if call.is_op("Reshape") => moved_units(f.type_of(from).shape()?, f.type_of(id).shape()?)?,
+        _ if !call.is_op("Transpose") => return None,
+        Some(_) => {
+            call.attrs().ints("perm")?.iter().map(|&axis| usize::try_from(axis).ok()).collect::<Option<Order>>()?
+        }
         None => (0..f.type_of(id).shape()?.len()).rev().collect(),
     };
     let axes: BTreeSet<usize> = order.iter().copied().collect();
     axes.into_iter().eq(0..order.len()).then_some((from, order))
 }
 
+/// The order that makes one shape of another, if only axes of size 1 have other places.
+fn moved_units(from: &[DimRec], to: &[DimRec]) -> Option<Order> {
+    let are_units = |shape: &[DimRec], are_units: fn(&DimRec) -> bool| -> Order {
+        shape.iter().enumerate().filter(|(_, dim)| are_units(dim)).map(|(axis, _)| axis).collect()
+    };
+    let (is_unit, is_other): (fn(&DimRec) -> bool, fn(&DimRec) -> bool) = (|dim| dim.0 == 1, |dim| dim.0 != 1);
+    let (others, other_places) = (are_units(from, is_other), are_units(to, is_other));
+    if from.len() != to.len() || others.len() != other_places.len() {
+        return None;
+    }
+    let is_same = |&(&a, &b): &(&usize, &usize)| Dim::from(from[a]).is_same(to[b].into());
+    let n_same = others.iter().zip(&other_places).filter(is_same).count();
+    // One size follows from the others if none of these is 0.
+    let is_known = |&(&a, &b): &(&usize, &usize)| from[a].0 > 0 && from[a] == to[b];
+    let n_known = others.iter().zip(&other_places).filter(is_known).count();
+    if n_same != others.len() && n_known + 1 != others.len() {
+        return None;
+    }
+    let mut order = vec![0; to.len()];
+    let moved = others.iter().zip(&other_places);
+    for (&a, &b) in moved.chain(are_units(from, is_unit).iter().zip(&are_units(to, is_unit))) {
+        order[b] = a;
+    }
+    (!order.is_sorted()).then_some(order)
+}
+
 /// The pairs of orders between which a function has transposes, the most frequent ones first.
 fn pairs(f: &Function) -> Vec<Pair> {
     let Some(_) = f.find_string("Transpose") else { return Vec::new() };
     let mut counts: BTreeMap<Pair, usize> = BTreeMap::new();
-    for (_, forth) in f.all_bindings().filter_map(|id| transpose(f, id)) {
+    let transposes = f.all_bindings().filter(|&id| f.call(id).is_some_and(|call| call.is_op("Transpose")));
+    for (_, forth) in transposes.filter_map(|id| transpose(f, id)) {
         let back = inverse(&forth);
         let (forth, back) = if forth <= back { (forth, back) } else { (back, forth) };
         if !forth.is_sorted() {
@@ -634,10 +669,24 @@ impl Apply<'_> {
         Ok(transposed)
     }
 
-    /// A transpose to one of the two orders.
+    /// A value of a net in one of the two orders, made of that in the other one.
     fn transposed(&mut self, cx: &mut RebuildCx<'_>, value: NodeId, to: Layout) -> Result<NodeId, PassError> {
-        let perm = perm(self.plan.pair.to(to));
-        Builder::before(cx, &mut self.ops).call("Transpose", &[value], vec![perm])
+        let order = self.plan.pair.to(to).to_vec();
+        self.reordered(cx, value, &order)
+    }
+
+    /// A value with its axes in another order.
+    fn reordered(&mut self, cx: &mut RebuildCx<'_>, value: NodeId, order: &[usize]) -> Result<NodeId, PassError> {
+        let takes_shapes = cx.function().opset_version("").is_some_and(|version| version >= SHAPE_AS_ARGUMENT);
+        let shape = cx.function().type_of(value).shape().filter(|_| takes_shapes);
+        let shape = shape.and_then(|shape| reshaped(shape, order));
+        let mut build = Builder::before(cx, &mut self.ops);
+        let Some(shape) = shape else {
+            let perm: Vec<i64> = order.iter().map(|&axis| axis as i64).collect();
+            return build.call("Transpose", &[value], vec![Attr::new("perm", perm)]);
+        };
+        let shape = build.constant(Tensor::from_i64(&[shape.len() as u64], &shape));
+        build.call("Reshape", &[value, shape], Vec::new())
     }
 
     /// Lets a value be computed in the other order.
@@ -678,7 +727,7 @@ impl Apply<'_> {
         for (at, edit) in moved.edits {
             let arg = match edit {
                 Edit::Constant(tensor) => Builder::before(cx, &mut self.ops).constant(tensor),
-                Edit::Reordered(tensor) => self.reordered(cx, &tensor, to)?,
+                Edit::Reordered(tensor) => self.constant(cx, &tensor, to)?,
             };
             if args.len() <= at {
                 args.resize(at + 1, NodeId::ABSENT);
@@ -703,7 +752,7 @@ impl Apply<'_> {
     }
 
     /// A constant with its axes in the other order.
-    fn reordered(&mut self, cx: &mut RebuildCx<'_>, tensor: &Tensor, to: Layout) -> Result<NodeId, PassError> {
+    fn constant(&mut self, cx: &mut RebuildCx<'_>, tensor: &Tensor, to: Layout) -> Result<NodeId, PassError> {
         let dims: Vec<u64> = self.plan.pair.to(to).iter().map(|&from| tensor.dims()[from]).collect();
         let is_vector = dims.iter().filter(|&&size| size != 1).count() <= 1;
         if is_vector || tensor.as_splat().is_some() {
@@ -738,12 +787,17 @@ impl Apply<'_> {
         }
         match order.is_sorted() {
             true => Ok(from),
-            false => Builder::before(cx, &mut self.ops).call("Transpose", &[from], vec![perm(&order)]),
+            false => self.reordered(cx, from, &order),
         }
     }
 }
 
-/// The attribute of a transpose.
-fn perm(order: &[usize]) -> Attr {
-    Attr::new("perm", order.iter().map(|&axis| axis as i64).collect::<Vec<i64>>())
+/// The shape of a value in another order, if a `Reshape` makes it: only axes of size 1 move, and at most one size is not
+/// known.
+fn reshaped(shape: &[DimRec], order: &[usize]) -> Option<Vec<i64>> {
+    let sizes: Vec<DimRec> = order.iter().map(|&from| shape[from]).collect();
+    let n_unknown = sizes.iter().filter(|size| size.0 < 0).count();
+    let is_known = n_unknown <= 1 && sizes.iter().all(|size| size.0 != 0);
+    let keeps_elements = order.iter().filter(|&&from| shape[from].0 != 1).is_sorted();
+    (is_known && keeps_elements).then(|| sizes.iter().map(|size| size.0.max(-1)).collect())
 }

@@ -5,8 +5,8 @@ use crate::{
     numbers::{is_of_onnx, is_quantization},
 };
 use relais_plugin_api::{
-    ir::{AttrData, DimRec, Users},
     facts::OpFactsTable,
+    ir::{AttrData, DimRec, Users},
     prelude::*,
 };
 
@@ -71,22 +71,83 @@ pub struct Asked<'a, 'cx> {
 
 /// Elementwise calls of one argument; what else they take are numbers.
 const UNARY: &[&str] = &[
-    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "CastLike", "Ceil", "Celu", "Clip", "Cos",
-    "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu",
-    "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh",
-    "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu",
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "BitwiseNot",
+    "Cast",
+    "CastLike",
+    "Ceil",
+    "Celu",
+    "Clip",
+    "Cos",
+    "Cosh",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Identity",
+    "IsInf",
+    "IsNaN",
+    "LeakyRelu",
+    "Log",
+    "Mish",
+    "Neg",
+    "Not",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Shrink",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Swish",
+    "Tan",
+    "Tanh",
+    "ThresholdedRelu",
 ];
 
 /// Elementwise calls of several arguments, which are broadcast.
 const BROADCAST: &[&str] = &[
-    "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual", "Less",
-    "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum", "Where", "Xor",
+    "Add",
+    "And",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Div",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "Max",
+    "Mean",
+    "Min",
+    "Mod",
+    "Mul",
+    "Or",
+    "PRelu",
+    "Pow",
+    "Sub",
+    "Sum",
+    "Where",
+    "Xor",
 ];
 
 /// Calls along one axis, which an attribute names: the operator, and the default.
-const ALONG: &[(&str, i64)] = &[
-    ("Split", 0), ("Softmax", -1), ("LogSoftmax", -1), ("Hardmax", -1),
-];
+const ALONG: &[(&str, i64)] = &[("Split", 0), ("Softmax", -1), ("LogSoftmax", -1), ("Hardmax", -1)];
 
 /// The version from which on arguments are broadcast as they are today.
 const BROADCASTING: i64 = 8;
@@ -354,7 +415,8 @@ impl Asked<'_, '_> {
         if pads.len() != 2 * rank {
             return Err("a list does not have an entry for each axis");
         }
-        let pads: Vec<i64> = order.iter().chain(order.iter()).zip(0..).map(|(&from, at)| pads[at / rank * rank + from]).collect();
+        let pads: Vec<i64> =
+            order.iter().chain(order.iter()).zip(0..).map(|(&from, at)| pads[at / rank * rank + from]).collect();
         match call.arg(1) {
             Some(_) => made.edits.push((1, self.list_like(call, 1, &pads)?)),
             None => made.attrs.push(Attr::new("pads", pads)),
