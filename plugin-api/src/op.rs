@@ -17,7 +17,7 @@ pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
 
-pub use schema::{AttrDefault, AttrFacts, CallFault, CallRule, FormalFacts, OpSchema, TypeVarFacts};
+pub use schema::{AttrDefault, AttrFacts, CallFault, CallRule, FormalFacts, LayoutFacts, OpSchema, TypeVarFacts};
 
 use crate::{boundary::record::formal_kind, diagnostics::PassError, ir::ElemType};
 use abi_stable::{StableAbi, std_types::RString};
@@ -193,6 +193,53 @@ impl TypeVar {
     }
 }
 
+/// A form of an operator: how the axes of its arguments and results are laid out, and what a call is in this form.
+///
+/// ```
+/// use relais_plugin_api::{ir::attr_kind, op::{AttrSchema, Layout, Operator, Required}};
+/// const fn layout(value: &'static str) -> AttrSchema {
+///     AttrSchema { name: "data_layout", kind: attr_kind::STRING, required: Required::No, default: value }
+/// }
+/// // Written for channels-last, and the same as ONNX's operator where channels are first.
+/// const POOL: Operator = Operator::new("acme", "Pool", 1)
+///     .layouts(&[Layout::new("NHWC->NHWC"), Layout::new("NCHW->NCHW").of("MaxPool")]);
+/// // Either, by an attribute; preferably the first one.
+/// const CONV: Operator = Operator::new("acme", "Conv", 1).inputs(2, 3).layouts(&[
+///     Layout::new("NHWC,HWIO,O->NHWC").attrs(&[layout("\"NHWC\"")]),
+///     Layout::new("NCHW,OIHW,O->NCHW").attrs(&[layout("\"NCHW\"")]),
+/// ]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The layouts of the arguments and of the results, a capital letter for each axis: `NHWC,HWIO,O->NHWC`. `_` is one that is
+    /// the same in all forms, and so are all that follow the last one.
+    pub axes: &'static str,
+    /// The operator that calls in this form are of, as `domain::Name`; empty for the operator itself. It computes the same, and
+    /// its attributes have the same names.
+    pub op: &'static str,
+    /// The attributes that calls in this form have; the values are the defaults of the schemas.
+    pub attrs: &'static [AttrSchema],
+}
+
+impl Layout {
+    /// A form of the operator itself, in these layouts.
+    pub const fn new(axes: &'static str) -> Self {
+        Self { axes, op: "", attrs: &[] }
+    }
+
+    /// Sets the operator that calls in this form are of.
+    pub const fn of(mut self, op: &'static str) -> Self {
+        self.op = op;
+        self
+    }
+
+    /// Sets the attributes that calls in this form have.
+    pub const fn attrs(mut self, attrs: &'static [AttrSchema]) -> Self {
+        self.attrs = attrs;
+        self
+    }
+}
+
 /// Whether something must be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Required {
@@ -252,6 +299,8 @@ pub struct Operator {
     pub verify: Option<VerifyFn>,
     /// Makes the function that computes the gradients of a call's arguments.
     pub gradient_of: Option<GradientFn>,
+    /// The forms that calls have in different layouts, the best one first; empty when nothing is said of layouts.
+    pub layouts: &'static [Layout],
     /// One line of documentation.
     pub doc: &'static str,
 }
@@ -278,6 +327,7 @@ impl Operator {
             body_of: None,
             verify: None,
             gradient_of: None,
+            layouts: &[],
             doc: "",
         }
     }
@@ -405,6 +455,16 @@ impl Operator {
     /// ```
     pub const fn verify(mut self, verify: VerifyFn) -> Self {
         self.verify = Some(verify);
+        self
+    }
+
+    /// Sets the forms that calls have in different layouts, the best one first: `AlterOpLayout` makes that one, and
+    /// `ConvertLayout` the one that is asked for. All compute the same, their arguments and results being transposed.
+    ///
+    /// A form in which a call cannot be is refused by the operator's type variables, its type relation or its
+    /// [verifier](Self::verify), and the call stays as it is.
+    pub const fn layouts(mut self, layouts: &'static [Layout]) -> Self {
+        self.layouts = layouts;
         self
     }
 

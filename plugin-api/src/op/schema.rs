@@ -4,7 +4,7 @@ use super::CallValue;
 use crate::diagnostics::PassError;
 use crate::{
     boundary::{
-        record::{attr_tag, formal_kind, formal_tag, op_flag, op_tag, type_var_tag},
+        record::{attr_tag, formal_kind, formal_tag, layout_tag, op_flag, op_tag, type_var_tag},
         wire::Fields,
     },
     ir::*,
@@ -31,6 +31,21 @@ pub struct OpSchema {
     pub is_commutative: bool,
     /// A function in the text form that computes the same with other operators; empty when there is none.
     pub body: String,
+    /// The forms of calls in different layouts, the best one first.
+    pub layouts: Vec<LayoutFacts>,
+}
+
+/// A form of calls in an operator's record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LayoutFacts {
+    /// The layouts of the arguments; `_` is one that is the same in all forms.
+    pub inputs: Vec<String>,
+    /// The layouts of the results.
+    pub outputs: Vec<String>,
+    /// The operator that calls in this form are of, as `domain::Name`; empty for the operator itself.
+    pub op: String,
+    /// The attributes that calls in this form have, the values being the defaults.
+    pub attrs: Vec<AttrFacts>,
 }
 
 /// A formal input or result of an operator's record.
@@ -188,6 +203,7 @@ impl OpSchema {
             types: Vec::new(),
             is_commutative: false,
             body: String::new(),
+            layouts: Vec::new(),
         };
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
         for field in Fields::new(fields).map_while(Result::ok) {
@@ -199,6 +215,7 @@ impl OpSchema {
                 op_tag::OUTPUT => schema.formal_outputs.push(FormalFacts::read(field.bytes)),
                 op_tag::TYPE_VAR => schema.types.push(TypeVarFacts::read(field.bytes)),
                 op_tag::BODY => schema.body = field.text().unwrap_or_default().to_owned(),
+                op_tag::LAYOUT => schema.layouts.push(LayoutFacts::read(field.bytes)),
                 op_tag::FLAGS => {
                     schema.is_commutative = field.u32().is_ok_and(|flags| flags & op_flag::COMMUTATIVE != 0);
                 }
@@ -338,6 +355,26 @@ impl OpSchema {
             return Err(CallFault::new(CallRule::MissingAttr, message));
         }
         Ok(())
+    }
+}
+
+impl LayoutFacts {
+    fn read(fields: &[u8]) -> Self {
+        let mut layout = Self::default();
+        for field in Fields::new(fields).map_while(Result::ok) {
+            match field.tag {
+                layout_tag::AXES => {
+                    let split = |list: &str| list.split(',').map(str::to_owned).collect();
+                    if let Some((inputs, outputs)) = field.text().ok().and_then(|text| text.split_once("->")) {
+                        (layout.inputs, layout.outputs) = (split(inputs), split(outputs));
+                    }
+                }
+                layout_tag::OPERATOR => layout.op = field.text().unwrap_or_default().to_owned(),
+                layout_tag::ATTR => layout.attrs.push(AttrFacts::read(field.bytes)),
+                _ => {}
+            }
+        }
+        layout
     }
 }
 

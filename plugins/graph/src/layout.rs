@@ -8,6 +8,7 @@
 //! these orders. What does not cost less than before stays as it is.
 
 mod cut;
+pub mod forms;
 pub mod moves;
 
 use cut::{Graph, NEVER};
