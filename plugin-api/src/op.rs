@@ -1,8 +1,9 @@
-//! Descriptions of operators: schema, type relation, effects, fusion kind, evaluator.
+//! Descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator.
 
 mod body;
 mod call;
 mod evaluation;
+mod layout;
 mod relation;
 mod schema;
 pub mod shapes;
@@ -14,10 +15,11 @@ pub(crate) use body::{
 };
 pub use call::{BodyFn, CallRequest, GradientFn, OpCall, VerifyFn};
 pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
+pub use layout::{Layout, LayoutFacts};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
 
-pub use schema::{AttrDefault, AttrFacts, CallFault, CallRule, FormalFacts, LayoutFacts, OpSchema, TypeVarFacts};
+pub use schema::{AttrDefault, AttrFacts, CallFault, CallRule, FormalFacts, OpSchema, TypeVarFacts};
 
 use crate::{boundary::record::formal_kind, diagnostics::PassError, ir::ElemType};
 use abi_stable::{StableAbi, std_types::RString};
@@ -189,53 +191,6 @@ impl TypeVar {
     /// Allows other types, as ONNX writes them.
     pub const fn others(mut self, others: &'static [&'static str]) -> Self {
         self.others = others;
-        self
-    }
-}
-
-/// A form of an operator: how the axes of its arguments and results are laid out, and what a call is in this form.
-///
-/// ```
-/// use relais_plugin_api::{ir::attr_kind, op::{AttrSchema, Layout, Operator, Required}};
-/// const fn layout(value: &'static str) -> AttrSchema {
-///     AttrSchema { name: "data_layout", kind: attr_kind::STRING, required: Required::No, default: value }
-/// }
-/// // Written for channels-last, and the same as ONNX's operator where channels are first.
-/// const POOL: Operator = Operator::new("acme", "Pool", 1)
-///     .layouts(&[Layout::new("NHWC->NHWC"), Layout::new("NCHW->NCHW").of("MaxPool")]);
-/// // Either, by an attribute; preferably the first one.
-/// const CONV: Operator = Operator::new("acme", "Conv", 1).inputs(2, 3).layouts(&[
-///     Layout::new("NHWC,HWIO,O->NHWC").attrs(&[layout("\"NHWC\"")]),
-///     Layout::new("NCHW,OIHW,O->NCHW").attrs(&[layout("\"NCHW\"")]),
-/// ]);
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// The layouts of the arguments and of the results, a capital letter for each axis: `NHWC,HWIO,O->NHWC`. `_` is one that is
-    /// the same in all forms, and so are all that follow the last one.
-    pub axes: &'static str,
-    /// The operator that calls in this form are of, as `domain::Name`; empty for the operator itself. It computes the same, and
-    /// its attributes have the same names.
-    pub op: &'static str,
-    /// The attributes that calls in this form have; the values are the defaults of the schemas.
-    pub attrs: &'static [AttrSchema],
-}
-
-impl Layout {
-    /// A form of the operator itself, in these layouts.
-    pub const fn new(axes: &'static str) -> Self {
-        Self { axes, op: "", attrs: &[] }
-    }
-
-    /// Sets the operator that calls in this form are of.
-    pub const fn of(mut self, op: &'static str) -> Self {
-        self.op = op;
-        self
-    }
-
-    /// Sets the attributes that calls in this form have.
-    pub const fn attrs(mut self, attrs: &'static [AttrSchema]) -> Self {
-        self.attrs = attrs;
         self
     }
 }

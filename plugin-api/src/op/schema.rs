@@ -1,10 +1,10 @@
 //! An operator's record, as used to check calls of it.
 
-use super::CallValue;
+use super::{CallValue, LayoutFacts};
 use crate::diagnostics::PassError;
 use crate::{
     boundary::{
-        record::{attr_tag, formal_kind, formal_tag, layout_tag, op_flag, op_tag, type_var_tag},
+        record::{attr_tag, formal_kind, formal_tag, op_flag, op_tag, type_var_tag},
         wire::Fields,
     },
     ir::*,
@@ -33,19 +33,6 @@ pub struct OpSchema {
     pub body: String,
     /// The forms of calls in different layouts, the best one first.
     pub layouts: Vec<LayoutFacts>,
-}
-
-/// A form of calls in an operator's record.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LayoutFacts {
-    /// The layouts of the arguments; `_` is one that is the same in all forms.
-    pub inputs: Vec<String>,
-    /// The layouts of the results.
-    pub outputs: Vec<String>,
-    /// The operator that calls in this form are of, as `domain::Name`; empty for the operator itself.
-    pub op: String,
-    /// The attributes that calls in this form have, the values being the defaults.
-    pub attrs: Vec<AttrFacts>,
 }
 
 /// A formal input or result of an operator's record.
@@ -358,26 +345,6 @@ impl OpSchema {
     }
 }
 
-impl LayoutFacts {
-    fn read(fields: &[u8]) -> Self {
-        let mut layout = Self::default();
-        for field in Fields::new(fields).map_while(Result::ok) {
-            match field.tag {
-                layout_tag::AXES => {
-                    let split = |list: &str| list.split(',').map(str::to_owned).collect();
-                    if let Some((inputs, outputs)) = field.text().ok().and_then(|text| text.split_once("->")) {
-                        (layout.inputs, layout.outputs) = (split(inputs), split(outputs));
-                    }
-                }
-                layout_tag::OPERATOR => layout.op = field.text().unwrap_or_default().to_owned(),
-                layout_tag::ATTR => layout.attrs.push(AttrFacts::read(field.bytes)),
-                _ => {}
-            }
-        }
-        layout
-    }
-}
-
 impl FormalFacts {
     fn read(fields: &[u8]) -> Self {
         let mut formal = Self::default();
@@ -455,7 +422,19 @@ impl AttrFacts {
         }
     }
 
-    fn read(fields: &[u8]) -> Self {
+    /// Whether attributes have the default value, given or not.
+    pub fn is_default(&self, attrs: Attrs<'_>) -> bool {
+        match self.default_value() {
+            Some(AttrDefault::Int(value)) => attrs.int(&self.name) == Some(value),
+            Some(AttrDefault::Float(value)) => attrs.float(&self.name) == Some(value),
+            Some(AttrDefault::String(value)) => attrs.str(&self.name) == Some(value.as_str()),
+            Some(AttrDefault::Ints(values)) => attrs.ints(&self.name) == Some(values),
+            Some(AttrDefault::Floats(values)) => attrs.floats(&self.name) == Some(values),
+            _ => false,
+        }
+    }
+
+    pub(super) fn read(fields: &[u8]) -> Self {
         let mut attr = Self::default();
         for field in Fields::new(fields).map_while(Result::ok) {
             let text = |old: String| field.text().map_or(old, str::to_owned);

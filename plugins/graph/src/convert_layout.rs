@@ -27,10 +27,10 @@
 
 use crate::layout::{
     self,
-    forms::{self, Conversions, Family, SAME, order},
+    forms::{self, Conversions, Family},
     moves::Sums,
 };
-use relais_plugin_api::prelude::*;
+use relais_plugin_api::{op::LayoutFacts, prelude::*};
 
 /// The code of layouts that cannot be.
 const WRONG: &str = "L001";
@@ -119,8 +119,8 @@ fn wrong_layouts(entry: &DesiredLayouts, family: &Family) -> Vec<String> {
             continue;
         }
         let listed = known.join(", ");
-        let is_reordered = known.iter().any(|known| order(known, layout).is_some());
-        faults.push(match known.iter().any(|known| known.len() == layout.len() && *known != SAME) {
+        let is_reordered = known.iter().any(|known| LayoutFacts::order(known, layout).is_some());
+        faults.push(match known.iter().any(|known| known.len() == layout.len() && *known != LayoutFacts::SAME) {
             true if is_reordered => format!("`{op}` has no form in which argument {at} is {layout}: it has {listed}"),
             true => format!("`{layout}` is not a layout of argument {at} of `{op}`: it has {listed}"),
             false => {

@@ -1,18 +1,14 @@
 //! The forms that calls have in different layouts, as the records of their operators list them.
 
-use super::moves::Order;
 use relais_plugin_api::{
     build::Builder,
     facts::OpFactsTable,
     infer::TypeRelations,
-    ir::{AttrData, Attrs, BlockTree, Users, kind},
-    op::{AttrDefault, AttrFacts, LayoutFacts},
+    ir::{AttrData, BlockTree, Users, kind},
+    op::LayoutFacts,
     prelude::*,
 };
 use std::collections::BTreeMap;
-
-/// A layout that is the same in all forms.
-pub const SAME: &str = "_";
 
 /// An operator, and the forms that its record lists.
 pub struct Family {
@@ -46,56 +42,19 @@ impl Family {
     /// The form that a call is in; `None` if it is in none, or ranks are not known.
     pub fn form_of(&self, f: &Function, ops: &OpFactsTable<'_>, call: CallView<'_>) -> Option<usize> {
         let attrs = ops.attrs(call);
-        (0..self.forms.len()).find(|&form| {
-            call.is_op(self.operator(form))
-                && self.forms[form].attrs.iter().all(|attr| has(attrs, attr))
-                && fits(f, call, &self.forms[form])
-        })
+        let is_it = |&form: &usize| call.is_op(self.operator(form)) && self.forms[form].fits(f, call, attrs);
+        (0..self.forms.len()).find(is_it)
     }
 
-    /// Whether a call that is in one form can be in another: all axes have the same names there.
+    /// Whether a call that is in one form can be in another.
     pub fn is_reordered(&self, from: usize, to: usize) -> bool {
-        let (from, to) = (&self.forms[from], &self.forms[to]);
-        let all =
-            |a: &[String], b: &[String]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| order(a, b).is_some());
-        all(&from.inputs, &to.inputs) && all(&from.outputs, &to.outputs)
+        self.forms[from].has_axes_of(&self.forms[to])
     }
 }
 
 /// The domain and the name of an operator.
 fn split(name: &str) -> (&str, &str) {
     name.rsplit_once("::").unwrap_or(("", name))
-}
-
-/// Whether an attribute has the value that a form demands.
-fn has(attrs: Attrs<'_>, attr: &AttrFacts) -> bool {
-    match attr.default_value() {
-        Some(AttrDefault::Int(value)) => attrs.int(&attr.name) == Some(value),
-        Some(AttrDefault::Float(value)) => attrs.float(&attr.name) == Some(value),
-        Some(AttrDefault::String(value)) => attrs.str(&attr.name) == Some(value.as_str()),
-        Some(AttrDefault::Ints(values)) => attrs.ints(&attr.name) == Some(values),
-        Some(AttrDefault::Floats(values)) => attrs.floats(&attr.name) == Some(values),
-        _ => false,
-    }
-}
-
-/// Whether the ranks of a call are those of a form.
-fn fits(f: &Function, call: CallView<'_>, form: &LayoutFacts) -> bool {
-    let fits = |value: NodeId, layout: &str| {
-        layout == SAME || value.is_absent() || f.type_of(value).shape().is_some_and(|shape| shape.len() == layout.len())
-    };
-    let mut args = call.args().iter().zip(&form.inputs);
-    // What several results are is seen from what they are made of.
-    let result = form.outputs.first().filter(|_| call.n_results().is_none());
-    args.all(|(&arg, layout)| fits(arg, layout)) && result.is_none_or(|layout| fits(call.id, layout))
-}
-
-/// What makes the second layout of the first.
-pub fn order(from: &str, to: &str) -> Option<Order> {
-    match from.len() == to.len() {
-        true => to.chars().map(|axis| from.find(axis)).collect(),
-        false => None,
-    }
 }
 
 /// Calls to be made in other forms: the family, the form that each is in, and that which it becomes.
@@ -209,7 +168,7 @@ fn transposed(
     value: NodeId,
     (from, to): (&str, &str),
 ) -> Result<NodeId, PassError> {
-    let Some(order) = order(from, to).filter(|order| !order.is_sorted()) else { return Ok(value) };
+    let Some(order) = LayoutFacts::order(from, to).filter(|order| !order.is_sorted()) else { return Ok(value) };
     let perm: Vec<i64> = order.iter().map(|&axis| axis as i64).collect();
     let transposed = build.call("Transpose", &[value], vec![Attr::new("perm", perm)])?;
     nodes.push(transposed);
