@@ -414,7 +414,7 @@ impl Operator {
     }
 
     /// Sets the forms that calls have in different layouts, the best one first: `AlterOpLayout` makes that one, and
-    /// `ConvertLayout` the one that is asked for. All compute the same, their arguments and results being transposed.
+    /// `ConvertLayout` the one that its options name. All compute the same, their arguments and results being transposed.
     ///
     /// A form in which a call cannot be is refused by the operator's type variables, its type relation or its
     /// [verifier](Self::verify), and the call stays as it is.

@@ -1,4 +1,4 @@
-//! Converts calls to the layouts that are asked for, where the records of their operators list forms in these layouts.
+//! Converts calls to the layouts that the options name, where the records of their operators list forms in these layouts.
 //!
 //! ```text
 //! %1 = Transpose(%x, perm = [0, 3, 1, 2]);           // %x: uint8, channels last

@@ -46,7 +46,7 @@
 //! Transposes are moved past elementwise operators, with operands that are broadcast if these have as many axes or are
 //! constant; past `Concat`, `Split`, `Pad`, `Slice`, `Gather`, `Tile`, `Softmax` along one axis, reductions, `ArgMax`,
 //! `CumSum` and `Resize` of nearest elements, whose axes are then others; past `Squeeze`, `Unsqueeze`, `Reshape` and
-//! `Flatten` where the elements stand in the same order; and `Transpose` to a third order. Not past a call whose axes,
+//! `Flatten` where the elements are in the same order; and `Transpose` to a third order. Not past a call whose axes,
 //! pads or sizes are not constant, past a quantisation, nor between one and what it belongs to; not where a rank is not
 //! known, across the border of a branch or loop body, or where a large constant is used elsewhere, too.
 //!

@@ -102,18 +102,3 @@ impl Graph {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_least_cut_is_found() {
-        // Two ways of capacity 3 each, with an edge between them, and a bottleneck of 2 at the end of one.
-        let mut graph = Graph::new(6);
-        for (from, to, capacity) in [(0, 1, 3), (0, 2, 3), (1, 2, 1), (1, 3, 3), (2, 4, 2), (3, 5, NEVER), (4, 5, 3)] {
-            graph.add_edge(from, to, capacity);
-        }
-        assert_eq!(graph.cut(0, 5), Some(vec![true, false, true, false, false, false]));
-    }
-}

@@ -110,7 +110,7 @@ fn is_refused(error: &PassError) -> bool {
     error.rec().code.starts_with('M')
 }
 
-/// What takes the place of a call.
+/// The nodes that take the place of a call.
 struct Made {
     /// All nodes, in order.
     nodes: Vec<NodeId>,

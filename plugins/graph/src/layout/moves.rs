@@ -1,4 +1,4 @@
-//! What calls make of arguments whose axes stand in another order.
+//! Calls whose arguments have their axes in another order.
 
 use crate::{
     axes::normalized,
@@ -13,12 +13,12 @@ use relais_plugin_api::{
 /// An order of axes: for each axis of the value in this order, its place in the other one.
 pub type Order = Vec<usize>;
 
-/// A call that computes the same of arguments whose axes stand in another order.
+/// A call that computes the same of arguments whose axes are in another order.
 #[derive(Clone, Debug, Default)]
 pub struct Move {
     /// The arguments whose axes do, by position.
     pub args: Vec<usize>,
-    /// Whether the axes of the results stand in that order, too. Otherwise the results are as they were.
+    /// Whether the axes of the results are in that order, too. Otherwise the results are as they were.
     pub has_results: bool,
     /// The attributes that change.
     pub attrs: Vec<Attr>,
@@ -46,7 +46,7 @@ pub enum Sums {
     Keep,
 }
 
-/// Where a value stands to a call.
+/// The side of a call on which a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
     /// It is an argument.
@@ -61,7 +61,7 @@ pub type Reason = &'static str;
 /// The reason for operators whose arguments have the order that the standard says.
 pub const FIXED: Reason = "the operator determines the order of the axes";
 
-/// What is asked about calls.
+/// The facts that decide how calls move.
 pub struct Asked<'a, 'cx> {
     pub f: &'a Function,
     pub ops: &'a OpFactsTable<'cx>,
@@ -155,11 +155,12 @@ const BROADCASTING: i64 = 8;
 /// The version from which on these are along one axis only.
 const ONE_AXIS: i64 = 13;
 
-/// A constant of so many bytes may be there twice.
+/// A constant of at most that many bytes may be there twice.
 const SMALL: u64 = 4096;
 
 impl Asked<'_, '_> {
-    /// Returns what a call is if the axes of a value on one side of it, and of others like it, stand in another order.
+    /// Returns the call that takes the place of one if the axes of a value on one side of it, and of others like it, are in
+    /// another order.
     ///
     /// # Errors
     /// Returns the reason why it cannot be.
@@ -229,7 +230,7 @@ impl Asked<'_, '_> {
                 let keeps_groups = usize::try_from(axis)
                     .is_ok_and(|axis| order.iter().enumerate().all(|(at, &from)| (at < axis) == (from < axis)));
                 if !keeps_groups || !self.keeps_elements(self.shape(call, 0)?, order) {
-                    return Err("the elements stand in another order");
+                    return Err("the elements are in another order");
                 }
                 Ok(Move { has_results: false, ..one })
             }
@@ -355,12 +356,12 @@ impl Asked<'_, '_> {
         Ok(made)
     }
 
-    /// Checks that the axes that are left without some stand in the same order as before.
+    /// Checks that the axes that are left without some are in the same order as before.
     fn without_axes(&self, order: &[usize], axes: &[i64]) -> Result<(), Reason> {
         let gone = normalized(axes, order.len()).ok_or(UNKNOWN_AXES)?;
         match order.iter().filter(|from| !gone.contains(from)).is_sorted() {
             true => Ok(()),
-            false => Err("the axes that are left stand in another order"),
+            false => Err("the axes that are left are in another order"),
         }
     }
 
@@ -496,14 +497,14 @@ impl Asked<'_, '_> {
         Ok(Move { args: vec![0], has_results, attrs, ..Move::default() })
     }
 
-    /// Whether the elements of a value stand in the same order if its axes stand in the other one: all but one of those
-    /// that change places have a size of 1.
+    /// Whether the elements of a value are in the same order if its axes are in the other one: all but one of those that
+    /// change places have a size of 1.
     fn keeps_elements(&self, shape: &[DimRec], order: &[usize]) -> bool {
         shape.len() == order.len() && order.iter().filter(|&&from| shape[from].0 != 1).is_sorted()
     }
 
     fn reshape(&self, call: CallView<'_>, order: &[usize], side: Side) -> Result<Move, Reason> {
-        const OTHER: Reason = "the elements stand in another order";
+        const OTHER: Reason = "the elements are in another order";
         let keeps_zeros = self.ops.attrs(call).int("allowzero").unwrap_or(0) != 0;
         let to = match call.arg(1) {
             Some(_) => self.ints(call, 1)?,
