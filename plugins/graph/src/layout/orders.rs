@@ -33,7 +33,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// What makes one order of the other.
+    /// The order of axes by which a value in the other order gets into one of the two.
     pub fn to(&self, layout: Layout) -> &[usize] {
         match layout {
             Layout::First => &self.back,
