@@ -134,6 +134,25 @@ impl<'a> Builder<'a> {
         Ok((call, results.collect::<Result<_, _>>()?))
     }
 
+    /// A call like another one: of the same callee, with as many results, and with its attributes, of which those that are
+    /// given take the places. Returns each of its results.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call), and if `call` is not a call.
+    pub fn call_like(&mut self, call: NodeId, args: &[NodeId], attrs: Vec<Attr>) -> Result<Vec<NodeId>, PassError> {
+        let Some(like) = self.function.call(call) else {
+            return Err(PassError::new("it makes a call like a node that is not one"));
+        };
+        let callee = Callee::Same(like.callee());
+        let n_results = like.n_results().map(|n| u16::try_from(n).unwrap_or(u16::MAX));
+        let (args, attrs) = (Nodes::from_slice(args), NewAttrs::Like(call, attrs));
+        let made = self.make(NewNode::Call { callee, args, attrs, n_results })?;
+        match n_results {
+            None => Ok(vec![made]),
+            Some(n) => (0..n).map(|index| self.make(NewNode::Projection { tuple: made, index })).collect(),
+        }
+    }
+
     /// A call of a function of the module; returns each of its results.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
-//! Descriptions of operators: schema, type relation, effects, fusion kind, evaluator.
+//! Descriptions of operators: schema, type relation, effects, fusion kind, layouts, evaluator.
 
 mod body;
 mod call;
 mod evaluation;
+mod layout;
 mod relation;
 mod schema;
 pub mod shapes;
@@ -14,6 +15,7 @@ pub(crate) use body::{
 };
 pub use call::{BodyFn, CallRequest, GradientFn, OpCall, VerifyFn};
 pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
+pub use layout::{Layout, LayoutFacts};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
 
@@ -252,6 +254,8 @@ pub struct Operator {
     pub verify: Option<VerifyFn>,
     /// Makes the function that computes the gradients of a call's arguments.
     pub gradient_of: Option<GradientFn>,
+    /// The forms that calls have in different layouts, the best one first; empty when nothing is said of layouts.
+    pub layouts: &'static [Layout],
     /// One line of documentation.
     pub doc: &'static str,
 }
@@ -278,6 +282,7 @@ impl Operator {
             body_of: None,
             verify: None,
             gradient_of: None,
+            layouts: &[],
             doc: "",
         }
     }
@@ -405,6 +410,16 @@ impl Operator {
     /// ```
     pub const fn verify(mut self, verify: VerifyFn) -> Self {
         self.verify = Some(verify);
+        self
+    }
+
+    /// Sets the forms that calls have in different layouts, the best one first: `AlterOpLayout` makes that one, and
+    /// `ConvertLayout` the one that its options name. All compute the same, their arguments and results being transposed.
+    ///
+    /// A form in which a call cannot be is refused by the operator's type variables, its type relation or its
+    /// [verifier](Self::verify), and the call stays as it is.
+    pub const fn layouts(mut self, layouts: &'static [Layout]) -> Self {
+        self.layouts = layouts;
         self
     }
 

@@ -111,6 +111,9 @@ def parser() -> argparse.ArgumentParser:
     wide = add(commands, "wide", "make models above 100 MB, with random weights", run_wide)
     wide.add_argument("out", type=Path)
 
+    keras = add(commands, "keras", "make channels-last networks of Keras, as tf2onnx converts them", run_keras)
+    keras.add_argument("out", type=Path)
+
     peers = add(commands, "peers", "what other optimisers make of the models, and how long they take", run_peers)
     add_relais(peers)
     add_models(peers, default_kinds=["real"])
@@ -336,6 +339,12 @@ def run_wide(options: argparse.Namespace) -> int:
     from judge import wide
 
     return wide.command(options.out)
+
+
+def run_keras(options: argparse.Namespace) -> int:
+    from judge import channels_last
+
+    return channels_last.command(options.out)
 
 
 def run_peers(options: argparse.Namespace) -> int:

@@ -300,6 +300,16 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
             Err(cause) => writeln!(out, "  one cannot be parsed: {cause}").expect("a string takes everything"),
         }
     }
+    let schema = op.schema();
+    if !schema.layouts.is_empty() {
+        out.push_str("\nlayouts, the best ones first\n");
+        for form in &schema.layouts {
+            let attrs = form.attrs.iter().map(|attr| format!(", {} = {}", attr.name, attr.default));
+            let of = if form.op.is_empty() { String::new() } else { format!(", as `{}`", form.op) };
+            let axes = format!("{} -> {}", form.inputs.join(","), form.outputs.join(","));
+            writeln!(out, "  {axes}{of}{}", attrs.collect::<String>()).expect("a string takes everything");
+        }
+    }
     if op.has_verifier {
         out.push_str("\nverifier\n  calls that passes make are checked by it\n");
     }
@@ -309,7 +319,7 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
     if op.has_body_of {
         out.push_str("\nbody\n  made for each call\n");
     }
-    let body = op.schema().body;
+    let body = schema.body;
     if !body.is_empty() {
         out.push_str("\nbody\n");
         for line in body.trim().lines() {

@@ -130,6 +130,7 @@ impl Bench for PluginBench<'_> {
                 judges_infer: is_own && op.has_infer,
                 judges_eval: (is_own && (op.has_eval || op.has_body_of)) || is_evaluated,
                 judges_verify: is_own && op.has_verifier,
+                judges_layouts: is_own && op.schema().layouts.len() > 1,
             }
         };
         self.all.0.operators().map(shape).collect()

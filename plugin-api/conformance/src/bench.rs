@@ -57,12 +57,14 @@ pub struct OpShape {
     pub judges_eval: bool,
     /// Whether its verifier is tested.
     pub judges_verify: bool,
+    /// Whether its forms in different layouts are compared.
+    pub judges_layouts: bool,
 }
 
 impl OpShape {
     /// Whether anything of it is tested.
     pub fn is_judged(&self) -> bool {
-        self.judges_infer || self.judges_eval || self.judges_verify
+        self.judges_infer || self.judges_eval || self.judges_verify || self.judges_layouts
     }
 
     /// The name with its domain and version.
@@ -342,6 +344,7 @@ fn op_shape(op: &Operator, evaluated: &[(&str, &str)]) -> OpShape {
         judges_infer: op.infer.is_some(),
         judges_eval: op.eval.is_some() || op.body_of.is_some() || evaluated.contains(&(op.domain, op.name)),
         judges_verify: op.verify.is_some(),
+        judges_layouts: op.layouts.len() > 1,
     }
 }
 

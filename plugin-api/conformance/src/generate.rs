@@ -140,6 +140,7 @@ fn common(name: &str, n_inputs: u16) -> OpShape {
         judges_infer: false,
         judges_eval: false,
         judges_verify: false,
+        judges_layouts: false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Testing operators: type relations, evaluators, bodies and verifiers accept everything that a model may contain, and
-//! agree with each other.
+//! agree with each other; and forms of calls in other layouts compute the same.
+
+mod forms;
 
 use super::{
     Settings,
@@ -69,6 +71,12 @@ impl Trial<'_> {
             }
             for (kind, message) in faults {
                 self.find(kind, message, &module);
+            }
+            if !self.op.judges_layouts {
+                return;
+            }
+            if let Some((message, module)) = forms::differ(tape, self.op, at, ops, &mut self.judged.n_compared) {
+                self.find(Kind::Numbers, message, &module);
             }
         });
     }
@@ -236,10 +244,14 @@ fn tensor(tape: &mut Tape<'_>, like: Option<&Tensor>) -> Tensor {
         (Some(like), 0) => like.dims().to_vec(),
         _ => SHAPES[tape.below(SHAPES.len())].to_vec(),
     };
-    let count = element_count(&dims).unwrap_or(0);
+    tensor_of(tape, elem, &dims)
+}
+
+fn tensor_of(tape: &mut Tape<'_>, elem: ElemType, dims: &[u64]) -> Tensor {
+    let count = element_count(dims).unwrap_or(0);
     let values: Vec<i64> = (0..count).map(|_| [0, 1, 2, -1, 3, 1, -2, 7][tape.below(8)]).collect();
     let bytes: Vec<u8> = values.iter().flat_map(|&value| bytes_of(elem, value)).collect();
-    Tensor::dense(elem, &dims, bytes).unwrap_or_else(|_| Tensor::from_i64(&dims, &values))
+    Tensor::dense(elem, dims, bytes).unwrap_or_else(|_| Tensor::from_i64(dims, &values))
 }
 
 fn bytes_of(elem: ElemType, value: i64) -> Vec<u8> {

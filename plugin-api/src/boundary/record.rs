@@ -10,7 +10,7 @@ pub use version::BoundaryVersion;
 use super::wire::{Writer, checksum};
 use crate::{
     ir::ElemType,
-    op::{AttrSchema, Evaluator, Formal, Operator, Required},
+    op::{AttrSchema, Evaluator, Formal, Layout, Operator, Required},
     options::{OptionKind, OptionSpec, is_equal, write_options},
 };
 use version::needs;
@@ -187,6 +187,18 @@ pub mod op_tag {
     pub const TYPE_VAR: u16 = 13;
     /// A function in the text form that computes the same with other operators.
     pub const BODY: u16 = 14;
+    /// A form in which calls have other layouts, the best one first: fields of [`layout_tag`](super::layout_tag).
+    pub const LAYOUT: u16 = 15;
+}
+
+/// The tags of a form of an operator.
+pub mod layout_tag {
+    /// The layouts of the arguments and of the results: `NHWC,HWIO,O->NHWC`.
+    pub const AXES: u16 = 1;
+    /// The operator that calls in this form are of; the operator itself if it is absent.
+    pub const OPERATOR: u16 = 2;
+    /// An attribute that calls in this form have: fields of [`attr_tag`](super::attr_tag), with the value as the default.
+    pub const ATTR: u16 = 3;
 }
 
 /// The tags of a formal input or result.
@@ -622,6 +634,13 @@ const fn operator(w: &mut Writer<'_>, op: &Operator) {
     if !op.body.is_empty() {
         w.text(op_tag::BODY, op.body);
     }
+    let mut i = 0;
+    while i < op.layouts.len() {
+        let start = w.begin(op_tag::LAYOUT);
+        layout(w, &op.layouts[i]);
+        w.end(start);
+        i += 1;
+    }
     formals(w, op_tag::INPUT, op.takes, op);
     formals(w, op_tag::OUTPUT, op.gives, op);
     let mut i = 0;
@@ -679,6 +698,55 @@ const fn attr(w: &mut Writer<'_>, attr: &AttrSchema) {
     w.field(attr_tag::KIND, &[attr.kind]);
     w.field(attr_tag::REQUIRED, &[matches!(attr.required, Required::Yes) as u8]);
     w.text(attr_tag::DEFAULT, attr.default);
+}
+
+const fn layout(w: &mut Writer<'_>, layout: &Layout) {
+    assert!(are_layouts(layout.axes), "layouts are capital letters, or `_`: `NHWC,HWIO,O->NHWC`");
+    w.text(layout_tag::AXES, layout.axes);
+    if !layout.op.is_empty() {
+        w.text(layout_tag::OPERATOR, layout.op);
+    }
+    let mut i = 0;
+    while i < layout.attrs.len() {
+        assert!(!layout.attrs[i].default.is_empty(), "an attribute of a form has a value");
+        let start = w.begin(layout_tag::ATTR);
+        attr(w, &layout.attrs[i]);
+        w.end(start);
+        i += 1;
+    }
+}
+
+/// Whether a text lists layouts of arguments and results.
+const fn are_layouts(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    // The letters of the layout that is read, how many characters it has, and how many arrows there were.
+    let (mut letters, mut len, mut n_arrows, mut i) = (0u32, 0, 0, 0);
+    while i < bytes.len() {
+        let (is_arrow, is_comma) = (bytes[i] == b'-' && i + 1 < bytes.len() && bytes[i + 1] == b'>', bytes[i] == b',');
+        if is_arrow || is_comma {
+            if len == 0 {
+                return false;
+            }
+            (letters, len) = (0, 0);
+            n_arrows += is_arrow as usize;
+            i += is_arrow as usize;
+        } else if bytes[i].is_ascii_uppercase() {
+            let letter = 1 << (bytes[i] - b'A');
+            if letters & letter != 0 {
+                return false;
+            }
+            letters |= letter;
+            len += 1;
+        } else {
+            let is_alone = len == 0 && (i + 1 == bytes.len() || bytes[i + 1] == b',' || bytes[i + 1] == b'-');
+            if bytes[i] != b'_' || !is_alone {
+                return false;
+            }
+            len += 1;
+        }
+        i += 1;
+    }
+    n_arrows == 1 && len > 0
 }
 
 const fn evaluator(w: &mut Writer<'_>, evaluator: &Evaluator) {
@@ -748,6 +816,16 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn layouts_are_capital_letters() {
+        for text in ["NHWC->NHWC", "NHWC,HWIO,O->NHWC", "_,NC->NC,_"] {
+            assert!(are_layouts(text), "{text}");
+        }
+        for text in ["", "NHWC", "->", "NHWC->", "NHWC,->NC", "NHHC->N", "nhwc->nhwc", "NC4->NC", "N->C->N", "N_->N"] {
+            assert!(!are_layouts(text), "{text}");
+        }
+    }
 
     #[test]
     fn names_follow_the_grammar() {

@@ -1,6 +1,6 @@
 //! An operator's record, as used to check calls of it.
 
-use super::CallValue;
+use super::{CallValue, LayoutFacts};
 use crate::diagnostics::PassError;
 use crate::{
     boundary::{
@@ -31,6 +31,8 @@ pub struct OpSchema {
     pub is_commutative: bool,
     /// A function in the text form that computes the same with other operators; empty when there is none.
     pub body: String,
+    /// The forms of calls in different layouts, the best one first.
+    pub layouts: Vec<LayoutFacts>,
 }
 
 /// A formal input or result of an operator's record.
@@ -188,6 +190,7 @@ impl OpSchema {
             types: Vec::new(),
             is_commutative: false,
             body: String::new(),
+            layouts: Vec::new(),
         };
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
         for field in Fields::new(fields).map_while(Result::ok) {
@@ -199,6 +202,7 @@ impl OpSchema {
                 op_tag::OUTPUT => schema.formal_outputs.push(FormalFacts::read(field.bytes)),
                 op_tag::TYPE_VAR => schema.types.push(TypeVarFacts::read(field.bytes)),
                 op_tag::BODY => schema.body = field.text().unwrap_or_default().to_owned(),
+                op_tag::LAYOUT => schema.layouts.push(LayoutFacts::read(field.bytes)),
                 op_tag::FLAGS => {
                     schema.is_commutative = field.u32().is_ok_and(|flags| flags & op_flag::COMMUTATIVE != 0);
                 }
@@ -418,7 +422,19 @@ impl AttrFacts {
         }
     }
 
-    fn read(fields: &[u8]) -> Self {
+    /// Whether attributes have the default value, given or not.
+    pub fn is_default(&self, attrs: Attrs<'_>) -> bool {
+        match self.default_value() {
+            Some(AttrDefault::Int(value)) => attrs.int(&self.name) == Some(value),
+            Some(AttrDefault::Float(value)) => attrs.float(&self.name) == Some(value),
+            Some(AttrDefault::String(value)) => attrs.str(&self.name) == Some(value.as_str()),
+            Some(AttrDefault::Ints(values)) => attrs.ints(&self.name) == Some(values),
+            Some(AttrDefault::Floats(values)) => attrs.floats(&self.name) == Some(values),
+            _ => false,
+        }
+    }
+
+    pub(super) fn read(fields: &[u8]) -> Self {
         let mut attr = Self::default();
         for field in Fields::new(fields).map_while(Result::ok) {
             let text = |old: String| field.text().map_or(old, str::to_owned);

@@ -3,6 +3,7 @@
 use relais_plugin_api::prelude::*;
 
 mod affine;
+pub mod alter_op_layout;
 mod axes;
 pub mod backward_fold_scale_axis;
 pub mod canonicalize_cast;
@@ -12,6 +13,7 @@ mod combine_parallel;
 pub mod combine_parallel_batch_matmul;
 pub mod combine_parallel_conv2d;
 pub mod combine_parallel_dense;
+pub mod convert_layout;
 pub mod convert_opset;
 mod counted;
 pub mod dead_code_elimination;
@@ -34,6 +36,7 @@ pub mod fuse_swish;
 pub mod infer_type;
 pub mod inline;
 pub mod lambda_lift;
+mod layout;
 mod numbers;
 mod opset_changes;
 mod precision;

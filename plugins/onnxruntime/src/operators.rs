@@ -2,7 +2,7 @@
 
 use relais_plugin_api::{
     ir::{Dims, attr_kind::*},
-    op::{AttrSchema, Effects, Formal, FusionKind, Required, TypeVar, shapes::*},
+    op::{AttrSchema, Effects, Formal, FusionKind, Layout, Required, TypeVar, shapes::*},
     prelude::*,
 };
 
@@ -13,6 +13,12 @@ const MASKED: &[TypeVar] = &[SHORT, SHORT.named("QK"), TypeVar::new("M", &[ElemT
 const SUMMED: &[TypeVar] = &[SHORT, TypeVar::new("U", &[ElemType::FLOAT])];
 const INDEXED: &[TypeVar] =
     &[TypeVar::new("T", &[ElemType::FLOAT, ElemType::FLOAT16]), TypeVar::new("T1", &[ElemType::INT32])];
+
+const BYTE: TypeVar = TypeVar::new("T", &[ElemType::INT8, ElemType::UINT8]);
+const BYTES: &[TypeVar] = &[BYTE];
+const SCALE: TypeVar = TypeVar::new("tensor(float)", &[ElemType::FLOAT]);
+const CHANNELS_LAST: &[AttrSchema] = &[default(INT, "channels_last", "1")];
+const CHANNELS_FIRST: &[AttrSchema] = &[default(INT, "channels_last", "0")];
 
 operators! { OPERATORS }
 
@@ -187,6 +193,67 @@ pub const OPERATORS: &[Operator] = &[
         ])
         .infer(multi_head_attention)
         .doc("Attention with heads beside each other in the last axis."),
+    op("NhwcMaxPool")
+        .takes(&[Formal::single("x", "T")])
+        .gives(&[Formal::single("y", "T")])
+        .types(BYTES)
+        .attrs(&[
+            default(STRING, "auto_pad", "\"NOTSET\""),
+            default(INT, "ceil_mode", "0"),
+            optional(INTS, "dilations"),
+            AttrSchema { name: "kernel_shape", kind: INTS, required: Required::Yes, default: "" },
+            optional(INTS, "pads"),
+            optional(INTS, "strides"),
+        ])
+        .layouts(&[Layout::new("NHWC->NHWC"), Layout::new("NCHW->NCHW").of("MaxPool")])
+        .infer(nhwc_max_pool)
+        .doc("`MaxPool` of integers, the channels being the last axis."),
+    op("QLinearConv")
+        .inputs(8, 9)
+        .takes(&[
+            Formal::single("x", "T1"),
+            Formal::single("x_scale", "tensor(float)"),
+            Formal::single("x_zero_point", "T1"),
+            Formal::single("w", "T2"),
+            Formal::single("w_scale", "tensor(float)"),
+            Formal::single("w_zero_point", "T2"),
+            Formal::single("y_scale", "tensor(float)"),
+            Formal::single("y_zero_point", "T3"),
+            Formal::optional("B", "T4"),
+        ])
+        .gives(&[Formal::single("y", "T3")])
+        .types(&[BYTE.named("T1"), BYTE.named("T2"), BYTE.named("T3"), TypeVar::new("T4", &[ElemType::INT32]), SCALE])
+        .attrs(&[
+            default(STRING, "auto_pad", "\"NOTSET\""),
+            default(INT, "channels_last", "0"),
+            optional(INTS, "dilations"),
+            default(INT, "group", "1"),
+            optional(INTS, "kernel_shape"),
+            optional(INTS, "pads"),
+            optional(INTS, "strides"),
+        ])
+        .layouts(&[
+            Layout::new("NHWC->NHWC").attrs(CHANNELS_LAST),
+            Layout::new("NCHW->NCHW").attrs(CHANNELS_FIRST),
+            Layout::new("NCHW->NCHW").of("QLinearConv"),
+        ])
+        .infer(q_linear_conv)
+        .doc("`QLinearConv`; with `channels_last`, the channels of the values are the last axis."),
+    op("QLinearGlobalAveragePool")
+        .inputs(5, 5)
+        .takes(&[
+            Formal::single("X", "T"),
+            Formal::single("x_scale", "tensor(float)"),
+            Formal::single("x_zero_point", "T"),
+            Formal::single("y_scale", "tensor(float)"),
+            Formal::single("y_zero_point", "T"),
+        ])
+        .gives(&[Formal::single("Y", "T")])
+        .types(&[BYTE, SCALE])
+        .attrs(&[default(INT, "channels_last", "0")])
+        .layouts(&[Layout::new("NHWC->NHWC").attrs(CHANNELS_LAST), Layout::new("NCHW->NCHW").attrs(CHANNELS_FIRST)])
+        .infer(q_linear_global_average_pool)
+        .doc("The mean of each channel; with `channels_last`, the channels are the last axis."),
     op("QuickGelu")
         .takes(&[Formal::single("X", "T")])
         .gives(&[Formal::single("Y", "T")])
@@ -308,6 +375,58 @@ fn conv(cx: &mut InferCx<'_>) -> Result<(), OpError> {
     if let Some([channels, ..]) = cx.dims(1).as_deref() {
         dims[1] = *channels;
     }
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}
+
+/// `NhwcMaxPool`: a value for each window.
+fn nhwc_max_pool(cx: &mut InferCx<'_>) -> Result<(), OpError> {
+    let elem = cx.elem(0);
+    let Some(mut dims) = dims_of_rank(cx, 0, 4)? else { return of_any_rank(cx) };
+    let (attrs, kernel) = (cx.attrs(), cx.attrs().ints("kernel_shape").unwrap_or_default());
+    let is_plain = attrs.str("auto_pad").is_none_or(|pad| pad == "NOTSET") && attrs.int("ceil_mode").unwrap_or(0) == 0;
+    let entry = |name: &str, at: usize, default: i64| -> u64 {
+        let list = attrs.ints(name);
+        let value = list.map_or(default, |list| list.get(at).copied().unwrap_or(default));
+        u64::try_from(value).unwrap_or(0)
+    };
+    for (at, dim) in dims[1..3].iter_mut().enumerate() {
+        let (pads, stride) = (entry("pads", at, 0) + entry("pads", at + 2, 0), entry("strides", at, 1));
+        let size = kernel.get(at).and_then(|&size| u64::try_from(size).ok()).filter(|_| is_plain);
+        let window = size.and_then(|size| Some(size.checked_sub(1)? * entry("dilations", at, 1) + 1));
+        let count = |size: u64| Some((size + pads).checked_sub(window?)?.checked_div(stride)? + 1);
+        *dim = map_dim(*dim, count);
+    }
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}
+
+/// `QLinearConv`: as many axes as there are, with the channels of the weights.
+fn q_linear_conv(cx: &mut InferCx<'_>) -> Result<(), OpError> {
+    let elem = cx.elem(7);
+    let Some(mut dims) = dims_from_rank(cx, 0, 3)? else {
+        cx.set_any_rank(0, elem);
+        return Ok(());
+    };
+    let samples = dims[0];
+    dims.fill(Dim::Unknown);
+    dims[0] = samples;
+    let is_last = cx.attrs().int("channels_last").is_some_and(|value| value != 0);
+    let channels = if is_last { dims.len() - 1 } else { 1 };
+    if let Some([first, ..]) = cx.dims(3).as_deref() {
+        dims[channels] = *first;
+    }
+    cx.set_tensor(0, elem, &dims);
+    Ok(())
+}
+
+/// `QLinearGlobalAveragePool`: samples and channels.
+fn q_linear_global_average_pool(cx: &mut InferCx<'_>) -> Result<(), OpError> {
+    let elem = cx.elem(0);
+    let Some(mut dims) = dims_from_rank(cx, 0, 3)? else { return of_any_rank(cx) };
+    let is_last = cx.attrs().int("channels_last").is_some_and(|value| value != 0);
+    let channels = if is_last { dims.len() - 1 } else { 1 };
+    dims.iter_mut().enumerate().filter(|&(at, _)| at != 0 && at != channels).for_each(|(_, dim)| *dim = Dim::Static(1));
     cx.set_tensor(0, elem, &dims);
     Ok(())
 }

@@ -26,6 +26,7 @@ mod judged_rules;
 mod keep;
 mod killed;
 mod later_host;
+mod layouts;
 mod lock;
 mod lossless;
 mod made_functions;

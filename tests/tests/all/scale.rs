@@ -112,6 +112,23 @@ fn a_hundred_thousand_named_bindings() {
     is_linear("named", N_NAMED / 8, |n| run("named", "named.relay", named(n).as_bytes()));
 }
 
+/// Values that are transposed back and forth: half of the transposes undo each other, and the others are needed.
+fn transposed(n: usize) -> String {
+    let mut text = "def @main(%v0: Tensor[(2, 3, 3), float32]) #[opset = {\"\": 17}] {\n".to_owned();
+    for at in 0..n {
+        writeln!(text, "%a{at} = Transpose(%v{at}, perm = [0, 2, 1]); %b{at} = Tanh(%a{at});").unwrap();
+        writeln!(text, "%c{at} = Transpose(%b{at}, perm = [0, 2, 1]); %d{at} = Neg(%c{at});").unwrap();
+        writeln!(text, "%e{at} = Transpose(%d{at}, perm = [0, 2, 1]); %v{} = MatMul(%e{at}, %d{at});", at + 1).unwrap();
+    }
+    writeln!(text, "%v{n}\n}}").unwrap();
+    text
+}
+
+#[test]
+fn transposes_are_moved_in_linear_time() {
+    is_linear("transposed", 5_000, |n| run("transposed", "transposed.relay", transposed(n).as_bytes()));
+}
+
 #[test]
 fn a_chain_that_no_pass_sees_takes_linear_time() {
     is_linear("unseen", 25_000, |n| seconds("unseen", "in.onnx", &chain(n), &["-O0"], "out.onnx"));

@@ -96,6 +96,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const AVERAGE_POOL: Operator = Operator::new("", "AveragePool", 22)
+    .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .gradient_of(gradients::pool::average_pool)
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),
@@ -111,24 +112,28 @@ const AVERAGE_POOL: Operator = Operator::new("", "AveragePool", 22)
     .doc("The mean of each window.");
 
 const GLOBAL_AVERAGE_POOL: Operator = Operator::new("", "GlobalAveragePool", 22)
+    .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .gradient_of(gradients::reduce::global_average)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The mean over all spatial axes.");
 
 const GLOBAL_LP_POOL: Operator = Operator::new("", "GlobalLpPool", 22)
+    .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .attrs(&[default(INT, "p", "2")])
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The p-norm over all spatial axes.");
 
 const GLOBAL_MAX_POOL: Operator = Operator::new("", "GlobalMaxPool", 22)
+    .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .gradient_of(gradients::reduce::global_max)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(pool::global_pool)
     .doc("The maximum over all spatial axes.");
 
 const LP_POOL: Operator = Operator::new("", "LpPool", 22)
+    .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),
         default(INT, "ceil_mode", "0"),
@@ -143,6 +148,7 @@ const LP_POOL: Operator = Operator::new("", "LpPool", 22)
     .doc("The p-norm of each window.");
 
 const MAX_POOL: Operator = Operator::new("", "MaxPool", 22)
+    .layouts(&[Layout::new("NCW->NCW,NCW"), Layout::new("NCHW->NCHW,NCHW"), Layout::new("NCDHW->NCDHW,NCDHW")])
     .gradient_of(gradients::pool::max_pool)
     .outputs(1, 2)
     .attrs(&[
