@@ -61,11 +61,8 @@ pub fn transpose(f: &Function, id: NodeId) -> Option<(NodeId, Order)> {
 
 /// The order that makes one shape of another, if only axes of size 1 have other places.
 fn moved_units(from: &[DimRec], to: &[DimRec]) -> Option<Order> {
-    let are_units = |shape: &[DimRec], are_units: fn(&DimRec) -> bool| -> Order {
-        shape.iter().enumerate().filter(|(_, dim)| are_units(dim)).map(|(axis, _)| axis).collect()
-    };
-    let (is_unit, is_other): (fn(&DimRec) -> bool, fn(&DimRec) -> bool) = (|dim| dim.0 == 1, |dim| dim.0 != 1);
-    let (others, other_places) = (are_units(from, is_other), are_units(to, is_other));
+    let split = |shape: &[DimRec]| -> (Order, Order) { (0..shape.len()).partition(|&axis| shape[axis].0 == 1) };
+    let ((units, others), (unit_places, other_places)) = (split(from), split(to));
     if from.len() != to.len() || others.len() != other_places.len() {
         return None;
     }
@@ -78,8 +75,7 @@ fn moved_units(from: &[DimRec], to: &[DimRec]) -> Option<Order> {
         return None;
     }
     let mut order = vec![0; to.len()];
-    let moved = others.iter().zip(&other_places);
-    for (&a, &b) in moved.chain(are_units(from, is_unit).iter().zip(&are_units(to, is_unit))) {
+    for (&a, &b) in others.iter().zip(&other_places).chain(units.iter().zip(&unit_places)) {
         order[b] = a;
     }
     (!order.is_sorted()).then_some(order)
