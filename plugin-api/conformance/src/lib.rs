@@ -341,7 +341,7 @@ impl Kit {
     }
 }
 
-/// What the kit tests.
+/// Something that the kit tests.
 enum Item<'a> {
     Pass(&'a bench::PassShape),
     Operator(&'a bench::OpShape),
