@@ -214,6 +214,8 @@ impl Asked<'_, '_> {
                 self.without_axes(order, &axes)?;
                 Ok(Move { has_results: false, ..self.with_axes(call, &axes, order)? })
             }
+            // Its argument has another rank, and so no order of the pair.
+            "Unsqueeze" if side == Side::Argument => Err(FIXED),
             "Unsqueeze" => {
                 let axes = self.axes(call)?;
                 self.without_axes(order, &axes)?;
@@ -279,6 +281,9 @@ impl Asked<'_, '_> {
     fn beside(&self, constant: NodeId, tensor: &Tensor, rank: usize) -> Result<Edit, Reason> {
         if !self.may_copy(constant, tensor) {
             return Err("something else uses a constant");
+        }
+        if tensor.dims().len() > rank {
+            return Err("an argument has more axes");
         }
         let dims = [vec![1; rank.saturating_sub(tensor.dims().len())], tensor.dims().to_vec()].concat();
         tensor.reshaped(&dims).map(Edit::Reordered).map_err(|_| "a constant cannot be reshaped")

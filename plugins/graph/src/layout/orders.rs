@@ -101,6 +101,10 @@ pub fn pairs(f: &Function) -> Vec<Pair> {
 /// The shape of a value in another order, if a `Reshape` makes it: only axes of size 1 move, and at most one size is not
 /// known.
 pub fn reshaped(shape: &[DimRec], order: &[usize]) -> Option<Vec<i64>> {
+    // A model may contradict itself.
+    if shape.len() != order.len() {
+        return None;
+    }
     let sizes: Vec<DimRec> = order.iter().map(|&from| shape[from]).collect();
     let n_unknown = sizes.iter().filter(|size| size.0 < 0).count();
     let is_known = n_unknown <= 1 && sizes.iter().all(|size| size.0 != 0);

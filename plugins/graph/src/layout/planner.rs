@@ -118,7 +118,10 @@ impl Planner<'_, '_> {
             return None;
         }
         let f = self.asked.f;
-        if transpose(f, call.id).is_some() {
+        if let Some((_, order)) = transpose(f, call.id) {
+            if order.len() != self.plan.pair.forth.len() {
+                return None;
+            }
             self.plan.by_call.insert((call.id, side), self.plan.free.len());
             let args = if side == Side::Argument { call.args().to_vec() } else { Vec::new() };
             self.plan.free.push(Free { layout, moved: None, args, is_pinned: false });
