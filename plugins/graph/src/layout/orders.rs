@@ -55,8 +55,10 @@ pub fn transpose(f: &Function, id: NodeId) -> Option<(NodeId, Order)> {
         }
         None => (0..f.type_of(id).shape()?.len()).rev().collect(),
     };
+    // A model may contradict itself.
+    let is_of_rank = |id: NodeId| f.type_of(id).shape().is_none_or(|shape| shape.len() == order.len());
     let axes: BTreeSet<usize> = order.iter().copied().collect();
-    axes.into_iter().eq(0..order.len()).then_some((from, order))
+    (axes.into_iter().eq(0..order.len()) && is_of_rank(from) && is_of_rank(id)).then_some((from, order))
 }
 
 /// The order that makes one shape of another, if only axes of size 1 have other places.
@@ -101,7 +103,6 @@ pub fn pairs(f: &Function) -> Vec<Pair> {
 /// The shape of a value in another order, if a `Reshape` makes it: only axes of size 1 move, and at most one size is not
 /// known.
 pub fn reshaped(shape: &[DimRec], order: &[usize]) -> Option<Vec<i64>> {
-    // A model may contradict itself.
     if shape.len() != order.len() {
         return None;
     }
