@@ -76,6 +76,7 @@ const APART: &[(&str, &str)] = &[
     ("SimplifyInference/group_normalization_of_version_18", "the checker refuses the operator in this version"),
     ("SimplifyInference/mean_variance_normalization_in_half_precision", "onnxruntime takes it in `float32` only"),
     ("SimplifyInference/parameters_that_do_not_fit", "parameters that do not fit, on purpose"),
+    ("SimplifyTranspose/contradicting", "orders of axes that no value has, on purpose"),
     ("ToMixedPrecision/bfloat16", "onnxruntime has no kernel for these types"),
     ("ToMixedPrecision/bfloat16_before_it_had_it", "onnxruntime has no kernel for these types"),
     ("ToMixedPrecision/bfloat16_of_later_versions", "onnxruntime has no kernel for these types"),
