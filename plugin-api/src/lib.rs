@@ -71,6 +71,7 @@ pub mod options;
 pub mod pass;
 pub mod pattern;
 pub mod prelude;
+pub mod prim;
 pub mod rewrite;
 pub mod testing;
 pub mod text;

@@ -42,9 +42,13 @@ impl Effects {
     pub const TRAPS: Self = Self(4);
     /// Nothing is known: carried through, never folded, duplicated, merged or dropped.
     pub const OPAQUE: Self = Self(8);
+    /// Reads memory: the result differs after a write.
+    pub const READS: Self = Self(16);
+    /// Writes memory.
+    pub const WRITES: Self = Self(32);
 
     /// The bits that this version knows.
-    const KNOWN: u32 = 15;
+    const KNOWN: u32 = 63;
 
     /// The bits to decide by: an unknown effect of a later version counts as every effect.
     const fn cautious(self) -> u32 {
@@ -63,12 +67,14 @@ impl Effects {
 
     /// Whether two calls with equal arguments have equal results, so that one may replace both.
     pub const fn is_mergeable(self) -> bool {
-        self.cautious() & (Self::STATEFUL.0 | Self::RANDOM.0 | Self::OPAQUE.0) == 0
+        const DIFFERENT: u32 =
+            Effects::STATEFUL.0 | Effects::RANDOM.0 | Effects::OPAQUE.0 | Effects::READS.0 | Effects::WRITES.0;
+        self.cautious() & DIFFERENT == 0
     }
 
     /// Whether a call without used results may be removed.
     pub const fn is_removable(self) -> bool {
-        self.cautious() & (Self::STATEFUL.0 | Self::OPAQUE.0) == 0
+        self.cautious() & (Self::STATEFUL.0 | Self::OPAQUE.0 | Self::WRITES.0) == 0
     }
 }
 

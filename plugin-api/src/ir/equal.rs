@@ -213,7 +213,8 @@ impl<'a> Comparer<'a> {
 
     /// Whether two operands are the same operator or global, or correspond already.
     fn same_operand(&mut self, x: NodeId, y: NodeId) -> bool {
-        let is_value = |f: &Function, id| !matches!(f.kind(id), kind::ABSENT | kind::OP | kind::GLOBAL_VAR);
+        let is_value =
+            |f: &Function, id| !matches!(f.kind(id), kind::ABSENT | kind::OP | kind::GLOBAL_VAR | kind::FIRST_LEAF..);
         match (is_value(self.left, x), is_value(self.right, y)) {
             (true, true) => self.to_right[x.index()] == y && self.to_left[y.index()] == x,
             (false, false) => self.same(x, y),

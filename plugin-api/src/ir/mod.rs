@@ -8,6 +8,7 @@ mod equal;
 mod function;
 pub(crate) mod half;
 mod ids;
+mod imm;
 mod inline;
 mod intern;
 mod module;
@@ -34,6 +35,7 @@ pub use editor::{Action, Editor, Rebuild, RebuildCx, Retain, Subst};
 pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
+pub use imm::Imm;
 pub use inline::{
     Declined, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, InlineError, Inlined, inline_functions, inline_some_functions,
 };

@@ -34,6 +34,8 @@ pub mod kind {
     /// Kinds from here on are leaves, whether they have a meaning here or not: they have no operands, `aux`, `a` and `b`
     /// are plain numbers and never ids, and they are bound in no block.
     pub const FIRST_LEAF: u8 = 128;
+    /// A number of a loop program: `aux` is its element type, `a` the low and `b` the high half of its bits.
+    pub const IMM: u8 = 128;
 }
 
 /// Whether nodes of a kind have no operands.

@@ -5,6 +5,7 @@
 
 mod arena;
 mod places;
+mod prim;
 mod program;
 
 use super::*;
@@ -29,7 +30,7 @@ pub struct Fault {
 
 macro_rules! fault_codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal,)*) => {
-        /// The kinds of fault. `V0…` are faults of the arena, `V1…` of the program in it.
+        /// The kinds of fault. `V0…` are faults of the arena, `V1…` of the program in it, `V2…` of loop programs.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         pub enum FaultCode {
@@ -100,6 +101,32 @@ fault_codes! {
     Absent = "V116",
     /// A node that is not in use is referred to.
     Dead = "V117",
+    /// Something that a prim func cannot contain, or a core operator or an immediate in a graph function.
+    ForeignOp = "V201",
+    /// Memory is used as a value, or a value as memory.
+    MemoryUse = "V202",
+    /// The indices of an access, or a shape, do not fit the memory.
+    Access = "V203",
+    /// What is stored is not of the memory's element type.
+    StoreType = "V204",
+    /// A store into an input or a constant.
+    ReadOnly = "V205",
+    /// The functions, the carried values or the kind of a loop or conditional.
+    Control = "V206",
+    /// Operands or attributes that a core operator does not take.
+    OperandTypes = "V207",
+    /// Elements of a type that loop programs do not handle.
+    ElemType = "V208",
+    /// Memory leaves the block that it was made in.
+    Escape = "V209",
+    /// A call of a prim func that does not fit it, or a recursive one.
+    PrimCall = "V210",
+    /// A prim func has a result, or other outputs than it says.
+    PrimResult = "V211",
+    /// An immediate is not a number of its type.
+    Immediate = "V212",
+    /// The type of a binding of a prim func is not the one that its rule gives.
+    PrimType = "V213",
 }
 
 impl fmt::Display for Fault {
@@ -133,7 +160,7 @@ pub fn verify(module: &IRModule) -> Vec<Fault> {
 
 /// Everything that is wrong with a function; with `module`, also calls of functions that it does not have.
 pub fn verify_function(function: &Function, module: Option<&IRModule>) -> Vec<Fault> {
-    verify_with(function, module.map(Globals::of).as_ref())
+    verify_with("", function, module.map(Globals::of).as_ref())
 }
 
 /// The verifier of a module's globals, one at a time: several threads may share it.
@@ -149,7 +176,7 @@ impl<'a> Verifier<'a> {
 
     /// Everything that is wrong with a global function.
     pub fn global(&self, name: &str, function: &Function) -> Vec<Fault> {
-        let faults = verify_with(function, Some(&self.globals)).into_iter();
+        let faults = verify_with(name, function, Some(&self.globals)).into_iter();
         faults.map(|fault| Fault { global: name.to_owned(), ..fault }).collect()
     }
 
@@ -157,7 +184,7 @@ impl<'a> Verifier<'a> {
     /// [`verify_arena`].
     pub fn program(&self, name: &str, function: &Function) -> Vec<Fault> {
         let mut report = Report { function, is_sound: true, faults: Vec::new(), last: None };
-        program::check(function, Some(&self.globals), &mut report);
+        check_program(name, function, Some(&self.globals), &mut report);
         report.faults.into_iter().map(|fault| Fault { global: name.to_owned(), ..fault }).collect()
     }
 }
@@ -174,22 +201,34 @@ pub fn verify_arena(function: &Function) -> Vec<Fault> {
 }
 
 /// The global functions that there are.
-struct Globals<'a>(HashMap<&'a str, u8>);
+struct Globals<'a>(HashMap<&'a str, &'a Global>);
 
 impl<'a> Globals<'a> {
     fn of(module: &'a IRModule) -> Self {
-        Self(module.globals().iter().map(|global| (global.name.as_str(), global.kind)).collect())
+        Self(module.globals().iter().map(|global| (global.name.as_str(), global)).collect())
     }
 }
 
-fn verify_with(function: &Function, globals: Option<&Globals<'_>>) -> Vec<Fault> {
+fn verify_with(name: &str, function: &Function, globals: Option<&Globals<'_>>) -> Vec<Fault> {
     let mut report = Report { function, is_sound: false, faults: Vec::new(), last: None };
     arena::check(function, &mut report);
     if report.faults.is_empty() {
         report.is_sound = true;
-        program::check(function, globals, &mut report);
+        check_program(name, function, globals, &mut report);
     }
     report.faults
+}
+
+/// The second stage, and for what passes it the rules of its level.
+fn check_program(name: &str, function: &Function, globals: Option<&Globals<'_>>, report: &mut Report<'_>) {
+    program::check(function, globals, report);
+    if report.faults.is_empty() {
+        match globals.and_then(|globals| globals.0.get(name)).map(|global| global.kind) {
+            Some(global_kind::PRIM_FUNC) => prim::check(name, function, globals, report),
+            Some(global_kind::FUNCTION) | None => prim::check_graph(function, globals, report),
+            Some(_) => {}
+        }
+    }
 }
 
 /// Where faults are gathered.

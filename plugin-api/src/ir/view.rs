@@ -17,6 +17,8 @@ pub enum Expr<'a> {
     Op(OpId),
     /// A constant.
     Constant(&'a Tensor),
+    /// A number of a loop program.
+    Imm(Imm),
     /// A tuple's fields.
     Tuple(&'a [NodeId]),
     /// An item of a tuple.
@@ -51,6 +53,7 @@ impl<'a> Expr<'a> {
             kind::CALL => Self::Call(CallView { function, id }),
             kind::IF => Self::If(IfView { function, id }),
             kind::FUNCTION => Self::Function(FunctionView { function, id }),
+            kind::IMM => function.imm(id).map_or(Self::Unknown(rec.kind), Self::Imm),
             other => Self::Unknown(other),
         }
     }

@@ -32,6 +32,7 @@ pub trait ExprVisitor {
             Expr::GlobalVar(name) => self.visit_global_var(function, id, name),
             Expr::Op(op) => self.visit_op(function, id, op),
             Expr::Constant(tensor) => self.visit_constant(function, id, tensor),
+            Expr::Imm(imm) => self.visit_imm(function, id, imm),
             Expr::Tuple(fields) => self.visit_tuple(function, id, fields),
             Expr::TupleGetItem { tuple, index } => self.visit_tuple_get_item(function, id, tuple, index),
             Expr::Call(call) => self.visit_call(function, call),
@@ -53,6 +54,11 @@ pub trait ExprVisitor {
 
     /// An operator.
     fn visit_op(&mut self, _function: &Function, _id: NodeId, _op: OpId) -> Children {
+        Children::None
+    }
+
+    /// A number of a loop program.
+    fn visit_imm(&mut self, _function: &Function, _id: NodeId, _imm: Imm) -> Children {
         Children::None
     }
 

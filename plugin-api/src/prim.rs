@@ -1,0 +1,25 @@
+//! Loop programs: prim funcs, whose statements and scalar operations are calls of the core operators.
+//!
+//! A prim func is a [`Function`](crate::ir::Function) whose calls are of the domain `tir`. Its parameters are memory: the
+//! inputs, then as many outputs as its metadata [`OUTPUTS`] says; it returns nothing. Memory is also what `alloc` and
+//! `view` give, and every constant. Everything else is a value: a scalar of the type `Tensor[(), E]` or a vector of the type
+//! `Tensor[(n), E]`. Parameters do not overlap each other.
+//!
+//! - [`CoreOp`] is the table of operators, and says what each means.
+//! - [`LoopOps`] gives the core operator of a call, [`rule`] the type of its result, [`infer`] the types of a whole
+//!   function. The verifier finds what contradicts them (`V2…`).
+//! - [`PrimBuilder`] makes prim funcs.
+
+mod build;
+mod infer;
+mod loop_ops;
+mod ops;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+pub use build::{PrimBuilder, prim_func};
+pub use infer::infer;
+pub use loop_ops::{LoopOps, OUTPUTS, n_outputs};
+pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo};
+pub use rule::{Broken, Made, Scalar, rule, value_type};
