@@ -165,7 +165,10 @@ fn form<'a>(p: &Printer<'a>, id: NodeId) -> Form<'a> {
     let (Some(op), Some(call)) = (prim.ops.of(f, id), f.call(id)) else { return Form::General };
     let args = args(f, id);
     let is_unversioned = call.op().is_some_and(|op| f.op(op).version == 0);
-    if !is_unversioned || args.len() + f.n_regions(id) + 1 != f.operands(id).len() || !args.iter().all(|&id| is_plain(f, id)) {
+    if !is_unversioned
+        || args.len() + f.n_regions(id) + 1 != f.operands(id).len()
+        || !args.iter().all(|&id| is_plain(f, id))
+    {
         return Form::General;
     }
     let attrs = operator_attrs(f, id);
@@ -330,7 +333,8 @@ pub(super) fn plan(p: &mut Printer<'_>, block: BlockId) {
         // Blanks, a mark or a name, and parentheses.
         let own = 6 + operands.len();
         let width_of = |id| width(f, id);
-        let mut tree = Tree { start: at, width: own + operands.iter().map(|&id| width_of(id)).sum::<usize>(), ..Tree::default() };
+        let mut tree =
+            Tree { start: at, width: own + operands.iter().map(|&id| width_of(id)).sum::<usize>(), ..Tree::default() };
         for &operand in operands.iter().rev() {
             let Some(before) = tree.start.checked_sub(1) else { break };
             let inner = trees[before];
@@ -599,7 +603,13 @@ fn items(p: &Printer<'_>, block: BlockId, at: usize) -> Range<usize> {
     let is_plain = |id: NodeId| f.node(id).flags & (flag::LET | flag::LISTED_INPUT) == 0;
     let has_results = f.n_results(node).is_some() && f.n_regions(node) > 0;
     let has_form = form(p, node) != Form::General || print_node::is_plain_if(f, node);
-    if p.options.flat || !has_results || !has_form || !is_plain(node) || f.name_id(node) != StrId::EMPTY || !is_implied(p, node) {
+    if p.options.flat
+        || !has_results
+        || !has_form
+        || !is_plain(node)
+        || f.name_id(node) != StrId::EMPTY
+        || !is_implied(p, node)
+    {
         return none;
     }
     let mut names: Vec<&[u8]> = Vec::new();

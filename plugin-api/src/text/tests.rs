@@ -167,7 +167,7 @@ for %i in 0i32..4 {
 while {
   false
 } do {
-}"
+}",
     ));
 }
 
@@ -183,11 +183,14 @@ fn numbers_have_the_type_of_their_place() {
 %o = select(true, nan_f16(0x7e01), nan_f16);
 %e = isnan(-inf_f64);
 %f = %i == 1 == true;
-%g = float32(2) + 1e-7;"
+%g = float32(2) + 1e-7;",
     ));
     let text = body("%x = %a[0, 0] + 1;");
     let errors = parse_str(&text).err().unwrap();
-    assert_eq!(errors[0].to_string(), "text:2:19: error[T004]: this is not a value of type `float32`; help: write `1.0`");
+    assert_eq!(
+        errors[0].to_string(),
+        "text:2:19: error[T004]: this is not a value of type `float32`; help: write `1.0`"
+    );
     // With a suffix it is said, and the verifier finds it.
     let module = parse(&text.replace("+ 1;", "+ 1i64;"));
     assert!(read_back(&module).contains("%x = %a[0, 0] + 1i64;"));
@@ -199,10 +202,19 @@ fn every_number_comes_back() {
     let mut f = prim_func(&[], &[]);
     let mut b = PrimBuilder::new(&mut f);
     for &elem in ElemType::ALL.iter().filter(|elem| elem.is_scalar()) {
-        for bits in [0, 1, 0x7f, 0x80, 0x7c00, 0x7e00, 0x7e01, 0x7f80, 0x7f81, 0xfc00, 0x7fc0_0000, 0x7fc0_0001, 0xff80_0000]
-            .into_iter()
-            .chain([0x8000_0000, 0x3f80_0000, i64::MAX as u64, 1 << 63, 0x7ff0 << 48, 0x7ff8 << 48, 0xfff8_0000_0000_0001])
-            .chain([u64::MAX, 0x3ff0_0000_0000_0001])
+        for bits in
+            [0, 1, 0x7f, 0x80, 0x7c00, 0x7e00, 0x7e01, 0x7f80, 0x7f81, 0xfc00, 0x7fc0_0000, 0x7fc0_0001, 0xff80_0000]
+                .into_iter()
+                .chain([
+                    0x8000_0000,
+                    0x3f80_0000,
+                    i64::MAX as u64,
+                    1 << 63,
+                    0x7ff0 << 48,
+                    0x7ff8 << 48,
+                    0xfff8_0000_0000_0001,
+                ])
+                .chain([u64::MAX, 0x3ff0_0000_0000_0001])
         {
             if let Some(imm) = Imm::new(elem, bits) {
                 let id = b.imm(imm);
@@ -230,19 +242,21 @@ fn what_has_no_form_of_its_own_is_printed_in_general() {
 %w = tir::when(true, then = fn() {
   %c[0, 0] = 1.0;
   ()
-});"
+});",
     );
     let text = text.replace("  ()\n", "");
     let module = parse(&text);
     let f = module.globals()[0].body();
-    let names: Vec<String> = f.ops().iter().map(|op| format!("{}::{}@{}", f.str(op.domain), f.str(op.name), op.version)).collect();
+    let names: Vec<String> =
+        f.ops().iter().map(|op| format!("{}::{}@{}", f.str(op.domain), f.str(op.name), op.version)).collect();
     assert!(names.contains(&"::add@0".to_owned()) && names.contains(&"tir::add@1".to_owned()), "{names:?}");
     let printed = read_back(&module);
     for line in ["\"add\"(%x)", "\"float32\"(%x, axis = 1)", "(%a)[0]", "tir::add@1(%", "%t[1]"] {
         assert!(printed.contains(line), "{line}\n{printed}");
     }
     // The plain forms are read, too.
-    let general = parse("prim @k() { %x = tir::add(1, 2); %y = tir::for(0, 4, body = fn(%i: Tensor[(), int64]) { () }); }");
+    let general =
+        parse("prim @k() { %x = tir::add(1, 2); %y = tir::for(0, 4, body = fn(%i: Tensor[(), int64]) { () }); }");
     assert!(read_back(&general).contains("%x = 1 + 2;\n  %y = for %i in 0..4 {\n  };"), "{}", read_back(&general));
 }
 
@@ -252,7 +266,12 @@ fn types_are_written_where_they_are_others() {
     let module = parse(&text);
     assert!(!verify(&module).is_empty());
     let printed = read_back(&module);
-    assert!(printed.contains("%x: ? = ") && printed.contains("%y: Tensor[(), float32] = ") && printed.contains("for %i: ? in"), "{printed}");
+    assert!(
+        printed.contains("%x: ? = ")
+            && printed.contains("%y: Tensor[(), float32] = ")
+            && printed.contains("for %i: ? in"),
+        "{printed}"
+    );
     let options = PrintOptions { types: Types::Signatures, ..PrintOptions::default() };
     assert!(!print(&module, &options).contains('?'));
 }
@@ -277,7 +296,8 @@ fn bindings_are_nested_where_they_come_back_in_order() {
     module.set_prim_func("k", f);
     let text = read_back(&module);
     let digits = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    let expected = "  %1 = %x[0] + %x[1];\n  %1 = %x[0];\n  %m = %1 * (%x[1] - %1);\n  %1 = %m + 0.5;\n  %y[0] = %1 * %1;\n";
+    let expected =
+        "  %1 = %x[0] + %x[1];\n  %1 = %x[0];\n  %m = %1 * (%x[1] - %1);\n  %1 = %m + 0.5;\n  %y[0] = %1 * %1;\n";
     assert_eq!(digits(text.split_once("{\n").unwrap().1.trim_end_matches("}\n")), digits(expected), "{text}");
     let flat = print(&module, &PrintOptions { flat: true, ..PrintOptions::default() });
     assert_eq!(flat.lines().count(), 2 + 10, "{flat}");
@@ -321,22 +341,58 @@ fn lines_and_nesting_have_a_bound() {
 #[test]
 fn errors_say_what_to_write() {
     let cases = [
-        ("%x = %n[]; %y = %x-1;", "2:19: error[T002]: `%x-1` is not defined here; help: names contain `-` and `/`: write `%x - 1`"),
-        ("%x = %n[]; %y = %x -1;", "2:22: error[T001]: expected an operator, found `-1`; help: `-1` is a number: write `- 1` to subtract"),
-        ("%x = 1;", "2:3: error[T001]: a number is not bound to a name; help: write it where it is used, or `const(…)` for memory with these contents"),
+        (
+            "%x = %n[]; %y = %x-1;",
+            "2:19: error[T002]: `%x-1` is not defined here; help: names contain `-` and `/`: write `%x - 1`",
+        ),
+        (
+            "%x = %n[]; %y = %x -1;",
+            "2:22: error[T001]: expected an operator, found `-1`; help: `-1` is a number: write `- 1` to subtract",
+        ),
+        (
+            "%x = 1;",
+            "2:3: error[T001]: a number is not bound to a name; help: write it where it is used, or `const(…)` for memory with these contents",
+        ),
         ("%x = %a;", "2:3: error[T001]: a value has one name; help: use the name that it has"),
         ("%x = min(%n[], nn(%q));", "2:21: error[T002]: `%q` is not defined here"),
-        ("%c[0, 0] = [1.0];", "2:14: error[T001]: expected a value, found `[`; help: memory with given contents is `const(int64, [1, 2])`"),
-        ("for %i in 0 { }", "2:15: error[T001]: expected `..`, found `{`; help: the bounds of a loop are `first..end` or `first count turns`"),
-        ("(%x, %y) = for %i in 0..4 with %s = 0 { %s };", "2:3: error[T004]: these are not the values that are carried; help: the loop carries 1"),
-        ("%x = while with %7 = 0 { %7 < 3 } do { 1 };", "2:19: error[T001]: `%7` is another value in the body; help: numbers are used once in a global function: write `do (%name, …) { … }`"),
-        ("%x = while with %s = 0 { %s < 3 } do (%s, %t) { 1 };", "2:40: error[T004]: the loop carries 1, and these are 2"),
-        ("%x = 1 + tir::for(0, 1, body = fn() { });", "2:27: error[T001]: a function stands in a call that is nested; help: bind the call to a name first: `%name = …;`"),
-        ("%x = 1 + if (true) { 1 } else { 2 };", "2:12: error[T001]: expected a value, found `if`; help: this is bound to a name first: `%name = …;`"),
+        (
+            "%c[0, 0] = [1.0];",
+            "2:14: error[T001]: expected a value, found `[`; help: memory with given contents is `const(int64, [1, 2])`",
+        ),
+        (
+            "for %i in 0 { }",
+            "2:15: error[T001]: expected `..`, found `{`; help: the bounds of a loop are `first..end` or `first count turns`",
+        ),
+        (
+            "(%x, %y) = for %i in 0..4 with %s = 0 { %s };",
+            "2:3: error[T004]: these are not the values that are carried; help: the loop carries 1",
+        ),
+        (
+            "%x = while with %7 = 0 { %7 < 3 } do { 1 };",
+            "2:19: error[T001]: `%7` is another value in the body; help: numbers are used once in a global function: write `do (%name, …) { … }`",
+        ),
+        (
+            "%x = while with %s = 0 { %s < 3 } do (%s, %t) { 1 };",
+            "2:40: error[T004]: the loop carries 1, and these are 2",
+        ),
+        (
+            "%x = 1 + tir::for(0, 1, body = fn() { });",
+            "2:27: error[T001]: a function stands in a call that is nested; help: bind the call to a name first: `%name = …;`",
+        ),
+        (
+            "%x = 1 + if (true) { 1 } else { 2 };",
+            "2:12: error[T001]: expected a value, found `if`; help: this is bound to a name first: `%name = …;`",
+        ),
         ("%c[0, 0] = 1.0 }", "2:18: error[T001]: expected `;`, found `}`"),
-        ("%n;", "2:3: error[T001]: this statement does nothing; help: a value at the end of a block, without `;`, is its result"),
+        (
+            "%n;",
+            "2:3: error[T001]: this statement does nothing; help: a value at the end of a block, without `;`, is its result",
+        ),
         ("%x = while(true);", "2:13: error[T001]: expected `{`, found `(`"),
-        ("%x = 1 + for(0);", "2:12: error[T001]: expected another expression, found `for`; help: as a call it is written `tir::for(…)`"),
+        (
+            "%x = 1 + for(0);",
+            "2:12: error[T001]: expected another expression, found `for`; help: as a call it is written `tir::for(…)`",
+        ),
         ("%x = 300u8 + 1;", "2:8: error[T004]: `300u8` is not a value of type `uint8`"),
     ];
     for (text, expected) in cases {
@@ -357,7 +413,9 @@ fn one_error_does_not_make_others() {
 
 #[test]
 fn one_node_is_shown_on_one_line() {
-    let module = parse(&body("for %i in 0..4 parallel { %c[0, %i] = 1.0; }\n%x = while with %y = 0 { %y < %n[] } do { %y + 1 };"));
+    let module = parse(&body(
+        "for %i in 0..4 parallel { %c[0, %i] = 1.0; }\n%x = while with %y = 0 { %y < %n[] } do { %y + 1 };",
+    ));
     let f = module.globals()[0].body();
     let shown: Vec<String> = f.all_bindings().map(|id| display(f, id).to_string()).collect();
     assert_eq!(shown[..2], ["for %i in 0..4 parallel {…}", "%c[0, %i] = 1.0"]);
@@ -427,7 +485,8 @@ impl Filler<'_> {
 
     fn operation(&mut self, b: &mut PrimBuilder<'_>, elem: ElemType, choice: usize) -> NodeId {
         use CoreOp::*;
-        let memory: Vec<NodeId> = self.memory.iter().filter(|&&(_, other, _)| other == elem).map(|&(id, ..)| id).collect();
+        let memory: Vec<NodeId> =
+            self.memory.iter().filter(|&&(_, other, _)| other == elem).map(|&(id, ..)| id).collect();
         match choice {
             3 if !memory.is_empty() => {
                 let indices = [self.index(b), self.index(b)];

@@ -3,9 +3,7 @@
 use super::*;
 use crate::text::{
     parse_const::{LITERALS, Scalar, encode, is_float, split_suffix},
-    prim::{
-        self, PREFIXES, WEAKEST, core_op, default_elem, elem_of, partners, scalar_elem, split_word,
-    },
+    prim::{self, PREFIXES, WEAKEST, core_op, default_elem, elem_of, partners, scalar_elem, split_word},
 };
 
 /// Expressions are nested no deeper.
