@@ -33,7 +33,7 @@ impl Summary {
     pub fn of(module: &IRModule, model_bytes: Option<u64>, model_file: &str) -> Self {
         let mut summary = Self { model_bytes, ..Self::default() };
         let mut external = BTreeSet::new();
-        for (_, function) in module.functions() {
+        for (_, function) in module.bodies() {
             summary.add(function, model_file, &mut external);
         }
         summary.external_bytes = external.iter().map(|&(_, _, len)| len).sum();

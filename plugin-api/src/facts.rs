@@ -10,7 +10,7 @@ use crate::{
     },
     build::check_made,
     diagnostics::PassError,
-    infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of},
+    infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of_global},
     interpret::{self, Compute, Stop},
     ir::*,
     op::{
@@ -62,8 +62,8 @@ pub trait OpSource<'a>: Copy {
         true
     }
 
-    /// The function of the module that is worked on.
-    fn function(self, _name: &str) -> Option<&'a Function> {
+    /// The global of the module that is worked on.
+    fn global(self, _name: &str) -> Option<&'a Global> {
         None
     }
 }
@@ -97,9 +97,9 @@ impl<'a> OpSource<'a> for CallCx<'a> {
         (self.host.may_rewrite())(self.data, node) != 0
     }
 
-    fn function(self, name: &str) -> Option<&'a Function> {
+    fn global(self, name: &str) -> Option<&'a Global> {
         let module: &'a IRModule = (self.host.module())(self.data);
-        module.function(name).map(|function| &**function)
+        module.global(name)
     }
 }
 
@@ -536,7 +536,7 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
     }
 
     fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
-        self.source.function(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
+        self.source.global(name).map_or(TypeId::UNKNOWN, |callee| result_of_global(caller, callee))
     }
 }
 

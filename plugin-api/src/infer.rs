@@ -4,6 +4,7 @@ use crate::{
     diagnostics::PassError,
     ir::*,
     op::{CallParts, Effects, Given, InferRequest, OpError, OpSchema, VALUES_TABLE, op_error_kind, set_known_value},
+    prim::n_outputs,
 };
 
 /// Where type relations come from.
@@ -112,6 +113,21 @@ pub fn other_index(op: OpId) -> Option<usize> {
 /// Names of sizes have another meaning there.
 pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
     let body = callee.body();
+    let is_one = callee.results(body).first() == Some(&callee.result(body));
+    values_of(caller, callee, callee.results(body), is_one)
+}
+
+/// The same of any global: a prim func gives its outputs.
+pub fn result_of_global(caller: &mut Function, callee: &Global) -> TypeId {
+    let body = callee.body();
+    match callee.prim_func() {
+        None => result_of(caller, body),
+        Some(prim) => values_of(caller, prim, &prim.params()[prim.params().len() - n_outputs(prim)..], true),
+    }
+}
+
+/// The type of values of the callee: of one alone if `is_one`, else of a tuple.
+fn values_of(caller: &mut Function, callee: &Function, values: &[NodeId], is_one: bool) -> TypeId {
     let mut tensor = |ty: TypeId| match callee.ty(ty) {
         Type::Tensor { elem, shape } => {
             let shape = shape.map(without_names);
@@ -119,10 +135,10 @@ pub fn result_of(caller: &mut Function, callee: &Function) -> TypeId {
         }
         _ => TypeId::UNKNOWN,
     };
-    let results: Vec<TypeId> = callee.results(body).iter().map(|&result| tensor(callee.type_id(result))).collect();
-    match (results.as_slice(), callee.results(body).first() == Some(&callee.result(body))) {
+    let types: Vec<TypeId> = values.iter().map(|&value| tensor(callee.type_id(value))).collect();
+    match (types.as_slice(), is_one) {
         ([one], true) => *one,
-        _ => caller.add_type(Type::Tuple(&results)),
+        _ => caller.add_type(Type::Tuple(&types)),
     }
 }
 

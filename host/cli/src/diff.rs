@@ -64,8 +64,7 @@ impl Diff {
         let mut diff = Self::default();
         let version = |module: &IRModule| module.attr(IR_VERSION).and_then(|attr| attr.as_int());
         diff.row("IR version", [left, right].map(|module| version(module).map(|version| version.to_string())));
-        let functions =
-            |module: &IRModule| module.functions().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
+        let functions = |module: &IRModule| module.bodies().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
         let names = [functions(left), functions(right)];
         for name in names[0].union(&names[1]) {
             let has = [0, 1].map(|side| names[side].contains(name).then(|| "defined".to_owned()));
@@ -89,13 +88,13 @@ impl Diff {
             diff.row(&format!("calls of {name}"), counts);
         }
         let weights = [left, right].map(|module| {
-            let all = module.functions().flat_map(|(_, f)| f.all_bindings().filter_map(|id| f.stored_constant(id)));
+            let all = module.bodies().flat_map(|(_, f)| f.all_bindings().filter_map(|id| f.stored_constant(id)));
             let (n, elements) = all.fold((0u64, 0u64), |(n, sum), tensor| (n + 1, sum.saturating_add(tensor.len())));
             Some(format!("{n}, of {elements} elements"))
         });
         diff.row("constants", weights);
-        for (name, f) in left.functions() {
-            if let Some(g) = right.function(name) {
+        for (name, f) in left.bodies() {
+            if let Some(g) = right.body(name) {
                 let mut pairs =
                     Pairs { f, g, numeric, to_right: HashMap::new(), to_left: HashMap::new(), open: vec![] };
                 diff.nodes.extend(pairs.differences().into_iter().map(|(nodes, why)| NodeRow {

@@ -169,7 +169,7 @@ impl Weights {
     fn of(module: &IRModule) -> Self {
         let mut weights = Self::default();
         let mut all: Vec<(String, &Tensor)> = Vec::new();
-        for (_, f) in module.functions() {
+        for (_, f) in module.bodies() {
             let constants = f.all_bindings().filter_map(|id| Some((id, f.stored_constant(id)?)));
             let defaults = f.params().iter().filter_map(|&id| Some((id, f.default_value(id)?)));
             all.extend(constants.chain(defaults).map(|(id, tensor)| (f.name(id).to_owned(), tensor)));

@@ -64,8 +64,8 @@ pub(crate) fn add(args: &WatchArgs, spec: &mut PipelineSpec) -> Result<(), CliEr
 
 /// Warns of functions to print that the model does not have. A pass may create them.
 pub(crate) fn check_functions(args: &WatchArgs, module: &IRModule) {
-    for name in args.filter_function.iter().filter(|name| module.function(name).is_none()) {
-        let near = nearest(name, module.functions().map(|(name, _)| name));
+    for name in args.filter_function.iter().filter(|name| module.global(name).is_none()) {
+        let near = nearest(name, module.bodies().map(|(name, _)| name));
         let help = if near.is_empty() { String::new() } else { format!("\n  help: did you mean {}?", or_list(&near)) };
         terminal::warn(format_args!("`--filter-function`: the model has no function `{name}`{help}"));
     }

@@ -60,7 +60,7 @@ struct Measured {
 impl Size {
     /// The size of a module.
     pub fn of(module: &IRModule) -> Self {
-        module.functions().fold(Self::default(), |size, (_, function)| size.plus(Self::of_function(function)))
+        module.bodies().fold(Self::default(), |size, (_, function)| size.plus(Self::of_function(function)))
     }
 
     fn of_function(f: &Function) -> Self {

@@ -113,7 +113,7 @@ impl Instrument for PrintChanged {
         }
         // In the order of the new module; removed functions come last.
         let mut seen = BTreeSet::new();
-        let names = module.functions().chain(before.functions()).map(|(name, _)| name);
+        let names = module.bodies().chain(before.bodies()).map(|(name, _)| name);
         let names = names.filter(|name| self.selection.has_function(name) && seen.insert(name.to_owned()));
         let texts: Vec<String> = names.filter_map(|name| self.show(name, &before, module)).collect();
         self.output.print(&match texts.is_empty() {

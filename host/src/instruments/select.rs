@@ -41,7 +41,7 @@ impl Selection {
 
     /// The chosen functions of a module as text, for people: large constants are left out.
     pub(super) fn print(&self, module: &IRModule) -> String {
-        let functions = module.functions().filter(|(name, _)| self.has_function(name));
+        let functions = module.bodies().filter(|(name, _)| self.has_function(name));
         let texts: Vec<String> =
             functions.map(|(name, function)| text::print_function(name, function, &for_people())).collect();
         match texts.is_empty() {

@@ -1,15 +1,14 @@
 //! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
 //! of functions that do not accept them, another interface of the entry function.
 
-use abi_stable::std_types::RArc;
+use super::module_state::Globals;
 use relais_plugin_api::{
     build::{check_made, refused},
     diagnostics::PassError,
     infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
-    ir::{AttrValue, CallView, Expr, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, kind},
+    ir::{AttrValue, CallView, Expr, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, Verifier, kind},
     op::{CallFault, CallRule},
 };
-use std::collections::HashMap;
 
 /// Whether a pass may change the interface of the entry function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,14 +33,14 @@ fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
 pub(super) fn made_calls(
     name: &str,
     new: &Function,
-    before: &HashMap<&str, &RArc<Function>>,
+    before: &Globals<'_>,
     relations: &mut dyn TypeRelations,
     type_faults: &[TypeFault],
 ) -> Result<(), PassError> {
-    let old = before.get(name).map(|old| &***old);
+    let old = before.get(name).and_then(|old| old.function()).map(|old| &**old);
     let any_earlier = |has: &mut dyn FnMut(&Function) -> bool| match old {
         Some(old) => has(old),
-        None => before.values().any(|earlier| has(earlier)),
+        None => before.values().filter_map(|earlier| earlier.function()).any(|earlier| has(earlier)),
     };
     for id in new.all_bindings() {
         if new.kind(id) != kind::CALL || !is_made(old, new, id) {
@@ -72,6 +71,22 @@ fn had_fault(old: &Function, relations: &mut dyn TypeRelations, (domain, name): 
         (old.str(rec.domain), old.str(rec.name)) == (domain, name)
             && check_made(old, relations, id, op).is_err_and(|fault| fault.rule == rule)
     })
+}
+
+/// Verifies the prim funcs that a pass changed. The faults of one that had as many are not attributed to the pass.
+pub(super) fn made_prims(old: &IRModule, new: &IRModule, changed: impl Fn(&str) -> bool) -> Result<(), PassError> {
+    let verifier = Verifier::new(new);
+    for global in new.globals().iter().filter(|global| global.prim_func().is_some() && changed(&global.name)) {
+        let faults = verifier.program(&global.name, global.body());
+        let Some(first) = faults.first() else { continue };
+        let was = old.global(&global.name).filter(|was| was.kind == global.kind);
+        if was.is_none_or(|was| Verifier::new(old).program(&was.name, was.body()).len() < faults.len()) {
+            let error = PassError::new(format_args!("it leaves a loop program that is wrong: {}", first.message));
+            let error = error.code(first.code.as_str()).in_function(&global.name);
+            return Err(first.node.map_or(error.clone(), |node| error.at(node)));
+        }
+    }
+    Ok(())
 }
 
 /// Holds calls of the module's functions against these: those in functions that changed, and those of functions that

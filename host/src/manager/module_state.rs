@@ -6,9 +6,10 @@ use abi_stable::std_types::RArc;
 use rayon::prelude::*;
 use relais_plugin_api::{
     diagnostics::PassError,
-    infer::{Coverage, TypeFault, TypeRelations, infer_function, result_of},
+    infer::{Coverage, TypeFault, TypeRelations, infer_function, result_of_global},
     ir::{CallView, Expr, Function, Global, IRModule, NodeId, OpId, TypeId, kind},
     op::{InferRequest, OpError, OpSchema},
+    prim::infer as infer_prim,
 };
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -72,8 +73,9 @@ impl ModuleState {
         accept: &dyn Fn(&IRModule) -> Result<(), PassError>,
     ) -> Result<Taken, PassError> {
         let changed = self.changed(&new)?;
-        let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let began = Instant::now();
+        let n_loops = self.settle_prims(&mut new, &changed.now)?;
+        let mut functions: Vec<_> = new.functions_mut().filter(|(name, _)| changed.now.contains(*name)).collect();
         let before = index(&self.module);
         let settled: Vec<_> =
             functions.par_iter_mut().map(|(name, function)| settle(name, function, catalogue, &before)).collect();
@@ -90,12 +92,31 @@ impl ModuleState {
             check_module(&new)?;
         }
         accept(&new)?;
-        self.n_nodes = (self.n_nodes + n_new).saturating_sub(total_calls(&changed.before));
+        self.n_nodes = (self.n_nodes + n_new + n_loops).saturating_sub(total_calls(&changed.before));
         self.module = new;
         self.version += 1;
         // Large functions are not gone at once.
         changed.before.into_par_iter().for_each(drop);
         Ok(Taken { types })
+    }
+
+    /// Compacts and types the prim funcs that a pass made, and checks them; returns how many calls there are.
+    ///
+    /// # Errors
+    /// Returns an error if one of them breaks a rule, unless it did so before.
+    fn settle_prims(&self, new: &mut IRModule, changed: &HashSet<String>) -> Result<u64, PassError> {
+        if !new.globals().iter().any(|global| global.prim_func().is_some() && changed.contains(global.name.as_str())) {
+            return Ok(0);
+        }
+        let mut prims: Vec<_> = new.prim_funcs_mut().filter(|(name, _)| changed.contains(*name)).collect();
+        prims.par_iter_mut().for_each(|(_, prim)| {
+            let prim = RArc::make_mut(prim);
+            compact(prim);
+            infer_prim(prim);
+        });
+        let n_calls = prims.iter().map(|(_, prim)| n_calls(prim)).sum();
+        checks::made_prims(&self.module, new, |name| changed.contains(name))?;
+        Ok(n_calls)
     }
 
     /// Types the callers of those functions whose results have another type than before, and their callers in turn.
@@ -117,7 +138,7 @@ impl ModuleState {
             let functions: Vec<_> = new.functions_mut().collect();
             let callers = functions.into_par_iter().filter(|(_, function)| calls_one_of(function, &other));
             let retype = |(name, function): (&str, &mut RArc<Function>)| {
-                let mut relations = WithFunctions { relations: catalogue.relations(), functions: &index };
+                let mut relations = WithFunctions { relations: catalogue.relations(), globals: &index };
                 let function = RArc::make_mut(function);
                 let faults = infer_function(function, &mut relations, Coverage::Everything).faults;
                 operator_fault(name, function, &relations, &faults).map(|()| name.to_owned())
@@ -142,7 +163,7 @@ impl ModuleState {
                 Some(&old) => changed.before.push(old.clone()),
                 None => {}
             }
-            changed.now.extend(global.function().map(|_| global.name.to_string()));
+            changed.now.insert(global.name.to_string());
             bodies.push((global.name.as_str(), global.body()));
         }
         let is_gone = |global: &&Global| !names.contains(global.name.as_str());
@@ -176,7 +197,7 @@ impl ModuleState {
 
 /// The differences to another module.
 struct Changed {
-    /// The functions that are new or other ones.
+    /// The globals that are new or other ones.
     now: HashSet<String>,
     /// The previous versions of these, and the removed ones.
     before: Vec<Global>,
@@ -188,7 +209,7 @@ fn n_calls(function: &Function) -> u64 {
 }
 
 fn total_calls(globals: &[Global]) -> u64 {
-    globals.par_iter().map(|global| global.function().map_or(0, |function| n_calls(function))).sum()
+    globals.par_iter().map(|global| n_calls(global.body())).sum()
 }
 
 /// Compacts a function that a pass made, and infers missing types; returns how many calls there are.
@@ -199,11 +220,11 @@ fn settle(
     name: &str,
     function: &mut RArc<Function>,
     catalogue: &dyn Catalogue,
-    before: &Functions<'_>,
+    before: &Globals<'_>,
 ) -> Result<u64, PassError> {
     let function = RArc::make_mut(function);
     compact(function);
-    let mut relations = WithFunctions { relations: catalogue.relations(), functions: before };
+    let mut relations = WithFunctions { relations: catalogue.relations(), globals: before };
     let faults = infer_function(function, &mut relations, Coverage::Missing).faults;
     operator_fault(name, function, &relations, &faults)?;
     checks::made_calls(name, function, before, &mut relations, &faults).map_err(|error| error.in_function(name))?;
@@ -232,14 +253,14 @@ fn operator_fault(
 /// The type relations of operators, and the functions that are called.
 struct WithFunctions<'a> {
     relations: Box<dyn TypeRelations + 'a>,
-    functions: &'a Functions<'a>,
+    globals: &'a Globals<'a>,
 }
 
-/// The functions of a module, by name.
-type Functions<'a> = HashMap<&'a str, &'a RArc<Function>>;
+/// The globals of a module, by name.
+pub(super) type Globals<'a> = HashMap<&'a str, &'a Global>;
 
-fn index(module: &IRModule) -> Functions<'_> {
-    module.functions().collect()
+fn index(module: &IRModule) -> Globals<'_> {
+    module.globals().iter().map(|global| (global.name.as_str(), global)).collect()
 }
 
 impl TypeRelations for WithFunctions<'_> {
@@ -272,19 +293,19 @@ impl TypeRelations for WithFunctions<'_> {
     }
 
     fn result_of_global(&mut self, caller: &mut Function, name: &str) -> TypeId {
-        self.functions.get(name).map_or(TypeId::UNKNOWN, |callee| result_of(caller, callee))
+        self.globals.get(name).map_or(TypeId::UNKNOWN, |callee| result_of_global(caller, callee))
     }
 }
 
 /// Keeps the names of functions whose results are of another type than before, as their callers see it.
 fn retain_other_results(names: &mut HashSet<String>, before: &IRModule, now: &IRModule) {
     let old = index(before);
-    let functions: Vec<_> = now.functions().filter(|(name, _)| names.contains(*name)).collect();
-    let is_other = |scratch: &mut Function, (name, function): (&str, &RArc<Function>)| {
-        let old = old.get(name).map(|old| result_of(scratch, old));
-        (old != Some(result_of(scratch, function))).then(|| name.to_owned())
+    let globals: Vec<_> = now.globals().iter().filter(|global| names.contains(global.name.as_str())).collect();
+    let is_other = |scratch: &mut Function, global: &Global| {
+        let old = old.get(global.name.as_str()).map(|old| result_of_global(scratch, old));
+        (old != Some(result_of_global(scratch, global))).then(|| global.name.to_string())
     };
-    *names = functions.into_par_iter().map_init(Function::new, is_other).flatten().collect();
+    *names = globals.into_par_iter().map_init(Function::new, is_other).flatten().collect();
 }
 
 fn calls_one_of(function: &Function, names: &HashSet<String>) -> bool {

@@ -1,6 +1,6 @@
 //! Random modules: everything that the builders can make, sense or not. The tests of `relais-plugin-api` use them too.
 
-use relais_plugin_api::ir::*;
+use relais_plugin_api::{ir::*, prim::prim_func};
 
 /// Choices, read from random bytes; 0 when they are used up, so that fewer bytes result in a smaller module.
 pub(crate) struct Tape<'a> {
@@ -103,7 +103,7 @@ pub(crate) fn module(tape: &mut Tape<'_>) -> IRModule {
         module.set_function(name, function(tape, name));
     }
     if tape.chance(3) {
-        module.set_prim_func("prim func", function(tape, "prim func"));
+        module.set_prim_func("prim func", prim_func(&[("x", ElemType::FLOAT, &[2])], &[("y", ElemType::FLOAT, &[2])]));
     }
     if tape.chance(6) {
         // A kind of a later version.
@@ -206,7 +206,7 @@ impl Builder<'_> {
             0 => NodeId::ABSENT,
             12 => {
                 let (kind, flags) =
-                    (kind::FIRST_LEAF + tape.below(128) as u8, tape.byte() & !(flag::EXTRA | flag::PRISTINE));
+                    (kind::IMM + 1 + tape.below(127) as u8, tape.byte() & !(flag::EXTRA | flag::PRISTINE));
                 self.f.add_leaf(kind, flags, tape.word() as u16, tape.word(), tape.word())
             }
             1 => self.f.add_global_var(self.own_name),

@@ -166,6 +166,11 @@ impl IRModule {
         self.global(name)?.function()
     }
 
+    /// The body of the global of that name, graph function or not.
+    pub fn body(&self, name: &str) -> Option<&RArc<Function>> {
+        self.global(name).map(Global::body)
+    }
+
     /// The entry function.
     pub fn main(&self) -> Option<&RArc<Function>> {
         self.function(MAIN)
@@ -246,6 +251,13 @@ impl IRModule {
         self.version += 1;
         let functions = self.globals.iter_mut().filter(|global| global.kind == global_kind::FUNCTION);
         functions.map(|global| (global.name.as_str(), &mut global.body))
+    }
+
+    /// The prim funcs, in order, to be replaced, or changed after [`RArc::make_mut`].
+    pub fn prim_funcs_mut(&mut self) -> impl Iterator<Item = (&str, &mut RArc<Function>)> {
+        self.version += 1;
+        let prims = self.globals.iter_mut().filter(|global| global.kind == global_kind::PRIM_FUNC);
+        prims.map(|global| (global.name.as_str(), &mut global.body))
     }
 
     /// A number that changes whenever a function is added, replaced or removed.
