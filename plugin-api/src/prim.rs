@@ -10,16 +10,22 @@
 //!   function. The verifier finds what contradicts them (`V2…`).
 //! - [`PrimBuilder`] makes prim funcs.
 
+mod bounds;
 mod build;
 mod infer;
 mod loop_ops;
 mod ops;
 mod rule;
+mod scalar;
 #[cfg(test)]
 mod tests;
+mod unused;
 
+pub use bounds::{Bounds, Intervals, Linear, Mark};
 pub use build::{PrimBuilder, prim_func};
 pub use infer::infer;
 pub use loop_ops::{LoopOps, OUTPUTS, n_outputs};
 pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo};
 pub use rule::{Broken, Made, Scalar, rule, value_type};
+pub use scalar::{NoValue, fold};
+pub use unused::remove_unused;

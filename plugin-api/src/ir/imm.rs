@@ -1,6 +1,6 @@
 //! Immediates: the numbers in loop programs.
 
-use super::{ElemType, Function, NodeId, half, kind};
+use super::{ElemType, Function, NodeId, Type, half, kind};
 use std::fmt;
 
 /// A number of one element type: the contents of a leaf of kind [`kind::IMM`].
@@ -141,9 +141,12 @@ impl ElemType {
 }
 
 impl Function {
-    /// A leaf with that number. Its type is not set: [`infer`](crate::prim::infer) does it, and so do builders.
+    /// A leaf with that number, and its type.
     pub fn add_imm(&mut self, imm: Imm) -> NodeId {
-        self.add_leaf(kind::IMM, 0, imm.elem.0.into(), imm.bits as u32, (imm.bits >> 32) as u32)
+        let id = self.add_leaf(kind::IMM, 0, imm.elem.0.into(), imm.bits as u32, (imm.bits >> 32) as u32);
+        let ty = self.add_type(Type::Tensor { elem: imm.elem, shape: Some(&[]) });
+        self.set_type(id, ty);
+        id
     }
 
     /// The number of an immediate; `None` for other nodes, and for numbers that do not fit their type.

@@ -1,6 +1,6 @@
 //! Making loop programs.
 
-use super::{CoreOp, DOMAIN, LoopKind, LoopOps, OUTPUTS, Scalar, rule, value_type};
+use super::{CoreOp, LoopKind, LoopOps, OUTPUTS, Scalar, rule, value_type};
 use crate::{diagnostics::PassError, ir::*};
 use smallvec::SmallVec;
 
@@ -33,10 +33,23 @@ type Values = SmallVec<[NodeId; 4]>;
 pub struct PrimBuilder<'a> {
     f: &'a mut Function,
     place: Place<'a>,
-    ops: LoopOps,
-    /// The operators that were used so far, by core operator.
-    ids: Vec<Option<OpId>>,
+    ops: Ops<'a>,
     fault: Option<PassError>,
+}
+
+/// The operators of the function: the builder's, or those of a pass that goes on with them.
+enum Ops<'a> {
+    Own(LoopOps),
+    Lent(&'a mut LoopOps),
+}
+
+impl Ops<'_> {
+    fn get(&mut self) -> &mut LoopOps {
+        match self {
+            Self::Own(ops) => ops,
+            Self::Lent(ops) => ops,
+        }
+    }
 }
 
 /// Where bindings are put.
@@ -72,15 +85,14 @@ impl<'a> PrimBuilder<'a> {
 
     /// Adds bindings at the end of a block.
     pub fn at(f: &'a mut Function, block: BlockId) -> Self {
-        let ops = LoopOps::new(f);
-        Self { f, place: Place::Block(block), ops, ids: vec![None; CoreOp::ALL.len()], fault: None }
+        let ops = Ops::Own(LoopOps::new(f));
+        Self { f, place: Place::Block(block), ops, fault: None }
     }
 
-    /// Adds bindings before the one that a [`Rebuild`] visits.
-    pub fn before(cx: &'a mut RebuildCx<'_>) -> Self {
+    /// Adds bindings before the one that a [`Rebuild`] visits, in a function with these operators.
+    pub fn before(cx: &'a mut RebuildCx<'_>, ops: &'a mut LoopOps) -> Self {
         let (f, before) = cx.parts();
-        let ops = LoopOps::new(f);
-        Self { f, place: Place::Before(before), ops, ids: vec![None; CoreOp::ALL.len()], fault: None }
+        Self { f, place: Place::Before(before), ops: Ops::Lent(ops), fault: None }
     }
 
     /// The function.
@@ -111,7 +123,7 @@ impl<'a> PrimBuilder<'a> {
 
     /// Types a new binding and puts it into its place.
     fn typed(&mut self, id: NodeId) -> NodeId {
-        match rule(self.f, &self.ops, id) {
+        match rule(self.f, self.ops.get(), id) {
             Ok(made) => {
                 let ty = made.add_to(self.f);
                 self.f.set_type(id, ty);
@@ -134,10 +146,7 @@ impl<'a> PrimBuilder<'a> {
 
     /// A number.
     pub fn imm(&mut self, imm: Imm) -> NodeId {
-        let id = self.f.add_imm(imm);
-        let ty = self.f.add_type(Type::Tensor { elem: imm.elem(), shape: Some(&[]) });
-        self.f.set_type(id, ty);
-        id
+        self.f.add_imm(imm)
     }
 
     /// An index.
@@ -162,13 +171,7 @@ impl<'a> PrimBuilder<'a> {
     // ---- calls --------------------------------------------------------------------------------------------------------
 
     fn op_id(&mut self, op: CoreOp) -> OpId {
-        if let Some(id) = self.ids[op as usize] {
-            return id;
-        }
-        let id = self.f.add_op(DOMAIN, op.name(), "", 0);
-        self.ids[op as usize] = Some(id);
-        self.ops.update(self.f);
-        id
+        self.ops.get().id(self.f, op)
     }
 
     /// A call of a core operator without attributes or functions.

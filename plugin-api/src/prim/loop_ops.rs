@@ -21,6 +21,8 @@ pub fn n_outputs(f: &Function) -> usize {
 #[derive(Debug)]
 pub struct LoopOps {
     ops: Vec<Option<CoreOp>>,
+    /// By core operator: its id in the function, if it has one.
+    ids: [Option<OpId>; CoreOp::ALL.len()],
     /// By node, as far as there are any: whether it is a parameter of the function.
     is_param: Vec<bool>,
     /// The ids of parameters from which on it is an output.
@@ -31,17 +33,37 @@ pub struct LoopOps {
 impl LoopOps {
     /// Reads the operators of a function.
     pub fn new(f: &Function) -> Self {
-        let ops = f.ops().iter().map(|rec| core_op(f, rec)).collect();
         let params = f.params().to_vec();
         let n_ids = params.iter().map(|param| param.index() + 1).max().unwrap_or(0);
         let mut is_param = vec![false; n_ids];
         params.iter().for_each(|param| is_param[param.index()] = true);
-        Self { ops, is_param, first_output: params.len() - n_outputs(f), params }
+        let first_output = params.len() - n_outputs(f);
+        let ids = [None; CoreOp::ALL.len()];
+        let mut all = Self { ops: Vec::new(), ids, is_param, first_output, params };
+        all.update(f);
+        all
     }
 
     /// Reads the operators that the function got since.
     pub fn update(&mut self, f: &Function) {
-        self.ops.extend(f.ops()[self.ops.len()..].iter().map(|rec| core_op(f, rec)));
+        for at in self.ops.len()..f.n_ops() {
+            let id = OpId::from_index(at);
+            let op = core_op(f, f.op(id));
+            self.ops.push(op);
+            if let Some(op) = op {
+                self.ids[op as usize].get_or_insert(id);
+            }
+        }
+    }
+
+    /// The id of a core operator in the function, which gets it if it has not called it so far.
+    pub fn id(&mut self, f: &mut Function, op: CoreOp) -> OpId {
+        if let Some(id) = self.ids[op as usize] {
+            return id;
+        }
+        let id = f.add_op(DOMAIN, op.name(), "", 0);
+        self.update(f);
+        id
     }
 
     /// The core operator that a node calls.

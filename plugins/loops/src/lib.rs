@@ -1,8 +1,9 @@
-//! Passes on loop programs: prim funcs, whose calls are core operators (domain `tir`).
+//! Passes over loop programs.
 
 use relais_plugin_api::prelude::*;
 
 mod program;
+pub mod simplify;
 pub mod unroll_loop;
 
-plugin! { description = "Passes on loop programs." }
+plugin! { description = "Passes over loop programs." }

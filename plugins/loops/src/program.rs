@@ -1,9 +1,9 @@
 //! What the passes ask of loop programs, and how they make calls.
 
 use relais_plugin_api::{
-    ir::{BlockId, Imm, Type, kind},
+    ir::{BlockId, kind},
     prelude::*,
-    prim::{CoreOp, DOMAIN, LoopOps, rule},
+    prim::{CoreOp, LoopOps, fold, rule, value_type},
 };
 
 /// Whether a function consists of what stands in loop programs, so that its bindings can be moved and copied.
@@ -55,22 +55,9 @@ pub fn constant_int(f: &Function, ops: &LoopOps, id: NodeId) -> Option<i64> {
         return imm.as_int();
     }
     let op = ops.of(f, id)?;
-    let &[a, b] = f.call(id)?.args() else { return None };
-    let (a, b) = (f.imm(a)?, f.imm(b)?);
-    if a.elem() != b.elem() {
-        return None;
-    }
-    let elem = a.elem();
-    let (a, b) = (a.as_int()?, b.as_int()?);
-    let value = match op {
-        CoreOp::Add => a.wrapping_add(b),
-        CoreOp::Sub => a.wrapping_sub(b),
-        CoreOp::Mul => a.wrapping_mul(b),
-        CoreOp::Min => a.min(b),
-        CoreOp::Max => a.max(b),
-        _ => return None,
-    };
-    Imm::int(elem, value)?.as_int()
+    let args = f.call(id)?.args().iter().map(|&arg| f.imm(arg)).collect::<Option<Vec<_>>>()?;
+    let elem = value_type(f.type_of(id)).filter(|ty| ty.lanes.is_none())?.elem;
+    fold(op, &args, elem).ok()?.as_int()
 }
 
 /// Whether two values are the same: one node, or equal immediates.
@@ -83,18 +70,9 @@ pub fn are_same_values(f: &Function, a: &[NodeId], b: &[NodeId]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| is_same_value(f, a, b))
 }
 
-/// An integer as an immediate; `None` if it is not an integer type.
-pub fn int(f: &mut Function, elem: ElemType, value: i64) -> Option<NodeId> {
-    let id = f.add_imm(Imm::int(elem, value)?);
-    let ty = f.add_type(Type::Tensor { elem, shape: Some(&[]) });
-    f.set_type(id, ty);
-    Some(id)
-}
-
 /// A call of a core operator, typed by its rule; it is in no block yet.
 pub fn call(f: &mut Function, ops: &mut LoopOps, op: CoreOp, args: &[NodeId], attrs: &[Attr]) -> NodeId {
-    let op = f.add_op(DOMAIN, op.name(), "", 0);
-    ops.update(f);
+    let op = ops.id(f, op);
     let id = f.add_call(op, args);
     if !attrs.is_empty() {
         f.set_attrs(id, attrs);

@@ -31,9 +31,9 @@
 //! `Simplify` before it makes more extents constant. TVM's pass differs: it refuses an `unrolled` loop with a negative
 //! extent, its product of turns and steps overflows, and it has no limit.
 
-use crate::program::{Loop, call, int, is_program};
+use crate::program::{Loop, call, is_program};
 use relais_plugin_api::{
-    ir::{AttrValue, BlockId, StrId, Walk, WalkStep, kind},
+    ir::{AttrValue, BlockId, Imm, StrId, Walk, WalkStep, kind},
     prelude::*,
     prim::{CoreOp, LoopKind, LoopOps},
 };
@@ -457,13 +457,13 @@ impl<'a> Writer<'a> {
     /// `min + turn`
     fn index(&mut self, min: NodeId, turn: i64) -> Option<NodeId> {
         if let Some(imm) = self.f.imm(min) {
-            return int(self.f, imm.elem(), imm.as_int()?.wrapping_add(turn));
+            return Some(self.f.add_imm(Imm::int(imm.elem(), imm.as_int()?.wrapping_add(turn))?));
         }
         if turn == 0 {
             return Some(min);
         }
         let (elem, _) = self.f.type_of(min).as_tensor()?;
-        let turn = int(self.f, elem, turn)?;
+        let turn = self.f.add_imm(Imm::int(elem, turn)?);
         let index = call(self.f, &mut self.ops, CoreOp::Add, &[min, turn], &[]);
         self.emit(index);
         Some(index)

@@ -1,0 +1,575 @@
+//! Simplify: integers, conditions and control of loop programs.
+
+use relais_plugin_api::{
+    ir::{BlockId, Expr, Imm, Rebuild, TypeId, kind},
+    prelude::*,
+    prim::{CoreOp, Intervals, Linear, LoopOps, Mark, PrimBuilder, fold, remove_unused, rule, value_type},
+};
+use std::collections::HashMap;
+
+/// Simplifies the integer arithmetic, the conditions and the control of loop programs, by what bounds of loops and
+/// conditions around say about values.
+///
+/// TVM's `Simplify` (`src/tir/transforms/simplify.cc`, `src/arith`). Integers wrap, so `n + 1 > n` holds only where `n` has
+/// bounds, as loop variables do. Floats are never changed by identities of real numbers, but for `x * 1`, `x / 1` and
+/// `--x`, which keep every bit.
+#[prim_func_pass(
+    name = "Simplify",
+    opt_level = 1,
+    aliases = [
+        "tir.transform.Simplify", "tir.transform.StmtSimplify", "tirx.transform.StmtSimplify",
+        "s_tir.transform.StmtSimplify",
+    ]
+)]
+pub fn simplify(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+    let f = edit.function();
+    let ops = LoopOps::new(f);
+    let mut simplify = Simplify {
+        known: Intervals::new(f),
+        ops,
+        branches: HashMap::new(),
+        scopes: Vec::new(),
+        writes: HashMap::new(),
+        n_calls: 0,
+        loads: HashMap::new(),
+    };
+    edit.rebuild(&mut simplify)?;
+    remove_unused(edit);
+    Ok(())
+}
+
+struct Simplify {
+    ops: LoopOps,
+    known: Intervals,
+    /// What is known in the blocks of a binding that was kept.
+    branches: HashMap<BlockId, Entry>,
+    scopes: Vec<(BlockId, Mark)>,
+    /// How often each memory was written so far; with calls, any may be.
+    writes: HashMap<NodeId, u32>,
+    n_calls: u32,
+    /// The state of its memory when a value was loaded.
+    loads: HashMap<NodeId, (u32, u32)>,
+}
+
+/// What is known when a block begins.
+#[derive(Clone, Copy)]
+enum Entry {
+    Loop { var: NodeId, min: NodeId, extent: NodeId },
+    Branch { condition: NodeId, truth: bool },
+}
+
+impl Rebuild for Simplify {
+    type Error = PassError;
+
+    fn enter(&mut self, editor: &mut Editor, block: BlockId) -> Result<(), PassError> {
+        self.scopes.push((block, self.known.mark()));
+        let f = editor.function();
+        match self.branches.get(&block) {
+            Some(&Entry::Loop { var, min, extent }) => self.known.enter_loop(f, &self.ops, var, min, extent),
+            Some(&Entry::Branch { condition, truth }) => self.known.assume(f, &self.ops, condition, truth),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn exit(&mut self, _: &mut Editor, block: BlockId) -> Result<(), PassError> {
+        if let Some((open, mark)) = self.scopes.pop() {
+            debug_assert!(open == block);
+            self.known.undo(mark);
+        }
+        Ok(())
+    }
+
+    fn binding(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Result<Action, PassError> {
+        // New operands may have let its type go.
+        if cx.function().type_id(id) == TypeId::UNKNOWN
+            && cx.function().n_regions(id) == 0
+            && let Ok(made) = rule(cx.function(), &self.ops, id)
+        {
+            let ty = made.add_to(cx.function_mut());
+            cx.function_mut().set_type(id, ty);
+        }
+        let f = cx.function();
+        if let Expr::If(view) = f.expr(id) {
+            let (condition, branches) = (view.cond(), [view.then_branch(), view.else_branch()]);
+            let blocks = branches.map(|branch| f.block_of(branch));
+            return Ok(match self.known.truth(f, &self.ops, condition) {
+                Some(truth) => Action::Inline(blocks[usize::from(!truth)]),
+                None => {
+                    self.branch(blocks[0], condition, true);
+                    self.branch(blocks[1], condition, false);
+                    Action::Keep
+                }
+            });
+        }
+        let Some(op) = self.ops.of(f, id) else {
+            self.n_calls += u32::from(f.kind(id) == kind::CALL);
+            return Ok(Action::Keep);
+        };
+        match op {
+            CoreOp::For => Ok(self.for_loop(cx, id)),
+            CoreOp::When => Ok(self.when(cx, id)),
+            CoreOp::While => {
+                // Its body may write before its condition is asked again.
+                self.forget_memory();
+                Ok(Action::Keep)
+            }
+            CoreOp::Assert => match self.known.truth(f, &self.ops, f.operands(id)[1]) {
+                Some(true) => Ok(Action::Drop),
+                _ => {
+                    let condition = f.operands(id)[1];
+                    self.known.assume(f, &self.ops, condition, true);
+                    Ok(Action::Keep)
+                }
+            },
+            CoreOp::Store => Ok(self.store(f, id)),
+            CoreOp::Scatter | CoreOp::StoreMasked => {
+                let memory = self.ops.memory_of(f, f.operands(id)[1]);
+                self.written(memory);
+                Ok(Action::Keep)
+            }
+            CoreOp::Load => {
+                let memory = self.ops.memory_of(f, f.operands(id)[1]);
+                let state = (self.n_writes(memory), self.n_calls);
+                self.loads.insert(id, state);
+                Ok(Action::Keep)
+            }
+            _ => Ok(match self.value(cx, op, id)? {
+                Some(by) => Action::Replace(by),
+                None => {
+                    self.known.bind(cx.function(), &self.ops, id);
+                    Action::Keep
+                }
+            }),
+        }
+    }
+}
+
+impl Simplify {
+    // ---- memory -------------------------------------------------------------------------------------------------------
+
+    fn n_writes(&self, memory: NodeId) -> u32 {
+        self.writes.get(&memory).copied().unwrap_or(0)
+    }
+
+    fn written(&mut self, memory: NodeId) {
+        *self.writes.entry(memory).or_default() += 1;
+    }
+
+    /// From here on nothing is known of what memory contains.
+    fn forget_memory(&mut self) {
+        self.n_calls += 1;
+    }
+
+    /// `b[i] = b[i]` does nothing, unless `b` was written since it was loaded.
+    fn store(&mut self, f: &Function, id: NodeId) -> Action {
+        let [memory, value, indices @ ..] = &f.operands(id)[1..] else { return Action::Keep };
+        let root = self.ops.memory_of(f, *memory);
+        let is_same = |&(a, b): &(&NodeId, &NodeId)| a == b || f.imm(*a).is_some() && f.imm(*a) == f.imm(*b);
+        let is_loaded = self.ops.of(f, *value) == Some(CoreOp::Load)
+            && self.loads.get(value) == Some(&(self.n_writes(root), self.n_calls))
+            && match &f.operands(*value)[1..] {
+                [from, at @ ..] => from == memory && at.iter().zip(indices).all(|pair| is_same(&pair)),
+                [] => false,
+            };
+        if is_loaded {
+            return Action::Drop;
+        }
+        self.written(root);
+        Action::Keep
+    }
+
+    // ---- control ------------------------------------------------------------------------------------------------------
+
+    fn branch(&mut self, block: BlockId, condition: NodeId, truth: bool) {
+        self.branches.insert(block, Entry::Branch { condition, truth });
+    }
+
+    fn for_loop(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
+        let f = cx.function();
+        let operands = f.operands(id);
+        let args = &operands[1..operands.len() - f.n_regions(id)];
+        let [min, extent, carried @ ..] = args else { return Action::Keep };
+        if self.known.of(f, *extent).max <= 0 {
+            return match carried {
+                [] => Action::Drop,
+                [one] => Action::Replace(*one),
+                _ => {
+                    let carried = carried.to_vec();
+                    cx.replace_results(id, carried);
+                    Action::Drop
+                }
+            };
+        }
+        self.forget_memory();
+        let region = f.regions(id)[0];
+        if let Some(&var) = f.operands(region).first() {
+            self.branches.insert(f.block_of(region), Entry::Loop { var, min: *min, extent: *extent });
+        }
+        Action::Keep
+    }
+
+    fn when(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
+        let f = cx.function();
+        let (condition, regions) = (f.operands(id)[1], f.regions(id));
+        match self.known.truth(f, &self.ops, condition) {
+            Some(true) => Action::Inline(f.block_of(regions[0])),
+            Some(false) => regions.get(1).map_or(Action::Drop, |&region| Action::Inline(f.block_of(region))),
+            None => {
+                self.forget_memory();
+                self.branch(f.block_of(regions[0]), condition, true);
+                if let Some(&otherwise) = regions.get(1) {
+                    self.branch(f.block_of(otherwise), condition, false);
+                }
+                Action::Keep
+            }
+        }
+    }
+
+    // ---- values -------------------------------------------------------------------------------------------------------
+
+    /// A simpler value, if there is one.
+    fn value(&mut self, cx: &mut RebuildCx<'_>, op: CoreOp, id: NodeId) -> Result<Option<NodeId>, PassError> {
+        let f = cx.function();
+        let Some(ty) = value_type(f.type_of(id)) else { return Ok(None) };
+        if ty.lanes.is_some() {
+            return Ok(None);
+        }
+        let args = &f.operands(id)[1..];
+        if args.iter().all(|&arg| f.imm(arg).is_some()) && is_exact(op) {
+            let numbers: Vec<Imm> = args.iter().filter_map(|&arg| f.imm(arg)).collect();
+            return match fold(op, &numbers, ty.elem) {
+                Ok(imm) => Ok(Some(number(cx, imm))),
+                Err(_) => Ok(None),
+            };
+        }
+        if let (CoreOp::Cast | CoreOp::Bitcast, &[a]) = (op, args)
+            && f.type_id(a) == f.type_id(id)
+        {
+            return Ok(Some(a));
+        }
+        if let Some(by) = identity(f, op, args) {
+            return Ok(Some(by));
+        }
+        if let Some(truth) = self.condition(f, op, id, args) {
+            return Ok(Some(match truth {
+                Truth::Known(truth) => number(cx, Imm::bool(truth)),
+                Truth::Value(by) => by,
+            }));
+        }
+        let by = match (op, args) {
+            (CoreOp::Select, &[c, a, b]) => {
+                return Ok(self.known.truth(f, &self.ops, c).map(|truth| if truth { a } else { b }));
+            }
+            (CoreOp::Min | CoreOp::Max, &[a, b]) if ty.elem.is_integer() => {
+                let is_first = match op {
+                    CoreOp::Min => self.known.compare(f, &self.ops, CoreOp::Le, a, b),
+                    _ => self.known.compare(f, &self.ops, CoreOp::Ge, a, b),
+                };
+                // Equal ones are the same value.
+                let is_second = match op {
+                    CoreOp::Min => self.known.compare(f, &self.ops, CoreOp::Le, b, a),
+                    _ => self.known.compare(f, &self.ops, CoreOp::Ge, b, a),
+                };
+                return Ok(match (is_first, is_second) {
+                    (Some(true), _) => Some(a),
+                    (_, Some(true)) => Some(b),
+                    _ => None,
+                });
+            }
+            (CoreOp::FloorDiv | CoreOp::FloorMod | CoreOp::Div | CoreOp::Mod, &[a, b]) if ty.elem.is_integer() => {
+                let by = f.imm(b).and_then(Imm::as_int).filter(|&by| by > 0);
+                match by {
+                    Some(by) => self.division(cx, op, a, by, ty.elem)?,
+                    None if a == b && self.known.of(f, b).min > 0 => {
+                        let value = i64::from(matches!(op, CoreOp::FloorDiv | CoreOp::Div));
+                        Imm::int(ty.elem, value).map(|imm| number(cx, imm))
+                    }
+                    None => None,
+                }
+            }
+            (CoreOp::Add | CoreOp::Sub | CoreOp::Mul | CoreOp::Neg, _) if ty.elem.is_integer() => {
+                self.linear(cx, op, id, ty.elem)?
+            }
+            _ => None,
+        };
+        Ok(by)
+    }
+
+    /// Comparisons and logic.
+    fn condition(&self, f: &Function, op: CoreOp, id: NodeId, args: &[NodeId]) -> Option<Truth> {
+        if op.negated().is_some() {
+            return self.known.truth(f, &self.ops, id).map(Truth::Known);
+        }
+        let is_bool = |id: NodeId| value_type(f.type_of(id)).is_some_and(|ty| ty.elem == ElemType::BOOL);
+        match (op, args) {
+            (CoreOp::And | CoreOp::Or, &[a, b]) if is_bool(a) => {
+                // `and` is decided by a false operand, `or` by a true one.
+                let decides = op == CoreOp::Or;
+                let (x, y) = (self.known.truth(f, &self.ops, a), self.known.truth(f, &self.ops, b));
+                match (x, y) {
+                    (Some(truth), _) | (_, Some(truth)) if truth == decides => Some(Truth::Known(decides)),
+                    (Some(_), Some(_)) => Some(Truth::Known(!decides)),
+                    (Some(_), None) => Some(Truth::Value(b)),
+                    (None, Some(_)) => Some(Truth::Value(a)),
+                    (None, None) => None,
+                }
+            }
+            (CoreOp::Not, &[a]) if is_bool(a) => self.known.truth(f, &self.ops, a).map(|truth| Truth::Known(!truth)),
+            _ => None,
+        }
+    }
+
+    /// A sum, if it can be written with fewer operations.
+    fn linear(
+        &mut self,
+        cx: &mut RebuildCx<'_>,
+        op: CoreOp,
+        id: NodeId,
+        elem: ElemType,
+    ) -> Result<Option<NodeId>, PassError> {
+        let f = cx.function();
+        let args = &f.operands(id)[1..];
+        let is_sum = |id: NodeId| {
+            matches!(self.ops.of(f, id), Some(CoreOp::Add | CoreOp::Sub | CoreOp::Mul | CoreOp::Neg))
+                && f.operands(id).len() > 1
+        };
+        // A sum of two things that are no sums is as simple as it can be, unless they are the same.
+        let is_plain = args.iter().all(|&arg| !is_sum(arg)) && !matches!(args, [a, b] if a == b);
+        if is_plain && !(op == CoreOp::Sub && args.iter().any(|&arg| f.imm(arg).is_some())) {
+            return Ok(None);
+        }
+        let Some(sum) = self.known.wrapping_sum(f, &self.ops, id) else { return Ok(None) };
+        if n_operations(&sum) >= self.n_operations_of(f, id) {
+            return Ok(None);
+        }
+        self.write(cx, &sum, elem).map(Some)
+    }
+
+    /// How many operations a sum takes as it stands, as far as nothing else needs its parts.
+    fn n_operations_of(&self, f: &Function, id: NodeId) -> usize {
+        let mut n = 0;
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            let args = match self.ops.of(f, id) {
+                Some(CoreOp::Add | CoreOp::Sub | CoreOp::Neg) => &f.operands(id)[1..],
+                Some(CoreOp::Mul) if f.operands(id)[1..].iter().any(|&arg| f.imm(arg).is_some()) => {
+                    &f.operands(id)[1..]
+                }
+                _ => continue,
+            };
+            n += 1;
+            if n > MOST_OPERATIONS {
+                return n;
+            }
+            open.extend_from_slice(args);
+        }
+        n
+    }
+
+    /// Divisions by a positive number.
+    fn division(
+        &mut self,
+        cx: &mut RebuildCx<'_>,
+        op: CoreOp,
+        a: NodeId,
+        by: i64,
+        elem: ElemType,
+    ) -> Result<Option<NodeId>, PassError> {
+        let f = cx.function();
+        let is_quotient = matches!(op, CoreOp::FloorDiv | CoreOp::Div);
+        if by == 1 {
+            return Ok(if is_quotient { Some(a) } else { Imm::int(elem, 0).map(|imm| number(cx, imm)) });
+        }
+        // Rounding towards zero is rounding down where nothing is negative.
+        if matches!(op, CoreOp::Div | CoreOp::Mod) && self.known.of(f, a).min < 0 {
+            return Ok(None);
+        }
+        let Some(sum) = self.known.sum(f, &self.ops, a) else { return Ok(None) };
+        let (mut whole, mut rest) = (Linear::default(), Linear::default());
+        for &(value, factor) in &sum.terms {
+            match factor % by {
+                0 => whole.terms.push((value, factor / by)),
+                _ => rest.terms.push((value, factor)),
+            }
+        }
+        (whole.constant, rest.constant) = (sum.constant.div_euclid(by), sum.constant.rem_euclid(by));
+        let Some(bounds) = self.known.of_sum(f, &rest) else { return Ok(None) };
+        let decided = (bounds.min.div_euclid(by) == bounds.max.div_euclid(by)).then(|| bounds.min.div_euclid(by));
+        match (is_quotient, decided) {
+            (true, Some(more)) => {
+                let Some(constant) = whole.constant.checked_add(more) else { return Ok(None) };
+                whole.constant = constant;
+                self.write(cx, &whole, elem).map(Some)
+            }
+            (false, Some(less)) => {
+                let Some(constant) = rest.constant.checked_sub(less.saturating_mul(by)) else { return Ok(None) };
+                rest.constant = constant;
+                self.write(cx, &rest, elem).map(Some)
+            }
+            (_, None) if whole == Linear::default() => Ok(None),
+            (true, None) => {
+                if n_operations(&whole) + n_operations(&rest) > self.n_operations_of(f, a) + 1 {
+                    return Ok(None);
+                }
+                let rest = self.write(cx, &rest, elem)?;
+                let quotient = self.operation(cx, op, rest, by, elem)?;
+                whole_plus(self, cx, whole, quotient, elem).map(Some)
+            }
+            (false, None) => {
+                let rest = self.write(cx, &rest, elem)?;
+                self.operation(cx, op, rest, by, elem).map(Some)
+            }
+        }
+    }
+
+    /// `a op by`, noted.
+    fn operation(
+        &mut self,
+        cx: &mut RebuildCx<'_>,
+        op: CoreOp,
+        a: NodeId,
+        by: i64,
+        elem: ElemType,
+    ) -> Result<NodeId, PassError> {
+        let mut b = PrimBuilder::before(cx, &mut self.ops);
+        let by = Imm::int(elem, by).map(|imm| b.imm(imm)).unwrap_or(a);
+        let id = b.op(op, &[a, by]);
+        b.finish()?;
+        self.note(cx, id);
+        Ok(id)
+    }
+
+    fn note(&mut self, cx: &RebuildCx<'_>, id: NodeId) {
+        self.known.bind(cx.function(), &self.ops, id);
+    }
+
+    /// A sum in few operations: its values with their factors in the order of their ids, then the number.
+    fn write(&mut self, cx: &mut RebuildCx<'_>, sum: &Linear, elem: ElemType) -> Result<NodeId, PassError> {
+        let imm = |value: i64| Imm::int(elem, value).unwrap_or(Imm::index(value));
+        let Some(&(first, factor)) = sum.terms.iter().find(|term| term.1 > 0).or(sum.terms.first()) else {
+            return Ok(number(cx, imm(sum.constant)));
+        };
+        let mut made = Vec::new();
+        let mut b = PrimBuilder::before(cx, &mut self.ops);
+        let mut times = |b: &mut PrimBuilder<'_>, value: NodeId, factor: i64| match factor {
+            1 => value,
+            _ => {
+                let factor = b.imm(imm(factor));
+                made.push(b.op(CoreOp::Mul, &[value, factor]));
+                made[made.len() - 1]
+            }
+        };
+        let mut total = match factor {
+            -1 => {
+                let zero = b.imm(imm(0));
+                b.op(CoreOp::Sub, &[zero, first])
+            }
+            _ => times(&mut b, first, factor),
+        };
+        let mut totals = vec![total];
+        for &(value, factor) in sum.terms.iter().filter(|term| term.0 != first) {
+            let (op, factor) = match factor {
+                i64::MIN..0 if factor != i64::MIN => (CoreOp::Sub, -factor),
+                _ => (CoreOp::Add, factor),
+            };
+            let term = times(&mut b, value, factor);
+            total = b.op(op, &[total, term]);
+            totals.push(total);
+        }
+        if sum.constant != 0 {
+            let (op, constant) = match sum.constant {
+                i64::MIN..0 if sum.constant != i64::MIN => (CoreOp::Sub, -sum.constant),
+                _ => (CoreOp::Add, sum.constant),
+            };
+            let constant = b.imm(imm(constant));
+            total = b.op(op, &[total, constant]);
+            totals.push(total);
+        }
+        b.finish()?;
+        made.extend(totals);
+        // Operands come before what uses them.
+        made.sort_unstable();
+        made.into_iter().filter(|&id| id != first).for_each(|id| self.note(cx, id));
+        Ok(total)
+    }
+}
+
+/// `whole + value`.
+fn whole_plus(
+    simplify: &mut Simplify,
+    cx: &mut RebuildCx<'_>,
+    mut whole: Linear,
+    value: NodeId,
+    elem: ElemType,
+) -> Result<NodeId, PassError> {
+    match whole.terms.binary_search_by_key(&value, |term| term.0) {
+        Ok(at) => whole.terms[at].1 += 1,
+        Err(at) => whole.terms.insert(at, (value, 1)),
+    }
+    simplify.write(cx, &whole, elem)
+}
+
+/// What a condition is.
+enum Truth {
+    Known(bool),
+    Value(NodeId),
+}
+
+/// The most operations of a sum that are counted.
+const MOST_OPERATIONS: usize = 24;
+
+/// The operations that a sum takes.
+fn n_operations(sum: &Linear) -> usize {
+    let n_products = sum.terms.iter().filter(|term| term.1 != 1 && term.1 != -1).count();
+    let is_negative = !sum.terms.is_empty() && sum.terms.iter().all(|term| term.1 < 0);
+    let n_summands = sum.terms.len() + usize::from(sum.constant != 0);
+    n_products + n_summands.saturating_sub(1) + usize::from(is_negative)
+}
+
+/// A number, which stands in no block.
+fn number(cx: &mut RebuildCx<'_>, imm: Imm) -> NodeId {
+    cx.function_mut().add_imm(imm)
+}
+
+/// Whether the result on numbers is the same on every machine: C libraries differ in functions such as `exp`.
+fn is_exact(op: CoreOp) -> bool {
+    use CoreOp::*;
+    !matches!(
+        op,
+        Exp | Log | Pow | Erf | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh
+    )
+}
+
+/// Operations that leave an operand as it is, bit by bit.
+fn identity(f: &Function, op: CoreOp, args: &[NodeId]) -> Option<NodeId> {
+    let is_number = |id: NodeId, number: f64| {
+        f.imm(id).is_some_and(|imm| match imm.as_int() {
+            Some(value) => value as f64 == number,
+            None => imm.as_float().is_some_and(|value| value == number && (value != 0.0 || value.is_sign_negative())),
+        })
+    };
+    let is_integer = |id: NodeId| value_type(f.type_of(id)).is_some_and(|ty| ty.elem.is_integer());
+    match (op, args) {
+        (CoreOp::Mul, &[a, b]) if is_number(b, 1.0) => Some(a),
+        (CoreOp::Mul, &[a, b]) if is_number(a, 1.0) => Some(b),
+        (CoreOp::Div, &[a, b]) if is_number(b, 1.0) => Some(a),
+        (CoreOp::Add | CoreOp::Sub | CoreOp::Or | CoreOp::Xor | CoreOp::Shl | CoreOp::Shr, &[a, b])
+            if is_integer(a) && is_number(b, 0.0) =>
+        {
+            Some(a)
+        }
+        (CoreOp::Add | CoreOp::Or | CoreOp::Xor, &[a, b]) if is_integer(b) && is_number(a, 0.0) => Some(b),
+        (CoreOp::Mul | CoreOp::And, &[a, b]) if is_integer(b) && is_number(a, 0.0) => Some(a),
+        (CoreOp::Mul | CoreOp::And, &[a, b]) if is_integer(a) && is_number(b, 0.0) => Some(b),
+        (CoreOp::And | CoreOp::Or, &[a, b]) if a == b => Some(a),
+        (CoreOp::Min | CoreOp::Max, &[a, b]) if a == b => Some(a),
+        (CoreOp::Select, &[_, a, b]) if a == b => Some(a),
+        (CoreOp::Neg | CoreOp::Not, &[a]) => {
+            let inner = f.call(a)?;
+            let is_same = inner.is_op(if op == CoreOp::Neg { "tir::neg" } else { "tir::not" });
+            is_same.then(|| inner.arg(0)).flatten()
+        }
+        _ => None,
+    }
+}
