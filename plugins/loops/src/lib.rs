@@ -2,7 +2,9 @@
 
 use relais_plugin_api::prelude::*;
 
+pub mod flatten_buffer;
 mod program;
+pub mod remove_no_op;
 pub mod simplify;
 pub mod unroll_loop;
 

@@ -1,7 +1,7 @@
 //! What the passes ask of loop programs, and how they make calls.
 
 use relais_plugin_api::{
-    ir::{BlockId, kind},
+    ir::kind,
     prelude::*,
     prim::{CoreOp, LoopOps, fold, rule, value_type},
 };
@@ -16,13 +16,8 @@ pub fn is_program(f: &Function) -> bool {
 pub struct Loop<'a> {
     pub min: NodeId,
     pub extent: NodeId,
-    /// The first carried values.
-    pub carried: &'a [NodeId],
     /// The loop variable, and the carried values of a turn.
     pub params: &'a [NodeId],
-    pub body: BlockId,
-    /// The carried values of the next turn.
-    pub results: &'a [NodeId],
 }
 
 impl<'a> Loop<'a> {
@@ -32,15 +27,14 @@ impl<'a> Loop<'a> {
             return None;
         }
         let call = f.call(id)?;
-        let ([min, extent, carried @ ..], &[function]) = (call.args(), call.regions()) else { return None };
+        let (&[min, extent, ref carried @ ..], &[function]) = (call.args(), call.regions()) else { return None };
         if f.kind(function) != kind::FUNCTION {
             return None;
         }
-        let (params, body) = (f.operands(function), f.block_of(function));
-        let results = f.results(body);
+        let (params, results) = (f.operands(function), f.results(f.block_of(function)));
         let n = carried.len();
         let is_whole = params.len() == 1 + n && results.len() == n && f.n_results(id) == Some(n).filter(|&n| n > 1);
-        is_whole.then_some(Self { min: *min, extent: *extent, carried, params, body, results })
+        is_whole.then_some(Self { min, extent, params })
     }
 
     /// The number of turns, if it is known; below 1 there are none.
