@@ -183,8 +183,8 @@ impl Flatten {
                 self.waiting.push(id);
             }
             CoreOp::Dim => {
-                let memory = f.operands(id)[1];
-                if self.ops.of(f, memory) == Some(CoreOp::Alloc)
+                if let Some(&memory) = f.operands(id).get(1)
+                    && self.ops.of(f, memory) == Some(CoreOp::Alloc)
                     && let Some(size) = self.size(f, memory, id)
                 {
                     let size = cx.function_mut().add_imm(Imm::index(size));

@@ -38,6 +38,7 @@ pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ra
     let mut module = IRModule::new();
     module.set_prim_func("k", f);
     module.set_prim_func("other", prim_func(&[("a", F32, &[64])], &[("b", F32, &[64])]));
+    module.set_prim_func("square", prim_func(&[], &[("a", F32, &[8, 8])]));
     assert_eq!(verify(&module), [], "the program is wrong");
     let run = |module: &IRModule| {
         let ran = local::run_in(pass, &Value::Struct(Vec::new()), config, 0, module)?;
