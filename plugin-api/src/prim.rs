@@ -16,6 +16,7 @@ mod infer;
 mod loop_ops;
 mod ops;
 mod rule;
+mod run;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -27,5 +28,6 @@ pub use infer::infer;
 pub use loop_ops::{LoopOps, OUTPUTS, n_outputs};
 pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo};
 pub use rule::{Broken, Made, Scalar, rule, value_type};
+pub use run::{Cause, Order, Place, RunOptions, Stop, run};
 pub use scalar::{NoValue, fold};
 pub use unused::remove_unused;

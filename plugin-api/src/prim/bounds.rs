@@ -666,3 +666,6 @@ fn type_of(f: &Function, id: NodeId) -> Option<Bounds> {
     let value = value_type(f.type_of(id)).filter(|value| value.lanes.is_none())?;
     Bounds::of_type(value.elem)
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,7 +73,7 @@ impl LoopOps {
         if rec.kind != kind::CALL {
             return None;
         }
-        let callee = f.node(f.operands(id)[0]);
+        let callee = f.node(*f.operands(id).first()?);
         if callee.kind != kind::OP {
             return None;
         }
@@ -98,10 +98,12 @@ impl LoopOps {
 
     /// The memory that a view, or a view of views, shows; any other node itself.
     pub fn memory_of(&self, f: &Function, mut id: NodeId) -> NodeId {
-        while self.of(f, id) == Some(CoreOp::View)
-            && let Some(&viewed) = f.operands(id).get(1)
-        {
-            id = viewed;
+        // In a broken function, views may show each other.
+        for _ in 0..f.n_nodes() {
+            match f.operands(id).get(1) {
+                Some(&viewed) if self.of(f, id) == Some(CoreOp::View) => id = viewed,
+                _ => break,
+            }
         }
         id
     }

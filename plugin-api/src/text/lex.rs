@@ -26,6 +26,8 @@ pub(super) enum Token<'s> {
     Literal(&'s str),
     /// `(`, `;`, …
     Punct(u8),
+    /// `..`, `<<`, `==`, …: only in loop programs.
+    Infix(&'static str),
     /// `->`
     Arrow,
     /// `::`
@@ -50,6 +52,7 @@ impl fmt::Display for Token<'_> {
             Self::Ref(name) => write!(f, "`${}`", shown(name)),
             Self::Literal(number) => write!(f, "`{number}`"),
             Self::Punct(byte) => write!(f, "`{}`", char::from(*byte)),
+            Self::Infix(text) => write!(f, "`{text}`"),
             Self::Arrow => f.write_str("`->`"),
             Self::Path => f.write_str("`::`"),
             Self::Meta => f.write_str("`#[`"),
@@ -61,7 +64,14 @@ impl fmt::Display for Token<'_> {
 pub(super) struct Lexer<'s> {
     text: &'s str,
     at: usize,
+    /// Whether there are infix operators.
+    pub has_infix: bool,
 }
+
+/// The marks of loop programs that have two characters.
+const LONG_MARKS: [&str; 7] = ["..", "<<", ">>", "<=", ">=", "==", "!="];
+/// The marks of one character that only loop programs have.
+const SHORT_MARKS: &[u8] = b"+-/|^<>";
 
 /// Whether a name is printed without quotes.
 pub(super) fn is_bare_name(name: &[u8]) -> bool {
@@ -104,7 +114,7 @@ type Lexed<'s> = Result<(Token<'s>, Range<usize>), Box<Fault>>;
 
 impl<'s> Lexer<'s> {
     pub fn new(text: &'s str) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: 0, has_infix: false }
     }
 
     fn rest(&self) -> &'s [u8] {
@@ -147,6 +157,11 @@ impl<'s> Lexer<'s> {
             return Ok(Token::Eof);
         };
         let second = rest.get(1).copied().unwrap_or(0);
+        if self.has_infix
+            && let Some(&mark) = LONG_MARKS.iter().find(|mark| rest.starts_with(mark.as_bytes()))
+        {
+            return self.take(2, Token::Infix(mark));
+        }
         match (first, second) {
             (b'-', b'>') => self.take(2, Token::Arrow),
             (b':', b':') => self.take(2, Token::Path),
@@ -166,6 +181,11 @@ impl<'s> Lexer<'s> {
             (b'-', _) if rest.starts_with(b"-inf") && !rest.get(4).is_some_and(|&byte| is_word(byte)) => {
                 self.take(4, Token::Word("-inf"))
             }
+            (b'-', _) if self.has_infix && rest.starts_with(b"-inf_") => {
+                let len = 1 + bare_len(&rest[1..], false);
+                self.take(len, Token::Word(&self.text[self.at..self.at + len]))
+            }
+            _ if self.has_infix && SHORT_MARKS.contains(&first) => self.take(1, Token::Punct(first)),
             (b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';' | b':' | b'=' | b'?' | b'*' | b'&' | b'!', _) => {
                 self.take(1, Token::Punct(first))
             }
@@ -345,6 +365,32 @@ mod tests {
                 Token::Eof => return tokens,
                 token => tokens.push(token),
             }
+        }
+    }
+
+    #[test]
+    fn only_loop_programs_have_infix_operators() {
+        let mut lexer = Lexer { has_infix: true, ..Lexer::new("%a.b..4 - -1 <= -inf_f64 -%i-1 // /") };
+        let mut tokens = Vec::new();
+        while tokens.last() != Some(&Token::Eof) {
+            tokens.push(lexer.next().unwrap().0);
+        }
+        let minus = Token::Punct(b'-');
+        let expected = [
+            name("a.b"),
+            Token::Infix(".."),
+            Token::Literal("4"),
+            minus.clone(),
+            Token::Literal("-1"),
+            Token::Infix("<="),
+            Token::Word("-inf_f64"),
+            minus,
+            name("i-1"),
+            Token::Eof,
+        ];
+        assert_eq!(tokens, expected);
+        for mark in ["+", "..", "<", "/ ", "- ", "|", "-inf_f64"] {
+            assert!(Lexer::new(mark).next().is_err(), "{mark}");
         }
     }
 

@@ -236,7 +236,7 @@ fn elements(out: &mut String, elem: ElemType, data: &[u8], count: u64, mut betwe
 }
 
 /// One element, of its own bytes.
-fn element(out: &mut String, elem: ElemType, bytes: &[u8]) {
+pub(super) fn element(out: &mut String, elem: ElemType, bytes: &[u8]) {
     let mut wide = [0; 16];
     wide[..bytes.len()].copy_from_slice(bytes);
     let raw = u128::from_le_bytes(wide) as u64;

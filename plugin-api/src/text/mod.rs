@@ -17,10 +17,14 @@ mod parse_body;
 mod parse_const;
 mod parse_function;
 mod parse_type;
+mod prim;
 mod print;
 mod print_node;
+mod print_prim;
 mod print_type;
 mod side_file;
+#[cfg(test)]
+mod tests;
 
 pub use error::{TextCode, TextError};
 pub use print::{Large, PrintOptions, Types};
@@ -64,11 +68,14 @@ pub fn print_io(
     print_to(module, options, &mut sink).map_err(|_| sink.error.take().unwrap_or_else(|| io::ErrorKind::Other.into()))
 }
 
-/// Prints one function, as `def @name…`.
+/// Prints one function, as `def @name…`, or as `prim @name…` if it calls core operators.
 pub fn print_function(name: &str, function: &Function, options: &PrintOptions) -> String {
     let mut text = String::new();
     let options = PrintOptions { large: without_side_file(options.large), ..options.clone() };
-    let rest = print::print_function(name, function, &options, &mut Vec::new(), "def @".to_owned(), &mut text);
+    let rest = match prim::is_prim(function) {
+        true => print::print_prim_func(name, function, &options, &mut Vec::new(), "prim @".to_owned(), &mut text),
+        false => print::print_function(name, function, &options, &mut Vec::new(), "def @".to_owned(), &mut text),
+    };
     text.push_str(&rest.expect("a string takes everything"));
     text
 }

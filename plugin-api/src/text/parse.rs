@@ -6,7 +6,7 @@ use super::{
     parse_body::Frame,
     side_file::SideFile,
 };
-use crate::ir::*;
+use crate::{ir::*, prim::LoopOps};
 use relais_patterns::nearest;
 use std::{
     borrow::Cow,
@@ -72,6 +72,10 @@ pub(super) struct Parser<'s> {
     /// All values by number, visible or not.
     numbers: HashMap<u32, Numbered>,
     globals: HashMap<Cow<'s, [u8]>, NodeId>,
+    /// In a loop program, its operators; known once its parameters are.
+    pub prim: Option<LoopOps>,
+    /// How deep the expression is nested that is being parsed.
+    pub depth: usize,
 }
 
 pub(super) fn module(source: &str, text: &str, side_file: &SideFile) -> Result<IRModule, Vec<TextError>> {
@@ -90,6 +94,8 @@ pub(super) fn module(source: &str, text: &str, side_file: &SideFile) -> Result<I
         defined: Vec::new(),
         numbers: HashMap::new(),
         globals: HashMap::new(),
+        prim: None,
+        depth: 0,
     };
     parser.ahead = parser.lex();
     parser.bump();
@@ -267,6 +273,8 @@ impl<'s> Parser<'s> {
             return Err(fault);
         }
         let word = self.bump();
+        // The name, which is next, has been read already; it is the same in both.
+        self.lexer.has_infix = word == Token::Word("prim");
         let kind = match word {
             Token::Word("def") => global_kind::FUNCTION,
             Token::Word("prim") => global_kind::PRIM_FUNC,
@@ -288,6 +296,8 @@ impl<'s> Parser<'s> {
         self.defined.clear();
         self.numbers.clear();
         self.globals.clear();
+        self.prim = None;
+        self.depth = 0;
         self.root()?;
         self.place_numbers();
         module.push(&name, kind, std::mem::take(&mut self.function));
@@ -304,6 +314,11 @@ impl<'s> Parser<'s> {
             return Err(Fault::new(TextCode::Value, span, format!("globals of kind {kind} have a word of their own")));
         }
         Ok(kind)
+    }
+
+    /// Whether the global function is a loop program.
+    pub fn is_prim(&self) -> bool {
+        self.lexer.has_infix
     }
 
     /// Assigns the values that were written as numbers those node ids.
@@ -413,6 +428,9 @@ impl<'s> Parser<'s> {
         }
         let shown = symbol.shown();
         let fault = Fault::new(TextCode::UnknownName, span, format!("`{shown}` is not defined here"));
+        if let Some(help) = self.infix_help(symbol) {
+            return Err(fault.help(help));
+        }
         let names = self.names.keys().filter_map(|name| std::str::from_utf8(name).ok());
         Err(match symbol {
             Symbol::Name(name) => match nearest(&String::from_utf8_lossy(name), names) {
@@ -423,6 +441,17 @@ impl<'s> Parser<'s> {
                 fault.help("values are visible behind their binding, in its block and the blocks within")
             }
         })
+    }
+
+    /// What to write instead of `%i-1`, which is one name.
+    fn infix_help(&self, symbol: &Symbol<'s>) -> Option<String> {
+        let Symbol::Name(name) = symbol else { return None };
+        let name = std::str::from_utf8(name).ok().filter(|_| self.is_prim())?;
+        let is_known = |name: &str| self.names.contains_key(name.as_bytes());
+        let (at, mark) = name.match_indices(['-', '/']).find(|&(at, _)| is_known(&name[..at]))?;
+        let (left, right) = (&name[..at], &name[at + 1..]);
+        let sigil = if is_known(right) { "%" } else { "" };
+        Some(format!("names contain `-` and `/`: write `%{left} {mark} {sigil}{right}`"))
     }
 
     pub fn global_var(&mut self, name: Cow<'s, [u8]>, span: Range<usize>) -> Parsed<NodeId> {

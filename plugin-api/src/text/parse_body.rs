@@ -2,6 +2,8 @@
 //! for it.
 
 mod expression;
+mod prim;
+mod prim_expression;
 
 use super::{
     error::{Fault, TextCode},
@@ -9,7 +11,11 @@ use super::{
     parse::{Parsed, Parser, Symbol},
     parse_function::{Header, Params},
 };
-use crate::ir::*;
+use crate::{
+    ir::*,
+    prim::{CoreOp, LoopOps},
+};
+use prim_expression::Literal;
 use std::{borrow::Cow, ops::Range};
 
 /// A function whose block is being parsed.
@@ -18,6 +24,8 @@ pub(super) struct Frame<'s> {
     bindings: Vec<NodeId>,
     /// The number of names that were visible outside.
     n_defined: usize,
+    /// In loop programs, the types of the results, as far as they are known: for literals.
+    expected: Vec<TypeId>,
     then: Then<'s>,
 }
 
@@ -35,6 +43,12 @@ enum Then<'s> {
     Branch(Statement<'s>),
     /// The second branch of an `If`.
     OtherBranch(Statement<'s>),
+    /// The last function of a `for`, `while` or `when` of a loop program.
+    Control(Statement<'s>),
+    /// The condition of a `while`; its parameters are those of the body, too.
+    While(Statement<'s>, Vec<Param<'s>>),
+    /// The first branch of a `when`.
+    When(Statement<'s>),
 }
 
 /// A binding, as far as it is parsed.
@@ -48,7 +62,14 @@ struct Statement<'s> {
     operands: Vec<NodeId>,
     regions: Vec<NodeId>,
     attrs: Vec<AttrRec>,
+    /// Literals of a loop program, by their place among the operands.
+    literals: Vec<(usize, Literal<'s>)>,
+    /// The number of values that a `for` or `while` of a loop program carries.
+    n_carried: Option<usize>,
 }
+
+/// A parameter: its name, the node and its place.
+type Param<'s> = (Symbol<'s>, NodeId, Range<usize>);
 
 /// The target that a binding names.
 enum Target<'s> {
@@ -82,6 +103,7 @@ impl<'s> Parser<'s> {
     pub fn root(&mut self) -> Parsed<()> {
         let root = self.function.root();
         let header = self.header(Params::Required, Some(root))?;
+        self.prim = self.is_prim().then(|| LoopOps::new(&self.function));
         self.open(header, Then::Root);
         while !self.frames.is_empty() {
             if self.is_over() {
@@ -111,7 +133,13 @@ impl<'s> Parser<'s> {
         while self.token != Token::Eof && !self.at_global() {
             match self.bump() {
                 Token::Punct(b'{') => braces += 1,
-                Token::Punct(b'}') if braces > 0 => braces -= 1,
+                Token::Punct(b'}') if braces > 0 => {
+                    braces -= 1;
+                    // A statement of a loop program may end with its block.
+                    if braces == 0 && self.at_statement() {
+                        return;
+                    }
+                }
                 Token::Punct(b'}') => match self.close(&[], None) {
                     Ok(()) => return,
                     Err(fault) => self.faults.push(*fault),
@@ -125,7 +153,7 @@ impl<'s> Parser<'s> {
     // ---- functions ------------------------------------------------------------------------------------------------
 
     fn open(&mut self, header: Header<'s>, then: Then<'s>) {
-        let frame = Frame { function: header.function, bindings: Vec::new(), n_defined: self.defined.len(), then };
+        let frame = Frame { function: header.function, bindings: Vec::new(), n_defined: self.defined.len(), expected: Vec::new(), then };
         self.frames.push(frame);
         for (symbol, node, span) in header.params {
             self.define(symbol, node, span);
@@ -203,11 +231,25 @@ impl<'s> Parser<'s> {
                     return self.fail(statement, fault);
                 }
                 self.bump();
-                self.nest(Params::Optional, statement, Then::OtherBranch)
+                self.nest(Params::Optional, statement, Then::OtherBranch)?;
+                self.expect_results_of(frame.function);
+                Ok(())
             }
             Then::OtherBranch(mut statement) => {
                 statement.regions.push(frame.function);
                 self.finish(statement)
+            }
+            Then::Control(mut statement) => {
+                statement.regions.push(frame.function);
+                self.end_control(statement)
+            }
+            Then::While(mut statement, params) => {
+                statement.regions.push(frame.function);
+                self.while_body(statement, params)
+            }
+            Then::When(mut statement) => {
+                statement.regions.push(frame.function);
+                self.when_else(statement)
             }
         }
     }
@@ -216,6 +258,9 @@ impl<'s> Parser<'s> {
 
     /// A binding up to its first function, or the result of a block.
     fn step(&mut self) -> Parsed<()> {
+        if self.is_prim() {
+            return self.prim_step();
+        }
         let start = self.span.start;
         if self.is(b'}') {
             let fault = Fault::new(TextCode::Syntax, self.span.clone(), "a block ends with its result");
@@ -251,7 +296,7 @@ impl<'s> Parser<'s> {
             return self.result();
         }
         // A call without a name: a result, or there for its effect.
-        self.expression(Statement::new(start, let_form, Target::None, None))
+        self.right_side(Statement::new(start, let_form, Target::None, None))
     }
 
     fn result(&mut self) -> Parsed<()> {
@@ -323,7 +368,7 @@ impl<'s> Parser<'s> {
             Ok(ty) => statement.ty = ty,
             Err(fault) => return self.fail(statement, fault),
         }
-        self.expression(statement)
+        if self.is_prim() { self.prim_rhs(statement) } else { self.right_side(statement) }
     }
 
     fn limit(&self, statement: &Statement<'s>, message: &str) -> Box<Fault> {
@@ -348,7 +393,8 @@ impl<'s> Parser<'s> {
                 for (index, field) in (0..u16::MAX).zip(fields) {
                     let Some((symbol, span)) = field.symbol else { continue };
                     let item = self.function.add_tuple_get_item(node, index);
-                    self.function.set_type(item, field.ty.unwrap_or(TypeId::UNKNOWN));
+                    let ty = field.ty.unwrap_or_else(|| self.rule_type(item));
+                    self.function.set_type(item, ty);
                     self.function.set_let(item, statement.let_form);
                     self.place(item);
                     self.define(symbol, item, span);
@@ -369,6 +415,7 @@ enum Next {
 impl<'s> Statement<'s> {
     fn new(start: usize, let_form: LetForm, target: Target<'s>, ty: Option<TypeId>) -> Self {
         let (operands, regions, attrs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { start, let_form, target, ty, expr: Expression::Tuple, operands, regions, attrs }
+        let (expr, literals, n_carried) = (Expression::Tuple, Vec::new(), None);
+        Self { start, let_form, target, ty, expr, operands, regions, attrs, literals, n_carried }
     }
 }

@@ -13,7 +13,7 @@ use crate::ir::{
 use std::{borrow::Cow, ops::Range};
 
 /// Suffixes of literals.
-const SUFFIXES: &[(&str, ElemType)] = &[
+pub(super) const SUFFIXES: &[(&str, ElemType)] = &[
     ("bf16", ElemType::BFLOAT16),
     ("f16", ElemType::FLOAT16),
     ("f32", ElemType::FLOAT),
@@ -309,7 +309,7 @@ pub(super) fn is_float(text: &str) -> bool {
     }
 }
 
-fn split_suffix(text: &str) -> (&str, Option<ElemType>) {
+pub(super) fn split_suffix(text: &str) -> (&str, Option<ElemType>) {
     if text.starts_with("0x") || text.starts_with("-0x") {
         return (text, None);
     }
@@ -348,7 +348,7 @@ impl Elements {
     }
 }
 
-fn encode(elem: ElemType, scalar: &Scalar<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+pub(super) fn encode(elem: ElemType, scalar: &Scalar<'_>, out: &mut Vec<u8>) -> Result<(), String> {
     let no = |shown: &str| Err(format!("`{shown}` is not a value of type `{elem}`"));
     match (scalar, elem) {
         (Scalar::String(string), ElemType::STRING) => {

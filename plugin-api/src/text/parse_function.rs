@@ -7,7 +7,7 @@ use super::{
     parse_attr::Metadata,
     print_node::OUTPUT_NAMES,
 };
-use crate::ir::*;
+use crate::{ir::*, prim::OUTPUTS};
 use std::ops::Range;
 
 /// Whether a function has a list of parameters.
@@ -46,6 +46,10 @@ impl<'s> Parser<'s> {
             }
             self.expect(b')')?;
         }
+        let outputs = match root {
+            Some(_) if self.is_prim() => self.output_params(&mut list)?,
+            _ => None,
+        };
         let ids: Vec<NodeId> = list.iter().map(|(_, node, _)| *node).collect();
         let function = match root {
             Some(root) => {
@@ -70,6 +74,13 @@ impl<'s> Parser<'s> {
         let metadata = self.metadata()?;
         self.no_constant(&metadata)?;
         attrs.extend(metadata.attrs);
+        if let Some((n_outputs, span)) = outputs {
+            if attrs.iter().any(|rec| self.function.bytes(rec.name) == OUTPUTS.as_bytes()) {
+                let fault = Fault::new(TextCode::Value, span, "the number of outputs is given twice");
+                return Err(fault.help("leave `outputs` off: the parameters behind the arrow are the outputs"));
+            }
+            attrs.push(self.function.encode_attr(&Attr::meta(OUTPUTS, n_outputs as i64)));
+        }
         self.hidden_name(function, metadata.name);
         self.function.set_attr_recs(function, &attrs);
         if !self.is(b'{') {
@@ -77,6 +88,28 @@ impl<'s> Parser<'s> {
         }
         self.bump();
         Ok(Header { function, params: list })
+    }
+
+    /// The outputs of a loop program, `-> (param, …)`: how many there are.
+    fn output_params(
+        &mut self,
+        list: &mut Vec<(Symbol<'s>, NodeId, Range<usize>)>,
+    ) -> Parsed<Option<(usize, Range<usize>)>> {
+        if self.token != Token::Arrow {
+            return Ok(None);
+        }
+        let span = self.span.clone();
+        let n_inputs = list.len();
+        self.bump();
+        self.expect(b'(')?;
+        while !self.is(b')') {
+            list.push(self.parameter()?);
+            if !self.eat(b',') {
+                break;
+            }
+        }
+        self.expect(b')')?;
+        Ok(Some((list.len() - n_inputs, span)))
     }
 
     fn parameter(&mut self) -> Parsed<(Symbol<'s>, NodeId, Range<usize>)> {

@@ -2,7 +2,9 @@
 
 use super::{
     literal,
+    prim,
     print_node::{self, Header},
+    print_prim::{self, Prim},
     print_type,
 };
 use crate::ir::*;
@@ -20,6 +22,8 @@ pub struct PrintOptions {
     pub large: Large,
     /// Constants of at most this many elements are printed as lists of values.
     pub inline_elements: u64,
+    /// Whether each binding of a loop program has a statement of its own, instead of standing in the one that uses it.
+    pub flat: bool,
 }
 
 /// Which types are printed.
@@ -44,7 +48,7 @@ pub enum Large {
 
 impl Default for PrintOptions {
     fn default() -> Self {
-        Self { types: Types::All, large: Large::Hex, inline_elements: 16 }
+        Self { types: Types::All, large: Large::Hex, inline_elements: 16, flat: false }
     }
 }
 
@@ -84,7 +88,9 @@ pub(super) fn module(
             global_kind::PRIM_FUNC => out.push_str("prim @"),
             kind => literal::push(&mut out, format_args!("global({kind}) @")),
         }
-        out = print_function(&global.name, global.body(), options, side_file, out, sink)?;
+        let is_prim = global.kind == global_kind::PRIM_FUNC;
+        let printed = if is_prim { print_prim_func } else { print_function };
+        out = printed(&global.name, global.body(), options, side_file, out, sink)?;
     }
     sink.write_str(&out)
 }
@@ -99,6 +105,27 @@ pub(super) fn print_function(
     sink: &mut dyn fmt::Write,
 ) -> Result<String, fmt::Error> {
     let mut printer = Printer::new(function, options, side_file);
+    printer.out = out;
+    literal::name(&mut printer.out, name.as_bytes());
+    printer.run(function.root(), sink)?;
+    printer.out.push('\n');
+    Ok(printer.out)
+}
+
+/// As [`print_function`], for a loop program.
+pub(super) fn print_prim_func(
+    name: &str,
+    function: &Function,
+    options: &PrintOptions,
+    side_file: &mut Vec<(String, Tensor)>,
+    out: String,
+    sink: &mut dyn fmt::Write,
+) -> Result<String, fmt::Error> {
+    // Numbers are read back with their types, which those of their users depend on.
+    let typed = print_prim::with_typed_immediates(function);
+    let function = typed.as_ref().unwrap_or(function);
+    let mut printer = Printer::new(function, options, side_file);
+    printer.prim = Some(Prim::of(function));
     printer.out = out;
     literal::name(&mut printer.out, name.as_bytes());
     printer.run(function.root(), sink)?;
@@ -122,6 +149,8 @@ pub(super) struct Printer<'a> {
     /// Functions that were printed: in a broken function, one may belong to two nodes.
     is_printed: Vec<bool>,
     indent: usize,
+    /// In a loop program, what is known about its bindings.
+    pub prim: Option<Prim>,
 }
 
 /// The items still to be printed, the next last.
@@ -129,12 +158,14 @@ pub(super) enum Work {
     Text(String),
     /// A function, from its name or parameters on.
     Function(NodeId, Header),
-    /// The bindings of a block from one on, then its result.
-    Bindings(BlockId, usize),
+    /// The bindings of a block from one on, then its result; the header is that of its function.
+    Bindings(BlockId, usize, Header),
     /// The end of a function's block.
     Close(NodeId),
     /// The end of a binding.
     End(NodeId),
+    /// The end of a `for`, `while`, `when` or `if` of a loop program, whose results are that many of the bindings behind it.
+    EndControl(NodeId, BlockId, std::ops::Range<usize>),
 }
 
 impl<'a> Printer<'a> {
@@ -150,6 +181,7 @@ impl<'a> Printer<'a> {
             numbered: HashSet::new(),
             is_printed: Vec::new(),
             indent: 0,
+            prim: None,
         }
     }
 
@@ -166,13 +198,14 @@ impl<'a> Printer<'a> {
             match next {
                 Work::Text(text) => self.out.push_str(&text),
                 Work::Function(node, header) => self.open(node, header, &mut work),
-                Work::Bindings(block, at) => self.binding(block, at, &mut work),
+                Work::Bindings(block, at, header) => self.binding(block, at, header, &mut work),
                 Work::Close(node) => self.close(node),
                 Work::End(node) => {
                     print_node::tail(self, node);
                     self.out.push_str(";\n");
                     self.define(node);
                 }
+                Work::EndControl(node, block, items) => print_prim::end_control(self, node, block, items),
             }
         }
         Ok(())
@@ -181,7 +214,14 @@ impl<'a> Printer<'a> {
     /// One binding on one line, without the blocks of its functions.
     pub fn line_of(&mut self, node: NodeId) {
         let mut work = Vec::new();
-        match self.function.kind(node) {
+        let rec = self.function.node(node);
+        let callee = self.function.operands(node).first();
+        let is_core = rec.kind == kind::CALL && callee.is_some_and(|&callee| prim::core_op(self.function, callee).is_some());
+        if is_core || rec.kind == kind::IMM {
+            self.prim = Some(Prim::of_one(self.function));
+            return print_prim::line(self, node);
+        }
+        match rec.kind {
             kind::VAR => return print_node::parameter(self, node),
             kind::ABSENT | kind::OP | kind::GLOBAL_VAR | kind::FIRST_LEAF.. => return self.value(node),
             _ => print_node::binding(self, node),
@@ -205,7 +245,9 @@ impl<'a> Printer<'a> {
         self.out.push_str(" {\n");
         self.indent += 1;
         work.push(Work::Close(node));
-        work.push(Work::Bindings(self.function.block_of(node), 0));
+        let block = self.function.block_of(node);
+        print_prim::plan(self, block);
+        work.push(Work::Bindings(block, 0, header));
     }
 
     fn close(&mut self, node: NodeId) {
@@ -221,12 +263,15 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn binding(&mut self, block: BlockId, at: usize, work: &mut Vec<Work>) {
+    fn binding(&mut self, block: BlockId, at: usize, header: Header, work: &mut Vec<Work>) {
+        if self.prim.is_some() {
+            return print_prim::binding(self, block, at, header, work);
+        }
         self.line();
         let Some(&node) = self.function.bindings(block).get(at) else {
             return print_node::result(self, self.function.result(block));
         };
-        work.push(Work::Bindings(block, at + 1));
+        work.push(Work::Bindings(block, at + 1, header));
         self.choose_name(node);
         print_node::binding(self, node);
         let before = work.len();
@@ -236,7 +281,7 @@ impl<'a> Printer<'a> {
         work[before + 1..].reverse();
     }
 
-    fn line(&mut self) {
+    pub fn line(&mut self) {
         for _ in 0..self.indent.min(MOST_INDENTS) {
             self.out.push_str("  ");
         }
@@ -255,6 +300,11 @@ impl<'a> Printer<'a> {
         if !name.is_empty() && self.visible.get(name).is_some_and(|&other| other != node) {
             self.numbered.insert(node);
         }
+    }
+
+    /// Whether a visible value has that name.
+    pub fn is_taken(&self, name: &[u8]) -> bool {
+        self.visible.contains_key(name)
     }
 
     /// Returns the name of a value that is printed with its number.
@@ -277,6 +327,9 @@ impl<'a> Printer<'a> {
                 self.out.push('&');
                 return self.op(OpId(rec.a));
             }
+            kind::IMM if self.prim.is_some() && function.imm(id).is_some() => {
+                return print_prim::immediate(self, id, None);
+            }
             kind::FIRST_LEAF.. => {
                 let (kind, aux, flags) = (rec.kind, rec.aux, rec.flags & !flag::PRISTINE);
                 return literal::push(
@@ -296,12 +349,13 @@ impl<'a> Printer<'a> {
     }
 
     pub fn op(&mut self, id: OpId) {
+        let is_reserved = if self.prim.is_some() { prim::is_reserved } else { |_: &str| false };
         let Some(text) = self.ops.get_mut(id.index()) else {
-            return print_node::op(&mut self.out, self.function, id);
+            return print_node::op(&mut self.out, self.function, id, is_reserved);
         };
         let text = text.get_or_insert_with(|| {
             let mut text = String::new();
-            print_node::op(&mut text, self.function, id);
+            print_node::op(&mut text, self.function, id, is_reserved);
             text.into()
         });
         self.out.push_str(text);

@@ -1,8 +1,9 @@
 //! The printer: nodes and attributes.
 
 use super::{
-    literal,
+    literal, prim,
     print::{Printer, Types, Work},
+    print_prim,
 };
 use crate::ir::*;
 
@@ -53,28 +54,42 @@ pub(super) enum Header {
     Bound,
     /// Without parameters, where it has none.
     Branch,
+    /// In a loop program, the second branch of an `If`; with the first one.
+    Else(NodeId),
+    /// The block of a loop program's statement, which names that many parameters before those that it carries.
+    Block(usize),
+    /// The body of a `while`, with its condition.
+    Do(NodeId),
 }
 
 /// A binding up to its first function.
 pub(super) fn binding(p: &mut Printer<'_>, node: NodeId) {
-    let function = p.function;
-    let rec = function.node(node);
-    if rec.flags & flag::LET != 0 {
+    target(p, node);
+    expression(p, node);
+}
+
+/// What a binding defines, up to its right-hand side.
+pub(super) fn target(p: &mut Printer<'_>, node: NodeId) {
+    if p.function.node(node).flags & flag::LET != 0 {
         p.out.push_str("let ");
     }
+    typed(p, node);
+    p.out.push_str(" = ");
+}
+
+/// A binding's name, with its type unless that is implied.
+pub(super) fn typed(p: &mut Printer<'_>, node: NodeId) {
     p.value(node);
-    let ty = function.type_id(node);
-    let is_shown = match rec.kind {
-        kind::CONSTANT => !has_own_type(function, node),
+    let ty = p.function.type_id(node);
+    let is_shown = match p.function.kind(node) {
+        kind::CONSTANT => !has_own_type(p.function, node),
         kind::FUNCTION => false,
-        _ => ty != TypeId::UNKNOWN,
+        _ => !print_prim::is_implied(p, node),
     };
     if is_shown && p.options.types == Types::All {
         p.out.push_str(": ");
         p.ty(ty);
     }
-    p.out.push_str(" = ");
-    expression(p, node);
 }
 
 /// Whether a constant's type is the one that its tensor implies.
@@ -88,7 +103,7 @@ fn has_own_type(function: &Function, constant: NodeId) -> bool {
     elem == tensor.elem() && dims.eq(shape.iter().copied())
 }
 
-fn expression(p: &mut Printer<'_>, node: NodeId) {
+pub(super) fn expression(p: &mut Printer<'_>, node: NodeId) {
     let function = p.function;
     let rec = *function.node(node);
     let operands = function.operands(node);
@@ -99,64 +114,67 @@ fn expression(p: &mut Printer<'_>, node: NodeId) {
                 literal::tensor(&mut p.out, tensor, p.options, p.side_file);
             }
         }
-        (kind::TUPLE, fields) => tuple(p, fields),
+        (kind::TUPLE, fields) => {
+            p.out.push('(');
+            list(p, node, 0);
+            p.out.push_str(if fields.len() == 1 { ",)" } else { ")" });
+        }
         (kind::TUPLE_GET_ITEM, [tuple]) => {
-            p.value(*tuple);
+            print_prim::tuple_of_item(p, *tuple);
             literal::push(&mut p.out, format_args!("[{}]", rec.aux));
         }
-        (kind::CALL, [callee, args @ ..]) => {
+        (kind::CALL, [callee, ..]) => {
             let callee_rec = function.node(*callee);
             match callee_rec.kind {
                 kind::OP => p.op(OpId(callee_rec.a)),
                 _ => p.value(*callee),
             }
             p.out.push('(');
-            list(p, args);
+            list(p, node, 1);
         }
-        (kind::IF, [cond]) if is_plain_if(function, node) => {
+        (kind::IF, [_]) if is_plain_if(function, node) => {
             p.out.push_str("if (");
-            p.value(*cond);
+            list(p, node, 0);
             p.out.push(')');
         }
         (kind::FUNCTION, _) => p.out.push_str("fn"),
-        (_, values) => {
+        _ => {
             literal::push(&mut p.out, format_args!("node({}, {}", rec.kind, rec.aux));
             let mut flags = rec.flags & !(flag::LET | flag::LISTED_INPUT | flag::PRISTINE);
             if function.n_regions(node) > 0 {
                 flags &= !flag::EXTRA;
             }
             literal::push(&mut p.out, format_args!(", {flags})("));
-            list(p, values);
+            list(p, node, 0);
         }
     }
 }
 
-fn is_plain_if(function: &Function, node: NodeId) -> bool {
+pub(super) fn is_plain_if(function: &Function, node: NodeId) -> bool {
     function.kind(node) == kind::IF && function.n_regions(node) == 2 && function.operands(node).len() == 3
 }
 
-fn list(p: &mut Printer<'_>, values: &[NodeId]) {
-    for (at, &value) in values.iter().enumerate() {
-        p.out.push_str(if at > 0 { ", " } else { "" });
-        p.value(value);
+/// The operands of a node from one on, functions excepted.
+pub(super) fn list(p: &mut Printer<'_>, node: NodeId, first: usize) {
+    let n_values = p.function.operands(node).len() - p.function.n_regions(node);
+    for at in first..n_values {
+        p.out.push_str(if at > first { ", " } else { "" });
+        print_prim::operand(p, node, at, prim::WEAKEST);
     }
 }
 
-fn tuple(p: &mut Printer<'_>, fields: &[NodeId]) {
-    p.out.push('(');
-    list(p, fields);
-    p.out.push_str(if fields.len() == 1 { ",)" } else { ")" });
-}
-
-/// An operator's name.
-pub(super) fn op(out: &mut String, function: &Function, id: OpId) {
+/// An operator's name. `is_reserved` are words that are quoted as operators of the default domain.
+pub(super) fn op(out: &mut String, function: &Function, id: OpId, is_reserved: fn(&str) -> bool) {
     let rec = *function.op(id);
     let [domain, name, overload] = [rec.domain, rec.name, rec.overload].map(|id| function.bytes(id));
     if !domain.is_empty() {
         literal::word(out, domain, EXPRESSIONS);
         out.push_str("::");
     }
-    literal::word(out, name, EXPRESSIONS);
+    match std::str::from_utf8(name) {
+        Ok(word) if domain.is_empty() && is_reserved(word) => literal::quoted(out, name),
+        _ => literal::word(out, name, EXPRESSIONS),
+    }
     if !overload.is_empty() {
         out.push(':');
         literal::word(out, overload, &[]);
@@ -175,7 +193,8 @@ pub(super) fn regions(p: &mut Printer<'_>, node: NodeId, work: &mut Vec<Work>) {
         kind::IF if is_plain_if(function, node) => {
             work.push(Work::Function(regions[0], Header::Branch));
             work.push(Work::Text(" else".to_owned()));
-            return work.push(Work::Function(regions[1], Header::Branch));
+            let second = if p.prim.is_some() { Header::Else(regions[0]) } else { Header::Branch };
+            return work.push(Work::Function(regions[1], second));
         }
         kind::CONSTANT | kind::TUPLE | kind::TUPLE_GET_ITEM => return,
         _ => {}
@@ -266,7 +285,10 @@ pub(super) fn result(p: &mut Printer<'_>, result: NodeId) {
         p.value(result);
         return p.out.push('\n');
     }
-    tuple(p, function.operands(result));
+    let fields = function.operands(result);
+    p.out.push('(');
+    list(p, result, 0);
+    p.out.push_str(if fields.len() == 1 { ",)" } else { ")" });
     let ty = function.type_id(result);
     if ty != TypeId::UNKNOWN && p.options.types == Types::All {
         p.out.push_str(": ");
@@ -280,19 +302,38 @@ pub(super) fn header(p: &mut Printer<'_>, node: NodeId, header: Header) {
     let function = p.function;
     let params = function.operands(node);
     let name = function.bytes(function.name_id(node));
+    match header {
+        Header::Block(_) => return,
+        Header::Do(condition) => return print_prim::do_header(p, node, condition),
+        _ => {}
+    }
+    let (n_inputs, skip) = print_prim::outputs(p, node);
     if !name.is_empty() && header != Header::Bound {
         p.out.push_str(" %");
         literal::name(&mut p.out, name);
     }
-    if header != Header::Branch || !params.is_empty() {
-        p.out.push_str(if header == Header::Branch { " (" } else { "(" });
+    let is_branch = matches!(header, Header::Branch | Header::Else(_));
+    if !is_branch || !params.is_empty() {
+        p.out.push_str(if is_branch { " (" } else { "(" });
         for (at, &param) in params.iter().enumerate() {
-            p.out.push_str(if at > 0 { ", " } else { "" });
+            p.out.push_str(match at {
+                _ if Some(at) == n_inputs => ") -> (",
+                0 => "",
+                _ => ", ",
+            });
             p.choose_name(param);
             parameter(p, param);
             p.define(param);
         }
-        p.out.push(')');
+        p.out.push_str(if n_inputs == Some(params.len()) { ") -> ()" } else { ")" });
+    }
+    if p.prim.is_some() && node == function.root() {
+        let ty = function.type_id(node);
+        if ty != TypeId::UNKNOWN {
+            p.out.push_str(": ");
+            p.ty(ty);
+        }
+        return metadata(p, node, skip);
     }
     let shown = outputs(p, node);
     metadata(p, node, if shown { &[OUTPUT_NAMES] } else { &[] });
@@ -391,7 +432,7 @@ fn opset(function: &Function, node: NodeId) -> Option<Vec<(&[u8], i64)>> {
 }
 
 /// `#[…]`, unless it is empty. `skip` are the names of metadata printed elsewhere.
-fn metadata(p: &mut Printer<'_>, node: NodeId, skip: &[&str]) {
+pub(super) fn metadata(p: &mut Printer<'_>, node: NodeId, skip: &[&str]) {
     let function = p.function;
     let rec = *function.node(node);
     let is_call = !matches!(rec.kind, kind::VAR | kind::CONSTANT | kind::TUPLE | kind::TUPLE_GET_ITEM | kind::FUNCTION)

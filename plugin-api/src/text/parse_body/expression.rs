@@ -3,7 +3,7 @@
 use super::*;
 
 impl<'s> Parser<'s> {
-    pub(super) fn expression(&mut self, mut statement: Statement<'s>) -> Parsed<()> {
+    pub(super) fn right_side(&mut self, mut statement: Statement<'s>) -> Parsed<()> {
         if self.is_word("fn") {
             self.bump();
             return self.nest(Params::Required, statement, Then::Bound);
@@ -98,7 +98,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `leaf(kind, aux, flags, a, b)`
-    fn leaf(&mut self) -> Parsed<NodeId> {
+    pub(super) fn leaf(&mut self) -> Parsed<NodeId> {
         self.bump();
         self.expect(b'(')?;
         let span = self.span.clone();
@@ -116,7 +116,9 @@ impl<'s> Parser<'s> {
         self.expect(b',')?;
         let b = self.integer("a 32-bit number")?;
         self.expect(b')')?;
-        Ok(self.function.add_leaf(kind, flags, aux, a, b))
+        let leaf = self.function.add_leaf(kind, flags, aux, a, b);
+        self.type_immediate(leaf);
+        Ok(leaf)
     }
 
     /// `domain::name:overload@version`
@@ -218,8 +220,13 @@ impl<'s> Parser<'s> {
 
     pub(super) fn argument(&mut self, statement: &mut Statement<'s>) -> Parsed<Next> {
         if !self.at_attr() {
-            let operand = self.operand()?;
-            statement.operands.push(operand);
+            if self.is_prim() {
+                let operand = self.expression()?;
+                statement.push(operand);
+            } else {
+                let operand = self.operand()?;
+                statement.operands.push(operand);
+            }
             return Ok(Next::Argument);
         }
         let name = self.attr_name()?;
@@ -241,6 +248,9 @@ impl<'s> Parser<'s> {
 
     /// The end of a binding, from the number of its results on.
     pub(super) fn finish(&mut self, mut statement: Statement<'s>) -> Parsed<()> {
+        if self.is_prim() {
+            return self.prim_finish(statement);
+        }
         match self.make(&mut statement) {
             Ok(node) if matches!(statement.target, Target::None) && self.is(b'}') => self.end_block(&[node], None),
             Ok(_) => self.expect(b';'),
@@ -256,6 +266,15 @@ impl<'s> Parser<'s> {
             }
             _ => None,
         };
+        if let Some(n_carried) = statement.n_carried {
+            let implied = u16::try_from(n_carried).ok().filter(|&n| n > 1);
+            if n_results.is_some() && n_results != implied {
+                let fault = Fault::new(TextCode::Value, statement.start..self.end, "these are not the values that are carried");
+                return Err(fault.help(format!("the loop carries {n_carried}")));
+            }
+            n_results = implied;
+        }
+        self.settle_statement(statement)?;
         if self.token == Token::Arrow && matches!(statement.expr, Expression::Call | Expression::If) {
             self.bump();
             let span = self.span.clone();
@@ -302,8 +321,9 @@ impl<'s> Parser<'s> {
         }
         self.hidden_name(node, metadata.name);
         self.function.set_let(node, statement.let_form);
-        if let Some(ty) = statement.ty {
-            self.function.set_type(node, ty);
+        match statement.ty {
+            Some(ty) => self.function.set_type(node, ty),
+            None => self.type_by_rule(node),
         }
         self.place(node);
         self.name(statement, node);
