@@ -23,13 +23,13 @@
 //! get a view in its former shape. Views of several dimensions that only accesses used go.
 //!
 //! Where a size is not known, it is what `dim` says. Indices are computed as `int64`, or as `int32` if all are and the memory
-//! has no more elements than that. Of vectors, the last index stays contiguous. An index out of bounds ends the program only
+//! has no more elements than that; quotient and remainder of one number by a size become that number. Of vectors, the last index stays contiguous. An index out of bounds ends the program only
 //! if the element that it stands for is not in the memory. Memory of more elements than an `int64` counts is an error.
 //!
 //! `Simplify` afterwards folds the indices. TVM's pass differs: it makes bytes of `bool`, which are bytes here. It has no
 //! options.
 
-use crate::program::{call, is_program};
+use crate::program::{call, is_program, is_same_value};
 use relais_plugin_api::{
     ir::{AttrRec, Imm, element_count, kind},
     prelude::*,
@@ -302,6 +302,10 @@ impl Flatten {
         let Some((&first, rest)) = indices.split_first() else { return cx.function_mut().add_imm(Imm::index(0)) };
         let mut sum = self.cast(cx, elem, first);
         for (at, (&index, &size)) in rest.iter().zip(sizes).enumerate() {
+            if let Some(whole) = self.whole(cx.function(), sum, size, index) {
+                sum = whole;
+                continue;
+            }
             let (index, size) = (self.cast(cx, elem, index), self.cast(cx, elem, size));
             sum = self.arithmetic(cx, CoreOp::Mul, sum, size);
             if is_vector && at + 1 == rest.len() && !is_imm(cx.function(), sum, 0) {
@@ -311,6 +315,18 @@ impl Flatten {
             sum = self.arithmetic(cx, CoreOp::Add, sum, index);
         }
         sum
+    }
+
+    /// The number whose quotient and remainder by a size two indices are: an index that was taken apart.
+    fn whole(&self, f: &Function, quotient: NodeId, size: NodeId, remainder: NodeId) -> Option<NodeId> {
+        let parts = match (self.ops.of(f, quotient)?, self.ops.of(f, remainder)?) {
+            (CoreOp::FloorDiv, CoreOp::FloorMod) | (CoreOp::Div, CoreOp::Mod) => [quotient, remainder],
+            _ => return None,
+        };
+        let [&[_, a, by], &[_, b, other]] = parts.map(|id| f.operands(id)) else { return None };
+        let number = |id| f.imm(id).and_then(Imm::as_int);
+        let is_divided = number(by).is_some_and(|by| by != 0 && number(other) == Some(by) && number(size) == Some(by));
+        (is_same_value(f, a, b) && is_divided).then_some(a)
     }
 
     /// An index in another type.

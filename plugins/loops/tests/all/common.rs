@@ -5,9 +5,9 @@ use relais_loops as _;
 
 use relais_plugin_api::{
     boundary::local,
-    ir::{Walk, WalkStep, kind, verify},
+    ir::{Walk, WalkStep, element_count, kind, verify},
     prelude::*,
-    prim::{CoreOp, LoopOps, PrimBuilder, prim_func},
+    prim::{CoreOp, LoopOps, PrimBuilder, RunOptions, n_outputs, prim_func, run as run_prim},
 };
 use std::{collections::HashMap, fmt::Write};
 
@@ -26,7 +26,7 @@ pub fn program(body: impl FnOnce(&mut PrimBuilder<'_>, [NodeId; 5])) -> Function
     f
 }
 
-/// Runs a pass on a prim func, and again on what it made of it.
+/// A prim func after a pass.
 pub struct Ran {
     pub function: Function,
     pub changed: bool,
@@ -34,6 +34,7 @@ pub struct Ran {
     pub text: String,
 }
 
+/// Runs a pass on a prim func, and again on what it made of it. What the program computes stays the same.
 pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ran, PassError> {
     let mut module = IRModule::new();
     module.set_prim_func("k", f);
@@ -48,9 +49,41 @@ pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ra
     };
     let ran = run(&module)?;
     let again = run(&ran.module)?;
+    let [before, after] = [&module, &ran.module].map(|module| outputs(module));
+    assert!(before.is_none() || before == after, "{before:?} becomes {after:?}\n{}", shown(prim(&ran.module)));
     let function = prim(&ran.module).clone();
     let text = shown(&function);
     Ok(Ran { function, changed: ran.changed, changed_again: again.changed, text })
+}
+
+/// The bits of what the program computes; `None` if it does not come to its end soon, or has sizes that are not known.
+fn outputs(module: &IRModule) -> Option<Vec<Vec<u8>>> {
+    let f = prim(module);
+    let inputs = &f.params()[..f.params().len() - n_outputs(f)];
+    let inputs: Option<Vec<Tensor>> = inputs.iter().zip(2..).map(|(&param, seed)| input(f, param, seed)).collect();
+    let mut options = RunOptions::default();
+    options.fuel = 1 << 20;
+    options.max_bytes = 1 << 24;
+    let outputs = run_prim(module, "k", &inputs?, &options).ok()?;
+    Some(outputs.iter().map(|tensor| tensor.to_bytes().into_owned()).collect())
+}
+
+/// A value for a parameter: integers are the seed, floats are all kinds of numbers.
+fn input(f: &Function, param: NodeId, seed: u64) -> Option<Tensor> {
+    let (elem, dims) = f.type_of(param).as_tensor()?;
+    let dims: Vec<u64> = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
+    let n = element_count(&dims).filter(|&n| n < 1 << 20)?;
+    let numbers = [1.5, -0.0, f64::INFINITY, 0.25, f64::NAN, -3.0, 1e-3];
+    let values: Vec<f64> = (0..n)
+        .map(|at| if elem.is_float() { numbers[((at + seed) % 7) as usize] } else { (seed % 2 + at % 2) as f64 + 1.0 })
+        .collect();
+    match elem {
+        ElemType::BOOL => Tensor::dense(elem, &dims, (0..n).map(|at| (at % 2) as u8).collect::<Vec<u8>>()).ok(),
+        ElemType::INT64 => {
+            Some(Tensor::from_i64(&dims, &values.iter().map(|&value| value as i64).collect::<Vec<_>>()))
+        }
+        _ => Tensor::from_f64s(elem, &dims, &values),
+    }
 }
 
 fn prim(module: &IRModule) -> &Function {
