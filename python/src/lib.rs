@@ -22,7 +22,10 @@ mod tensor;
 mod value;
 
 // Linked, so that their passes, operators and evaluators are registered.
-use {relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_onnxruntime as _, relais_operators as _};
+use {
+    relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _, relais_onnxruntime as _,
+    relais_operators as _,
+};
 
 /// The native part of `relais_onnx`.
 #[pyo3::pymodule(gil_used = false)]

@@ -13,5 +13,6 @@ pub mod venv;
 pub use relais_evaluator as evaluator;
 pub use relais_gradient as gradient;
 pub use relais_graph as graph;
+pub use relais_loops as loops;
 pub use relais_onnxruntime as onnxruntime;
 pub use relais_operators as operators;

@@ -14,7 +14,14 @@ WORK = ROOT / "target" / "windows"
 TARGET = "x86_64-pc-windows-gnu"
 GCC = "x86_64-w64-mingw32-gcc"
 # The shipped plugins, and two of the tests: one that ends the process or panics, one that leaves a mark when opened.
-PLUGINS = ["relais_evaluator", "relais_gradient", "relais_graph", "relais_onnxruntime", "relais_operators"]
+PLUGINS = [
+    "relais_evaluator",
+    "relais_gradient",
+    "relais_graph",
+    "relais_loops",
+    "relais_onnxruntime",
+    "relais_operators",
+]
 TEST_PLUGINS = ["quitter", "mark"]
 # The models of the README come with this package.
 ONNX = "onnx==1.23.2"

@@ -47,7 +47,10 @@ use terminal::CliError;
 
 // Linked, so that the program works wherever it is copied to.
 #[cfg(feature = "shipped")]
-use {relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_onnxruntime as _, relais_operators as _};
+use {
+    relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _, relais_onnxruntime as _,
+    relais_operators as _,
+};
 
 /// The exit status of a usage error; other failures end with 1.
 const USAGE: u8 = 2;

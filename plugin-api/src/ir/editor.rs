@@ -146,9 +146,11 @@ impl Editor {
                     self.map_results(list, &mut subst);
                     let results = self.function().results(list).to_vec();
                     self.function_mut().set_bindings(list, &[]);
-                    match self.function().n_results(owner) {
-                        Some(_) => subst.set_results(owner, results),
-                        None => subst.set(owner, results[0]),
+                    match (self.function().n_results(owner), results.first()) {
+                        (Some(_), _) => subst.set_results(owner, results),
+                        (None, Some(&result)) => subst.set(owner, result),
+                        // A statement has no value that anything could use.
+                        (None, None) => {}
                     }
                 }
                 Pending::List { list, at, len, inlined_for } => {
@@ -256,7 +258,8 @@ pub enum Action {
     /// It is removed, and every later use of it becomes a use of this node. One that was made before it gets its name.
     Replace(NodeId),
     /// It is removed; the bindings of this block of its own, which are visited next, take its place, and the block's
-    /// results replace its results. A node with several results must be used only through projections.
+    /// results replace its results. A node with several results must be used only through projections, and one whose block
+    /// has no results not at all.
     Inline(BlockId),
 }
 

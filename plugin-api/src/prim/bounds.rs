@@ -568,9 +568,9 @@ impl Intervals {
                 let (to, bounds) = (type_of(f, id)?, of(a));
                 (bounds.min >= to.min && bounds.max <= to.max).then_some(bounds)
             }
-            (CoreOp::Dim, _) => {
+            (CoreOp::Dim, &[memory]) => {
                 let AttrValue::Int(axis) = f.attrs(id).get("axis")? else { return None };
-                let dim = *f.type_of(args[0]).shape()?.get(usize::try_from(axis).ok()?)?;
+                let dim = *f.type_of(memory).shape()?.get(usize::try_from(axis).ok()?)?;
                 match Dim::from(dim).known() {
                     Some(size) => Some(Bounds::one(i64::try_from(size).ok()?)),
                     None => Some(Bounds::range(0, i64::MAX)),

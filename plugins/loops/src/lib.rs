@@ -2,6 +2,10 @@
 
 use relais_plugin_api::prelude::*;
 
+pub mod flatten_buffer;
+mod program;
+pub mod remove_no_op;
 pub mod simplify;
+pub mod unroll_loop;
 
 plugin! { description = "Passes over loop programs." }

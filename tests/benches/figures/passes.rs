@@ -16,7 +16,14 @@ const SHAPES: [(&str, Shape); 2] = [("chain", models::chain), ("blocks", models:
 
 pub fn run() {
     let shipped = shipped();
-    let plugins = ["relais_operators", "relais_evaluator", "relais_gradient", "relais_graph", "relais_onnxruntime"];
+    let plugins = [
+        "relais_operators",
+        "relais_evaluator",
+        "relais_gradient",
+        "relais_graph",
+        "relais_loops",
+        "relais_onnxruntime",
+    ];
     let registry = crate::loaded(&plugins.map(|name| shipped.join(crate::library(name))));
     for (shape, make) in SHAPES {
         println!("ns per node, {shape:<27} {:>10} {:>10} {:>10}   [100, flat]", "10^4", "10^5", "10^6");

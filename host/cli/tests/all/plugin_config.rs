@@ -30,7 +30,7 @@ fn r24_tvms_options_have_its_fields_and_defaults() {
     let option = |key: &str| -> OptionSchema {
         registry.config_options().find(|(option, _)| option.name == key).unwrap().0.clone()
     };
-    let unroll = option("tir.UnrollLoop");
+    let unroll = option("acme.UnrollLoop");
     let OptionType::Struct(fields) = &unroll.kind else { panic!("{unroll:?}") };
     let defaults = [
         ("auto_max_step", Value::Int(0)),
@@ -53,7 +53,7 @@ fn r24_a_pass_reads_them_with_the_defaults_of_what_is_left_out() {
         format!("step {step}, depth {depth}, extent 0, explicit {explicit}, local false; at most {max_depth}")
     };
     assert_eq!(said(&registry, "steps = [\"AskOptions\"]"), [shown(0, 8, true, 256)]);
-    let set = "steps = [\"AskOptions\"]\n[config]\n\"tir.UnrollLoop\" = { auto_max_step = 16, explicit_unroll = false }\n\
+    let set = "steps = [\"AskOptions\"]\n[config]\n\"acme.UnrollLoop\" = { auto_max_step = 16, explicit_unroll = false }\n\
                \"relay.FuseOps.max_depth\" = 10\n";
     assert_eq!(said(&registry, set), [shown(16, 8, false, 10)]);
 }
@@ -62,10 +62,10 @@ fn r24_a_pass_reads_them_with_the_defaults_of_what_is_left_out() {
 fn r22_what_is_wrong_with_an_option_is_told_before_anything_runs() {
     let registry = registry(&[&RULES]);
     for (config, told) in [
-        ("\"tir.UnrollLoop\" = { auto_max_stp = 16 }", "`auto_max_step`"),
-        ("\"tir.UnrollLoop\" = 16", "a table"),
-        ("\"tir.UnrollLoop\" = { explicit_unroll = 1 }", "`true` or `false`"),
-        ("\"tir.UnrolLoop\" = { auto_max_step = 16 }", "`tir.UnrollLoop`"),
+        ("\"acme.UnrollLoop\" = { auto_max_stp = 16 }", "`auto_max_step`"),
+        ("\"acme.UnrollLoop\" = 16", "a table"),
+        ("\"acme.UnrollLoop\" = { explicit_unroll = 1 }", "`true` or `false`"),
+        ("\"acme.UnrolLoop\" = { auto_max_step = 16 }", "`acme.UnrollLoop`"),
         ("\"relay.FuseOps.max_depth\" = 0", "an integer from 1"),
     ] {
         let said = faults(&registry, &format!("steps = [\"AskOptions\"]\n[config]\n{config}\n"));

@@ -63,20 +63,20 @@ fn r21_setting_a_field_of_an_option_leaves_its_neighbours_as_they_are() {
         said(&report).concat()
     };
     let ask = "steps = [\"AskOptions\"]";
-    let (step, depth) = ("tir.UnrollLoop.auto_max_step=3", "tir.UnrollLoop.auto_max_depth=2");
+    let (step, depth) = ("acme.UnrollLoop.auto_max_step=3", "acme.UnrollLoop.auto_max_depth=2");
     let both = "step 3, depth 2, extent 0, explicit true, local false; at most 256";
     assert_eq!(asked(ask, &[step, depth]), both);
     assert_eq!(asked(ask, &[depth, step]), both);
-    let given = format!("config = {{ \"tir.UnrollLoop\" = {{ auto_max_step = 3, auto_max_depth = 7 }} }}\n{ask}");
+    let given = format!("config = {{ \"acme.UnrollLoop\" = {{ auto_max_step = 3, auto_max_depth = 7 }} }}\n{ask}");
     assert_eq!(asked(&given, &[depth]), both, "what the pipeline says stays, too");
-    let scope = "config = { \"tir.UnrollLoop\" = { auto_max_step = 3 } }\n\
-        steps = [{ scope = [\"AskOptions\"], config = { \"tir.UnrollLoop\" = { auto_max_depth = 2 } } }]";
+    let scope = "config = { \"acme.UnrollLoop\" = { auto_max_step = 3 } }\n\
+        steps = [{ scope = [\"AskOptions\"], config = { \"acme.UnrollLoop\" = { auto_max_depth = 2 } } }]";
     assert_eq!(asked(scope, &[]), both);
-    assert_eq!(asked(ask, &[step, "tir.UnrollLoop.auto_max_step=4"]), both.replace("3, depth 2", "4, depth 8"));
+    assert_eq!(asked(ask, &[step, "acme.UnrollLoop.auto_max_step=4"]), both.replace("3, depth 2", "4, depth 8"));
     let library = library();
     let field = |name: &str, value| table(&[(name, Value::Int(value))]);
-    let context = library.context().config("tir.UnrollLoop", field("auto_max_step", 3));
-    let context = Arc::new(context.config("tir.UnrollLoop", field("auto_max_depth", 2)).build().unwrap());
+    let context = library.context().config("acme.UnrollLoop", field("auto_max_step", 3));
+    let context = Arc::new(context.config("acme.UnrollLoop", field("auto_max_depth", 2)).build().unwrap());
     assert_eq!(context.scope(|_| said(&ran_well(&pass("AskOptions"), &module()).1).concat()).unwrap(), both);
 }
 
@@ -107,13 +107,13 @@ fn r22_options_of_passes_are_checked_without_conversion() {
 #[test]
 fn r22_a_struct_of_a_context_is_made_of_a_table_with_its_defaults() {
     let library = library();
-    let unroll = |value: Value| library.context().config("tir.UnrollLoop", value).build();
+    let unroll = |value: Value| library.context().config("acme.UnrollLoop", value).build();
     let context = unroll(table(&[("auto_max_step", Value::Int(16))])).unwrap();
-    let facts = library.config_options().into_iter().find(|facts| facts.schema.name == "tir.UnrollLoop").unwrap();
+    let facts = library.config_options().into_iter().find(|facts| facts.schema.name == "acme.UnrollLoop").unwrap();
     let Some(Value::Struct(mut filled)) = facts.schema.default else { panic!("{facts:?}") };
     assert_eq!((filled.len(), filled[0].0.as_str()), (5, "auto_max_step"));
     filled[0].1 = Value::Int(16);
-    assert_eq!(context.settings().config.get("tir.UnrollLoop"), Some(&Value::Struct(filled)));
+    assert_eq!(context.settings().config.get("acme.UnrollLoop"), Some(&Value::Struct(filled)));
     let (_, report) = Arc::new(context).scope(|_| ran_well(&pass("AskOptions"), &module())).unwrap();
     assert!(said(&report)[0].starts_with("step 16, depth "), "{:?}", said(&report));
     for (value, told) in [
@@ -124,8 +124,8 @@ fn r22_a_struct_of_a_context_is_made_of_a_table_with_its_defaults() {
         let faults = unroll(value).map(|_| ()).unwrap_err();
         assert!(faults.to_string().contains(told), "{faults}");
     }
-    let unknown = library.context().config("tir.UnrolLoop", Value::Int(1)).build().map(|_| ()).unwrap_err();
-    assert!(unknown.to_string().contains("did you mean `tir.UnrollLoop`"), "{unknown}");
+    let unknown = library.context().config("acme.UnrolLoop", Value::Int(1)).build().map(|_| ()).unwrap_err();
+    assert!(unknown.to_string().contains("did you mean `acme.UnrollLoop`"), "{unknown}");
     let scalar = library.context().config("acme.depth", table(&[])).build().map(|_| ()).unwrap_err();
     assert!(scalar.to_string().contains("must be an integer, not a table"), "{scalar}");
 }
@@ -139,7 +139,7 @@ fn r23_options_are_listed_with_type_default_documentation_and_provider() {
     assert_eq!((&depth.schema.default, depth.schema.doc.as_str()), (&Some(Value::Int(3)), "How deep."));
     assert_eq!(depth.plugins, ["acme-rules"]);
     let names: Vec<&str> = listed.iter().map(|facts| facts.schema.name.as_str()).collect();
-    assert!(names.is_sorted() && names.contains(&"tir.UnrollLoop"), "{names:?}");
+    assert!(names.is_sorted() && names.contains(&"acme.UnrollLoop"), "{names:?}");
 }
 
 #[test]

@@ -1,0 +1,7 @@
+//! The passes on programs that are built.
+
+mod common;
+mod flatten_buffer;
+mod hostile;
+mod remove_no_op;
+mod unroll_loop;
