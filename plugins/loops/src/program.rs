@@ -8,7 +8,8 @@ use relais_plugin_api::{
 
 /// Whether a function consists of what stands in loop programs, so that its bindings can be moved and copied.
 pub fn is_program(f: &Function) -> bool {
-    let is_known = |id| matches!(f.kind(id), kind::CALL | kind::IF | kind::CONSTANT | kind::TUPLE | kind::TUPLE_GET_ITEM);
+    let is_known =
+        |id| matches!(f.kind(id), kind::CALL | kind::IF | kind::CONSTANT | kind::TUPLE | kind::TUPLE_GET_ITEM);
     f.all_bindings().all(|id| is_known(id) && f.regions(id).iter().all(|&region| f.kind(region) == kind::FUNCTION))
 }
 

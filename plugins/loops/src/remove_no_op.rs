@@ -135,13 +135,8 @@ impl Writes {
 impl Survey {
     fn new(f: &Function, ops: &LoopOps) -> Self {
         let parent = vec![NodeId::ABSENT; f.n_nodes()];
-        let mut survey = Self {
-            order: Vec::new(),
-            parent,
-            unturned: HashSet::new(),
-            effects: Vec::new(),
-            stores: HashMap::new(),
-        };
+        let mut survey =
+            Self { order: Vec::new(), parent, unturned: HashSet::new(), effects: Vec::new(), stores: HashMap::new() };
         let (mut known, mut writes) = (Intervals::new(f), Writes::default());
         let mut scopes: Vec<Mark> = Vec::new();
         let mut owners: Vec<NodeId> = Vec::new();
@@ -200,7 +195,8 @@ impl Survey {
         let memory = f.operands(id).get(1).map(|&memory| ops.memory_of(f, memory));
         match (op, memory) {
             (CoreOp::Store | CoreOp::Scatter | CoreOp::StoreMasked, Some(memory)) => {
-                if op == CoreOp::Store && is_in_place(f, ops, known, id, |load| writes.is_unwritten_since(load, memory)) {
+                if op == CoreOp::Store && is_in_place(f, ops, known, id, |load| writes.is_unwritten_since(load, memory))
+                {
                     return;
                 }
                 writes.each.insert(memory, writes.now);

@@ -1,5 +1,6 @@
 //! Simplify: integers, conditions and control of loop programs.
 
+use crate::program::is_program;
 use relais_plugin_api::{
     ir::{BlockId, Expr, Imm, Rebuild, TypeId, kind},
     prelude::*,
@@ -14,15 +15,19 @@ use std::collections::HashMap;
 /// bounds, as loop variables do. Floats are never changed by identities of real numbers, but for `x * 1`, `x / 1` and
 /// `--x`, which keep every bit.
 #[prim_func_pass(
-    name = "Simplify",
-    opt_level = 1,
+    name = "relais.Simplify",
     aliases = [
         "tir.transform.Simplify", "tir.transform.StmtSimplify", "tirx.transform.StmtSimplify",
         "s_tir.transform.StmtSimplify",
-    ]
+    ],
+    opt_level = 0,
+    phase = "none",
 )]
 pub fn simplify(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
     let f = edit.function();
+    if !is_program(f) {
+        return Ok(());
+    }
     let ops = LoopOps::new(f);
     let mut simplify = Simplify {
         known: Intervals::new(f),
@@ -114,24 +119,26 @@ impl Rebuild for Simplify {
                 self.forget_memory();
                 Ok(Action::Keep)
             }
-            CoreOp::Assert => match self.known.truth(f, &self.ops, f.operands(id)[1]) {
-                Some(true) => Ok(Action::Drop),
-                _ => {
-                    let condition = f.operands(id)[1];
-                    self.known.assume(f, &self.ops, condition, true);
-                    Ok(Action::Keep)
+            CoreOp::Assert => {
+                let Some(condition) = first(f, id) else { return Ok(Action::Keep) };
+                if self.known.truth(f, &self.ops, condition) == Some(true) {
+                    return Ok(Action::Drop);
                 }
-            },
+                self.known.assume(f, &self.ops, condition, true);
+                Ok(Action::Keep)
+            }
             CoreOp::Store => Ok(self.store(f, id)),
             CoreOp::Scatter | CoreOp::StoreMasked => {
-                let memory = self.ops.memory_of(f, f.operands(id)[1]);
-                self.written(memory);
+                if let Some(memory) = first(f, id) {
+                    self.written(self.ops.memory_of(f, memory));
+                }
                 Ok(Action::Keep)
             }
             CoreOp::Load => {
-                let memory = self.ops.memory_of(f, f.operands(id)[1]);
-                let state = (self.n_writes(memory), self.n_calls);
-                self.loads.insert(id, state);
+                if let Some(memory) = first(f, id) {
+                    let state = (self.n_writes(self.ops.memory_of(f, memory)), self.n_calls);
+                    self.loads.insert(id, state);
+                }
                 Ok(Action::Keep)
             }
             _ => Ok(match self.value(cx, op, id)? {
@@ -187,9 +194,8 @@ impl Simplify {
 
     fn for_loop(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
         let f = cx.function();
-        let operands = f.operands(id);
-        let args = &operands[1..operands.len() - f.n_regions(id)];
-        let [min, extent, carried @ ..] = args else { return Action::Keep };
+        let Some(call) = f.call(id) else { return Action::Keep };
+        let ([min, extent, carried @ ..], &[region]) = (call.args(), call.regions()) else { return Action::Keep };
         if self.known.of(f, *extent).max <= 0 {
             return match carried {
                 [] => Action::Drop,
@@ -202,7 +208,6 @@ impl Simplify {
             };
         }
         self.forget_memory();
-        let region = f.regions(id)[0];
         if let Some(&var) = f.operands(region).first() {
             self.branches.insert(f.block_of(region), Entry::Loop { var, min: *min, extent: *extent });
         }
@@ -211,13 +216,14 @@ impl Simplify {
 
     fn when(&mut self, cx: &mut RebuildCx<'_>, id: NodeId) -> Action {
         let f = cx.function();
-        let (condition, regions) = (f.operands(id)[1], f.regions(id));
+        let regions = f.regions(id);
+        let (Some(condition), Some(&then)) = (first(f, id), regions.first()) else { return Action::Keep };
         match self.known.truth(f, &self.ops, condition) {
-            Some(true) => Action::Inline(f.block_of(regions[0])),
+            Some(true) => Action::Inline(f.block_of(then)),
             Some(false) => regions.get(1).map_or(Action::Drop, |&region| Action::Inline(f.block_of(region))),
             None => {
                 self.forget_memory();
-                self.branch(f.block_of(regions[0]), condition, true);
+                self.branch(f.block_of(then), condition, true);
                 if let Some(&otherwise) = regions.get(1) {
                     self.branch(f.block_of(otherwise), condition, false);
                 }
@@ -493,6 +499,11 @@ impl Simplify {
         made.into_iter().filter(|&id| id != first).for_each(|id| self.note(cx, id));
         Ok(total)
     }
+}
+
+/// The first argument of a call.
+fn first(f: &Function, id: NodeId) -> Option<NodeId> {
+    f.call(id)?.arg(0)
 }
 
 /// `whole + value`.

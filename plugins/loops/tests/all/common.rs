@@ -79,9 +79,7 @@ fn input(f: &Function, param: NodeId, seed: u64) -> Option<Tensor> {
         .collect();
     match elem {
         ElemType::BOOL => Tensor::dense(elem, &dims, (0..n).map(|at| (at % 2) as u8).collect::<Vec<u8>>()).ok(),
-        ElemType::INT64 => {
-            Some(Tensor::from_i64(&dims, &values.iter().map(|&value| value as i64).collect::<Vec<_>>()))
-        }
+        ElemType::INT64 => Some(Tensor::from_i64(&dims, &values.iter().map(|&value| value as i64).collect::<Vec<_>>())),
         _ => Tensor::from_f64s(elem, &dims, &values),
     }
 }
@@ -156,7 +154,10 @@ pub fn shown(f: &Function) -> String {
                 if let Some(shape) = f.attrs(id).ints("shape") {
                     write!(text, " {shape:?}").unwrap();
                 }
-                if op == Some(CoreOp::For) && let Some(kind) = LoopOps::loop_kind(f, id) && kind.name() != "serial" {
+                if op == Some(CoreOp::For)
+                    && let Some(kind) = LoopOps::loop_kind(f, id)
+                    && kind.name() != "serial"
+                {
                     write!(text, " {}", kind.name()).unwrap();
                 }
                 text.push_str(if f.n_regions(id) > 0 { " " } else { "; " });

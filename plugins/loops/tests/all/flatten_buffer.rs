@@ -60,7 +60,10 @@ fn elements_stand_in_row_major_order() {
          %7 = load %1 %6; %8 = mul %3 8; %9 = add %8 %4; store %2 %7 %9; } }"
     );
     let three = text(copy(F32, &[2, 3, 5]));
-    assert!(three.contains("%6 = mul %3 3; %7 = add %6 %4; %8 = mul %7 5; %9 = add %8 %5; %10 = load %1 %9;"), "{three}");
+    assert!(
+        three.contains("%6 = mul %3 3; %7 = add %6 %4; %8 = mul %7 5; %9 = add %8 %5; %10 = load %1 %9;"),
+        "{three}"
+    );
     // Nothing is to be done.
     let ran = run("FlattenBuffer", copy(F32, &[8]));
     assert!(!ran.changed);
@@ -212,7 +215,8 @@ fn constants_and_views_are_seen_in_one_dimension() {
     // A view of a view of a parameter, and one that is used elsewhere.
     let f = with(&[("x", F32, &[2, 4]), ("y", I64, &[8])], |b, params| {
         let [x, y] = *params else { panic!() };
-        let view = |b: &mut PrimBuilder<'_>, of, shape: Vec<i64>| b.op_with(CoreOp::View, &[of], &[Attr::new("shape", shape)]);
+        let view =
+            |b: &mut PrimBuilder<'_>, of, shape: Vec<i64>| b.op_with(CoreOp::View, &[of], &[Attr::new("shape", shape)]);
         let outer = view(b, x, vec![8]);
         let inner = view(b, outer, vec![4, 2]);
         let zero = b.index(0);

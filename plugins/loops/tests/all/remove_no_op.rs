@@ -187,7 +187,15 @@ fn stores_of_what_is_there_go() {
     // Other memory may be written between.
     assert_eq!(copy(|b, [.., z], i| store(b, z, 1.0, i)), "for 0 8 (%1) { store z 1.0 %1; }");
     // The same may not, at whatever place, by whatever statement.
-    assert_eq!(copy(|b, [.., y, _], _| { let one = b.index(1); store(b, y, 1.0, one) }).matches("store").count(), 2);
+    assert_eq!(
+        copy(|b, [.., y, _], _| {
+            let one = b.index(1);
+            store(b, y, 1.0, one)
+        })
+        .matches("store")
+        .count(),
+        2
+    );
     let inner = copy(|b, [_, _, _, y, _], i| {
         let one = b.index(1);
         b.each(i, |b, _| store(b, y, 1.0, one));

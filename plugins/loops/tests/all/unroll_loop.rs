@@ -49,7 +49,12 @@ fn store(b: &mut PrimBuilder<'_>, y: NodeId, i: NodeId) {
 }
 
 /// A loop with constant extent.
-fn each(b: &mut PrimBuilder<'_>, kind: LoopKind, extent: i64, body: impl FnOnce(&mut PrimBuilder<'_>, NodeId)) -> NodeId {
+fn each(
+    b: &mut PrimBuilder<'_>,
+    kind: LoopKind,
+    extent: i64,
+    body: impl FnOnce(&mut PrimBuilder<'_>, NodeId),
+) -> NodeId {
     let extent = b.index(extent);
     b.each_of(kind, extent, body)
 }
@@ -213,7 +218,9 @@ fn each_turn_has_memory_of_its_own() {
             b.store(y, value, &[i]);
         });
     });
-    let one = |at: u32, i: u32| format!("%{at} = alloc [1]; store %{at} 0.0 0; %{} = load %{at} 0; store y %{} {i};", at + 1, at + 1);
+    let one = |at: u32, i: u32| {
+        format!("%{at} = alloc [1]; store %{at} 0.0 0; %{} = load %{at} 0; store y %{} {i};", at + 1, at + 1)
+    };
     assert_eq!(unroll(f, &[]), format!("{} {}", one(1, 0), one(3, 1)));
 }
 
@@ -361,7 +368,8 @@ fn variables_of_indices_into_memory_on_the_stack_are_unrolled() {
 
 #[test]
 fn a_function_grows_within_bounds() {
-    let f = |kind: LoopKind, extent: i64| program(move |b, [.., y, _]| _ = each(b, kind, extent, |b, i| store(b, y, i)));
+    let f =
+        |kind: LoopKind, extent: i64| program(move |b, [.., y, _]| _ = each(b, kind, extent, |b, i| store(b, y, i)));
     let all = [("auto_max_extent", i64::MAX)];
     assert!(!try_unroll(f(Serial, 1 << 40), &all).unwrap().changed);
     assert!(!try_unroll(f(Serial, (1 << 20) + 2), &all).unwrap().changed);
