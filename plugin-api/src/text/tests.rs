@@ -4,6 +4,7 @@ use super::{PrintOptions, Types, display, parse_str, print};
 use crate::{
     ir::*,
     prim::{CoreOp, LoopKind, PrimBuilder, infer, prim_func},
+    wild::{self, Tape},
 };
 
 const F32: ElemType = ElemType::FLOAT;
@@ -725,5 +726,74 @@ fn random_programs_are_read_back() {
         again.set_prim_func("k", typed);
         equal(&module, &again).unwrap();
         assert!(!text.contains("tir::"), "{text}");
+    }
+}
+
+/// Random bytes for a seed.
+fn bytes(seed: u64) -> Vec<u8> {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    (0..dice.below(600)).map(|_| dice.below(256) as u8).collect()
+}
+
+/// Whatever a function is, as a loop program it is read back.
+#[test]
+fn graphs_as_loop_programs_are_read_back() {
+    for seed in 0..1000 {
+        let random = wild::module(&mut Tape::new(&bytes(seed)));
+        let mut module = IRModule::new();
+        for (name, f) in random.functions() {
+            module.set_prim_func(name, Function::clone(f));
+        }
+        read_back(&module);
+    }
+}
+
+/// What the arena checks accept is printed, sense or not.
+#[test]
+fn broken_programs_are_printed() {
+    for seed in 0..2000 {
+        let mut f = random(seed % 50);
+        let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
+        for _ in 0..1 + dice.below(4) {
+            let (at, value) = (dice.below(1 << 30), if dice.below(2) == 0 { dice.below(300) } else { dice.below(20) });
+            f.corrupt_word(at, value as u32);
+        }
+        if verify_function(&f, None).iter().any(|fault| fault.code.as_str().starts_with("V0")) {
+            continue;
+        }
+        let ids: Vec<NodeId> = (0..f.n_nodes()).map(NodeId::from_index).collect();
+        for id in ids {
+            assert!(!display(&f, id).to_string().is_empty());
+        }
+        let mut module = IRModule::new();
+        module.set_prim_func("k", f);
+        for flat in [true, false] {
+            let text = print(&module, &PrintOptions { flat, ..PrintOptions::default() });
+            drop(parse_str(&text));
+        }
+    }
+}
+
+/// Texts with mistakes are refused or read, and what is read is printed.
+#[test]
+fn texts_with_mistakes_do_no_harm() {
+    const PIECES: [&str; 30] = [
+        " ", "%", "(", ")", "[", "]", "{", "}", ";", ",", "=", "..", "-", "!", "&", "in", "for", "with", "do", "while", "when",
+        "else", "1", "1.0f16", "nan(", "_", "0x", "#[", "alloc", "tir::",
+    ];
+    for seed in 0..2000 {
+        let mut module = IRModule::new();
+        module.set_prim_func("k", random(seed % 50));
+        let mut text = print(&module, &PrintOptions::default());
+        let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
+        for _ in 0..1 + dice.below(3) {
+            let at = dice.below(text.len());
+            let end = (at + dice.below(4)).min(text.len());
+            text.replace_range(at..end, PIECES[dice.below(PIECES.len())]);
+        }
+        match parse_str(&text) {
+            Ok(module) => _ = read_back(&module),
+            Err(errors) => assert!(!errors.is_empty() && errors.len() <= 21),
+        }
     }
 }
