@@ -27,7 +27,7 @@ OLDEST = 7
 """The oldest operator set that models are converted from and to."""
 BELOW = 2
 """How many operator sets below its own a case is converted to."""
-REFUSED = "V001"
+REFUSED = "O001"
 """The code of errors that say what the target cannot express."""
 CASE_SECONDS = 600.0
 BOTH = (runtimes.ONNXRUNTIME, runtimes.REFERENCE)

@@ -30,7 +30,7 @@ MOST_APART = 0.01
 """The most of the graphs that may run in no runtime."""
 EXACT = "strict"
 """What has to agree to the bit."""
-MAY_REFUSE = {"ConvertOpset": "error[V001]"}
+MAY_REFUSE = {"ConvertOpset": "error[O001]"}
 """Passes that may refuse a batch, and how they say it."""
 OTHER_KERNELS = {"ConvertOpset": 1e-3}
 """Passes that make calls of other versions, for which runtimes have other kernels, and how far results may be apart then,

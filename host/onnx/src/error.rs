@@ -172,6 +172,8 @@ pub enum Fault {
     },
     /// The model would be larger than any reader of protobuf accepts.
     TooLarge(u64),
+    /// Functions call themselves, directly or through others.
+    Recursive(Vec<String>),
     /// There is no function `main`.
     NoMain,
     /// A constant's attribute form does not fit its type.
@@ -278,6 +280,7 @@ impl Fault {
             Self::NotExpressible(_) => "a pass left something that ONNX has no form for; write `.relay` instead",
             Self::OpsetMismatch { .. } => "the pass must use the operators of the model's own version",
             Self::TooLarge(_) => "write the weights to a data file beside the model (external data)",
+            Self::Recursive(_) => "ONNX does not allow recursion: a `Loop` repeats",
             Self::NoMain => "a model needs a function `main`",
             Self::ConstantForm => "a pass changed the constant without changing its form; use form `ANY`",
         }
@@ -383,6 +386,13 @@ impl fmt::Display for Fault {
                 write!(f, "`{op}` was written for operator set {version}, the model imports {imported}")
             }
             Self::TooLarge(bytes) => write!(f, "the model would have {bytes} bytes, over protobuf's limit of 2 GiB"),
+            Self::Recursive(names) => {
+                f.write_str("ONNX cannot express functions that call themselves: ")?;
+                for (index, name) in names.iter().enumerate() {
+                    write!(f, "{}`@{name}`", if index == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
             Self::NoMain => f.write_str("the module has no function `main`"),
             Self::ConstantForm => f.write_str("the constant does not fit the attribute it is written to"),
         }

@@ -394,8 +394,8 @@ fn default_of(metadata: &str) -> Option<&str> {
     metadata.strip_prefix(FUNCTION_DEFAULT)?.strip_prefix(':')
 }
 
-/// Functions of a module that call themselves, directly or through others.
-pub(crate) fn recursive(module: &IRModule) -> Option<Vec<String>> {
+/// The functions of a module that call themselves, directly or through others; `None` if there are none.
+pub fn recursive(module: &IRModule) -> Option<Vec<String>> {
     callees_first(module).err().map(|InlineError::Recursive(names)| names)
 }
 

@@ -36,10 +36,11 @@ pub use equal::{Difference, equal, equal_functions};
 pub use function::{Function, LetForm, table_key};
 pub use ids::{BlockId, ConstId, NodeId, OpId, StrId, TypeId};
 pub use imm::Imm;
+pub(crate) use inline::instantiate;
 pub use inline::{
     Declined, FUNCTION_ATTRIBUTES, FUNCTION_DEFAULT, InlineError, Inlined, inline_functions, inline_some_functions,
+    recursive,
 };
-pub(crate) use inline::{instantiate, recursive};
 pub use intern::{Hash64, InternTable};
 pub use module::{Global, IRModule, MAIN, ModuleAttr, Source, global_kind, module_attr_kind};
 pub(crate) use new_types::TypeLie;

@@ -778,8 +778,8 @@ fn broken_programs_are_printed() {
 #[test]
 fn texts_with_mistakes_do_no_harm() {
     const PIECES: [&str; 30] = [
-        " ", "%", "(", ")", "[", "]", "{", "}", ";", ",", "=", "..", "-", "!", "&", "in", "for", "with", "do", "while", "when",
-        "else", "1", "1.0f16", "nan(", "_", "0x", "#[", "alloc", "tir::",
+        " ", "%", "(", ")", "[", "]", "{", "}", ";", ",", "=", "..", "-", "!", "&", "in", "for", "with", "do", "while",
+        "when", "else", "1", "1.0f16", "nan(", "_", "0x", "#[", "alloc", "tir::",
     ];
     for seed in 0..2000 {
         let mut module = IRModule::new();

@@ -70,7 +70,7 @@ pub struct FirstOrderGradientOptions {
 fn can_differentiate(_: &IRModule, _: &PassCx<'_>, options: &FirstOrderGradientOptions) -> Result<(), PassError> {
     if options.outputs && options.functions != [MAIN] {
         return Err(PassError::new("`outputs` is about `main`, and `functions` names others")
-            .code("D001")
+            .code("A001")
             .help("leave `functions` at its default"));
     }
     Ok(())
@@ -104,7 +104,7 @@ pub fn first_order_gradient(
         cx.ops(&own).infer_types(&mut own, Coverage::Everything);
         if equal_functions(&own, function).is_err() {
             let message = format_args!("the module has a function `@{}`, which is not its gradient", grad_name(name));
-            faults.push(Diagnostic::error(message).code("D002").in_function(name).help("rename one of the functions"));
+            faults.push(Diagnostic::error(message).code("A002").in_function(name).help("rename one of the functions"));
         }
     }
     if !faults.is_empty() {
@@ -132,7 +132,7 @@ fn gradient(
     cx: &PassCx<'_>,
     options: &FirstOrderGradientOptions,
 ) -> Result<Result<Function, Vec<Diagnostic>>, PassError> {
-    let fault = |message: std::fmt::Arguments<'_>| Diagnostic::error(message).code("D001");
+    let fault = |message: std::fmt::Arguments<'_>| Diagnostic::error(message).code("A001");
     let Some(f) = module.function(name) else {
         let help = "name functions of the module in `functions`";
         return Ok(Err(vec![fault(format_args!("the module has no function `@{name}`")).help(help)]));
@@ -181,7 +181,7 @@ const OLDEST: i64 = 8;
 /// The values that the gradients are with respect to.
 fn wanted_values(f: &Function, names: &[String]) -> Result<Vec<NodeId>, Vec<Diagnostic>> {
     let is_float = |id: NodeId| f.type_of(id).elem().is_some_and(|elem| elem.is_float());
-    let fault = |message: std::fmt::Arguments<'_>| Diagnostic::error(message).code("D001");
+    let fault = |message: std::fmt::Arguments<'_>| Diagnostic::error(message).code("A001");
     let constants = || f.bindings(f.body()).iter().copied().filter(|&id| f.kind(id) == kind::CONSTANT);
     if names.is_empty() {
         let floats: Vec<NodeId> = f.params().iter().copied().filter(|&id| is_float(id)).collect();
@@ -234,7 +234,7 @@ fn wanted_results(f: &Function, names: &[String]) -> Result<Vec<usize>, Vec<Diag
             Some(index) => wanted.push(index),
             None => faults.push(
                 Diagnostic::error(format_args!("it has no result `%{name}`"))
-                    .code("D001")
+                    .code("A001")
                     .help("`of` names results of the function"),
             ),
         }

@@ -49,7 +49,7 @@ fn can_alter(module: &IRModule, cx: &PassCx<'_>, options: &AlterOpLayoutOptions)
     if faults.peek().is_none() {
         return Ok(());
     }
-    let error = PassError::new("calls cannot become calls of these operators").code("L002");
+    let error = PassError::new("calls cannot become calls of these operators").code("Y002");
     Err(faults.fold(error, |error, fault| error.with_note(fault)))
 }
 

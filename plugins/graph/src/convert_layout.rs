@@ -33,7 +33,7 @@ use crate::layout::{
 use relais_plugin_api::{op::LayoutFacts, prelude::*};
 
 /// The code of layouts that cannot be.
-const WRONG: &str = "L001";
+const WRONG: &str = "Y001";
 
 /// Any layout.
 const DEFAULT: &str = "default";

@@ -57,7 +57,7 @@ use std::{
 const OLDEST: i64 = 7;
 
 /// The code of what cannot be expressed in the target.
-const REFUSED: &str = "V001";
+const REFUSED: &str = "O001";
 
 /// Options of `ConvertOpset`.
 #[derive(PassOptions)]
@@ -72,7 +72,7 @@ fn can_convert(_: &IRModule, cx: &PassCx<'_>, options: &ConvertOpsetOptions) -> 
     match newest(cx) {
         Some(newest) if i64::from(options.target) > newest => {
             Err(PassError::new(format_args!("no operator set `ai.onnx` {} is known", options.target))
-                .code("V002")
+                .code("O002")
                 .help(format_args!("the newest is {newest}")))
         }
         _ => Ok(()),

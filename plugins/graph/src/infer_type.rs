@@ -11,7 +11,7 @@
 //! ```
 //!
 //! An operator without a type relation gives unknown types, and a type that the file states is kept where the relation
-//! knows less. A call that its operator does not accept, by its type relation (`T001`) or by its record (`M001` and so on),
+//! knows less. A call that its operator does not accept, by its type relation (`E001`) or by its record (`M001` and so on),
 //! gives a warning: it may be in a branch that is never executed, and a model that runs must not fail here. The option
 //! `strict` makes it an error.
 
@@ -61,7 +61,7 @@ pub fn infer(
     let f = edit.function();
     for invalid in &report.faults {
         let name = f.call(invalid.node).map_or("", |call| call.op_name());
-        fault(invalid.node, "T001", format!("`{name}`: {}", invalid.error));
+        fault(invalid.node, "E001", format!("`{name}`: {}", invalid.error));
     }
     let reported: HashSet<NodeId> = report.faults.iter().map(|fault| fault.node).collect();
     // An operator that does not exist is reported once.

@@ -81,7 +81,7 @@ fn can_inline(_: &IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<
         match bodies.any_body(domain, name, u32::MAX.into()) {
             Some(body) => body.map(drop),
             None => Err(PassError::new(format_args!("no plugin describes a body of `{operator}`"))
-                .code("I003")
+                .code("F003")
                 .help("`relais describe NAME` shows the body of an operator that has one")),
         }
     })
@@ -103,18 +103,18 @@ pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -
     if cx.wants_remarks() {
         for (caller, callee, reason) in &inlined.declined {
             let remark = Diagnostic::note(format_args!("the call of `@{callee}` stays: {reason}"));
-            cx.diagnostic(remark.code("I002").in_function(caller));
+            cx.diagnostic(remark.code("F002").in_function(caller));
         }
         for (caller, operator, reason) in &added.declined {
             let remark = Diagnostic::note(format_args!("a call of `{operator}` stays: {reason}"));
-            cx.diagnostic(remark.code("I002").in_function(caller));
+            cx.diagnostic(remark.code("F002").in_function(caller));
         }
     }
     Ok(())
 }
 
 fn recursive(error: InlineError) -> PassError {
-    PassError::new(error).code("I001").help("break the circle; ONNX does not allow recursion")
+    PassError::new(error).code("F001").help("break the circle; ONNX does not allow recursion")
 }
 
 /// Removes bodies that nothing calls. One that another body calls goes after it.

@@ -240,7 +240,7 @@ fn operators_without_a_body_are_refused() {
     let here = folder("bodies-refused");
     let run = inlined(&here, 18, &["Mihs"], "%y = Relu(%x); %y").expect_failure();
     assert!(
-        run.stderr.contains("error[I003]") && run.stderr.contains("no plugin describes a body of `Mihs`"),
+        run.stderr.contains("error[F003]") && run.stderr.contains("no plugin describes a body of `Mihs`"),
         "{}",
         run.stderr
     );

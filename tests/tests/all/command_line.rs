@@ -70,7 +70,7 @@ const UNACCEPTED: [(&str, &str); 5] = [
     ("Softmax(%x, axis = \"hello\")", "[M005]: `Softmax`: attribute `axis` is of kind `string` where `int` is wanted"),
     ("Sigmod(%x)", "[M009]: `Sigmod`: version 17 of its domain has no such operator: did you mean `Sigmoid`?"),
     ("Gelu(%x)", "[M009]: `Gelu`: version 17 of its domain has no such operator; version 20 has"),
-    ("MatMul(%x, %x)", "[T001]: `MatMul`: "),
+    ("MatMul(%x, %x)", "[E001]: `MatMul`: "),
 ];
 
 #[test]

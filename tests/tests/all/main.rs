@@ -8,6 +8,7 @@ mod bad_passes;
 mod bad_plugins;
 mod bodies;
 mod checked;
+mod codes;
 mod command_line;
 mod docs;
 mod editor;

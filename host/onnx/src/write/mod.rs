@@ -31,7 +31,7 @@ use merge::{Content, Item, Sections};
 use names::Names;
 use plan::Plan;
 use relais_files::{Destination, Existing, FileError, FileSet};
-use relais_plugin_api::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr};
+use relais_plugin_api::ir::{AttrValue, Blob, Function, IRModule, MAIN, ModuleAttr, recursive};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -257,6 +257,9 @@ fn has_functions(source: &[u8]) -> bool {
 
 fn plan(module: &IRModule, placement: Placement, stated_types: StatedTypes) -> Result<Writer<'_>> {
     let main = module.main().ok_or_else(|| OnnxError::new(Fault::NoMain))?;
+    if let Some(names) = recursive(module) {
+        return Err(OnnxError::new(Fault::Recursive(names)));
+    }
     let source = source_of(module);
     let blob = module.sources.first().map(|source| source.bytes.clone()).unwrap_or_default();
     let own_domain = imports::own_domain(module);
