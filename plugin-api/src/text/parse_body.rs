@@ -153,7 +153,13 @@ impl<'s> Parser<'s> {
     // ---- functions ------------------------------------------------------------------------------------------------
 
     fn open(&mut self, header: Header<'s>, then: Then<'s>) {
-        let frame = Frame { function: header.function, bindings: Vec::new(), n_defined: self.defined.len(), expected: Vec::new(), then };
+        let frame = Frame {
+            function: header.function,
+            bindings: Vec::new(),
+            n_defined: self.defined.len(),
+            expected: Vec::new(),
+            then,
+        };
         self.frames.push(frame);
         for (symbol, node, span) in header.params {
             self.define(symbol, node, span);

@@ -1,8 +1,7 @@
 //! The printer: modules, functions and blocks.
 
 use super::{
-    literal,
-    prim,
+    literal, prim,
     print_node::{self, Header},
     print_prim::{self, Prim},
     print_type,
@@ -216,7 +215,8 @@ impl<'a> Printer<'a> {
         let mut work = Vec::new();
         let rec = self.function.node(node);
         let callee = self.function.operands(node).first();
-        let is_core = rec.kind == kind::CALL && callee.is_some_and(|&callee| prim::core_op(self.function, callee).is_some());
+        let is_core =
+            rec.kind == kind::CALL && callee.is_some_and(|&callee| prim::core_op(self.function, callee).is_some());
         if is_core || rec.kind == kind::IMM {
             self.prim = Some(Prim::of_one(self.function));
             return print_prim::line(self, node);

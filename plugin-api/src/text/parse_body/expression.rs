@@ -269,7 +269,8 @@ impl<'s> Parser<'s> {
         if let Some(n_carried) = statement.n_carried {
             let implied = u16::try_from(n_carried).ok().filter(|&n| n > 1);
             if n_results.is_some() && n_results != implied {
-                let fault = Fault::new(TextCode::Value, statement.start..self.end, "these are not the values that are carried");
+                let fault =
+                    Fault::new(TextCode::Value, statement.start..self.end, "these are not the values that are carried");
                 return Err(fault.help(format!("the loop carries {n_carried}")));
             }
             n_results = implied;

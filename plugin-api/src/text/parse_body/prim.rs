@@ -1,9 +1,6 @@
 //! The parser: statements of loop programs.
 
-use super::{
-    prim_expression::Operand,
-    *,
-};
+use super::{prim_expression::Operand, *};
 use crate::{
     prim::{DOMAIN, LoopKind, rule},
     text::prim::{COUNT, SCOPES, core_op},

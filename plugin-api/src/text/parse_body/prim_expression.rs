@@ -3,9 +3,7 @@
 use super::*;
 use crate::text::{
     parse_const::{LITERALS, Scalar, encode, is_float, split_suffix},
-    prim::{
-        self, PREFIXES, WEAKEST, core_op, default_elem, elem_of, partners, scalar_elem, split_word,
-    },
+    prim::{self, PREFIXES, WEAKEST, core_op, default_elem, elem_of, partners, scalar_elem, split_word},
 };
 
 /// Expressions are nested no deeper.
@@ -309,7 +307,9 @@ impl<'s> Parser<'s> {
                     let fault =
                         Fault::new(TextCode::Value, literal.span, format!("this is not a value of type `{wanted}`"));
                     return Err(match literal.scalar {
-                        Scalar::Number(text) if wanted.is_float() => fault.help(format!("write `{text}.0`")),
+                        Scalar::Number(text) if wanted.is_float() && !text.contains('x') => {
+                            fault.help(format!("write `{text}.0`"))
+                        }
                         _ if wanted == ElemType::BOOL => fault.help("write `true` or `false`"),
                         _ => fault.help("a suffix, as in `1i32`, says another type"),
                     });
