@@ -67,7 +67,7 @@ impl Buffer {
     #[inline]
     pub(super) fn get(&self, at: u64) -> Option<u64> {
         let at = usize::try_from(at).ok()?;
-        elements!(self, elements => Some((*elements.get(at)?).into()))
+        elements!(self, elements => elements.get(at).map(|&element| element as u64))
     }
 
     /// Sets an element; `None` if there is none.
