@@ -9,6 +9,7 @@
 //! - [`LoopOps`] gives the core operator of a call, [`rule`] the type of its result, [`infer`] the types of a whole
 //!   function. The verifier finds what contradicts them (`V2…`).
 //! - [`PrimBuilder`] makes prim funcs.
+//! - [`fold`] computes with numbers, [`run`] with tensors: the interpreter.
 
 mod bounds;
 mod build;

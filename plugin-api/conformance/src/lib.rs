@@ -48,6 +48,7 @@ mod judge;
 mod knobs;
 pub mod numbers;
 mod operator;
+mod prims;
 mod random;
 mod report;
 mod rules;

@@ -1,6 +1,9 @@
 //! Whether two modules compute the same, on seeded values.
 
-use super::interpret::{self, Compute, Stop};
+use super::{
+    interpret::{self, Compute, Stop},
+    prims::same_prims,
+};
 use relais_plugin_api::ir::*;
 
 /// The most elements of a parameter of a random module, and of a result that is compared.
@@ -172,7 +175,7 @@ fn differences(
     Comparison::Differ(Difference { index, values: values(at), distance, count })
 }
 
-/// Runs `@main` of two modules on the same values, which are the same in every run.
+/// Runs `@main` of two modules, and the prim funcs of both, on the same values, which are the same in every run.
 ///
 /// # Errors
 /// Returns how the results differ, or the error in a module.
@@ -184,9 +187,10 @@ pub fn same_numbers(
 ) -> Result<Judgement, Differ> {
     let nothing =
         || Differ { how: "no `@main`".into(), inputs: Vec::new(), is_special: false, is_fault_of_after: false };
-    let main = before.main().ok_or_else(nothing)?;
-    let mut judgement = Judgement::Same;
-    for seed in 1..=FINITE + SPECIAL.len() as u64 {
+    let prims = same_prims(before, after)?;
+    let Some(main) = before.main() else { return prims.ok_or_else(nothing) };
+    let mut judgement = prims.unwrap_or(Judgement::Same);
+    for seed in 1..=N_SEEDS {
         let inputs = match inputs(main, seed) {
             Ok(inputs) => inputs,
             Err(param) => {
@@ -213,6 +217,9 @@ pub fn same_numbers(
 
 /// The last seed whose values are all finite, and none a negative zero.
 const FINITE: u64 = 2;
+
+/// The number of seeds.
+pub(super) const N_SEEDS: u64 = FINITE + SPECIAL.len() as u64;
 
 /// Special values among the floats of each parameter with the seeds after that; another one comes first each time.
 const SPECIAL: [f64; 4] = [-0.0, f64::INFINITY, f64::NAN, f64::NEG_INFINITY];
@@ -255,7 +262,7 @@ fn compare(
 }
 
 /// Its type and first values.
-fn values(tensor: &Tensor) -> String {
+pub(super) fn values(tensor: &Tensor) -> String {
     const SHOWN: usize = 8;
     let ty = format!("{} {:?}", tensor.elem().name().unwrap_or("?"), tensor.dims());
     if tensor.len() > MANY {

@@ -107,6 +107,9 @@ pub fn rule(f: &Function, ops: &LoopOps, id: NodeId) -> Checked<Made> {
         kind::IF => call.lazy_value(),
         kind::CALL => match ops.of(f, id) {
             Some(op) => call.core(op),
+            None if f.kind(f.operands(id)[0]) == kind::GLOBAL_VAR && f.n_regions(id) > 0 => {
+                broken(FaultCode::PrimCall, "the call of a prim func has no functions of its own")
+            }
             None if f.kind(f.operands(id)[0]) == kind::GLOBAL_VAR => Ok(Made::Unit),
             None => broken(FaultCode::ForeignOp, "a prim func calls core operators (`tir::…`) and prim funcs only"),
         },
@@ -135,7 +138,7 @@ impl<'a> Call<'a> {
     // ---- kinds of node ------------------------------------------------------------------------------------------------
 
     fn constant(self) -> Checked<Made> {
-        match self.f.stored_constant(self.id) {
+        match self.f.constant(self.id) {
             Some(tensor) if tensor.elem().is_scalar() => {
                 Ok(Made::Memory(tensor.elem(), tensor.dims().iter().map(|&dim| Dim::Static(dim)).collect()))
             }

@@ -25,7 +25,6 @@ use std::fmt;
 
 /// How a program runs, and how much it may take.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct RunOptions {
     /// The order of the turns of parallel loops.
     pub order: Order,

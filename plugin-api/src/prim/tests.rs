@@ -161,6 +161,18 @@ fn each_rule_is_checked() {
         ),
         (PrimCall, wrong(|b, [x, ..]| _ = b.call("k", &[x]))),
         (
+            PrimCall,
+            wrong(|b, params| {
+                let f = b.function_mut();
+                let (callee, region) = (f.add_global_var("other"), f.add_function(&[]));
+                f.set_results(f.block_of(region), &[]);
+                let id = f.add_call_with(callee, &params, &[region], None);
+                let unit = f.add_type(Type::Tuple(&[]));
+                f.set_type(id, unit);
+                f.append(f.body(), id);
+            }),
+        ),
+        (
             Immediate,
             wrong(|b, [.., y]| {
                 let bad = b.function_mut().add_leaf(kind::IMM, 0, super::tests::F32.0.into(), 0, 1);

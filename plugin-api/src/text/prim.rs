@@ -17,11 +17,17 @@ pub(super) const PREFIX: u8 = LEVELS.len() as u8 + 1;
 /// The precedence of calls, names and the like.
 pub(super) const PRIMARY: u8 = PREFIX + 1;
 
+/// The precedence of an infix operator.
+pub(super) fn level(mark: &[u8]) -> Option<u8> {
+    let level = LEVELS.iter().position(|marks| marks.iter().any(|other| other.as_bytes() == mark))?;
+    Some(level as u8 + 1)
+}
+
 /// The operator that is written with this mark between its operands, and its precedence.
 pub(super) fn infix(mark: &[u8]) -> Option<(CoreOp, u8)> {
-    let level = LEVELS.iter().position(|marks| marks.iter().any(|other| other.as_bytes() == mark))?;
+    let level = level(mark)?;
     let op = CoreOp::ALL.iter().find(|op| op.info().infix.is_some_and(|other| other.as_bytes() == mark))?;
-    Some((*op, level as u8 + 1))
+    Some((*op, level))
 }
 
 /// The operators that are written with a mark before their operand.

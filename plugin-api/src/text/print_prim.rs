@@ -4,7 +4,7 @@
 use super::{
     literal,
     prim::{
-        COUNT, PREFIX, PREFIXES, PRIMARY, SCOPES, WEAKEST, default_elem, elem_of, infix, partners, scalar_elem, suffix,
+        COUNT, PREFIX, PREFIXES, PRIMARY, SCOPES, WEAKEST, default_elem, elem_of, level, partners, scalar_elem, suffix,
     },
     print::{Printer, Types, Work},
     print_node::{self, Header},
@@ -199,7 +199,7 @@ fn form<'a>(p: &Printer<'a>, id: NodeId) -> Form<'a> {
         (_, &[operand], []) if f.imm(operand).is_none() => {
             PREFIXES.into_iter().find(|&(_, other)| other == op).map_or(Form::Call(op), |(mark, _)| Form::Prefix(mark))
         }
-        (_, [_, _], []) => match op.info().infix.and_then(|mark| Some((mark, infix(mark.as_bytes())?.1))) {
+        (_, [_, _], []) => match op.info().infix.and_then(|mark| Some((mark, level(mark.as_bytes())?))) {
             Some((mark, level)) => Form::Infix(mark, level),
             None => Form::Call(op),
         },
@@ -676,6 +676,9 @@ fn for_head(p: &mut Printer<'_>, node: NodeId) {
         let has_suffix = has_suffix(f, prim, node, 2, extent);
         p.out.push_str("..");
         number(&mut p.out, end, has_suffix);
+    } else if is_difference(p, node) {
+        p.out.push_str("..");
+        nested_operand(p, f.operands(node)[2], 1, WEAKEST, 1);
     } else {
         literal::push(&mut p.out, format_args!(" {COUNT} "));
         operand(p, node, 2, WEAKEST);
@@ -686,6 +689,22 @@ fn for_head(p: &mut Printer<'_>, node: NodeId) {
         literal::push(&mut p.out, format_args!(" {}", kind.name()));
     }
     carried(p, node, &params[1..], 3);
+}
+
+/// Whether the number of turns is a nested `end - first`, which `first..end` stands for.
+fn is_difference(p: &Printer<'_>, node: NodeId) -> bool {
+    let f = p.function;
+    let (first, extent) = (args(f, node)[0], args(f, node)[1]);
+    let is_nested = |id| p.prim.as_ref().is_some_and(|prim| prim.is_nested(id));
+    let is_sub = matches!(form(p, extent), Form::Infix("-", _));
+    match *args(f, extent) {
+        [end, other] if is_sub && is_nested(extent) && !is_nested(first) && made(p, extent).is_some() => {
+            // Of two numbers the difference is a number.
+            let is_number = f.imm(end).is_some() && f.imm(first).is_some();
+            !is_number && (first == other || f.imm(first).is_some() && f.imm(first) == f.imm(other))
+        }
+        _ => false,
+    }
 }
 
 /// The sum of two numbers of one type, if that type has it.

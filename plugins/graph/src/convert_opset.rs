@@ -45,7 +45,7 @@ use relais_plugin_api::{
     build::CallChecker,
     infer::TypeRelations,
     ir::{ConstForm, ModuleAttr, OpId, RArc, Type, TypeId, Users, is_same_domain, kind},
-    op::{Bodies, CallRule, OpSchema},
+    op::{Bodies, Body, CallRule, OpSchema},
     prelude::*,
 };
 use std::{
@@ -171,6 +171,8 @@ struct Refused {
     calls: BTreeSet<NodeId>,
     /// For each operator and reason: the function and the call that were first, and how many there are.
     all: BTreeMap<(String, String), (String, NodeId, usize)>,
+    /// The operators that only came with bodies, and the operators of the program whose bodies these were.
+    from_bodies: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Refused {
@@ -187,7 +189,14 @@ impl Refused {
 
     fn report(self, cx: &PassCx<'_>, target: i64) {
         for ((operator, why), (function, call, n)) in self.all {
-            let of = if operator.is_empty() { format!("function `@{function}`") } else { format!("`{operator}`") };
+            let (of, why) = match self.from_bodies.get(&operator) {
+                Some(owners) => {
+                    let owners: Vec<String> = owners.iter().map(|owner| format!("`{owner}`")).collect();
+                    (owners.join(" and "), format!("the body calls `{operator}`, and {why}"))
+                }
+                None if operator.is_empty() => (format!("function `@{function}`"), why),
+                None => (format!("`{operator}`"), why),
+            };
             let mut error = Diagnostic::error(format_args!("{of} cannot be converted to operator set {target}: {why}"));
             if n > 1 {
                 error = error.with_note(format_args!("{n} calls in all"));
@@ -223,12 +232,28 @@ fn is_lacking(records: &mut Records<'_>, name: &str, from: i64, target: i64) -> 
     records.get(name, from).is_some() && (is_new_group_norm || records.get(name, target).is_none())
 }
 
+/// The names of ONNX's operators that a function calls.
+fn names_of(f: &Function) -> impl Iterator<Item = &str> {
+    f.ops().iter().filter(|op| is_same_domain(f.str(op.domain), "")).map(|op| f.str(op.name))
+}
+
+/// Those that the functions of a module call.
+fn operators(module: &IRModule) -> BTreeSet<String> {
+    let called = |f: &Function| -> Vec<String> {
+        let used: BTreeSet<OpId> = f.all_bindings().filter_map(|id| f.call(id)?.op()).collect();
+        let names = used.into_iter().map(|op| f.op(op)).filter(|op| is_same_domain(f.str(op.domain), ""));
+        names.map(|op| f.str(op.name).to_owned()).collect()
+    };
+    module.functions().flat_map(|(_, f)| called(f)).collect()
+}
+
 /// Replaces calls of operators that an older version lacks by their bodies, and those of the operators in these.
 fn expand(module: &mut IRModule, cx: &PassCx<'_>, target: i64, refused: &mut Refused) -> Result<(), PassError> {
     let mut records = Records::new(cx);
     let mut done: BTreeSet<String> = BTreeSet::new();
+    let mut seen = operators(module);
     loop {
-        let mut wanted: BTreeSet<String> = BTreeSet::new();
+        let mut wanted: BTreeMap<String, i64> = BTreeMap::new();
         for (_, f) in module.functions() {
             let Some(from) = f.opset_version("").filter(|&from| from > target) else { continue };
             let used = f.all_bindings().filter_map(|id| f.call(id)?.op()).collect::<BTreeSet<OpId>>();
@@ -238,20 +263,36 @@ fn expand(module: &mut IRModule, cx: &PassCx<'_>, target: i64, refused: &mut Ref
                     && is_lacking(&mut records, name, from, target)
                     && matches!(records.bodies.any_body("", name, from), Some(Ok(_)))
                 {
-                    wanted.insert(name.to_owned());
+                    wanted.insert(name.to_owned(), from);
                 }
             }
         }
         if wanted.is_empty() {
             return Ok(());
         }
-        let operators: Vec<String> = wanted.iter().cloned().collect();
-        let declined = inline_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &operators })?;
+        let names: Vec<String> = wanted.keys().cloned().collect();
+        let declined = inline_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &names })?;
         for (caller, operator, why) in declined {
             refused.enter(&caller);
             refused.add(NodeId::ABSENT, &operator, format!("it would be replaced by its body: {why}"));
         }
-        done.extend(wanted);
+        for new in operators(module) {
+            if seen.insert(new.clone()) {
+                let mut owners = BTreeSet::new();
+                for (name, &version) in &wanted {
+                    let is_in = match records.bodies.any_body("", name, version) {
+                        Some(Ok(Body::Fixed(body))) => names_of(&body).any(|called| called == new),
+                        _ => true,
+                    };
+                    if is_in {
+                        let own = || BTreeSet::from([name.clone()]);
+                        owners.extend(refused.from_bodies.get(name).cloned().unwrap_or_else(own));
+                    }
+                }
+                refused.from_bodies.insert(new, owners);
+            }
+        }
+        done.extend(names);
         // The rows of the table decide by types, and so do the next bodies.
         for (_, f) in module.functions_mut() {
             records.bodies.infer_types(RArc::make_mut(f));

@@ -35,7 +35,8 @@
 //!
 //! Which arguments and results are of the lower precision is what the type variables of the operator's record say, in the
 //! version that the call is written for: the scales of `Resize` are always `float32`. An operator that does not have the type
-//! there keeps `float32`, with a remark, and so do the operators that `keep` lists, by name or as `domain::Name`.
+//! there keeps `float32`, with a remark, and so do the operators that `keep` lists, by name or as `domain::Name`. An operator
+//! set whose `Cast` does not have the type is refused.
 //!
 //! A value is cast once, where it is computed, and all users share the cast. A cast from the lower precision that the model
 //! has already is used, so that a second run changes nothing. Constants are rounded to the nearest number of the type, once;
@@ -144,7 +145,9 @@ fn convert(edit: &mut Editor, name: &str, cx: &PassCx<'_>, request: &Request<'_>
     }
     let mut ops = cx.ops(edit.function());
     if !has_casts(edit.function(), &mut ops, request.to) {
-        remark(edit.function().root(), format!("`Cast` has no {} in the operator set that is imported", request.to));
+        let message = format_args!("nothing can be computed in {}: the operator set has no such `Cast`", request.to);
+        let help = "convert to a newer operator set first, as `--target-opset` does: 13 has `bfloat16`";
+        cx.diagnostic(Diagnostic::error(message).code("N001").in_function(name).help(help));
         return Ok(());
     }
     let wanted = Wanted::of(edit.function(), &plan);

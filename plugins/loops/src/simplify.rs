@@ -1,4 +1,36 @@
-//! Simplify: integers, conditions and control of loop programs.
+//! Simplifies the integers, the conditions and the control of loop programs.
+//!
+//! ```text
+//! for %i in 0..4 {
+//!   for %j in 0..4 {
+//!     when (%i * 4 + %j < 16) {
+//!       %y[floordiv(%i * 4 + %j, 4), %j] = %x[%i + %j - %i] * 1.0;
+//!     }
+//!   }
+//! }
+//! ```
+//! becomes
+//! ```text
+//! for %i in 0..4 {
+//!   for %j in 0..4 {
+//!     %y[%i, %j] = %x[%j];
+//!   }
+//! }
+//! ```
+//!
+//! What is known of an integer are its bounds, from those of loops, its remainders, and the conditions of the `when`, `if`
+//! and `assert` around: they decide comparisons, `min`, `max` and `select`; a `when` or an `if` that is decided is replaced by
+//! its branch, and a loop without turns goes. Sums are written with fewer operations where they can be, and divisors are
+//! drawn into the parts of a sum that they divide. Operations on numbers are computed, except for functions such as `exp`, in
+//! which C libraries differ. A store of what was loaded from that place goes.
+//!
+//! Integers wrap: `n + 1 > n` holds of loop variables, which have bounds, and not of a number that may be the largest. Floats
+//! are not changed by what holds of real numbers: `x * 0`, `x - x` and `x + 0` stay, as NaN, infinities and the sign of zero
+//! require; `x * 1`, `x / 1` and `--x` keep every bit.
+//!
+//! TVM's pass takes `n + 1 > n` to be true of every integer, `x * 0` to be 0 and `x - x` to be 0 of floats too, and drops
+//! `A[0] = A[0] + 0.0`. Its options are not taken: what they turn on, beyond what is done here, is proofs from two conditions
+//! together, and conditions in a normal form.
 
 use crate::program::is_program;
 use relais_plugin_api::{
@@ -8,12 +40,7 @@ use relais_plugin_api::{
 };
 use std::collections::HashMap;
 
-/// Simplifies the integer arithmetic, the conditions and the control of loop programs, by what bounds of loops and
-/// conditions around say about values.
-///
-/// TVM's `Simplify` (`src/tir/transforms/simplify.cc`, `src/arith`). Integers wrap, so `n + 1 > n` holds only where `n` has
-/// bounds, as loop variables do. Floats are never changed by identities of real numbers, but for `x * 1`, `x / 1` and
-/// `--x`, which keep every bit.
+/// Simplifies the integers, the conditions and the control of loop programs.
 #[prim_func_pass(
     name = "relais.Simplify",
     aliases = [

@@ -213,6 +213,26 @@ fn another_type_is_refused_where_it_was_written() {
 }
 
 #[test]
+fn an_operator_set_without_the_type_is_refused() {
+    let model = |opset: u32| {
+        format!(
+            "def @main(%x: Tensor[(2, 2), float32]) #[opset = {{\"\": {opset}}}] {{ %0 = MatMul(%x, %x); @more(%0) }}
+            def @more(%x: Tensor[(2, 2), float32]) #[opset = {{\"\": {opset}}}] {{ %0 = MatMul(%x, %x); %0 }}"
+        )
+    };
+    let (text, said) = run(&model(12), &["--dtype", "bfloat16"]);
+    let stderr = said.expect_failure().stderr;
+    // All functions are named.
+    for expected in ["error[N001]", "the operator set has no such `Cast`", "`@main`", "`@more`", "--target-opset"] {
+        assert!(stderr.contains(expected), "{expected}\n{stderr}");
+    }
+    assert!(text.is_empty(), "{text}");
+    let (text, said) = run(&model(13), &["--dtype", "bfloat16"]);
+    said.expect_success();
+    assert!(text.contains("bfloat16"), "{text}");
+}
+
+#[test]
 fn remarks_say_what_keeps_its_type() {
     let text = "def @main(%x: Tensor[(1, 1, 2, 2), float32]) #[opset = {\"\": 17}] {
   %w = const(float32, [[[[0.5]]]]);

@@ -30,8 +30,9 @@ fn all_that_cannot_be_expressed_is_said_at_once_and_nothing_is_written() {
   %t = Slice(%x, %k, %k);
   %m = Softmax(%u, axis = 1);
   %r = Relu(%b);
+  %g = Gelu(%x);
   %l = Scan(%x, body = fn(%e) { %n = Neg(%e); %n }, num_scan_inputs = 1);
-  (%a, %s, %t, %m, %r, %l)
+  (%a, %s, %t, %m, %r, %g, %l)
 }
 ";
     let (text, said) = run(model, &["--target-opset", "8"]);
@@ -40,6 +41,7 @@ fn all_that_cannot_be_expressed_is_said_at_once_and_nothing_is_written() {
         "`BitwiseNot` cannot be converted to operator set 8: operator set 17 has no such operator",
         "`Slice` cannot be converted to operator set 8: its argument `starts` is not constant",
         "2 calls in all",
+        "`Gelu` cannot be converted to operator set 8: the body calls `Erf`, and operator set ",
         "`Softmax` cannot be converted to operator set 8: the rank of its argument `input` is not known",
         "`Relu` cannot be converted to operator set 8: its input 0 (`X`) has elements of type bfloat16",
         "`Scan` cannot be converted to operator set 8: version 9 made another operator of it, without batches",

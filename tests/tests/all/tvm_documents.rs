@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The rows about loop programs.
-const LOOPS: &[&str] = &["vectorisation", "buffer handling"];
+/// The rows about what is to come.
+const OPEN: &[&str] = &["vectorisation"];
 
 /// Where tests are.
 const FOLDERS: &[&str] =
@@ -56,8 +56,8 @@ fn every_row_has_an_answer_that_is_shown() {
         assert!(documents.split(' ').all(|document| ["R", "X", "A"].contains(&document)), "{row}");
         match answer.split([':', ';', ',', ' ']).next() {
             Some("here") => assert!(!shown.is_empty(), "{row}"),
+            Some("not") if answer.starts_with("not yet") => assert!(OPEN.contains(&name), "{row}"),
             Some("not") => assert!(answer.len() > "not: ".len() && shown.is_empty(), "{row}"),
-            Some("needs") => assert!(answer.starts_with("needs loop programs") && LOOPS.contains(&name), "{row}"),
             _ => panic!("{row}"),
         }
         for pass in answer.split("](passes/").skip(1) {

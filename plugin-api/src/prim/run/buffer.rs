@@ -67,7 +67,12 @@ impl Buffer {
     #[inline]
     pub(super) fn get(&self, at: u64) -> Option<u64> {
         let at = usize::try_from(at).ok()?;
-        elements!(self, elements => Some((*elements.get(at)?).into()))
+        match self {
+            Self::W1(elements) => elements.get(at).map(|&element| element.into()),
+            Self::W2(elements) => elements.get(at).map(|&element| element.into()),
+            Self::W4(elements) => elements.get(at).map(|&element| element.into()),
+            Self::W8(elements) => elements.get(at).copied(),
+        }
     }
 
     /// Sets an element; `None` if there is none.

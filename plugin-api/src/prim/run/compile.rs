@@ -554,7 +554,10 @@ impl<'c, 'a> Body<'c, 'a> {
         };
         let (function, callee) = self.compiler.function(name)?;
         let args = self.args();
-        if callee.params().len() != args.len() || self.f.n_regions(self.id) > 0 {
+        if self.f.n_regions(self.id) > 0 {
+            return Err(self.wrong("the call of a prim func has functions, which it does not take"));
+        }
+        if callee.params().len() != args.len() {
             return Err(self.wrong(format_args!("`@{name}` takes {} arguments", callee.params().len())));
         }
         let mut slots = Vec::with_capacity(args.len());

@@ -2,7 +2,7 @@
 
 use super::{
     Buffer, Order, RunOptions,
-    code::{Access, Budget, Halt, Instr, Routine, Slot, Wide},
+    code::{Access, Alloc, Budget, Halt, Instr, Routine, Slot, Wide},
 };
 use crate::prim::scalar::Code;
 
@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
         while let Some(frame) = self.frames.last_mut() {
             let number = frame.routine;
             let routine = &self.routines[number];
-            let mut state = State {
+            let state = State {
                 routine,
                 regs: &mut self.regs[frame.first_reg..],
                 slots: &self.slots[frame.first_slot..],
@@ -161,20 +161,21 @@ struct State<'a> {
 
 impl State<'_> {
     /// Runs from the step `next` on, which is then the one that stopped, or the one after the call.
-    fn run(&mut self, next: &mut usize) -> Result<Event, Halt> {
-        let instrs = &self.routine.instrs[..];
+    fn run(self, next: &mut usize) -> Result<Event, Halt> {
+        // Locals, so that they are kept in registers of the machine that this runs on.
+        let Self { routine, regs, slots, buffers, counts, bytes } = self;
+        let instrs = &routine.instrs[..];
         let mut at = *next;
-        // Kept in a register of the machine that this runs on.
-        let mut fuel = self.counts.fuel;
+        let mut fuel = counts.fuel;
         macro_rules! stop {
             ($halt:expr) => {{
-                (*next, self.counts.fuel) = (at, fuel);
+                (*next, counts.fuel) = (at, fuel);
                 return Err($halt);
             }};
         }
         macro_rules! reg {
             ($reg:expr) => {
-                self.regs[$reg as usize]
+                regs[$reg as usize]
             };
         }
         /// What takes more than a step, and may fail.
@@ -208,12 +209,12 @@ impl State<'_> {
                 },
                 Instr::Select { dst, c, a, b } => reg!(dst) = if reg!(c) != 0 { reg!(a) } else { reg!(b) },
                 Instr::Wide(wide) => {
-                    let wide = &self.routine.wides[wide as usize];
-                    long!(wide.lanes - 1, self.wide(wide));
+                    let wide = &routine.wides[wide as usize];
+                    long!(wide.lanes - 1, apply(wide, regs));
                 }
                 Instr::Move { dst, src, lanes: 1 } => reg!(dst) = reg!(src),
                 Instr::Move { dst, src, lanes } => {
-                    self.regs.copy_within(src as usize..(src + lanes) as usize, dst as usize);
+                    regs.copy_within(src as usize..(src + lanes) as usize, dst as usize);
                 }
                 Instr::Ramp { dst, base, stride, lanes, bits } => {
                     let mask = u64::MAX >> (64 - bits);
@@ -225,7 +226,7 @@ impl State<'_> {
                 }
                 Instr::Broadcast { dst, a, lanes } => {
                     let value = reg!(a);
-                    self.regs[dst as usize..(dst + lanes) as usize].fill(value);
+                    regs[dst as usize..(dst + lanes) as usize].fill(value);
                 }
                 Instr::Lane { dst, vector, index, lanes } => {
                     let index = reg!(index);
@@ -236,7 +237,7 @@ impl State<'_> {
                 }
                 Instr::LoadFlat { dst, slot, index } => {
                     let index = reg!(index);
-                    let buffer = &self.buffers[self.slots[slot as usize] as usize];
+                    let buffer = &buffers[slots[slot as usize] as usize];
                     match buffer.get(index) {
                         Some(bits) => reg!(dst) = bits,
                         None => {
@@ -246,41 +247,46 @@ impl State<'_> {
                 }
                 Instr::StoreFlat { src, slot, index } => {
                     let (index, bits) = (reg!(index), reg!(src));
-                    let buffer = &mut self.buffers[self.slots[slot as usize] as usize];
+                    let buffer = &mut buffers[slots[slot as usize] as usize];
                     if buffer.set(index, bits).is_none() {
                         stop!(Halt::Bounds { axis: 0, index: index as i64, size: buffer.len() as u64 });
                     }
                 }
                 Instr::Load(access) => {
-                    let access = &self.routine.accesses[access as usize];
-                    match self.place(access, access.axes.len()) {
+                    let access = &routine.accesses[access as usize];
+                    match place(access, access.axes.len(), regs) {
                         Ok(place) => {
-                            let buffer = &self.buffers[self.slots[access.slot as usize] as usize];
+                            let buffer = &buffers[slots[access.slot as usize] as usize];
                             reg!(access.value) = buffer.get(place).unwrap_or_default();
                         }
                         Err(halt) => stop!(halt),
                     }
                 }
                 Instr::Store(access) => {
-                    let access = &self.routine.accesses[access as usize];
-                    match self.place(access, access.axes.len()) {
+                    let access = &routine.accesses[access as usize];
+                    match place(access, access.axes.len(), regs) {
                         Ok(place) => {
-                            let buffer = &mut self.buffers[self.slots[access.slot as usize] as usize];
+                            let buffer = &mut buffers[slots[access.slot as usize] as usize];
                             buffer.set(place, reg!(access.value)).unwrap_or_default();
                         }
                         Err(halt) => stop!(halt),
                     }
                 }
                 Instr::LoadLanes(access) => {
-                    let access = &self.routine.accesses[access as usize];
-                    long!(access.lanes - 1, self.load_lanes(access));
+                    let access = &routine.accesses[access as usize];
+                    let buffer = &mut buffers[slots[access.slot as usize] as usize];
+                    long!(access.lanes - 1, load_lanes(access, regs, buffer));
                 }
                 Instr::StoreLanes(access) => {
-                    let access = &self.routine.accesses[access as usize];
-                    long!(access.lanes - 1, self.store_lanes(access));
+                    let access = &routine.accesses[access as usize];
+                    let buffer = &mut buffers[slots[access.slot as usize] as usize];
+                    long!(access.lanes - 1, store_lanes(access, regs, buffer));
                 }
                 Instr::Alloc(alloc) => {
-                    if let Err(halt) = self.alloc(alloc as usize, &mut fuel) {
+                    let alloc = &routine.allocs[alloc as usize];
+                    let buffer = &mut buffers[slots[alloc.slot as usize] as usize];
+                    let result = clear(alloc, buffer, &mut fuel, &mut counts.budget, bytes);
+                    if let Err(halt) = result {
                         stop!(halt);
                     }
                 }
@@ -318,23 +324,23 @@ impl State<'_> {
                     }
                 }
                 Instr::BeginTurns(turns) => {
-                    let turns = &self.routine.turns[turns as usize];
+                    let turns = &routine.turns[turns as usize];
                     let n = reg!(turns.extent) as i64;
                     if n <= 0 {
                         at = turns.exit as usize;
                         continue;
                     }
-                    let key = self.counts.loops;
-                    self.counts.loops += 1;
-                    let turn = self.counts.order.turn(key, 0, n as u64);
+                    let key = counts.loops;
+                    counts.loops += 1;
+                    let turn = counts.order.turn(key, 0, n as u64);
                     (reg!(turns.at), reg!(turns.key)) = (0, key);
                     reg!(turns.index) = index_bits(reg!(turns.min).wrapping_add(turn), turns.is_narrow);
                 }
                 Instr::NextTurn(turns) => {
-                    let turns = &self.routine.turns[turns as usize];
+                    let turns = &routine.turns[turns as usize];
                     let (next, n) = (reg!(turns.at) + 1, reg!(turns.extent));
                     if next < n {
-                        let turn = self.counts.order.turn(reg!(turns.key), next, n);
+                        let turn = counts.order.turn(reg!(turns.key), next, n);
                         reg!(turns.at) = next;
                         reg!(turns.index) = index_bits(reg!(turns.min).wrapping_add(turn), turns.is_narrow);
                         at = turns.body as usize;
@@ -342,106 +348,103 @@ impl State<'_> {
                     }
                 }
                 Instr::Call(call) => {
-                    (*next, self.counts.fuel) = (at + 1, fuel);
+                    (*next, counts.fuel) = (at + 1, fuel);
                     return Ok(Event::Call(call));
                 }
                 Instr::Return => {
-                    self.counts.fuel = fuel;
+                    counts.fuel = fuel;
                     return Ok(Event::Return);
                 }
             }
             at += 1;
         }
     }
+}
 
-    fn wide(&mut self, wide: &Wide) -> Result<(), Halt> {
-        let [a, b, c] = wide.args;
-        for lane in 0..wide.lanes {
-            let arg = |first: u32| self.regs[(first + lane) as usize];
-            let bits = match wide.code {
-                Code::Unary(f) => f(arg(a)),
-                Code::Binary(f) => f(arg(a), arg(b)),
-                Code::Ternary(f) => f(arg(a), arg(b), arg(c)),
-                Code::Division(f) => f(arg(a), arg(b)).ok_or(Halt::DivisionByZero)?,
-                Code::Conversion(f) => f(arg(a)).ok_or(Halt::Undefined)?,
-            };
-            self.regs[(wide.dst + lane) as usize] = bits;
-        }
-        Ok(())
+/// Applies an operator to each lane.
+fn apply(wide: &Wide, regs: &mut [u64]) -> Result<(), Halt> {
+    let [a, b, c] = wide.args;
+    for lane in 0..wide.lanes {
+        let arg = |first: u32| regs[(first + lane) as usize];
+        let bits = match wide.code {
+            Code::Unary(f) => f(arg(a)),
+            Code::Binary(f) => f(arg(a), arg(b)),
+            Code::Ternary(f) => f(arg(a), arg(b), arg(c)),
+            Code::Division(f) => f(arg(a), arg(b)).ok_or(Halt::DivisionByZero)?,
+            Code::Conversion(f) => f(arg(a)).ok_or(Halt::Undefined)?,
+        };
+        regs[(wide.dst + lane) as usize] = bits;
     }
+    Ok(())
+}
 
-    /// The place that the first indices of an access lead to.
-    #[inline]
-    fn place(&self, access: &Access, n_axes: usize) -> Result<u64, Halt> {
-        let mut place = 0_u64;
-        for (at, axis) in access.axes[..n_axes].iter().enumerate() {
-            let index = self.regs[axis.index as usize];
-            if index >= axis.size {
-                return Err(Halt::Bounds { axis: at, index: index as i64, size: axis.size });
-            }
-            place = place.wrapping_add(index.wrapping_mul(axis.stride));
+/// The place that the first indices of an access lead to.
+#[inline]
+fn place(access: &Access, n_axes: usize, regs: &[u64]) -> Result<u64, Halt> {
+    let mut place = 0_u64;
+    for (at, axis) in access.axes[..n_axes].iter().enumerate() {
+        let index = regs[axis.index as usize];
+        if index >= axis.size {
+            return Err(Halt::Bounds { axis: at, index: index as i64, size: axis.size });
         }
-        Ok(place)
+        place = place.wrapping_add(index.wrapping_mul(axis.stride));
     }
+    Ok(place)
+}
 
-    /// Gives `f` the places of an access whose last index is a vector, or the first of the places in a row.
-    fn lanes(
-        &mut self,
-        access: &Access,
-        mut f: impl FnMut(&mut Buffer, u64, &mut u64),
-        mut skip: impl FnMut(&mut u64),
-    ) -> Result<(), Halt> {
-        let Some((last, rest)) = access.axes.split_last() else { return Ok(()) };
-        let is_masked_out = |regs: &[u64], lane: u32| access.mask.is_some_and(|mask| regs[(mask + lane) as usize] == 0);
-        // Where no lane is on, the other indices lead nowhere.
-        if (0..access.lanes).all(|lane| is_masked_out(self.regs, lane)) {
-            (0..access.lanes).for_each(|lane| skip(&mut self.regs[(access.value + lane) as usize]));
-            return Ok(());
+/// Gives `f` the place and the register of each lane of an access; `skip` gets those that are masked out.
+fn each_lane(
+    access: &Access,
+    regs: &mut [u64],
+    mut f: impl FnMut(u64, &mut u64),
+    mut skip: impl FnMut(&mut u64),
+) -> Result<(), Halt> {
+    let Some((last, rest)) = access.axes.split_last() else { return Ok(()) };
+    // The other indices are read when the first lane is on: where none is, they may lead nowhere.
+    let mut row = None;
+    for lane in 0..access.lanes {
+        let value = (access.value + lane) as usize;
+        if access.mask.is_some_and(|mask| regs[(mask + lane) as usize] == 0) {
+            skip(&mut regs[value]);
+            continue;
         }
-        let row = self.place(access, rest.len())?;
-        let buffer = &mut self.buffers[self.slots[access.slot as usize] as usize];
-        for lane in 0..access.lanes {
-            let value = (access.value + lane) as usize;
-            if is_masked_out(self.regs, lane) {
-                skip(&mut self.regs[value]);
-                continue;
-            }
-            let index = match access.is_spread {
-                true => self.regs[(last.index + lane) as usize],
-                false => self.regs[last.index as usize].wrapping_add(lane.into()),
-            };
-            if index >= last.size {
-                return Err(Halt::Bounds { axis: rest.len(), index: index as i64, size: last.size });
-            }
-            f(buffer, row.wrapping_add(index.wrapping_mul(last.stride)), &mut self.regs[value]);
+        let start = match row {
+            Some(start) => start,
+            None => *row.insert(place(access, rest.len(), regs)?),
+        };
+        let index = match access.is_spread {
+            true => regs[(last.index + lane) as usize],
+            false => regs[last.index as usize].wrapping_add(lane.into()),
+        };
+        if index >= last.size {
+            return Err(Halt::Bounds { axis: rest.len(), index: index as i64, size: last.size });
         }
-        Ok(())
+        f(start.wrapping_add(index.wrapping_mul(last.stride)), &mut regs[value]);
     }
+    Ok(())
+}
 
-    fn load_lanes(&mut self, access: &Access) -> Result<(), Halt> {
-        self.lanes(access, |buffer, place, value| *value = buffer.get(place).unwrap_or_default(), |value| *value = 0)
-    }
+fn load_lanes(access: &Access, regs: &mut [u64], buffer: &Buffer) -> Result<(), Halt> {
+    each_lane(access, regs, |place, value| *value = buffer.get(place).unwrap_or_default(), |value| *value = 0)
+}
 
-    fn store_lanes(&mut self, access: &Access) -> Result<(), Halt> {
-        self.lanes(access, |buffer, place, value| buffer.set(place, *value).unwrap_or_default(), |_| {})
-    }
+fn store_lanes(access: &Access, regs: &mut [u64], buffer: &mut Buffer) -> Result<(), Halt> {
+    each_lane(access, regs, |place, value| buffer.set(place, *value).unwrap_or_default(), |_| {})
+}
 
-    fn alloc(&mut self, alloc: usize, fuel: &mut u64) -> Result<(), Halt> {
-        let alloc = &self.routine.allocs[alloc];
-        let buffer = &mut self.buffers[self.slots[alloc.slot as usize] as usize];
-        let is_there = buffer.len() == alloc.len;
-        if !is_there {
-            self.counts.budget.take(alloc.bytes)?;
-            *self.bytes += alloc.bytes;
-        }
-        *fuel = fuel.checked_sub(alloc.bytes / BYTES_PER_STEP).ok_or(Halt::Fuel)?;
-        match is_there {
-            // Another turn of the same loop.
-            true => buffer.fill(alloc.bits),
-            false => *buffer = Buffer::new(alloc.elem, alloc.len, alloc.bits),
-        }
-        Ok(())
+/// Gives an `alloc` its memory, or that of the turn before, as it is at first. `taken` are the bytes of the frame.
+fn clear(alloc: &Alloc, buffer: &mut Buffer, fuel: &mut u64, budget: &mut Budget, taken: &mut u64) -> Result<(), Halt> {
+    let is_there = buffer.len() == alloc.len;
+    if !is_there {
+        budget.take(alloc.bytes)?;
+        *taken += alloc.bytes;
     }
+    *fuel = fuel.checked_sub(alloc.bytes / BYTES_PER_STEP).ok_or(Halt::Fuel)?;
+    match is_there {
+        true => buffer.fill(alloc.bits),
+        false => *buffer = Buffer::new(alloc.elem, alloc.len, alloc.bits),
+    }
+    Ok(())
 }
 
 /// The bits of an index.

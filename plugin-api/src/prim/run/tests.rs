@@ -455,6 +455,23 @@ fn lanes_that_are_masked_out_are_not_touched() {
 }
 
 #[test]
+fn a_row_is_looked_for_only_if_a_lane_is_on() {
+    let f = |n: i64| {
+        prim(&[("x", I64, &[2, 4])], &[("y", I64, &[4])], |b, [x, y]| {
+            let (zero, one, seven, n) = (b.index(0), b.index(1), b.index(7), b.index(n));
+            let ramp = b.op_with(Ramp, &[zero, one], &lanes(4));
+            let ns = b.op_with(Broadcast, &[n], &lanes(4));
+            let mask = b.op(Lt, &[ramp, ns]);
+            let value = b.op(LoadMasked, &[x, mask, seven, zero]);
+            b.store(y, value, &[zero]);
+        })
+    };
+    let x = [Tensor::from_i64(&[2, 4], &[1; 8])];
+    assert_eq!(ints(f(0), &x), [0; 4]);
+    assert_eq!(stop(f(1), &x).cause, Cause::OutOfBounds { memory: "%x".into(), axis: 0, index: 7, size: 2 });
+}
+
+#[test]
 fn vectors_take_every_kind_of_operator() {
     let f = |divisor: i64| {
         prim(&[("x", F32, &[4])], &[("y", F32, &[4])], |b, [x, y]| {
@@ -751,7 +768,8 @@ fn regions_on_the_call_of_a_prim_are_refused() {
     f.set_type(call, unit);
     f.append(f.body(), call);
     let module = module([("k", f), ("callee", prim(&[], &[("y", I64, &[])], |_, [_]| {}))]);
-    assert!(matches!(run(&module, "k", &[], &RunOptions::default()).unwrap_err().cause, Cause::Wrong(_)));
+    let stopped = run(&module, "k", &[], &RunOptions::default()).unwrap_err();
+    assert!(matches!(&stopped.cause, Cause::Wrong(message) if message.contains("functions")), "{stopped}");
 }
 
 #[test]
@@ -774,19 +792,123 @@ fn programs_may_be_nested_deep() {
     assert_eq!(ints(f, &[]), [7]);
 }
 
-#[test]
-#[ignore = "measures"]
-fn speed() {
-    let (m, n, depth) = (200, 200, 200);
-    let inputs =
-        [Tensor::from_f32(&[m, depth], &numbers(m * depth)), Tensor::from_f32(&[depth, n], &numbers(depth * n))];
-    for _ in 0..3 {
-        let start = std::time::Instant::now();
-        run_with(product(m, n, depth), &inputs, &RunOptions::default()).unwrap();
-        let each = start.elapsed().as_nanos() as f64 / (m * n * depth) as f64;
-        println!("matmul: {each:.1} ns a turn of 2 loads, mul, add, move, next: {:.1} ns an operation", each / 4.0);
-        let start = std::time::Instant::now();
-        run_with(count(10_000_000), &[], &RunOptions::default()).unwrap();
-        println!("count: {:.1} ns a turn of add, move, next", start.elapsed().as_nanos() as f64 / 1e7);
+/// Numbers that look random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
     }
+}
+
+/// Adds bindings that are right as far as the rules go, and seldom one that is not.
+fn some_bindings(b: &mut PrimBuilder<'_>, pool: &mut Vec<NodeId>, numbers: &mut Numbers, depth: usize) {
+    let is_value = |b: &PrimBuilder<'_>, id| {
+        b.scalar(id).is_some() && !crate::prim::LoopOps::new(b.function()).is_memory(b.function(), id)
+    };
+    for _ in 0..10 {
+        let pick = |numbers: &mut Numbers, pool: &[NodeId]| pool[numbers.below(pool.len())];
+        match numbers.below(8) {
+            0 if depth > 0 => {
+                let (min, extent) = (b.index(numbers.below(5) as i64 - 2), b.index(numbers.below(6) as i64 - 1));
+                let values: Vec<NodeId> = pool.iter().copied().filter(|&id| is_value(b, id)).collect();
+                let carried = pick(numbers, &values);
+                let mut inner = pool.clone();
+                let results = b.fold(min, extent, [carried], |b, i, [value]| {
+                    inner.extend([i, value]);
+                    some_bindings(b, &mut inner, numbers, depth - 1);
+                    let like = b.scalar(value);
+                    let fits = inner.iter().copied().filter(|&id| is_value(b, id) && b.scalar(id) == like);
+                    let fits: Vec<NodeId> = fits.collect();
+                    [fits[numbers.below(fits.len())]]
+                });
+                pool.extend(results);
+            }
+            1 if depth > 0 => {
+                let mut conditions = pool.iter().copied().filter(|&id| {
+                    b.scalar(id).is_some_and(|value| value.elem == ElemType::BOOL && value.lanes.is_none())
+                });
+                let Some(c) = conditions.next_back() else { continue };
+                let (mut then, mut other) = (pool.clone(), pool.clone());
+                let numbers = std::cell::RefCell::new(&mut *numbers);
+                b.when_else(
+                    c,
+                    |b| some_bindings(b, &mut then, &mut numbers.borrow_mut(), depth - 1),
+                    |b| some_bindings(b, &mut other, &mut numbers.borrow_mut(), depth - 1),
+                );
+            }
+            _ => {
+                let op = CoreOp::ALL[numbers.below(CoreOp::ALL.len())];
+                let info = op.info();
+                if !info.regions.is_empty() {
+                    continue;
+                }
+                let n_args = info.arity.0 + if info.arity.1 == usize::MAX { numbers.below(3) } else { 0 };
+                let args: Vec<NodeId> = (0..n_args).map(|_| pick(numbers, pool)).collect();
+                let elems = ["float32", "int64", "int8", "bfloat16", "bool"];
+                let attrs: Vec<Attr> = (info.attrs.iter())
+                    .filter_map(|&name| match name {
+                        "lanes" => Some(Attr::new(name, [4_i64, 2, 3][numbers.below(3)])),
+                        "axis" => Some(Attr::new(name, numbers.below(2) as i64)),
+                        "elem" => Some(Attr::new(name, elems[numbers.below(5)])),
+                        "shape" => Some(Attr::new(
+                            name,
+                            [vec![4_i64], vec![-1, 2], vec![0], vec![2, 4]][numbers.below(4)].clone(),
+                        )),
+                        _ => None,
+                    })
+                    .collect();
+                let f = b.function_mut();
+                let id = f.add_op("tir", op.name(), "", 0);
+                let id = f.add_call(id, &args);
+                f.set_attrs(id, &attrs);
+                let ops = crate::prim::LoopOps::new(f);
+                if crate::prim::rule(f, &ops, id).is_ok() || numbers.below(1000) == 0 {
+                    let id = b.op_with(op, &args, &attrs);
+                    if !op.is_statement() {
+                        pool.push(id);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn random_programs_end_or_stop() {
+    let (mut n_ended, mut n_stopped, mut n_wrong) = (0, 0, 0);
+    let inputs = [
+        Tensor::from_f32(&[4], &[0.5, -1.0, 3.0, f32::NAN]),
+        Tensor::from_i64(&[2, 4], &[0, 1, -1, 2, i64::MAX, i64::MIN, 3, 7]),
+    ];
+    for seed in 0..150 {
+        let mut numbers = Numbers(seed);
+        let mut f = prim_func(&[("x", F32, &[4]), ("n", I64, &[2, 4])], &[("y", F32, &[4]), ("z", I64, &[8])]);
+        let mut pool = f.params().to_vec();
+        let mut b = PrimBuilder::new(&mut f);
+        pool.extend([b.index(0), b.index(1), b.index(2), b.float(F32, 0.5), b.imm(Imm::bool(true))]);
+        pool.extend([b.index(0), b.index(1)]);
+        some_bindings(&mut b, &mut pool, &mut numbers, 2);
+        drop(b.finish());
+        let module = module([("k", f)]);
+        let with = |order, poison| {
+            let options = RunOptions { order, poison, fuel: 20_000, max_bytes: 1 << 20, ..RunOptions::default() };
+            run(&module, "k", &inputs, &options)
+        };
+        match with(Order::Forward, false) {
+            Ok(outputs) => {
+                n_ended += 1;
+                assert_eq!(outputs.len(), 2);
+                assert_eq!(with(Order::Shuffled(seed), false), Ok(outputs), "no loop is parallel");
+            }
+            Err(Stop { cause: Cause::Wrong(_), .. }) => n_wrong += 1,
+            Err(stopped) => {
+                n_stopped += 1;
+                assert!(!stopped.to_string().is_empty() && stopped.place.is_some());
+            }
+        }
+        drop(with(Order::Backward, true));
+    }
+    assert!(n_ended > 15 && n_stopped > 15 && n_wrong > 5, "{n_ended} ended, {n_stopped} stopped, {n_wrong} wrong");
 }

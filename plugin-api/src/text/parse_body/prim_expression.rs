@@ -307,7 +307,9 @@ impl<'s> Parser<'s> {
                     let fault =
                         Fault::new(TextCode::Value, literal.span, format!("this is not a value of type `{wanted}`"));
                     return Err(match literal.scalar {
-                        Scalar::Number(text) if wanted.is_float() => fault.help(format!("write `{text}.0`")),
+                        Scalar::Number(text) if wanted.is_float() && !text.contains('x') => {
+                            fault.help(format!("write `{text}.0`"))
+                        }
                         _ if wanted == ElemType::BOOL => fault.help("write `true` or `false`"),
                         _ => fault.help("a suffix, as in `1i32`, says another type"),
                     });
