@@ -60,6 +60,7 @@ pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ra
 }
 
 /// The bits of what the program computes; `None` if it does not come to its end soon, or has sizes that are not known.
+#[expect(clippy::field_reassign_with_default, reason = "options may get more fields")]
 fn outputs(module: &IRModule) -> Option<Vec<Vec<u8>>> {
     let f = prim(module);
     let inputs = &f.params()[..f.params().len() - n_outputs(f)];
