@@ -431,6 +431,27 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_is_inlined_without_results() {
+        use crate::prim::{CoreOp, LoopOps, PrimBuilder, prim_func};
+        let mut f = prim_func(&[("c", ElemType::BOOL, &[])], &[("y", ElemType::INT64, &[])]);
+        let [c, y] = *f.params() else { panic!() };
+        let mut b = PrimBuilder::new(&mut f);
+        let (condition, one) = (b.load(c, &[]), b.index(1));
+        let when = b.when(condition, |b| _ = b.store(y, one, &[]));
+        b.finish().unwrap();
+        let ops = LoopOps::new(&f);
+        let then = f.block_of(f.regions(when)[0]);
+        let mut editor = Editor::new(f.into());
+        let done = editor.rebuild(&mut |_: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, ()> {
+            Ok(if id == when { Action::Inline(then) } else { Action::Keep })
+        });
+        done.unwrap();
+        let f = editor.function();
+        let found: Vec<_> = f.bindings(f.body()).iter().map(|&id| ops.of(f, id)).collect();
+        assert_eq!(found, [Some(CoreOp::Load), Some(CoreOp::Store)]);
+    }
+
+    #[test]
     fn a_mutator_that_changes_nothing_writes_nothing() {
         let mut editor = Editor::new(chain(5).into());
         IfCollapser.run(&mut editor);

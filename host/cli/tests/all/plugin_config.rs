@@ -25,7 +25,7 @@ fn faults(registry: &Registry, text: &str) -> String {
 }
 
 #[test]
-fn r24_tvms_options_have_its_fields_and_defaults() {
+fn r24_options_that_are_structs_have_their_fields_and_defaults() {
     let registry = registry(&[&RULES]);
     let option = |key: &str| -> OptionSchema {
         registry.config_options().find(|(option, _)| option.name == key).unwrap().0.clone()

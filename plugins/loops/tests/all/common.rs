@@ -31,6 +31,8 @@ pub struct Ran {
     pub function: Function,
     pub changed: bool,
     pub changed_again: bool,
+    /// Whether the program ran to its end, so that what it computes was compared.
+    pub is_compared: bool,
     pub text: String,
 }
 
@@ -49,14 +51,16 @@ pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ra
     };
     let ran = run(&module)?;
     let again = run(&ran.module)?;
-    let [before, after] = [&module, &ran.module].map(|module| outputs(module));
+    let [before, after] = [&module, &ran.module].map(outputs);
     assert!(before.is_none() || before == after, "{before:?} becomes {after:?}\n{}", shown(prim(&ran.module)));
     let function = prim(&ran.module).clone();
     let text = shown(&function);
-    Ok(Ran { function, changed: ran.changed, changed_again: again.changed, text })
+    let is_compared = before.is_some();
+    Ok(Ran { is_compared, function, changed: ran.changed, changed_again: again.changed, text })
 }
 
 /// The bits of what the program computes; `None` if it does not come to its end soon, or has sizes that are not known.
+#[expect(clippy::field_reassign_with_default, reason = "options may get more fields")]
 fn outputs(module: &IRModule) -> Option<Vec<Vec<u8>>> {
     let f = prim(module);
     let inputs = &f.params()[..f.params().len() - n_outputs(f)];

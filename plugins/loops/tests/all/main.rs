@@ -3,5 +3,6 @@
 mod common;
 mod flatten_buffer;
 mod hostile;
+mod random;
 mod remove_no_op;
 mod unroll_loop;

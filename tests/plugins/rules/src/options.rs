@@ -1,4 +1,4 @@
-//! TVM's options, as its passes register them, and a pass that reads them.
+//! Options of contexts, with the fields of TVM's, and a pass that reads them.
 
 use relais_plugin_api::{context::PassContext, prelude::*};
 use std::path::PathBuf;

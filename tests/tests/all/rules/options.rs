@@ -131,6 +131,21 @@ fn r22_a_struct_of_a_context_is_made_of_a_table_with_its_defaults() {
 }
 
 #[test]
+fn r24_tvms_options_have_its_fields_and_defaults() {
+    let listed = library().config_options();
+    let default = |key: &str| listed.iter().find(|facts| facts.schema.name == key).unwrap().schema.default.clone();
+    let fields = [
+        ("auto_max_step", Value::Int(0)),
+        ("auto_max_depth", Value::Int(8)),
+        ("auto_max_extent", Value::Int(0)),
+        ("explicit_unroll", Value::Bool(true)),
+        ("unroll_local_access", Value::Bool(false)),
+    ];
+    assert_eq!(default("tir.UnrollLoop"), Some(table(&fields)));
+    assert_eq!(default("relay.FuseOps.max_depth"), Some(Value::Int(256)));
+}
+
+#[test]
 fn r23_options_are_listed_with_type_default_documentation_and_provider() {
     let library = library();
     let listed = library.config_options();
