@@ -6,6 +6,7 @@ use super::{
     *,
 };
 use crate::diagnostics::PassError;
+use std::collections::BTreeSet;
 
 /// Copies bindings of one function into another one, with the functions that belong to them.
 ///
@@ -76,7 +77,7 @@ impl<'a> Copier<'a> {
         let from = self.import.from;
         let mut missing = None;
         each_used(from, binding, |used| {
-            if self.get(used).is_none() {
+            if self.get(used).is_none() && from.kind(used) < kind::FIRST_LEAF {
                 missing.get_or_insert(used);
             }
         });
@@ -101,6 +102,19 @@ impl<'a> Copier<'a> {
             )));
         }
         self.add_type(to, TypeId::UNKNOWN);
+        let mut leaves = BTreeSet::new();
+        each_used(from, binding, |used| {
+            if from.kind(used) >= kind::FIRST_LEAF && self.get(used).is_none() {
+                leaves.insert(used);
+            }
+        });
+        for leaf in leaves {
+            let rec = from.node(leaf);
+            let copy = to.add_leaf(rec.kind, rec.flags, rec.aux, rec.a, rec.b);
+            let ty = self.add_type(to, from.type_id(leaf));
+            to.set_type(copy, ty);
+            self.set(leaf, copy);
+        }
         let mut made = Vec::new();
         let has_names = self.has_names;
         self.import.bindings(to, &[binding], &mut made, |name| if has_names { name.to_owned() } else { String::new() });
@@ -145,6 +159,22 @@ mod tests {
         assert!(f.attrs(copies[0]).meta("doc").is_some());
         let printed = text::print(&module, &text::PrintOptions::default());
         assert_eq!(printed.matches("axis = 1").count(), 2, "{printed}");
+    }
+
+    #[test]
+    fn the_numbers_of_loop_programs_are_copied() {
+        let text = "prim @k() -> (%y: Tensor[(4), float32]) { for %i in 0..4 { %y[%i] = float32(%i) * 2.0; } }";
+        let module = text::parse_str(text).unwrap();
+        let from = module.body("k").unwrap();
+        let mut to = crate::prim::prim_func(&[], &[("y", ElemType::FLOAT, &[4])]);
+        let mut copier = Copier::new(from);
+        copier.set(from.params()[0], to.params()[0]);
+        let copy = copier.copy(&mut to, from.bindings(from.body())[0]).unwrap();
+        to.append(to.body(), copy);
+        let mut again = IRModule::new();
+        again.set_prim_func("k", to);
+        assert_eq!(verify(&again), []);
+        equal(&module, &again).unwrap();
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct PrimBuilder<'a> {
 
 /// The operators of the function: the builder's, or those of a pass that goes on with them.
 enum Ops<'a> {
-    Own(LoopOps),
+    Own(Box<LoopOps>),
     Lent(&'a mut LoopOps),
 }
 
@@ -85,7 +85,7 @@ impl<'a> PrimBuilder<'a> {
 
     /// Adds bindings at the end of a block.
     pub fn at(f: &'a mut Function, block: BlockId) -> Self {
-        let ops = Ops::Own(LoopOps::new(f));
+        let ops = Ops::Own(Box::new(LoopOps::new(f)));
         Self { f, place: Place::Block(block), ops, fault: None }
     }
 
