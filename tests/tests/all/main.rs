@@ -29,6 +29,7 @@ mod killed;
 mod later_host;
 mod layouts;
 mod lock;
+mod loop_programs;
 mod lossless;
 mod made_functions;
 mod many_plugins;

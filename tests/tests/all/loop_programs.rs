@@ -1,0 +1,122 @@
+//! Loop programs from the command line: both levels in one pipeline, instruments that see both, and wrong ones.
+
+use relais_plugin_api::{ir::FaultCode, prim::CoreOp};
+use relais_tests::cli::{Run, quick_folder, relais, run_text};
+use std::fs;
+
+/// A graph that calls a loop program. Both have something to do.
+const BOTH: &str = r#"def @main(%x: Tensor[(4), float32]) -> (%r: Tensor[(4), float32]) #[opset = {"": 17}] {
+  %c = Add(const(float32, 1.0), const(float32, 2.0));
+  %y = @scale(%x);
+  %r = Mul(%y, %c);
+  %r
+}
+
+prim @scale(%a: Tensor[(4), float32]) -> (%b: Tensor[(4), float32]) {
+  for %i in 0..4 {
+    when (%i < 4) {
+      %b[%i] = %a[%i] * 2.0;
+    }
+  }
+}
+"#;
+
+/// Runs a pipeline of a file over a text.
+fn run_pipeline(text: &str, pipeline: &str, arguments: &[&str]) -> (String, Run) {
+    let folder = quick_folder();
+    let file = folder.path().join("p.toml");
+    fs::write(&file, pipeline).unwrap();
+    run_text(text, &[&["--pipeline", file.to_str().unwrap()], arguments].concat())
+}
+
+fn is_done(text: &str) {
+    assert!(text.contains("const(float32, 3.0)"), "{text}");
+    for expected in ["%b[0] = %a[0] * 2.0;", "%b[3] = %a[3] * 2.0;"] {
+        assert!(text.contains(expected), "{text}");
+    }
+    assert!(!text.contains("for %i") && !text.contains("when"), "{text}");
+}
+
+#[test]
+fn a_pipeline_goes_through_both_levels() {
+    let steps = "steps = [\"FoldConstant\", \"Simplify\", \"UnrollLoop\"]";
+    let config = "config = { \"tir.UnrollLoop\" = { auto_max_step = 16 } }\n";
+    let (text, said) = run_pipeline(BOTH, &format!("{config}{steps}"), &["--instrument", "ir-size"]);
+    let said = said.expect_success();
+    is_done(&text);
+    // The instrument counts the nodes of both.
+    assert!(said.stderr.contains("Simplify") || said.stdout.contains("Simplify"), "{said:?}");
+    // The same from the command line, one pass after the other.
+    let passes = ["--passes", "FoldConstant,Simplify,UnrollLoop"];
+    let (text, said) = run_text(BOTH, &[&passes[..], &["--set", "tir.UnrollLoop={ auto_max_step = 16 }"]].concat());
+    said.expect_success();
+    is_done(&text);
+    // Without the option, loops stay.
+    let (text, said) = run_text(BOTH, &passes);
+    said.expect_success();
+    assert!(text.contains("for %i in 0..4 {"), "{text}");
+}
+
+#[test]
+fn graph_pipelines_leave_loop_programs_alone() {
+    for level in ["-O0", "-O1", "-O2", "-O3"] {
+        let (text, said) = run_text(BOTH, &[level]);
+        said.expect_success();
+        let program = BOTH.split_once("\n\n").unwrap().1;
+        assert!(text.contains(program.trim_end()), "{text}");
+        // The call has the type of the output.
+        assert!(text.contains("@scale(%x)") && !text.contains("%y: Tensor[*"), "{text}");
+    }
+}
+
+#[test]
+fn printing_shows_loop_programs_and_what_changed_in_them() {
+    let (_, said) = run_text(BOTH, &["--passes", "Simplify", "--print-changed"]);
+    let said = said.expect_success();
+    let shown = format!("{}{}", said.stdout, said.stderr);
+    assert!(shown.contains("@scale before") && shown.contains("when (%i < 4)"), "{shown}");
+    let (_, said) = run_text(BOTH, &["--passes", "Simplify", "--print-after-all"]);
+    let said = said.expect_success();
+    let shown = format!("{}{}", said.stdout, said.stderr);
+    assert!(shown.contains("prim @scale(%a: Tensor[(4), float32]) -> (%b: Tensor[(4), float32]) {"), "{shown}");
+}
+
+#[test]
+fn onnx_has_no_loop_programs() {
+    let folder = quick_folder();
+    let [input, output] = ["in.relay", "out.onnx"].map(|name| folder.path().join(name));
+    fs::write(&input, BOTH).unwrap();
+    let said = relais(["run", input.to_str().unwrap(), "-o", output.to_str().unwrap()]).expect_failure();
+    assert!(said.stderr.contains("`scale`: ONNX cannot express a prim func"), "{}", said.stderr);
+    assert!(!output.exists());
+}
+
+#[test]
+fn wrong_programs_are_found_before_anything_runs() {
+    for (body, code) in [
+        ("%b[0, 0] = 1.0;", "V203"),
+        ("%a[0] = 1.0;", "V205"),
+        ("%b[0] = 1;", "V204"),
+        ("%b[0] = Relu(%a);", "V201"),
+        ("%v = %a + 1.0;", "V202"),
+    ] {
+        let text = format!("prim @k(%a: Tensor[(4), float32]) -> (%b: Tensor[(4), float32]) {{ {body} }}");
+        let (out, said) = run_text(&text, &["--passes", "RemoveNoOp", "--verify-each"]);
+        let said = said.expect_failure();
+        assert!(said.stderr.contains(code), "{body}: {}", said.stderr);
+        assert!(out.is_empty(), "{out}");
+    }
+}
+
+#[test]
+fn the_page_has_every_operator_and_fault() {
+    let page = include_str!("../../../docs/loop-programs.md");
+    let rows: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| `")).collect();
+    for op in CoreOp::ALL {
+        let is_row = |row: &&&str| row.split(['(', '`']).next() == Some(op.name());
+        assert_eq!(rows.iter().filter(is_row).count(), 1, "`{}`", op.name());
+    }
+    let faults: Vec<&str> = page.lines().filter(|line| line.starts_with("| V2")).collect();
+    assert_eq!(faults.len(), 13);
+    assert!(faults[12].starts_with(&format!("| {} |", FaultCode::PrimType.as_str())));
+}
