@@ -56,7 +56,7 @@ fn type_immediate(f: &mut Function, id: NodeId) {
 /// The parameters of a loop's functions: its variable, if it has bounds, and the carried values.
 fn type_params(f: &mut Function, id: NodeId, n_bounds: usize) {
     let operands = f.operands(id);
-    let args = &operands[1..operands.len() - f.n_regions(id)];
+    let args = operands.get(1..operands.len() - f.n_regions(id)).unwrap_or_default();
     let mut types: Vec<TypeId> = args.iter().take(n_bounds.min(1)).map(|&min| f.type_id(min)).collect();
     types.extend(args.iter().skip(n_bounds).map(|&value| f.type_id(value)));
     for at in 0..f.n_regions(id) {

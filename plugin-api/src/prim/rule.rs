@@ -107,10 +107,12 @@ pub fn rule(f: &Function, ops: &LoopOps, id: NodeId) -> Checked<Made> {
         kind::IF => call.lazy_value(),
         kind::CALL => match ops.of(f, id) {
             Some(op) => call.core(op),
-            None if f.kind(f.operands(id)[0]) == kind::GLOBAL_VAR && f.n_regions(id) > 0 => {
-                broken(FaultCode::PrimCall, "the call of a prim func has no functions of its own")
+            None if f.operands(id).first().is_some_and(|&callee| f.kind(callee) == kind::GLOBAL_VAR) => {
+                match f.n_regions(id) {
+                    0 => Ok(Made::Unit),
+                    _ => broken(FaultCode::PrimCall, "the call of a prim func has no functions of its own"),
+                }
             }
-            None if f.kind(f.operands(id)[0]) == kind::GLOBAL_VAR => Ok(Made::Unit),
             None => broken(FaultCode::ForeignOp, "a prim func calls core operators (`tir::…`) and prim funcs only"),
         },
         _ => broken(FaultCode::ForeignOp, "a node of this kind stands in no prim func"),
@@ -128,7 +130,7 @@ impl<'a> Call<'a> {
     fn args(self) -> &'a [NodeId] {
         let operands = self.f.operands(self.id);
         let start = usize::from(self.f.kind(self.id) == kind::CALL);
-        &operands[start..operands.len() - self.f.n_regions(self.id)]
+        operands.get(start..operands.len() - self.f.n_regions(self.id)).unwrap_or_default()
     }
 
     fn attr(self, name: &str) -> Option<AttrValue<'a>> {
@@ -142,7 +144,8 @@ impl<'a> Call<'a> {
             Some(tensor) if tensor.elem().is_scalar() => {
                 Ok(Made::Memory(tensor.elem(), tensor.dims().iter().map(|&dim| Dim::Static(dim)).collect()))
             }
-            _ => broken(FaultCode::ElemType, "no loop program handles elements of this constant's type"),
+            Some(_) => broken(FaultCode::ElemType, "no loop program handles elements of this constant's type"),
+            None => broken(FaultCode::ElemType, "the constant is in a form of a later version"),
         }
     }
 
@@ -161,12 +164,12 @@ impl<'a> Call<'a> {
 
     /// `if` with a value.
     fn lazy_value(self) -> Checked<Made> {
-        let Expr::If(view) = self.f.expr(self.id) else {
+        let (&[condition], &[then, otherwise]) = (self.args(), self.f.regions(self.id)) else {
             return broken(FaultCode::Control, "an `if` has a condition and two branches");
         };
-        self.condition(view.cond())?;
-        let [then, otherwise] =
-            [view.then_branch(), view.else_branch()].map(|branch| self.f.results(self.f.block_of(branch)));
+        self.condition(condition)?;
+        let (then, otherwise) = (self.function(then)?, self.function(otherwise)?);
+        let [then, otherwise] = [then, otherwise].map(|branch| self.f.results(self.f.block_of(branch)));
         let types: SmallVec<[TypeId; 4]> = then.iter().map(|&id| self.f.type_id(id)).collect();
         for (&a, &b) in then.iter().zip(otherwise) {
             let (a, b) = (self.value(a)?, self.value(b)?);

@@ -161,18 +161,6 @@ fn each_rule_is_checked() {
         ),
         (PrimCall, wrong(|b, [x, ..]| _ = b.call("k", &[x]))),
         (
-            PrimCall,
-            wrong(|b, params| {
-                let f = b.function_mut();
-                let (callee, region) = (f.add_global_var("other"), f.add_function(&[]));
-                f.set_results(f.block_of(region), &[]);
-                let id = f.add_call_with(callee, &params, &[region], None);
-                let unit = f.add_type(Type::Tuple(&[]));
-                f.set_type(id, unit);
-                f.append(f.body(), id);
-            }),
-        ),
-        (
             Immediate,
             wrong(|b, [.., y]| {
                 let bad = b.function_mut().add_leaf(kind::IMM, 0, super::tests::F32.0.into(), 0, 1);
@@ -271,4 +259,35 @@ fn the_levels_meet_in_calls_only() {
     assert_eq!(text("%y = @k(%x, %x); %y"), [FaultCode::PrimCall]);
     assert_eq!(text("%t = Transpose(%x); %u: Tensor[(5), float32] = Relu(%t); %y = @k(%u); %y"), [FaultCode::PrimCall]);
     assert_eq!(text("%y = tir::sqrt(%x); %y"), [FaultCode::ForeignOp]);
+}
+
+#[test]
+fn the_call_of_a_prim_func_has_no_functions_of_its_own() {
+    let mut f = prim_func(&[], &[("y", F32, &[1])]);
+    let (callee, region) = (f.add_global_var("other"), f.add_function(&[]));
+    let params = f.params().to_vec();
+    let call = |f: &mut Function, regions: &[NodeId]| f.add_call_with(callee, &params, regions, None);
+    let [wrong, right] = [&[region][..], &[]].map(|regions| call(&mut f, regions));
+    let codes = [wrong, right].map(|id| rule(&f, &LoopOps::new(&f), id).map_err(|broken| broken.code));
+    assert_eq!(codes, [Err(FaultCode::PrimCall), Ok(Made::Unit)]);
+}
+
+#[test]
+fn malformed_nodes_break_rules_and_nothing_else() {
+    let mut f = prim_func(&[], &[]);
+    let region = f.add_function(&[]);
+    let two = f.add_imm(Imm::index(2));
+    for (kind, operands, n_regions) in [
+        (kind::CALL, vec![], 0),
+        (kind::CALL, vec![region], 1),
+        (kind::IF, vec![], 0),
+        (kind::IF, vec![two, two, two], 2),
+        (kind::IF, vec![region, region], 2),
+        (kind::TUPLE_GET_ITEM, vec![], 0),
+    ] {
+        let id = f.add_raw(kind, 0, 0, &operands, Some(n_regions));
+        assert!(rule(&f, &LoopOps::new(&f), id).is_err(), "{kind}");
+        f.append(f.body(), id);
+    }
+    infer(&mut f);
 }
