@@ -76,7 +76,7 @@ impl PrintChanged {
     }
 
     fn show(&self, name: &str, old: &IRModule, new: &IRModule) -> Option<String> {
-        let (old, new) = (old.function(name), new.function(name));
+        let (old, new) = (old.body(name), new.body(name));
         if let (Some(old), Some(new)) = (old, new)
             && std::ptr::eq(&**old, &**new)
         {

@@ -148,7 +148,7 @@ mod tests {
             panic!()
         };
         assert!(what == "@k" && why.contains("out of bounds"), "{why}");
-        // What was never written may become anything.
+        // Memory that was never written may have any contents.
         assert!(matches!(
             judge("%b = alloc float32[4]; %y[0] = %b[0];", COPY),
             Ok(Some(Judgement::NotEvaluated { .. }))

@@ -107,7 +107,7 @@ fault_codes! {
     MemoryUse = "V202",
     /// The indices of an access, or a shape, do not fit the memory.
     Access = "V203",
-    /// What is stored is not of the memory's element type.
+    /// A value is stored that is not of the memory's element type.
     StoreType = "V204",
     /// A store into an input or a constant.
     ReadOnly = "V205",

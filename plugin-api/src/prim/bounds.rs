@@ -1,4 +1,4 @@
-//! What is known about the integers of a loop program: the least and the largest value, divisibility, and the conditions
+//! The facts about the integers of a loop program: the least and the largest value, divisibility, and the conditions
 //! that hold at a place.
 
 use super::{CoreOp, LoopOps, value_type};
@@ -166,9 +166,9 @@ enum Holds {
     NotZero,
 }
 
-/// What is known about the values of a function at the place that is visited, in program order.
+/// The facts about the values of a function at the place that is visited, in program order.
 ///
-/// Whoever walks calls [`bind`](Self::bind) at each binding, [`enter_loop`](Self::enter_loop) before the body of a loop,
+/// A caller that walks calls [`bind`](Self::bind) at each binding, [`enter_loop`](Self::enter_loop) before the body of a loop,
 /// [`assume`](Self::assume) before a branch, and [`undo`](Self::undo) when the block ends.
 #[derive(Debug)]
 pub struct Intervals {
@@ -185,7 +185,7 @@ pub struct Intervals {
     same: HashMap<NodeId, NodeId>,
 }
 
-/// What was known at a place; see [`Intervals::mark`].
+/// The facts that held at a place; see [`Intervals::mark`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     n_narrowed: usize,
@@ -228,7 +228,7 @@ impl Intervals {
 
     // ---- walking ------------------------------------------------------------------------------------------------------
 
-    /// What is known here, to come back to it.
+    /// The facts that hold here, to come back to them.
     pub fn mark(&self) -> Mark {
         Mark { n_narrowed: self.narrowed.len(), n_decided: self.decided_order.len(), n_facts: self.facts.len() }
     }

@@ -9,7 +9,7 @@ type Values = SmallVec<[NodeId; 4]>;
 
 /// Makes the bindings of a prim func, typed by the [rules](super::rule).
 ///
-/// What breaks a rule has no type, and the first such fault is the error of [`finish`](Self::finish): so that expressions
+/// A binding that breaks a rule has no type, and the first such fault is the error of [`finish`](Self::finish): so that expressions
 /// can be written without a `?` behind each operator.
 ///
 /// ```

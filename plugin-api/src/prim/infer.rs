@@ -3,8 +3,8 @@
 use super::{CoreOp, LoopOps, rule};
 use crate::ir::*;
 
-/// Sets the types of all bindings and of the parameters of loops and conditionals, by the rules of the core operators. What
-/// breaks a rule has no type; the verifier says why.
+/// Sets the types of all bindings and of the parameters of loops and conditionals, by the rules of the core operators. A
+/// binding that breaks a rule has no type; the verifier says why.
 pub fn infer(f: &mut Function) {
     let ops = LoopOps::new(f);
     let mut walk = Walk::new(f);

@@ -5,7 +5,7 @@ use crate::op::Effects;
 /// The domain of the core operators.
 pub const DOMAIN: &str = "tir";
 
-/// What an operator is, as far as its typing goes.
+/// The way in which an operator is typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Two numbers of one type; the result has that type.
@@ -41,7 +41,7 @@ pub struct OpInfo {
     pub regions: &'static [&'static str],
     /// The names of its attributes that are not functions.
     pub attrs: &'static [&'static str],
-    /// What it does beside computing its result, whatever the types. For loops and conditionals: without their bodies.
+    /// Its effects beside computing its result, whatever the types. For loops and conditionals: without their bodies.
     pub effects: Effects,
 }
 
@@ -109,7 +109,7 @@ core_ops! {
 
     // ---- control
     /// `for(min, extent, carried…; kind, body)`: runs `body(i, carried…)` for each `i` in `min..min + extent`, in order. The
-    /// results of the body are the carried values of the next turn, and at last the results. An extent below one is no turn.
+    /// results of the body are the carried values of the next turn, and at last the results. With an extent below one there are no turns.
     /// `kind` is `"serial"`, the default, `"parallel"` (turns in any order, at the same time), `"vectorized"` or
     /// `"unrolled"`.
     For = "for", Own, 2..ANY, Effects::PURE, regions ["body"], attrs ["kind"];
@@ -267,7 +267,7 @@ impl CoreOp {
         matches!(self, Load | Store | View | Dim | Gather | Scatter | LoadMasked | StoreMasked)
     }
 
-    /// How many of its first arguments are no indices, where the others are.
+    /// The number of arguments before its indices; `None` if it has no indices.
     pub const fn first_index(self) -> Option<usize> {
         match self {
             Self::Load | Self::Gather => Some(1),

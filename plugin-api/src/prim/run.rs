@@ -49,7 +49,7 @@ impl Default for RunOptions {
 /// Why a program stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stop {
-    /// What happened.
+    /// The cause.
     pub cause: Cause,
     /// Where, unless it is about the program as a whole.
     pub place: Option<Place>,
@@ -66,7 +66,7 @@ pub struct Place {
     pub text: String,
 }
 
-/// What stops a program.
+/// The cause that stops a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Cause {
@@ -123,7 +123,7 @@ impl fmt::Display for Cause {
 }
 
 impl Cause {
-    /// What to do about it.
+    /// Advice, where there is any.
     fn help(&self) -> Option<&'static str> {
         Some(match self {
             Self::OutOfBounds { .. } => "put the access under a condition, or use a smaller extent",

@@ -1,4 +1,4 @@
-//! What the core operators compute: the one definition of their arithmetic, shared by all that compute with it.
+//! The values that the core operators compute: the one definition of their arithmetic, shared by all that compute with it.
 
 use super::{Class, CoreOp};
 use crate::ir::{ElemType, Imm, half::Half};
@@ -27,7 +27,7 @@ impl fmt::Display for NoValue {
 
 impl std::error::Error for NoValue {}
 
-/// What a core operator gives for these numbers. `elem` is the element type of the result; only `cast` and `bitcast` read
+/// The result of a core operator for these numbers. `elem` is the element type of the result; only `cast` and `bitcast` read
 /// it.
 ///
 /// ```
@@ -295,9 +295,9 @@ trait Float: Number {
     const SIGN: u64;
     /// The number, exactly.
     fn wide(self) -> f64;
-    /// A function of two numbers that is exact but for one rounding.
+    /// A function of two numbers that is exact except for one rounding.
     fn with(self, other: Self, single: impl Fn(f32, f32) -> f32, double: impl Fn(f64, f64) -> f64) -> Self;
-    /// A function of one number, of 16-bit types through `f32`. Also right for a function that is exact but for one
+    /// A function of one number, of 16-bit types through `f32`. Also right for a function that is exact except for one
     /// rounding and gives no number below the normal ones: the second rounding changes nothing, as in [`Short`].
     fn map(self, single: impl Fn(f32) -> f32, double: impl Fn(f64) -> f64) -> Self;
     fn pow(self, other: Self) -> Self;
@@ -517,7 +517,7 @@ floats! {
 ///
 /// The basic operations are done in `f64` and rounded again. That is as good as one rounding: the exact result of `+`, `-`,
 /// `*`, `/` or a square root of numbers of `p` bits is either within `2p + 2` bits or further from the middle between two
-/// of them than rounding to so many bits moves it, `f64` has 53 bits for the 24 that are needed, and its range is so much
+/// of them than rounding to that number of bits moves it, `f64` has 53 bits for the 24 that are needed, and its range is so much
 /// wider that no intermediate result is below its normal numbers. Remainders are exact.
 #[derive(Clone, Copy)]
 struct Short<const FRACTION: u32>(u16);
@@ -598,7 +598,7 @@ impl<const FRACTION: u32> Float for Short<FRACTION> {
     }
 
     fn fma(self, factor: Self, term: Self) -> Self {
-        // The product is exact. What the sum loses decides whether it is a middle between two numbers: a sum with a
+        // The product is exact. The part that the sum loses decides whether it is a middle between two numbers: a sum with a
         // last bit of one is none.
         let (product, term) = (self.wide() * factor.wide(), term.wide());
         let sum = product + term;

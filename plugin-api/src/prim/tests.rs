@@ -38,7 +38,7 @@ fn what_is_built_is_right_and_typing_it_again_changes_nothing() {
     assert_eq!(verify(&before), []);
     infer(&mut f);
     assert!(equal(&before, &module(f.clone())).is_ok());
-    // Without types it is wrong, and typing it mends that.
+    // Without types it is wrong, and typing it fixes that.
     let ids: Vec<NodeId> = f.all_bindings().collect();
     ids.iter().for_each(|&id| f.set_type(id, TypeId::UNKNOWN));
     assert!(codes(f.clone()).contains(&FaultCode::PrimType));

@@ -443,7 +443,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// What to write instead of `%i-1`, which is one name.
+    /// The text to write instead of `%i-1`, which is one name.
     fn infix_help(&self, symbol: &Symbol<'s>) -> Option<String> {
         let Symbol::Name(name) = symbol else { return None };
         let name = std::str::from_utf8(name).ok().filter(|_| self.is_prim())?;

@@ -1,4 +1,4 @@
-//! What the printer and the parser of loop programs agree on: precedence, and the types of literals.
+//! The rules that the printer and the parser of loop programs share: precedence, and the types of literals.
 
 use super::parse_const::SUFFIXES;
 use crate::{

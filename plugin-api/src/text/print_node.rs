@@ -68,7 +68,7 @@ pub(super) fn binding(p: &mut Printer<'_>, node: NodeId) {
     expression(p, node);
 }
 
-/// What a binding defines, up to its right-hand side.
+/// The target of a binding, up to its right-hand side.
 pub(super) fn target(p: &mut Printer<'_>, node: NodeId) {
     if p.function.node(node).flags & flag::LET != 0 {
         p.out.push_str("let ");

@@ -555,7 +555,7 @@ impl Filler<'_> {
         }
     }
 
-    /// What is visible now is visible again afterwards, and no more.
+    /// The values that are visible now are visible again afterwards, and no others.
     fn within<T>(&mut self, then: impl FnOnce(&mut Self) -> T) -> T {
         let (n_values, n_memory) = (self.values.len(), self.memory.len());
         let made = then(self);
@@ -774,7 +774,7 @@ fn graphs_as_loop_programs_are_read_back() {
     }
 }
 
-/// What breaks the rules of loop programs is read back, too.
+/// Programs that break the rules are read back, too.
 #[test]
 fn wrong_programs_are_read_back() {
     for seed in 0..300 {
@@ -823,7 +823,7 @@ fn wrong_programs_are_read_back() {
     }
 }
 
-/// What the arena checks accept is printed, sense or not.
+/// Functions that the arena checks accept are printed, sense or not.
 #[test]
 fn broken_programs_are_printed() {
     for seed in 0..500 {

@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! Elements stand in row-major order. Parameters and constants keep their types, and get a view of one dimension in front
-//! of everything, or behind the constant. What `alloc` gives has one dimension itself, one of size 1 if it had none; calls
+//! Elements are in row-major order. Parameters and constants keep their types, and get a view of one dimension in front
+//! of everything, or behind the constant. The memory of an `alloc` has one dimension itself, one of size 1 if it had none; calls
 //! get a view in its former shape. Views of several dimensions that only accesses used go.
 //!
 //! Where a size is not known, it is what `dim` says. Indices are computed as `int64`, or as `int32` if all are and the memory
@@ -67,7 +67,7 @@ pub fn flatten_buffer(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassErro
     Ok(())
 }
 
-/// What is done.
+/// The work of the pass.
 #[derive(Default)]
 struct Plan {
     /// The former dimensions of memory that is flattened; `None` for a size that is not known.
@@ -142,7 +142,7 @@ struct Flatten {
     waiting: Vec<NodeId>,
     /// By memory, its elements in one dimension.
     flat: HashMap<NodeId, NodeId>,
-    /// By memory, its sizes but for the first one.
+    /// By memory, its sizes except the first one.
     sizes: HashMap<NodeId, Vec<NodeId>>,
     /// By memory of an `alloc`, the view in its former shape.
     shaped: HashMap<NodeId, NodeId>,

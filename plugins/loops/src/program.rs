@@ -1,4 +1,4 @@
-//! What the passes ask of loop programs, and how they make calls.
+//! The questions that the passes ask of loop programs, and how they make calls.
 
 use relais_plugin_api::{
     ir::kind,
@@ -6,7 +6,7 @@ use relais_plugin_api::{
     prim::{CoreOp, LoopOps, fold, rule, value_type},
 };
 
-/// Whether a function consists of what stands in loop programs, so that its bindings can be moved and copied.
+/// Whether a function consists of the nodes that loop programs have, so that its bindings can be moved and copied.
 pub fn is_program(f: &Function) -> bool {
     let is_known =
         |id| matches!(f.kind(id), kind::CALL | kind::IF | kind::CONSTANT | kind::TUPLE | kind::TUPLE_GET_ITEM);

@@ -11,7 +11,7 @@
 //! when (!%c) { %y[0] = 0.0; }
 //! ```
 //!
-//! What goes:
+//! The pass removes:
 //! - loops, conditionals and functions of them in which nothing is left; the condition of a `when` whose first branch is
 //!   empty is negated;
 //! - loops that certainly have no turns, by the bounds of their extents;
@@ -19,7 +19,7 @@
 //! - stores of what is in that place: what was loaded from it, and not written since;
 //! - stores to a place that is written again before anything can be read, or end the program.
 //!
-//! What stays: calls, `assert`, and `while`, which may not end. Loads and divisions that nothing uses go: to end the
+//! It leaves: calls, `assert`, and `while`, which may not end. Loads and divisions that nothing uses go: to end the
 //! program, by an index out of bounds or a division by zero, is a fault of it and not an effect.
 //!
 //! Stores that depend on each other through what they overwrite may take more than one run. TVM's pass keeps values that
@@ -92,7 +92,7 @@ fn carried(f: &Function, id: NodeId) -> &[NodeId] {
     f.call(id).and_then(|call| call.args().get(2..)).unwrap_or_default()
 }
 
-/// The operands of a binding but for its functions.
+/// The operands of a binding except its functions.
 fn values(f: &Function, id: NodeId) -> &[NodeId] {
     let operands = f.operands(id);
     &operands[..operands.len() - f.n_regions(id)]
@@ -100,11 +100,11 @@ fn values(f: &Function, id: NodeId) -> &[NodeId] {
 
 // ---- what is needed ---------------------------------------------------------------------------------------------------
 
-/// What is known about a program before anything is decided.
+/// The facts about a program before anything is decided.
 struct Survey {
     /// The bindings in program order, without those in loops that have no turns.
     order: Vec<NodeId>,
-    /// By node: the binding whose functions a binding stands in.
+    /// By node: the binding whose functions contain it.
     parent: Vec<NodeId>,
     /// Loops that have no turns.
     unturned: HashSet<NodeId>,
@@ -114,7 +114,7 @@ struct Survey {
     stores: HashMap<NodeId, Vec<NodeId>>,
 }
 
-/// What was written when, in steps of the walk.
+/// The writes so far, with their steps of the walk.
 #[derive(Default)]
 struct Writes {
     now: usize,

@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! What is known of an integer are its bounds, from those of loops, its remainders, and the conditions of the `when`, `if`
-//! and `assert` around: they decide comparisons, `min`, `max` and `select`; a `when` or an `if` that is decided is replaced by
+//! The bounds of integers, from those of loops, their remainders, and the conditions of the `when`, `if` and `assert` around
+//! decide comparisons, `min`, `max` and `select`; a `when` or an `if` that is decided is replaced by
 //! its branch, and a loop without turns goes. Sums are written with fewer operations where they can be, and divisors are
 //! drawn into the parts of a sum that they divide. Operations on numbers are computed, except for functions such as `exp`, in
 //! which C libraries differ. A store of what was loaded from that place goes.
@@ -73,7 +73,7 @@ pub fn simplify(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
 struct Simplify {
     ops: LoopOps,
     known: Intervals,
-    /// What is known in the blocks of a binding that was kept.
+    /// The facts that hold in the blocks of a binding that was kept.
     branches: HashMap<BlockId, Entry>,
     scopes: Vec<(BlockId, Mark)>,
     /// How often each memory was written so far; with calls, any may be.
@@ -83,7 +83,7 @@ struct Simplify {
     loads: HashMap<NodeId, (u32, u32)>,
 }
 
-/// What is known when a block begins.
+/// The fact that holds when a block begins.
 #[derive(Clone, Copy)]
 enum Entry {
     Loop { var: NodeId, min: NodeId, extent: NodeId },
@@ -367,7 +367,7 @@ impl Simplify {
             matches!(self.ops.of(f, id), Some(CoreOp::Add | CoreOp::Sub | CoreOp::Mul | CoreOp::Neg))
                 && f.operands(id).len() > 1
         };
-        // A sum of two things that are no sums is as simple as it can be, unless they are the same.
+        // A sum of two values that are not sums themselves is as simple as it can be, unless they are the same.
         let is_plain = args.iter().all(|&arg| !is_sum(arg)) && !matches!(args, [a, b] if a == b);
         if is_plain && !(op == CoreOp::Sub && args.iter().any(|&arg| f.imm(arg).is_some())) {
             return Ok(None);
@@ -379,7 +379,7 @@ impl Simplify {
         self.write(cx, &sum, elem).map(Some)
     }
 
-    /// How many operations a sum takes as it stands, as far as nothing else needs its parts.
+    /// How many operations a sum takes as it is, as far as nothing else needs its parts.
     fn n_operations_of(&self, f: &Function, id: NodeId) -> usize {
         let mut n = 0;
         let mut open = vec![id];
@@ -548,7 +548,7 @@ fn whole_plus(
     simplify.write(cx, &whole, elem)
 }
 
-/// What a condition is.
+/// The outcome for a condition.
 enum Truth {
     Known(bool),
     Value(NodeId),
@@ -565,7 +565,7 @@ fn n_operations(sum: &Linear) -> usize {
     n_products + n_summands.saturating_sub(1) + usize::from(is_negative)
 }
 
-/// A number, which stands in no block.
+/// A number, which is in no block.
 fn number(cx: &mut RebuildCx<'_>, imm: Imm) -> NodeId {
     cx.function_mut().add_imm(imm)
 }

@@ -17,8 +17,8 @@
 //! store, an `assert`, a call and each value that a loop carries is one, both branches of a `when` count, and a loop that is
 //! written out takes the steps of all its turns. A body without any counts as one step.
 //!
-//! Carried values are passed from turn to turn, in order. A loop without turns leaves its first values. What is written
-//! out has no names.
+//! Carried values are passed from turn to turn, in order. A loop without turns leaves its first values. Bindings that are
+//! written out have no names.
 //!
 //! The options are those of the context's option `tir.UnrollLoop`. With `explicit_unroll = false`, loops are only marked as
 //! `unrolled`, for the C compiler. With `unroll_local_access`, a loop whose variable is part of an index into memory of an
@@ -99,7 +99,7 @@ pub fn unroll_loop(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> 
     Ok(())
 }
 
-/// What becomes of a loop.
+/// The outcome for a loop.
 #[derive(Clone, Copy)]
 enum Plan {
     /// It is written out, with this number of turns.
@@ -116,9 +116,9 @@ fn mark(f: &mut Function, id: NodeId) {
     f.set_attr_recs(id, &recs);
 }
 
-// ---- what becomes of each loop ----------------------------------------------------------------------------------------
+// ---- the plan for each loop --------------------------------------------------------------------------------------------
 
-/// What is counted on the way out of nested loops.
+/// The counters on the way out of nested loops.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     /// The steps of the unrolled program.
@@ -130,7 +130,7 @@ struct Counters {
 }
 
 impl Counters {
-    /// Those of statements one after the other.
+    /// Those of statements in a row.
     fn and(self, other: Self) -> Self {
         Self {
             steps: self.steps.saturating_add(other.steps),
@@ -140,7 +140,7 @@ impl Counters {
     }
 }
 
-/// What metadata may change.
+/// The settings that metadata may change.
 #[derive(Clone, Copy)]
 struct Settings {
     max_step: i64,
@@ -195,7 +195,7 @@ impl<'a> Planner<'a> {
         let mut settings = vec![outermost];
         // For each open block, whether it is a sequence: its statements are counted from zero on, each by itself.
         let mut is_sequence: Vec<bool> = Vec::new();
-        // What was counted before the open statements of sequences.
+        // The counters before the open statements of sequences.
         let mut before: Vec<Counters> = Vec::new();
         // The number of bindings in each open binding, after unrolling.
         let mut sizes: Vec<u64> = vec![0];
@@ -336,7 +336,7 @@ enum Frame {
     Functions { id: NodeId, at: usize, is_last: bool, is_moved: bool },
 }
 
-/// Writes the program again, loops turn by turn. What is written for the last time is not copied: `is_last` is whether
+/// Writes the program again, loops turn by turn. A binding that is written for the last time is not copied: `is_last` is whether
 /// each loop around is in its last turn.
 struct Writer<'a> {
     f: &'a mut Function,
@@ -385,10 +385,14 @@ impl<'a> Writer<'a> {
                         }
                         None => {
                             (*turn, *at) = (*turn + 1, 0);
-                            let (id, turn, is_end) = (*id, *turn, turn == turns);
+                            let (id, turn, is_end, is_last) = (*id, *turn, turn == turns, *is_last);
                             let values = self.current(|f| f.results(body));
                             if is_end {
                                 self.frames.pop();
+                                if is_last {
+                                    // Its bindings stand elsewhere now.
+                                    self.f.set_bindings(body, &[]);
+                                }
                                 self.finish(id, values);
                             } else {
                                 self.begin(id, turn, &values);
@@ -413,7 +417,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What a list of nodes is now.
+    /// The nodes that stand for a list of nodes now.
     fn current(&self, list: impl FnOnce(&Function) -> &[NodeId]) -> Vec<NodeId> {
         list(self.f).iter().map(|&id| now(&self.now, id)).collect()
     }
@@ -435,7 +439,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What a projection of an unrolled loop is.
+    /// The value that a projection of an unrolled loop is.
     fn result(&self, id: NodeId) -> Option<NodeId> {
         let Expr::TupleGetItem { tuple, index } = self.f.expr(id) else { return None };
         self.results.get(&tuple)?.get(index).copied()
@@ -533,7 +537,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What a node is now.
+/// The node that stands for another one now.
 fn now(map: &[NodeId], id: NodeId) -> NodeId {
     map.get(id.index()).copied().filter(|now| !now.is_absent()).unwrap_or(id)
 }

@@ -96,7 +96,7 @@ fn wrong_programs_are_found_before_anything_runs() {
     for (body, code) in [
         ("%b[0, 0] = 1.0;", "V203"),
         ("%a[0] = 1.0;", "V205"),
-        ("%b[0] = 1;", "V204"),
+        ("%b[0] = 1i64;", "V204"),
         ("%b[0] = Relu(%a);", "V201"),
         ("%v = %a + 1.0;", "V202"),
     ] {

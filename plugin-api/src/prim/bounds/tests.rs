@@ -30,7 +30,7 @@ const OPS: [CoreOp; 19] = [
 /// Numbers that expressions consist of.
 const NUMBERS: [i64; 9] = [0, 1, 2, 3, 4, 8, -1, -4, 7];
 
-/// What a run of the program gave: a number for each value that was computed.
+/// The result of a run of the program: a number for each value that was computed.
 type Run = HashMap<NodeId, i64>;
 
 struct Program {

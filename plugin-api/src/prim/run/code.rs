@@ -15,7 +15,7 @@ pub(super) type Reg = u32;
 /// The sizes of memory.
 pub(super) type Shape = SmallVec<[u64; 6]>;
 
-/// One step. Jumps name the place of the next step. What does not fit here is in one of the routine's tables.
+/// One step. Jumps name the place of the next step. Data that does not fit here is in one of the routine's tables.
 #[derive(Clone, Copy)]
 pub(super) enum Instr {
     Unary {
@@ -139,7 +139,7 @@ pub(super) struct Axis {
 pub(super) struct Access {
     pub(super) slot: u32,
     pub(super) axes: SmallVec<[Axis; 4]>,
-    /// What is loaded or stored.
+    /// The value that is loaded or stored.
     pub(super) value: Reg,
     pub(super) lanes: u32,
     pub(super) mask: Option<Reg>,

@@ -15,7 +15,7 @@ pub(super) fn named(f: &Function, id: NodeId) -> String {
     }
 }
 
-/// What the symbols of a function stand for.
+/// The sizes that the symbols of a function stand for.
 #[derive(Default)]
 pub(super) struct Symbols<'a>(HashMap<&'a [u8], u64>);
 

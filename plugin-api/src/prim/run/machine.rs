@@ -19,7 +19,7 @@ pub(super) struct Machine<'a> {
     counts: Counts,
 }
 
-/// What runs out, and what was counted.
+/// The counts of a run, and their limits.
 struct Counts {
     fuel: u64,
     budget: Budget,
@@ -138,7 +138,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What is cleared or moved for the fuel of one step, where a step takes many bytes.
+/// The bytes that are cleared or moved for the fuel of one step, where a step takes many bytes.
 const BYTES_PER_STEP: u64 = 64;
 
 impl Counts {
@@ -148,7 +148,7 @@ impl Counts {
     }
 }
 
-/// What the steps of one call read and change.
+/// The state that the steps of one call read and change.
 struct State<'a> {
     routine: &'a Routine,
     regs: &'a mut [u64],
@@ -178,7 +178,7 @@ impl State<'_> {
                 regs[$reg as usize]
             };
         }
-        /// What takes more than a step, and may fail.
+        /// A step that takes longer, and may fail.
         macro_rules! long {
             ($lanes:expr, $result:expr) => {{
                 match fuel.checked_sub(u64::from($lanes)) {

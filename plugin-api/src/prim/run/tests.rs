@@ -594,7 +594,7 @@ fn fuel_is_used_up() {
     assert_eq!(with(1000).unwrap_err().cause, Cause::Fuel(1000));
     assert!(with(4000).is_ok());
     assert!(with(u64::MAX).is_ok());
-    // A loop that does nothing, for ever.
+    // A loop that does nothing, forever.
     let f = prim(&[], &[("y", I64, &[])], |b, [_]| {
         let one = b.index(1);
         b.while_loop([], |b, []| b.op(Eq, &[one, one]), |_, []| []);
@@ -637,7 +637,7 @@ fn memory_is_limited() {
         })
     };
     assert!(with(vectors(1), &[], 20_000).is_ok() && refused(with(vectors(3), &[], 20_000)));
-    // What a call took is there for the next one.
+    // The bytes that a call took are there for the next one.
     let callee = prim(&[], &[("y", I64, &[])], |b, [_]| _ = b.alloc(I64, &[1000]));
     let caller = prim(&[], &[("y", I64, &[])], |b, [y]| (0..10).for_each(|_| _ = b.call("callee", &[y])));
     let module = module([("k", caller), ("callee", callee)]);
@@ -686,7 +686,7 @@ fn wrong_programs_and_inputs_are_refused() {
     let mut module = IRModule::new();
     module.set_function("main", Function::new());
     assert_eq!(wrong(run(&module, "main", &[], &options)), "`@main` is not a prim func");
-    // What the verifier refuses, also in a prim that is called.
+    // A program that the verifier refuses, also in a prim that is called.
     let mut bad = prim_func(&[("x", F32, &[3])], &[("y", F32, &[3])]);
     let [x, y] = *bad.params() else { panic!() };
     let mut b = PrimBuilder::new(&mut bad);

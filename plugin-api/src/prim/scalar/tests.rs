@@ -30,7 +30,7 @@ fn cast(from: Imm, elem: ElemType) -> Result<Imm, NoValue> {
     fold(CoreOp::Cast, &[from], elem)
 }
 
-/// What an operator gives for integers, with 128 bits of room.
+/// The result of an operator for integers, with 128 bits of room.
 fn expected(op: CoreOp, elem: ElemType, a: i128, b: i128) -> Result<Imm, NoValue> {
     use CoreOp::*;
     let truth = |holds: bool| Ok(Imm::bool(holds));

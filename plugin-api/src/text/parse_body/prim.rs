@@ -466,7 +466,7 @@ impl<'s> Parser<'s> {
         Ok(Header { function: self.function.add_function(&ids), params })
     }
 
-    /// Opens the body of a loop, whose results are like its parameters, but for the first ones.
+    /// Opens the body of a loop, whose results are like its parameters, except for the first ones.
     fn open_loop(&mut self, header: Header<'s>, n_bounds: usize, then: Then<'s>) {
         let params = header.params.iter().skip(n_bounds);
         let expected = params.map(|&(_, node, _)| self.function.type_id(node)).collect();

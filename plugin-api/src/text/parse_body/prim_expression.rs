@@ -9,7 +9,7 @@ use crate::text::{
 /// Expressions are nested no deeper.
 const MOST_NESTED: usize = 128;
 
-/// What an expression gives.
+/// The result of an expression.
 pub(super) enum Operand<'s> {
     /// Something that is there already.
     Named(NodeId),
@@ -197,7 +197,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What is called: a core operator by its bare name, an element type, or as in graphs.
+    /// The callee: a core operator by its bare name, an element type, or as in graphs.
     pub(super) fn callee(&mut self, statement: &mut Statement<'s>) -> Parsed<()> {
         if let Token::Word(word) = self.token
             && *self.peek() == Token::Punct(b'(')

@@ -5,7 +5,7 @@ use relais_loops as _;
 
 use relais_plugin_api::{
     boundary::local,
-    ir::{Walk, WalkStep, element_count, kind, verify},
+    ir::{Walk, WalkStep, element_count, kind, verify, verify_arena},
     prelude::*,
     prim::{CoreOp, LoopOps, PrimBuilder, RunOptions, n_outputs, prim_func, run as run_prim},
 };
@@ -36,7 +36,7 @@ pub struct Ran {
     pub text: String,
 }
 
-/// Runs a pass on a prim func, and again on what it made of it. What the program computes stays the same.
+/// Runs a pass on a prim func, and again on what it made of it. The program computes the same.
 pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ran, PassError> {
     let mut module = IRModule::new();
     module.set_prim_func("k", f);
@@ -45,6 +45,7 @@ pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ra
     assert_eq!(verify(&module), [], "the program is wrong");
     let run = |module: &IRModule| {
         let ran = local::run_in(pass, &Value::Struct(Vec::new()), config, 0, module)?;
+        assert_eq!(verify_arena(prim(&ran.module)), [], "`{pass}` broke the program");
         assert_eq!(verify(&ran.module), [], "`{pass}` broke the program:\n{}", shown(prim(&ran.module)));
         assert_eq!(ran.module.version() == module.version(), !ran.changed);
         Ok::<_, PassError>(ran)

@@ -192,7 +192,7 @@ fn programs_compute_the_same() {
         let mut f = random(seed);
         for (at, pass) in ["UnrollLoop", "FlattenBuffer", "RemoveNoOp"].into_iter().enumerate() {
             n_compared += usize::from(try_run(pass, random(seed), &unroll(seed as i64 % 20)).unwrap().is_compared);
-            // And one after the other.
+            // And in a row.
             let ran = try_run(pass, f, &unroll(100)).unwrap();
             n_changed[at] += usize::from(ran.changed);
             assert!(pass != "FlattenBuffer" || !ran.changed_again, "{}", ran.text);

@@ -145,7 +145,7 @@ fn conditions_are_negated_as_their_types_allow() {
     assert_eq!(negated(CoreOp::Lt, false, false), format!("{start} %3 = lt %2 0.5; %4 = not %3; when %4 () {end}"));
     assert_eq!(negated(CoreOp::Eq, false, false), format!("{start} %3 = ne %2 0.5; when %3 () {end}"));
     assert_eq!(negated(CoreOp::Lt, true, false), format!("{start} %3 = lt %2 0.5; when %3 () {end}"));
-    // What is used elsewhere stays.
+    // Values that are used elsewhere stay.
     assert_eq!(
         negated(CoreOp::Eq, false, true),
         format!("{start} %3 = eq %2 0.5; %4 = ne %2 0.5; when %4 () {end} when %3 () {{ store z 1.0 %1; }}")
@@ -271,7 +271,7 @@ fn stores_that_are_overwritten_go() {
     };
     let stays = |text: String| assert!(text.contains("store y 1.0 3;"), "{text}");
     assert_eq!(twice(|_, _| {}), "store y 2.0 3;");
-    // What is not needed does not come between.
+    // A value that is not needed does not come between.
     assert_eq!(twice(|b, [_, n, ..]| _ = b.load(n, &[])), "store y 2.0 3;");
     stays(twice(|b, [.., y, z]| {
         let one = b.index(1);
@@ -299,7 +299,7 @@ fn stores_that_are_overwritten_go() {
     });
 }
 
-/// What is computed for a store that is overwritten goes with it.
+/// A value that is computed for a store that is overwritten goes with it.
 #[test]
 fn what_an_overwritten_store_needed_goes_with_it() {
     let text = text(|b, [x, .., y, _]| {

@@ -137,7 +137,7 @@ fn both_branches_count() {
     assert_eq!(counts(branches(), &steps(3)), (1, 2));
 }
 
-/// A branch that is one loop alone goes on counting where the other branch stopped; in a sequence, counting starts anew.
+/// A branch that is one loop alone goes on counting where the other branch stopped; in a sequence, counting starts again.
 #[test]
 fn the_other_branch_goes_on_where_the_first_stopped() {
     let branches = |n_stores: usize| {

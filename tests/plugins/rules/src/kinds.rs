@@ -69,13 +69,13 @@ struct ReverseOptions {
     refused: i64,
 }
 
-/// The integers that a prim func returns.
+/// The constants of a prim func.
 fn numbers(prim_func: &Function) -> Vec<i64> {
-    let results = prim_func.results(prim_func.body()).iter();
-    results.filter_map(|&id| prim_func.constant(id)?.to_i64s()?.first().copied()).collect()
+    let constants = prim_func.bindings(prim_func.body()).iter();
+    constants.filter_map(|&id| prim_func.constant(id)?.to_i64s()?.first().copied()).collect()
 }
 
-/// Reverses the results of prim funcs unless they are palindromes, and reports the first of each.
+/// Reverses the constants of prim funcs unless they are palindromes, and reports the first of each.
 #[prim_func_pass(name = "acme.Reverse", opt_level = 1)]
 fn reverse(edit: &mut Editor, cx: &PassCx<'_>, options: &ReverseOptions) -> Result<(), PassError> {
     let own = numbers(edit.function());
@@ -86,9 +86,9 @@ fn reverse(edit: &mut Editor, cx: &PassCx<'_>, options: &ReverseOptions) -> Resu
     let before: Vec<String> = cx.module().globals().iter().filter_map(first).collect();
     cx.diagnostic(Diagnostic::note(before.join(" ")));
     let body = edit.function().body();
-    let reversed: Vec<NodeId> = edit.function().results(body).iter().rev().copied().collect();
+    let reversed: Vec<NodeId> = edit.function().bindings(body).iter().rev().copied().collect();
     if !own.iter().eq(own.iter().rev()) {
-        edit.function_mut().set_results(body, &reversed);
+        edit.function_mut().set_bindings(body, &reversed);
     }
     Ok(())
 }
