@@ -1,14 +1,17 @@
 //! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
 //! of functions that do not accept them, another interface of the entry function.
 
-use super::module_state::Globals;
 use relais_plugin_api::{
     build::{check_made, refused},
     diagnostics::PassError,
     infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
-    ir::{AttrValue, CallView, Expr, Function, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, Verifier, kind},
+    ir::{AttrValue, CallView, Expr, Function, Global, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, Verifier, kind},
     op::{CallFault, CallRule},
 };
+use std::collections::HashMap;
+
+/// The globals of a module, by name.
+pub(super) type Globals<'a> = HashMap<&'a str, &'a Global>;
 
 /// Whether a pass may change the interface of the entry function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

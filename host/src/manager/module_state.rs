@@ -1,6 +1,6 @@
 //! The module between passes, and its invariants.
 
-use super::checks::{self, Interface};
+use super::checks::{self, Globals, Interface};
 use crate::pass::{Catalogue, OperatorName, Verify, check_arena, check_module};
 use abi_stable::std_types::RArc;
 use rayon::prelude::*;
@@ -255,9 +255,6 @@ struct WithFunctions<'a> {
     relations: Box<dyn TypeRelations + 'a>,
     globals: &'a Globals<'a>,
 }
-
-/// The globals of a module, by name.
-pub(super) type Globals<'a> = HashMap<&'a str, &'a Global>;
 
 fn index(module: &IRModule) -> Globals<'_> {
     module.globals().iter().map(|global| (global.name.as_str(), global)).collect()

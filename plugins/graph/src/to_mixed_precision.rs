@@ -143,7 +143,8 @@ fn convert(edit: &mut Editor, name: &str, cx: &PassCx<'_>, request: &Request<'_>
     let is_asked = f.all_bindings().any(|id| f.call(id).is_some() && f.type_of(id).elem() == Some(ElemType::FLOAT));
     let mut ops = cx.ops(f);
     if is_asked && f.opset_version("").is_some() && !has_casts(f, &mut ops, request.to) {
-        let message = format_args!("nothing can be computed in {}: the operator set has no such `Cast`", request.to);
+        let message =
+            format_args!("`@{name}` cannot be computed in {}: its operator set has no such `Cast`", request.to);
         let help = "convert to a newer operator set first, as `--target-opset` does: 13 has `bfloat16`";
         cx.diagnostic(Diagnostic::error(message).code("N001").in_function(name).help(help));
         return Ok(());

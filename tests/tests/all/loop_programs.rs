@@ -74,7 +74,8 @@ fn printing_shows_loop_programs_and_what_changed_in_them() {
     let (_, said) = run_text(BOTH, &["--passes", "Simplify", "--print-changed"]);
     let said = said.expect_success();
     let shown = format!("{}{}", said.stdout, said.stderr);
-    assert!(shown.contains("@scale before") && shown.contains("when (%i < 4)"), "{shown}");
+    assert!(shown.contains("// changed by `relais.Simplify`") && shown.contains("prim @scale("), "{shown}");
+    assert!(!shown.contains("def @main"), "{shown}");
     let (_, said) = run_text(BOTH, &["--passes", "Simplify", "--print-after-all"]);
     let said = said.expect_success();
     let shown = format!("{}{}", said.stdout, said.stderr);
