@@ -76,7 +76,7 @@ fn printing_shows_loop_programs_and_what_changed_in_them() {
     let shown = format!("{}{}", said.stdout, said.stderr);
     assert!(shown.contains("// changed by `relais.Simplify`") && shown.contains("prim @scale("), "{shown}");
     assert!(!shown.contains("def @main"), "{shown}");
-    let (_, said) = run_text(BOTH, &["--passes", "Simplify", "--print-after-all"]);
+    let (_, said) = run_text(BOTH, &["--passes", "Simplify", "--print-after", "Simplify"]);
     let said = said.expect_success();
     let shown = format!("{}{}", said.stdout, said.stderr);
     assert!(shown.contains("prim @scale(%a: Tensor[(4), float32]) -> (%b: Tensor[(4), float32]) {"), "{shown}");
