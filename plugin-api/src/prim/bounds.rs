@@ -61,8 +61,9 @@ impl Bounds {
 
     /// The values that are in one of them.
     pub fn or(self, other: Self) -> Self {
-        let step = gcd(gcd(self.modulus(), other.modulus()), self.min.abs_diff(other.min) as i128);
-        Self::stepped(self.min.min(other.min), self.max.max(other.max), step, self.min.into())
+        // The least value may be none of the remainder's class: conditions narrow bounds to any number.
+        let step = gcd(gcd(self.modulus(), other.modulus()), self.any() - other.any());
+        Self::stepped(self.min.min(other.min), self.max.max(other.max), step, self.any())
     }
 
     /// The step, 0 for one value.
@@ -295,7 +296,7 @@ impl Intervals {
             self.set(var, Bounds::range(lower.min, max));
         }
         if f.imm(extent).is_none() {
-            let sum = self.sum(f, ops, extent);
+            let sum = self.shared_sum(f, ops, extent);
             // 1 - extent <= 0
             let fact = Linear { constant: 1, ..Linear::default() };
             if let Some(sum) = sum.and_then(|sum| fact.minus(&sum)) {
@@ -369,9 +370,9 @@ impl Intervals {
                 }
             };
             match holds {
-                Holds::AtMostZero => at_most(&mut narrowed, factor, -rest_min),
+                Holds::AtMostZero => at_most(&mut narrowed, factor, rest_min.saturating_neg()),
                 Holds::Zero => {
-                    at_most(&mut narrowed, factor, -rest_min);
+                    at_most(&mut narrowed, factor, rest_min.saturating_neg());
                     at_most(&mut narrowed, -factor, rest_max);
                 }
                 Holds::NotZero if rest.terms.is_empty() && factor.abs() == 1 => {
@@ -470,7 +471,7 @@ impl Intervals {
         sum.terms.iter().fold((sum.constant.into(), sum.constant.into()), |(min, max), &(value, factor)| {
             let bounds = self.of(f, value);
             let [a, b] = [bounds.min, bounds.max].map(|bound| i128::from(bound) * i128::from(factor));
-            (min + a.min(b), max + a.max(b))
+            (min.saturating_add(a.min(b)), max.saturating_add(a.max(b)))
         })
     }
 
@@ -481,7 +482,8 @@ impl Intervals {
         for &(value, factor) in &sum.terms {
             let bounds = self.of(f, value);
             step = gcd(step, bounds.modulus() * i128::from(factor));
-            any = any.wrapping_add(bounds.any() * i128::from(factor));
+            let Some(sum) = any.checked_add(bounds.any() * i128::from(factor)) else { return false };
+            any = sum;
         }
         step > 1 && any % step != 0
     }
@@ -494,7 +496,17 @@ impl Intervals {
 
     /// `a - b` as a sum of values: exact, no part of it wraps.
     pub fn difference(&self, f: &Function, ops: &LoopOps, a: NodeId, b: NodeId) -> Option<Linear> {
-        self.sum(f, ops, a)?.minus(&self.sum(f, ops, b)?)
+        self.shared_sum(f, ops, a)?.minus(&self.shared_sum(f, ops, b)?)
+    }
+
+    /// As [`sum`](Self::sum), in which equal divisions are one value, whether it is visible here or not.
+    fn shared_sum(&self, f: &Function, ops: &LoopOps, id: NodeId) -> Option<Linear> {
+        let sum = self.sum(f, ops, id)?;
+        if self.same.is_empty() {
+            return Some(sum);
+        }
+        let mut shared = Linear { constant: sum.constant, ..Linear::default() };
+        sum.terms.iter().all(|&(value, factor)| shared.add(self.first(value), factor)).then_some(shared)
     }
 
     /// An integer as a sum of values. Exact: what could wrap is a value of its own.
@@ -549,7 +561,7 @@ impl Intervals {
                         open.push((part, factor.checked_mul(by)?));
                     }
                 }
-                _ => sum.add(self.first(id), factor).then_some(())?,
+                _ => sum.add(id, factor).then_some(())?,
             }
         }
         Some(sum)

@@ -34,9 +34,9 @@
 
 use crate::program::is_program;
 use relais_plugin_api::{
-    ir::{BlockId, Expr, Imm, Rebuild, TypeId, kind},
+    ir::{BlockId, Imm, Rebuild, TypeId, kind},
     prelude::*,
-    prim::{CoreOp, Intervals, Linear, LoopOps, Mark, PrimBuilder, fold, remove_unused, rule, value_type},
+    prim::{Bounds, CoreOp, Intervals, Linear, LoopOps, Mark, PrimBuilder, fold, remove_unused, rule, value_type},
 };
 use std::collections::HashMap;
 
@@ -122,8 +122,12 @@ impl Rebuild for Simplify {
             cx.function_mut().set_type(id, ty);
         }
         let f = cx.function();
-        if let Expr::If(view) = f.expr(id) {
-            let (condition, branches) = (view.cond(), [view.then_branch(), view.else_branch()]);
+        if f.kind(id) == kind::IF {
+            let &[condition, then, otherwise] = f.operands(id) else { return Ok(Action::Keep) };
+            let branches = [then, otherwise];
+            if branches.iter().any(|&branch| f.kind(branch) != kind::FUNCTION) {
+                return Ok(Action::Keep);
+            }
             let blocks = branches.map(|branch| f.block_of(branch));
             return Ok(match self.known.truth(f, &self.ops, condition) {
                 Some(truth) => Action::Inline(blocks[usize::from(!truth)]),
@@ -427,7 +431,13 @@ impl Simplify {
             }
         }
         (whole.constant, rest.constant) = (sum.constant.div_euclid(by), sum.constant.rem_euclid(by));
-        let Some(bounds) = self.known.of_sum(f, &rest) else { return Ok(None) };
+        let (Some(bounds), Some(all)) = (self.known.of_sum(f, &rest), Bounds::of_type(elem)) else { return Ok(None) };
+        // The whole is not negative, but the rest may be.
+        let op = match op {
+            CoreOp::Div if bounds.min < 0 => CoreOp::FloorDiv,
+            CoreOp::Mod if bounds.min < 0 => CoreOp::FloorMod,
+            _ => op,
+        };
         let decided = (bounds.min.div_euclid(by) == bounds.max.div_euclid(by)).then(|| bounds.min.div_euclid(by));
         match (is_quotient, decided) {
             (true, Some(more)) => {
@@ -440,7 +450,8 @@ impl Simplify {
                 rest.constant = constant;
                 self.write(cx, &rest, elem).map(Some)
             }
-            (_, None) if whole == Linear::default() => Ok(None),
+            // The rest must not wrap where it is divided.
+            (_, None) if whole == Linear::default() || bounds.min < all.min || bounds.max > all.max => Ok(None),
             (true, None) => {
                 if n_operations(&whole) + n_operations(&rest) > self.n_operations_of(f, a) + 1 {
                     return Ok(None);

@@ -70,7 +70,7 @@ fn nothing_panics_on_what_passes_the_checks_of_the_arena() {
         assert_eq!(verify_arena(&f), []);
         let mut module = IRModule::new();
         module.set_prim_func("k", f);
-        for pass in ["UnrollLoop", "RemoveNoOp", "FlattenBuffer"] {
+        for pass in ["UnrollLoop", "RemoveNoOp", "FlattenBuffer", "Simplify"] {
             let options = Value::Struct(vec![("auto_max_step".to_owned(), Value::Int(100))]);
             let config = [("tir.UnrollLoop".to_owned(), options)];
             if let Err(error) = local::run_in(pass, &Value::Struct(Vec::new()), &config, 0, &module) {
