@@ -190,7 +190,8 @@ fn programs_compute_the_same() {
     let (mut n_changed, mut n_compared) = ([0; 5], 0);
     for seed in 0..100 {
         let mut f = random(seed);
-        for (at, pass) in ["UnrollLoop", "Simplify", "FlattenBuffer", "RemoveNoOp", "Simplify"].into_iter().enumerate() {
+        for (at, pass) in ["UnrollLoop", "Simplify", "FlattenBuffer", "RemoveNoOp", "Simplify"].into_iter().enumerate()
+        {
             n_compared += usize::from(try_run(pass, random(seed), &unroll(seed as i64 % 20)).unwrap().is_compared);
             // And in a row.
             let ran = try_run(pass, f, &unroll(100)).unwrap();
