@@ -1,6 +1,7 @@
 //! The facts about operators, as passes and hosts look them up.
 
 mod gradient;
+mod kernel;
 
 use crate::{
     boundary::{
@@ -129,6 +130,7 @@ pub struct OpFacts<'a> {
     eval: Entry<EvalEntry>,
     body_of: Entry<CallEntry>,
     gradient_of: Entry<CallEntry>,
+    compute: Entry<CallEntry>,
     verifier: Entry<CallEntry>,
     /// The operator's domain and name, and its body, parsed when it is first needed.
     name: (String, String),
@@ -184,6 +186,11 @@ impl<'a> OpFacts<'a> {
         self.gradient_of.id.is_some()
     }
 
+    /// Whether it has kernels.
+    pub fn has_kernel(&self) -> bool {
+        self.compute.id.is_some()
+    }
+
     /// Returns the function that computes the same with other operators; `None` if the operator has none, or one for each
     /// call.
     ///
@@ -219,6 +226,7 @@ impl<'a> OpFacts<'a> {
             eval: Entry::new(resolved.eval.into_option()),
             body_of: Entry::new(resolved.body.into_option()),
             gradient_of: Entry::new(resolved.gradient.into_option()),
+            compute: Entry::new(resolved.compute.into_option()),
             verifier: Entry::new(verifier(resolved.more.as_slice())),
             name: (domain.to_owned(), name.to_owned()),
             body: OnceLock::new(),

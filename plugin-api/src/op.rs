@@ -3,6 +3,7 @@
 mod body;
 mod call;
 mod evaluation;
+mod kernel;
 mod layout;
 mod relation;
 mod schema;
@@ -15,6 +16,8 @@ pub(crate) use body::{
 };
 pub use call::{BodyFn, CallRequest, GradientFn, OpCall, VerifyFn};
 pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
+pub use kernel::{ComputeFn, Kernel};
+pub(crate) use kernel::{make_kernel, static_sizes};
 pub use layout::{Layout, LayoutFacts};
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
@@ -260,6 +263,8 @@ pub struct Operator {
     pub verify: Option<VerifyFn>,
     /// Makes the function that computes the gradients of a call's arguments.
     pub gradient_of: Option<GradientFn>,
+    /// Makes the loop program that computes a call.
+    pub compute: Option<ComputeFn>,
     /// The forms that calls have in different layouts, the best one first; empty when nothing is said of layouts.
     pub layouts: &'static [Layout],
     /// One line of documentation.
@@ -288,6 +293,7 @@ impl Operator {
             body_of: None,
             verify: None,
             gradient_of: None,
+            compute: None,
             layouts: &[],
             doc: "",
         }
@@ -446,6 +452,29 @@ impl Operator {
     /// ```
     pub const fn gradient_of(mut self, gradient: GradientFn) -> Self {
         self.gradient_of = Some(gradient);
+        self
+    }
+
+    /// Sets the function that makes the kernel of a call: the loop program that computes it, into which `LowerOps` turns the
+    /// call. The kernel reads the memory of the arguments, and writes each element of the results, whose sizes are all
+    /// known. It follows the operator for every value that the arguments may have.
+    ///
+    /// ```
+    /// use relais_plugin_api::{op::{Kernel, OpCall, OpError, Operator}, prim::CoreOp};
+    /// fn square(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Result<(), OpError> {
+    ///     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
+    ///     let sizes = kernel.sizes(y);
+    ///     kernel.each_of_all(&sizes, |b, at| {
+    ///         let value = b.load(x, at);
+    ///         let value = b.op(CoreOp::Mul, &[value, value]);
+    ///         b.store(y, value, at);
+    ///     });
+    ///     Ok(())
+    /// }
+    /// const SQUARE: Operator = Operator::new("acme", "Square", 1).compute(square);
+    /// ```
+    pub const fn compute(mut self, compute: ComputeFn) -> Self {
+        self.compute = Some(compute);
         self
     }
 

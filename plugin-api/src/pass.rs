@@ -25,6 +25,9 @@ pub const REWRITES: StatisticSpec = StatisticSpec { name: "rewritten", doc: "cal
 /// The version that introduced contexts of a pass's own.
 const CONTEXTS: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 0 };
 
+/// The version that introduced files that passes make.
+const FILES: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 4 };
+
 /// The context of a pass. It may be used from several threads.
 pub struct PassCx<'a> {
     call: CallCx<'a>,
@@ -181,6 +184,15 @@ impl<'a> PassCx<'a> {
         self.spec.statistics.iter().any(|declared| declared.name == statistic)
     }
 
+    /// Gives a file that the pass made from the module, such as source code; the program that runs the pass writes it, all
+    /// files of a run or none. `name` is a plain file name. The files of a failing pass are discarded.
+    ///
+    /// # Errors
+    /// Returns an error if the name is not a file name, or the run has a file of that name already.
+    pub fn file(&self, name: &str, contents: &[u8]) -> Result<(), PassError> {
+        entry(self.call.host.file(), "file", FILES)?(self.call.data, name.into(), contents.into()).into_result()
+    }
+
     /// The context that the pass runs in: level, lists and options.
     pub fn context(&self) -> PassContext {
         let encoded = (self.call.host.context())(self.call.data);
@@ -212,6 +224,29 @@ impl<'a> PassCx<'a> {
     /// An option of the context that is text.
     pub fn config_str(&self, key: &str) -> Option<String> {
         self.config(key)
+    }
+}
+
+/// Checks the name of a file that a pass gives, beside those of the run.
+///
+/// # Errors
+/// Returns an error if it is not that of a file in a directory, or there is one with that name, in any case.
+pub fn check_file_name<'a>(name: &str, mut others: impl Iterator<Item = &'a str>) -> Result<(), PassError> {
+    // What a file system takes as a part of a path, and Windows not as a part of a name.
+    let is_odd = |c: char| c.is_control() || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|');
+    if name.is_empty()
+        || name.len() > 255
+        || name.contains(is_odd)
+        || name.starts_with('.')
+        || name.ends_with(['.', ' '])
+    {
+        let message = format_args!("`{}` is not the name of a file", name.escape_debug());
+        return Err(PassError::new(message).help("give a name such as `model.c`, without a directory"));
+    }
+    match others.find(|other| other.eq_ignore_ascii_case(name)) {
+        Some(other) => Err(PassError::new(format_args!("this run has a file `{other}` already"))
+            .help("run the pass once, or set its option for the name of the files")),
+        None => Ok(()),
     }
 }
 

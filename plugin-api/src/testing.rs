@@ -98,6 +98,8 @@ pub struct Outcome {
     pub diagnostics: Vec<Diagnostic>,
     /// Its counts, by the name of the statistic.
     pub counts: BTreeMap<String, u64>,
+    /// The files that it made, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Outcome {
@@ -156,7 +158,8 @@ impl Trial {
             let silent = text::print(&run(0)?.module, &signatures);
             assert_eq!(silent, text, "`{}` does something else where nobody wants its remarks", self.pass);
         }
-        Ok(Outcome { text, changed: ran.changed, diagnostics: ran.diagnostics, counts: ran.counts })
+        let local::LocalRun { changed, diagnostics, counts, files, .. } = ran;
+        Ok(Outcome { text, changed, diagnostics, counts, files })
     }
 }
 

@@ -18,6 +18,7 @@ impl<'a> OpSource<'a> for &'a Registry {
             facts: op.map_or(&[][..], |(_, record)| record.fields()).into(),
             infer: op.filter(|(_, record)| record.has_infer).map(|(id, _)| id).into(),
             eval: self.evaluator(domain, name, version).into(),
+            compute: op.filter(|(_, record)| record.has_kernel).map(|(id, _)| id).into(),
             gradient: op.filter(|(_, record)| record.has_gradient).map(|(id, _)| id).into(),
             body: op.filter(|(_, record)| record.has_body_of).map(|(id, _)| id).into(),
             more: op.map_or(&[][..], |(id, _)| self.further_properties(id)).into(),

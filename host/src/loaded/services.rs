@@ -214,6 +214,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     enter_context,
     leave_context,
     call_entry,
+    file,
 });
 
 /// The functions.
@@ -380,6 +381,14 @@ extern "C" fn context(data: HostData<'_>) -> RVec<u8> {
 extern "C" fn count(data: HostData<'_>, statistic: RStr<'_>, n: u64) {
     let state = state(data);
     state.guarded(|| state.run.count(&statistic, n));
+}
+
+extern "C" fn file(data: HostData<'_>, name: RStr<'_>, contents: RSlice<'_, u8>) -> RResult<(), PassError> {
+    let state = state(data);
+    state
+        .guarded(|| Some((state.run.cx.file)(&name, contents.as_slice())))
+        .unwrap_or_else(|| Err(host(&"panicked")))
+        .into()
 }
 
 extern "C" fn may_rewrite(data: HostData<'_>, _: NodeId) -> u8 {

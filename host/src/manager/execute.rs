@@ -18,6 +18,7 @@ use relais_plugin_api::{
     diagnostics::{Diagnostic, PassError},
     ir::{Global, IRModule},
     options::Value,
+    pass::check_file_name,
 };
 use std::{
     collections::BTreeMap,
@@ -53,11 +54,12 @@ pub(super) type Work = dyn Fn(&dyn RunnablePass, &IRModule, &RunCx<'_>) -> Resul
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// The messages and counts of a pass while it runs, from any thread.
+/// The messages, counts and files of a pass while it runs, from any thread.
 #[derive(Default)]
 pub(super) struct Heard {
     said: Mutex<Vec<Diagnostic>>,
     pub(super) counts: Mutex<BTreeMap<String, u64>>,
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
 impl Heard {
@@ -65,6 +67,13 @@ impl Heard {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(statistic.to_owned()).or_default();
         *count = count.saturating_add(n);
+    }
+
+    fn file(&self, known: &BTreeMap<String, Vec<u8>>, name: &str, contents: &[u8]) -> Result<(), PassError> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        check_file_name(name, known.keys().chain(files.keys()).map(String::as_str))?;
+        files.insert(name.to_owned(), contents.to_owned());
+        Ok(())
     }
 }
 
@@ -91,6 +100,7 @@ impl<'a> Machine<'a> {
         if let Some(progress) = self.options.progress {
             progress.took(&facts.name, duration);
         }
+        let files = std::mem::take(&mut *heard.files.lock().unwrap_or_else(PoisonError::into_inner));
         self.pass_on(watch, facts, info, heard);
         let result = match result {
             Ok(result) => result,
@@ -100,6 +110,14 @@ impl<'a> Machine<'a> {
             }
         };
         let n_nodes = self.state.n_nodes();
+        // Those of a pass that another one runs are files of that one.
+        let result = match self.outer {
+            Some(outer) => result.and_then(|new| {
+                let mut files = files.iter();
+                files.try_for_each(|(name, contents)| (outer.file)(name, contents)).map(|()| new)
+            }),
+            None => result,
+        };
         let taken = result.and_then(|new| match new {
             None => Ok(None),
             Some(new) if is_same(&new, self.state.module()) => Ok(None),
@@ -110,7 +128,10 @@ impl<'a> Machine<'a> {
             }
         });
         match taken {
-            Ok(taken) => self.succeeded(watch, pass, info, duration, n_nodes, taken),
+            Ok(taken) => {
+                self.report.files.extend(files);
+                self.succeeded(watch, pass, info, duration, n_nodes, taken)
+            }
             Err(error) => self.failed(watch, pass, info, duration, error),
         }
     }
@@ -181,6 +202,7 @@ impl<'a> Machine<'a> {
                     (None, None) => {}
                 },
                 count: &|statistic, n| heard.count(statistic, n),
+                file: &|name, contents| heard.file(&self.report.files, name, contents),
                 remarks,
                 cancel,
                 config: &self.scope().config,

@@ -2,7 +2,7 @@
 
 use crate::pass::{Findings, HookFault, Said, Scope, SkipReason, Verify, line_of};
 use relais_plugin_api::{diagnostics::PassError, ir::IRModule};
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// The results of a run, pass by pass.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Report {
     pub findings: Vec<(String, Findings)>,
     /// The counts of passes, ordered by pass and name.
     pub statistics: Vec<Statistic>,
+    /// The files that passes made, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
     /// The execution of a pass after which the run was stopped, and that pass.
     pub stopped_after: Option<(u64, String)>,
     /// The time of the whole run: of its passes, and of all that is checked and typed around them.

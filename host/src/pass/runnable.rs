@@ -30,6 +30,8 @@ pub struct RunCx<'a> {
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
     /// Receives a count of the pass: the statistic's name, and by how much it grew.
     pub count: &'a (dyn Fn(&str, u64) + Sync),
+    /// Receives a file that the pass made: its name and its contents.
+    pub file: &'a (dyn Fn(&str, &[u8]) -> Result<(), PassError> + Sync),
     /// Whether the pass explains why it did not do something.
     pub remarks: Remarks,
     /// Set when the pass should stop.
@@ -52,6 +54,7 @@ impl<'a> RunCx<'a> {
             diagnostics: &|_| {},
             progress: &|_, _| {},
             count: &|_, _| {},
+            file: &|_, _| Ok(()),
             remarks: Remarks::default(),
             cancel: &NEVER,
             config: &NO_CONFIG,

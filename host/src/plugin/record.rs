@@ -159,6 +159,8 @@ pub struct OperatorRecord {
     pub has_verifier: bool,
     /// Whether a function makes the gradient of each call.
     pub has_gradient: bool,
+    /// Whether a function makes the kernel of each call.
+    pub has_kernel: bool,
     fields: Slice,
 }
 
@@ -179,6 +181,7 @@ impl OperatorRecord {
             has_body_of: op.flags & op_flag::BODY != 0,
             has_verifier: op.flags & op_flag::VERIFY != 0,
             has_gradient: op.flags & op_flag::GRADIENT != 0,
+            has_kernel: op.flags & op_flag::COMPUTE != 0,
             fields: Slice { section: section.clone(), range: op.start..op.start + op.len },
         }
     }

@@ -32,8 +32,8 @@ struct OperatorEntry {
     index: usize,
     since: u32,
     infer: OnceLock<Result<InferEntry, PassError>>,
-    /// Its body, its verifier and its gradient.
-    calls: [OnceLock<Result<CallEntry, PassError>>; 3],
+    /// Its body, its verifier, its gradient and its kernel.
+    calls: [OnceLock<Result<CallEntry, PassError>>; 4],
     /// The fields of its further properties.
     more: Vec<u8>,
 }
@@ -146,6 +146,7 @@ impl Operators {
             operator_part::BODY => &entry.calls[0],
             operator_part::VERIFIER => &entry.calls[1],
             operator_part::GRADIENT => &entry.calls[2],
+            operator_part::COMPUTE => &entry.calls[3],
             _ => return Err(host("an operator has no such part")),
         };
         let provider = &providers[entry.plugin];

@@ -373,6 +373,8 @@ pub mod operator_part {
     pub const VERIFIER: u8 = 3;
     /// The function that makes the gradient of a call.
     pub const GRADIENT: u8 = 4;
+    /// The function that makes the kernel of a call: the loop program that computes it.
+    pub const COMPUTE: u8 = 5;
 
     /// How messages call a part.
     pub const fn name(part: u8) -> &'static str {
@@ -382,6 +384,7 @@ pub mod operator_part {
             BODY => "body",
             VERIFIER => "verifier",
             GRADIENT => "gradient",
+            COMPUTE => "kernel",
             _ => "part of a later version",
         }
     }
@@ -401,7 +404,7 @@ pub struct ResolvedOp<'a> {
     pub infer: ROption<u32>,
     /// To ask for its evaluator with.
     pub eval: ROption<u32>,
-    /// A number to request the loop program that computes it; absent in this version.
+    /// A number to request the function that makes the kernel of a call.
     pub compute: ROption<u32>,
     /// A number to request the layouts that it can work in; absent in this version.
     pub layouts: ROption<u32>,
@@ -500,6 +503,8 @@ pub struct HostApi {
     pub leave_context: for<'a> extern "C" fn(HostData<'a>) -> RResult<(), PassError>,
     /// A function of a resolved operator that looks at one call: which (see [`operator_part`]), and its number.
     pub call_entry: for<'a> extern "C" fn(HostData<'a>, u8, u32) -> RResult<CallEntry, PassError>,
+    /// Takes a file that the pass made: its name and its contents.
+    pub file: for<'a, 'b> extern "C" fn(HostData<'a>, RStr<'b>, RSlice<'b, u8>) -> RResult<(), PassError>,
 }
 
 /// A pass that was made, its options set. Like [`InferEntry`], it cannot be taken apart: the functions trust that the

@@ -14,8 +14,8 @@ use crate::{
     diagnostics::PassError,
     ir::*,
     op::{
-        BodyFn, CallRequest, EvalCx, EvalFn, EvalRequest, Evaluator, GradientFn, InferCx, InferFn, InferRequest,
-        OpCall, OpError, Operator, VerifyFn,
+        BodyFn, CallRequest, ComputeFn, EvalCx, EvalFn, EvalRequest, Evaluator, GradientFn, InferCx, InferFn,
+        InferRequest, OpCall, OpError, Operator, VerifyFn, make_kernel,
     },
     options::{OptionSpec, OptionType, PassOptions, Value, check},
     pass::{PassCx, Step},
@@ -278,6 +278,10 @@ pub(super) fn call_entry(op: &'static Operator, part: u8) -> Option<CallEntry> {
             .gradient_of
             .as_ref()
             .map(|gradient| CallEntry { call: call_gradient, key: CallKey(std::ptr::from_ref(gradient).cast()) }),
+        operator_part::COMPUTE => op
+            .compute
+            .as_ref()
+            .map(|compute| CallEntry { call: call_compute, key: CallKey(std::ptr::from_ref(compute).cast()) }),
         _ => None,
     }
 }
@@ -324,6 +328,18 @@ unsafe extern "C" fn call_gradient(
     // SAFETY: the caller's promise: the key was made from a reference of this type.
     let gradient = unsafe { *key.0.cast::<GradientFn>() };
     flatten(caught(|| gradient(&OpCall::with_results(request, cx)).map(|text| request.text = text.into())))
+}
+
+/// # Safety
+/// The key is one that `call_entry` made in this library, of a kernel.
+unsafe extern "C" fn call_compute(
+    key: CallKey,
+    cx: RequestCx<'_>,
+    request: &mut CallRequest<'_>,
+) -> RResult<(), OpError> {
+    // SAFETY: the caller's promise: the key was made from a reference of this type.
+    let compute = unsafe { *key.0.cast::<ComputeFn>() };
+    flatten(caught(|| make_kernel(&OpCall::with_results(request, cx), compute).map(|text| request.text = text.into())))
 }
 
 /// # Safety

@@ -21,7 +21,7 @@ use crate::{
     ir::*,
     op::{EvalFn, Operator},
     options::{OptionKind, Value},
-    pass::OpFactsTable,
+    pass::{OpFactsTable, check_file_name},
 };
 use abi_stable::{
     prefix_type::WithMetadata,
@@ -46,6 +46,8 @@ pub struct LocalRun {
     pub diagnostics: Vec<Diagnostic>,
     /// The counts, by name.
     pub counts: BTreeMap<String, u64>,
+    /// The files that were made, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
     /// Whether the pass asked which messages the host wants.
     pub asked: bool,
 }
@@ -81,8 +83,9 @@ pub fn run_in(
         return Err(PassError::new(&error.rec().message).at(error.rec().node).in_function(&error.rec().function));
     }
     let counts = local.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let asked = local.asked.into_inner();
-    Ok(LocalRun { changed: new.is_some(), module: new.unwrap_or_else(|| module.clone()), diagnostics, counts, asked })
+    let files = local.files.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (changed, asked) = (new.is_some(), local.asked.into_inner());
+    Ok(LocalRun { changed, module: new.unwrap_or_else(|| module.clone()), diagnostics, counts, files, asked })
 }
 
 /// Makes a linked pass and does nothing with it.
@@ -172,6 +175,7 @@ struct Local {
     passes: Mutex<Vec<Arc<LocalPass>>>,
     diagnostics: Mutex<Vec<Diagnostic>>,
     counts: Mutex<BTreeMap<String, u64>>,
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
     /// The first operator whose type relation or evaluator panicked or returned something untrue, with its error.
     broken: Mutex<Option<PassError>>,
     /// A table of the context's options.
@@ -218,6 +222,7 @@ impl Local {
             passes: Mutex::new(Vec::new()),
             diagnostics: Mutex::new(Vec::new()),
             counts: Mutex::default(),
+            files: Mutex::default(),
             broken: Mutex::default(),
             config: Value::Struct(Vec::new()),
             wanted: wanted::REMARKS,
@@ -356,6 +361,7 @@ const TABLE: &WithMetadata<HostApi> = &WithMetadata::new(HostApi {
     enter_context,
     leave_context,
     call_entry: call,
+    file,
 });
 const HOST: HostApiRef = HostApiRef(TABLE.static_as_prefix());
 
@@ -418,6 +424,7 @@ extern "C" fn resolve_op<'a>(data: HostData<'a>, domain: RStr<'_>, name: RStr<'_
         facts: op.map_or(&[][..], |op| op.facts).into(),
         infer: has(|op| op.infer.is_some()),
         eval: own_eval.or(eval).map(id).into(),
+        compute: has(|op| op.compute.is_some()),
         gradient: has(|op| op.gradient_of.is_some()),
         body: has(|op| op.body_of.is_some()),
         more: op.map_or(&[][..], |op| op.more.as_slice()).into(),
@@ -509,6 +516,12 @@ extern "C" fn operator_failed(data: HostData<'_>, part: u8, id: u32, message: RS
     let what = operator_part::name(part);
     let error = PassError::new(format_args!("the {what} of `{name}` is at fault: {message}"));
     broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+}
+
+extern "C" fn file(data: HostData<'_>, name: RStr<'_>, contents: RSlice<'_, u8>) -> RResult<(), PassError> {
+    let mut files = state(data).local.files.lock().unwrap_or_else(PoisonError::into_inner);
+    let checked = check_file_name(&name, files.keys().map(String::as_str));
+    checked.map(|()| drop(files.insert(name.into(), contents.as_slice().to_owned()))).into()
 }
 
 extern "C" fn count(data: HostData<'_>, name: RStr<'_>, n: u64) {

@@ -30,7 +30,7 @@ pub const SECTION: &str = ".passrec";
 pub const SECTION_MACHO: &str = "__passrec";
 
 /// The version of the boundary.
-pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 3 };
+pub const BOUNDARY: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 4 };
 /// The least version of the boundary that the plugins of this build use: the newest one that a feature `api-…` of this
 /// crate names, and [`BOUNDARY`] if none is selected.
 pub const NEEDS: BoundaryVersion = needs(&[(cfg!(feature = "api-0-2"), [0, 2, 0])], BOUNDARY);
@@ -265,6 +265,8 @@ pub mod op_flag {
     pub const VERIFY: u32 = 16;
     /// A function makes the gradient of each call.
     pub const GRADIENT: u32 = 32;
+    /// A function makes the kernel of each call.
+    pub const COMPUTE: u32 = 64;
 }
 
 /// The tags of an option's record: one field.
@@ -617,6 +619,9 @@ const fn operator(w: &mut Writer<'_>, op: &Operator) {
     }
     if op.gradient_of.is_some() {
         flags |= op_flag::GRADIENT;
+    }
+    if op.compute.is_some() {
+        flags |= op_flag::COMPUTE;
     }
     assert!(op.body.is_empty() || op.body_of.is_none(), "an operator has one body, or makes one for each call");
     if op.commutative {

@@ -26,13 +26,13 @@ pub type VerifyFn = fn(&OpCall<'_>) -> Result<(), OpError>;
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct CallRequest<'a> {
-    /// The call. Of one whose gradient is wanted, the results follow the arguments.
+    /// The call. Of one whose gradient or kernel is wanted, the results follow the arguments.
     pub(crate) call: CallValue<'a>,
     /// The number of its results.
     pub(crate) n_outputs: u32,
     /// Zero; for later use.
     pub(crate) reserved: u32,
-    /// The body or the gradient; empty for a verifier.
+    /// The body, the gradient or the kernel; empty for a verifier.
     pub(crate) text: RString,
     /// Empty; for later use.
     pub(crate) more: RSlice<'a, u8>,
@@ -44,7 +44,7 @@ impl<'a> CallRequest<'a> {
         Self { call, n_outputs: n_outputs as u32, reserved: 0, text: RString::new(), more: RSlice::EMPTY }
     }
 
-    /// Returns the text that was made: `what` is a body or a gradient.
+    /// Returns the text that was made: `what` is a body, a gradient or a kernel.
     ///
     /// # Errors
     /// Returns an error if it is longer than a body in a record can be.
@@ -143,7 +143,7 @@ impl<'a> OpCall<'a> {
         Some(self.input(index).shape()?.iter().map(|&dim| dim.into()).collect())
     }
 
-    /// The type of result `index`, for a gradient; a body determines it, and finds it unknown.
+    /// The type of result `index`, for a gradient or a kernel; a body determines it, and finds it unknown.
     pub fn output(&self, index: usize) -> Type<'a> {
         let results = &self.call.args.as_slice()[self.n_args..];
         self.call.types_of.ty(results.get(index).map_or(TypeId::UNKNOWN, |result| result.ty))

@@ -282,6 +282,20 @@ impl<'a> PrimBuilder<'a> {
         self.control(CoreOp::For, &[min, extent], &[region], &attrs, 0)
     }
 
+    /// Serial loops over every index of memory of these sizes, the last one innermost; `body` gets the indices.
+    pub fn each_of_all(&mut self, sizes: &[u64], body: impl FnOnce(&mut Self, &[NodeId])) {
+        self.nest(sizes, &mut Values::new(), Box::new(body));
+    }
+
+    fn nest<'f>(&mut self, sizes: &[u64], outer: &mut Values, body: Box<dyn FnOnce(&mut Self, &[NodeId]) + 'f>) {
+        let Some((&size, inner)) = sizes.split_first() else { return body(self, outer) };
+        let extent = self.index(i64::try_from(size).unwrap_or(i64::MAX));
+        self.each(extent, |b, index| {
+            outer.push(index);
+            b.nest(inner, outer, body);
+        });
+    }
+
     /// A serial loop from `min` on, of `extent` turns, that carries values: `body` gives those of the next turn.
     pub fn fold<const N: usize>(
         &mut self,
