@@ -17,6 +17,7 @@ GCC = "x86_64-w64-mingw32-gcc"
 PLUGINS = [
     "relais_evaluator",
     "relais_gradient",
+    "relais_emit_c",
     "relais_graph",
     "relais_loops",
     "relais_onnxruntime",

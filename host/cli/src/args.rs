@@ -53,6 +53,11 @@ pub(crate) enum Verbosity {
 pub(crate) enum Command {
     /// Run a pipeline over a model and write the result.
     Run(Box<RunArgs>),
+    /// Make source code of a model: a C file that needs no runtime, and its header.
+    ///
+    /// The pipeline makes the graph small, loop programs of its calls, and C of these. All sizes have to be known:
+    /// `--input-shape` fixes those of inputs.
+    Build(Box<BuildArgs>),
     /// Write down what a pipeline is made of, for `relais run --locked`: plugins, their versions and hashes.
     Lock(LockArgs),
     /// Run a failing pass again, from what a run wrote when it failed. Status 0 means that it no longer fails.
@@ -177,6 +182,43 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct BuildArgs {
+    /// The model: ONNX, or the text form.
+    pub model: PathBuf,
+
+    /// The source file to write, such as `model.c`: what it defines has the same name, and the header `model.h` stands
+    /// beside it.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// The target: the pipeline `build-TARGET`, which is built in or a plugin's.
+    #[arg(long, value_name = "TARGET", default_value = "c")]
+    pub target: String,
+
+    /// Compile a shared library, too, with the compiler that `CC` names, otherwise `cc`.
+    #[arg(long)]
+    pub shared: bool,
+
+    /// Write a program, too, that runs the model on npy files: `model_main.c`.
+    #[arg(long)]
+    pub main: bool,
+
+    /// Give an input another shape: `name:1,3,224,224`.
+    #[arg(help_heading = "The model", long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]
+    pub input_shape: Vec<String>,
+
+    /// Check the program after each pass.
+    #[arg(help_heading = "Faults", long)]
+    pub verify_each: bool,
+
+    #[command(flatten)]
+    pub pipeline: PipelineArgs,
+
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct LockArgs {
     /// The lock file to write.
     #[arg(short, long, value_name = "FILE", default_value = LOCK_FILE)]
@@ -231,7 +273,7 @@ pub(crate) struct PipelineFileArgs {
     pub plugins: PluginArgs,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Passes")]
 pub(crate) struct PipelineArgs {
     /// The pipeline's file, or the name of one that is built in or a plugin's.
@@ -268,7 +310,7 @@ pub(crate) struct PipelineArgs {
     pub adjust: AdjustArgs,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Passes")]
 pub(crate) struct AdjustArgs {
     /// Set an option of the context, or one of a pass as `Pass.option=value`.

@@ -6,6 +6,7 @@ mod args_filetest;
 mod args_plugin;
 mod args_search;
 mod args_watch;
+mod build;
 mod catalogue;
 mod check;
 mod check_runner;
@@ -48,8 +49,8 @@ use terminal::CliError;
 // Linked, so that the program works wherever it is copied to.
 #[cfg(feature = "shipped")]
 use {
-    relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _, relais_onnxruntime as _,
-    relais_operators as _,
+    relais_emit_c as _, relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _,
+    relais_onnxruntime as _, relais_operators as _,
 };
 
 /// The exit status of a usage error; other failures end with 1.
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
     signals::watch();
     let result = match &cli.command {
         Command::Run(args) => run::run(args, cli.verbosity()),
+        Command::Build(args) => build::build(args, cli.verbosity()),
         Command::Lock(args) => lock::lock(args, cli.verbosity()),
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
         Command::Pipeline(command) => pipeline::pipeline(command),

@@ -1,12 +1,14 @@
 //! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
 //! of functions that do not accept them, another interface of the entry function.
 
+use abi_stable::std_types::RArc;
 use relais_plugin_api::{
     build::{check_made, refused},
     diagnostics::PassError,
     infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
     ir::{AttrValue, CallView, Expr, Function, Global, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, Verifier, kind},
     op::{CallFault, CallRule},
+    prim,
 };
 use std::collections::HashMap;
 
@@ -144,12 +146,34 @@ fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -
     })
 }
 
+/// The entry function, whichever level it is of, and its interface.
+struct Entry<'a> {
+    function: &'a RArc<Function>,
+    inputs: &'a [NodeId],
+    outputs: &'a [NodeId],
+}
+
+impl<'a> Entry<'a> {
+    fn of(module: &'a IRModule) -> Option<Self> {
+        let function = module.body(MAIN)?;
+        let (inputs, outputs) = match module.main() {
+            Some(graph) => (graph.params(), graph.results(graph.body())),
+            None => function.params().split_at(function.params().len() - prim::n_outputs(function)),
+        };
+        Some(Self { function, inputs, outputs })
+    }
+
+    fn input_names(&self) -> Vec<String> {
+        self.inputs.iter().map(|&param| self.function.name(param).to_owned()).collect()
+    }
+}
+
 /// Compares the interface of the entry function with the previous one: names, order, element types, ranks and static
-/// sizes of its inputs and outputs.
+/// sizes of its inputs and outputs. A graph function may become a loop program.
 ///
 /// The declared type of an output in a file is not part of it: if the two contradict, the inferred type counts.
 pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
-    let Some(was) = old.main() else { return Ok(()) };
+    let Some(was) = Entry::of(old) else { return Ok(()) };
     let changed = |what: String| {
         Err(PassError::new(format_args!("it changes the interface of the program: {what}"))
             .code("I001")
@@ -158,36 +182,37 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
                 "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
             ))
     };
-    let Some(is) = new.main() else { return changed("the entry function is gone".to_owned()) };
-    if std::ptr::eq(&raw const **was, &raw const **is) {
+    let Some(is) = Entry::of(new) else { return changed("the entry function is gone".to_owned()) };
+    if std::ptr::eq(&raw const **was.function, &raw const **is.function) {
         return Ok(());
     }
-    let names = |f: &Function| -> Vec<String> { f.params().iter().map(|&param| f.name(param).to_owned()).collect() };
-    let (inputs, inputs_now) = (names(was), names(is));
+    let (inputs, inputs_now) = (was.input_names(), is.input_names());
     if inputs != inputs_now {
         return changed(format!("its inputs were {} and are {}", list(&inputs), list(&inputs_now)));
     }
-    for (name, (&a, &b)) in inputs.iter().zip(was.params().iter().zip(is.params())) {
-        if let Some(why) = lost(was.type_of(a), is.type_of(b)) {
+    for (name, (&a, &b)) in inputs.iter().zip(was.inputs.iter().zip(is.inputs)) {
+        if let Some(why) = lost(was.function.type_of(a), is.function.type_of(b)) {
             return changed(format!("input `{name}`: {why}"));
         }
     }
-    let (outputs, outputs_now) = (output_names(was), output_names(is));
-    let (results, results_now) = (was.results(was.body()), is.results(is.body()));
-    if results.len() != results_now.len() || outputs != outputs_now {
+    let (outputs, outputs_now) = (output_names(was.function), output_names(is.function));
+    if was.outputs.len() != is.outputs.len() || outputs != outputs_now {
         return changed(format!(
             "its outputs were {} and are {}",
-            outputs.map_or_else(|| results.len().to_string(), |names| list(&names)),
-            outputs_now.map_or_else(|| results_now.len().to_string(), |names| list(&names)),
+            outputs.map_or_else(|| was.outputs.len().to_string(), |names| list(&names)),
+            outputs_now.map_or_else(|| is.outputs.len().to_string(), |names| list(&names)),
         ));
     }
-    let differs = |was: &Function, (&a, &b): (&NodeId, &NodeId)| contradiction(was.type_of(a), is.type_of(b));
-    if !results.iter().zip(results_now).any(|pair| differs(was, pair).is_some()) {
+    let differs =
+        |function: &Function, (&a, &b): (&NodeId, &NodeId)| contradiction(function.type_of(a), is.function.type_of(b));
+    if !was.outputs.iter().zip(is.outputs).any(|pair| differs(was.function, pair).is_some()) {
         return Ok(());
     }
-    let mut inferred = (**was).clone();
-    infer_function(&mut inferred, relations, Coverage::Everything);
-    for (index, pair) in results.iter().zip(results_now).enumerate() {
+    let mut inferred = (**was.function).clone();
+    if old.main().is_some() {
+        infer_function(&mut inferred, relations, Coverage::Everything);
+    }
+    for (index, pair) in was.outputs.iter().zip(is.outputs).enumerate() {
         if let Some(why) = differs(&inferred, pair) {
             return changed(format!("output {index}: {why}"));
         }

@@ -10,6 +10,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("O1", include_str!("../../../pipelines/O1.toml")),
     ("O2", include_str!("../../../pipelines/O2.toml")),
     ("O3", include_str!("../../../pipelines/O3.toml")),
+    ("build-c", include_str!("../../../pipelines/build-c.toml")),
     ("dtype", include_str!("../../../pipelines/dtype.toml")),
     ("modern", include_str!("../../../pipelines/modern.toml")),
     ("onnxruntime", include_str!("../../../pipelines/onnxruntime.toml")),
@@ -21,7 +22,8 @@ pub const BUILT_IN: &[(&str, &str)] = &[
 ];
 
 /// The extension points of the built-in pipelines.
-pub const EXTENSION_POINTS: &[&str] = &["before-simplify", "while-simplifying", "after-simplify", "last"];
+pub const EXTENSION_POINTS: &[&str] =
+    &["before-simplify", "while-simplifying", "after-simplify", "last", "before-lowering", "on-loops", "before-emit"];
 
 /// The text of a built-in pipeline.
 pub fn built_in(name: &str) -> Option<&'static str> {

@@ -3,6 +3,9 @@
 use relais_plugin_api::prelude::*;
 
 pub mod flatten_buffer;
+pub mod lower_main;
+pub mod lower_ops;
+pub mod plan_memory;
 mod program;
 pub mod remove_no_op;
 pub mod simplify;

@@ -65,6 +65,17 @@ pub fn are_same_values(f: &Function, a: &[NodeId], b: &[NodeId]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| is_same_value(f, a, b))
 }
 
+/// Sets an attribute or metadata of a node, in the place of one of that name.
+pub fn set_attr(f: &mut Function, id: NodeId, attr: &Attr) {
+    let new = f.encode_attr(attr);
+    let mut recs = f.attr_recs(id).to_vec();
+    match recs.iter_mut().find(|rec| (rec.name, rec.flags) == (new.name, new.flags)) {
+        Some(rec) => *rec = new,
+        None => recs.push(new),
+    }
+    f.set_attr_recs(id, &recs);
+}
+
 /// A call of a core operator, typed by its rule; it is in no block yet.
 pub fn call(f: &mut Function, ops: &mut LoopOps, op: CoreOp, args: &[NodeId], attrs: &[Attr]) -> NodeId {
     let op = ops.id(f, op);

@@ -30,6 +30,7 @@ pub fn run() {
         "relais_operators",
         "relais_evaluator",
         "relais_gradient",
+        "relais_emit_c",
         "relais_graph",
         "relais_loops",
         "relais_onnxruntime",

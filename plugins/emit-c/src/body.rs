@@ -1,0 +1,443 @@
+//! The statements of a loop program.
+
+use crate::{
+    emit_c::{Checked, Program},
+    facts::FromData,
+    helpers::Helpers,
+    names::{Names, c_type},
+};
+use relais_plugin_api::{
+    ir::{AttrValue, BlockId, IfView},
+    op::Effects,
+    prelude::*,
+    prim::{CoreOp, Intervals, LoopOps},
+};
+use std::{collections::HashMap, fmt::Display};
+
+/// What C does not say.
+pub fn unsupported(id: NodeId, message: impl Display) -> PassError {
+    PassError::new(message).code("C001").at(id)
+}
+
+/// Writes one function.
+pub struct Writer<'a> {
+    program: &'a Program<'a>,
+    pub f: &'a Function,
+    pub ops: LoopOps,
+    pub intervals: Intervals,
+    pub helpers: &'a mut Helpers,
+    from_data: FromData,
+    uses: Vec<u32>,
+    names: Names,
+    /// The names of values and of memory.
+    pub names_of: HashMap<NodeId, String>,
+    /// The names of the results of loops and conditionals with several.
+    results_of: HashMap<NodeId, Vec<String>>,
+    out: String,
+    depth: usize,
+    n_temporaries: usize,
+    /// Whether it can stop before its end.
+    stops: bool,
+}
+
+/// A function that was written.
+pub struct Written {
+    /// Its statements.
+    pub body: String,
+    /// The names of its parameters.
+    pub params: Vec<String>,
+    /// Whether it can stop before its end: then it returns a status.
+    pub stops: bool,
+}
+
+impl<'a> Writer<'a> {
+    /// Writes the statements of a function.
+    pub fn write(
+        program: &'a Program<'a>,
+        f: &'a Function,
+        helpers: &'a mut Helpers,
+        is_main: bool,
+    ) -> Result<Written, PassError> {
+        let ops = LoopOps::new(f);
+        let mut writer = Writer {
+            program,
+            f,
+            intervals: Intervals::new(f),
+            helpers,
+            from_data: FromData::of(f, &ops),
+            ops,
+            uses: f.use_counts(),
+            names: Names::default(),
+            names_of: HashMap::new(),
+            results_of: HashMap::new(),
+            out: String::new(),
+            depth: 1,
+            n_temporaries: 0,
+            stops: is_main,
+        };
+        program.reserved(&mut writer.names);
+        let mut params = Vec::new();
+        for &param in f.params() {
+            let name = writer.names.give(f.name(param));
+            writer.names_of.insert(param, name.clone());
+            params.push(name);
+        }
+        for (&param, name) in f.params().iter().zip(&params) {
+            if writer.uses[param.index()] == 0 {
+                writer.line(format_args!("(void){name};"));
+            }
+        }
+        writer.block(f.body())?;
+        Ok(Written { body: writer.out, params, stops: writer.stops })
+    }
+
+    fn line(&mut self, text: impl Display) {
+        self.out.push_str(&"    ".repeat(self.depth));
+        self.out.push_str(&text.to_string());
+        self.out.push('\n');
+    }
+
+    /// Ends the program with a status where a condition of C holds.
+    pub fn stop_if(&mut self, condition: &str, status: &str) {
+        self.stops = true;
+        let status = self.program.status(status);
+        self.line(format_args!("if ({condition}) return {status};"));
+    }
+
+    fn temporary(&mut self, id: NodeId) -> String {
+        match self.f.name(id) {
+            "" => loop {
+                let name = format!("t{}", self.n_temporaries);
+                self.n_temporaries += 1;
+                if !self.names.has(&name) {
+                    return self.names.give(&name);
+                }
+            },
+            name => self.names.give(name),
+        }
+    }
+
+    fn block(&mut self, block: BlockId) -> Result<(), PassError> {
+        let f = self.f;
+        for &id in f.bindings(block) {
+            self.binding(id)?;
+            self.intervals.bind(f, &self.ops, id);
+        }
+        Ok(())
+    }
+
+    fn binding(&mut self, id: NodeId) -> Result<(), PassError> {
+        let f = self.f;
+        match f.expr(id) {
+            Expr::Constant(_) => {
+                let name = self.program.array(f, id)?;
+                self.names_of.insert(id, name);
+                Ok(())
+            }
+            Expr::TupleGetItem { tuple, index } => {
+                let results = self.results_of.get(&tuple).and_then(|names| names.get(index)).cloned();
+                let name = results.ok_or_else(|| unsupported(id, "a result is taken that there is none of"))?;
+                self.names_of.insert(id, name);
+                Ok(())
+            }
+            Expr::Tuple([]) => Ok(()),
+            Expr::If(view) => self.lazy(id, view),
+            Expr::Call(call) => match self.ops.of(f, id) {
+                Some(op) => self.core(op, id),
+                None => self.call(id, call),
+            },
+            _ => Err(unsupported(id, "loop programs have no such value")),
+        }
+    }
+
+    fn core(&mut self, op: CoreOp, id: NodeId) -> Result<(), PassError> {
+        let f = self.f;
+        let args = &f.operands(id)[1..];
+        match op {
+            CoreOp::Alloc => self.alloc(id),
+            CoreOp::View => {
+                let name = self.memory(args[0])?;
+                self.names_of.insert(id, name);
+                Ok(())
+            }
+            CoreOp::For => self.for_loop(id),
+            CoreOp::While => self.while_loop(id),
+            CoreOp::When => self.when(id),
+            CoreOp::Assert => {
+                let condition = self.value(args[0])?;
+                self.stop_if(&format!("!({condition})"), "ASSERTION");
+                Ok(())
+            }
+            CoreOp::Store => {
+                let place = self.place(id, args[0], &args[2..])?;
+                let value = self.value(args[1])?;
+                self.elem(args[1])?;
+                self.line(format_args!("{place} = {value};"));
+                Ok(())
+            }
+            _ if self.uses[id.index()] == 0 && !op.info().effects.contains(Effects::WRITES) => Ok(()),
+            CoreOp::Load => {
+                if f.attrs(id).int("lanes").is_some_and(|lanes| lanes != 1) {
+                    return Err(unsupported(id, "vectors are not written as C"));
+                }
+                let place = self.place(id, args[0], &args[1..])?;
+                self.define(id, &place)
+            }
+            CoreOp::Dim => {
+                let axis = f.attrs(id).int("axis").and_then(|axis| usize::try_from(axis).ok());
+                let sizes = sizes(f, args[0])?;
+                let size = axis.and_then(|axis| sizes.get(axis).copied());
+                let size = size.ok_or_else(|| unsupported(id, "there is no such axis"))?;
+                self.define(id, &format!("INT64_C({size})"))
+            }
+            _ => {
+                let text = self.operation(op, id)?;
+                self.define(id, &text)
+            }
+        }
+    }
+
+    fn define(&mut self, id: NodeId, text: &str) -> Result<(), PassError> {
+        let (ty, name) = (self.value_type(id)?, self.temporary(id));
+        self.line(format_args!("const {ty} {name} = {text};"));
+        self.names_of.insert(id, name);
+        Ok(())
+    }
+
+    fn memory(&self, id: NodeId) -> Result<String, PassError> {
+        self.names_of.get(&id).cloned().ok_or_else(|| unsupported(id, "memory is used that does not exist yet"))
+    }
+
+    fn alloc(&mut self, id: NodeId) -> Result<(), PassError> {
+        let f = self.f;
+        if self.uses[id.index()] == 0 {
+            return Ok(());
+        }
+        let elem = f.type_of(id).elem().unwrap_or(ElemType::UNKNOWN);
+        let ty = c_type(elem).ok_or_else(|| unsupported(id, format_args!("C has no numbers of the type {elem}")))?;
+        let count: u64 = sizes(f, id)?.iter().product();
+        let name = match f.name(id) {
+            "" => self.names.give("m"),
+            name => self.names.give(name),
+        };
+        match f.attrs(id).meta("offset") {
+            Some(AttrValue::Int(offset)) if self.program.has_arena(f) => {
+                self.line(format_args!("{ty} *const {name} = ({ty} *)(void *)((unsigned char *)arena + {offset});"));
+            }
+            _ => {
+                let is_static = matches!(f.attrs(id).get("scope"), Some(AttrValue::String(b"static")));
+                let storage = if is_static { "static " } else { "" };
+                self.line(format_args!("{storage}{ty} {name}[{}];", count.max(1)));
+            }
+        }
+        self.names_of.insert(id, name);
+        Ok(())
+    }
+
+    /// An element of memory. An index that depends on data is checked before.
+    fn place(&mut self, id: NodeId, memory: NodeId, indices: &[NodeId]) -> Result<String, PassError> {
+        let f = self.f;
+        let sizes = sizes(f, memory)?;
+        let name = self.memory(memory)?;
+        let mut flat = String::new();
+        for (at, (&index, &size)) in indices.iter().zip(&sizes).enumerate() {
+            let text = self.value(index)?;
+            let bounds = self.intervals.of(f, index);
+            let is_inside = bounds.min >= 0 && u64::try_from(bounds.max).is_ok_and(|max| max < size);
+            let is_checked = match self.program.checked() {
+                Checked::All => !is_inside,
+                Checked::Data => !is_inside && self.from_data.has(index),
+                Checked::None => false,
+            };
+            if is_checked {
+                self.stop_if(&format!("{text} < 0 || {text} >= {size}"), "OUT_OF_BOUNDS");
+            }
+            flat = match at {
+                0 => text,
+                _ if flat == "0" => text,
+                _ => format!("({flat}) * {size} + {text}"),
+            };
+        }
+        if indices.len() != sizes.len() {
+            return Err(unsupported(id, "an access has another number of indices than the memory"));
+        }
+        Ok(format!("{name}[{}]", if flat.is_empty() { "0" } else { &flat }))
+    }
+
+    fn call(&mut self, id: NodeId, call: CallView<'_>) -> Result<(), PassError> {
+        let Expr::GlobalVar(callee) = self.f.expr(call.callee()) else {
+            return Err(unsupported(id, format_args!("`{}` is not written as C", call.op_name())));
+        };
+        let args: Vec<String> = call.args().iter().map(|&arg| self.memory(arg)).collect::<Result<_, _>>()?;
+        let (name, stops) =
+            self.program.callee(callee).ok_or_else(|| unsupported(id, "a function is called before it is written"))?;
+        let call = format!("{name}({})", args.join(", "));
+        if !stops {
+            self.line(format_args!("{call};"));
+            return Ok(());
+        }
+        self.stops = true;
+        self.line(format_args!("if ((status = {call}) != 0) return status;"));
+        Ok(())
+    }
+
+    // ---- control ------------------------------------------------------------------------------------------------------
+
+    /// Declares the values that a loop carries, or that a conditional gives.
+    fn declare(&mut self, id: NodeId, types: &[NodeId], first: &[Option<String>]) -> Result<Vec<String>, PassError> {
+        let mut names = Vec::with_capacity(types.len());
+        for (&of, first) in types.iter().zip(first) {
+            let (ty, name) = (self.value_type(of)?, self.temporary(of));
+            let first = first.as_ref().map_or_else(String::new, |first| format!(" = {first}"));
+            self.line(format_args!("{ty} {name}{first};"));
+            names.push(name);
+        }
+        match (&*names, self.f.n_results(id)) {
+            ([one], None) => drop(self.names_of.insert(id, one.clone())),
+            _ => drop(self.results_of.insert(id, names.clone())),
+        }
+        Ok(names)
+    }
+
+    /// Assigns the results of a block to variables.
+    fn assign(&mut self, names: &[String], block: BlockId) -> Result<(), PassError> {
+        let results = self.f.results(block);
+        let mut values: Vec<String> = results.iter().map(|&id| self.value(id)).collect::<Result<_, _>>()?;
+        if names.len() > 1 {
+            // One may be the earlier value of another.
+            for (at, (value, &id)) in values.iter_mut().zip(results).enumerate() {
+                if names[..at].contains(value) {
+                    let (ty, next) = (self.value_type(id)?, self.names.give("next"));
+                    self.line(format_args!("const {ty} {next} = {value};"));
+                    *value = next;
+                }
+            }
+        }
+        for (name, value) in names.iter().zip(&values) {
+            if name != value {
+                self.line(format_args!("{name} = {value};"));
+            }
+        }
+        Ok(())
+    }
+
+    fn for_loop(&mut self, id: NodeId) -> Result<(), PassError> {
+        let f = self.f;
+        let call = f.call(id).ok_or_else(|| unsupported(id, "a loop is not a call"))?;
+        let (&[min, extent, ref carried @ ..], &[body]) = (call.args(), call.regions()) else {
+            return Err(unsupported(id, "a loop without bounds or body"));
+        };
+        let [var, params @ ..] = f.operands(body) else { return Err(unsupported(id, "a loop without variable")) };
+        let first: Vec<_> = carried.iter().map(|&value| self.value(value).map(Some)).collect::<Result<_, _>>()?;
+        let names = self.declare(id, params, &first)?;
+        for (&param, name) in params.iter().zip(&names) {
+            self.names_of.insert(param, name.clone());
+        }
+        let (ty, i) = (self.value_type(*var)?, self.temporary(*var));
+        let number = |id: NodeId| f.imm(id).and_then(|imm| imm.as_int());
+        let (start, turns) = (self.value(min)?, self.value(extent)?);
+        let sum = |a: i64, b: i64| a.checked_add(b).filter(|end| i32::try_from(*end).is_ok());
+        match (number(min), number(extent)) {
+            (Some(0), _) => self.line(format_args!("for ({ty} {i} = 0; {i} < {turns}; ++{i}) {{")),
+            (Some(least), Some(n)) if sum(least, n).is_some() => {
+                let end = least + n;
+                self.line(format_args!("for ({ty} {i} = {least}; {i} < {end}; ++{i}) {{"));
+            }
+            _ => {
+                let turn = self.names.give("turn");
+                self.line(format_args!("for ({ty} {turn} = 0; {turn} < {turns}; ++{turn}) {{"));
+                self.line(format_args!("    const {ty} {i} = {start} + {turn};"));
+            }
+        }
+        self.names_of.insert(*var, i);
+        let mark = self.intervals.mark();
+        self.intervals.enter_loop(f, &self.ops, *var, min, extent);
+        self.depth += 1;
+        self.block(f.block_of(body))?;
+        self.assign(&names, f.block_of(body))?;
+        self.depth -= 1;
+        self.intervals.undo(mark);
+        self.line("}");
+        Ok(())
+    }
+
+    fn while_loop(&mut self, id: NodeId) -> Result<(), PassError> {
+        let f = self.f;
+        let call = f.call(id).ok_or_else(|| unsupported(id, "a loop is not a call"))?;
+        let (carried, &[condition, body]) = (call.args(), call.regions()) else {
+            return Err(unsupported(id, "a loop without condition or body"));
+        };
+        let first: Vec<_> = carried.iter().map(|&value| self.value(value).map(Some)).collect::<Result<_, _>>()?;
+        let names = self.declare(id, f.operands(body), &first)?;
+        for region in [condition, body] {
+            for (&param, name) in f.operands(region).iter().zip(&names) {
+                self.names_of.insert(param, name.clone());
+            }
+        }
+        self.line("for (;;) {");
+        self.depth += 1;
+        let mark = self.intervals.mark();
+        self.block(f.block_of(condition))?;
+        let &[holds] = f.results(f.block_of(condition)) else {
+            return Err(unsupported(id, "a loop without one condition"));
+        };
+        let holds = self.value(holds)?;
+        self.line(format_args!("if (!{holds}) break;"));
+        self.block(f.block_of(body))?;
+        self.assign(&names, f.block_of(body))?;
+        self.intervals.undo(mark);
+        self.depth -= 1;
+        self.line("}");
+        Ok(())
+    }
+
+    fn when(&mut self, id: NodeId) -> Result<(), PassError> {
+        let f = self.f;
+        let call = f.call(id).ok_or_else(|| unsupported(id, "a conditional is not a call"))?;
+        let (&[condition], regions) = (call.args(), call.regions()) else {
+            return Err(unsupported(id, "a conditional without condition"));
+        };
+        let text = self.value(condition)?;
+        self.line(format_args!("if ({text}) {{"));
+        for (at, &region) in regions.iter().enumerate() {
+            if at > 0 {
+                self.line("} else {");
+            }
+            self.branch(condition, at == 0, f.block_of(region), &[])?;
+        }
+        self.line("}");
+        Ok(())
+    }
+
+    fn lazy(&mut self, id: NodeId, view: IfView<'_>) -> Result<(), PassError> {
+        let f = self.f;
+        let (then, otherwise) = (f.block_of(view.then_branch()), f.block_of(view.else_branch()));
+        let text = self.value(view.cond())?;
+        let results = f.results(then).to_vec();
+        let names = self.declare(id, &results, &vec![None; results.len()])?;
+        self.line(format_args!("if ({text}) {{"));
+        self.branch(view.cond(), true, then, &names)?;
+        self.line("} else {");
+        self.branch(view.cond(), false, otherwise, &names)?;
+        self.line("}");
+        Ok(())
+    }
+
+    fn branch(&mut self, condition: NodeId, truth: bool, block: BlockId, names: &[String]) -> Result<(), PassError> {
+        let mark = self.intervals.mark();
+        self.intervals.assume(self.f, &self.ops, condition, truth);
+        self.depth += 1;
+        self.block(block)?;
+        self.assign(names, block)?;
+        self.depth -= 1;
+        self.intervals.undo(mark);
+        Ok(())
+    }
+}
+
+/// The sizes of memory, all of which are known.
+pub fn sizes(f: &Function, memory: NodeId) -> Result<Vec<u64>, PassError> {
+    let dims = f.type_of(memory).as_tensor().map_or(&[][..], |(_, dims)| dims);
+    let sizes = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>();
+    sizes.ok_or_else(|| unsupported(memory, "a size of memory is not known"))
+}

@@ -1,0 +1,344 @@
+//! Writes the loop programs of a module as standalone C99.
+//!
+//! ```text
+//! prim @main(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) { … }
+//! ```
+//! becomes `model.c` with the function
+//! ```c
+//! int model_run(const float x[4], float y[4], void *arena);
+//! ```
+//! and `model.h`, which declares it. The pass changes nothing in the module; what runs it writes the files. All functions of
+//! the module are loop programs then: `LowerOps` and `LowerMain` make them of graphs.
+//!
+//! The code needs a C99 compiler and `math.h`, and nothing else: it allocates nothing, and constants are arrays. Memory that
+//! `PlanMemory` gave an offset is in the arena, which the caller provides; other memory is on the stack. The result is 0,
+//! or says why the program stopped: a pointer is null, an index is outside the memory, an integer is divided by zero, an
+//! `assert` does not hold.
+//!
+//! What the C computes is what the interpreter computes, bit for bit where no function of `math.h` is called, if the compiler
+//! follows IEEE 754: `-std=c99 -ffp-contract=off`, and never `-ffast-math`. `-fno-math-errno -fno-trapping-math` make it faster
+//! and change nothing else. A float that is cast to an integer type that does not hold it is 0.
+//!
+//! Integers wrap: where that cannot be excluded, they are computed in unsigned types. Indices that depend on data are
+//! checked before each access, unless they are proven to be inside; the others are the same in each run.
+//!
+//! Vectors, and numbers of 16 bits, are not written.
+
+use crate::{
+    arrays,
+    body::{Writer, Written, sizes, unsupported},
+    helpers::Helpers,
+    names::{Names, c_type, identifier},
+};
+use relais_plugin_api::{
+    ir::AttrValue,
+    prelude::*,
+    prim::{n_outputs, remove_unused},
+    text::display_type,
+};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+    fmt::Write,
+};
+
+config_option! { "build.name": String, default = "model", doc = "How the files of `relais build` and what they define are named." }
+config_option! { "build.main": bool, default = false, doc = "Whether a program that runs the model on npy files is written, too." }
+
+/// The entry function.
+const MAIN: &str = "main";
+/// The metadata that the memory planner leaves.
+const ARENA: &str = "arena";
+/// The metadata of a kernel that names the values which it computes.
+const ORIGINS: &str = "origins";
+/// The most bytes of constants that are written as arrays.
+const MOST_CONSTANTS: u64 = 64 << 20;
+/// Why a program stops, in the order of the numbers.
+const STATUS: [(&str, &str); 4] = [
+    ("NULL_POINTER", "an argument is null"),
+    ("OUT_OF_BOUNDS", "an index is outside the memory"),
+    ("DIVISION_BY_ZERO", "an integer is divided by zero"),
+    ("ASSERTION", "an assertion does not hold"),
+];
+
+/// Options of [`emit_c`].
+#[derive(PassOptions)]
+pub struct Options {
+    /// Which indices are checked before each access, as far as they are not proven to be inside the memory.
+    #[option(default = "data")]
+    bounds: Checked,
+}
+
+/// Which indices are checked, unless they are proven to be inside the memory.
+#[derive(PassOptions, Clone, Copy, PartialEq, Eq)]
+pub enum Checked {
+    /// Those that depend on what is in memory.
+    Data,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+/// Writes the loop programs of a module as standalone C99.
+#[module_pass(name = "relais.EmitC", opt_level = 0, phase = "none")]
+pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
+    let name = cx.config_str("build.name").unwrap_or_else(|| "model".to_owned());
+    if identifier(&name) != name {
+        return Err(PassError::new(format_args!("`{name}` is not a name that C has"))
+            .code("C002")
+            .help("name the file by letters, digits and `_`, beginning with a letter, or set `build.name`"));
+    }
+    let mut program = Program::new(module, &name, options.bounds)?;
+    let files = program.write()?;
+    for (file, text) in &files {
+        cx.file(file, text.as_bytes())?;
+    }
+    if cx.config_bool("build.main") == Some(true) {
+        cx.file(&format!("{name}_main.c"), crate::driver::program(module, &name)?.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The program that is written.
+pub struct Program<'m> {
+    /// The functions, callees first; unused operations are gone.
+    functions: Vec<(String, Function)>,
+    name: &'m str,
+    checked: Checked,
+    /// By function: its name in C, and whether it returns a status.
+    written: HashMap<String, (String, bool)>,
+    globals: RefCell<Names>,
+    arrays: RefCell<Vec<String>>,
+    n_bytes: RefCell<u64>,
+    arena: u64,
+}
+
+impl<'m> Program<'m> {
+    fn new(module: &IRModule, name: &'m str, checked: Checked) -> Result<Self, PassError> {
+        let main = module.global(MAIN).and_then(|main| main.prim_func()).ok_or_else(|| {
+            PassError::new("the module has no loop program `@main`")
+                .code("C003")
+                .help("run `LowerOps` and `LowerMain` before")
+        })?;
+        let mut functions = Vec::new();
+        for name in callees_first(module)? {
+            let Some(f) = module.global(&name).and_then(|global| global.prim_func()) else { continue };
+            let mut edit = Editor::new(f.clone());
+            remove_unused(&mut edit);
+            functions.push((name, Function::clone(&edit.into_function())));
+        }
+        let arena = match main.attrs(main.root()).meta(ARENA) {
+            Some(AttrValue::Int(bytes)) => u64::try_from(bytes).unwrap_or(0),
+            _ => 0,
+        };
+        Ok(Self {
+            functions,
+            name,
+            checked,
+            written: HashMap::new(),
+            globals: RefCell::default(),
+            arrays: RefCell::default(),
+            n_bytes: RefCell::default(),
+            arena,
+        })
+    }
+
+    /// What indices are checked.
+    pub fn checked(&self) -> Checked {
+        self.checked
+    }
+
+    /// Whether a function is the one with the arena.
+    pub fn has_arena(&self, f: &Function) -> bool {
+        f.attrs(f.root()).meta(ARENA).is_some()
+    }
+
+    /// Takes the names that a function must not have for something else.
+    pub fn reserved(&self, names: &mut Names) {
+        names.avoid(self.name);
+        ["arena", "status"].into_iter().for_each(|name| drop(names.give(name)));
+    }
+
+    /// The constant of the header for a status.
+    pub fn status(&self, status: &str) -> String {
+        format!("{}_{status}", self.upper())
+    }
+
+    fn upper(&self) -> String {
+        self.name.to_ascii_uppercase()
+    }
+
+    /// The name of a function in C, and whether it returns a status.
+    pub fn callee(&self, name: &str) -> Option<(&str, bool)> {
+        self.written.get(name).map(|(name, stops)| (name.as_str(), *stops))
+    }
+
+    /// The name of the array of a constant.
+    pub fn array(&self, f: &Function, id: NodeId) -> Result<String, PassError> {
+        let tensor = f.constant(id).ok_or_else(|| unsupported(id, "a constant is of a later version"))?;
+        let mut total = self.n_bytes.borrow_mut();
+        *total = total.saturating_add(tensor.byte_len());
+        if *total > MOST_CONSTANTS {
+            let message = format_args!("the constants have more than {} MB", MOST_CONSTANTS >> 20);
+            return Err(unsupported(id, message).help("such a model is too large for arrays of C"));
+        }
+        let stem = if f.name(id).is_empty() { "constant" } else { f.name(id) };
+        let name = self.globals.borrow_mut().give(&format!("{}_{}", self.name, identifier(stem)));
+        let definition = arrays::definition(&name, tensor);
+        let elem = tensor.elem();
+        let definition =
+            definition.ok_or_else(|| unsupported(id, format_args!("C has no numbers of the type {elem}")))?;
+        self.arrays.borrow_mut().push(definition);
+        Ok(name)
+    }
+
+    /// Writes the files.
+    fn write(&mut self) -> Result<[(String, String); 2], PassError> {
+        let (mut helpers, mut text) = (Helpers::new(self.name), String::new());
+        let mut header = String::new();
+        for (name, f) in std::mem::take(&mut self.functions) {
+            let in_function = |error: PassError| error.in_function(&name);
+            let is_main = name == MAIN;
+            let Written { body, params, stops } =
+                Writer::write(self, &f, &mut helpers, is_main).map_err(in_function)?;
+            let c_name = match is_main {
+                true => format!("{}_run", self.name),
+                false => self.globals.borrow_mut().give(&format!("{}_{}", self.name, identifier(&name))),
+            };
+            let declared = parameters(&f, &params, is_main).map_err(in_function)?;
+            let status = if body.contains("status = ") { "    int status;\n" } else { "" };
+            if is_main {
+                let prototype = format!("int {c_name}({declared}, void *arena)");
+                let checks = self.checks(&params);
+                header = self.header(&f, &prototype).map_err(in_function)?;
+                writeln!(text, "\n{prototype} {{\n{status}{checks}{body}    return 0;\n}}").map_err(PassError::new)?;
+            } else {
+                let result = if stops { "int" } else { "void" };
+                let origin = origins(&f).map_or_else(String::new, |names| format!("/* {names} */\n"));
+                let end = if stops { "    return 0;\n" } else { "" };
+                writeln!(text, "\n{origin}static {result} {c_name}({declared}) {{\n{status}{body}{end}}}")
+                    .map_err(PassError::new)?;
+            }
+            self.written.insert(name, (c_name, stops));
+        }
+        let helpers: String = helpers.definitions().collect();
+        let arrays = self.arrays.borrow().join("\n");
+        let name = self.name;
+        let source = format!(
+            "/* `{name}`, written by Relais: do not edit. C99; build with -std=c99 -O3 -ffp-contract=off. */\n\
+             #include \"{name}.h\"\n\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n{helpers}\n{arrays}{text}"
+        );
+        Ok([(format!("{name}.c"), source), (format!("{name}.h"), header)])
+    }
+
+    /// The first statements of the entry function.
+    fn checks(&self, params: &[String]) -> String {
+        let mut null: Vec<String> = params.iter().map(|param| format!("!{param}")).collect();
+        let mut text = String::new();
+        if self.arena > 0 {
+            null.push("!arena".to_owned());
+        } else {
+            text += "    (void)arena;\n";
+        }
+        if !null.is_empty() {
+            text += &format!("    if ({}) return {};\n", null.join(" || "), self.status(STATUS[0].0));
+        }
+        text
+    }
+
+    fn header(&self, main: &Function, prototype: &str) -> Result<String, PassError> {
+        let (name, upper) = (self.name, self.upper());
+        let mut out =
+            format!("/* `{name}`, written by Relais: do not edit. */\n#ifndef {upper}_H\n#define {upper}_H\n\n");
+        out += "#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+        out += "/* The memory that a run needs beside its arguments. */\n";
+        out += &format!("#define {upper}_ARENA_BYTES {}u\n#define {upper}_ARENA_ALIGNMENT 64u\n\n", self.arena);
+        out += "/* The elements of inputs and outputs. */\n";
+        let mut about = String::new();
+        let first_output = main.params().len() - n_outputs(main);
+        let mut names = Names::default();
+        for (at, &param) in main.params().iter().enumerate() {
+            let count: u64 = sizes(main, param)?.iter().product();
+            let macro_name =
+                names.give(&format!("{upper}_{}_COUNT", identifier(main.name(param)).to_ascii_uppercase()));
+            out += &format!("#define {macro_name} {count}u\n");
+            let what = if at < first_output { "input" } else { "output" };
+            let ty = display_type(main, main.type_id(param)).to_string();
+            about += &format!(" * {what} {}: {}\n", comment(main.name(param)), comment(&ty));
+        }
+        out += "\n/* Why a run stopped; 0 if it did not. */\n";
+        for (at, (status, what)) in STATUS.iter().enumerate() {
+            out += &format!("#define {upper}_{status} {} /* {what} */\n", at + 1);
+        }
+        out += &format!(
+            "\n/* Runs the model: returns 0, or one of the numbers above. Calls may run at the same time if each has an \
+             arena.\n *\n{about} */\n{prototype};\n"
+        );
+        out += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+        Ok(out)
+    }
+}
+
+/// A text that does not end a comment.
+fn comment(text: &str) -> String {
+    text.replace("*/", "* /").replace("/*", "/ *").replace(|c: char| c.is_control(), " ")
+}
+
+/// The names of the values that a kernel computes.
+fn origins(f: &Function) -> Option<String> {
+    let AttrValue::Strings(names) = f.attrs(f.root()).meta(ORIGINS)? else { return None };
+    let names: Vec<String> = names.strings().map(|name| comment(&String::from_utf8_lossy(name))).collect();
+    let shown = names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+    Some(if names.len() > 8 { format!("{shown} and {} more", names.len() - 8) } else { shown })
+}
+
+/// The parameters of a function as C declares them.
+fn parameters(f: &Function, names: &[String], is_main: bool) -> Result<String, PassError> {
+    let first_output = f.params().len() - n_outputs(f);
+    let mut all = Vec::new();
+    for (at, (&param, name)) in f.params().iter().zip(names).enumerate() {
+        let elem = f.type_of(param).elem().unwrap_or(ElemType::UNKNOWN);
+        let ty = c_type(elem).ok_or_else(|| unsupported(param, format_args!("C has no numbers of the type {elem}")))?;
+        let constant = if at < first_output { "const " } else { "" };
+        let count = sizes(f, param)?.iter().product::<u64>().max(1);
+        // Callers in C++ do not know `restrict`.
+        all.push(match is_main {
+            true => format!("{constant}{ty} {name}[{count}]"),
+            false => format!("{constant}{ty} *restrict {name}"),
+        });
+    }
+    Ok(all.join(", "))
+}
+
+/// The loop programs that the entry function calls, and itself: each after those that it calls.
+fn callees_first(module: &IRModule) -> Result<Vec<String>, PassError> {
+    let mut order = Vec::new();
+    // Whether all that a function calls stands before it.
+    let mut state: BTreeMap<String, bool> = BTreeMap::new();
+    let mut open = vec![(MAIN.to_owned(), false)];
+    while let Some((name, is_done)) = open.pop() {
+        if is_done {
+            state.insert(name.clone(), true);
+            order.push(name);
+            continue;
+        }
+        if let Some(&is_done) = state.get(&name) {
+            if is_done {
+                continue;
+            }
+            return Err(PassError::new(format_args!("`@{name}` calls itself")).code("C003"));
+        }
+        state.insert(name.clone(), false);
+        open.push((name.clone(), true));
+        let Some(f) = module.global(&name).and_then(|global| global.prim_func()) else { continue };
+        for id in f.all_bindings() {
+            if let Some(Expr::GlobalVar(callee)) = f.call(id).map(|call| f.expr(call.callee()))
+                && state.get(callee) != Some(&true)
+            {
+                open.push((callee.to_owned(), false));
+            }
+        }
+    }
+    Ok(order)
+}

@@ -1,0 +1,14 @@
+//! Standalone C99 from loop programs.
+
+use relais_plugin_api::prelude::*;
+
+mod arrays;
+mod body;
+mod driver;
+pub mod emit_c;
+mod expression;
+mod facts;
+mod helpers;
+mod names;
+
+plugin! { description = "Standalone C99 from loop programs." }

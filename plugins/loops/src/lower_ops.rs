@@ -1,0 +1,171 @@
+//! Makes calls of loop programs of the calls of operators.
+//!
+//! ```text
+//! def @main(%x: Tensor[(4), float32]) { %y = Relu(%x); %y }
+//! ```
+//! becomes
+//! ```text
+//! def @main(%x: Tensor[(4), float32]) { %y = @Relu(%x); %y }
+//! prim @Relu(%x0: Tensor[(4), float32]) -> (%y0: Tensor[(4), float32]) {
+//!   for %i in 0..4 { … }
+//! }
+//! ```
+//!
+//! The loop program of a call is its operator's *kernel* (`Operator::compute`), which depends on the attributes of the call, the
+//! types of its arguments and results, and the values of constants. Arguments that a kernel does not read, such as the
+//! shape of a `Reshape`, are left off; calls with equal kernels share one, whose metadata `origins` names their results.
+//!
+//! A call without a kernel is an error, and all of them are reported at once, unless `keep` is set: an operator that has no
+//! kernels, sizes that are not known, a case that the operator's kernels do not cover.
+
+use crate::program::set_attr;
+use relais_plugin_api::{
+    build::Builder,
+    diagnostics::Severity,
+    ir::{AttrData, AttrValue},
+    prelude::*,
+    prim,
+    text::{PrintOptions, print_function},
+};
+use std::collections::{HashMap, HashSet};
+
+/// The metadata of a kernel that names the values which it computes.
+pub const ORIGINS: &str = "origins";
+
+/// Options of [`lower_ops`].
+#[derive(PassOptions)]
+pub struct Options {
+    /// Whether calls that have no loop program stay as they are.
+    #[option(default = false)]
+    keep: bool,
+}
+
+/// Makes calls of loop programs of the calls of operators.
+#[module_pass(
+    name = "relais.LowerOps",
+    aliases = ["relax.transform.LegalizeOps", "relay._transform.LowerTE"],
+    opt_level = 0,
+    required = ["relais.InferType"],
+    phase = "none",
+    statistics(lowered = "calls lowered", kernels = "loop programs made"),
+)]
+pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
+    let names: Vec<String> = module.functions().map(|(name, _)| name.to_owned()).collect();
+    let mut kernels = Kernels::new(module);
+    for name in names {
+        let Some(f) = module.function(&name).cloned() else { continue };
+        let mut ops = cx.ops(&f);
+        let mut lowered = HashMap::new();
+        for id in f.all_bindings() {
+            cx.check_cancelled()?;
+            let Some(call) = f.call(id).filter(|call| call.op().is_some()) else { continue };
+            match ops.kernel(&f, id) {
+                Some(Ok(kernel)) => drop(lowered.insert(id, kernels.add(&f, id, kernel))),
+                Some(Err(error)) if error.is_broken() => {
+                    return Err(PassError::new(error.message.as_str()).at(id).in_function(&name));
+                }
+                missing => {
+                    let why = match missing {
+                        Some(Err(error)) => error.message.to_string(),
+                        _ => "the operator has no kernels".to_owned(),
+                    };
+                    let message = format!("`{}` has no loop program: {why}", call.op_name());
+                    if options.keep {
+                        cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(id).in_function(&name));
+                    } else {
+                        let help =
+                            "give all inputs fixed sizes (`--input-shape`), or leave the call as it is: `keep = true`";
+                        cx.diagnostic(Diagnostic::error(message).code("K001").at(id).in_function(&name).help(help));
+                    }
+                }
+            }
+        }
+        if lowered.is_empty() {
+            continue;
+        }
+        cx.count("lowered", lowered.len());
+        let mut edit = Editor::new(f.clone());
+        edit.rebuild(&mut |at: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
+            let Some(Lowered { name, read }) = lowered.get(&id) else { return Ok(Action::Keep) };
+            let call = at.function().call(id).map(|call| call.args().to_vec()).unwrap_or_default();
+            let present: Vec<NodeId> = call.into_iter().filter(|arg| !arg.is_absent()).collect();
+            let args: Vec<NodeId> = read.iter().filter_map(|&index| present.get(index).copied()).collect();
+            let n_results = at.function().n_results(id);
+            let results = Builder::before(at, &mut ops).call_function(name, &args, n_results.unwrap_or(1) as u16)?;
+            match (n_results, &*results) {
+                (None, &[result]) => at.take_over(id, result),
+                _ => at.replace_results(id, results),
+            }
+            Ok(Action::Drop)
+        })?;
+        module.set_function(&name, edit.into_function());
+    }
+    cx.count("kernels", kernels.made.len());
+    for (name, kernel) in kernels.made {
+        module.set_prim_func(&name, kernel);
+    }
+    Ok(())
+}
+
+/// A call's kernel, and which of the arguments that are present it reads.
+struct Lowered {
+    name: String,
+    read: Vec<usize>,
+}
+
+/// The kernels that were made.
+struct Kernels {
+    taken: HashSet<String>,
+    /// In the order in which they were made.
+    made: Vec<(String, Function)>,
+    /// By text: the place among them.
+    known: HashMap<String, usize>,
+}
+
+impl Kernels {
+    fn new(module: &IRModule) -> Self {
+        let taken = module.globals().iter().map(|global| global.name.to_string()).collect();
+        Self { taken, made: Vec::new(), known: HashMap::new() }
+    }
+
+    /// Adds the kernel of a call, unless there is one like it.
+    fn add(&mut self, f: &Function, id: NodeId, mut kernel: Function) -> Lowered {
+        let n_inputs = kernel.params().len() - prim::n_outputs(&kernel);
+        let uses = kernel.use_counts();
+        let params = kernel.params().to_vec();
+        let read: Vec<usize> = (0..n_inputs).filter(|&at| uses[params[at].index()] > 0).collect();
+        let kept: Vec<NodeId> = read.iter().map(|&at| params[at]).chain(params[n_inputs..].iter().copied()).collect();
+        kernel.set_params(kernel.root(), &kept);
+        let op_name = f.call(id).map(CallView::op_name).unwrap_or_default();
+        let text = print_function(op_name, &kernel, &PrintOptions::default());
+        let at = *self.known.entry(text).or_insert_with(|| {
+            let names = std::iter::once(op_name.to_owned()).chain((1..).map(|n| format!("{op_name}_{n}")));
+            let name = names.into_iter().find(|name| !self.taken.contains(name)).unwrap_or_default();
+            self.taken.insert(name.clone());
+            self.made.push((name, kernel));
+            self.made.len() - 1
+        });
+        let (name, kernel) = &mut self.made[at];
+        add_origin(kernel, &origin(f, id));
+        Lowered { name: name.clone(), read }
+    }
+}
+
+/// The name of what a call computes: that of its first result that has one.
+fn origin(f: &Function, id: NodeId) -> String {
+    f.name(id).to_owned()
+}
+
+fn add_origin(kernel: &mut Function, origin: &str) {
+    if origin.is_empty() {
+        return;
+    }
+    let attrs = kernel.attrs(kernel.root());
+    let mut all: Vec<Vec<u8>> = match attrs.meta(ORIGINS) {
+        Some(AttrValue::Strings(names)) => names.strings().map(<[u8]>::to_vec).collect(),
+        _ => Vec::new(),
+    };
+    all.push(origin.as_bytes().to_vec());
+    let root = kernel.root();
+    set_attr(kernel, root, &Attr::meta(ORIGINS, AttrData::Strings(all)));
+}
