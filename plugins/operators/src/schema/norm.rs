@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bodies::normalize as made;
 use crate::gradients;
+use crate::kernels;
 use crate::relations::{elementwise, normalize};
 use relais_plugin_api::op::*;
 
@@ -81,6 +82,7 @@ const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15
 
 const DROPOUT: Operator = Operator::new("", "Dropout", 22)
     .gradient_of(gradients::activation::dropout)
+    .compute(kernels::math::dropout)
     .inputs(1, 3)
     .outputs(1, 2)
     .attrs(&[optional(INT, "seed")])
