@@ -106,14 +106,24 @@ pub fn bit_shift(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         Some("RIGHT") => CoreOp::Shr,
         _ => return declined("`direction` is neither `LEFT` nor `RIGHT`"),
     };
-    if !elem.is_integer() || elem.is_signed() {
-        return declined("its elements have a sign");
+    if !elem.is_integer() {
+        return declined("its elements are not integers");
     }
     map(kernel, &[a, b], y, |b, values| {
+        let (x, places) = (values[0], values[1]);
         let (zero, bits) = (b.num(elem, 0.0), b.num(elem, elem.bits() as f64));
         let moved = b.op(op, values);
-        let is_within = b.lt(values[1], bits);
-        b.select(is_within, moved, zero)
+        let mut is_within = b.lt(places, bits);
+        let mut nothing = zero;
+        if elem.is_signed() {
+            let is_forward = b.ge(places, zero);
+            is_within = b.and(is_within, is_forward);
+            if op == CoreOp::Shr {
+                let (is_below, minus) = (b.lt(x, zero), b.num(elem, -1.0));
+                nothing = b.select(is_below, minus, zero);
+            }
+        }
+        b.select(is_within, moved, nothing)
     })
 }
 
@@ -125,7 +135,7 @@ fn one_number(tensor: &Tensor) -> Option<f64> {
     tensor.to_f64().or_else(|| tensor.to_i64().map(|value| value as f64))
 }
 
-/// `Pow`; of small constant exponents a product, as runtimes compute it.
+/// `Pow`; of small constant exponents a product, and of integers a rounded `float64`, as runtimes compute it.
 pub fn pow(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let [a, b, y] = operands(call, kernel)?;
     let (elem, exponent) = (kernel.elem(a), kernel.elem(b));
@@ -144,19 +154,11 @@ pub fn pow(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     let is_double = elem == ElemType::DOUBLE || exponent == ElemType::DOUBLE || !elem.is_float();
     let within = if is_double { ElemType::DOUBLE } else { ElemType::FLOAT };
-    if !elem.is_float() && !is_small(elem) {
-        return declined("a power of large integers is not exact");
-    }
     map(kernel, &[a, b], y, |b, values| {
         let (x, y) = (b.cast(values[0], within), b.cast(values[1], within));
         let power = b.op(CoreOp::Pow, &[x, y]);
         b.cast(power, elem)
     })
-}
-
-/// Whether `float64` holds each integer of a type.
-fn is_small(elem: ElemType) -> bool {
-    elem.bits() <= 32
 }
 
 /// `Where`.

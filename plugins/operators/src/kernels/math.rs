@@ -7,9 +7,6 @@ use relais_plugin_api::{
     prim::{CoreOp, PrimBuilder},
 };
 
-/// A function of one element, given the type that it is computed in.
-pub type Function = fn(&mut PrimBuilder<'_>, ElemType, NodeId) -> NodeId;
-
 /// Operators that are a core operator of floating-point numbers.
 const FLOATS: &[(&str, CoreOp)] = &[
     ("Acos", CoreOp::Acos),
@@ -144,8 +141,11 @@ pub fn bit_cast(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         copy(kernel, x, y);
         return Ok(());
     }
+    if from == ElemType::BOOL && to.is_integer() && to.bits() == 8 {
+        return map(kernel, &[x], y, |b, x| b.cast(x[0], to));
+    }
     if from.bits() != to.bits() || from == ElemType::BOOL || to == ElemType::BOOL {
-        return declined("its types have no bits in common");
+        return declined(format_args!("bits of {from} are not a {to}"));
     }
     let elem = relais_plugin_api::ir::Attr::new("elem", to.name().unwrap_or_default());
     map(kernel, &[x], y, |b, x| b.op_with(CoreOp::Bitcast, x, &[elem]))

@@ -5,9 +5,16 @@
 
 pub mod activation;
 pub mod arithmetic;
+pub mod conv;
 pub mod math;
+pub mod matmul;
+pub mod normalize;
+pub mod pool;
+pub mod reduce;
+pub mod softmax;
 mod spread;
 mod terms;
+mod window;
 
 use relais_plugin_api::{
     ir::{Attr, ElemType, NodeId, Tensor},

@@ -142,6 +142,7 @@ const LEAKY_RELU: Operator = Operator::new("", "LeakyRelu", 16)
 
 const LOG_SOFTMAX: Operator = Operator::new("", "LogSoftmax", 13)
     .gradient_of(gradients::normalize::log_softmax)
+    .compute(kernels::softmax::softmax)
     .attrs(&[default(INT, "axis", "-1")])
     .infer(elementwise::same)
     .doc("The logarithm of the softmax.");
@@ -191,6 +192,7 @@ const SIGMOID: Operator = Operator::new("", "Sigmoid", 13)
 
 const SOFTMAX: Operator = Operator::new("", "Softmax", 13)
     .gradient_of(gradients::normalize::softmax)
+    .compute(kernels::softmax::softmax)
     .attrs(&[default(INT, "axis", "-1")])
     .infer(elementwise::same)
     .doc("Exponentials divided by their sum along an axis.");
