@@ -2,6 +2,7 @@
 
 mod bodies;
 mod gradients;
+mod kernels;
 mod relations;
 mod schema;
 

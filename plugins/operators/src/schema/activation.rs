@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bodies::{activation, fixed};
 use crate::gradients;
+use crate::kernels;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -83,6 +84,7 @@ const TABLE: &[Operator] = &[
 
 const CELU: Operator = Operator::new("", "Celu", 28)
     .gradient_of(gradients::activation::celu)
+    .compute(kernels::activation::unary)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -90,6 +92,7 @@ const CELU: Operator = Operator::new("", "Celu", 28)
 
 const CLIP: Operator = Operator::new("", "Clip", 13)
     .gradient_of(gradients::activation::clip)
+    .compute(kernels::activation::clip)
     .inputs(1, 3)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -97,12 +100,14 @@ const CLIP: Operator = Operator::new("", "Clip", 13)
 
 const ELU: Operator = Operator::new("", "Elu", 22)
     .gradient_of(gradients::activation::elu)
+    .compute(kernels::activation::unary)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("An exponential linear unit.");
 
 const GELU: Operator = Operator::new("", "Gelu", 20)
+    .compute(kernels::activation::unary)
     .attrs(&[default(STRING, "approximate", "\"none\"")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -110,12 +115,14 @@ const GELU: Operator = Operator::new("", "Gelu", 20)
 
 const HARD_SIGMOID: Operator = Operator::new("", "HardSigmoid", 22)
     .gradient_of(gradients::activation::hard_sigmoid)
+    .compute(kernels::activation::unary)
     .attrs(&[default(FLOAT, "alpha", "0.2"), default(FLOAT, "beta", "0.5")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A piecewise linear sigmoid.");
 
 const HARD_SWISH: Operator = Operator::new("", "HardSwish", 22)
+    .compute(kernels::activation::unary)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input times its hard sigmoid.");
@@ -127,6 +134,7 @@ const HARDMAX: Operator = Operator::new("", "Hardmax", 13)
 
 const LEAKY_RELU: Operator = Operator::new("", "LeakyRelu", 16)
     .gradient_of(gradients::activation::leaky_relu)
+    .compute(kernels::activation::unary)
     .attrs(&[default(FLOAT, "alpha", "0.01")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -134,17 +142,20 @@ const LEAKY_RELU: Operator = Operator::new("", "LeakyRelu", 16)
 
 const LOG_SOFTMAX: Operator = Operator::new("", "LogSoftmax", 13)
     .gradient_of(gradients::normalize::log_softmax)
+    .compute(kernels::softmax::softmax)
     .attrs(&[default(INT, "axis", "-1")])
     .infer(elementwise::same)
     .doc("The logarithm of the softmax.");
 
 const MISH: Operator = Operator::new("", "Mish", 22)
+    .compute(kernels::activation::unary)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input times the hyperbolic tangent of its softplus.");
 
 const PRELU: Operator = Operator::new("", "PRelu", 16)
     .gradient_of(gradients::activation::prelu)
+    .compute(kernels::activation::prelu)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::same)
@@ -152,18 +163,21 @@ const PRELU: Operator = Operator::new("", "PRelu", 16)
 
 const RELU: Operator = Operator::new("", "Relu", 14)
     .gradient_of(gradients::activation::relu)
+    .compute(kernels::activation::relu)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The rectifier.");
 
 const SELU: Operator = Operator::new("", "Selu", 22)
     .gradient_of(gradients::activation::selu)
+    .compute(kernels::activation::unary)
     .attrs(&[default(FLOAT, "alpha", "1.6732632"), default(FLOAT, "gamma", "1.050701")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A scaled exponential linear unit.");
 
 const SHRINK: Operator = Operator::new("", "Shrink", 9)
+    .compute(kernels::activation::shrink)
     .attrs(&[default(FLOAT, "bias", "0.0"), default(FLOAT, "lambd", "0.5")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
@@ -171,28 +185,33 @@ const SHRINK: Operator = Operator::new("", "Shrink", 9)
 
 const SIGMOID: Operator = Operator::new("", "Sigmoid", 13)
     .gradient_of(gradients::math::sigmoid)
+    .compute(kernels::activation::unary)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The logistic function.");
 
 const SOFTMAX: Operator = Operator::new("", "Softmax", 13)
     .gradient_of(gradients::normalize::softmax)
+    .compute(kernels::softmax::softmax)
     .attrs(&[default(INT, "axis", "-1")])
     .infer(elementwise::same)
     .doc("Exponentials divided by their sum along an axis.");
 
 const SOFTPLUS: Operator = Operator::new("", "Softplus", 22)
     .gradient_of(gradients::activation::softplus)
+    .compute(kernels::activation::unary)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("A smooth rectifier.");
 
 const SOFTSIGN: Operator = Operator::new("", "Softsign", 22)
+    .compute(kernels::activation::unary)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input divided by one plus its absolute value.");
 
 const SWIGLU: Operator = Operator::new("", "SwiGLU", 28)
+    .compute(kernels::activation::swiglu)
     .inputs(2, 2)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
     .fusion(FusionKind::BROADCAST)
@@ -200,12 +219,14 @@ const SWIGLU: Operator = Operator::new("", "SwiGLU", 28)
     .doc("One tensor gated by the swish of another.");
 
 const SWISH: Operator = Operator::new("", "Swish", 24)
+    .compute(kernels::activation::unary)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("The input times a sigmoid of it.");
 
 const THRESHOLDED_RELU: Operator = Operator::new("", "ThresholdedRelu", 22)
+    .compute(kernels::activation::unary)
     .attrs(&[default(FLOAT, "alpha", "1.0")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)

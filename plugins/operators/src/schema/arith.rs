@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::gradients;
+use crate::kernels;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -64,12 +65,14 @@ const TABLE: &[Operator] = &[
 
 const ADD: Operator = Operator::new("", "Add", 14)
     .gradient_of(gradients::arithmetic::add)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("The sum of two tensors, broadcast.");
 
 const BIT_SHIFT: Operator = Operator::new("", "BitShift", 28)
+    .compute(kernels::arithmetic::bit_shift)
     .inputs(2, 2)
     .attrs(&[required(STRING, "direction")])
     .fusion(FusionKind::BROADCAST)
@@ -78,6 +81,7 @@ const BIT_SHIFT: Operator = Operator::new("", "BitShift", 28)
 
 const DIV: Operator = Operator::new("", "Div", 14)
     .gradient_of(gradients::arithmetic::div)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .effects(Effects::TRAPS)
     .fusion(FusionKind::BROADCAST)
@@ -86,6 +90,7 @@ const DIV: Operator = Operator::new("", "Div", 14)
 
 const MAX: Operator = Operator::new("", "Max", 13)
     .gradient_of(gradients::arithmetic::extreme)
+    .compute(kernels::arithmetic::variadic)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
@@ -93,6 +98,7 @@ const MAX: Operator = Operator::new("", "Max", 13)
 
 const MEAN: Operator = Operator::new("", "Mean", 13)
     .gradient_of(gradients::arithmetic::mean)
+    .compute(kernels::arithmetic::variadic)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
@@ -100,12 +106,14 @@ const MEAN: Operator = Operator::new("", "Mean", 13)
 
 const MIN: Operator = Operator::new("", "Min", 13)
     .gradient_of(gradients::arithmetic::extreme)
+    .compute(kernels::arithmetic::variadic)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)
     .doc("The smallest of any number of tensors, broadcast.");
 
 const MOD: Operator = Operator::new("", "Mod", 28)
+    .compute(kernels::arithmetic::modulo)
     .inputs(2, 2)
     .attrs(&[default(INT, "fmod", "0")])
     .effects(Effects::TRAPS)
@@ -115,6 +123,7 @@ const MOD: Operator = Operator::new("", "Mod", 28)
 
 const MUL: Operator = Operator::new("", "Mul", 14)
     .gradient_of(gradients::arithmetic::mul)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
@@ -122,6 +131,7 @@ const MUL: Operator = Operator::new("", "Mul", 14)
 
 const POW: Operator = Operator::new("", "Pow", 15)
     .gradient_of(gradients::arithmetic::pow)
+    .compute(kernels::arithmetic::pow)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary_of_first)
@@ -129,6 +139,7 @@ const POW: Operator = Operator::new("", "Pow", 15)
 
 const SUB: Operator = Operator::new("", "Sub", 14)
     .gradient_of(gradients::arithmetic::sub)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
@@ -136,6 +147,7 @@ const SUB: Operator = Operator::new("", "Sub", 14)
 
 const SUM: Operator = Operator::new("", "Sum", 13)
     .gradient_of(gradients::arithmetic::sum)
+    .compute(kernels::arithmetic::variadic)
     .inputs(1, ANY)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::variadic)

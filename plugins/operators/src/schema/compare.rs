@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bodies::fixed;
 use crate::gradients;
+use crate::kernels;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -40,41 +41,48 @@ const TABLE: &[Operator] = &[
 ];
 
 const EQUAL: Operator = Operator::new("", "Equal", 19)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are equal.");
 
 const GREATER: Operator = Operator::new("", "Greater", 13)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are greater.");
 
 const GREATER_OR_EQUAL: Operator = Operator::new("", "GreaterOrEqual", 16)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are greater or equal.");
 
 const IS_INF: Operator = Operator::new("", "IsInf", 20)
+    .compute(kernels::math::classify)
     .attrs(&[default(INT, "detect_negative", "1"), default(INT, "detect_positive", "1")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::predicate)
     .doc("Whether elements are infinite.");
 
 const IS_NAN: Operator = Operator::new("", "IsNaN", 20)
+    .compute(kernels::math::classify)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::predicate)
     .doc("Whether elements are not numbers.");
 
 const LESS: Operator = Operator::new("", "Less", 13)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Whether elements are less.");
 
 const LESS_OR_EQUAL: Operator = Operator::new("", "LessOrEqual", 16)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
@@ -82,6 +90,7 @@ const LESS_OR_EQUAL: Operator = Operator::new("", "LessOrEqual", 16)
 
 const WHERE: Operator = Operator::new("", "Where", 16)
     .gradient_of(gradients::arithmetic::choice)
+    .compute(kernels::arithmetic::choice)
     .inputs(3, 3)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::select)

@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::gradients;
+use crate::kernels;
 use crate::relations::conv;
 use relais_plugin_api::op::*;
 
@@ -24,6 +25,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const CONV: Operator = Operator::new("", "Conv", 22)
+    .compute(kernels::conv::conv)
     .layouts(&[Layout::new("NCW,OIW,O->NCW"), Layout::new("NCHW,OIHW,O->NCHW"), Layout::new("NCDHW,OIDHW,O->NCDHW")])
     .gradient_of(gradients::conv::conv)
     .inputs(2, 3)
@@ -54,6 +56,7 @@ const CONV_INTEGER: Operator = Operator::new("", "ConvInteger", 10)
     .doc("Convolution of 8-bit integers into 32-bit ones.");
 
 const CONV_TRANSPOSE: Operator = Operator::new("", "ConvTranspose", 22)
+    .compute(kernels::conv::conv_transpose)
     .layouts(&[Layout::new("NCW,IOW,O->NCW"), Layout::new("NCHW,IOHW,O->NCHW"), Layout::new("NCDHW,IODHW,O->NCDHW")])
     .inputs(2, 3)
     .attrs(&[

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bodies::activation;
 use crate::gradients;
+use crate::kernels;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -33,6 +34,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const BIT_CAST: Operator = Operator::new("", "BitCast", 26)
+    .compute(kernels::math::bit_cast)
     .attrs(&[required(INT, "to")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::bit_cast)
@@ -40,6 +42,7 @@ const BIT_CAST: Operator = Operator::new("", "BitCast", 26)
 
 const CAST: Operator = Operator::new("", "Cast", 28)
     .gradient_of(gradients::arithmetic::cast)
+    .compute(kernels::math::cast)
     .attrs(&[default(STRING, "round_mode", "\"up\""), default(INT, "saturate", "1"), required(INT, "to")])
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::cast)
@@ -47,6 +50,7 @@ const CAST: Operator = Operator::new("", "Cast", 28)
 
 const CAST_LIKE: Operator = Operator::new("", "CastLike", 25)
     .gradient_of(gradients::arithmetic::cast)
+    .compute(kernels::math::cast)
     .inputs(2, 2)
     .attrs(&[default(STRING, "round_mode", "\"up\""), default(INT, "saturate", "1")])
     .effects(Effects::TRAPS)

@@ -4,6 +4,7 @@ use super::{
     attr::{INT, default, optional},
     formals,
 };
+use crate::kernels;
 use crate::relations::elementwise;
 use relais_plugin_api::op::*;
 
@@ -25,44 +26,54 @@ const TABLE: &[Operator] = &[
 ];
 
 const AND: Operator = Operator::new("", "And", 7)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Both hold.");
 
 const BITWISE_AND: Operator = Operator::new("", "BitwiseAnd", 18)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("Bitwise and.");
 
 const BITWISE_NOT: Operator = Operator::new("", "BitwiseNot", 18)
+    .compute(kernels::math::core)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::same)
     .doc("Bitwise complement.");
 
 const BITWISE_OR: Operator = Operator::new("", "BitwiseOr", 18)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("Bitwise or.");
 
 const BITWISE_XOR: Operator = Operator::new("", "BitwiseXor", 18)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::binary)
     .doc("Bitwise exclusive or.");
 
-const NOT: Operator =
-    Operator::new("", "Not", 1).fusion(FusionKind::ELEMWISE).infer(elementwise::same).doc("The negation.");
+const NOT: Operator = Operator::new("", "Not", 1)
+    .compute(kernels::math::core)
+    .fusion(FusionKind::ELEMWISE)
+    .infer(elementwise::same)
+    .doc("The negation.");
 
 const OR: Operator = Operator::new("", "Or", 7)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)
     .doc("Either holds.");
 
 const XOR: Operator = Operator::new("", "Xor", 7)
+    .compute(kernels::arithmetic::core)
     .inputs(2, 2)
     .fusion(FusionKind::BROADCAST)
     .infer(elementwise::compare)

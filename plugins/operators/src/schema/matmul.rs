@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::gradients;
+use crate::kernels;
 use crate::relations::matmul;
 use relais_plugin_api::op::*;
 
@@ -50,6 +51,7 @@ const EINSUM: Operator = Operator::new("", "Einsum", 28)
 
 const GEMM: Operator = Operator::new("", "Gemm", 13)
     .gradient_of(gradients::matmul::gemm)
+    .compute(kernels::matmul::gemm)
     .inputs(2, 3)
     .attrs(&[
         default(FLOAT, "alpha", "1.0"),
@@ -63,6 +65,7 @@ const GEMM: Operator = Operator::new("", "Gemm", 13)
 
 const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
     .gradient_of(gradients::matmul::mat_mul)
+    .compute(kernels::matmul::mat_mul)
     .inputs(2, 2)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::matmul)

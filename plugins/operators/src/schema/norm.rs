@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bodies::normalize as made;
 use crate::gradients;
+use crate::kernels;
 use crate::relations::{elementwise, normalize};
 use relais_plugin_api::op::*;
 
@@ -72,6 +73,7 @@ const TABLE: &[Operator] = &[
 
 const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15)
     .gradient_of(gradients::normalize::batch_normalization)
+    .compute(kernels::normalize::batch_normalization)
     .inputs(5, 5)
     .outputs(1, 3)
     .attrs(&[default(FLOAT, "epsilon", "1e-5"), default(FLOAT, "momentum", "0.9"), default(INT, "training_mode", "0")])
@@ -81,6 +83,7 @@ const BATCH_NORMALIZATION: Operator = Operator::new("", "BatchNormalization", 15
 
 const DROPOUT: Operator = Operator::new("", "Dropout", 22)
     .gradient_of(gradients::activation::dropout)
+    .compute(kernels::math::dropout)
     .inputs(1, 3)
     .outputs(1, 2)
     .attrs(&[optional(INT, "seed")])
@@ -88,18 +91,21 @@ const DROPOUT: Operator = Operator::new("", "Dropout", 22)
     .doc("Random elements set to zero in training; nothing else.");
 
 const GROUP_NORMALIZATION: Operator = Operator::new("", "GroupNormalization", 21)
+    .compute(kernels::normalize::group_normalization)
     .inputs(3, 3)
     .attrs(&[default(FLOAT, "epsilon", "1e-5"), required(INT, "num_groups"), default(INT, "stash_type", "1")])
     .infer(elementwise::same)
     .doc("Groups of channels normalised, scaled and shifted.");
 
 const INSTANCE_NORMALIZATION: Operator = Operator::new("", "InstanceNormalization", 22)
+    .compute(kernels::normalize::instance_normalization)
     .inputs(3, 3)
     .attrs(&[default(FLOAT, "epsilon", "1e-5")])
     .infer(elementwise::same)
     .doc("Each channel of each sample normalised, scaled and shifted.");
 
 const LRN: Operator = Operator::new("", "LRN", 13)
+    .compute(kernels::normalize::lrn)
     .attrs(&[
         default(FLOAT, "alpha", "1e-4"),
         default(FLOAT, "beta", "0.75"),
@@ -110,6 +116,7 @@ const LRN: Operator = Operator::new("", "LRN", 13)
     .doc("Local response normalisation across channels.");
 
 const LAYER_NORMALIZATION: Operator = Operator::new("", "LayerNormalization", 17)
+    .compute(kernels::normalize::layer_normalization)
     .inputs(2, 3)
     .outputs(1, 3)
     .attrs(&[default(INT, "axis", "-1"), default(FLOAT, "epsilon", "1e-5"), default(INT, "stash_type", "1")])
@@ -127,6 +134,7 @@ const MEAN_VARIANCE_NORMALIZATION: Operator = Operator::new("", "MeanVarianceNor
     .doc("Normalised by mean and variance over axes.");
 
 const RMS_NORMALIZATION: Operator = Operator::new("", "RMSNormalization", 23)
+    .compute(kernels::normalize::rms_normalization)
     .inputs(2, 2)
     .attrs(&[default(INT, "axis", "-1"), default(FLOAT, "epsilon", "1e-5"), default(INT, "stash_type", "1")])
     .infer(normalize::rms_normalization)

@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::gradients;
+use crate::kernels;
 use crate::relations::pool;
 use relais_plugin_api::op::*;
 
@@ -96,6 +97,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const AVERAGE_POOL: Operator = Operator::new("", "AveragePool", 22)
+    .compute(kernels::pool::average_pool)
     .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .gradient_of(gradients::pool::average_pool)
     .attrs(&[
@@ -112,6 +114,7 @@ const AVERAGE_POOL: Operator = Operator::new("", "AveragePool", 22)
     .doc("The mean of each window.");
 
 const GLOBAL_AVERAGE_POOL: Operator = Operator::new("", "GlobalAveragePool", 22)
+    .compute(kernels::pool::global)
     .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .gradient_of(gradients::reduce::global_average)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
@@ -119,6 +122,7 @@ const GLOBAL_AVERAGE_POOL: Operator = Operator::new("", "GlobalAveragePool", 22)
     .doc("The mean over all spatial axes.");
 
 const GLOBAL_LP_POOL: Operator = Operator::new("", "GlobalLpPool", 22)
+    .compute(kernels::pool::global)
     .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .attrs(&[default(INT, "p", "2")])
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
@@ -126,6 +130,7 @@ const GLOBAL_LP_POOL: Operator = Operator::new("", "GlobalLpPool", 22)
     .doc("The p-norm over all spatial axes.");
 
 const GLOBAL_MAX_POOL: Operator = Operator::new("", "GlobalMaxPool", 22)
+    .compute(kernels::pool::global)
     .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .gradient_of(gradients::reduce::global_max)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
@@ -133,6 +138,7 @@ const GLOBAL_MAX_POOL: Operator = Operator::new("", "GlobalMaxPool", 22)
     .doc("The maximum over all spatial axes.");
 
 const LP_POOL: Operator = Operator::new("", "LpPool", 22)
+    .compute(kernels::pool::lp_pool)
     .layouts(&[Layout::new("NCW->NCW"), Layout::new("NCHW->NCHW"), Layout::new("NCDHW->NCDHW")])
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),
@@ -148,6 +154,7 @@ const LP_POOL: Operator = Operator::new("", "LpPool", 22)
     .doc("The p-norm of each window.");
 
 const MAX_POOL: Operator = Operator::new("", "MaxPool", 22)
+    .compute(kernels::pool::max_pool)
     .layouts(&[Layout::new("NCW->NCW,NCW"), Layout::new("NCHW->NCHW,NCHW"), Layout::new("NCDHW->NCDHW,NCDHW")])
     .gradient_of(gradients::pool::max_pool)
     .outputs(1, 2)

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bodies::reduce as made;
 use crate::gradients;
+use crate::kernels;
 use crate::relations::{elementwise, reduce};
 use relais_plugin_api::op::*;
 
@@ -108,18 +109,21 @@ const TABLE: &[Operator] = &[
 ];
 
 const ARG_MAX: Operator = Operator::new("", "ArgMax", 13)
+    .compute(kernels::reduce::arg)
     .attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1"), default(INT, "select_last_index", "0")])
     .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::arg_reduce)
     .doc("The index of the largest element along an axis.");
 
 const ARG_MIN: Operator = Operator::new("", "ArgMin", 13)
+    .compute(kernels::reduce::arg)
     .attrs(&[default(INT, "axis", "0"), default(INT, "keepdims", "1"), default(INT, "select_last_index", "0")])
     .fusion(FusionKind::COMM_REDUCE)
     .infer(reduce::arg_reduce)
     .doc("The index of the smallest element along an axis.");
 
 const CUM_PROD: Operator = Operator::new("", "CumProd", 26)
+    .compute(kernels::reduce::cumulative)
     .inputs(2, 2)
     .attrs(&[default(INT, "exclusive", "0"), default(INT, "reverse", "0")])
     .effects(Effects::TRAPS)
@@ -127,6 +131,7 @@ const CUM_PROD: Operator = Operator::new("", "CumProd", 26)
     .doc("Cumulative product along an axis.");
 
 const CUM_SUM: Operator = Operator::new("", "CumSum", 14)
+    .compute(kernels::reduce::cumulative)
     .inputs(2, 2)
     .attrs(&[default(INT, "exclusive", "0"), default(INT, "reverse", "0")])
     .effects(Effects::TRAPS)
@@ -134,6 +139,7 @@ const CUM_SUM: Operator = Operator::new("", "CumSum", 14)
     .doc("Cumulative sum along an axis.");
 
 const REDUCE_L1: Operator = Operator::new("", "ReduceL1", 18)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -141,6 +147,7 @@ const REDUCE_L1: Operator = Operator::new("", "ReduceL1", 18)
     .doc("The sum of absolute values over axes.");
 
 const REDUCE_L2: Operator = Operator::new("", "ReduceL2", 18)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -148,6 +155,7 @@ const REDUCE_L2: Operator = Operator::new("", "ReduceL2", 18)
     .doc("The Euclidean norm over axes.");
 
 const REDUCE_LOG_SUM: Operator = Operator::new("", "ReduceLogSum", 28)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -155,6 +163,7 @@ const REDUCE_LOG_SUM: Operator = Operator::new("", "ReduceLogSum", 28)
     .doc("The logarithm of the sum over axes.");
 
 const REDUCE_LOG_SUM_EXP: Operator = Operator::new("", "ReduceLogSumExp", 28)
+    .compute(kernels::reduce::log_sum_exp)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -163,6 +172,7 @@ const REDUCE_LOG_SUM_EXP: Operator = Operator::new("", "ReduceLogSumExp", 28)
 
 const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
     .gradient_of(gradients::reduce::extreme)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -171,6 +181,7 @@ const REDUCE_MAX: Operator = Operator::new("", "ReduceMax", 20)
 
 const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
     .gradient_of(gradients::reduce::mean)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -179,6 +190,7 @@ const REDUCE_MEAN: Operator = Operator::new("", "ReduceMean", 18)
 
 const REDUCE_MIN: Operator = Operator::new("", "ReduceMin", 20)
     .gradient_of(gradients::reduce::extreme)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -186,6 +198,7 @@ const REDUCE_MIN: Operator = Operator::new("", "ReduceMin", 20)
     .doc("The minimum over axes.");
 
 const REDUCE_PROD: Operator = Operator::new("", "ReduceProd", 18)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -194,6 +207,7 @@ const REDUCE_PROD: Operator = Operator::new("", "ReduceProd", 18)
 
 const REDUCE_SUM: Operator = Operator::new("", "ReduceSum", 13)
     .gradient_of(gradients::reduce::sum)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)
@@ -201,6 +215,7 @@ const REDUCE_SUM: Operator = Operator::new("", "ReduceSum", 13)
     .doc("The sum over axes.");
 
 const REDUCE_SUM_SQUARE: Operator = Operator::new("", "ReduceSumSquare", 18)
+    .compute(kernels::reduce::reduce)
     .inputs(1, 2)
     .attrs(&[default(INT, "keepdims", "1"), default(INT, "noop_with_empty_axes", "0")])
     .fusion(FusionKind::COMM_REDUCE)

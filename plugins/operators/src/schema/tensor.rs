@@ -6,6 +6,7 @@ use super::{
 };
 use crate::bodies::rearrange;
 use crate::gradients;
+use crate::kernels;
 use crate::relations::{elementwise, join, shape, slice};
 use relais_plugin_api::op::*;
 
@@ -147,6 +148,7 @@ const FLATTEN: Operator = Operator::new("", "Flatten", 25)
 
 const IDENTITY: Operator = Operator::new("", "Identity", 25)
     .gradient_of(gradients::math::identity)
+    .compute(kernels::math::identity)
     .fusion(FusionKind::ELEMWISE)
     .infer(elementwise::identity)
     .doc("The value itself.");

@@ -1,0 +1,153 @@
+//! Convolutions.
+
+use super::{
+    Done, Terms, declined, int, is_half, same_elem, viewed, volume,
+    window::{self, Axis, each_tap, each_window},
+};
+use relais_plugin_api::{
+    ir::{ElemType, NodeId},
+    op::{Kernel, OpCall, OpError},
+    prim::PrimBuilder,
+};
+
+/// The memory of a call in the shapes in which it is seen, and its groups.
+struct Conv {
+    elem: ElemType,
+    x: NodeId,
+    w: NodeId,
+    bias: Option<NodeId>,
+    y: NodeId,
+    n: u64,
+    groups: u64,
+    /// Channels of the input and of the result in each group.
+    given: u64,
+    made: u64,
+    /// The spatial elements of the result.
+    n_pixels: u64,
+}
+
+impl Conv {
+    /// `channels` says how many the result has, from the weights and the number of groups.
+    fn new(call: &OpCall<'_>, kernel: &Kernel<'_>, channels: impl Fn(&[u64], u64) -> u64) -> Result<Self, OpError> {
+        let (x, w, bias, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.input(2), kernel.output(0));
+        let inputs: Vec<NodeId> = [x, w].into_iter().chain(bias).collect();
+        let elem = same_elem(kernel, &inputs)?;
+        if is_half(elem) {
+            return declined("a sum of its elements loses too much in half precision");
+        }
+        let (of_x, of_w, of_y) = (kernel.sizes(x), kernel.sizes(w), kernel.sizes(y));
+        let groups = u64::try_from(int(call, "group", 1)).unwrap_or(0);
+        let is_whole = |channels: u64| groups > 0 && channels.is_multiple_of(groups) && channels > 0;
+        if of_x.len() < 3 || of_w.len() != of_x.len() || of_y.len() != of_x.len() {
+            return declined("it has no spatial axis");
+        }
+        if !is_whole(of_x[1]) || !is_whole(of_y[1]) || channels(&of_w, groups) != of_y[1] {
+            return declined("its channels do not make equal groups");
+        }
+        if bias.is_some_and(|bias| kernel.sizes(bias) != [of_y[1]]) {
+            return Err(OpError::invalid("its bias is not one for each channel"));
+        }
+        let (given, made) = (of_x[1] / groups, of_y[1] / groups);
+        let n_pixels = volume(&of_y[2..]);
+        Ok(Self { elem, x, w, bias, y, n: of_x[0], groups, given, made, n_pixels })
+    }
+
+    /// Loops over the samples and the channels of the result, sets each to the bias, and lets `body` add to it: for the
+    /// indices of the sample, of the group, and of the channel in the group and in all.
+    fn each_channel<'b>(
+        &self,
+        b: &mut PrimBuilder<'b>,
+        body: impl FnOnce(&mut PrimBuilder<'b>, NodeId, NodeId, NodeId, NodeId),
+    ) {
+        let pixels = viewed(b, self.y, &[self.n, self.groups * self.made, self.n_pixels]);
+        b.over_all(&[self.n, self.groups, self.made], |b, at| {
+            let (sample, group, channel) = (at[0], at[1], at[2]);
+            let of_all = b.within(group, self.made, channel);
+            let start = match self.bias {
+                Some(bias) => b.load(bias, &[of_all]),
+                None => b.num(self.elem, 0.0),
+            };
+            b.over(self.n_pixels, |b, pixel| {
+                b.store(pixels, start, &[sample, of_all, pixel]);
+            });
+            body(b, sample, group, channel, of_all);
+        });
+    }
+}
+
+/// Memory whose spatial axes have these sizes.
+fn spatial(b: &mut PrimBuilder<'_>, memory: NodeId, first: [u64; 2], spatial: &[u64]) -> NodeId {
+    let sizes: Vec<u64> = first.iter().chain(spatial).copied().collect();
+    viewed(b, memory, &sizes)
+}
+
+fn kernel_sizes(axes: &[Axis]) -> Vec<u64> {
+    axes.iter().map(|axis| axis.kernel as u64).collect()
+}
+
+/// `Conv`.
+pub fn conv(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let conv = Conv::new(call, kernel, |weights, _| weights[0])?;
+    let (of_x, of_w, of_y) = (kernel.sizes(conv.x), kernel.sizes(conv.w), kernel.sizes(conv.y));
+    if of_w[1] != conv.given {
+        return Err(OpError::invalid("its weights are for another number of channels"));
+    }
+    if volume(&of_y) == 0 {
+        return Ok(());
+    }
+    let axes = window::merged(window::windows(call, &of_x[2..], &of_w[2..], &of_y[2..])?);
+    let x = spatial(kernel, conv.x, [of_x[0], of_x[1]], &window::image(&axes));
+    let y = spatial(kernel, conv.y, [of_y[0], of_y[1]], &window::counts(&axes));
+    let w = spatial(kernel, conv.w, [of_w[0], of_w[1]], &kernel_sizes(&axes));
+    conv.each_channel(kernel, |b, sample, group, _, made| {
+        b.over(conv.given, |b, channel| {
+            let given = b.within(group, conv.given, channel);
+            each_tap(b, &axes, |b, taps, inside| {
+                let weight = b.load(w, &[&[made, channel], taps].concat());
+                each_window(b, &axes, inside, |b, window, pixel| {
+                    let (from, to) = ([&[sample, given], pixel].concat(), [&[sample, made], window].concat());
+                    add_product(b, (y, &to), weight, (x, &from));
+                });
+            });
+        });
+    });
+    Ok(())
+}
+
+/// `ConvTranspose`.
+pub fn conv_transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let conv = Conv::new(call, kernel, |weights, groups| weights[1] * groups)?;
+    let (of_x, of_w, of_y) = (kernel.sizes(conv.x), kernel.sizes(conv.w), kernel.sizes(conv.y));
+    if of_w[0] != of_x[1] {
+        return Err(OpError::invalid("its weights are for another number of channels"));
+    }
+    if volume(&of_y) == 0 {
+        return Ok(());
+    }
+    let axes = window::merged(window::transposed(call, &of_x[2..], &of_w[2..], &of_y[2..])?);
+    let x = spatial(kernel, conv.x, [of_x[0], of_x[1]], &window::counts(&axes));
+    let y = spatial(kernel, conv.y, [of_y[0], of_y[1]], &window::image(&axes));
+    let w = spatial(kernel, conv.w, [of_w[0], of_w[1]], &kernel_sizes(&axes));
+    conv.each_channel(kernel, |b, sample, group, within, made| {
+        b.over(conv.given, |b, channel| {
+            let given = b.within(group, conv.given, channel);
+            each_tap(b, &axes, |b, taps, inside| {
+                let weight = b.load(w, &[&[given, within], taps].concat());
+                each_window(b, &axes, inside, |b, window, pixel| {
+                    let (from, to) = ([&[sample, given], window].concat(), [&[sample, made], pixel].concat());
+                    add_product(b, (y, &to), weight, (x, &from));
+                });
+            });
+        });
+    });
+    Ok(())
+}
+
+/// `y += factor * x`, of elements.
+pub fn add_product(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factor: NodeId, x: (NodeId, &[NodeId])) {
+    let value = b.load(x.0, x.1);
+    let product = b.mul(factor, value);
+    let sum = b.load(y.0, y.1);
+    let sum = b.add(sum, product);
+    b.store(y.0, sum, y.1);
+}
