@@ -255,7 +255,8 @@ impl<'a> Writer<'a> {
             flat = match at {
                 0 => text,
                 _ if flat == "0" => text,
-                _ => format!("({flat}) * {size} + {text}"),
+                _ if flat.contains(' ') => format!("({flat}) * {size} + {text}"),
+                _ => format!("{flat} * {size} + {text}"),
             };
         }
         if indices.len() != sizes.len() {

@@ -332,13 +332,12 @@ fn callees_first(module: &IRModule) -> Result<Vec<String>, PassError> {
         state.insert(name.clone(), false);
         open.push((name.clone(), true));
         let Some(f) = module.global(&name).and_then(|global| global.prim_func()) else { continue };
-        for id in f.all_bindings() {
-            if let Some(Expr::GlobalVar(callee)) = f.call(id).map(|call| f.expr(call.callee()))
-                && state.get(callee) != Some(&true)
-            {
-                open.push((callee.to_owned(), false));
-            }
-        }
+        let callees = f.all_bindings().filter_map(|id| match f.expr(f.call(id)?.callee()) {
+            Expr::GlobalVar(callee) if state.get(callee) != Some(&true) => Some((callee.to_owned(), false)),
+            _ => None,
+        });
+        // In the order of the calls.
+        open.extend(callees.collect::<Vec<_>>().into_iter().rev());
     }
     Ok(order)
 }
