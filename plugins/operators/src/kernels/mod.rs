@@ -6,12 +6,17 @@
 pub mod activation;
 pub mod arithmetic;
 pub mod conv;
+pub mod create;
+pub mod index;
 pub mod math;
 pub mod matmul;
+pub mod movement;
 pub mod normalize;
 pub mod pool;
+pub mod quantize;
 pub mod reduce;
 pub mod softmax;
+pub mod spatial;
 mod spread;
 mod terms;
 mod window;

@@ -36,7 +36,6 @@ pub trait Terms<'b> {
         log = Log(x);
         sqrt = Sqrt(x);
         lt = Lt(x, y);
-        le = Le(x, y);
         gt = Gt(x, y);
         ge = Ge(x, y);
         eq = Eq(x, y);

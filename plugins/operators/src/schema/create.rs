@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::create as made;
+use crate::kernels;
 use crate::relations::{create, elementwise};
 use relais_plugin_api::op::*;
 
@@ -50,17 +51,20 @@ const CONSTANT: Operator = Operator::new("", "Constant", 25)
     .doc("A constant tensor.");
 
 const CONSTANT_OF_SHAPE: Operator = Operator::new("", "ConstantOfShape", 25)
+    .compute(kernels::create::constant_of_shape)
     .attrs(&[optional(TENSOR, "value")])
     .effects(Effects::TRAPS)
     .infer(create::constant_of_shape)
     .doc("One value in a given shape.");
 
 const EYE_LIKE: Operator = Operator::new("", "EyeLike", 22)
+    .compute(kernels::create::eye_like)
     .attrs(&[optional(INT, "dtype"), default(INT, "k", "0")])
     .infer(elementwise::like)
     .doc("Ones on a diagonal, zeros elsewhere.");
 
 const RANGE: Operator = Operator::new("", "Range", 27)
+    .compute(kernels::create::range)
     .inputs(3, 3)
     .attrs(&[default(INT, "stash_type", "1")])
     .effects(Effects::TRAPS)

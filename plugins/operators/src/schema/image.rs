@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::{create, rearrange};
+use crate::kernels;
 use crate::relations::{misc, spatial};
 use relais_plugin_api::op::*;
 
@@ -86,6 +87,7 @@ const COL2IM: Operator = Operator::new("", "Col2Im", 18)
     .doc("Columns of overlapping blocks summed into an image.");
 
 const DEPTH_TO_SPACE: Operator = Operator::new("", "DepthToSpace", 28)
+    .compute(kernels::movement::depth_to_space)
     .attrs(&[required(INT, "blocksize"), default(STRING, "mode", "\"DCR\"")])
     .fusion(FusionKind::INJECTIVE)
     .infer(spatial::depth_to_space)
@@ -121,6 +123,7 @@ const NON_MAX_SUPPRESSION: Operator = Operator::new("", "NonMaxSuppression", 11)
     .doc("Boxes that overlap no better one.");
 
 const RESIZE: Operator = Operator::new("", "Resize", 19)
+    .compute(kernels::spatial::resize)
     .inputs(1, 4)
     .attrs(&[
         default(INT, "antialias", "0"),
@@ -153,12 +156,14 @@ const ROI_ALIGN: Operator = Operator::new("", "RoiAlign", 22)
     .doc("Averages of interpolated samples in each region of interest.");
 
 const SPACE_TO_DEPTH: Operator = Operator::new("", "SpaceToDepth", 28)
+    .compute(kernels::movement::space_to_depth)
     .attrs(&[required(INT, "blocksize"), default(STRING, "mode", "\"DCR\"")])
     .fusion(FusionKind::INJECTIVE)
     .infer(spatial::space_to_depth)
     .doc("Blocks of space laid out in channels.");
 
 const UPSAMPLE: Operator = Operator::new("", "Upsample", 10)
+    .compute(kernels::spatial::upsample)
     .inputs(2, 2)
     .attrs(&[default(STRING, "mode", "\"nearest\"")])
     .effects(Effects::TRAPS)

@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::gradients;
+use crate::kernels;
 use crate::relations::{elementwise, index};
 use relais_plugin_api::op::*;
 
@@ -57,6 +58,7 @@ const COMPRESS: Operator = Operator::new("", "Compress", 28)
 
 const GATHER: Operator = Operator::new("", "Gather", 13)
     .gradient_of(gradients::movement::gather)
+    .compute(kernels::index::gather)
     .inputs(2, 2)
     .attrs(&[default(INT, "axis", "0")])
     .effects(Effects::TRAPS)
@@ -66,6 +68,7 @@ const GATHER: Operator = Operator::new("", "Gather", 13)
 
 const GATHER_ELEMENTS: Operator = Operator::new("", "GatherElements", 13)
     .gradient_of(gradients::movement::gather_elements)
+    .compute(kernels::index::gather_elements)
     .inputs(2, 2)
     .attrs(&[default(INT, "axis", "0")])
     .effects(Effects::TRAPS)
@@ -75,6 +78,7 @@ const GATHER_ELEMENTS: Operator = Operator::new("", "GatherElements", 13)
 
 const GATHER_ND: Operator = Operator::new("", "GatherND", 13)
     .gradient_of(gradients::movement::gather_nd)
+    .compute(kernels::index::gather_nd)
     .inputs(2, 2)
     .attrs(&[default(INT, "batch_dims", "0")])
     .effects(Effects::TRAPS)
@@ -86,6 +90,7 @@ const NON_ZERO: Operator =
     Operator::new("", "NonZero", 13).infer(index::non_zero).doc("The indices of elements that are not zero.");
 
 const ONE_HOT: Operator = Operator::new("", "OneHot", 28)
+    .compute(kernels::index::one_hot)
     .inputs(3, 3)
     .attrs(&[default(INT, "axis", "-1")])
     .effects(Effects::TRAPS)

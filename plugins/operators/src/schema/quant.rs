@@ -5,6 +5,7 @@ use super::{
     formals,
 };
 use crate::bodies::create;
+use crate::kernels;
 use crate::relations::{conv, matmul, quantize};
 use relais_plugin_api::op::*;
 
@@ -40,6 +41,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const DEQUANTIZE_LINEAR: Operator = Operator::new("", "DequantizeLinear", 28)
+    .compute(kernels::quantize::dequantize)
     .inputs(2, 3)
     .attrs(&[default(INT, "axis", "1"), default(INT, "block_size", "0"), default(INT, "output_dtype", "0")])
     .fusion(FusionKind::BROADCAST)
@@ -72,6 +74,7 @@ const QLINEAR_MAT_MUL: Operator = Operator::new("", "QLinearMatMul", 21)
     .doc("Matrix product of quantised tensors.");
 
 const QUANTIZE_LINEAR: Operator = Operator::new("", "QuantizeLinear", 28)
+    .compute(kernels::quantize::quantize)
     .inputs(2, 3)
     .attrs(&[
         default(INT, "axis", "1"),
