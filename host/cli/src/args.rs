@@ -199,6 +199,10 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub shared: bool,
 
+    /// Put the weights into a file, `model.bin`, which the caller loads, rather than into arrays.
+    #[arg(long)]
+    pub weights: bool,
+
     /// Write a program, too, that runs the model on npy files: `model_main.c`.
     #[arg(long)]
     pub main: bool,

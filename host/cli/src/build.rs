@@ -50,6 +50,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     let mut spec = spec::spec(&pipeline, &registry)?;
     let registry = catalogue::choose(&registry, &spec, &args.plugins);
     let mut settings = vec![format!("build.name={name}")];
+    settings.extend(args.weights.then(|| "build.weights=true".to_owned()));
     settings.extend(args.main.then(|| "build.main=true".to_owned()));
     set_options(&mut spec, "-o", &settings)?;
     let pipeline = spec.resolve(&registry)?;

@@ -3,7 +3,7 @@
 use crate::{
     emit_c::{Checked, Program},
     facts::FromData,
-    helpers::Helpers,
+    globals::{Constant, Globals},
     names::{Names, c_type},
 };
 use relais_plugin_api::{
@@ -25,7 +25,8 @@ pub struct Writer<'a> {
     pub f: &'a Function,
     pub ops: LoopOps,
     pub intervals: Intervals,
-    pub helpers: &'a mut Helpers,
+    pub globals: &'a mut Globals,
+    is_main: bool,
     from_data: FromData,
     uses: Vec<u32>,
     names: Names,
@@ -55,7 +56,7 @@ impl<'a> Writer<'a> {
     pub fn write(
         program: &'a Program<'a>,
         f: &'a Function,
-        helpers: &'a mut Helpers,
+        globals: &'a mut Globals,
         is_main: bool,
     ) -> Result<Written, PassError> {
         let ops = LoopOps::new(f);
@@ -63,7 +64,8 @@ impl<'a> Writer<'a> {
             program,
             f,
             intervals: Intervals::new(f),
-            helpers,
+            globals,
+            is_main,
             from_data: FromData::of(f, &ops),
             ops,
             uses: f.use_counts(),
@@ -130,7 +132,16 @@ impl<'a> Writer<'a> {
         let f = self.f;
         match f.expr(id) {
             Expr::Constant(_) => {
-                let name = self.program.array(f, id)?;
+                let name = match self.globals.constant(f, id, self.is_main)? {
+                    Constant::Array(name) => name,
+                    Constant::Weights(offset) => {
+                        let ty = f.type_of(id).elem().and_then(c_type).unwrap_or_default();
+                        let name = self.memory_name(id);
+                        let at = format!("((const unsigned char *)weights + {offset})");
+                        self.line(format_args!("const {ty} *const {name} = (const {ty} *)(const void *){at};"));
+                        name
+                    }
+                };
                 self.names_of.insert(id, name);
                 Ok(())
             }
@@ -208,6 +219,13 @@ impl<'a> Writer<'a> {
         self.names_of.get(&id).cloned().ok_or_else(|| unsupported(id, "memory is used that does not exist yet"))
     }
 
+    fn memory_name(&mut self, id: NodeId) -> String {
+        match self.f.name(id) {
+            "" => self.names.give("m"),
+            name => self.names.give(name),
+        }
+    }
+
     fn alloc(&mut self, id: NodeId) -> Result<(), PassError> {
         let f = self.f;
         if self.uses[id.index()] == 0 {
@@ -216,10 +234,7 @@ impl<'a> Writer<'a> {
         let elem = f.type_of(id).elem().unwrap_or(ElemType::UNKNOWN);
         let ty = c_type(elem).ok_or_else(|| unsupported(id, format_args!("C has no numbers of the type {elem}")))?;
         let count: u64 = sizes(f, id)?.iter().product();
-        let name = match f.name(id) {
-            "" => self.names.give("m"),
-            name => self.names.give(name),
-        };
+        let name = self.memory_name(id);
         match f.attrs(id).meta("offset") {
             Some(AttrValue::Int(offset)) if self.program.has_arena(f) => {
                 self.line(format_args!("{ty} *const {name} = ({ty} *)(void *)((unsigned char *)arena + {offset});"));

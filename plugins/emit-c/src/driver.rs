@@ -44,7 +44,7 @@ static int write_npy(const char *path, const char *descr, const char *shape, con
 "#;
 
 /// The source of the program.
-pub fn program(module: &IRModule, name: &str) -> Result<String, PassError> {
+pub fn program(module: &IRModule, name: &str, has_weights: bool) -> Result<String, PassError> {
     let main = module.global("main").and_then(|main| main.prim_func());
     let main = main.ok_or_else(|| PassError::new("the module has no loop program `@main`").code("C003"))?;
     let upper = name.to_ascii_uppercase();
@@ -72,13 +72,27 @@ pub fn program(module: &IRModule, name: &str) -> Result<String, PassError> {
         }
         args += &format!("{var}, ");
     }
+    let (weights, load) = match has_weights {
+        false => ("", String::new()),
+        true => (
+            ", weights.bytes",
+            format!(
+                "    FILE *file = fopen(\"{name}.bin\", \"rb\");\n    \
+                 if (!file || fread(weights.bytes, 1, sizeof weights.bytes, file) != sizeof weights.bytes) {{\n        \
+                 fprintf(stderr, \"{name}.bin cannot be read\\n\");\n        return 1;\n    }}\n    fclose(file);\n"
+            ),
+        ),
+    };
+    if has_weights {
+        out += &format!("static union {{ unsigned char bytes[{upper}_WEIGHTS_BYTES]; double align; }} weights;\n");
+    }
     let n = main.params().len();
     out += &format!(
         "static union {{ unsigned char bytes[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGNMENT]; double align; }} arena;\n\n\
          int main(int argc, char **argv) {{\n    if (argc != {}) {{\n        \
          fprintf(stderr, \"usage: %s INPUT.npy... OUTPUT.npy...: {first_output} and {}\\n\", argv[0]);\n        return 2;\n    }}\n\
-         {reads}    unsigned char *const start = arena.bytes + ({upper}_ARENA_ALIGNMENT - (uintptr_t)arena.bytes % {upper}_ARENA_ALIGNMENT);\n    \
-         const int status = {name}_run({args}start);\n    \
+         {reads}{load}    unsigned char *const start = arena.bytes + ({upper}_ARENA_ALIGNMENT - (uintptr_t)arena.bytes % {upper}_ARENA_ALIGNMENT);\n    \
+         const int status = {name}_run({args}start{weights});\n    \
          if (status != 0) {{\n        fprintf(stderr, \"the model stopped: %d\\n\", status);\n        return 1;\n    }}\n\
          {writes}    return 0;\n}}\n",
         n + 1,

@@ -25,9 +25,9 @@
 //! Vectors, and numbers of 16 bits, are not written.
 
 use crate::{
-    arrays,
     body::{Writer, Written, sizes, unsupported},
-    helpers::Helpers,
+    driver,
+    globals::Globals,
     names::{Names, c_type, identifier},
 };
 use relais_plugin_api::{
@@ -37,12 +37,12 @@ use relais_plugin_api::{
     text::display_type,
 };
 use std::{
-    cell::RefCell,
     collections::{BTreeMap, HashMap},
     fmt::Write,
 };
 
 config_option! { "build.name": String, default = "model", doc = "How the files of `relais build` and what they define are named." }
+config_option! { "build.weights": bool, default = false, doc = "Whether weights are in a file that the caller loads, rather than in arrays." }
 config_option! { "build.main": bool, default = false, doc = "Whether a program that runs the model on npy files is written, too." }
 
 /// The entry function.
@@ -51,8 +51,6 @@ const MAIN: &str = "main";
 const ARENA: &str = "arena";
 /// The metadata of a kernel that names the values which it computes.
 const ORIGINS: &str = "origins";
-/// The most bytes of constants that are written as arrays.
-const MOST_CONSTANTS: u64 = 64 << 20;
 /// Why a program stops, in the order of the numbers.
 const STATUS: [(&str, &str); 4] = [
     ("NULL_POINTER", "an argument is null"),
@@ -89,13 +87,17 @@ pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Resu
             .code("C002")
             .help("name the file by letters, digits and `_`, beginning with a letter, or set `build.name`"));
     }
-    let mut program = Program::new(module, &name, options.bounds)?;
-    let files = program.write()?;
-    for (file, text) in &files {
-        cx.file(file, text.as_bytes())?;
+    let has_weights = cx.config_bool("build.weights") == Some(true);
+    let mut globals = Globals::new(&name, has_weights);
+    let mut program = Program::new(module, &name, options.bounds, has_weights)?;
+    for (file, text) in program.write(&mut globals)? {
+        cx.file(&file, text.as_bytes())?;
+    }
+    if let Some(weights) = globals.weights() {
+        cx.file(&format!("{name}.bin"), weights)?;
     }
     if cx.config_bool("build.main") == Some(true) {
-        cx.file(&format!("{name}_main.c"), crate::driver::program(module, &name)?.as_bytes())?;
+        cx.file(&format!("{name}_main.c"), driver::program(module, &name, has_weights)?.as_bytes())?;
     }
     Ok(())
 }
@@ -108,14 +110,12 @@ pub struct Program<'m> {
     checked: Checked,
     /// By function: its name in C, and whether it returns a status.
     written: HashMap<String, (String, bool)>,
-    globals: RefCell<Names>,
-    arrays: RefCell<Vec<String>>,
-    n_bytes: RefCell<u64>,
     arena: u64,
+    has_weights: bool,
 }
 
 impl<'m> Program<'m> {
-    fn new(module: &IRModule, name: &'m str, checked: Checked) -> Result<Self, PassError> {
+    fn new(module: &IRModule, name: &'m str, checked: Checked, has_weights: bool) -> Result<Self, PassError> {
         let main = module.global(MAIN).and_then(|main| main.prim_func()).ok_or_else(|| {
             PassError::new("the module has no loop program `@main`")
                 .code("C003")
@@ -132,16 +132,7 @@ impl<'m> Program<'m> {
             Some(AttrValue::Int(bytes)) => u64::try_from(bytes).unwrap_or(0),
             _ => 0,
         };
-        Ok(Self {
-            functions,
-            name,
-            checked,
-            written: HashMap::new(),
-            globals: RefCell::default(),
-            arrays: RefCell::default(),
-            n_bytes: RefCell::default(),
-            arena,
-        })
+        Ok(Self { functions, name, checked, written: HashMap::new(), arena, has_weights })
     }
 
     /// What indices are checked.
@@ -157,7 +148,7 @@ impl<'m> Program<'m> {
     /// Takes the names that a function must not have for something else.
     pub fn reserved(&self, names: &mut Names) {
         names.avoid(self.name);
-        ["arena", "status"].into_iter().for_each(|name| drop(names.give(name)));
+        ["arena", "weights", "status"].into_iter().for_each(|name| drop(names.give(name)));
     }
 
     /// The constant of the header for a status.
@@ -174,44 +165,25 @@ impl<'m> Program<'m> {
         self.written.get(name).map(|(name, stops)| (name.as_str(), *stops))
     }
 
-    /// The name of the array of a constant.
-    pub fn array(&self, f: &Function, id: NodeId) -> Result<String, PassError> {
-        let tensor = f.constant(id).ok_or_else(|| unsupported(id, "a constant is of a later version"))?;
-        let mut total = self.n_bytes.borrow_mut();
-        *total = total.saturating_add(tensor.byte_len());
-        if *total > MOST_CONSTANTS {
-            let message = format_args!("the constants have more than {} MB", MOST_CONSTANTS >> 20);
-            return Err(unsupported(id, message).help("such a model is too large for arrays of C"));
-        }
-        let stem = if f.name(id).is_empty() { "constant" } else { f.name(id) };
-        let name = self.globals.borrow_mut().give(&format!("{}_{}", self.name, identifier(stem)));
-        let definition = arrays::definition(&name, tensor);
-        let elem = tensor.elem();
-        let definition =
-            definition.ok_or_else(|| unsupported(id, format_args!("C has no numbers of the type {elem}")))?;
-        self.arrays.borrow_mut().push(definition);
-        Ok(name)
-    }
-
     /// Writes the files.
-    fn write(&mut self) -> Result<[(String, String); 2], PassError> {
-        let (mut helpers, mut text) = (Helpers::new(self.name), String::new());
+    fn write(&mut self, globals: &mut Globals) -> Result<[(String, String); 2], PassError> {
+        let mut text = String::new();
         let mut header = String::new();
         for (name, f) in std::mem::take(&mut self.functions) {
             let in_function = |error: PassError| error.in_function(&name);
             let is_main = name == MAIN;
-            let Written { body, params, stops } =
-                Writer::write(self, &f, &mut helpers, is_main).map_err(in_function)?;
+            let Written { body, params, stops } = Writer::write(self, &f, globals, is_main).map_err(in_function)?;
             let c_name = match is_main {
                 true => format!("{}_run", self.name),
-                false => self.globals.borrow_mut().give(&format!("{}_{}", self.name, identifier(&name))),
+                false => globals.name(&name),
             };
             let declared = parameters(&f, &params, is_main).map_err(in_function)?;
             let status = if body.contains("status = ") { "    int status;\n" } else { "" };
             if is_main {
-                let prototype = format!("int {c_name}({declared}, void *arena)");
+                let weights = if self.has_weights { ", const void *weights" } else { "" };
+                let prototype = format!("int {c_name}({declared}, void *arena{weights})");
                 let checks = self.checks(&params);
-                header = self.header(&f, &prototype).map_err(in_function)?;
+                header = self.header(&f, &prototype, globals).map_err(in_function)?;
                 writeln!(text, "\n{prototype} {{\n{status}{checks}{body}    return 0;\n}}").map_err(PassError::new)?;
             } else {
                 let result = if stops { "int" } else { "void" };
@@ -222,8 +194,8 @@ impl<'m> Program<'m> {
             }
             self.written.insert(name, (c_name, stops));
         }
-        let helpers: String = helpers.definitions().collect();
-        let arrays = self.arrays.borrow().join("\n");
+        let helpers: String = globals.helpers.definitions().collect();
+        let arrays = globals.arrays();
         let name = self.name;
         let source = format!(
             "/* `{name}`, written by Relais: do not edit. C99; build with -std=c99 -O3 -ffp-contract=off. */\n\
@@ -241,19 +213,26 @@ impl<'m> Program<'m> {
         } else {
             text += "    (void)arena;\n";
         }
+        if self.has_weights {
+            null.push("!weights".to_owned());
+        }
         if !null.is_empty() {
             text += &format!("    if ({}) return {};\n", null.join(" || "), self.status(STATUS[0].0));
         }
         text
     }
 
-    fn header(&self, main: &Function, prototype: &str) -> Result<String, PassError> {
+    fn header(&self, main: &Function, prototype: &str, globals: &Globals) -> Result<String, PassError> {
         let (name, upper) = (self.name, self.upper());
         let mut out =
             format!("/* `{name}`, written by Relais: do not edit. */\n#ifndef {upper}_H\n#define {upper}_H\n\n");
         out += "#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
         out += "/* The memory that a run needs beside its arguments. */\n";
         out += &format!("#define {upper}_ARENA_BYTES {}u\n#define {upper}_ARENA_ALIGNMENT 64u\n\n", self.arena);
+        if let Some(weights) = globals.weights() {
+            out += &format!("/* What `{name}.bin` holds, in little-endian order, for an address that is a multiple of 8. */\n");
+            out += &format!("#define {upper}_WEIGHTS_BYTES {}u\n\n", weights.len());
+        }
         out += "/* The elements of inputs and outputs. */\n";
         let mut about = String::new();
         let first_output = main.params().len() - n_outputs(main);

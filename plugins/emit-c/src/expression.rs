@@ -78,7 +78,7 @@ impl Writer<'_> {
                 match is_plain {
                     true if elem.bits() < 32 => format!("({ty})({a} {sign} {b})"),
                     true => format!("{a} {sign} {b}"),
-                    false => format!("{}({a}, {b})", self.helpers.divide(elem, is_floor, is_rest)),
+                    false => format!("{}({a}, {b})", self.globals.helpers.divide(elem, is_floor, is_rest)),
                 }
             }
             Min | Max if is_float => {
@@ -90,7 +90,7 @@ impl Writer<'_> {
                 match (number(0), number(1)) {
                     (None, Some(number)) if is_simple(number) => format!("!({a} {sign} {b}) ? {a} : {b}"),
                     (Some(number), None) if is_simple(number) => format!("!({b} {sign} {a}) ? {b} : {a}"),
-                    _ => format!("{}({a}, {b})", self.helpers.extreme(elem, is_max)),
+                    _ => format!("{}({a}, {b})", self.globals.helpers.extreme(elem, is_max)),
                 }
             }
             Min => format!("{a} < {b} ? {a} : {b}"),
@@ -107,9 +107,11 @@ impl Writer<'_> {
                 format!("{a} ? {b} : {c}")
             }
             Cast if result == ElemType::BOOL => format!("{a} != 0"),
-            Cast if is_float && result.is_integer() => format!("{}({a})", self.helpers.to_integer(elem, result)),
+            Cast if is_float && result.is_integer() => {
+                format!("{}({a})", self.globals.helpers.to_integer(elem, result))
+            }
             Cast => format!("({ty}){a}"),
-            Bitcast => format!("{}({a})", self.helpers.bits(elem, result)),
+            Bitcast => format!("{}({a})", self.globals.helpers.bits(elem, result)),
             IsNan => format!("isnan({a}) != 0"),
             IsInf => format!("isinf({a}) != 0"),
             // To the nearest, of two the even one, as long as the program does not change the mode of rounding.

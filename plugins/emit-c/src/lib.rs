@@ -8,6 +8,7 @@ mod driver;
 pub mod emit_c;
 mod expression;
 mod facts;
+mod globals;
 mod helpers;
 mod names;
 
