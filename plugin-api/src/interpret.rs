@@ -1,6 +1,10 @@
 //! Runs a function on tensors, with the evaluators there are.
 
-use crate::{infer::Operators, ir::*};
+use crate::{
+    infer::Operators,
+    ir::*,
+    prim::{self, Cause, RunOptions},
+};
 use std::collections::HashMap;
 
 /// Why a value was not computed.
@@ -38,6 +42,9 @@ const MAX_DEPTH: usize = 64;
 
 /// The most bindings that one run computes.
 const MAX_STEPS: usize = 100_000;
+
+/// The most steps of a loop program.
+const MAX_PRIM_STEPS: u64 = 1 << 26;
 
 /// Runs the function of that name on `inputs`, one for each parameter. Each result is a tensor, or the reason why there
 /// is none: a value that cannot be computed only affects the values that depend on it.
@@ -115,7 +122,12 @@ fn run_global(
     compute: &dyn Compute,
     fuel: &mut Fuel,
 ) -> Result<Vec<Known>, Stop> {
-    let f = module.function(name).ok_or_else(|| wrong(format!("no function `{name}`")))?;
+    let Some(f) = module.function(name) else {
+        return match module.global(name) {
+            Some(_) => run_prim_func(module, name, inputs),
+            None => Err(wrong(format!("no function `{name}`"))),
+        };
+    };
     let mut results = Err(wrong("nothing ran"));
     compute.with_ops(f, &mut |ops| {
         let values = f.params().iter().copied().zip(inputs.iter().cloned()).collect();
@@ -123,6 +135,20 @@ fn run_global(
         results = run.block(f.body());
     });
     results
+}
+
+fn run_prim_func(module: &IRModule, name: &str, inputs: Vec<Known>) -> Result<Vec<Known>, Stop> {
+    let tensor = |value: Known| match value? {
+        Value::Tensor(tensor) => Ok(tensor),
+        Value::Tuple(_) => Err(wrong(format!("`@{name}` takes a tuple"))),
+    };
+    let inputs: Vec<Tensor> = inputs.into_iter().map(tensor).collect::<Result<_, _>>()?;
+    let options = RunOptions { fuel: MAX_PRIM_STEPS, ..RunOptions::default() };
+    match prim::run(module, name, &inputs, &options) {
+        Ok(outputs) => Ok(outputs.into_iter().map(|output| Ok(Value::Tensor(output))).collect()),
+        Err(stop) if matches!(stop.cause, Cause::Wrong(_)) => Err(wrong(stop)),
+        Err(stop) => Err(not_covered(name, format_args!("stops: {stop}"))),
+    }
 }
 
 impl Run<'_> {

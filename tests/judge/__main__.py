@@ -69,6 +69,14 @@ def parser() -> argparse.ArgumentParser:
     opsets.add_argument("--target", type=int, action="append", default=[], metavar="N", help="instead of all later ones")
     opsets.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
 
+    built = add(commands, "built", "C that is built of models compiles, and computes the same", run_built)
+    add_relais(built)
+    add_every(built)
+    add_models(built, default_kinds=["tiny"])
+    built.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    built.add_argument("--mode", action="append", choices=["O0", "O3", "sanitised"], default=[], help="(default: all)")
+    built.add_argument("--declined", action="store_true", help="cases may be declined")
+
     older = add(commands, "older", "fetch the node cases of older releases of the onnx package", run_older)
     older.add_argument("out", type=Path, help="a folder of models")
     older.add_argument("versions", nargs="+", metavar="VERSION")
@@ -261,6 +269,15 @@ def run_opsets(options: argparse.Namespace) -> int:
 
     cases = find(options.models, kinds_of(options), options.name, options.every)
     return opsets.command(relais_of(options), cases, options.target, options.jobs)
+
+
+def run_built(options: argparse.Namespace) -> int:
+    from judge import built
+
+    modes = tuple(options.mode or built.MODES)
+    how = built.Built(relais_of(options), built.compilers(), modes)
+    cases = list(find(options.models, kinds_of(options), options.name, options.every))
+    return built.command(how, cases, options.jobs, options.declined)
 
 
 def run_older(options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import onnx
 import onnxruntime
 from onnx.backend.test.loader import DATA_DIR, load_node_model_tests
 
-from judge import large, made, values
+from judge import large, made, tiny, values
 from judge.cases import MODEL, STAMP
 
 PACKAGE_KINDS = ("simple", "pytorch-operator", "pytorch-converted")
@@ -30,13 +30,14 @@ def command(out: Path, *, with_large: bool) -> int:
     fresh = known.get("identity") != wanted
     stamp.unlink(missing_ok=True)
     if fresh:
-        for kind in ("light", "node", "made", "large", *PACKAGE_KINDS):
+        for kind in ("light", "node", "made", "tiny", "large", *PACKAGE_KINDS):
             shutil.rmtree(out / kind, ignore_errors=True)
         counts["light"] = light(out / "light")
         for kind in PACKAGE_KINDS:
             counts[kind] = from_package(kind, out / kind)
         counts["node"] = node(out / "node")
         counts["made"] = made.write(out / "made")
+        counts["tiny"] = tiny.write(out / "tiny")
     else:
         counts = known["counts"]
     if with_large and "large" not in counts:

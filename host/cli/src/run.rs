@@ -221,6 +221,11 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
             false => terminal::print(&table)?,
         }
         stopped(args, &report);
+        if !report.files.is_empty() {
+            let files = report.files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let help = "\n  help: `relais build` writes them";
+            terminal::warn(format_args!("the files {files} of passes are not written{help}"));
+        }
         let has_run = |it: &Execution| !matches!(it.fate, Fate::Skipped(_));
         if report.executions.iter().any(has_run) && report.executions.iter().all(|it| it.fate != Fate::Changed) {
             terminal::note("no pass changed anything");

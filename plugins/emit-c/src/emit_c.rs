@@ -230,7 +230,9 @@ impl<'m> Program<'m> {
         out += "/* The memory that a run needs beside its arguments. */\n";
         out += &format!("#define {upper}_ARENA_BYTES {}u\n#define {upper}_ARENA_ALIGNMENT 64u\n\n", self.arena);
         if let Some(weights) = globals.weights() {
-            out += &format!("/* What `{name}.bin` holds, in little-endian order, for an address that is a multiple of 8. */\n");
+            out += &format!(
+                "/* What `{name}.bin` holds, in little-endian order, for an address that is a multiple of 8. */\n"
+            );
             out += &format!("#define {upper}_WEIGHTS_BYTES {}u\n\n", weights.len());
         }
         out += "/* The elements of inputs and outputs. */\n";

@@ -7,6 +7,7 @@ mod bad_input;
 mod bad_passes;
 mod bad_plugins;
 mod bodies;
+mod build;
 mod checked;
 mod codes;
 mod command_line;
