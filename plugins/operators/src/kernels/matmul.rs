@@ -31,8 +31,8 @@ struct Product {
 type Added<'f> = &'f dyn Fn(&mut PrimBuilder<'_>, NodeId, NodeId) -> NodeId;
 
 impl Product {
-    /// Computes the product plus other numbers. Rows are added up where those of the second factor are next to each other,
-    /// else each sum is carried.
+    /// Computes the product plus other numbers. Rows are added up where those of the second factor are next to each
+    /// other, else each sum is carried.
     fn make(&self, b: &mut PrimBuilder<'_>, added: Option<Added<'_>>) {
         let Self { m, k, n, .. } = *self;
         let (in_a, in_b) = (if self.turned.0 { [k, m] } else { [m, k] }, if self.turned.1 { [n, k] } else { [k, n] });

@@ -127,7 +127,7 @@ pub fn transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     Ok(())
 }
 
-/// The sizes of an image with `n` axes, a divisor of whose channels or sizes is `blocksize`.
+/// The sizes of an image with two axes, and the attribute `blocksize`.
 fn image(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<([u64; 4], u64), OpError> {
     let sizes = kernel.sizes(kernel.needed_input(0)?);
     let block = u64::try_from(int(call, "blocksize", 0)).unwrap_or(0);

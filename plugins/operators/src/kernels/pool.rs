@@ -82,7 +82,7 @@ impl Planes {
     }
 }
 
-/// `MaxPool` without the places of the maxima. As in runtimes, NaN is no maximum.
+/// `MaxPool` without the places of the maxima. As in runtimes, NaN is never a maximum.
 pub fn max_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let planes = Planes::new(call, kernel)?;
     numbers(planes.elem)?;

@@ -29,7 +29,7 @@ enum Along {
     Weighted(Vec<(NodeId, NodeId)>),
 }
 
-/// Fills a result from elements that are found by tables; `sizes` are those of both for other axes.
+/// Fills a result from elements that are found by tables. Other axes stay.
 fn by_tables(b: &mut PrimBuilder<'_>, x: NodeId, y: NodeId, taps: &[Taps], elem: ElemType) -> Done {
     let (of_x, of_y) = (super::sizes_of(b, x), super::sizes_of(b, y));
     // Axes next to each other that stay are one.
@@ -441,8 +441,8 @@ fn pick(nearest: &str, at: f64) -> Result<f64, OpError> {
     })
 }
 
-/// The weights around a place of a filter that reaches `reach` elements, or as much more as the data are larger than the
-/// result. They add up to 1.
+/// The weights around a place of a filter that reaches `reach` elements, or as much more as the data are larger than
+/// the result. They add up to 1.
 fn spread(place: f64, scale: f64, reach: f64, filter: &dyn Fn(f64) -> f64) -> (f64, Vec<f64>) {
     let scale = scale.clamp(1e-6, 1.0);
     let ratio = if place.fract() == 0.0 { 1.0 } else { place - place.floor() };
