@@ -1,5 +1,5 @@
-//! The kernels of operators, run by the exact interpreter of loop programs: on the node cases of the `onnx` package, and on
-//! random calls, whose results the evaluators know.
+//! The kernels of operators, run by the exact interpreter of loop programs: on the node cases of the `onnx` package,
+//! and on random calls, whose results the evaluators know.
 
 use crate::node_cases::{Case, INEXACT, Tolerance, call, cases, difference};
 use relais::registry::{Choices, Linked, Registry};
@@ -214,8 +214,8 @@ impl Trial {
     }
 }
 
-/// Compares the kernels of calls with the evaluators, which do not cover all of them; of the others, `least` calls must be
-/// computed.
+/// Compares the kernels of calls with the evaluators, which do not cover all of them; of the others, `least` calls must
+/// be computed.
 fn compare(trials: impl IntoIterator<Item = Trial>, least: usize) {
     let registry = registry();
     let (mut n_computed, mut declined) = (0, BTreeMap::new());
@@ -334,7 +334,7 @@ fn broadcast(dice: &mut Dice, result: &[u64]) -> Vec<u64> {
 fn products_are_those_of_the_evaluator() {
     let mut dice = Dice(13);
     let trials = (0..200).map(|at| {
-        let (m, k, n) = (dice.size(1, 4), dice.size(1, 5), dice.size(1, 4));
+        let (m, k, n) = (dice.size(1, 4), dice.size(1, 5), dice.size(1, 20));
         if at % 2 == 0 {
             let batch: Vec<u64> = (0..dice.int(0, 3)).map(|_| dice.size(1, 3)).collect();
             let (in_a, in_b) = (broadcast(&mut dice, &batch), broadcast(&mut dice, &batch));
@@ -481,4 +481,28 @@ fn resized_images_are_those_of_the_evaluator() {
             .attr("exclude_outside", dice.int(0, 1))
     });
     compare(trials.collect::<Vec<_>>(), 100);
+}
+
+/// Tables for long axes are part of kernels, which are text of bounded length.
+#[test]
+fn long_axes_have_tables() {
+    let mut dice = Dice(18);
+    let trials = [1000, 1700, 2900].into_iter().flat_map(|size| {
+        let x = dice.floats(&[1, 1, 2, 1000]);
+        let sizes = Tensor::from_i64(&[4], &[1, 1, 3, size]);
+        let resize = |mode: &str| {
+            let inputs = vec![Some(x.clone()), None, None, Some(sizes.clone())];
+            Trial { op: "Resize", version: 19, inputs, attrs: Vec::new() }
+                .attr("mode", mode)
+                .attr("nearest_mode", "floor")
+                .attr("coordinate_transformation_mode", "half_pixel")
+        };
+        let pads = Tensor::from_i64(&[2], &[size / 3, 7]);
+        let pad = Trial::new("Pad", 19, [dice.floats(&[1000]), pads]).attr("mode", "reflect");
+        let pool = Trial::new("AveragePool", 22, [dice.floats(&[1, 1, size as u64])])
+            .attr("kernel_shape", vec![3])
+            .attr("pads", vec![1, 1]);
+        [resize("nearest"), resize("linear"), pad, pool]
+    });
+    compare(trials.collect::<Vec<_>>(), 9);
 }

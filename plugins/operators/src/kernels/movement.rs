@@ -62,13 +62,13 @@ fn copy_along(b: &mut PrimBuilder<'_>, memory: (NodeId, NodeId), parts: &[Part],
         return;
     };
     b.over(part.count, |b, index| {
-        let from = if part.step >= 0 {
-            b.times(index, part.step as u64)
+        at.0.push(if part.step >= 0 {
+            let from = b.times(index, part.step as u64);
+            b.shifted(from, part.from)
         } else {
-            let (back, zero) = (b.times(index, part.step.unsigned_abs()), b.index(0));
-            b.sub(zero, back)
-        };
-        at.0.push(b.shifted(from, part.from));
+            let (back, start) = (b.times(index, part.step.unsigned_abs()), b.index(part.from));
+            b.sub(start, back)
+        });
         at.1.push(b.shifted(index, part.to));
         copy_along(b, memory, rest, at);
     });

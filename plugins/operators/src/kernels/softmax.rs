@@ -11,7 +11,8 @@ use relais_plugin_api::{
     prim::PrimBuilder,
 };
 
-/// The sizes before the axis of a call, of it, and behind it. Before version 13, all axes from the given one on are one.
+/// The sizes before the axis of a call, of it, and behind it. Before version 13, all axes from the given one on are
+/// one.
 fn lines(call: &OpCall<'_>, sizes: &[u64]) -> Result<[u64; 3], OpError> {
     let is_flat = call.version() < 13;
     let axis = int(call, "axis", if is_flat { 1 } else { -1 });
