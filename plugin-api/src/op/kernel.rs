@@ -2,6 +2,7 @@
 
 use super::{OpCall, OpError};
 use crate::{
+    boundary::record::MAX_LEN,
     ir::*,
     prim::{PrimBuilder, prim_func},
     text::{PrintOptions, print_function},
@@ -118,5 +119,11 @@ pub(crate) fn make_kernel(call: &OpCall<'_>, compute: ComputeFn) -> Result<Strin
     let mut kernel = Kernel { builder: PrimBuilder::new(&mut f), inputs, outputs };
     compute(call, &mut kernel)?;
     kernel.builder.finish().map_err(|error| OpError::broken(error.rec().message.as_str()))?;
-    Ok(print_function("kernel", &f, &PrintOptions::default()))
+    let text = print_function("kernel", &f, &PrintOptions::default());
+    match text.len() {
+        len if len > MAX_LEN => {
+            Err(OpError::unsupported(format_args!("its kernel takes {len} bytes as text, and {MAX_LEN} are allowed")))
+        }
+        _ => Ok(text),
+    }
 }

@@ -217,7 +217,7 @@ pub fn shrink(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     numbers(elem)?;
     let (bias, lambda) = (float(call, "bias", 0.0), float(call, "lambd", 0.5));
     let is_exact = |number: f64| number.fract() == 0.0 && (0.0..=127.0).contains(&number);
-    if !elem.is_float() && !(is_exact(bias) && is_exact(lambda)) {
+    if !(elem.is_float() || is_exact(bias) && is_exact(lambda)) {
         return declined("a threshold for integers is not a small positive integer");
     }
     let has_sign = elem.is_float() || elem.is_signed();

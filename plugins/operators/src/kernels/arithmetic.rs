@@ -7,7 +7,7 @@ use relais_plugin_api::{
     prim::{CoreOp, PrimBuilder},
 };
 
-/// The two arguments and the result of a call; before version 7, arguments of different shapes are broadcast by attributes.
+/// The two arguments and the result of a call. Before version 7, attributes say how arguments are broadcast.
 fn operands(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<[NodeId; 3], relais_plugin_api::op::OpError> {
     let (a, b) = (kernel.needed_input(0)?, kernel.needed_input(1)?);
     if call.version() < 7 && kernel.sizes(a) != kernel.sizes(b) {

@@ -30,61 +30,117 @@ struct Product {
 /// Gives the number that is added to the sum in a row and column.
 type Added<'f> = &'f dyn Fn(&mut PrimBuilder<'_>, NodeId, NodeId) -> NodeId;
 
+/// The memory of a product as it is seen, and the loops around a row.
+struct Row<'a> {
+    x: NodeId,
+    w: NodeId,
+    y: NodeId,
+    turn: &'a [NodeId],
+    row: NodeId,
+}
+
+/// How many sums are carried at a time, so that one need not wait for another.
+const SUMS: u64 = 8;
+
 impl Product {
-    /// Computes the product plus other numbers. Rows are added up where those of the second factor are next to each other,
-    /// else each sum is carried.
+    /// Computes the product plus other numbers. Rows are added up where those of the second factor are next to each
+    /// other, else sums are carried.
     fn make(&self, b: &mut PrimBuilder<'_>, added: Option<Added<'_>>) {
-        let Self { m, k, n, .. } = *self;
-        let (in_a, in_b) = (if self.turned.0 { [k, m] } else { [m, k] }, if self.turned.1 { [n, k] } else { [k, n] });
+        let Self { m, k, n, turned, .. } = *self;
+        let (in_a, in_b) = (if turned.0 { [k, m] } else { [m, k] }, if turned.1 { [n, k] } else { [k, n] });
         let batch = self.spread.sizes.clone();
-        let (x, w) = (viewed(b, self.a, &self.spread.shape(0, &in_a)), viewed(b, self.b, &self.spread.shape(1, &in_b)));
+        let x = viewed(b, self.a, &self.spread.shape(0, &in_a));
+        let w = viewed(b, self.b, &self.spread.shape(1, &in_b));
         let y = viewed(b, self.y, &[&batch[..], &[m, n]].concat());
         b.over_all(&[&batch[..], &[m]].concat(), |b, at| {
             let (turn, row) = at.split_at(batch.len());
-            let row = row[0];
-            let of_x = |k: NodeId| self.spread.at(0, turn, &if self.turned.0 { [k, row] } else { [row, k] });
-            let of_w =
-                |k: NodeId, col: NodeId| self.spread.at(1, turn, &if self.turned.1 { [col, k] } else { [k, col] });
-            let of_y = |col: NodeId| [turn, &[row, col]].concat();
-            if self.turned.1 || n == 1 || is_half(self.elem) {
-                b.over(n, |b, col| {
-                    let zero = b.num(wide(self.elem), 0.0);
-                    let [mut sum] = b.fold_all(&[k], [zero], |b, k, [sum]| {
-                        let (left, right) = (b.load(x, &of_x(k[0])), b.load(w, &of_w(k[0], col)));
-                        let (left, right) = (b.cast(left, wide(self.elem)), b.cast(right, wide(self.elem)));
-                        let product = b.mul(left, right);
-                        [b.add(sum, product)]
-                    });
-                    if self.alpha != 1.0 {
-                        let alpha = b.num(wide(self.elem), self.alpha);
-                        sum = b.mul(alpha, sum);
-                    }
-                    if let Some(added) = added {
-                        let other = added(b, row, col);
-                        let other = b.cast(other, wide(self.elem));
-                        sum = b.add(sum, other);
-                    }
-                    let sum = b.cast(sum, self.elem);
-                    b.store(y, sum, &of_y(col));
-                });
-                return;
+            let row = Row { x, w, y, turn, row: row[0] };
+            if !(turned.1 || n == 1 || is_half(self.elem)) {
+                return self.add_rows(b, &row, added);
             }
-            b.over(n, |b, col| {
-                let start = match added {
-                    Some(added) => added(b, row, col),
-                    None => b.num(self.elem, 0.0),
-                };
-                b.store(y, start, &of_y(col));
-            });
-            b.over(k, |b, k| {
-                let mut left = b.load(x, &of_x(k));
-                if self.alpha != 1.0 {
-                    let alpha = b.num(self.elem, self.alpha);
-                    left = b.mul(alpha, left);
-                }
-                b.over(n, |b, col| add_product(b, (y, &of_y(col)), left, (w, &of_w(k, col))));
+            let n_blocks = n / SUMS;
+            if n_blocks > 0 {
+                b.over(n_blocks, |b, block| {
+                    let first = b.times(block, SUMS);
+                    let columns = std::array::from_fn::<_, { SUMS as usize }, _>(|at| b.shifted(first, at as i64));
+                    self.carry_sums(b, &row, columns, added);
+                });
+            }
+            if n % SUMS > 0 {
+                b.over(n % SUMS, |b, at| {
+                    let column = b.shifted(at, (n_blocks * SUMS) as i64);
+                    self.carry_sums(b, &row, [column], added);
+                });
+            }
+        });
+    }
+
+    /// The indices of an element of the first factor.
+    fn left(&self, row: &Row<'_>, k: NodeId) -> Vec<NodeId> {
+        self.spread.at(0, row.turn, &if self.turned.0 { [k, row.row] } else { [row.row, k] })
+    }
+
+    /// The indices of an element of the second factor.
+    fn right(&self, row: &Row<'_>, k: NodeId, column: NodeId) -> Vec<NodeId> {
+        self.spread.at(1, row.turn, &if self.turned.1 { [column, k] } else { [k, column] })
+    }
+
+    /// Adds multiples of the second factor's rows to a row.
+    fn add_rows(&self, b: &mut PrimBuilder<'_>, row: &Row<'_>, added: Option<Added<'_>>) {
+        let of_y = |column: NodeId| [row.turn, &[row.row, column]].concat();
+        b.over(self.n, |b, column| {
+            let start = match added {
+                Some(added) => added(b, row.row, column),
+                None => b.num(self.elem, 0.0),
+            };
+            b.store(row.y, start, &of_y(column));
+        });
+        b.over(self.k, |b, k| {
+            let mut left = b.load(row.x, &self.left(row, k));
+            if self.alpha != 1.0 {
+                let alpha = b.num(self.elem, self.alpha);
+                left = b.mul(alpha, left);
+            }
+            b.over(self.n, |b, column| {
+                add_product(b, (row.y, &of_y(column)), left, (row.w, &self.right(row, k, column)));
             });
         });
+    }
+
+    /// Computes some columns of a row, in half precision with sums of single precision.
+    fn carry_sums<const N: usize>(
+        &self,
+        b: &mut PrimBuilder<'_>,
+        row: &Row<'_>,
+        columns: [NodeId; N],
+        added: Option<Added<'_>>,
+    ) {
+        let within = wide(self.elem);
+        let zero = b.num(within, 0.0);
+        let sums = b.fold_all(&[self.k], [zero; N], |b, k, mut sums| {
+            let left = b.load(row.x, &self.left(row, k[0]));
+            let left = b.cast(left, within);
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                let right = b.load(row.w, &self.right(row, k[0], column));
+                let right = b.cast(right, within);
+                let product = b.mul(left, right);
+                *sum = b.add(*sum, product);
+            }
+            sums
+        });
+        for (mut sum, column) in sums.into_iter().zip(columns) {
+            if self.alpha != 1.0 {
+                let alpha = b.num(within, self.alpha);
+                sum = b.mul(alpha, sum);
+            }
+            if let Some(added) = added {
+                let other = added(b, row.row, column);
+                let other = b.cast(other, within);
+                sum = b.add(sum, other);
+            }
+            let sum = b.cast(sum, self.elem);
+            b.store(row.y, sum, &[row.turn, &[row.row, column]].concat());
+        }
     }
 }
 
@@ -176,5 +232,77 @@ pub fn gemm(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             b.mul(beta, value)
         }),
     );
+    Ok(())
+}
+
+/// The labels of an equation: those of each argument, and those of the result.
+fn labels(equation: &str) -> Result<(Vec<Vec<char>>, Vec<char>), OpError> {
+    let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+    let (left, right) = equation.split_once("->").map_or((&*equation, None), |(left, right)| (left, Some(right)));
+    if !left.chars().chain(right.unwrap_or("").chars()).all(|c| c.is_ascii_alphabetic() || c == ',') {
+        return declined("its equation has more than labels");
+    }
+    let given: Vec<Vec<char>> = left.split(',').map(|term| term.chars().collect()).collect();
+    let made = match right {
+        Some(right) => right.chars().collect(),
+        None => {
+            let is_alone = |label: &char| left.chars().filter(|c| c == label).count() == 1;
+            let mut alone: Vec<char> = left.chars().filter(|c| *c != ',').filter(is_alone).collect();
+            alone.sort_unstable();
+            alone
+        }
+    };
+    Ok((given, made))
+}
+
+/// `Einsum` without an ellipsis.
+pub fn einsum(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let y = kernel.output(0);
+    let (given, made) = labels(call.attrs().str("equation").unwrap_or(""))?;
+    let inputs = (0..call.n_args()).map(|at| kernel.needed_input(at)).collect::<Result<Vec<_>, _>>()?;
+    let elem = same_elem(kernel, &inputs)?;
+    numbers(elem)?;
+    if given.len() != inputs.len() {
+        return Err(OpError::invalid("its equation has not a term for each argument"));
+    }
+    // The loops over the labels of the result, then over those that are summed.
+    let mut loops: Vec<(char, u64)> = made.iter().copied().zip(kernel.sizes(y)).collect();
+    let n_made = loops.len();
+    for (labels, &input) in given.iter().zip(&inputs) {
+        let sizes = kernel.sizes(input);
+        if labels.len() != sizes.len() {
+            return Err(OpError::invalid("a term has not a label for each axis"));
+        }
+        for (&label, size) in labels.iter().zip(sizes) {
+            match loops.iter().find(|(other, _)| *other == label) {
+                Some(&(_, other)) if other != size => return declined("an axis is broadcast to another one"),
+                Some(_) => {}
+                None => loops.push((label, size)),
+            }
+        }
+    }
+    let is_known = |label: &char| given.iter().any(|labels| labels.contains(label));
+    let is_repeated = |(at, label): (usize, &char)| made[..at].contains(label);
+    if made.len() != kernel.sizes(y).len() || !made.iter().all(is_known) || made.iter().enumerate().any(is_repeated) {
+        return declined("its result has other labels than its arguments");
+    }
+    let sizes: Vec<u64> = loops.iter().map(|&(_, size)| size).collect();
+    kernel.over_all(&sizes[..n_made], |b, outer| {
+        let zero = b.num(wide(elem), 0.0);
+        let [sum] = b.fold_all(&sizes[n_made..], [zero], |b, inner, [sum]| {
+            let turn = [outer, inner].concat();
+            let mut product = None;
+            for (labels, &input) in given.iter().zip(&inputs) {
+                let place = |label: &char| loops.iter().position(|(other, _)| other == label).map(|at| turn[at]);
+                let at: Vec<NodeId> = labels.iter().filter_map(place).collect();
+                let value = b.load(input, &at);
+                let value = b.cast(value, wide(elem));
+                product = Some(product.map_or(value, |product| b.mul(product, value)));
+            }
+            [product.map_or(sum, |product| b.add(sum, product))]
+        });
+        let sum = b.cast(sum, elem);
+        b.store(y, sum, outer);
+    });
     Ok(())
 }

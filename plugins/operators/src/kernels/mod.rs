@@ -1,7 +1,7 @@
 //! The kernels of operators: the loop program that computes one call.
 //!
-//! They become C with loops of fixed bounds, so loops are flat where they can be, and the innermost one runs over elements
-//! that are next to each other. A case that is not covered is declined.
+//! They become C with loops of fixed bounds, so loops are flat where they can be, and the innermost one runs over
+//! elements that are next to each other. A case that is not covered is declined.
 
 pub mod activation;
 pub mod arithmetic;

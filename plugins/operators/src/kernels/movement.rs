@@ -62,13 +62,13 @@ fn copy_along(b: &mut PrimBuilder<'_>, memory: (NodeId, NodeId), parts: &[Part],
         return;
     };
     b.over(part.count, |b, index| {
-        let from = if part.step >= 0 {
-            b.times(index, part.step as u64)
+        at.0.push(if part.step >= 0 {
+            let from = b.times(index, part.step as u64);
+            b.shifted(from, part.from)
         } else {
-            let (back, zero) = (b.times(index, part.step.unsigned_abs()), b.index(0));
-            b.sub(zero, back)
-        };
-        at.0.push(b.shifted(from, part.from));
+            let (back, start) = (b.times(index, part.step.unsigned_abs()), b.index(part.from));
+            b.sub(start, back)
+        });
         at.1.push(b.shifted(index, part.to));
         copy_along(b, memory, rest, at);
     });
@@ -127,7 +127,7 @@ pub fn transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     Ok(())
 }
 
-/// The sizes of an image with `n` axes, a divisor of whose channels or sizes is `blocksize`.
+/// The sizes of an image with two axes, and the attribute `blocksize`.
 fn image(call: &OpCall<'_>, kernel: &Kernel<'_>) -> Result<([u64; 4], u64), OpError> {
     let sizes = kernel.sizes(kernel.needed_input(0)?);
     let block = u64::try_from(int(call, "blocksize", 0)).unwrap_or(0);

@@ -82,7 +82,7 @@ impl Planes {
     }
 }
 
-/// `MaxPool` without the places of the maxima. As in runtimes, NaN is no maximum.
+/// `MaxPool` without the places of the maxima. As in runtimes, NaN is never a maximum.
 pub fn max_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let planes = Planes::new(call, kernel)?;
     numbers(planes.elem)?;
@@ -133,12 +133,12 @@ pub fn average_pool(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         tables.push((axis, kernel.constant(table)));
     }
     planes.finish(kernel, |b, at, sum| {
-        let mut n = b.num(planes.elem, common);
+        let mut n = (common != 1.0 || tables.is_empty()).then(|| b.num(planes.elem, common));
         for &(axis, table) in &tables {
             let count = b.load(table, &[at[axis]]);
-            n = b.mul(n, count);
+            n = Some(n.map_or(count, |n| b.mul(n, count)));
         }
-        b.div(sum, n)
+        n.map_or(sum, |n| b.div(sum, n))
     });
     Ok(())
 }

@@ -7,8 +7,8 @@ use relais_plugin_api::{
     prim::CoreOp,
 };
 
-/// The shape in which the data are seen, and that in which scales and zero points are seen: one for all, one for each index
-/// along an axis, or one for each block along it.
+/// The shape in which the data are seen, and that in which scales and zero points are seen: one for all, one for each
+/// index along an axis, or one for each block along it.
 fn shapes(call: &OpCall<'_>, sizes: &[u64], scale: &[u64]) -> Result<[Vec<u64>; 2], OpError> {
     let block = int(call, "block_size", 0);
     if super::volume(scale) == 1 && block == 0 {

@@ -1,4 +1,4 @@
-//! `Softmax` and its logarithm.
+//! `Softmax`, its logarithm, and `Hardmax`.
 
 use super::{
     Done, Terms, axis_of, floats, int, is_half,
@@ -7,23 +7,56 @@ use super::{
 };
 use relais_plugin_api::{
     ir::NodeId,
-    op::{Kernel, OpCall},
+    op::{Kernel, OpCall, OpError},
     prim::PrimBuilder,
 };
 
-/// `Softmax` and `LogSoftmax`. Before version 13, all axes from the given one on are one.
+/// The sizes before the axis of a call, of it, and behind it. Before version 13, all axes from the given one on are
+/// one.
+fn lines(call: &OpCall<'_>, sizes: &[u64]) -> Result<[u64; 3], OpError> {
+    let is_flat = call.version() < 13;
+    let axis = int(call, "axis", if is_flat { 1 } else { -1 });
+    if !is_flat {
+        return Ok(around(sizes, axis_of(axis, sizes.len())?));
+    }
+    let axis = if axis == sizes.len() as i64 { sizes.len() } else { axis_of(axis, sizes.len())? };
+    Ok([volume(&sizes[..axis]), volume(&sizes[axis..]), 1])
+}
+
+/// `Hardmax`: one at the first greatest element of each line.
+pub fn hardmax(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
+    let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
+    floats(elem)?;
+    let shape = lines(call, &sizes)?;
+    if volume(&sizes) == 0 {
+        return Ok(());
+    }
+    let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
+    kernel.over_all(&[shape[0], shape[2]], |b, line| {
+        let (none, first, rest) = (b.index(0), b.index(1), b.index(shape[1] as i64 - 1));
+        let start = b.load(x, &[line[0], none, line[1]]);
+        let [_, best] = b.fold(first, rest, [start, none], |b, at, [most, best]| {
+            let value = b.load(x, &[line[0], at, line[1]]);
+            let is_above = b.gt(value, most);
+            [b.select(is_above, value, most), b.select(is_above, at, best)]
+        });
+        let (zero, one) = (b.num(elem, 0.0), b.num(elem, 1.0));
+        b.over(shape[1], |b, at| {
+            let is_best = b.eq(at, best);
+            let value = b.select(is_best, one, zero);
+            b.store(y, value, &[line[0], at, line[1]]);
+        });
+    });
+    Ok(())
+}
+
+/// `Softmax` and `LogSoftmax`.
 pub fn softmax(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (kernel.needed_input(0)?, kernel.output(0));
     let (sizes, elem) = (kernel.sizes(x), kernel.elem(x));
     floats(elem)?;
-    let is_flat = call.version() < 13;
-    let axis = int(call, "axis", if is_flat { 1 } else { -1 });
-    let shape = if is_flat {
-        let axis = if axis == sizes.len() as i64 { sizes.len() } else { axis_of(axis, sizes.len())? };
-        [volume(&sizes[..axis]), volume(&sizes[axis..]), 1]
-    } else {
-        around(&sizes, axis_of(axis, sizes.len())?)
-    };
+    let shape = lines(call, &sizes)?;
     if volume(&sizes) == 0 {
         return Ok(());
     }

@@ -29,7 +29,7 @@ enum Along {
     Weighted(Vec<(NodeId, NodeId)>),
 }
 
-/// Fills a result from elements that are found by tables; `sizes` are those of both for other axes.
+/// Fills a result from elements that are found by tables. Other axes stay.
 fn by_tables(b: &mut PrimBuilder<'_>, x: NodeId, y: NodeId, taps: &[Taps], elem: ElemType) -> Done {
     let (of_x, of_y) = (super::sizes_of(b, x), super::sizes_of(b, y));
     // Axes next to each other that stay are one.
@@ -48,7 +48,7 @@ fn by_tables(b: &mut PrimBuilder<'_>, x: NodeId, y: NodeId, taps: &[Taps], elem:
             None => along.push(Along::Same),
             Some(taps) if taps.weights.is_empty() => {
                 let table = taps.from.first().map_or(&[][..], |from| from);
-                along.push(Along::Table(b.constant(Tensor::from_i64(&[made], table))));
+                along.push(Along::Table(index_table(b, table)?));
             }
             Some(taps) => {
                 let mut pairs = Vec::new();
@@ -56,7 +56,7 @@ fn by_tables(b: &mut PrimBuilder<'_>, x: NodeId, y: NodeId, taps: &[Taps], elem:
                     let Some(weights) = Tensor::from_f64s(wide(elem), &[made], weights) else {
                         return declined("its elements are not floating-point numbers");
                     };
-                    pairs.push((b.constant(Tensor::from_i64(&[made], from)), b.constant(weights)));
+                    pairs.push((index_table(b, from)?, b.constant(weights)));
                 }
                 along.push(Along::Weighted(pairs));
             }
@@ -67,6 +67,14 @@ fn by_tables(b: &mut PrimBuilder<'_>, x: NodeId, y: NodeId, taps: &[Taps], elem:
     let (x, y) = (viewed(b, x, &in_x), viewed(b, y, &in_y));
     loops(b, &Loops { x, y, sizes: &in_y, along: &along, elem }, &mut Vec::new(), &mut Vec::new());
     Ok(())
+}
+
+/// Memory with indices, in as few bytes as they need.
+fn index_table(b: &mut PrimBuilder<'_>, indices: &[i64]) -> Result<NodeId, OpError> {
+    let small: Option<Vec<[u8; 4]>> = indices.iter().map(|&at| i32::try_from(at).ok().map(i32::to_le_bytes)).collect();
+    let table = small
+        .and_then(|bytes| Tensor::dense(ElemType::INT32, &[indices.len() as u64], bytes.as_flattened().to_vec()).ok());
+    table.map(|table| b.constant(table)).ok_or_else(|| OpError::unsupported("an axis is too long for its table"))
 }
 
 struct Loops<'a> {
@@ -441,8 +449,8 @@ fn pick(nearest: &str, at: f64) -> Result<f64, OpError> {
     })
 }
 
-/// The weights around a place of a filter that reaches `reach` elements, or as much more as the data are larger than the
-/// result. They add up to 1.
+/// The weights around a place of a filter that reaches `reach` elements, or as much more as the data are larger than
+/// the result. They add up to 1.
 fn spread(place: f64, scale: f64, reach: f64, filter: &dyn Fn(f64) -> f64) -> (f64, Vec<f64>) {
     let scale = scale.clamp(1e-6, 1.0);
     let ratio = if place.fract() == 0.0 { 1.0 } else { place - place.floor() };

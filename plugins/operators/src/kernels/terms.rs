@@ -83,6 +83,10 @@ pub trait Terms<'b> {
 
     /// `x + by`, in the simplest form.
     fn shifted(&mut self, x: NodeId, by: i64) -> NodeId {
+        if by < 0 && self.known(x).is_none() {
+            let by = self.builder().index(-by);
+            return self.sub(x, by);
+        }
         let by = self.builder().index(by);
         self.plus(x, by)
     }

@@ -116,9 +116,9 @@ impl Axis {
         }
         let mut end = b.index(self.count);
         if (self.count - 1) * self.stride + self.extent() - self.before > self.size {
-            let last = b.index(self.size - 1);
-            let last = self.divided(b, last, offset);
-            let behind = b.shifted(last, 1);
+            // Rounded up, too: the first window that is beyond the image.
+            let last = b.index(self.size + self.stride - 1);
+            let behind = self.divided(b, last, offset);
             end = self.extreme(b, CoreOp::Min, end, behind);
         }
         let turns = match (b.known(first), b.known(end)) {

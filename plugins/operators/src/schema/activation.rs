@@ -128,6 +128,7 @@ const HARD_SWISH: Operator = Operator::new("", "HardSwish", 22)
     .doc("The input times its hard sigmoid.");
 
 const HARDMAX: Operator = Operator::new("", "Hardmax", 13)
+    .compute(kernels::softmax::hardmax)
     .attrs(&[default(INT, "axis", "-1")])
     .infer(elementwise::same)
     .doc("One at the first largest element along an axis, zero elsewhere.");

@@ -98,6 +98,7 @@ const ONE_HOT: Operator = Operator::new("", "OneHot", 28)
     .doc("A value at an index, another elsewhere.");
 
 const REVERSE_SEQUENCE: Operator = Operator::new("", "ReverseSequence", 28)
+    .compute(kernels::index::reverse_sequence)
     .inputs(2, 2)
     .attrs(&[default(INT, "batch_axis", "1"), default(INT, "time_axis", "0")])
     .effects(Effects::TRAPS)
@@ -106,6 +107,7 @@ const REVERSE_SEQUENCE: Operator = Operator::new("", "ReverseSequence", 28)
     .doc("The beginnings of sequences of different lengths, reversed.");
 
 const SCATTER: Operator = Operator::new("", "Scatter", 11)
+    .compute(kernels::index::scatter_elements)
     .inputs(3, 3)
     .attrs(&[default(INT, "axis", "0")])
     .effects(Effects::TRAPS)
@@ -113,6 +115,7 @@ const SCATTER: Operator = Operator::new("", "Scatter", 11)
     .doc("Elements put in places along an axis.");
 
 const SCATTER_ELEMENTS: Operator = Operator::new("", "ScatterElements", 18)
+    .compute(kernels::index::scatter_elements)
     .inputs(3, 3)
     .attrs(&[default(INT, "axis", "0"), default(STRING, "reduction", "\"none\"")])
     .effects(Effects::TRAPS)
@@ -120,6 +123,7 @@ const SCATTER_ELEMENTS: Operator = Operator::new("", "ScatterElements", 18)
     .doc("Elements put in, or combined with, places along an axis.");
 
 const SCATTER_ND: Operator = Operator::new("", "ScatterND", 18)
+    .compute(kernels::index::scatter_nd)
     .inputs(3, 3)
     .attrs(&[default(STRING, "reduction", "\"none\"")])
     .effects(Effects::TRAPS)
@@ -134,6 +138,7 @@ const TENSOR_SCATTER: Operator = Operator::new("", "TensorScatter", 24)
     .doc("A cache with updates written at given positions.");
 
 const TOP_K: Operator = Operator::new("", "TopK", 24)
+    .compute(kernels::index::top_k)
     .inputs(2, 2)
     .outputs(2, 2)
     .attrs(&[default(INT, "axis", "-1"), default(INT, "largest", "1"), default(INT, "sorted", "1")])

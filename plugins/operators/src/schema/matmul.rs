@@ -44,6 +44,7 @@ const TABLE: &[Operator] = &[
 const DET: Operator = Operator::new("", "Det", 22).infer(matmul::det).doc("The determinant of square matrices.");
 
 const EINSUM: Operator = Operator::new("", "Einsum", 28)
+    .compute(kernels::matmul::einsum)
     .inputs(1, ANY)
     .attrs(&[required(STRING, "equation")])
     .infer(matmul::einsum)
