@@ -77,6 +77,10 @@ def parser() -> argparse.ArgumentParser:
     built.add_argument("--mode", action="append", choices=["O0", "O3", "sanitised"], default=[], help="(default: all)")
     built.add_argument("--declined", action="store_true", help="cases may be declined")
 
+    generators = add(commands, "generators", "how fast the C is, beside others", run_generators)
+    add_relais(generators)
+    add_models(generators, default_kinds=["tiny"])
+
     older = add(commands, "older", "fetch the node cases of older releases of the onnx package", run_older)
     older.add_argument("out", type=Path, help="a folder of models")
     older.add_argument("versions", nargs="+", metavar="VERSION")
@@ -278,6 +282,12 @@ def run_built(options: argparse.Namespace) -> int:
     how = built.Built(relais_of(options), built.compilers(), modes)
     cases = list(find(options.models, kinds_of(options), options.name, options.every))
     return built.command(how, cases, options.jobs, options.declined)
+
+
+def run_generators(options: argparse.Namespace) -> int:
+    from judge import generators
+
+    return generators.command(relais_of(options), list(find(options.models, kinds_of(options), options.name)))
 
 
 def run_older(options: argparse.Namespace) -> int:
