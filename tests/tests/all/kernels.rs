@@ -493,6 +493,10 @@ fn older_versions_are_those_of_the_evaluator() {
     let mut dice = Dice(19);
     let trial = |op, version, x: Tensor| Trial::new(op, version, [x]);
     let floats = |values: &[f32]| Tensor::from_f32(&[values.len() as u64], values);
+    let bytes = |dims: &[u64]| {
+        let values: Vec<u8> = (0..dims.iter().product()).map(|at: u64| (at * 37 + 11) as u8).collect();
+        Tensor::dense(ElemType::UINT8, dims, values).unwrap()
+    };
     let three = || floats(&[0.5, 1.0, 2.0]);
     let normalize =
         |version, x: Tensor| Trial::new("BatchNormalization", version, [x, three(), three(), three(), three()]);
@@ -545,6 +549,9 @@ fn older_versions_are_those_of_the_evaluator() {
         normalize(7, dice.floats(&[2, 3])),
         normalize(6, dice.floats(&[2, 3, 4])).attr("is_test", 1),
         normalize(15, dice.floats(&[2, 3, 2, 2])),
+        Trial::new("MatMulInteger", 10, [bytes(&[2, 2, 3]), bytes(&[3, 9]), bytes(&[]), bytes(&[])]),
+        Trial::new("ConvInteger", 10, [bytes(&[1, 2, 4, 4]), bytes(&[3, 2, 3, 3]), bytes(&[])])
+            .attr("pads", vec![1; 4]),
         trial("Flatten", 1, dice.floats(&[2, 3, 4])).attr("axis", 2),
         trial("Dropout", 7, dice.floats(&[2, 3])),
         trial("Dropout", 6, dice.floats(&[2, 3])).attr("is_test", 1),

@@ -1,7 +1,9 @@
 //! Convolutions.
 
 use super::{
-    Done, Terms, declined, int, is_half, same_elem, viewed, volume,
+    Done, Terms, declined, int, is_half,
+    matmul::zero_points,
+    same_elem, viewed, volume,
     window::{self, Axis, each_tap, each_window},
 };
 use relais_plugin_api::{
@@ -24,17 +26,25 @@ struct Conv {
     made: u64,
     /// The spatial elements of the result.
     n_pixels: u64,
+    /// Numbers that are subtracted from the elements of the input and of the weights.
+    zeros: [Option<NodeId>; 2],
 }
 
 impl Conv {
     /// `channels` says how many the result has, from the weights and the number of groups.
-    fn new(call: &OpCall<'_>, kernel: &Kernel<'_>, channels: impl Fn(&[u64], u64) -> u64) -> Result<Self, OpError> {
-        let (x, w, bias, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.input(2), kernel.output(0));
-        let inputs: Vec<NodeId> = [x, w].into_iter().chain(bias).collect();
-        let elem = same_elem(kernel, &inputs)?;
+    fn new(call: &OpCall<'_>, kernel: &mut Kernel<'_>, channels: impl Fn(&[u64], u64) -> u64) -> Result<Self, OpError> {
+        let (x, w, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
+        let is_integer = call.op_name() == "ConvInteger";
+        let bias = kernel.input(2).filter(|_| !is_integer);
+        let elem = kernel.elem(y);
+        if !is_integer {
+            let inputs: Vec<NodeId> = [x, w, y].into_iter().chain(bias).collect();
+            same_elem(kernel, &inputs)?;
+        }
         if is_half(elem) {
             return declined("a sum of its elements loses too much in half precision");
         }
+        let zeros = if is_integer { zero_points(kernel, 2)? } else { [None, None] };
         let (of_x, of_w, of_y) = (kernel.sizes(x), kernel.sizes(w), kernel.sizes(y));
         let groups = u64::try_from(int(call, "group", 1)).unwrap_or(0);
         let is_whole = |channels: u64| groups > 0 && channels.is_multiple_of(groups) && channels > 0;
@@ -49,7 +59,17 @@ impl Conv {
         }
         let (given, made) = (of_x[1] / groups, of_y[1] / groups);
         let n_pixels = volume(&of_y[2..]);
-        Ok(Self { elem, x, w, bias, y, n: of_x[0], groups, given, made, n_pixels })
+        Ok(Self { elem, x, w, bias, y, n: of_x[0], groups, given, made, n_pixels, zeros })
+    }
+
+    /// An element of the input or of the weights.
+    fn factor(&self, b: &mut PrimBuilder<'_>, factor: usize, memory: NodeId, at: &[NodeId]) -> NodeId {
+        let value = b.load(memory, at);
+        let value = b.cast(value, self.elem);
+        match self.zeros[factor] {
+            Some(zero) => b.sub(value, zero),
+            None => value,
+        }
     }
 
     /// Loops over the samples and the channels of the result, sets each to the bias, and lets `body` add to it: for the
@@ -85,7 +105,7 @@ fn kernel_sizes(axes: &[Axis]) -> Vec<u64> {
     axes.iter().map(|axis| axis.kernel as u64).collect()
 }
 
-/// `Conv`.
+/// `Conv`, and `ConvInteger`, whose padding is the zero point: it adds nothing.
 pub fn conv(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let conv = Conv::new(call, kernel, |weights, _| weights[0])?;
     let (of_x, of_w, of_y) = (kernel.sizes(conv.x), kernel.sizes(conv.w), kernel.sizes(conv.y));
@@ -103,10 +123,11 @@ pub fn conv(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         b.over(conv.given, |b, channel| {
             let given = b.within(group, conv.given, channel);
             each_tap(b, &axes, |b, taps, inside| {
-                let weight = b.load(w, &[&[made, channel], taps].concat());
+                let weight = conv.factor(b, 1, w, &[&[made, channel], taps].concat());
                 each_window(b, &axes, inside, |b, window, pixel| {
                     let (from, to) = ([&[sample, given], pixel].concat(), [&[sample, made], window].concat());
-                    add_product(b, (y, &to), weight, (x, &from));
+                    let value = conv.factor(b, 0, x, &from);
+                    add_product(b, (y, &to), weight, value);
                 });
             });
         });
@@ -132,10 +153,11 @@ pub fn conv_transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         b.over(conv.given, |b, channel| {
             let given = b.within(group, conv.given, channel);
             each_tap(b, &axes, |b, taps, inside| {
-                let weight = b.load(w, &[&[given, within], taps].concat());
+                let weight = conv.factor(b, 1, w, &[&[given, within], taps].concat());
                 each_window(b, &axes, inside, |b, window, pixel| {
                     let (from, to) = ([&[sample, given], window].concat(), [&[sample, made], pixel].concat());
-                    add_product(b, (y, &to), weight, (x, &from));
+                    let value = conv.factor(b, 0, x, &from);
+                    add_product(b, (y, &to), weight, value);
                 });
             });
         });
@@ -143,9 +165,8 @@ pub fn conv_transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     Ok(())
 }
 
-/// `y += factor * x`, of elements.
-pub fn add_product(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factor: NodeId, x: (NodeId, &[NodeId])) {
-    let value = b.load(x.0, x.1);
+/// `y += factor * value`, of an element.
+pub fn add_product(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factor: NodeId, value: NodeId) {
     let product = b.mul(factor, value);
     let sum = b.load(y.0, y.1);
     let sum = b.add(sum, product);

@@ -25,6 +25,9 @@ struct Product {
     /// Whether the rows of a factor are its columns.
     turned: (bool, bool),
     alpha: f64,
+    /// The type that is added up, and the numbers of it that are subtracted from the elements of the factors.
+    within: ElemType,
+    zeros: [Option<NodeId>; 2],
 }
 
 /// Gives the number that is added to the sum in a row and column.
@@ -85,6 +88,16 @@ impl Product {
         self.spread.at(1, row.turn, &if self.turned.1 { [column, k] } else { [k, column] })
     }
 
+    /// An element of a factor.
+    fn factor(&self, b: &mut PrimBuilder<'_>, factor: usize, memory: NodeId, at: &[NodeId]) -> NodeId {
+        let value = b.load(memory, at);
+        let value = b.cast(value, self.within);
+        match self.zeros[factor] {
+            Some(zero) => b.sub(value, zero),
+            None => value,
+        }
+    }
+
     /// Adds multiples of the second factor's rows to a row.
     fn add_rows(&self, b: &mut PrimBuilder<'_>, row: &Row<'_>, added: Option<Added<'_>>) {
         let of_y = |column: NodeId| [row.turn, &[row.row, column]].concat();
@@ -96,13 +109,14 @@ impl Product {
             b.store(row.y, start, &of_y(column));
         });
         b.over(self.k, |b, k| {
-            let mut left = b.load(row.x, &self.left(row, k));
+            let mut left = self.factor(b, 0, row.x, &self.left(row, k));
             if self.alpha != 1.0 {
                 let alpha = b.num(self.elem, self.alpha);
                 left = b.mul(alpha, left);
             }
             b.over(self.n, |b, column| {
-                add_product(b, (row.y, &of_y(column)), left, (row.w, &self.right(row, k, column)));
+                let right = self.factor(b, 1, row.w, &self.right(row, k, column));
+                add_product(b, (row.y, &of_y(column)), left, right);
             });
         });
     }
@@ -115,14 +129,12 @@ impl Product {
         columns: [NodeId; N],
         added: Option<Added<'_>>,
     ) {
-        let within = wide(self.elem);
+        let within = self.within;
         let zero = b.num(within, 0.0);
         let sums = b.fold_all(&[self.k], [zero; N], |b, k, mut sums| {
-            let left = b.load(row.x, &self.left(row, k[0]));
-            let left = b.cast(left, within);
+            let left = self.factor(b, 0, row.x, &self.left(row, k[0]));
             for (sum, column) in sums.iter_mut().zip(columns) {
-                let right = b.load(row.w, &self.right(row, k[0], column));
-                let right = b.cast(right, within);
+                let right = self.factor(b, 1, row.w, &self.right(row, k[0], column));
                 let product = b.mul(left, right);
                 *sum = b.add(*sum, product);
             }
@@ -146,9 +158,35 @@ impl Product {
 
 /// `MatMul`.
 pub fn mat_mul(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
-    let (a, b, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
-    let elem = same_elem(kernel, &[a, b])?;
+    let elem = same_elem(kernel, &[kernel.needed_input(0)?, kernel.needed_input(1)?])?;
     numbers(elem)?;
+    products(kernel, elem, wide(elem), [None, None])
+}
+
+/// `MatMulInteger` with one zero point for each factor.
+pub fn mat_mul_integer(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
+    let zeros = zero_points(kernel, 2)?;
+    products(kernel, ElemType::INT32, ElemType::INT32, zeros)
+}
+
+/// The zero points of two factors, from an argument on, as `int32`; `None` for one that is absent.
+pub fn zero_points(kernel: &mut Kernel<'_>, first: usize) -> Result<[Option<NodeId>; 2], OpError> {
+    let mut zeros = [None; 2];
+    for (at, zero) in zeros.iter_mut().enumerate() {
+        let Some(memory) = kernel.input(first + at) else { continue };
+        if volume(&kernel.sizes(memory)) != 1 {
+            return declined("a factor has several zero points");
+        }
+        let memory = viewed(kernel, memory, &[]);
+        let value = kernel.load(memory, &[]);
+        *zero = Some(kernel.cast(value, ElemType::INT32));
+    }
+    Ok(zeros)
+}
+
+/// The products of all matrices of two tensors.
+fn products(kernel: &mut Kernel<'_>, elem: ElemType, within: ElemType, zeros: [Option<NodeId>; 2]) -> Done {
+    let (a, b, y) = (kernel.needed_input(0)?, kernel.needed_input(1)?, kernel.output(0));
     let (of_a, of_b, of_y) = (kernel.sizes(a), kernel.sizes(b), kernel.sizes(y));
     let (batch_a, [mut m, k]) = match of_a.as_slice() {
         [] => return declined("a factor is a scalar"),
@@ -176,7 +214,7 @@ pub fn mat_mul(_: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     let in_b = if batch.is_empty() { &[] } else { batch_b };
     let spread = Spread::new(batch, &[in_a, in_b])?;
-    Product { elem, spread, a, b, y, m, k, n, turned: (false, false), alpha: 1.0 }.make(kernel, None);
+    Product { elem, spread, a, b, y, m, k, n, turned: (false, false), alpha: 1.0, within, zeros }.make(kernel, None);
     Ok(())
 }
 
@@ -200,7 +238,7 @@ pub fn gemm(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         return Err(OpError::invalid("its factors do not fit each other"));
     }
     let spread = Spread::new(&[], &[&[], &[]])?;
-    let product = Product { elem, spread, a, b, y, m, k, n, turned, alpha };
+    let product = Product { elem, spread, a, b, y, m, k, n, turned, alpha, within: wide(elem), zeros: [None, None] };
     let Some(c) = c else {
         product.make(kernel, None);
         return Ok(());

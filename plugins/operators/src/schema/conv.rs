@@ -42,6 +42,7 @@ const CONV: Operator = Operator::new("", "Conv", 22)
     .doc("Convolution.");
 
 const CONV_INTEGER: Operator = Operator::new("", "ConvInteger", 10)
+    .compute(kernels::conv::conv)
     .inputs(2, 4)
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),

@@ -73,6 +73,7 @@ const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
     .doc("Matrix product, as NumPy's.");
 
 const MAT_MUL_INTEGER: Operator = Operator::new("", "MatMulInteger", 10)
+    .compute(kernels::matmul::mat_mul_integer)
     .inputs(2, 4)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::matmul_integer)
