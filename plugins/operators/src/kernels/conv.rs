@@ -12,6 +12,9 @@ use relais_plugin_api::{
     prim::PrimBuilder,
 };
 
+/// Channels of the input whose products are added at once: an element of the result is loaded and stored once for all of them.
+const BLOCK: u64 = 4;
+
 /// The memory of a call in the shapes in which it is seen, and its groups.
 struct Conv {
     elem: ElemType,
@@ -120,17 +123,36 @@ pub fn conv(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let y = spatial(kernel, conv.y, [of_y[0], of_y[1]], &window::counts(&axes));
     let w = spatial(kernel, conv.w, [of_w[0], of_w[1]], &kernel_sizes(&axes));
     conv.each_channel(kernel, |b, sample, group, _, made| {
-        b.over(conv.given, |b, channel| {
-            let given = b.within(group, conv.given, channel);
+        // Adds the products of some channels of the input.
+        let add = |b: &mut PrimBuilder<'_>, channels: &[NodeId]| {
+            let given: Vec<NodeId> = channels.iter().map(|&channel| b.within(group, conv.given, channel)).collect();
             each_tap(b, &axes, |b, taps, inside| {
-                let weight = conv.factor(b, 1, w, &[&[made, channel], taps].concat());
+                let weight = |&channel: &NodeId| conv.factor(b, 1, w, &[&[made, channel], taps].concat());
+                let weights: Vec<NodeId> = channels.iter().map(weight).collect();
                 each_window(b, &axes, inside, |b, window, pixel| {
-                    let (from, to) = ([&[sample, given], pixel].concat(), [&[sample, made], window].concat());
-                    let value = conv.factor(b, 0, x, &from);
-                    add_product(b, (y, &to), weight, value);
+                    let to = [&[sample, made], window].concat();
+                    let mut sum = b.load(y, &to);
+                    for (&weight, &given) in weights.iter().zip(&given) {
+                        let value = conv.factor(b, 0, x, &[&[sample, given], pixel].concat());
+                        let product = b.mul(weight, value);
+                        sum = b.add(sum, product);
+                    }
+                    b.store(y, sum, &to);
                 });
             });
-        });
+        };
+        let blocks = conv.given / BLOCK;
+        if blocks > 0 {
+            b.over(blocks, |b, block| {
+                let first = b.times(block, BLOCK);
+                let channels: Vec<NodeId> = (0..BLOCK).map(|at| b.shifted(first, at as i64)).collect();
+                add(b, &channels);
+            });
+        }
+        if conv.given > blocks * BLOCK {
+            let channels: Vec<NodeId> = (blocks * BLOCK..conv.given).map(|at| b.index(at as i64)).collect();
+            add(b, &channels);
+        }
     });
     Ok(())
 }
