@@ -232,7 +232,7 @@ impl<'a> PassCx<'a> {
 /// # Errors
 /// Returns an error if it is not that of a file in a directory, or there is one with that name, in any case.
 pub fn check_file_name<'a>(name: &str, mut others: impl Iterator<Item = &'a str>) -> Result<(), PassError> {
-    // What a file system takes as a part of a path, and Windows not as a part of a name.
+    // A file system takes these as parts of a path; Windows does not take them in a name.
     let is_odd = |c: char| c.is_control() || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|');
     if name.is_empty()
         || name.len() > 255

@@ -148,10 +148,10 @@ pub fn judge_models(command: &[&str], args: &[&str]) -> String {
     judge(command.iter().chain(args).map(OsStr::new).chain(fixed))
 }
 
-/// Arguments of the judge for work that takes long with all node cases of the onnx package: every fourth, or every
+/// Arguments of the judge for work that takes long with all node cases of the onnx package: every eighth, or every
 /// `RELAIS_EVERY`th one.
 pub fn some_cases() -> [String; 2] {
-    ["--every".to_owned(), std::env::var("RELAIS_EVERY").unwrap_or_else(|_| "4".to_owned())]
+    ["--every".to_owned(), std::env::var("RELAIS_EVERY").unwrap_or_else(|_| "8".to_owned())]
 }
 
 /// Arguments of the judge for runs of one pass of the crate `tests/plugins/NAME`.

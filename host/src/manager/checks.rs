@@ -1,14 +1,12 @@
 //! Checks of a pass's effects on the module, independent of its claims: calls that their operators do not accept, calls
 //! of functions that do not accept them, another interface of the entry function.
 
-use abi_stable::std_types::RArc;
 use relais_plugin_api::{
     build::{check_made, refused},
     diagnostics::PassError,
     infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
-    ir::{AttrValue, CallView, Expr, Function, Global, IRModule, MAIN, NodeId, OUTPUT_NAMES, Type, Verifier, kind},
+    ir::{CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, Verifier, kind},
     op::{CallFault, CallRule},
-    prim,
 };
 use std::collections::HashMap;
 
@@ -146,34 +144,12 @@ fn call_fault(f: &Function, id: NodeId, call: CallView<'_>, callee: &Function) -
     })
 }
 
-/// The entry function, whichever level it is of, and its interface.
-struct Entry<'a> {
-    function: &'a RArc<Function>,
-    inputs: &'a [NodeId],
-    outputs: &'a [NodeId],
-}
-
-impl<'a> Entry<'a> {
-    fn of(module: &'a IRModule) -> Option<Self> {
-        let function = module.body(MAIN)?;
-        let (inputs, outputs) = match module.main() {
-            Some(graph) => (graph.params(), graph.results(graph.body())),
-            None => function.params().split_at(function.params().len() - prim::n_outputs(function)),
-        };
-        Some(Self { function, inputs, outputs })
-    }
-
-    fn input_names(&self) -> Vec<String> {
-        self.inputs.iter().map(|&param| self.function.name(param).to_owned()).collect()
-    }
-}
-
 /// Compares the interface of the entry function with the previous one: names, order, element types, ranks and static
 /// sizes of its inputs and outputs. A graph function may become a loop program.
 ///
 /// The declared type of an output in a file is not part of it: if the two contradict, the inferred type counts.
 pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
-    let Some(was) = Entry::of(old) else { return Ok(()) };
+    let Some(was) = old.entry() else { return Ok(()) };
     let changed = |what: String| {
         Err(PassError::new(format_args!("it changes the interface of the program: {what}"))
             .code("I001")
@@ -182,7 +158,7 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
                 "a pass that may do so says it in its attribute: `changes_interface = \"the option that asks for it\"`",
             ))
     };
-    let Some(is) = Entry::of(new) else { return changed("the entry function is gone".to_owned()) };
+    let Some(is) = new.entry() else { return changed("the entry function is gone".to_owned()) };
     if std::ptr::eq(&raw const **was.function, &raw const **is.function) {
         return Ok(());
     }
@@ -195,7 +171,7 @@ pub(super) fn interface(old: &IRModule, new: &IRModule, relations: &mut dyn Type
             return changed(format!("input `{name}`: {why}"));
         }
     }
-    let (outputs, outputs_now) = (output_names(was.function), output_names(is.function));
+    let (outputs, outputs_now) = (was.output_names(), is.output_names());
     if was.outputs.len() != is.outputs.len() || outputs != outputs_now {
         return changed(format!(
             "its outputs were {} and are {}",
@@ -229,17 +205,7 @@ fn lost(was: Type<'_>, is: Type<'_>) -> Option<String> {
     })
 }
 
-/// The names of a function's outputs, where it came from a file that names them.
-fn output_names(f: &Function) -> Option<Vec<String>> {
-    match f.attrs(f.root()).meta(OUTPUT_NAMES)? {
-        AttrValue::Strings(names) => {
-            Some(names.strings().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
-        }
-        _ => None,
-    }
-}
-
-fn list(names: &[String]) -> String {
+fn list<S: std::fmt::Display>(names: &[S]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

@@ -9,13 +9,13 @@ use relais_plugin_api::{ir::*, text};
 /// Returns the first difference.
 pub fn same_interface(before: &IRModule, after: &IRModule) -> Result<(), String> {
     let has_loops = before.globals().iter().any(|global| global.prim_func().is_some());
-    let f = match before.main() {
+    let f = match before.entry() {
         Some(f) => f,
         // A library of loop programs has no entry.
         None if has_loops => return Ok(()),
         None => return Err("there was no `@main`".to_owned()),
     };
-    let g = after.main().ok_or("there is no `@main` any more")?;
+    let g = after.entry().ok_or("there is no `@main` any more")?;
     let same = |what: &str, before: &[String], after: &[String]| {
         if before == after {
             return Ok(());
@@ -23,7 +23,7 @@ pub fn same_interface(before: &IRModule, after: &IRModule) -> Result<(), String>
         Err(format!("the {what} were ({}) and are ({})", before.join(", "), after.join(", ")))
     };
     same("parameters", &params(f), &params(g))?;
-    same("names of the results", &output_names(f), &output_names(g))?;
+    same("names of the results", &output_names(f.function), &output_names(g.function))?;
     let (before, after) = (results(f), results(g));
     let agree = |(&(f, a), &(g, b)): (&(&Function, TypeId), &(&Function, TypeId))| agree(f, a, g, b);
     if before.len() == after.len() && before.iter().zip(&after).all(agree) {
@@ -37,8 +37,9 @@ fn shown(f: &Function, ty: TypeId) -> String {
     text::display_type(f, ty).to_string()
 }
 
-fn params(f: &Function) -> Vec<String> {
-    f.params().iter().map(|&param| format!("%{}: {}", f.name(param), shown(f, f.type_id(param)))).collect()
+fn params(entry: Entry<'_>) -> Vec<String> {
+    let f = entry.function;
+    entry.inputs.iter().map(|&param| format!("%{}: {}", f.name(param), shown(f, f.type_id(param)))).collect()
 }
 
 /// Returns the names of the results; none if the function has no names for them.
@@ -52,8 +53,8 @@ pub fn output_names(f: &Function) -> Vec<String> {
 }
 
 /// The types of the results: declared, or those of the values.
-fn results(f: &Function) -> Vec<(&Function, TypeId)> {
-    let values = f.results(f.body());
+fn results(entry: Entry<'_>) -> Vec<(&Function, TypeId)> {
+    let (f, values) = (&**entry.function, entry.outputs);
     let declared: Vec<TypeId> = match f.type_of(f.root()) {
         Type::Func { result, .. } => match f.ty(result) {
             Type::Tuple(types) if values.len() != 1 => types.to_vec(),

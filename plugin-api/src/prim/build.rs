@@ -52,6 +52,9 @@ impl Ops<'_> {
     }
 }
 
+/// Makes the body of a nest of loops, for their indices.
+type Innermost<'f, B> = Box<dyn FnOnce(&mut B, &[NodeId]) + 'f>;
+
 /// Where bindings are put.
 enum Place<'a> {
     Block(BlockId),
@@ -287,7 +290,7 @@ impl<'a> PrimBuilder<'a> {
         self.nest(sizes, &mut Values::new(), Box::new(body));
     }
 
-    fn nest<'f>(&mut self, sizes: &[u64], outer: &mut Values, body: Box<dyn FnOnce(&mut Self, &[NodeId]) + 'f>) {
+    fn nest(&mut self, sizes: &[u64], outer: &mut Values, body: Innermost<'_, Self>) {
         let Some((&size, inner)) = sizes.split_first() else { return body(self, outer) };
         let extent = self.index(i64::try_from(size).unwrap_or(i64::MAX));
         self.each(extent, |b, index| {

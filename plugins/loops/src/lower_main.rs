@@ -26,13 +26,19 @@ use relais_plugin_api::{
     prelude::*,
     prim::{CoreOp, LoopOps, PrimBuilder, n_outputs, prim_func},
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The entry function.
 const MAIN: &str = "main";
 
 /// Makes a loop program of the entry function.
-#[module_pass(name = "relais.LowerMain", opt_level = 0, phase = "none", statistics(calls = "calls of loop programs"))]
+#[module_pass(
+    name = "relais.LowerMain",
+    opt_level = 0,
+    required = ["relais.InferType"],
+    phase = "none",
+    statistics(calls = "calls of loop programs"),
+)]
 pub fn lower_main(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     let Some(f) = module.function(MAIN).cloned() else { return Ok(()) };
     let faults = obstacles(module, &f);
@@ -137,6 +143,8 @@ struct Main<'m> {
     /// By value of the graph: the output that it is written to at once.
     targets: HashMap<NodeId, NodeId>,
     made: Function,
+    /// The names that something has.
+    taken: HashSet<String>,
 }
 
 impl<'m> Main<'m> {
@@ -153,12 +161,12 @@ impl<'m> Main<'m> {
         let results = f.results(f.body());
         let inputs = params(f.params(), "input")?;
         let mut outputs = params(results, "output")?;
-        let mut taken: Vec<String> = inputs.iter().map(|(name, ..)| name.clone()).collect();
+        let mut taken: HashSet<String> = inputs.iter().map(|(name, ..)| name.clone()).collect();
         for (name, ..) in &mut outputs {
             while taken.contains(name) {
                 *name += "_";
             }
-            taken.push(name.clone());
+            taken.insert(name.clone());
         }
         fn borrow(params: &[(String, ElemType, Vec<u64>)]) -> Vec<(&str, ElemType, &[u64])> {
             params.iter().map(|(name, elem, sizes)| (&**name, *elem, &**sizes)).collect()
@@ -176,7 +184,7 @@ impl<'m> Main<'m> {
         for (&result, &out) in results.iter().zip(outs) {
             targets.entry(result).or_insert(out);
         }
-        Ok(Self { module, f, memory, targets, made })
+        Ok(Self { module, f, memory, targets, made, taken })
     }
 
     fn lower(mut self) -> Result<Function, PassError> {
@@ -217,8 +225,9 @@ impl<'m> Main<'m> {
 
     /// Notes where a value is.
     fn place(&mut self, value: NodeId, memory: NodeId) {
-        if self.made.name(memory).is_empty() && !self.f.name(value).is_empty() {
-            self.made.set_name(memory, self.f.name(value));
+        let name = self.f.name(value);
+        if !name.is_empty() && self.made.name(memory).is_empty() && self.taken.insert(name.to_owned()) {
+            self.made.set_name(memory, name);
         }
         self.memory.insert(value, memory);
     }

@@ -22,7 +22,7 @@ use crate::program::set_attr;
 use relais_plugin_api::{
     build::Builder,
     diagnostics::Severity,
-    ir::{AttrData, AttrValue},
+    ir::{AttrData, AttrValue, Dims},
     prelude::*,
     prim,
     text::{PrintOptions, print_function},
@@ -73,8 +73,11 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
                     if options.keep {
                         cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(id).in_function(&name));
                     } else {
-                        let help =
-                            "give all inputs fixed sizes (`--input-shape`), or leave the call as it is: `keep = true`";
+                        let is_open = |&arg: &NodeId| !arg.is_absent() && f.type_of(arg).static_shape().is_none();
+                        let help = match call.args().iter().any(is_open) {
+                            true => "give all inputs fixed sizes: `--input-shape`",
+                            false => "let a pass make other calls of it before, or leave it as it is: `keep = true`",
+                        };
                         cx.diagnostic(Diagnostic::error(message).code("K001").at(id).in_function(&name).help(help));
                     }
                 }
@@ -86,12 +89,17 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
         cx.count("lowered", lowered.len());
         let mut edit = Editor::new(f.clone());
         edit.rebuild(&mut |at: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
-            let Some(Lowered { name, read }) = lowered.get(&id) else { return Ok(Action::Keep) };
+            let Some(Lowered { name, read, results: types }) = lowered.get(&id) else { return Ok(Action::Keep) };
             let call = at.function().call(id).map(|call| call.args().to_vec()).unwrap_or_default();
             let present: Vec<NodeId> = call.into_iter().filter(|arg| !arg.is_absent()).collect();
             let args: Vec<NodeId> = read.iter().filter_map(|&index| present.get(index).copied()).collect();
             let n_results = at.function().n_results(id);
             let results = Builder::before(at, &mut ops).call_function(name, &args, n_results.unwrap_or(1) as u16)?;
+            for (&result, (elem, dims)) in results.iter().zip(types) {
+                let f = at.function_mut();
+                let ty = f.tensor_type(*elem, dims);
+                f.set_type(result, ty);
+            }
             match (n_results, &*results) {
                 (None, &[result]) => at.take_over(id, result),
                 _ => at.replace_results(id, results),
@@ -107,10 +115,11 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
     Ok(())
 }
 
-/// A call's kernel, and which of the arguments that are present it reads.
+/// A call's kernel, which of the arguments that are present it reads, and the types of its results.
 struct Lowered {
     name: String,
     read: Vec<usize>,
+    results: Vec<(ElemType, Dims)>,
 }
 
 /// The kernels that were made.
@@ -136,6 +145,11 @@ impl Kernels {
         let read: Vec<usize> = (0..n_inputs).filter(|&at| uses[params[at].index()] > 0).collect();
         let kept: Vec<NodeId> = read.iter().map(|&at| params[at]).chain(params[n_inputs..].iter().copied()).collect();
         kernel.set_params(kernel.root(), &kept);
+        let tensor = |&output: &NodeId| {
+            let (elem, dims) = kernel.type_of(output).as_tensor()?;
+            Some((elem, dims.iter().map(|&dim| dim.into()).collect()))
+        };
+        let results = params[n_inputs..].iter().filter_map(tensor).collect();
         let op_name = f.call(id).map(CallView::op_name).unwrap_or_default();
         let text = print_function(op_name, &kernel, &PrintOptions::default());
         let at = *self.known.entry(text).or_insert_with(|| {
@@ -147,7 +161,7 @@ impl Kernels {
         });
         let (name, kernel) = &mut self.made[at];
         add_origin(kernel, &origin(f, id));
-        Lowered { name: name.clone(), read }
+        Lowered { name: name.clone(), read, results }
     }
 }
 

@@ -1,5 +1,9 @@
 //! `relais build`: models become C that compiles without a warning and computes what runtimes do.
 
+use relais_plugin_api::{
+    ir::{ElemType, Tensor},
+    prim, text,
+};
 use relais_tests::{
     cargo_built::workspace,
     cli::{Run, files, folder},
@@ -170,4 +174,106 @@ fn files_of_passes_are_named_where_nothing_writes_them() {
     let said = Run::of(&mut relais).expect_success();
     assert!(said.stderr.contains("the files model.c, model.h of passes are not written"), "{}", said.stderr);
     assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
+}
+
+/// Operators that call no function of `math.h`, on every special number.
+const EXACT: &str = r#"def @main(%x: Tensor[(1, 2, 4, 4), float32], %n: Tensor[(32), int32], %m: Tensor[(32), int8]) #[opset = {"": 17}, output_names = ["a", "b", "c", "d"]] {
+  %w = const(float32, [[[[0.5, -1.5], [2.0, 0.1]], [[1.0, 3.0], [0.25, -0.75]]]]);
+  %conv = Conv(%x, %w, pads = [1, 1, 0, 0]);
+  %pool = MaxPool(%conv, kernel_shape = [2, 2]);
+  %mean = AveragePool(%pool, kernel_shape = [3, 3], pads = [1, 1, 1, 1]);
+  %shape = const(int64, [32]);
+  %flat = Reshape(%x, %shape);
+  %least = const(float32, 0.0);
+  %most = const(float32, 6.0);
+  %clip = Clip(%flat, %least, %most);
+  %max = Max(%flat, %clip);
+  %min = Min(%max, %least);
+  %round = Round(%flat);
+  %floor = Floor(%flat);
+  %sum = Sub(%round, %floor);
+  %half = Div(%sum, %most);
+  %larger = Greater(%flat, %half);
+  %picked = Where(%larger, %min, %half);
+  %wide = Cast(%m, to = 6);
+  %product = Mul(%n, %wide);
+  %three = const(int32, 3);
+  %rest = Mod(%product, %three);
+  %quotient = Div(%product, %three);
+  %ints = Add(%rest, %quotient);
+  %small = Cast(%ints, to = 3);
+  %back = Add(%small, %m);
+  (%mean, %picked, %ints, %back)
+}
+"#;
+
+/// An npy file of version 1.
+fn npy(descr: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    let header = format!("{text:<117}\n");
+    let mut out = b"\x93NUMPY\x01\x00".to_vec();
+    out.extend((header.len() as u16).to_le_bytes());
+    out.extend(header.as_bytes());
+    out.extend(bytes);
+    out
+}
+
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn the_c_computes_what_the_interpreter_does_bit_for_bit() {
+    let folder = folder("build-exact");
+    build(&folder, EXACT, &["-o", "net.c", "--main"]).expect_success();
+    let mut relais = Command::new(&workspace().relais);
+    let lowered = ["run", "model.relay", "-o", "loops.relay", "-p", "build-c", "--disable", "EmitC", "-q"];
+    Run::of(relais.current_dir(&folder).args(lowered)).expect_success();
+    let module = text::parse_str(&fs::read_to_string(folder.join("loops.relay")).unwrap()).unwrap();
+
+    let special = [-0.0f32, 0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2.5, -3.5, 1e-40, 3e38, 0.1, 6.0, -1e-3];
+    let floats: Vec<f32> = (0..32).map(|at| special[at * 7 % special.len()] * (1.0 + (at / 12) as f32)).collect();
+    let ints: Vec<i32> = (0..32i32).map(|at| (at - 16).wrapping_mul(0x1234_5678)).chain([i32::MIN]).skip(1).collect();
+    let bytes: Vec<i8> = (0..32i32).map(|at| (at * 37 - 128) as i8).collect();
+    let bytes_of = [
+        floats.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>(),
+        ints.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        bytes.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    ];
+    let kinds = [(ElemType::FLOAT, &[1, 2, 4, 4][..]), (ElemType::INT32, &[32]), (ElemType::INT8, &[32])];
+    let inputs: Vec<Tensor> = kinds
+        .iter()
+        .zip(&bytes_of)
+        .map(|(&(elem, dims), bytes)| Tensor::dense(elem, dims, bytes.clone()).unwrap())
+        .collect();
+    let expected = prim::run(&module, "main", &inputs, &prim::RunOptions::default()).unwrap();
+
+    let described = [("<f4", "(1, 2, 4, 4)"), ("<i4", "(32,)"), ("|i1", "(32,)")];
+    for (at, ((descr, shape), bytes)) in described.iter().zip(&bytes_of).enumerate() {
+        fs::write(folder.join(format!("in{at}.npy")), npy(descr, shape, bytes)).unwrap();
+    }
+    for level in ["-O0", "-O3"] {
+        let mut compiler = Command::new("cc");
+        compiler.current_dir(&folder).args([
+            "-std=c99",
+            "-ffp-contract=off",
+            level,
+            "net.c",
+            "net_main.c",
+            "-o",
+            "net",
+            "-lm",
+        ]);
+        Run::of(&mut compiler).expect_success();
+        let files = ["in0", "in1", "in2", "out0", "out1", "out2", "out3"].map(|name| format!("{name}.npy"));
+        Run::of(Command::new(folder.join("net")).current_dir(&folder).args(files)).expect_success();
+        for (at, expected) in expected.iter().enumerate() {
+            let file = fs::read(folder.join(format!("out{at}.npy"))).unwrap();
+            let got = &file[file.len() - expected.byte_len() as usize..];
+            let got = Tensor::dense(expected.elem(), expected.dims(), got.to_vec()).unwrap();
+            // The sign and the payload of a NaN are the machine's.
+            let shown = |tensor: &Tensor| match tensor.to_f64s() {
+                Some(floats) => floats.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(" "),
+                None => format!("{:?}", tensor.to_i64s()),
+            };
+            assert_eq!(shown(&got), shown(expected), "output {at} at {level}");
+        }
+    }
 }
