@@ -12,7 +12,7 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    files::{Destination, Existing, FileError, FileSet},
+    files::{Destination, Existing, FileError, FileSet, write as write_file},
     frontend::{Model, forget_outdated_sizes, set_input_shapes, set_options},
     manager::{self, RunOptions},
     pass::{Remarks, Verify},
@@ -27,7 +27,7 @@ use std::{
     process::Command,
 };
 
-/// What C is compiled with: C99 as it stands, and fast where the results are the same.
+/// The arguments for the C compiler: C99 without changes to the results, and fast.
 const FLAGS: &[&str] = &["-std=c99", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"];
 
 /// Makes source code of a model.
@@ -152,7 +152,8 @@ fn compile(files: &BTreeMap<String, Vec<u8>>, source: &str, library: &str) -> Re
     };
     let folder = tempfile::tempdir().map_err(|error| failed(format!("has no folder to work in: {error}")))?;
     for (name, bytes) in files {
-        fs::write(folder.path().join(name), bytes).map_err(|error| failed(format!("gets no source: {error}")))?;
+        write_file(&folder.path().join(name), Existing::Keep, bytes)
+            .map_err(|error| failed(format!("gets no source: {}", error.of("source"))))?;
     }
     let mut command = Command::new(&compiler);
     command.current_dir(folder.path()).args(FLAGS).args(["-fPIC", "-shared", "-o", library, source, "-lm"]);

@@ -14,7 +14,7 @@ use relais_plugin_api::{
 };
 use std::{collections::HashMap, fmt::Display};
 
-/// What C does not say.
+/// The error about something that is not written as C.
 pub fn unsupported(id: NodeId, message: impl Display) -> PassError {
     PassError::new(message).code("C001").at(id)
 }

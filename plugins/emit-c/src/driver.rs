@@ -44,9 +44,7 @@ static int write_npy(const char *path, const char *descr, const char *shape, con
 "#;
 
 /// The source of the program.
-pub fn program(module: &IRModule, name: &str, has_weights: bool) -> Result<String, PassError> {
-    let main = module.global("main").and_then(|main| main.prim_func());
-    let main = main.ok_or_else(|| PassError::new("the module has no loop program `@main`").code("C003"))?;
+pub fn program(main: &Function, name: &str, has_weights: bool) -> Result<String, PassError> {
     let upper = name.to_ascii_uppercase();
     let first_output = main.params().len() - n_outputs(main);
     let mut out = format!(

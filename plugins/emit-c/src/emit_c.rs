@@ -15,7 +15,7 @@
 //! or says why the program stopped: a pointer is null, an index is outside the memory, an integer is divided by zero, an
 //! `assert` does not hold.
 //!
-//! What the C computes is what the interpreter computes, bit for bit where no function of `math.h` is called, if the compiler
+//! The C computes the same as the interpreter, bit for bit where no function of `math.h` is called, if the compiler
 //! follows IEEE 754: `-std=c99 -ffp-contract=off`, and never `-ffast-math`. `-fno-math-errno -fno-trapping-math` make it faster
 //! and change nothing else. A float that is cast to an integer type that does not hold it is 0.
 //!
@@ -97,9 +97,19 @@ pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Resu
         cx.file(&format!("{name}.bin"), weights)?;
     }
     if cx.config_bool("build.main") == Some(true) {
-        cx.file(&format!("{name}_main.c"), driver::program(module, &name, has_weights)?.as_bytes())?;
+        cx.file(&format!("{name}_main.c"), driver::program(entry(module)?, &name, has_weights)?.as_bytes())?;
     }
     Ok(())
+}
+
+/// The entry function.
+fn entry(module: &IRModule) -> Result<&Function, PassError> {
+    let main = module.global(MAIN).and_then(|main| main.prim_func());
+    main.map(|main| &**main).ok_or_else(|| {
+        PassError::new("the module has no loop program `@main`")
+            .code("C003")
+            .help("run `LowerOps` and `LowerMain` before")
+    })
 }
 
 /// The program that is written.
@@ -116,11 +126,7 @@ pub struct Program<'m> {
 
 impl<'m> Program<'m> {
     fn new(module: &IRModule, name: &'m str, checked: Checked, has_weights: bool) -> Result<Self, PassError> {
-        let main = module.global(MAIN).and_then(|main| main.prim_func()).ok_or_else(|| {
-            PassError::new("the module has no loop program `@main`")
-                .code("C003")
-                .help("run `LowerOps` and `LowerMain` before")
-        })?;
+        let main = entry(module)?;
         let mut functions = Vec::new();
         for name in callees_first(module)? {
             let Some(f) = module.global(&name).and_then(|global| global.prim_func()) else { continue };
@@ -135,7 +141,7 @@ impl<'m> Program<'m> {
         Ok(Self { functions, name, checked, written: HashMap::new(), arena, has_weights })
     }
 
-    /// What indices are checked.
+    /// Which indices are checked.
     pub fn checked(&self) -> Checked {
         self.checked
     }
@@ -295,7 +301,7 @@ fn parameters(f: &Function, names: &[String], is_main: bool) -> Result<String, P
 /// The loop programs that the entry function calls, and itself: each after those that it calls.
 fn callees_first(module: &IRModule) -> Result<Vec<String>, PassError> {
     let mut order = Vec::new();
-    // Whether all that a function calls stands before it.
+    // By function: whether it comes after all that it calls.
     let mut state: BTreeMap<String, bool> = BTreeMap::new();
     let mut open = vec![(MAIN.to_owned(), false)];
     while let Some((name, is_done)) = open.pop() {

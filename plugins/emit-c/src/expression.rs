@@ -83,7 +83,7 @@ impl Writer<'_> {
             }
             Min | Max if is_float => {
                 let is_max = op == Max;
-                // With one number that is neither NaN nor such a zero, one comparison is enough.
+                // With a number that is neither NaN nor a zero of the other sign, one comparison is enough.
                 let number = |at: usize| self.f.imm(args[at]).and_then(|imm| imm.as_float());
                 let is_simple = |c: f64| !c.is_nan() && !(c == 0.0 && c.is_sign_negative() == is_max);
                 let sign = if is_max { "<=" } else { ">=" };

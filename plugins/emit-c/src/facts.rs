@@ -1,4 +1,4 @@
-//! What decides how accesses and divisions are written.
+//! The facts that decide how accesses are written.
 
 use relais_plugin_api::{
     op::Effects,

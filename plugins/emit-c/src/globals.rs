@@ -1,4 +1,4 @@
-//! What stands outside the functions: constants, and names.
+//! Everything outside the functions: constants, and names.
 
 use crate::{
     arrays,
@@ -15,7 +15,7 @@ const LEAST_WEIGHTS: u64 = 64;
 /// The alignment of constants in the file of weights.
 const ALIGNMENT: usize = 64;
 
-/// What stands outside the functions.
+/// Everything outside the functions.
 pub struct Globals {
     /// Begins their names.
     prefix: String,

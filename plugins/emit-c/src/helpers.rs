@@ -45,7 +45,7 @@ impl Helpers {
         let end = 2f64.powi(bits);
         let lower = match (is_signed, bits) {
             (false, _) => "x > -1.0".to_owned(),
-            // One less is no double.
+            // No double is less by one.
             (true, 63) => format!("x >= -{end:?}"),
             (true, _) => format!("x > -{:?}", end + 1.0),
         };

@@ -16,8 +16,8 @@
 //! gives another shape to what it reads becomes a `view`. Values that are outputs twice, or inputs or constants as well, are
 //! copied.
 //!
-//! Before, `LowerOps` makes the loop programs that `main` calls. What is left of other calls is an error, and all of it is
-//! reported at once: operators without loop programs, calls of functions (`Inline` expands them), `If`, `Loop` and `Scan`; so
+//! Before, `LowerOps` makes the loop programs that `main` calls. Other calls are errors, and all of them are reported at
+//! once: operators without loop programs, calls of functions (`Inline` expands them), `If`, `Loop` and `Scan`; so
 //! are other graph functions, inputs and outputs whose sizes are not known, and those that are not tensors of numbers.
 
 use crate::program::set_attr;
@@ -56,7 +56,7 @@ fn fault(message: impl std::fmt::Display, help: &str) -> Diagnostic {
     Diagnostic::error(message).code("K002").in_function(MAIN).help(help)
 }
 
-/// What a loop program cannot say.
+/// Returns everything that a loop program cannot say.
 fn obstacles(module: &IRModule, f: &Function) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
     for (name, _) in module.functions().filter(|(name, _)| *name != MAIN) {

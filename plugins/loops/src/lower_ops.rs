@@ -12,8 +12,8 @@
 //! ```
 //!
 //! The loop program of a call is its operator's *kernel* (`Operator::compute`), which depends on the attributes of the call, the
-//! types of its arguments and results, and the values of constants. Arguments that a kernel does not read, such as the
-//! shape of a `Reshape`, are left off; calls with equal kernels share one, whose metadata `origins` names their results.
+//! types of its arguments and results, and the values of constants. Arguments that a kernel does not use, such as the
+//! shape of a `Reshape`, are omitted; calls with equal kernels share one, whose metadata `origins` names their results.
 //!
 //! A call without a kernel is an error, and all of them are reported at once, unless `keep` is set: an operator that has no
 //! kernels, sizes that are not known, a case that the operator's kernels do not cover.

@@ -13,12 +13,12 @@
 //! ```
 //! gives `%1` the metadata `offset = 0`, `%2` 448, `%3` 0 again, and the function `arena = 896`: bytes, as the offsets are.
 //!
-//! Memory is needed from its first use to its last one, in the order of the statements of the function's block. What is needed
-//! at the same time does not overlap; offsets are multiples of 64. Memory is placed by size, the largest first, at the
+//! Memory is needed from its first use to its last one, in the order of the statements of the function's block. Memory that is
+//! needed at the same time does not overlap; offsets are multiples of 64. Memory is placed by size, the largest first, at the
 //! lowest offset at which it fits: as TensorFlow Lite's planner (`greedy_memory_planner.cc`). That comes close to the
 //! largest sum of what is needed at one time, and sometimes does not reach it.
 //!
-//! What the program computes does not change: an emitter that does not look at the metadata gives each `alloc` memory of its
+//! The results do not change: an emitter that does not look at the metadata gives each `alloc` memory of its
 //! own. An `alloc` within a loop or conditional is not placed.
 
 use crate::program::set_attr;

@@ -48,7 +48,7 @@ fn the_source_is_as_it_was() {
     let again = build(&folder, NET, &["-o", "again.c"]).expect_success();
     assert!(again.stderr.is_empty(), "{}", again.stderr);
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-    assert_eq!(text("again.c").replace("again", "net"), text("net.c"));
+    assert_eq!(text("again.c").replace("again", "net").replace("AGAIN", "NET"), text("net.c"));
     golden.finish();
 }
 

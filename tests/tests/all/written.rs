@@ -152,6 +152,7 @@ const PARTS: &[(&str, &str)] = &[
     ("docs/passes/InferType.md", "the beginning of a program"),
     ("docs/passes/InferType.md", "the beginning of a program"),
     ("docs/passes/Inline.md", "a body is left out"),
+    ("docs/passes/LowerOps.md", "the body of a loop program is left out"),
     ("docs/passes/PrintIR.md", "what `PrintIR` says is a message around a program"),
     ("docs/passes/RemoveUnusedFunctions.md", "bodies are left out"),
 ];
