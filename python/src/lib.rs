@@ -23,8 +23,8 @@ mod value;
 
 // Linked, so that their passes, operators and evaluators are registered.
 use {
-    relais_emit_c as _, relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _, relais_onnxruntime as _,
-    relais_operators as _,
+    relais_emit_c as _, relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _,
+    relais_onnxruntime as _, relais_operators as _,
 };
 
 /// The native part of `relais_onnx`.
