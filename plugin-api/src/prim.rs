@@ -11,6 +11,13 @@
 //! - [`PrimBuilder`] makes prim funcs.
 //! - [`fold`] computes with numbers, [`run`] with tensors: the interpreter.
 
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/building.md")]
+mod building {}
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/loop-programs.md")]
+mod loop_programs {}
+
 mod bounds;
 mod build;
 mod infer;

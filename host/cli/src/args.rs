@@ -203,6 +203,10 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub weights: bool,
 
+    /// Replace files beside the output, such as `model.h`, although no earlier build wrote them.
+    #[arg(long)]
+    pub overwrite: bool,
+
     /// Write a program, too, that runs the model on npy files: `model_main.c`.
     #[arg(long)]
     pub main: bool,

@@ -22,7 +22,7 @@ use std::{
     env::consts::DLL_SUFFIX,
     ffi::OsString,
     fs,
-    io::Write,
+    io::{Read, Write},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -101,6 +101,9 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         let bytes = compile(&files, &file, &library)?;
         files.insert(library, bytes);
     }
+    if !args.overwrite {
+        spare_others(&folder, &file, &name, &files)?;
+    }
     let written = write(&folder, &files)?;
     drop(progress);
     say(&report, verbosity);
@@ -122,6 +125,29 @@ fn parts(output: &Path) -> Result<(PathBuf, String, String), CliError> {
         }
         _ => Err(CliError::usage(format!("output `{}` is not the name of a source file", output.display()))
             .help("name a file such as `model.c`, which the others stand beside")),
+    }
+}
+
+/// The words that begin the files of a build.
+const MARK: &[u8] = b"written by Relais: do not edit";
+
+/// Whether a file begins as those of a build do.
+fn is_built(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(512).read_to_end(&mut start));
+    read.is_ok() && start.windows(MARK.len()).any(|bytes| bytes == MARK)
+}
+
+/// Refuses to replace files that the command line does not name, unless a build wrote them: those without its words are
+/// its own where its header is.
+fn spare_others(folder: &Path, file: &str, name: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<(), CliError> {
+    let was_built_before = is_built(&folder.join(format!("{name}.h")));
+    let foreign = |path: &PathBuf| path.exists() && !is_built(path) && !was_built_before;
+    match files.keys().filter(|other| *other != file).map(|other| folder.join(other)).find(foreign) {
+        Some(path) => Err(CliError::new(format!("no build wrote `{}`, which this one would replace", path.display()))
+            .line("nothing was written")
+            .help("move it, choose another name for the output, or give `--overwrite`")),
+        None => Ok(()),
     }
 }
 

@@ -48,7 +48,7 @@ pub fn program(main: &Function, name: &str, has_weights: bool) -> Result<String,
     let upper = name.to_ascii_uppercase();
     let first_output = main.params().len() - n_outputs(main);
     let mut out = format!(
-        "/* Runs `{name}` on npy files: {name} INPUT.npy... OUTPUT.npy... in the order of the model. */\n\
+        "/* Runs `{name}`, written by Relais: do not edit. Usage: {name} INPUT.npy... OUTPUT.npy..., as the model has them. */\n\
          #include \"{name}.h\"\n\n#include <stdio.h>\n#include <string.h>\n{NPY}\n"
     );
     let (mut reads, mut writes, mut args) = (String::new(), String::new(), String::new());

@@ -150,19 +150,21 @@ struct Main<'m> {
 impl<'m> Main<'m> {
     fn new(module: &'m IRModule, f: &'m Function) -> Result<Self, PassError> {
         let unknown = || PassError::new("a type is not known");
-        let params = |ids: &[NodeId], prefix: &str| -> Result<Vec<(String, ElemType, Vec<u64>)>, PassError> {
-            let param = |(at, &id): (usize, &NodeId)| {
+        let params = |ids: &[NodeId]| -> Result<Vec<(String, ElemType, Vec<u64>)>, PassError> {
+            let param = |&id: &NodeId| {
                 let (elem, sizes) = memory_type(f, id).ok_or_else(unknown)?;
-                let name = if f.name(id).is_empty() { format!("{prefix}{at}") } else { f.name(id).to_owned() };
-                Ok((name, elem, sizes))
+                Ok((f.name(id).to_owned(), elem, sizes))
             };
-            ids.iter().enumerate().map(param).collect()
+            ids.iter().map(param).collect()
         };
         let results = f.results(f.body());
-        let inputs = params(f.params(), "input")?;
-        let mut outputs = params(results, "output")?;
+        let inputs = params(f.params())?;
+        let mut outputs = params(results)?;
         let mut taken: HashSet<String> = inputs.iter().map(|(name, ..)| name.clone()).collect();
-        for (name, ..) in &mut outputs {
+        for (at, (name, ..)) in outputs.iter_mut().enumerate() {
+            if name.is_empty() {
+                *name = format!("output{at}");
+            }
             while taken.contains(name) {
                 *name += "_";
             }
@@ -260,10 +262,7 @@ impl<'m> Main<'m> {
         }
         // Projections of the same result share its memory.
         for &(index, item) in items {
-            if !self.memory.contains_key(&item) {
-                let memory = args[args.len() - n_outputs(kernel) + index];
-                self.memory.insert(item, memory);
-            }
+            self.memory.entry(item).or_insert(args[args.len() - n_outputs(kernel) + index]);
         }
         let mut b = PrimBuilder::new(&mut self.made);
         b.call(name, &args);

@@ -166,6 +166,23 @@ fn arguments_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn files_that_no_build_wrote_are_spared() {
+    let folder = folder("build-spared");
+    let header = folder.join("net.h");
+    fs::write(&header, "mine").unwrap();
+    let said = build(&folder, NET, &["-o", "net.c"]).expect_failure().stderr;
+    assert!(said.contains("no build wrote `net.h`, which this one would replace"), "{said}");
+    assert_eq!(c_files(&folder), ["net.h"]);
+    assert_eq!(fs::read_to_string(&header).unwrap(), "mine");
+    build(&folder, NET, &["-o", "net.c", "--overwrite"]).expect_success();
+    // What a build wrote is replaced by the next one, weights included.
+    for _ in 0..2 {
+        build(&folder, NET, &["-o", "net.c", "--weights", "--main"]).expect_success();
+    }
+    assert_eq!(c_files(&folder), ["net.bin", "net.c", "net.h", "net_main.c"]);
+}
+
+#[test]
 fn files_of_passes_are_named_where_nothing_writes_them() {
     let folder = folder("build-run");
     fs::write(folder.join("model.relay"), NET).unwrap();
