@@ -17,7 +17,7 @@ pub use catalogue::Catalogue;
 pub use context::{ContextError, ContextGuard, PassContext, ScopeError};
 pub use facts::{Candidate, ConfigFacts, InstrumentFacts, NoPass, OperatorName, Origin, PassFacts, PluginFacts};
 pub use instrument::{Deadline, Findings, Hook, HookFault, Instrument, PassInfo, SkipReason};
-pub use runnable::{HeldPass, Member, Remarks, RunCx, RunnablePass};
+pub use runnable::{HeldPass, Member, Remarks, RunCx, RunnablePass, TakeFile};
 pub use said::Said;
 pub use scope::{DEFAULT_OPT_LEVEL, Dependencies, OnFailure, Scope, Verify};
 

@@ -21,6 +21,9 @@ pub enum Remarks {
     Show,
 }
 
+/// Receives a file: its name and its contents. An error is one of the pass.
+pub type TakeFile<'a> = dyn Fn(&str, &[u8]) -> Result<(), PassError> + Sync + 'a;
+
 /// The environment of a pass while it runs, in addition to the module.
 #[derive(Clone, Copy)]
 pub struct RunCx<'a> {
@@ -31,7 +34,7 @@ pub struct RunCx<'a> {
     /// Receives a count of the pass: the statistic's name, and by how much it grew.
     pub count: &'a (dyn Fn(&str, u64) + Sync),
     /// Receives a file that the pass made: its name and its contents.
-    pub file: &'a (dyn Fn(&str, &[u8]) -> Result<(), PassError> + Sync),
+    pub file: &'a TakeFile<'a>,
     /// Whether the pass explains why it did not do something.
     pub remarks: Remarks,
     /// Set when the pass should stop.

@@ -85,7 +85,8 @@ impl Writer<'_> {
                 let is_max = op == Max;
                 // With a number that is neither NaN nor a zero of the other sign, one comparison is enough.
                 let number = |at: usize| self.f.imm(args[at]).and_then(|imm| imm.as_float());
-                let is_simple = |c: f64| !c.is_nan() && !(c == 0.0 && c.is_sign_negative() == is_max);
+                let is_other_zero = |c: f64| c == 0.0 && c.is_sign_negative() == is_max;
+                let is_simple = |c: f64| !c.is_nan() && !is_other_zero(c);
                 let sign = if is_max { "<=" } else { ">=" };
                 match (number(0), number(1)) {
                     (None, Some(number)) if is_simple(number) => format!("!({a} {sign} {b}) ? {a} : {b}"),
@@ -108,7 +109,7 @@ impl Writer<'_> {
             }
             Cast if result == ElemType::BOOL => format!("{a} != 0"),
             Cast if is_float && result.is_integer() => {
-                format!("{}({a})", self.globals.helpers.to_integer(elem, result))
+                format!("{}({a})", self.globals.helpers.float_to_integer(elem, result))
             }
             Cast => format!("({ty}){a}"),
             Bitcast => format!("{}({a})", self.globals.helpers.bits(elem, result)),

@@ -38,7 +38,7 @@ impl Helpers {
     }
 
     /// A float as an integer; 0 where the type has no such integer, which C leaves undefined.
-    pub fn to_integer(&mut self, from: ElemType, to: ElemType) -> String {
+    pub fn float_to_integer(&mut self, from: ElemType, to: ElemType) -> String {
         let (source, result) = (c_type(from).unwrap_or("float"), c_type(to).unwrap_or("int32_t"));
         let is_signed = matches!(to, ElemType::INT8 | ElemType::INT16 | ElemType::INT32 | ElemType::INT64);
         let bits = to.bits() as i32 - i32::from(is_signed);
