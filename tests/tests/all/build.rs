@@ -177,7 +177,7 @@ fn files_that_no_build_wrote_are_spared() {
     assert_eq!(c_files(&folder), ["net.h"]);
     assert_eq!(fs::read_to_string(&header).unwrap(), "mine");
     build(&folder, NET, &["-o", "net.c", "--overwrite"]).expect_success();
-    // What a build wrote is replaced by the next one, weights included.
+    // The next build replaces them, weights included.
     for _ in 0..2 {
         build(&folder, NET, &["-o", "net.c", "--weights", "--main"]).expect_success();
     }
