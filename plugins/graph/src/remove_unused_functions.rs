@@ -89,7 +89,7 @@ pub fn unreached(module: &IRModule, entries: &[String]) -> Vec<String> {
     let mut reached: BTreeSet<&str> = entries.iter().map(String::as_str).collect();
     let mut pending: Vec<&str> = reached.iter().copied().collect();
     while let Some(name) = pending.pop() {
-        let Some(f) = module.function(name) else { continue };
+        let Some(f) = module.body(name) else { continue };
         for id in f.all_bindings() {
             for &operand in f.operands(id) {
                 if let Expr::GlobalVar(name) = f.expr(operand)
