@@ -22,7 +22,8 @@ use crate::program::set_attr;
 use relais_plugin_api::{
     build::Builder,
     diagnostics::Severity,
-    ir::{AttrData, AttrValue, Dims},
+    ir::{AttrData, AttrValue, Dims, kind},
+    op::OpError,
     prelude::*,
     prim,
     text::{PrintOptions, print_function},
@@ -55,11 +56,15 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
     for name in names {
         let Some(f) = module.function(&name).cloned() else { continue };
         let mut ops = cx.ops(&f);
-        let mut lowered = HashMap::new();
+        let (mut lowered, whole) = (HashMap::new(), used_whole(&f));
         for id in f.all_bindings() {
             cx.check_cancelled()?;
             let Some(call) = f.call(id).filter(|call| call.op().is_some()) else { continue };
-            match ops.kernel(&f, id) {
+            let kernel = match whole.contains(&id) {
+                true => Some(Err(OpError::unsupported("its results are used as one value"))),
+                false => ops.kernel(&f, id),
+            };
+            match kernel {
                 Some(Ok(kernel)) => drop(lowered.insert(id, kernels.add(&f, id, kernel))),
                 Some(Err(error)) if error.is_broken() => {
                     return Err(PassError::new(error.message.as_str()).at(id).in_function(&name));
@@ -113,6 +118,20 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
         module.set_prim_func(&name, kernel);
     }
     Ok(())
+}
+
+/// The calls with several results that something uses as one value.
+fn used_whole(f: &Function) -> HashSet<NodeId> {
+    let mut whole = HashSet::new();
+    let mut note = |ids: &[NodeId]| whole.extend(ids.iter().copied().filter(|&id| f.n_results(id).is_some()));
+    note(f.results(f.body()));
+    for id in f.all_bindings() {
+        if f.kind(id) != kind::TUPLE_GET_ITEM {
+            note(f.operands(id));
+        }
+        f.regions(id).iter().for_each(|&region| note(f.results(f.block_of(region))));
+    }
+    whole
 }
 
 /// A call's kernel, which of the arguments that are present it reads, and the types of its results.

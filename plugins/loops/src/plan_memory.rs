@@ -23,7 +23,7 @@
 
 use crate::program::set_attr;
 use relais_plugin_api::{
-    ir::Type,
+    ir::{AttrValue, Type},
     prelude::*,
     prim::{CoreOp, LoopOps},
 };
@@ -52,6 +52,13 @@ pub fn plan_memory(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassErr
         return Ok(());
     }
     let arena = place(&mut needs)?;
+    let is_planned = |id: NodeId, name: &str, value: u64| match f.attrs(id).meta(name) {
+        Some(AttrValue::Int(known)) => u64::try_from(known) == Ok(value),
+        _ => false,
+    };
+    if is_planned(f.root(), ARENA, arena) && needs.iter().all(|need| is_planned(need.alloc, OFFSET, need.offset)) {
+        return Ok(());
+    }
     let mut planned = Function::clone(&f);
     for need in &needs {
         set_meta(&mut planned, need.alloc, OFFSET, need.offset)?;
