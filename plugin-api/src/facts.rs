@@ -408,6 +408,22 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         Some(entry.and_then(make))
     }
 
+    /// Asks for the gradient or the kernel of a call, whose results follow its arguments; returns the operator's schema, too.
+    fn ask_about<'f, 'v>(
+        &self,
+        facts: &'f OpFacts<'_>,
+        entry: CallEntry,
+        call: CallValue<'v>,
+        n_results: usize,
+    ) -> Result<(&'f OpSchema, CallRequest<'v>), OpError> {
+        let schema = facts.schema().ok_or_else(|| OpError::unsupported("nothing describes it"))?;
+        let (args, _) = call.args.as_slice().split_at(call.args.len() - n_results);
+        check_whole(schema, &CallValue { args: args.into(), ..call }, n_results)?;
+        let mut request = CallRequest::new(call, n_results);
+        entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
+        Ok((schema, request))
+    }
+
     /// Checks that the operator sets of a body, or a gradient, have its operators as it calls them.
     fn check_calls(&self, facts: &OpFacts<'_>, body: &Function, what: &str) -> Result<(), OpError> {
         let mut table = self.for_body(facts)?;

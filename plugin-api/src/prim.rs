@@ -9,6 +9,7 @@
 //! - [`LoopOps`] gives the core operator of a call, [`rule`] the type of its result, [`infer`] the types of a whole
 //!   function. The verifier finds what contradicts them (`V2…`).
 //! - [`PrimBuilder`] makes prim funcs.
+//! - [`memory_needs`] says what memory is needed when, [`checked_arena`] whether a plan of it holds.
 //! - [`fold`] computes with numbers, [`run`] with tensors: the interpreter.
 
 #[cfg(doctest)]
@@ -18,6 +19,7 @@ mod building {}
 #[doc = include_str!("../../docs/loop-programs.md")]
 mod loop_programs {}
 
+mod arena;
 mod bounds;
 mod build;
 mod infer;
@@ -30,6 +32,7 @@ mod scalar;
 mod tests;
 mod unused;
 
+pub use arena::{ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, arena_offset, checked_arena, count_fits, memory_needs};
 pub use bounds::{Bounds, Intervals, Linear, Mark};
 pub use build::{PrimBuilder, prim_func};
 pub use infer::infer;

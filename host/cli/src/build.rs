@@ -15,12 +15,12 @@ use relais::{
     files::{Destination, Existing, FileError, FileSet, write as write_file},
     frontend::{Model, forget_outdated_sizes, set_input_shapes, set_options},
     manager::{self, RunOptions},
+    onnx::data_files,
     pass::{Remarks, Verify},
 };
 use std::{
     collections::BTreeMap,
     env::consts::DLL_SUFFIX,
-    ffi::OsString,
     fs,
     io::{Read, Write},
     path::{Path, PathBuf},
@@ -43,10 +43,10 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         return Err(error.help("leave one of the two away"));
     }
     let registry = catalogue::registry(&args.plugins)?;
-    let pipeline = PipelineArgs {
-        pipeline: args.pipeline.pipeline.clone().or_else(|| Some(format!("build-{}", args.target))),
-        ..args.pipeline.clone()
-    };
+    let mut pipeline: PipelineArgs = args.pipeline.clone();
+    if pipeline.passes.is_none() {
+        pipeline.pipeline.get_or_insert_with(|| format!("build-{}", args.target));
+    }
     let mut spec = spec::spec(&pipeline, &registry)?;
     let registry = catalogue::choose(&registry, &spec, &args.plugins);
     let mut settings = vec![format!("build.name={name}")];
@@ -74,7 +74,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         ..RunOptions::default()
     };
     let outcome = manager::run(&pipeline, &module, &registry, &options);
-    let report = match outcome {
+    let mut report = match outcome {
         Ok((_, report)) => report,
         Err(failure) => {
             let reproducers = reproduce::write(None, &args.output, &pipeline, &failure.report, &registry);
@@ -87,7 +87,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     };
     drop(pipeline);
     dropped()?;
-    let mut files = report.files.clone();
+    let mut files = std::mem::take(&mut report.files);
     if !files.contains_key(&file) {
         let made: Vec<&str> = files.keys().map(String::as_str).collect();
         let made = if made.is_empty() { "no file".to_owned() } else { made.join(", ") };
@@ -101,6 +101,14 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         let bytes = compile(&files, &file, &library)?;
         files.insert(library, bytes);
     }
+    for other in files.keys().filter(|other| **other != file) {
+        outputs.add("a file of the build", &folder.join(other), Existing::Replace)?;
+    }
+    let weights: Vec<PathBuf> = data_files(&module).into_iter().map(PathBuf::from).collect();
+    outputs.spare("the model", [&args.model])?;
+    outputs.spare("weights of the model, in", &weights)?;
+    outputs.spare_pipeline(&args.pipeline)?;
+    outputs.spare("plugin", &args.plugins.plugin)?;
     if !args.overwrite {
         spare_others(&folder, &file, &name, &files)?;
     }
@@ -170,8 +178,10 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<(PathBu
 
 /// Compiles a shared library in a folder of its own; returns it.
 fn compile(files: &BTreeMap<String, Vec<u8>>, source: &str, library: &str) -> Result<Vec<u8>, CliError> {
-    let compiler = std::env::var_os("CC").filter(|cc| !cc.is_empty()).unwrap_or_else(|| OsString::from("cc"));
-    let shown = compiler.to_string_lossy().into_owned();
+    let shown = std::env::var("CC").ok().filter(|cc| !cc.trim().is_empty()).unwrap_or_else(|| "cc".to_owned());
+    // With arguments, as `make` takes it.
+    let mut words = shown.split_whitespace();
+    let compiler = words.next().unwrap_or("cc");
     let failed = |why: String| {
         CliError::new(format!("the C compiler `{shown}` {why}\n  nothing was written"))
             .help("set `CC` to a compiler of C99, or compile the source yourself: leave `--shared` away")
@@ -181,8 +191,8 @@ fn compile(files: &BTreeMap<String, Vec<u8>>, source: &str, library: &str) -> Re
         write_file(&folder.path().join(name), Existing::Keep, bytes)
             .map_err(|error| failed(format!("gets no source: {}", error.of("source"))))?;
     }
-    let mut command = Command::new(&compiler);
-    command.current_dir(folder.path()).args(FLAGS).args(["-fPIC", "-shared", "-o", library, source, "-lm"]);
+    let mut command = Command::new(compiler);
+    command.current_dir(folder.path()).args(words).args(FLAGS).args(["-fPIC", "-shared", "-o", library, source, "-lm"]);
     let output = command.output().map_err(|error| failed(format!("cannot be started: {error}")))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,11 +1,11 @@
 //! The gradients of operators, as passes ask for them.
 
-use super::{OpFacts, OpFactsTable, OpSource, check_whole};
+use super::{OpFacts, OpFactsTable, OpSource};
 use crate::{
     boundary::abi::{CallEntry, operator_part},
     infer::{Coverage, contradiction, infer_function},
     ir::*,
-    op::{CallParts, CallRequest, OpError, adapt, gradient_of_call, owned_imports, parse_gradient},
+    op::{CallParts, OpError, adapt, gradient_of_call, owned_imports, parse_gradient},
 };
 
 impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
@@ -36,16 +36,11 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         call: NodeId,
         op: OpId,
     ) -> Result<Function, OpError> {
-        let schema = facts.schema().ok_or_else(|| OpError::unsupported("nothing describes it"))?;
-        let n_results = function.n_results(call);
-        let parts = CallParts::new(function, call);
-        check_whole(schema, &parts.value(op, facts.version), n_results.unwrap_or(1))?;
-        let n_args = parts.value(op, facts.version).args.len();
-        let parts = parts.with_results();
+        let parts = CallParts::new(function, call).with_results();
         let value = parts.value(op, facts.version);
-        let n_results = value.args.len() - n_args;
-        let mut request = CallRequest::new(value, n_results);
-        entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
+        let n_results = function.n_results(call).unwrap_or(1);
+        let (schema, request) = self.ask_about(facts, entry, value, n_results)?;
+        let n_args = value.args.len() - n_results;
         let name = (facts.name.0.as_str(), facts.name.1.as_str());
         let mut made = parse_gradient(name, schema, request.made("gradient")?, (n_args, n_results))?;
         let mut bodies = Self::empty(self.source);

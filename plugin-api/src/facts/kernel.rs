@@ -1,10 +1,10 @@
 //! The kernels of calls, as passes ask for them.
 
-use super::{OpFacts, OpFactsTable, OpSource, check_whole};
+use super::{OpFacts, OpFactsTable, OpSource};
 use crate::{
     boundary::abi::{CallEntry, operator_part},
     ir::*,
-    op::{CallParts, CallRequest, OpError, static_sizes},
+    op::{CallParts, OpError, static_sizes},
     prim, text,
 };
 
@@ -35,15 +35,10 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         call: NodeId,
         op: OpId,
     ) -> Result<Function, OpError> {
-        let schema = facts.schema().ok_or_else(|| OpError::unsupported("nothing describes it"))?;
-        let parts = CallParts::new(function, call);
-        check_whole(schema, &parts.value(op, facts.version), function.n_results(call).unwrap_or(1))?;
-        let n_args = parts.value(op, facts.version).args.len();
-        let parts = parts.with_results();
+        let parts = CallParts::new(function, call).with_results();
         let value = parts.value(op, facts.version);
-        let n_results = value.args.len() - n_args;
-        let mut request = CallRequest::new(value, n_results);
-        entry.call(self.source.request(), &mut request).into_result().map_err(OpError::cut)?;
+        let n_results = function.n_results(call).unwrap_or(1);
+        let (_, request) = self.ask_about(facts, entry, value, n_results)?;
         let kernel = parse(request.made("kernel")?)?;
         let present = value.args.iter().filter(|arg| arg.present != 0);
         let wanted: Vec<_> = present.map(|arg| static_sizes(value.types_of.ty(arg.ty))).collect();

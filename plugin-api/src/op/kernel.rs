@@ -4,7 +4,7 @@ use super::{OpCall, OpError};
 use crate::{
     boundary::record::MAX_LEN,
     ir::*,
-    prim::{PrimBuilder, prim_func},
+    prim::{PrimBuilder, count_fits, prim_func},
     text::{PrintOptions, print_function},
 };
 use std::ops::{Deref, DerefMut};
@@ -78,7 +78,7 @@ impl DerefMut for Kernel<'_> {
 pub(crate) fn static_sizes(ty: Type<'_>) -> Option<(ElemType, Vec<u64>)> {
     let (elem, dims) = ty.as_tensor()?;
     let sizes: Vec<u64> = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
-    elem.is_scalar().then_some((elem, sizes))
+    (elem.is_scalar() && count_fits(&sizes)).then_some((elem, sizes))
 }
 
 /// The memory that a value of the call needs.
@@ -91,7 +91,7 @@ fn memory(ty: Type<'_>, what: &str) -> Result<(ElemType, Vec<u64>), OpError> {
                 "its {what} has elements of the type {elem}, which loop programs do not handle"
             ))
         }
-        Some(_) => OpError::unsupported(format_args!("the sizes of its {what} are not all known")),
+        Some(_) => OpError::unsupported(format_args!("the sizes of its {what} are not all known, or too large")),
     })
 }
 

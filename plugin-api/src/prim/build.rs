@@ -285,13 +285,18 @@ impl<'a> PrimBuilder<'a> {
         self.control(CoreOp::For, &[min, extent], &[region], &attrs, 0)
     }
 
-    /// Serial loops over every index of memory of these sizes, the last one innermost; `body` gets the indices.
+    /// Serial loops over every index of memory of these sizes, the last one innermost; `body` gets the indices. Where a size
+    /// is 1, the index is 0, without a loop.
     pub fn each_of_all(&mut self, sizes: &[u64], body: impl FnOnce(&mut Self, &[NodeId])) {
         self.nest(sizes, &mut Values::new(), Box::new(body));
     }
 
     fn nest(&mut self, sizes: &[u64], outer: &mut Values, body: Innermost<'_, Self>) {
         let Some((&size, inner)) = sizes.split_first() else { return body(self, outer) };
+        if size == 1 {
+            outer.push(self.index(0));
+            return self.nest(inner, outer, body);
+        }
         let extent = self.index(i64::try_from(size).unwrap_or(i64::MAX));
         self.each(extent, |b, index| {
             outer.push(index);

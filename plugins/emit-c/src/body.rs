@@ -10,7 +10,7 @@ use relais_plugin_api::{
     ir::{AttrValue, BlockId, IfView},
     op::Effects,
     prelude::*,
-    prim::{CoreOp, Intervals, LoopOps},
+    prim::{CoreOp, Intervals, LoopOps, arena_offset, count_fits},
 };
 use std::{collections::HashMap, fmt::Display};
 
@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
             }
             Expr::TupleGetItem { tuple, index } => {
                 let results = self.results_of.get(&tuple).and_then(|names| names.get(index)).cloned();
-                let name = results.ok_or_else(|| unsupported(id, "a result is taken that there is none of"))?;
+                let name = results.ok_or_else(|| unsupported(id, "a result is taken that the call does not have"))?;
                 self.names_of.insert(id, name);
                 Ok(())
             }
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
                 let axis = f.attrs(id).int("axis").and_then(|axis| usize::try_from(axis).ok());
                 let sizes = sizes(f, args[0])?;
                 let size = axis.and_then(|axis| sizes.get(axis).copied());
-                let size = size.ok_or_else(|| unsupported(id, "there is no such axis"))?;
+                let size = size.ok_or_else(|| unsupported(id, "the memory does not have that axis"))?;
                 self.define(id, &format!("INT64_C({size})"))
             }
             _ => {
@@ -235,8 +235,8 @@ impl<'a> Writer<'a> {
         let ty = c_type(elem).ok_or_else(|| unsupported(id, format_args!("C has no numbers of the type {elem}")))?;
         let count: u64 = sizes(f, id)?.iter().product();
         let name = self.memory_name(id);
-        match f.attrs(id).meta("offset") {
-            Some(AttrValue::Int(offset)) if self.program.has_arena(f) => {
+        match arena_offset(f, id).filter(|_| self.is_main) {
+            Some(offset) => {
                 self.line(format_args!("{ty} *const {name} = ({ty} *)(void *)((unsigned char *)arena + {offset});"));
             }
             _ => {
@@ -454,6 +454,10 @@ impl<'a> Writer<'a> {
 /// The sizes of memory, all of which are known.
 pub fn sizes(f: &Function, memory: NodeId) -> Result<Vec<u64>, PassError> {
     let dims = f.type_of(memory).as_tensor().map_or(&[][..], |(_, dims)| dims);
-    let sizes = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>();
-    sizes.ok_or_else(|| unsupported(memory, "a size of memory is not known"))
+    let sizes: Option<Vec<u64>> = dims.iter().map(|&dim| Dim::from(dim).known()).collect();
+    let sizes = sizes.ok_or_else(|| unsupported(memory, "a size of memory is not known"))?;
+    match count_fits(&sizes) {
+        true => Ok(sizes),
+        false => Err(unsupported(memory, "memory of more elements than an `int64` counts")),
+    }
 }

@@ -33,7 +33,7 @@ use crate::{
 use relais_plugin_api::{
     ir::AttrValue,
     prelude::*,
-    prim::{n_outputs, remove_unused},
+    prim::{ARENA_ALIGNMENT, ORIGINS, checked_arena, n_outputs, remove_unused},
     text::display_type,
 };
 use std::{
@@ -47,10 +47,8 @@ config_option! { "build.main": bool, default = false, doc = "Whether a program t
 
 /// The entry function.
 const MAIN: &str = "main";
-/// The metadata that the memory planner leaves.
-const ARENA: &str = "arena";
-/// The metadata of a kernel that names the values which it computes.
-const ORIGINS: &str = "origins";
+/// The headers that are included, which one of the same name would hide.
+const HEADERS: [&str; 6] = ["math", "stdbool", "stddef", "stdint", "stdio", "string"];
 /// Why a program stops, in the order of the numbers.
 const STATUS: [(&str, &str); 4] = [
     ("NULL_POINTER", "an argument is null"),
@@ -86,6 +84,11 @@ pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Resu
         return Err(PassError::new(format_args!("`{name}` is not a name that C has"))
             .code("C002")
             .help("name the file by letters, digits and `_`, beginning with a letter, or set `build.name`"));
+    }
+    if HEADERS.contains(&&*name) {
+        return Err(PassError::new(format_args!("`{name}.h` is a header of C"))
+            .code("C004")
+            .help("name the file otherwise"));
     }
     let has_weights = cx.config_bool("build.weights") == Some(true);
     let mut globals = Globals::new(&name, has_weights);
@@ -134,21 +137,13 @@ impl<'m> Program<'m> {
             remove_unused(&mut edit);
             functions.push((name, Function::clone(&edit.into_function())));
         }
-        let arena = match main.attrs(main.root()).meta(ARENA) {
-            Some(AttrValue::Int(bytes)) => u64::try_from(bytes).unwrap_or(0),
-            _ => 0,
-        };
+        let arena = checked_arena(main).map_err(|error| error.in_function(MAIN))?;
         Ok(Self { functions, name, checked, written: HashMap::new(), arena, has_weights })
     }
 
     /// Which indices are checked.
     pub fn checked(&self) -> Checked {
         self.checked
-    }
-
-    /// Whether a function is the one with the arena.
-    pub fn has_arena(&self, f: &Function) -> bool {
-        f.attrs(f.root()).meta(ARENA).is_some()
     }
 
     /// Takes the names that a function must not have for something else.
@@ -234,7 +229,10 @@ impl<'m> Program<'m> {
             format!("/* `{name}`, written by Relais: do not edit. */\n#ifndef {upper}_H\n#define {upper}_H\n\n");
         out += "#include <stdbool.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
         out += "/* The memory that a run needs beside its arguments. */\n";
-        out += &format!("#define {upper}_ARENA_BYTES {}u\n#define {upper}_ARENA_ALIGNMENT 64u\n\n", self.arena);
+        out += &format!(
+            "#define {upper}_ARENA_BYTES {}u\n#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}u\n\n",
+            self.arena
+        );
         if let Some(weights) = globals.weights() {
             out += &format!(
                 "/* What `{name}.bin` holds, in little-endian order, for an address that is a multiple of 8. */\n"

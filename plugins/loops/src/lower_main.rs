@@ -24,7 +24,7 @@ use crate::program::set_attr;
 use relais_plugin_api::{
     ir::{AttrData, AttrValue, OUTPUT_NAMES, kind},
     prelude::*,
-    prim::{CoreOp, LoopOps, PrimBuilder, n_outputs, prim_func},
+    prim::{CoreOp, LoopOps, PrimBuilder, count_fits, n_outputs, prim_func},
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -95,7 +95,7 @@ fn obstacles(module: &IRModule, f: &Function) -> Vec<Diagnostic> {
 fn memory_type(f: &Function, id: NodeId) -> Option<(ElemType, Vec<u64>)> {
     let (elem, dims) = f.type_of(id).as_tensor()?;
     let sizes: Vec<u64> = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
-    elem.is_scalar().then_some((elem, sizes))
+    (elem.is_scalar() && count_fits(&sizes)).then_some((elem, sizes))
 }
 
 /// The loop program that a call calls.

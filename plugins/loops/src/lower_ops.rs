@@ -25,13 +25,10 @@ use relais_plugin_api::{
     ir::{AttrData, AttrValue, Dims, kind},
     op::OpError,
     prelude::*,
-    prim,
+    prim::{ORIGINS, n_outputs},
     text::{PrintOptions, print_function},
 };
 use std::collections::{HashMap, HashSet};
-
-/// The metadata of a kernel that names the values which it computes.
-pub const ORIGINS: &str = "origins";
 
 /// Options of [`lower_ops`].
 #[derive(PassOptions)]
@@ -76,7 +73,9 @@ pub fn lower_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> R
                     };
                     let message = format!("`{}` has no loop program: {why}", call.op_name());
                     if options.keep {
-                        cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(id).in_function(&name));
+                        if cx.wants_remarks() {
+                            cx.diagnostic(Diagnostic::new(Severity::REMARK, message).at(id).in_function(&name));
+                        }
                     } else {
                         let is_open = |&arg: &NodeId| !arg.is_absent() && f.type_of(arg).static_shape().is_none();
                         let help = match call.args().iter().any(is_open) {
@@ -158,7 +157,7 @@ impl Kernels {
 
     /// Adds the kernel of a call, unless there is one like it.
     fn add(&mut self, f: &Function, id: NodeId, mut kernel: Function) -> Lowered {
-        let n_inputs = kernel.params().len() - prim::n_outputs(&kernel);
+        let n_inputs = kernel.params().len() - n_outputs(&kernel);
         let uses = kernel.use_counts();
         let params = kernel.params().to_vec();
         let read: Vec<usize> = (0..n_inputs).filter(|&at| uses[params[at].index()] > 0).collect();

@@ -23,18 +23,10 @@
 
 use crate::program::set_attr;
 use relais_plugin_api::{
-    ir::{AttrValue, Type},
     prelude::*,
-    prim::{CoreOp, LoopOps},
+    prim::{ARENA, ARENA_ALIGNMENT, Need, OFFSET, arena_offset, checked_arena, memory_needs},
 };
-use std::collections::HashMap;
 
-/// The metadata of an `alloc`: where it is in the arena, in bytes.
-pub const OFFSET: &str = "offset";
-/// The metadata of a prim func: how many bytes its arena has.
-pub const ARENA: &str = "arena";
-/// The alignment of offsets, and of the arena: that of a line of a cache, and of the widest vectors.
-const ALIGNMENT: u64 = 64;
 /// The entry function.
 const MAIN: &str = "main";
 
@@ -47,113 +39,61 @@ const MAIN: &str = "main";
 )]
 pub fn plan_memory(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     let Some(f) = module.global(MAIN).and_then(|main| main.prim_func()).cloned() else { return Ok(()) };
-    let mut needs = needs(&f)?;
+    let needs = memory_needs(&f).map_err(|error| error.in_function(MAIN))?;
     if needs.is_empty() {
         return Ok(());
     }
-    let arena = place(&mut needs)?;
-    let is_planned = |id: NodeId, name: &str, value: u64| match f.attrs(id).meta(name) {
-        Some(AttrValue::Int(known)) => u64::try_from(known) == Ok(value),
-        _ => false,
-    };
-    if is_planned(f.root(), ARENA, arena) && needs.iter().all(|need| is_planned(need.alloc, OFFSET, need.offset)) {
+    let (offsets, arena) = place(&needs)?;
+    let is_placed = |(need, &offset): (&Need, &u64)| arena_offset(&f, need.alloc) == Some(offset);
+    if checked_arena(&f).ok() == Some(arena) && needs.iter().zip(&offsets).all(is_placed) {
         return Ok(());
     }
     let mut planned = Function::clone(&f);
-    for need in &needs {
-        set_meta(&mut planned, need.alloc, OFFSET, need.offset)?;
+    for (need, &offset) in needs.iter().zip(&offsets) {
+        set_meta(&mut planned, need.alloc, OFFSET, offset)?;
     }
     let root = planned.root();
     set_meta(&mut planned, root, ARENA, arena)?;
     cx.count("placed", needs.len());
     cx.count("arena", usize::try_from(arena).unwrap_or(usize::MAX));
-    let separate = needs.iter().fold(0u64, |sum, need| sum.saturating_add(need.bytes));
+    let separate = needs.iter().fold(0u64, |sum, need| sum.saturating_add(aligned(need.bytes).unwrap_or(u64::MAX)));
     cx.count("separate", usize::try_from(separate).unwrap_or(usize::MAX));
     module.set_prim_func(MAIN, planned);
     Ok(())
 }
 
-/// Memory, and the statements that need it: by position in the block.
-struct Need {
-    alloc: NodeId,
-    bytes: u64,
-    first: usize,
-    last: usize,
-    offset: u64,
-}
-
-/// The `alloc`s of the function's block.
-fn needs(f: &Function) -> Result<Vec<Need>, PassError> {
-    let ops = LoopOps::new(f);
-    let mut needs: Vec<Need> = Vec::new();
-    let mut of: HashMap<NodeId, usize> = HashMap::new();
-    for (at, &statement) in f.bindings(f.body()).iter().enumerate() {
-        if ops.of(f, statement) == Some(CoreOp::Alloc) {
-            let bytes = bytes_of(f.type_of(statement)).ok_or_else(|| too_large(statement))?;
-            of.insert(statement, needs.len());
-            needs.push(Need { alloc: statement, bytes, first: usize::MAX, last: at, offset: 0 });
-            continue;
-        }
-        if ops.of(f, statement) == Some(CoreOp::View) {
-            if let Some(&need) = f.operands(statement).get(1).and_then(|memory| of.get(memory)) {
-                of.insert(statement, need);
-            }
-            continue;
-        }
-        let mut open = vec![statement];
-        while let Some(id) = open.pop() {
-            for operand in f.operands(id) {
-                if let Some(&need) = of.get(operand) {
-                    needs[need].first = needs[need].first.min(at);
-                    needs[need].last = at;
-                }
-            }
-            for &region in f.regions(id) {
-                open.extend(f.bindings(f.block_of(region)));
-            }
-        }
-    }
-    // Memory that nothing uses needs no place of its own.
-    needs.retain(|need| need.first <= need.last);
-    Ok(needs)
-}
-
-fn bytes_of(ty: Type<'_>) -> Option<u64> {
-    let (elem, dims) = ty.as_tensor()?;
-    let count = dims.iter().try_fold(1u64, |count, &dim| count.checked_mul(Dim::from(dim).known()?))?;
-    count.checked_mul(u64::from(elem.bits()).div_ceil(8))?.checked_next_multiple_of(ALIGNMENT)
-}
-
 fn too_large(alloc: NodeId) -> PassError {
-    PassError::new("the memory is more than 64 bits count").code("K003").at(alloc).in_function(MAIN)
+    PassError::new("the plan is more than 64 bits count").code("K005").at(alloc).in_function(MAIN)
 }
 
-/// Sets the offsets; returns the size of the arena.
-fn place(needs: &mut [Need]) -> Result<u64, PassError> {
+fn aligned(bytes: u64) -> Option<u64> {
+    bytes.checked_next_multiple_of(ARENA_ALIGNMENT)
+}
+
+/// Returns the offset of each, and the size of the arena.
+fn place(needs: &[Need]) -> Result<(Vec<u64>, u64), PassError> {
     let mut order: Vec<usize> = (0..needs.len()).collect();
     order.sort_by_key(|&at| (std::cmp::Reverse(needs[at].bytes), needs[at].first, at));
-    // Placed ones, by offset.
-    let mut placed: Vec<usize> = Vec::with_capacity(needs.len());
+    let mut offsets = vec![0; needs.len()];
+    // Placed ones, by offset: where each begins and ends.
+    let mut placed: Vec<(u64, u64, usize)> = Vec::with_capacity(needs.len());
     let mut arena = 0;
     for at in order {
-        let (first, last, bytes) = (needs[at].first, needs[at].last, needs[at].bytes);
+        let too_large = || too_large(needs[at].alloc);
+        let bytes = aligned(needs[at].bytes).ok_or_else(too_large)?;
         let mut offset = 0u64;
-        for &other in &placed {
-            let other = &needs[other];
-            let is_at_once = other.first <= last && first <= other.last;
-            if !is_at_once {
-                continue;
-            }
-            if offset.checked_add(bytes).is_none_or(|end| end > other.offset) {
-                offset = offset.max(other.offset.saturating_add(other.bytes));
+        for &(start, end, other) in &placed {
+            let fits = offset.checked_add(bytes).is_some_and(|end| end <= start);
+            if !fits && needs[at].is_at_once(&needs[other]) {
+                offset = offset.max(end);
             }
         }
-        needs[at].offset = offset;
-        arena = offset.checked_add(bytes).ok_or_else(|| too_large(needs[at].alloc))?.max(arena);
-        let place = placed.partition_point(|&other| needs[other].offset <= offset);
-        placed.insert(place, at);
+        let end = offset.checked_add(bytes).ok_or_else(too_large)?;
+        (offsets[at], arena) = (offset, end.max(arena));
+        let place = placed.partition_point(|&(start, ..)| start <= offset);
+        placed.insert(place, (offset, end, at));
     }
-    Ok(arena)
+    Ok((offsets, arena))
 }
 
 /// Sets metadata that is a number.

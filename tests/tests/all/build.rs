@@ -90,6 +90,15 @@ fn a_shared_library_and_its_source_come_together_or_not_at_all() {
     assert_eq!(c_files(&folder), ["net.c".to_owned(), "net.h".to_owned(), library.clone()]);
     fs::remove_file(folder.join("net.h")).unwrap();
     fs::remove_file(folder.join(&library)).unwrap();
+    // `CC` may have arguments, as for `make`.
+    let mut relais = Command::new(&workspace().relais);
+    relais
+        .current_dir(&folder)
+        .args(["build", "model.relay", "-o", "net.c", "--shared", "-q"])
+        .env("CC", "cc -DNDEBUG");
+    Run::of(&mut relais).expect_success();
+    fs::remove_file(folder.join("net.h")).unwrap();
+    fs::remove_file(folder.join(&library)).unwrap();
     fs::write(folder.join("net.c"), "mine").unwrap();
     for (compiler, why) in [("no-such-compiler", "cannot be started"), ("false", "failed")] {
         let mut relais = Command::new(&workspace().relais);
@@ -155,6 +164,7 @@ fn arguments_that_make_no_sense_are_refused() {
         (&["-o", "-"][..], "output `-` is not the name of a source file"),
         (&["-o", "net"], "output `net` is not the name of a source file"),
         (&["-o", "9 lives.c"], "`9 lives` is not a name that C has"),
+        (&["-o", "math.c"], "`math.h` is a header of C"),
         (&["-o", "net.d"], "the pipeline does not write `net.d`: it gives net.c, net.h"),
         (&["-o", "net.c", "--target", "wat"], "build-wat"),
         (&["-o", "net.c", "--target", "wat", "--shared"], "`--shared` compiles C, and the target is another one"),
@@ -193,6 +203,104 @@ fn files_of_passes_are_named_where_nothing_writes_them() {
     let said = Run::of(&mut relais).expect_success();
     assert!(said.stderr.contains("the files model.c, model.h of passes are not written"), "{}", said.stderr);
     assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
+}
+
+/// A plan of the memory that does not hold, and the reason.
+#[test]
+fn plans_that_do_not_hold_are_refused() {
+    let folder = folder("build-plans");
+    for (arena, offsets, expected) in [
+        (128, [0, 64], ""),
+        (64, [0, 0], "memory overlaps other memory that is needed at the same time"),
+        (64, [0, 64], "memory is outside the arena"),
+        (0, [0, 64], "memory is outside the arena"),
+        (256, [0, 68], "an offset is not a multiple of 64"),
+    ] {
+        let model = format!(
+            "prim @main(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) #[arena = {arena}] {{
+  %a = alloc float32[4] #[offset = {}];
+  %b = alloc float32[4] #[offset = {}];
+  for %i in 0..4 {{ %a[%i] = %x[%i]; }}
+  for %i in 0..4 {{ %b[%i] = %x[%i] + 1.0; }}
+  for %i in 0..4 {{ %y[%i] = %a[%i] * %b[%i]; }}
+}}
+",
+            offsets[0], offsets[1]
+        );
+        let said = build(&folder, &model, &["-o", "net.c", "--passes", "EmitC"]);
+        if expected.is_empty() {
+            said.expect_success();
+            fs::remove_file(folder.join("net.c")).unwrap();
+            fs::remove_file(folder.join("net.h")).unwrap();
+        } else {
+            let said = said.expect_failure().stderr;
+            assert!(said.contains(&format!("error[K004]: ")) && said.contains(expected), "{expected}\n{said}");
+            assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn a_program_that_stops_says_why() {
+    let folder = folder("build-stops");
+    let model = r#"def @main(%x: Tensor[(4), int64], %at: Tensor[(2), int64]) #[opset = {"": 17}, output_names = ["a", "b"]] {
+  %a = Gather(%x, %at);
+  %two = const(int64, 2);
+  %b = Div(%two, %x);
+  (%a, %b)
+}
+"#;
+    build(&folder, model, &["-o", "net.c", "--main"]).expect_success();
+    let mut compiler = Command::new("cc");
+    let sanitised = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    compiler.current_dir(&folder).arg("-std=c99").args(sanitised).args(["net.c", "net_main.c", "-o", "net", "-lm"]);
+    Run::of(&mut compiler).expect_success();
+    for (x, at, status) in [
+        ([1i64, 2, 3, i64::MIN], [0i64, -4], 0),
+        ([1, 2, 3, 4], [0, 4], 2),
+        ([1, 2, 3, 4], [-5, 0], 2),
+        ([1, 2, 3, 4], [i64::MIN, i64::MAX], 2),
+        ([1, 0, 3, 4], [0, 3], 3),
+    ] {
+        let bytes = |numbers: &[i64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+        fs::write(folder.join("x.npy"), npy("<i8", "(4,)", &bytes(&x))).unwrap();
+        fs::write(folder.join("at.npy"), npy("<i8", "(2,)", &bytes(&at))).unwrap();
+        let mut net = Command::new(folder.join("net"));
+        let ran = Run::of(net.current_dir(&folder).args(["x.npy", "at.npy", "a.npy", "b.npy"]));
+        if status == 0 {
+            ran.expect_success();
+        } else {
+            let said = ran.expect_failure().stderr;
+            assert_eq!(said, format!("the model stopped: {status}\n"), "{x:?} {at:?}");
+        }
+    }
+    // A file of another shape, or none, is not read.
+    fs::write(folder.join("x.npy"), npy("<i8", "(5,)", &[0; 40])).unwrap();
+    for file in ["x.npy", "missing.npy"] {
+        let mut net = Command::new(folder.join("net"));
+        let ran = Run::of(net.current_dir(&folder).args([file, "at.npy", "a.npy", "b.npy"])).expect_failure();
+        assert!(ran.stderr.starts_with(file), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_model_is_spared_where_a_build_would_write_a_file() {
+    let folder = folder("build-model");
+    build(&folder, NET, &["-o", "net.c"]).expect_success();
+    let relais = |args: &[&str]| {
+        let mut relais = Command::new(&workspace().relais);
+        Run::of(relais.current_dir(&folder).args(args))
+    };
+    relais(&["run", "model.relay", "-o", "net.onnx", "-p", "O0", "-q"]).expect_success();
+    fs::rename(folder.join("net.onnx"), folder.join("net.bin")).unwrap();
+    let model = fs::read(folder.join("net.bin")).unwrap();
+    for overwrite in [&[][..], &["--overwrite"]] {
+        let said = relais(&[&["build", "net.bin", "-o", "net.c", "--weights"], overwrite].concat()).expect_failure();
+        assert!(said.stderr.contains("a file of the build would replace the model `net.bin`"), "{}", said.stderr);
+        assert_eq!(fs::read(folder.join("net.bin")).unwrap(), model);
+    }
+    relais(&["build", "net.bin", "-o", "other.c", "--weights"]).expect_success();
 }
 
 /// Operators that call no function of `math.h`, on every special number.

@@ -136,7 +136,7 @@ pub fn unary(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             })
         }
         "Gelu" => gelu(call, kernel),
-        _ => declined("there is no kernel of that name"),
+        _ => declined("no kernel has that name"),
     }
 }
 

@@ -36,7 +36,7 @@ pub fn core(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         "GreaterOrEqual" => (CoreOp::Ge, elem != ElemType::BOOL),
         "Less" => (CoreOp::Lt, elem != ElemType::BOOL),
         "LessOrEqual" => (CoreOp::Le, elem != ElemType::BOOL),
-        _ => return declined("there is no kernel of that name"),
+        _ => return declined("no kernel has that name"),
     };
     if !fits {
         return declined(format_args!("its elements are {elem}"));
@@ -54,7 +54,7 @@ pub fn variadic(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         "Min" => (CoreOp::Min, false),
         "Sum" => (CoreOp::Add, false),
         "Mean" => (CoreOp::Add, true),
-        _ => return declined("there is no kernel of that name"),
+        _ => return declined("no kernel has that name"),
     };
     if op == CoreOp::Add {
         floats(elem)?;

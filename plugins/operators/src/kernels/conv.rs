@@ -83,7 +83,7 @@ impl Conv {
         body: impl FnOnce(&mut PrimBuilder<'b>, NodeId, NodeId, NodeId, NodeId),
     ) {
         let pixels = viewed(b, self.y, &[self.n, self.groups * self.made, self.n_pixels]);
-        b.over_all(&[self.n, self.groups, self.made], |b, at| {
+        b.each_of_all(&[self.n, self.groups, self.made], |b, at| {
             let (sample, group, channel) = (at[0], at[1], at[2]);
             let of_all = b.within(group, self.made, channel);
             let start = match self.bias {

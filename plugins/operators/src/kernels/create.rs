@@ -21,7 +21,7 @@ pub fn trilu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         (Some(_), None) => return declined("its diagonal is not a constant"),
     };
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
-    kernel.over_all(&shape, |b, at| {
+    kernel.each_of_all(&shape, |b, at| {
         let zero = b.num(elem, 0.0);
         let diagonal = b.plus(at[1], k);
         let stays = b.op(if is_upper { CoreOp::Ge } else { CoreOp::Le }, &[at[2], diagonal]);
@@ -40,7 +40,7 @@ pub fn eye_like(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         return declined("its result is not a matrix");
     }
     let k = int(call, "k", 0).clamp(-(1 << 40), 1 << 40);
-    kernel.over_all(&sizes, |b, at| {
+    kernel.each_of_all(&sizes, |b, at| {
         let (zero, one) = (b.num(elem, 0.0), b.num(elem, 1.0));
         let diagonal = b.shifted(at[0], k);
         let is_on = b.eq(at[1], diagonal);

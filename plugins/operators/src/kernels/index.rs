@@ -34,7 +34,7 @@ pub fn gather(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     let (x, indices) = (viewed(kernel, x, &[outer, size, inner]), viewed(kernel, indices, &[n]));
     let y = viewed(kernel, y, &[outer, n, inner]);
-    kernel.over_all(&[outer, n], |b, at| {
+    kernel.each_of_all(&[outer, n], |b, at| {
         let index = index_at(b, indices, &at[1..], size);
         b.over(inner, |b, within| {
             let value = b.load(x, &[at[0], index, within]);
@@ -54,7 +54,7 @@ pub fn gather_elements(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if made.len() != sizes.len() || made != kernel.sizes(indices) || !(0..made.len()).all(fits) {
         return declined("its indices do not fit its argument");
     }
-    kernel.over_all(&made, |b, at| {
+    kernel.each_of_all(&made, |b, at| {
         let mut from = at.to_vec();
         from[axis] = index_at(b, indices, at, sizes[axis]);
         let value = b.load(x, &from);
@@ -81,7 +81,7 @@ pub fn gather_nd(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     let x = viewed(kernel, x, &[&[batch], indexed, &[inner]].concat());
     let (indices, y) = (viewed(kernel, indices, &[batch, n, n_indices]), viewed(kernel, y, &[batch, n, inner]));
-    kernel.over_all(&[batch, n], |b, at| {
+    kernel.each_of_all(&[batch, n], |b, at| {
         let mut from = vec![at[0]];
         for (place, &size) in indexed.iter().enumerate() {
             let place = b.index(place as i64);
@@ -109,7 +109,7 @@ pub fn one_hot(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (indices, y) = (viewed(kernel, indices, &[outer, inner]), viewed(kernel, y, &[outer, depth, inner]));
     let (zero, one) = (kernel.index(0), kernel.index(1));
     let (off, on) = (kernel.load(values, &[zero]), kernel.load(values, &[one]));
-    kernel.over_all(&[outer, depth, inner], |b, at| {
+    kernel.each_of_all(&[outer, depth, inner], |b, at| {
         let index = index_at(b, indices, &[at[0], at[2]], depth);
         let is_it = b.eq(index, at[1]);
         let value = b.select(is_it, on, off);
@@ -157,7 +157,7 @@ pub fn scatter_elements(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
     let combine = combination(call, same_elem(kernel, &[x, updates])?)?;
     copy(kernel, x, y);
-    kernel.over_all(&places, |b, at| {
+    kernel.each_of_all(&places, |b, at| {
         let mut to = at.to_vec();
         to[axis] = index_at(b, indices, at, sizes[axis]);
         let update = b.load(updates, at);
@@ -213,7 +213,7 @@ pub fn reverse_sequence(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         return declined("there is not a length for each sequence");
     }
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
-    kernel.over_all(&shape[..2], |b, at| {
+    kernel.each_of_all(&shape[..2], |b, at| {
         let (time, batch) = if is_time_first { (at[0], at[1]) } else { (at[1], at[0]) };
         let len = b.load(lens, &[batch]);
         let len = b.cast(len, ElemType::INT64);
@@ -246,7 +246,7 @@ pub fn top_k(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let is_before = if flag(call, "largest", true) { CoreOp::Ge } else { CoreOp::Le };
     let (x, shape) = (viewed(kernel, x, &[outer, size, inner]), [outer, k, inner]);
     let (values, places) = (viewed(kernel, values, &shape), viewed(kernel, places, &shape));
-    kernel.over_all(&[outer, inner], |b, line| {
+    kernel.each_of_all(&[outer, inner], |b, line| {
         let at = |index: NodeId| [line[0], index, line[1]];
         b.over(size, |b, from| {
             let value = b.load(x, &at(from));

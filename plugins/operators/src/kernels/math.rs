@@ -55,7 +55,7 @@ pub fn core(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         "Abs" => CoreOp::Abs,
         "Neg" => CoreOp::Neg,
         "Not" | "BitwiseNot" => CoreOp::Not,
-        _ => return declined("there is no kernel of that name"),
+        _ => return declined("no kernel has that name"),
     };
     match op {
         CoreOp::Not if elem.is_float() => return declined("its elements are floating-point numbers"),

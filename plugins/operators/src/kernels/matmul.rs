@@ -55,7 +55,7 @@ impl Product {
         let x = viewed(b, self.a, &self.spread.shape(0, &in_a));
         let w = viewed(b, self.b, &self.spread.shape(1, &in_b));
         let y = viewed(b, self.y, &[&batch[..], &[m, n]].concat());
-        b.over_all(&[&batch[..], &[m]].concat(), |b, at| {
+        b.each_of_all(&[&batch[..], &[m]].concat(), |b, at| {
             let (turn, row) = at.split_at(batch.len());
             let row = Row { x, w, y, turn, row: row[0] };
             if !(turned.1 || n == 1 || is_half(self.elem)) {
@@ -325,7 +325,7 @@ pub fn einsum(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         return declined("its result has other labels than its arguments");
     }
     let sizes: Vec<u64> = loops.iter().map(|&(_, size)| size).collect();
-    kernel.over_all(&sizes[..n_made], |b, outer| {
+    kernel.each_of_all(&sizes[..n_made], |b, outer| {
         let zero = b.num(wide(elem), 0.0);
         let [sum] = b.fold_all(&sizes[n_made..], [zero], |b, inner, [sum]| {
             let turn = [outer, inner].concat();

@@ -103,7 +103,7 @@ fn turn(b: &mut PrimBuilder<'_>, x: NodeId, sizes: &[u64], order: &[usize], y: N
     let in_y: Vec<u64> = groups.iter().map(|&(_, _, size)| size).collect();
     let in_x: Vec<u64> = places.iter().map(|&at| in_y[at]).collect();
     let (x, y) = (viewed(b, x, &in_x), viewed(b, y, &in_y));
-    b.over_all(&in_y, |b, at| {
+    b.each_of_all(&in_y, |b, at| {
         let from: Vec<NodeId> = places.iter().map(|&place| at[place]).collect();
         let value = b.load(x, &from);
         b.store(y, value, at);

@@ -72,7 +72,7 @@ pub fn batch_normalization(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let shape = channels(&sizes)?;
     let [scale, bias, mean, variance] = parameters(kernel, 1, shape[1], to)?;
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
-    kernel.over_all(&shape[..2], |b, at| {
+    kernel.each_of_all(&shape[..2], |b, at| {
         let channel = &at[1..];
         let [scale, bias, mean, variance] = [scale, bias, mean, variance].map(|memory| load(b, memory, channel, to));
         let factor = scaled_reciprocal_root(b, to, variance, epsilon, scale);
@@ -168,7 +168,7 @@ fn in_groups(call: &OpCall<'_>, kernel: &mut Kernel<'_>, groups: u64, has_scale_
     let shape = [n, groups, per_group, size];
     let (blocks, x, y) =
         (viewed(kernel, x, &[n, groups, per_group * size]), viewed(kernel, x, &shape), viewed(kernel, y, &shape));
-    kernel.over_all(&shape[..2], |b, at| {
+    kernel.each_of_all(&shape[..2], |b, at| {
         let (mean, variance) = moments(b, blocks, at, &[per_group * size], to);
         b.over(per_group, |b, channel| {
             let index = if has_scale_per_group { at[1] } else { b.within(at[1], per_group, channel) };
@@ -308,7 +308,7 @@ pub fn lrn(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let shape = channels(&sizes)?;
     let (before, after) = ((size - 1) / 2, size - 1 - (size - 1) / 2);
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
-    kernel.over_all(&shape[..2], |b, at| {
+    kernel.each_of_all(&shape[..2], |b, at| {
         let (sample, channel) = (at[0], at[1]);
         let zero = b.num(elem, 0.0);
         b.over(shape[2], |b, pixel| {

@@ -74,7 +74,7 @@ impl Planes {
         value: impl FnOnce(&mut PrimBuilder<'b>, &[NodeId], NodeId) -> NodeId,
     ) {
         let sizes = sizes_of(b, self.y);
-        b.over_all(&sizes, |b, at| {
+        b.each_of_all(&sizes, |b, at| {
             let all = b.load(self.y, at);
             let all = value(b, &at[1..], all);
             b.store(self.y, all, at);
@@ -223,7 +223,7 @@ pub fn global(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             let reduction = Reduction::sum(step).then(move |b, sum| root(b, sum, p));
             reduce_axes(kernel, x, y, &is_reduced, reduction)
         }
-        _ => return declined("there is no kernel of that name"),
+        _ => return declined("no kernel has that name"),
     }
     Ok(())
 }

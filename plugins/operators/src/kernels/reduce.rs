@@ -125,7 +125,7 @@ pub fn reduce_axes(
     let (x, y) = (viewed(b, x, &groups.sizes), viewed(b, y, &kept));
     let row = kept.split_last().filter(|_| groups.is_reduced.last() == Some(&false) && !is_half(elem));
     let Some((&row, outer)) = row else {
-        b.over_all(&kept, |b, turn| {
+        b.each_of_all(&kept, |b, turn| {
             let start = start(b, wide(elem));
             let [mut all] = b.fold_all(&reduced, [start], |b, at, [all]| {
                 let value = b.load(x, &groups.at(turn, at));
@@ -140,12 +140,12 @@ pub fn reduce_axes(
         });
         return;
     };
-    b.over_all(outer, |b, turn| {
+    b.each_of_all(outer, |b, turn| {
         let start = start(b, elem);
         b.over(row, |b, at| {
             b.store(y, start, &[turn, &[at]].concat());
         });
-        b.over_all(&reduced, |b, reduced| {
+        b.each_of_all(&reduced, |b, reduced| {
             b.over(row, |b, at| {
                 let kept = [turn, &[at]].concat();
                 let (all, value) = (b.load(y, &kept), b.load(x, &groups.at(&kept, reduced)));
@@ -232,7 +232,7 @@ pub fn reduce(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             floats(elem)?;
             Reduction::sum(|b, sum, x| b.add(sum, x)).then(|b, sum| b.log(sum))
         }
-        _ => return declined("there is no kernel of that name"),
+        _ => return declined("no kernel has that name"),
     };
     reduce_axes(kernel, x, y, &is_reduced, reduction);
     Ok(())
@@ -251,7 +251,7 @@ pub fn log_sum_exp(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (kept, reduced) = (groups.of(false), groups.of(true));
     let (x, y) = (viewed(kernel, x, &groups.sizes), viewed(kernel, y, &kept));
     let to = wide(elem);
-    kernel.over_all(&kept, |b, turn| {
+    kernel.each_of_all(&kept, |b, turn| {
         let (zero, start) = (b.num(to, 0.0), least(b, to));
         let load = |b: &mut PrimBuilder<'_>, at: &[NodeId]| {
             let value = b.load(x, &groups.at(turn, at));
@@ -300,7 +300,7 @@ pub fn arg(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         (_, true) => CoreOp::Le,
     };
     let (x, y) = (viewed(kernel, x, &[outer, size, inner]), viewed(kernel, y, &[outer, inner]));
-    kernel.over_all(&[outer, inner], |b, at| {
+    kernel.each_of_all(&[outer, inner], |b, at| {
         let (zero, one, rest) = (b.index(0), b.index(1), b.index(size as i64 - 1));
         let first = b.load(x, &[at[0], zero, at[1]]);
         let [_, best] = b.fold(one, rest, [first, zero], |b, index, [most, best]| {
@@ -323,7 +323,7 @@ pub fn cumulative(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (is_exclusive, is_reverse) = (flag(call, "exclusive", false), flag(call, "reverse", false));
     let (op, start) = if call.op_name() == "CumSum" { (CoreOp::Add, 0.0) } else { (CoreOp::Mul, 1.0) };
     let (x, y) = (viewed(kernel, x, &[outer, size, inner]), viewed(kernel, y, &[outer, size, inner]));
-    kernel.over_all(&[outer, inner], |b, around| {
+    kernel.each_of_all(&[outer, inner], |b, around| {
         let start = b.num(wide(elem), start);
         b.fold_all(&[size], [start], |b, at, [all]| {
             let mut at = at[0];

@@ -33,7 +33,7 @@ pub fn hardmax(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
         return Ok(());
     }
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
-    kernel.over_all(&[shape[0], shape[2]], |b, line| {
+    kernel.each_of_all(&[shape[0], shape[2]], |b, line| {
         let (none, first, rest) = (b.index(0), b.index(1), b.index(shape[1] as i64 - 1));
         let start = b.load(x, &[line[0], none, line[1]]);
         let [_, best] = b.fold(first, rest, [start, none], |b, at, [most, best]| {
@@ -64,7 +64,7 @@ pub fn softmax(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let (x, y) = (viewed(kernel, x, &shape), viewed(kernel, y, &shape));
     let (is_log, to) = (call.op_name() == "LogSoftmax", wide(elem));
     let lines: Vec<u64> = shape.iter().enumerate().filter(|&(at, _)| at != 1).map(|(_, &size)| size).collect();
-    kernel.over_all(&lines, |b, line| {
+    kernel.each_of_all(&lines, |b, line| {
         let place = |at: NodeId| [&line[..1], &[at], &line[1..]].concat();
         let load = |b: &mut PrimBuilder<'_>, at: NodeId| {
             let value = b.load(x, &place(at));

@@ -5,9 +5,6 @@ use relais_plugin_api::{
     prim::{CoreOp, PrimBuilder},
 };
 
-/// The rest of a nest of loops, which gets the indices.
-type Inner<'f, 'b> = Box<dyn FnOnce(&mut PrimBuilder<'b>, &[NodeId]) + 'f>;
-
 /// The rest of a nest of loops that carries values.
 type Step<'f, 'b, const N: usize> = Box<dyn FnOnce(&mut PrimBuilder<'b>, &[NodeId], [NodeId; N]) -> [NodeId; N] + 'f>;
 
@@ -116,11 +113,6 @@ pub trait Terms<'b> {
         });
     }
 
-    /// Loops over all indices of these sizes, as [`over`](Self::over).
-    fn over_all(&mut self, sizes: &[u64], body: impl FnOnce(&mut PrimBuilder<'b>, &[NodeId])) {
-        nest(self.builder(), sizes, &mut Vec::new(), Box::new(body));
-    }
-
     /// Loops over all indices of these sizes that carry values.
     fn fold_all<const N: usize>(
         &mut self,
@@ -136,14 +128,6 @@ impl<'b> Terms<'b> for PrimBuilder<'b> {
     fn builder(&mut self) -> &mut Self {
         self
     }
-}
-
-fn nest<'b>(b: &mut PrimBuilder<'b>, sizes: &[u64], outer: &mut Vec<NodeId>, body: Inner<'_, 'b>) {
-    let Some((&size, inner)) = sizes.split_first() else { return body(b, outer) };
-    b.over(size, |b, at| {
-        outer.push(at);
-        nest(b, inner, outer, body);
-    });
 }
 
 fn fold_nest<'b, const N: usize>(

@@ -227,7 +227,7 @@ pub fn each_tap<'b>(
     body: impl FnOnce(&mut PrimBuilder<'b>, &[NodeId], &[Inside]),
 ) {
     let kernel: Vec<u64> = axes.iter().map(|axis| axis.kernel as u64).collect();
-    b.over_all(&kernel, |b, taps| {
+    b.each_of_all(&kernel, |b, taps| {
         let inside: Vec<Inside> = axes.iter().zip(taps).map(|(axis, &tap)| axis.inside(b, tap)).collect();
         body(b, taps, &inside);
     });

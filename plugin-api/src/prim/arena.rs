@@ -1,0 +1,135 @@
+//! The memory that a prim func needs, and the plan of it.
+
+use super::{CoreOp, LoopOps};
+use crate::{diagnostics::PassError, ir::*};
+use std::collections::HashMap;
+
+/// The metadata of an `alloc`: its place in the arena, in bytes.
+pub const OFFSET: &str = "offset";
+/// The metadata of a prim func: how many bytes its arena has.
+pub const ARENA: &str = "arena";
+/// The alignment of offsets, and of the arena, in bytes: that of a line of a cache, and of the widest vectors.
+pub const ARENA_ALIGNMENT: u64 = 64;
+/// The metadata of a prim func that names the values of a graph which it computes.
+pub const ORIGINS: &str = "origins";
+
+/// The memory of an `alloc`, and the statements that need it: by position in the function's block.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// The `alloc`.
+    pub alloc: NodeId,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The first statement that uses it.
+    pub first: usize,
+    /// The last one.
+    pub last: usize,
+}
+
+impl Need {
+    /// Whether both are needed by one statement, or one between the first and the last use of the other.
+    pub fn is_at_once(&self, other: &Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+/// Returns the `alloc`s of a function's block that something uses, in order. Those in loops and conditionals are not among
+/// them.
+///
+/// # Errors
+/// Returns an error if the size of one is not known, or more than 64 bits count.
+pub fn memory_needs(f: &Function) -> Result<Vec<Need>, PassError> {
+    let ops = LoopOps::new(f);
+    let mut needs: Vec<Need> = Vec::new();
+    let mut of: HashMap<NodeId, usize> = HashMap::new();
+    for (at, &statement) in f.bindings(f.body()).iter().enumerate() {
+        match ops.of(f, statement) {
+            Some(CoreOp::Alloc) => {
+                let too_large = || PassError::new("the memory is more than 64 bits count").code("K003").at(statement);
+                let bytes = bytes_of(f.type_of(statement)).ok_or_else(too_large)?;
+                of.insert(statement, needs.len());
+                needs.push(Need { alloc: statement, bytes, first: usize::MAX, last: at });
+                continue;
+            }
+            Some(CoreOp::View) => {
+                if let Some(&need) = f.operands(statement).get(1).and_then(|memory| of.get(memory)) {
+                    of.insert(statement, need);
+                }
+                continue;
+            }
+            _ => {}
+        }
+        let mut open = vec![statement];
+        while let Some(id) = open.pop() {
+            for operand in f.operands(id) {
+                if let Some(&need) = of.get(operand) {
+                    needs[need].first = needs[need].first.min(at);
+                    needs[need].last = at;
+                }
+            }
+            for &region in f.regions(id) {
+                open.extend(f.bindings(f.block_of(region)));
+            }
+        }
+    }
+    needs.retain(|need| need.first <= need.last);
+    Ok(needs)
+}
+
+fn bytes_of(ty: Type<'_>) -> Option<u64> {
+    let (elem, dims) = ty.as_tensor()?;
+    let sizes: Vec<u64> = dims.iter().map(|&dim| Dim::from(dim).known()).collect::<Option<_>>()?;
+    element_count(&sizes)?.checked_mul(u64::from(elem.bits()).div_ceil(8))
+}
+
+/// Whether products of any of these sizes are within an `int64`, so that indices and counts can be computed with.
+pub fn count_fits(sizes: &[u64]) -> bool {
+    let mut positive = sizes.iter().filter(|&&size| size != 0);
+    positive.try_fold(1u64, |count, &size| count.checked_mul(size)).is_some_and(|count| count <= i64::MAX as u64)
+}
+
+/// The place that an `alloc` has in the arena, if it has one.
+pub fn arena_offset(f: &Function, alloc: NodeId) -> Option<u64> {
+    number(f, alloc, OFFSET)
+}
+
+/// Returns the size of a function's arena; 0 if it has none.
+///
+/// # Errors
+/// Returns an error if the plan does not hold: memory is outside the arena, not aligned, or overlaps other memory that is
+/// needed at the same time, as after a pass that moved statements.
+pub fn checked_arena(f: &Function) -> Result<u64, PassError> {
+    let arena = number(f, f.root(), ARENA).unwrap_or(0);
+    let planned: Vec<(Need, u64)> = memory_needs(f)?
+        .into_iter()
+        .filter_map(|need| arena_offset(f, need.alloc).map(|offset| (need, offset)))
+        .collect();
+    let fault = |need: &Need, why: &str| {
+        let message = format_args!("the plan of the memory does not hold: {why}");
+        Err(PassError::new(message)
+            .code("K004")
+            .at(need.alloc)
+            .help("run `PlanMemory` after all passes that move statements"))
+    };
+    for (at, (need, offset)) in planned.iter().enumerate() {
+        match offset.checked_add(need.bytes) {
+            _ if offset % ARENA_ALIGNMENT != 0 => return fault(need, "an offset is not a multiple of 64"),
+            Some(end) if end <= arena => {}
+            _ => return fault(need, "memory is outside the arena"),
+        }
+        let overlaps = |(other, start): &&(Need, u64)| {
+            need.is_at_once(other) && *start < offset + need.bytes && *offset < start + other.bytes
+        };
+        if planned[..at].iter().any(|other| overlaps(&other)) {
+            return fault(need, "memory overlaps other memory that is needed at the same time");
+        }
+    }
+    Ok(arena)
+}
+
+fn number(f: &Function, id: NodeId, name: &str) -> Option<u64> {
+    match f.attrs(id).meta(name)? {
+        AttrValue::Int(number) => u64::try_from(number).ok(),
+        _ => None,
+    }
+}
