@@ -234,7 +234,7 @@ fn plans_that_do_not_hold_are_refused() {
             fs::remove_file(folder.join("net.h")).unwrap();
         } else {
             let said = said.expect_failure().stderr;
-            assert!(said.contains(&format!("error[K004]: ")) && said.contains(expected), "{expected}\n{said}");
+            assert!(said.contains("error[K004]: ") && said.contains(expected), "{expected}\n{said}");
             assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
         }
     }
