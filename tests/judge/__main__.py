@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
     sound = add(commands, "sound", "the default pipeline keeps validity, interface and results", run_sound)
     add_relais(sound)
+    add_every(sound)
     add_models(sound, default_kinds=["node"])
     sound.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     sound.add_argument("--imports", action="append", default=[], metavar="DOMAIN", help="one whose operators may be added")
@@ -256,10 +257,8 @@ def run_same(options: argparse.Namespace) -> int:
 def run_sound(options: argparse.Namespace) -> int:
     from judge import sound
 
-    kinds = kinds_of(options)
-    return sound.command(
-        relais_of(options), options.models, kinds, options.name, options.jobs, frozenset(options.imports)
-    )
+    cases = list(find(options.models, kinds_of(options), options.name, options.every))
+    return sound.command(relais_of(options), cases, options.jobs, frozenset(options.imports))
 
 
 def run_bodies(options: argparse.Namespace) -> int:

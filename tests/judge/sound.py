@@ -13,7 +13,7 @@ from pathlib import Path
 from onnx import ModelProto
 
 from judge import graphs, pool, runtimes, values
-from judge.cases import Case, find
+from judge.cases import Case
 from judge.pool import Died
 from judge.relais import Relais
 from judge.report import Report, one_line
@@ -52,13 +52,10 @@ class Verdict:
 
 def command(
     relais: Relais,
-    models: Path,
-    kinds: list[str],
-    names: list[str],
+    cases: list[Case],
     n_jobs: int,
     imports: frozenset[str] = frozenset(),
 ) -> int:
-    cases = list(find(models, kinds, names))
     report = Report()
     outcomes: Counter[Outcome] = Counter()
     unjudged: Counter[str] = Counter()

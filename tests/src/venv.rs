@@ -148,10 +148,17 @@ pub fn judge_models(command: &[&str], args: &[&str]) -> String {
     judge(command.iter().chain(args).map(OsStr::new).chain(fixed))
 }
 
-/// Arguments of the judge for work that takes long with all node cases of the onnx package: every eighth, or every
-/// `RELAIS_EVERY`th one.
+/// Of how many cases one is taken where all of them take long: of eight, or of as many as `RELAIS_EVERY` says.
+///
+/// # Panics
+/// Panics if that is not a number.
+pub fn every() -> usize {
+    std::env::var("RELAIS_EVERY").map_or(8, |every| every.parse().expect("`RELAIS_EVERY` is a number"))
+}
+
+/// Arguments of the judge for work that takes long with all node cases of the onnx package.
 pub fn some_cases() -> [String; 2] {
-    ["--every".to_owned(), std::env::var("RELAIS_EVERY").unwrap_or_else(|_| "8".to_owned())]
+    ["--every".to_owned(), every().to_string()]
 }
 
 /// Arguments of the judge for runs of one pass of the crate `tests/plugins/NAME`.

@@ -14,7 +14,7 @@ use std::{
 use tempfile::TempDir;
 
 /// The most nodes of a model for which each is touched in turn.
-const MANY: usize = 12;
+const MANY: usize = 4;
 
 macro_rules! for_each_kind {
     ($($name:ident: $($kind:literal)*;)*) => {

@@ -3,7 +3,7 @@
 
 use relais_tests::{
     cargo_built::workspace,
-    venv::{judge_models, models},
+    venv::{judge_models, models, some_cases},
 };
 
 #[test]
@@ -19,6 +19,11 @@ fn light_models_become_small() {
     println!("{}", judge_models(&["light"], &[]));
 }
 
+#[test]
+fn sound_node() {
+    judge_models(&["sound", "--kind", "node"], &some_cases().each_ref().map(String::as_str));
+}
+
 macro_rules! sound {
     ($($name:ident: $($kind:literal)*;)*) => {$(
         #[test]
@@ -29,7 +34,6 @@ macro_rules! sound {
 }
 
 sound! {
-    sound_node: "node";
     sound_simple: "simple";
     sound_pytorch: "pytorch-operator" "pytorch-converted";
     sound_made: "made";

@@ -138,12 +138,12 @@ fn c10_random_modules_pass_the_checker_and_load_before_and_after_the_default_pip
         }
     };
     let mut written = Written::into("written-random");
-    let sensible = sensible_modules(&bench::Linked, 1, 2000).map(typed).enumerate();
+    let sensible = sensible_modules(&bench::Linked, 1, 800).map(typed).enumerate();
     sensible.filter(|(_, module)| is_sound(module)).for_each(|(at, module)| add(&mut written, &at.to_string(), module));
-    written.judge(400, &["--random"]);
+    written.judge(160, &["--random"]);
     let mut written = Written::into("written-wild");
-    wild_modules(1, 3000).map(typed).enumerate().for_each(|(at, module)| add(&mut written, &at.to_string(), module));
-    written.judge(100, &["--random", "--read"]);
+    wild_modules(1, 1500).map(typed).enumerate().for_each(|(at, module)| add(&mut written, &at.to_string(), module));
+    written.judge(50, &["--random", "--read"]);
 }
 
 /// The pages of blocks that cannot be parsed as they are, and why.

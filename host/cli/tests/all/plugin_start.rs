@@ -57,6 +57,7 @@ fn an_initialiser_that_fails_is_a_refusal() {
 }
 
 #[test]
+#[ignore = "rebuilds the boundary; `.ci/full variants` runs it"]
 fn an_initialiser_that_panics_is_a_refusal() {
     let panicking = "logger::install(host, P::NAME, log_level);\n        panic!(\"not on a {}\", \"Sunday\")";
     let plugin = plugin_of_another_api("init-panic", &[("plugin-api/src/boundary/entry.rs", INIT, panicking)], &[]);
