@@ -504,11 +504,12 @@ fn needed(f: &Function, block: BlockId, values: impl IntoIterator<Item = NodeId>
     needed
 }
 
-/// Obstacles by call and reason, each with how often it occurs.
+/// Obstacles by call and reason, each with how often it occurs, in the order of the program: what follows from another one
+/// comes after it.
 pub fn by_reason(obstacles: Vec<Obstacle>) -> Vec<(Obstacle, usize)> {
     let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut grouped: Vec<(Obstacle, usize)> = Vec::new();
-    for obstacle in obstacles {
+    for obstacle in obstacles.into_iter().rev() {
         match found.get(&(obstacle.name.clone(), obstacle.why.clone())) {
             Some(&at) => grouped[at].1 += 1,
             None => {

@@ -45,6 +45,15 @@ fn unknown_ranks_are_refused() {
     assert!(error.contains("`Add` has no gradient: the rank of output 0 is not known"), "{error}");
 }
 
+/// The rank of the sum is not known because nothing is known about the call before it.
+#[test]
+fn a_cause_comes_before_what_follows_from_it() {
+    let text = "def @main(%x: Tensor[(2, 2), float32], %w: Tensor[(2), float32]) #[opset = {\"\": 17, \"acme\": 1}] {
+        %a = acme::Made(%x); %b = Add(%a, %w); %y = Mul(%b, %w); %y }";
+    let error = refused(pass(), text);
+    assert!(error.contains("`acme::Made` has no gradient: no plugin describes its gradient"), "{error}");
+}
+
 #[test]
 fn functions_in_a_circle_are_named() {
     let text = "def @main(%x: Tensor[(2), float32]) #[opset = {\"\": 17}] { %y = @a(%x); %y }
