@@ -67,7 +67,9 @@ def parser() -> argparse.ArgumentParser:
     add_relais(opsets)
     add_every(opsets)
     add_models(opsets, default_kinds=["node"])
-    opsets.add_argument("--target", type=int, action="append", default=[], metavar="N", help="instead of all later ones")
+    opsets.add_argument(
+        "--target", action="append", default=[], metavar="N", help="instead of all later ones; `newest` that onnxruntime loads"
+    )
     opsets.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
 
     built = add(commands, "built", "C that is built of models compiles, and computes the same", run_built)
@@ -271,7 +273,8 @@ def run_opsets(options: argparse.Namespace) -> int:
     from judge import opsets
 
     cases = find(options.models, kinds_of(options), options.name, options.every)
-    return opsets.command(relais_of(options), cases, options.target, options.jobs)
+    targets = [opsets.newest_loaded() if target == "newest" else int(target) for target in options.target]
+    return opsets.command(relais_of(options), cases, targets, options.jobs)
 
 
 def run_built(options: argparse.Namespace) -> int:
