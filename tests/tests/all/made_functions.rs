@@ -90,6 +90,30 @@ fn a_closure_that_is_called_runs_elsewhere() {
     assert!(text.contains("let %f = fn(") && text.matches("def @").count() == 1, "{text}");
 }
 
+/// The body that an exporter wrote is a function, and so is what a branch in the body of a loop computes.
+#[test]
+fn bodies_that_become_functions_run_elsewhere() {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests/LambdaLift");
+    for (case, n_functions) in [("exported_scan", 2), ("bodies_in_bodies", 3)] {
+        let here = folder(&format!("lifted-{case}"));
+        let input = cases.join(case).with_extension("relay");
+        run(&here, input.to_str().unwrap(), "InferType", "model.onnx", &[]);
+        let steps = "steps = [{ pass = \"relais.LambdaLift\", options = { bodies = true } }]\n";
+        fs::write(here.join("lift.toml"), steps).unwrap();
+        for output in ["lifted.onnx", "lifted.relay"] {
+            let mut relais = command();
+            relais.current_dir(&here).args(["-q", "run", "--pipeline", "lift.toml", "-o", output]).arg(&input);
+            Run::of(&mut relais).expect_success();
+        }
+        judge(["same".as_ref(), here.as_os_str(), here.join("lifted.onnx").as_os_str()]);
+        let text = fs::read_to_string(here.join("lifted.relay")).unwrap();
+        assert_eq!(text.matches("def @").count(), n_functions, "{text}");
+        run(&here, "lifted.onnx", "Inline,RemoveUnusedFunctions", "back.relay", &[]);
+        let text = fs::read_to_string(here.join("back.relay")).unwrap();
+        assert!(text.matches("def @").count() == 1 && !text.contains("@lifted"), "{text}");
+    }
+}
+
 /// Version 6 of `Max` does not broadcast, but runtimes do.
 #[test]
 fn c05_a_fault_that_moves_into_a_new_function_is_not_the_pass() {
