@@ -44,7 +44,7 @@ use crate::{
 };
 use relais_plugin_api::{
     infer::Coverage,
-    ir::{AttrData, AttrRec, AttrValue, Copier, OUTPUT_NAMES, TypeId, attr_flag, equal_functions, kind},
+    ir::{AttrData, AttrRec, AttrValue, Copier, OUTPUT_NAMES, OUTPUT_TYPES, TypeId, attr_flag, equal_functions, kind},
     prelude::*,
 };
 use std::collections::HashSet;
@@ -280,9 +280,6 @@ fn with_gradients(
     name_outputs(&mut f, wrt, &added);
     if options.outputs { Ok(f) } else { alone(&f) }
 }
-
-/// The metadata with the declared types of outputs.
-const OUTPUT_TYPES: &str = "output_types";
 
 /// Lets what is stated about outputs speak of the gradients, too, which have the types of the values.
 fn name_outputs(f: &mut Function, wrt: &[NodeId], added: &[String]) {

@@ -18,12 +18,14 @@
 //! written to ONNX as calls of model-local functions; `Inline` puts the bodies into their places.
 //!
 //! With `bodies = true`, what a branch of an `If` or the body of a `Loop` or a `Scan` computes becomes a function in the
-//! same way, called there, unless it is a single call. In ONNX these are the only closures: a graph inside a node uses
-//! the values around it by name.
+//! same way, called there, unless it is a single call, or the model states other types of its values than they have:
+//! runtimes ignore that in a body, and refuse it in a function. In ONNX these are the only closures: a graph inside a node
+//! uses the values around it by name.
 
 use relais_plugin_api::{
     build::Builder,
-    ir::{Copier, Subgraph, Type, TypeId, Users, Walk, WalkStep, kind},
+    infer::{Coverage, contradiction},
+    ir::{AttrValue, Copier, OUTPUT_TYPES, Subgraph, Type, TypeId, Users, Walk, WalkStep, kind},
     prelude::*,
 };
 use std::collections::{BTreeMap, HashSet};
@@ -74,19 +76,19 @@ struct Lifted {
 }
 
 impl Lifted {
-    /// Adds the function of a closure with these results to the module, with a name that is free.
+    /// Adds the function of a closure to the module, with a name that is free.
     fn add(
         module: &mut IRModule,
         f: &Function,
         closure: NodeId,
         captured: Vec<NodeId>,
-        results: &[NodeId],
+        function: Function,
     ) -> Result<Self, PassError> {
         let stem = if f.name(closure).is_empty() { "lifted".to_owned() } else { format!("lifted_{}", f.name(closure)) };
         let mut names = std::iter::once(stem.clone()).chain((1..).map(|n| format!("{stem}_{n}")));
         let name = names.find(|name| module.global(name).is_none()).unwrap_or(stem);
-        module.set_function(&name, to_function(f, closure, &captured, results)?);
-        let n_results = u16::try_from(results.len()).map_err(PassError::new)?;
+        let n_results = u16::try_from(function.results(function.body()).len()).map_err(PassError::new)?;
+        module.set_function(&name, function);
         Ok(Self { name, captured, n_results })
     }
 }
@@ -102,7 +104,8 @@ fn lift_innermost(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> 
         if captured.iter().any(|&id| is_closure(id) || is_tuple(f, id)) || has_closures(f, id) {
             continue;
         }
-        lifted.insert(id, Lifted::add(module, f, id, captured, f.results(f.block_of(id)))?);
+        let function = to_function(f, id, &captured, f.results(f.block_of(id)))?;
+        lifted.insert(id, Lifted::add(module, f, id, captured, function)?);
     }
     if lifted.is_empty() {
         return Ok(false);
@@ -138,26 +141,29 @@ fn lift_innermost(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> 
 fn lift_bodies(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> Result<bool, PassError> {
     let users = edit.analysis::<Users>();
     let f = edit.function();
-    let regions = f.all_bindings().flat_map(|id| f.regions(id).iter().copied());
-    let regions: Vec<NodeId> = regions.filter(|&region| is_worth_lifting(f, &users, region)).collect();
-    let liftable: HashSet<NodeId> = regions.iter().copied().collect();
+    let mut liftable: BTreeMap<NodeId, Function> = BTreeMap::new();
+    for region in f.all_bindings().flat_map(|id| f.regions(id).iter().copied()) {
+        if let Some(function) = worth_lifting(f, &users, region, cx)? {
+            liftable.insert(region, function);
+        }
+    }
+    let is_innermost = |region: NodeId| {
+        let mut walk = Walk::block(f.block_of(region));
+        let steps = std::iter::from_fn(|| walk.next(f));
+        let nested =
+            |step| matches!(step, WalkStep::Binding(id) if f.regions(id).iter().any(|it| liftable.contains_key(it)));
+        !{ steps }.any(nested)
+    };
+    let innermost: Vec<NodeId> = liftable.keys().copied().filter(|&region| is_innermost(region)).collect();
     // By the first binding of a body, which the call takes the place of.
     let mut lifted: BTreeMap<NodeId, (Lifted, Vec<NodeId>, Vec<NodeId>)> = BTreeMap::new();
     let mut dropped: HashSet<NodeId> = HashSet::new();
-    for region in regions {
-        let bindings = f.bindings(f.block_of(region));
-        let mut walk = Walk::block(f.block_of(region));
-        let mut nested = std::iter::from_fn(|| walk.next(f)).filter_map(|step| match step {
-            WalkStep::Binding(id) => Some(f.regions(id)),
-            _ => None,
-        });
-        if nested.any(|regions| regions.iter().any(|region| liftable.contains(region))) {
-            continue;
-        }
-        let results = computed(f, region);
-        let to = Lifted::add(module, f, region, captured(f, &users, region), &results)?;
+    for region in innermost {
+        let (bindings, results) = (f.bindings(f.block_of(region)), computed(f, region));
+        let (Some(&first), Some(function)) = (bindings.first(), liftable.remove(&region)) else { continue };
+        let to = Lifted::add(module, f, region, captured(f, &users, region), function)?;
         dropped.extend(bindings.iter().filter(|&&id| !is_constant_result(f, region, id)));
-        lifted.insert(bindings[0], (to, f.operands(region).to_vec(), results));
+        lifted.insert(first, (to, f.operands(region).to_vec(), results));
     }
     if lifted.is_empty() {
         return Ok(false);
@@ -175,14 +181,40 @@ fn lift_bodies(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> Res
     Ok(true)
 }
 
-/// Whether the body of a region computes something in more than one call, of values that a function can take.
-fn is_worth_lifting(f: &Function, users: &Users, region: NodeId) -> bool {
+/// Returns the function of a region that computes something in more than one call, of values that a function can take.
+/// `None` if it does not, or if types are stated that its values do not have.
+fn worth_lifting(f: &Function, users: &Users, region: NodeId, cx: &PassCx<'_>) -> Result<Option<Function>, PassError> {
     let calls = f.bindings(f.block_of(region)).iter().filter(|&&id| matches!(f.kind(id), kind::CALL | kind::IF));
-    let passed = || captured(f, users, region).into_iter().chain(computed(f, region));
-    calls.count() > 1
-        && !computed(f, region).is_empty()
-        && !has_closures(f, region)
-        && !passed().any(|id| f.kind(id) == kind::FUNCTION || is_tuple(f, id))
+    let (captured, results) = (captured(f, users, region), computed(f, region));
+    let is_passed = |id: NodeId| f.kind(id) != kind::FUNCTION && !is_tuple(f, id);
+    if calls.count() < 2
+        || results.is_empty()
+        || has_closures(f, region)
+        || !captured.iter().chain(&results).all(|&id| is_passed(id))
+    {
+        return Ok(None);
+    }
+    let function = to_function(f, region, &captured, &results)?;
+    let mut typed = function.clone();
+    let faults = cx.ops(&typed).infer_types(&mut typed, Coverage::Everything).faults;
+    Ok((faults.is_empty() && !is_contradicted(f, region)).then_some(function))
+}
+
+/// Whether the model says other types of the results of a region, or of one in it, than they have.
+fn is_contradicted(f: &Function, region: NodeId) -> bool {
+    let differs = |region: NodeId| match f.attrs(region).meta(OUTPUT_TYPES) {
+        Some(AttrValue::Types(stated)) => {
+            let mut pairs = stated.types().zip(f.results(f.block_of(region)));
+            pairs.any(|(stated, &result)| contradiction(f.ty(stated), f.type_of(result)).is_some())
+        }
+        _ => false,
+    };
+    let mut walk = Walk::block(f.block_of(region));
+    let nested = std::iter::from_fn(|| walk.next(f)).filter_map(|step| match step {
+        WalkStep::Binding(id) => Some(f.regions(id)),
+        _ => None,
+    });
+    differs(region) || { nested }.flatten().any(|&region| differs(region))
 }
 
 /// The results of a region that its bindings compute, each once.
