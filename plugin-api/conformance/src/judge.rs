@@ -8,10 +8,11 @@ use super::{
     interface::same_interface,
     interpret::Compute,
     journal::Log,
-    knobs,
+    knobs, nests,
     numbers::{Judgement, same_numbers},
     random::Random,
     report::{Finding, Judged, Kind},
+    wild::Tape,
 };
 use relais_plugin_api::{
     boundary::{abi::error_kind, record::Level},
@@ -50,6 +51,7 @@ enum Source<'a> {
     /// An instance of the left side of a rule.
     Instance(&'a IRModule),
     Sensible(Vec<u8>),
+    Nest(Vec<u8>),
     Wild(Vec<u8>),
     Large(Vec<u8>),
 }
@@ -58,7 +60,7 @@ impl Source<'_> {
     /// The bytes that a random module is made from.
     fn tape(&self) -> Option<&[u8]> {
         match self {
-            Self::Sensible(bytes) | Self::Wild(bytes) | Self::Large(bytes) => Some(bytes),
+            Self::Sensible(bytes) | Self::Nest(bytes) | Self::Wild(bytes) | Self::Large(bytes) => Some(bytes),
             Self::Given(_) | Self::Instance(_) => None,
         }
     }
@@ -69,6 +71,7 @@ impl Source<'_> {
             Self::Given(text) => Self::Given(text),
             Self::Instance(module) => Self::Instance(module),
             Self::Sensible(_) => Self::Sensible(bytes),
+            Self::Nest(_) => Self::Nest(bytes),
             Self::Wild(_) => Self::Wild(bytes),
             Self::Large(_) => Self::Large(bytes),
         }
@@ -148,7 +151,13 @@ impl Trial<'_> {
         for at in 0..n {
             let mut random = Random::of(self.settings.seed, &self.pass.name, at as u64);
             let bytes = generate::tape(&mut random, at, n);
-            let source = if at % 4 == 3 { Source::Wild(bytes) } else { Source::Sensible(bytes) };
+            let source = match at % 4 {
+                3 => Source::Wild(bytes),
+                // Others see a few, among their graphs.
+                1 if self.pass.level == Level::MODULE && at % 16 == 1 => Source::Nest(bytes),
+                _ if self.pass.level == Level::PRIM_FUNC => Source::Nest(bytes),
+                _ => Source::Sensible(bytes),
+            };
             self.case(&source, defaults);
             for (nth, options) in others.iter().enumerate() {
                 if (at + nth) % OPTIONS_SHARE == 0 {
@@ -253,6 +262,7 @@ impl Trial<'_> {
             Source::Instance(module) => (*module).clone(),
             Source::Sensible(bytes) => generate::sensible(bytes, &self.vocabulary, compute),
             Source::Large(bytes) => generate::large(bytes, &self.vocabulary, compute, N_LARGE),
+            Source::Nest(bytes) => nests::module(&mut Tape::new(bytes))?,
             Source::Wild(bytes) => generate::wild(bytes),
         };
         verify(&module).is_empty().then_some(module)

@@ -46,6 +46,7 @@ pub mod interface;
 mod journal;
 mod judge;
 mod knobs;
+mod nests;
 pub mod numbers;
 mod operator;
 mod prims;
@@ -57,6 +58,7 @@ mod wild;
 
 pub use generate::{sensible_modules, wild_modules};
 pub use journal::Log;
+pub use nests::loop_programs;
 pub use relais_plugin_api::interpret;
 pub use report::{Finding, Judged, Kind, Report};
 pub use rules::{Verdict, judge_rule};

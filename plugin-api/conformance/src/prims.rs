@@ -3,7 +3,7 @@
 use super::numbers::{self, Differ, Judgement, N_SEEDS};
 use relais_plugin_api::{
     ir::*,
-    prim::{Cause, RunOptions, n_outputs, run},
+    prim::{Cause, Order, RunOptions, n_outputs, run},
 };
 
 /// The most steps of a run.
@@ -52,11 +52,13 @@ fn same_prim(before: &IRModule, after: &IRModule, name: &str, f: &Function) -> R
             }
             Err(param) => return Ok(not_evaluated(format!("there are no values for parameter `%{}`", f.name(param)))),
         };
-        let run = |module: &IRModule, poison: bool| {
+        let run_in = |module: &IRModule, poison: bool, order: Order| {
             let mut options = RunOptions::default();
-            (options.fuel, options.max_bytes, options.poison) = (FUEL, MOST_BYTES, poison);
+            (options.fuel, options.max_bytes) = (FUEL, MOST_BYTES);
+            (options.poison, options.order) = (poison, order);
             run(module, name, &inputs, &options)
         };
+        let run = |module: &IRModule, poison: bool| run_in(module, poison, Order::Forward);
         let differ = |how: String, is_fault_of_after: bool| {
             let names = f.params().iter().map(|&param| format!("%{}", f.name(param)));
             let inputs = names.zip(inputs.iter().map(numbers::values)).collect();
@@ -76,14 +78,22 @@ fn same_prim(before: &IRModule, after: &IRModule, name: &str, f: &Function) -> R
             continue;
         };
         let defined: Vec<Vec<bool>> = old.iter().zip(&poisoned).map(|(a, b)| equal_elements(a, b)).collect();
-        for poison in [false, true] {
-            let new = run(after, poison).map_err(|stop| differ(stop.to_string(), true))?;
+        // Where the turns of parallel loops do not disturb each other, they still must not.
+        let shuffled = Order::Shuffled(seed);
+        let is_free = run_in(before, false, shuffled).is_ok_and(|free| same_everywhere(&old, &free, &defined));
+        let orders =
+            [Some((false, Order::Forward)), Some((true, Order::Forward)), is_free.then_some((false, shuffled))];
+        for (poison, order) in orders.into_iter().flatten() {
+            let new = run_in(after, poison, order).map_err(|stop| differ(stop.to_string(), true))?;
             for (at, ((was, is), defined)) in old.iter().zip(&new).zip(&defined).enumerate() {
-                let equal = equal_elements(was, is);
-                if equal.len() != defined.len() || equal.iter().zip(defined).any(|(&equal, &defined)| defined && !equal)
-                {
-                    let how = format!("output {at} was {} and is {}", numbers::values(was), numbers::values(is));
-                    return Err(differ(how, true));
+                if !is_same(was, is, defined) {
+                    let (was, is) = (numbers::values(was), numbers::values(is));
+                    let when = if order == Order::Forward {
+                        ""
+                    } else {
+                        ", with the turns of parallel loops in another order"
+                    };
+                    return Err(differ(format!("output {at} was {was} and is {is}{when}"), true));
                 }
             }
         }
@@ -95,6 +105,17 @@ fn same_prim(before: &IRModule, after: &IRModule, name: &str, f: &Function) -> R
         }
     }
     Ok(judgement.unwrap_or_else(|| not_evaluated("nothing ran".to_owned())))
+}
+
+/// Whether outputs are the same where they are defined.
+fn same_everywhere(a: &[Tensor], b: &[Tensor], defined: &[Vec<bool>]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).zip(defined).all(|((a, b), defined)| is_same(a, b, defined))
+}
+
+/// Whether two tensors are the same where they are defined.
+fn is_same(a: &Tensor, b: &Tensor, defined: &[bool]) -> bool {
+    let equal = equal_elements(a, b);
+    equal.len() == defined.len() && equal.iter().zip(defined).all(|(&equal, &defined)| equal || !defined)
 }
 
 /// Which elements of two tensors of one type are the same, bit by bit; NaNs may differ in their bits.
@@ -140,6 +161,22 @@ mod tests {
         assert!(judge(COPY, "for %i in 0..4 { %y[%i] = %x[%i] + 0.0; }").is_err());
         assert!(judge(COPY, "for %i in 0..5 { %y[%i] = %x[%i]; }").is_err());
         assert!(judge(COPY, "for %i in 0..3 { %y[%i] = %x[%i]; }").is_err());
+    }
+
+    /// Each turn writes its own place before; afterwards all write the same one.
+    #[test]
+    fn turns_of_parallel_loops_may_come_in_any_order() {
+        let apart = "for %i in 0..4 parallel { %y[%i] = %x[%i]; }";
+        assert_eq!(judge(COPY, apart), Ok(Some(Judgement::Same)));
+        let shared = "for %i in 0..4 parallel { %y[%i] = %x[%i]; %y[0] = %x[%i]; } %y[0] = %x[0];";
+        assert_eq!(judge(COPY, shared), Ok(Some(Judgement::Same)));
+        let last = "for %i in 0..3 { %y[%i] = %x[%i]; } %y[3] = %x[3];
+            for %i in 0..4 parallel { %y[3] = %x[%i]; }";
+        let differ = judge(COPY, last).unwrap_err();
+        assert!(differ.how.contains("with the turns of parallel loops in another order"), "{differ:?}");
+        // Turns that disturb each other before may do so afterwards.
+        let before = format!("{COPY} for %i in 0..4 parallel {{ %y[3] = %x[%i]; }}");
+        assert_eq!(judge(&before, last), Ok(Some(Judgement::Same)));
     }
 
     #[test]

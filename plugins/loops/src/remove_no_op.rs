@@ -22,8 +22,8 @@
 //! It leaves: calls, `assert`, and `while`, which may not end. Loads and divisions that nothing uses go: to end the
 //! program, by an index out of bounds or a division by zero, is a fault of it and not an effect.
 //!
-//! Stores that depend on each other through what they overwrite may take more than one run. TVM's pass keeps values that
-//! nothing uses, memory that nothing reads, and stores that are overwritten. It has no options.
+//! It does so until nothing more goes. TVM's pass keeps values that nothing uses, memory that nothing reads, and stores that
+//! are overwritten. It has no options.
 
 use crate::program::{are_same_values, call, is_program};
 use relais_plugin_api::{
@@ -43,10 +43,19 @@ use std::collections::{HashMap, HashSet};
     statistics(removed = "bindings removed"),
 )]
 pub fn remove_no_op(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let f = edit.function();
-    if !is_program(f) {
+    if !is_program(edit.function()) {
         return Ok(());
     }
+    // Without a store, others may be overwritten at once, or write what is there.
+    while remove(edit, cx)? {
+        cx.check_cancelled()?;
+    }
+    Ok(())
+}
+
+/// Removes what has no effect as the program is; returns whether there is anything.
+fn remove(edit: &mut Editor, cx: &PassCx<'_>) -> Result<bool, PassError> {
+    let f = edit.function();
     let ops = LoopOps::new(f);
     let survey = Survey::new(f, &ops);
     let mut live = survey.live(f, &ops, &HashSet::new());
@@ -58,20 +67,22 @@ pub fn remove_no_op(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError>
     let is_unturned = |id: &NodeId| live[id.index()] && survey.unturned.contains(id);
     let n_removed = survey.order.iter().filter(|id| !live[id.index()] || is_unturned(id)).count();
     if n_removed == 0 && fixes.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     cx.count("removed", n_removed);
     let mut ops = ops;
-    edit.rebuild(&mut |cx: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
-        Ok(match (live.get(id.index()), fixes.get(&id)) {
-            // Made here.
-            (None, _) => Action::Keep,
-            (Some(false), _) => Action::Drop,
-            (Some(true), Some(fix)) => fix.apply(cx, &mut ops, id),
-            _ if survey.unturned.contains(&id) => first_values(cx, id),
-            _ => Action::Keep,
-        })
-    })
+    let rebuilt: Result<(), PassError> =
+        edit.rebuild(&mut |cx: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
+            Ok(match (live.get(id.index()), fixes.get(&id)) {
+                // Made here.
+                (None, _) => Action::Keep,
+                (Some(false), _) => Action::Drop,
+                (Some(true), Some(fix)) => fix.apply(cx, &mut ops, id),
+                _ if survey.unturned.contains(&id) => first_values(cx, id),
+                _ => Action::Keep,
+            })
+        });
+    rebuilt.map(|()| true)
 }
 
 /// Replaces a loop without turns by the first values of what it carries.
