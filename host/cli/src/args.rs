@@ -199,6 +199,11 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub shared: bool,
 
+    /// Compile a static library, too: `libmodel.a`, by the compiler and the archiver that `CC` and `AR` name, otherwise `cc`
+    /// and `ar`.
+    #[arg(long = "static")]
+    pub archive: bool,
+
     /// Put the weights into a file, `model.bin`, which the caller loads, rather than into arrays.
     #[arg(long)]
     pub weights: bool,
@@ -210,6 +215,15 @@ pub(crate) struct BuildArgs {
     /// Write a program, too, that runs the model on npy files: `model_main.c`.
     #[arg(long)]
     pub main: bool,
+
+    /// Write a program, too, that times the model: `model_bench.c`.
+    #[arg(long)]
+    pub bench: bool,
+
+    /// Write random inputs, too, and what the model computes for them, by the evaluators of the operators: `model_in_0.npy`
+    /// and so on, and `model_out_0.npy`.
+    #[arg(long)]
+    pub test_vectors: bool,
 
     /// Give an input another shape: `name:1,3,224,224`.
     #[arg(help_heading = "The model", long, value_name = "NAME:DIMS", visible_alias = "overwrite-input-shape")]

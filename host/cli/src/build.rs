@@ -2,7 +2,7 @@
 
 use super::{
     args::{BuildArgs, PipelineArgs, Verbosity},
-    catalogue, model,
+    catalogue, model, npz,
     outputs::{self, Outputs},
     progress::Progress,
     reproduce,
@@ -14,9 +14,15 @@ use super::{
 use relais::{
     files::{Destination, Existing, FileError, FileSet, write as write_file},
     frontend::{Model, forget_outdated_sizes, set_input_shapes, set_options},
+    ir::IRModule,
     manager::{self, RunOptions},
     onnx::data_files,
     pass::{Remarks, Verify},
+    registry::Registry,
+};
+use relais_conformance::{
+    check::{Evaluators, random_inputs},
+    interpret::Stop,
 };
 use std::{
     collections::BTreeMap,
@@ -38,8 +44,9 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     outputs.spare("the model", [&args.model])?;
     outputs.spare_pipeline(&args.pipeline)?;
     outputs.spare("plugin", &args.plugins.plugin)?;
-    if args.shared && args.target != "c" {
-        let error = CliError::usage("`--shared` compiles C, and the target is another one");
+    let compiled = [("--shared", args.shared), ("--static", args.archive)].into_iter().find(|(_, is_given)| *is_given);
+    if let Some((option, _)) = compiled.filter(|_| args.target != "c") {
+        let error = CliError::usage(format!("`{option}` compiles C, and the target is another one"));
         return Err(error.help("leave one of the two away"));
     }
     let registry = catalogue::registry(&args.plugins)?;
@@ -50,8 +57,9 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     let mut spec = spec::spec(&pipeline, &registry)?;
     let registry = catalogue::choose(&registry, &spec, &args.plugins);
     let mut settings = vec![format!("build.name={name}")];
-    settings.extend(args.weights.then(|| "build.weights=true".to_owned()));
-    settings.extend(args.main.then(|| "build.main=true".to_owned()));
+    for (option, is_given) in [("weights", args.weights), ("main", args.main), ("bench", args.bench)] {
+        settings.extend(is_given.then(|| format!("build.{option}=true")));
+    }
     set_options(&mut spec, "-o", &settings)?;
     let pipeline = spec.resolve(&registry)?;
     if verbosity > Verbosity::Quiet {
@@ -87,6 +95,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     };
     drop(pipeline);
     dropped()?;
+    let vectors = if args.test_vectors { test_vectors(&module, &registry, &progress, &name)? } else { Vec::new() };
     let mut files = std::mem::take(&mut report.files);
     if !files.contains_key(&file) {
         let made: Vec<&str> = files.keys().map(String::as_str).collect();
@@ -95,12 +104,20 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
             "name the output as the target does, or end the pipeline with a pass that writes it: `relais.EmitC`",
         ));
     }
+    let mut libraries = Vec::new();
     if args.shared {
-        progress.says("compiling");
-        let library = format!("{name}{DLL_SUFFIX}");
-        let bytes = compile(&files, &file, &library)?;
-        files.insert(library, bytes);
+        libraries.push(Library { file: format!("{name}{DLL_SUFFIX}"), is_static: false });
     }
+    if args.archive {
+        libraries.push(Library { file: format!("lib{name}.a"), is_static: true });
+    }
+    if !libraries.is_empty() {
+        progress.says("compiling");
+        let made = libraries.iter().map(|library| Ok((library.file.clone(), library.compile(&files, &file)?)));
+        let made: Vec<(String, Vec<u8>)> = made.collect::<Result<_, CliError>>()?;
+        files.extend(made);
+    }
+    files.extend(vectors);
     for other in files.keys().filter(|other| **other != file) {
         outputs.add("a file of the build", &folder.join(other), Existing::Replace)?;
     }
@@ -176,27 +193,91 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<(PathBu
     Ok(written)
 }
 
-/// Compiles a shared library in a folder of its own; returns it.
-fn compile(files: &BTreeMap<String, Vec<u8>>, source: &str, library: &str) -> Result<Vec<u8>, CliError> {
-    let shown = std::env::var("CC").ok().filter(|cc| !cc.trim().is_empty()).unwrap_or_else(|| "cc".to_owned());
-    // With arguments, as `make` takes it.
-    let mut words = shown.split_whitespace();
-    let compiler = words.next().unwrap_or("cc");
+/// Returns random inputs of a model and what it computes for them, as files: by name, with their contents.
+fn test_vectors(
+    module: &IRModule,
+    registry: &Registry,
+    progress: &Progress,
+    name: &str,
+) -> Result<Vec<(String, Vec<u8>)>, CliError> {
     let failed = |why: String| {
-        CliError::new(format!("the C compiler `{shown}` {why}\n  nothing was written"))
-            .help("set `CC` to a compiler of C99, or compile the source yourself: leave `--shared` away")
+        CliError::new(format!("the test vectors cannot be computed: {why}\n  nothing was written"))
+            .help("leave `--test-vectors` away, and compare with a runtime")
     };
-    let folder = tempfile::tempdir().map_err(|error| failed(format!("has no folder to work in: {error}")))?;
-    for (name, bytes) in files {
-        write_file(&folder.path().join(name), Existing::Keep, bytes)
-            .map_err(|error| failed(format!("gets no source: {}", error.of("source"))))?;
+    let main = module.main().ok_or_else(|| failed("the model has no graph `@main`".to_owned()))?;
+    let inputs = random_inputs(main, 1, 0).next().ok_or_else(|| failed("there are no random inputs".to_owned()))?;
+    let inputs =
+        inputs.map_err(|param| failed(format!("there are no random values for the input `{}`", main.name(param))))?;
+    let says = |operator: &str| progress.says(format!("computing the test vectors: {operator}"));
+    let outputs = Evaluators::new(registry, &says).run(module, &inputs).map_err(|stop| {
+        failed(match stop {
+            Stop::NotCovered { why, .. } | Stop::Wrong(why) => why,
+        })
+    })?;
+    let mut files = Vec::new();
+    for (kind, tensors) in [("in", &inputs), ("out", &outputs)] {
+        for (at, tensor) in tensors.iter().enumerate() {
+            let bytes = npz::npy(tensor).map_err(|why| failed(format!("{kind}put {at} {why}")))?;
+            files.push((format!("{name}_{kind}_{at}.npy"), bytes));
+        }
     }
-    let mut command = Command::new(compiler);
-    command.current_dir(folder.path()).args(words).args(FLAGS).args(["-fPIC", "-shared", "-o", library, source, "-lm"]);
-    let output = command.output().map_err(|error| failed(format!("cannot be started: {error}")))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(format!("failed: {}\n{}", output.status, said.trim_end())));
+    Ok(files)
+}
+
+/// A library that is compiled from the source.
+struct Library {
+    file: String,
+    is_static: bool,
+}
+
+impl Library {
+    /// Compiles it in a folder of its own; returns it.
+    fn compile(&self, files: &BTreeMap<String, Vec<u8>>, source: &str) -> Result<Vec<u8>, CliError> {
+        let cc = Tool::of("CC", "C compiler", "cc", "set `CC` to a compiler of C99, or compile the source yourself");
+        let folder = tempfile::tempdir().map_err(|error| cc.failed(&format!("has no folder to work in: {error}")))?;
+        for (name, bytes) in files {
+            write_file(&folder.path().join(name), Existing::Keep, bytes)
+                .map_err(|error| cc.failed(&format!("gets no source: {}", error.of("source"))))?;
+        }
+        let Self { file, is_static } = self;
+        if *is_static {
+            cc.run(folder.path(), &[FLAGS, &["-c", "-o", "model.o", source]].concat())?;
+            let ar = Tool::of("AR", "archiver", "ar", "set `AR` to an archiver, or compile the source yourself");
+            ar.run(folder.path(), &["rcs", file, "model.o"])?;
+        } else {
+            cc.run(folder.path(), &[FLAGS, &["-fPIC", "-shared", "-o", file, source, "-lm"]].concat())?;
+        }
+        fs::read(folder.path().join(file)).map_err(|error| cc.failed(&format!("made no library: {error}")))
     }
-    fs::read(folder.path().join(library)).map_err(|error| failed(format!("made no library: {error}")))
+}
+
+/// A program that a variable of the environment names, with arguments, as `make` takes it.
+struct Tool {
+    words: String,
+    kind: &'static str,
+    help: &'static str,
+}
+
+impl Tool {
+    fn of(variable: &str, kind: &'static str, default: &str, help: &'static str) -> Self {
+        let words = std::env::var(variable).ok().filter(|words| !words.trim().is_empty());
+        Self { words: words.unwrap_or_else(|| default.to_owned()), kind, help }
+    }
+
+    fn failed(&self, why: &str) -> CliError {
+        let Self { words, kind, help } = self;
+        CliError::new(format!("the {kind} `{words}` {why}\n  nothing was written")).help(help)
+    }
+
+    fn run(&self, folder: &Path, args: &[&str]) -> Result<(), CliError> {
+        let mut words = self.words.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.current_dir(folder).args(words).args(args);
+        let output = command.output().map_err(|error| self.failed(&format!("cannot be started: {error}")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(self.failed(&format!("failed: {}\n{}", output.status, said.trim_end())));
+        }
+        Ok(())
+    }
 }

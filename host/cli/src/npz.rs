@@ -1,4 +1,4 @@
-//! Files `.npz` of NumPy: arrays with names, each a file `NAME.npy` in a zip archive.
+//! Files of NumPy: `.npy`, an array, and `.npz`, arrays with names, each a file `NAME.npy` in a zip archive.
 
 use relais::{
     files::{self, Existing},
@@ -182,6 +182,14 @@ pub(crate) fn write(path: &Path, arrays: &[(&str, &Tensor)]) -> Result<(), Strin
     files::write(path, Existing::Keep, &bytes).map_err(|error| error.of("file"))
 }
 
+/// Returns the contents of a file `.npy`, with a single array.
+///
+/// # Errors
+/// Returns an error if NumPy has no such elements: what the array does, such as `has elements of …`.
+pub(crate) fn npy(tensor: &Tensor) -> Result<Vec<u8>, String> {
+    encoded(tensor).map(|(header, data)| [header, data].concat())
+}
+
 /// The description and the elements of an array.
 fn encoded(tensor: &Tensor) -> Result<(Vec<u8>, Vec<u8>), String> {
     let elem = tensor.elem();
@@ -199,7 +207,9 @@ fn encoded(tensor: &Tensor) -> Result<(Vec<u8>, Vec<u8>), String> {
         }
         None => return Err(format!("has elements of type `{elem}`, which NumPy does not have")),
     };
-    let dims: String = tensor.dims().iter().map(|dim| format!("{dim}, ")).collect();
+    let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
+    // As a tuple of Python.
+    let dims = if dims.len() == 1 { format!("{},", dims[0]) } else { dims.join(", ") };
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
     // The data begins at a multiple of 64 bytes.
     let len = (MAGIC.len() + 4 + text.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
@@ -230,6 +240,13 @@ mod tests {
         for tensor in [Tensor::from_i64(&[0, 3], &[]), Tensor::from_f32(&[1, 2], &[1.0, 2.0]), bools, strings, halves] {
             let (header, data) = encoded(&tensor).unwrap();
             assert_eq!(header.len() % 64, 0);
+            let shape = match tensor.dims() {
+                [] => "'shape': ()".to_owned(),
+                [one] => format!("'shape': ({one},)"),
+                [one, two] => format!("'shape': ({one}, {two})"),
+                dims => panic!("{dims:?}"),
+            };
+            assert!(String::from_utf8_lossy(&header).contains(&shape), "{shape}");
             assert_eq!(array(&mut &[header, data].concat()[..]), Ok(tensor));
         }
         let brain = Tensor::from_f64s(ElemType::BFLOAT16, &[], &[1.5]).unwrap();

@@ -12,7 +12,10 @@ use relais_plugin_api::{
     prelude::*,
     prim::{CoreOp, Intervals, LoopOps, arena_offset, count_fits},
 };
-use std::{collections::HashMap, fmt::Display};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Display,
+};
 
 /// The error about something that is not written as C.
 pub fn unsupported(id: NodeId, message: impl Display) -> PassError {
@@ -29,6 +32,10 @@ pub struct Writer<'a> {
     is_main: bool,
     from_data: FromData,
     uses: Vec<u32>,
+    /// The memory that something other than a store uses.
+    read: HashSet<NodeId>,
+    /// The results, of several, that something uses.
+    projected: HashSet<(NodeId, usize)>,
     names: Names,
     /// The names of values and of memory.
     pub names_of: HashMap<NodeId, String>,
@@ -67,8 +74,9 @@ impl<'a> Writer<'a> {
             globals,
             is_main,
             from_data: FromData::of(f, &ops),
-            ops,
             uses: f.use_counts(),
+            read: read(f, &ops),
+            projected: HashSet::new(),
             names: Names::default(),
             names_of: HashMap::new(),
             results_of: HashMap::new(),
@@ -76,7 +84,13 @@ impl<'a> Writer<'a> {
             depth: 1,
             n_temporaries: 0,
             stops: is_main,
+            ops,
         };
+        for id in f.all_bindings().filter(|id| writer.uses[id.index()] > 0) {
+            if let Expr::TupleGetItem { tuple, index } = f.expr(id) {
+                writer.projected.insert((tuple, index));
+            }
+        }
         program.reserved(&mut writer.names);
         let mut params = Vec::new();
         for &param in f.params() {
@@ -243,6 +257,9 @@ impl<'a> Writer<'a> {
                 let is_static = matches!(f.attrs(id).get("scope"), Some(AttrValue::String(b"static")));
                 let storage = if is_static { "static " } else { "" };
                 self.line(format_args!("{storage}{ty} {name}[{}];", count.max(1)));
+                if !self.read.contains(&id) {
+                    self.line(format_args!("(void){name};"));
+                }
             }
         }
         self.names_of.insert(id, name);
@@ -306,6 +323,9 @@ impl<'a> Writer<'a> {
             let (ty, name) = (self.value_type(of)?, self.temporary(of));
             let first = first.as_ref().map_or_else(String::new, |first| format!(" = {first}"));
             self.line(format_args!("{ty} {name}{first};"));
+            if !self.is_used(id, names.len()) {
+                self.line(format_args!("(void){name};"));
+            }
             names.push(name);
         }
         match (&*names, self.f.n_results(id)) {
@@ -313,6 +333,14 @@ impl<'a> Writer<'a> {
             _ => drop(self.results_of.insert(id, names.clone())),
         }
         Ok(names)
+    }
+
+    /// Whether something uses a result of a loop or a conditional.
+    fn is_used(&self, id: NodeId, index: usize) -> bool {
+        match self.f.n_results(id) {
+            None => self.uses[id.index()] > 0,
+            Some(_) => self.projected.contains(&(id, index)),
+        }
     }
 
     /// Assigns the results of a block to variables.
@@ -449,6 +477,13 @@ impl<'a> Writer<'a> {
         self.intervals.undo(mark);
         Ok(())
     }
+}
+
+/// The memory that something other than a store uses.
+fn read(f: &Function, ops: &LoopOps) -> HashSet<NodeId> {
+    let stores = [Some(CoreOp::Store), Some(CoreOp::StoreMasked), Some(CoreOp::Scatter)];
+    let others = f.all_bindings().filter(|&id| !stores.contains(&ops.of(f, id)));
+    others.flat_map(|id| f.operands(id).iter().copied()).collect()
 }
 
 /// The sizes of memory, all of which are known.

@@ -43,12 +43,13 @@ use std::{
 
 config_option! { "build.name": String, default = "model", doc = "How the files of `relais build` and what they define are named." }
 config_option! { "build.weights": bool, default = false, doc = "Whether weights are in a file that the caller loads, rather than in arrays." }
+config_option! { "build.bench": bool, default = false, doc = "Whether a program that times the model is written, too." }
 config_option! { "build.main": bool, default = false, doc = "Whether a program that runs the model on npy files is written, too." }
 
 /// The entry function.
 const MAIN: &str = "main";
 /// The headers that are included, which one of the same name would hide.
-const HEADERS: [&str; 6] = ["math", "stdbool", "stddef", "stdint", "stdio", "string"];
+const HEADERS: [&str; 8] = ["math", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "time"];
 /// Why a program stops, in the order of the numbers.
 const STATUS: [(&str, &str); 4] = [
     ("NULL_POINTER", "an argument is null"),
@@ -101,6 +102,9 @@ pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Resu
     }
     if cx.config_bool("build.main") == Some(true) {
         cx.file(&format!("{name}_main.c"), driver::program(entry(module)?, &name, has_weights)?.as_bytes())?;
+    }
+    if cx.config_bool("build.bench") == Some(true) {
+        cx.file(&format!("{name}_bench.c"), driver::bench(entry(module)?, &name, has_weights)?.as_bytes())?;
     }
     Ok(())
 }

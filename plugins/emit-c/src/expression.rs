@@ -57,12 +57,12 @@ impl Writer<'_> {
                 let infix = op.info().infix.unwrap_or_default();
                 self.integer(id, result, format!("{a} {infix} {b}"), format_args!("({{U}}){a} {infix} ({{U}}){b}"))
             }
-            Neg if is_float => format!("-{a}"),
-            Neg => self.integer(id, result, format!("-{a}"), format_args!("0u - ({{U}}){a}")),
+            Neg if is_float => negative(a),
+            Neg => self.integer(id, result, negative(a), format_args!("0u - ({{U}}){a}")),
             Abs if is_float => format!("{}({a})", math("fabs", elem)),
             Abs if is_unsigned(elem) => a.to_owned(),
             Abs => {
-                let negative = self.integer(id, result, format!("-{a}"), format_args!("0u - ({{U}}){a}"));
+                let negative = self.integer(id, result, negative(a), format_args!("0u - ({{U}}){a}"));
                 format!("{a} < 0 ? {negative} : {a}")
             }
             Div | Mod if is_float => match op {
@@ -174,6 +174,11 @@ impl Writer<'_> {
 /// The unsigned type that arithmetic wraps in.
 fn wide(elem: ElemType) -> &'static str {
     if elem.bits() == 64 { "uint64_t" } else { "uint32_t" }
+}
+
+/// The negative of a name or a number; two signs in a row would be another operator.
+fn negative(value: &str) -> String {
+    if value.starts_with('-') { format!("-({value})") } else { format!("-{value}") }
 }
 
 fn is_unsigned(elem: ElemType) -> bool {

@@ -39,10 +39,10 @@ fn c_files(folder: &Path) -> Vec<String> {
 #[test]
 fn the_source_is_as_it_was() {
     let folder = folder("build-golden");
-    let said = build(&folder, NET, &["-o", "net.c", "--main"]).expect_success();
+    let said = build(&folder, NET, &["-o", "net.c", "--main", "--bench"]).expect_success();
     let mut golden = Golden::new("build");
     golden.check("said", &said.stdout);
-    for file in ["net.c", "net.h", "net_main.c"] {
+    for file in ["net.c", "net.h", "net_main.c", "net_bench.c"] {
         golden.check(&file.replace('.', "_"), &fs::read_to_string(folder.join(file)).unwrap());
     }
     let again = build(&folder, NET, &["-o", "again.c"]).expect_success();
@@ -111,6 +111,67 @@ fn a_shared_library_and_its_source_come_together_or_not_at_all() {
     }
 }
 
+/// Compiles the files of a build, and whatever belongs to them, without a warning.
+fn compile(folder: &Path, files: &[&str], program: &str) {
+    let mut compiler = Command::new("cc");
+    let strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-fsanitize=address,undefined"];
+    compiler.current_dir(folder).args(strict).args(files).args(["-lm", "-o", program]);
+    Run::of(&mut compiler).expect_success();
+}
+
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn the_programs_of_a_build_compare_and_measure() {
+    for weights in [&[][..], &["--weights"]] {
+        let folder = folder("build-programs");
+        let programs = ["-o", "net.c", "--main", "--bench", "--test-vectors", "--static"];
+        build(&folder, NET, &[&programs, weights].concat()).expect_success();
+        compile(&folder, &["net.c", "net_main.c"], "net");
+        let vectors = ["net_in_0.npy", "net_in_1.npy", "net_out_0.npy", "net_out_1.npy"];
+        let compare = || {
+            let mut net = Command::new(folder.join("net"));
+            Run::of(net.current_dir(&folder).arg("--compare").args(vectors))
+        };
+        let said = compare().expect_success().stdout;
+        assert_eq!(said.matches(": the same\n").count(), 2, "{said}");
+        // The largest number of the last output is another one.
+        let mut output = fs::read(folder.join(vectors[3])).unwrap();
+        let end = output.len() - 4;
+        output[end..].copy_from_slice(&f32::NAN.to_le_bytes());
+        fs::write(folder.join(vectors[3]), output).unwrap();
+        let said = compare().expect_failure().stdout;
+        assert!(said.contains("picked: the largest difference is inf, of values up to "), "{said}");
+        assert!(said.contains(": NOT the same\n") && said.contains(": the same\n"), "{said}");
+        compile(&folder, &["net_bench.c", "libnet.a"], "bench");
+        let mut bench = Command::new(folder.join("bench"));
+        let said = Run::of(bench.current_dir(&folder)).expect_success().stdout;
+        assert!(said.starts_with("net: ") && said.contains(" us a run, the fastest of 31 batches of "), "{said}");
+    }
+    let folder = folder("build-archive");
+    let mut relais = Command::new(&workspace().relais);
+    fs::write(folder.join("model.relay"), NET).unwrap();
+    relais.current_dir(&folder).args(["build", "model.relay", "-o", "net.c", "--static"]).env("AR", "false");
+    let said = Run::of(&mut relais).expect_failure().stderr;
+    assert!(said.contains("the archiver `false` failed") && said.contains("nothing was written"), "{said}");
+    assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
+}
+
+/// The input is the index of an element that is not there, whatever the numbers are.
+#[test]
+fn test_vectors_that_cannot_be_computed_are_an_error() {
+    let folder = folder("build-vectors");
+    let model = r#"def @main(%x: Tensor[(4), float32]) #[opset = {"": 17}] {
+  %at = const(int64, 7);
+  %y = Gather(%x, %at);
+  %y
+}
+"#;
+    let run = ["-o", "net.c", "--test-vectors"];
+    let said = build(&folder, model, &run).expect_failure().stderr;
+    assert!(said.contains("the test vectors cannot be computed: ") && said.contains("nothing was written"), "{said}");
+    assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
+}
+
 #[test]
 fn what_cannot_be_built_is_named_all_at_once_and_nothing_is_written() {
     let folder = folder("build-refused");
@@ -166,6 +227,7 @@ fn arguments_that_make_no_sense_are_refused() {
         (&["-o", "9 lives.c"], "`9 lives` is not a name that C has"),
         (&["-o", "math.c"], "`math.h` is a header of C"),
         (&["-o", "net.d"], "the pipeline does not write `net.d`: it gives net.c, net.h"),
+        (&["-o", "net.c", "--target", "wat", "--static"], "`--static` compiles C, and the target is another one"),
         (&["-o", "net.c", "--target", "wat"], "build-wat"),
         (&["-o", "net.c", "--target", "wat", "--shared"], "`--shared` compiles C, and the target is another one"),
         (&["-o", "net.c", "-p", "default"], "the pipeline does not write `net.c`: it gives no file"),

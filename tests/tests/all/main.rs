@@ -39,6 +39,7 @@ mod mistakes;
 mod mixed_precision;
 mod models;
 mod names;
+mod nests;
 mod node_cases;
 mod numbers;
 mod operators;
