@@ -10,7 +10,7 @@ pub const OFFSET: &str = "offset";
 pub const ARENA: &str = "arena";
 /// The alignment of offsets, and of the arena, in bytes: that of a line of a cache, and of the widest vectors.
 pub const ARENA_ALIGNMENT: u64 = 64;
-/// The metadata of a prim func that names the values of a graph which it computes.
+/// The metadata of a prim func that names the nodes of a model, or the values, which it computes.
 pub const ORIGINS: &str = "origins";
 
 /// The memory of an `alloc`, and the statements that need it: by position in the function's block.

@@ -13,7 +13,8 @@
 //!
 //! The loop program of a call is its operator's *kernel* (`Operator::compute`), which depends on the attributes of the call, the
 //! types of its arguments and results, and the values of constants. Arguments that a kernel does not use, such as the
-//! shape of a `Reshape`, are omitted; calls with equal kernels share one, whose metadata `origins` names their results.
+//! shape of a `Reshape`, are omitted; calls with equal kernels share one, whose metadata `origins` names
+//! their nodes in the model, or their results if those have no names.
 //!
 //! A call without a kernel is an error, and all of them are reported at once, unless `keep` is set: an operator that has no
 //! kernels, sizes that are not known, a case that the operator's kernels do not cover.
@@ -22,7 +23,7 @@ use crate::program::set_attr;
 use relais_plugin_api::{
     build::Builder,
     diagnostics::Severity,
-    ir::{AttrData, AttrValue, Dims, kind},
+    ir::{AttrData, AttrValue, Dims, description, kind},
     op::OpError,
     prelude::*,
     prim::{ORIGINS, n_outputs},
@@ -183,9 +184,12 @@ impl Kernels {
     }
 }
 
-/// The name of what a call computes: that of its first result that has one.
+/// The name of a call in its model: the node's, otherwise that of the value that it computes.
 fn origin(f: &Function, id: NodeId) -> String {
-    f.name(id).to_owned()
+    match f.attrs(id).meta(description::NAME) {
+        Some(AttrValue::String(name)) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
+        _ => f.name(id).to_owned(),
+    }
 }
 
 fn add_origin(kernel: &mut Function, origin: &str) {
