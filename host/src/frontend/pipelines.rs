@@ -131,7 +131,7 @@ const OPSET: &str = "opset";
 const TARGET: &str = "target";
 
 /// Converts to a version of ONNX's operator set before the steps of a pipeline, or alone; `origin` is the place that faults
-/// name.
+/// name. Steps of the pipeline that convert, as `modern` has one, do so to the same version.
 ///
 /// # Errors
 /// Returns the faults of the built-in pipeline `opset`; it has none. Whether the version exists is determined when the
@@ -139,9 +139,27 @@ const TARGET: &str = "target";
 pub fn convert_opset_first(spec: Option<PipelineSpec>, origin: &str, target: u32) -> Result<PipelineSpec, Faults> {
     let (mut first, mut spec) = begin(spec, OPSET)?;
     let given = Written::at(spec.sources.add_whole(origin, target.to_string()), Literal::Int(target.into()));
+    let converts: Vec<String> = first.nodes.iter().filter_map(|step| pass_name(&step.value)).collect();
+    for step in &mut spec.nodes {
+        let is_one = pass_name(&step.value).is_some_and(|name| converts.contains(&name));
+        if let StepSpec::Pass { options, .. } = &mut step.value
+            && is_one
+        {
+            let others = options.iter_mut().filter(|option| option.key.value == TARGET);
+            others.for_each(|option| option.value = given.clone());
+        }
+    }
     let steps = take_steps(&mut spec, &mut first, OPSET, |key, _| (key == TARGET).then(|| given.clone()));
     spec.steps.splice(0..0, steps);
     Ok(spec)
+}
+
+/// The name of a step's pass, without the prefix of shipped ones.
+fn pass_name(step: &StepSpec) -> Option<String> {
+    match step {
+        StepSpec::Pass { name, .. } => Some(name.value.strip_prefix("relais.").unwrap_or(&name.value).to_owned()),
+        _ => None,
+    }
 }
 
 /// A built-in pipeline, and the one that its steps go before; without one, it has no steps.

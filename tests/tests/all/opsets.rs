@@ -186,4 +186,11 @@ fn modern_operators_take_the_place_of_what_is_written_out() {
     for operator in ["LayerNormalization(", "Gelu(", "Swish("] {
         assert!(text.contains(operator), "{operator}\n{text}");
     }
+    // The pipeline converts to another version if one is named: to one that has no `Swish`, and to a later one.
+    for (target, is_there) in [("20", false), ("25", true)] {
+        let (text, said) = run(model, &["-p", "modern", "--target-opset", target]);
+        said.expect_success();
+        assert!(text.contains(&format!("\"\": {target}")) && text.contains("Gelu("), "{text}");
+        assert_eq!(text.contains("Swish("), is_there, "{text}");
+    }
 }
