@@ -89,7 +89,7 @@ fn random_programs_compute_as_c_what_the_interpreter_does() {
         let outputs = inputs.split_off(f.params().len() - n_outputs(f));
         let run = |poison: bool| {
             let mut options = RunOptions::default();
-            options.poison = poison;
+            (options.poison, options.fuel) = (poison, 1 << 22);
             prim::run(&module, MAIN, &inputs, &options)
         };
         let printed = || text::print(&module, &PrintOptions::default());
