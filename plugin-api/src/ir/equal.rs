@@ -1,7 +1,7 @@
 //! Structural equality of modules, functions and bindings: their contents, not the layout of their arenas in memory.
 
 use super::*;
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 /// Where two modules first differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -151,24 +151,61 @@ pub(super) fn same_parts(
     nodes: &[(NodeId, NodeId)],
     results: &[(NodeId, NodeId)],
 ) -> bool {
-    let mut comparer = Comparer::new(left, right);
+    let few = || Known::Few(HashMap::new());
+    let types = Known::Few(HashMap::new());
+    let mut comparer = Comparer { left, right, to_right: few(), to_left: few(), types, functions: Vec::new() };
     // Inputs of different kinds, such as a constant and a parameter, may correspond.
     for &(x, y) in inputs {
-        (comparer.to_right[x.index()], comparer.to_left[y.index()]) = (y, x);
+        comparer.to_right.set(x.index(), y);
+        comparer.to_left.set(y.index(), x);
     }
     inputs.iter().all(|&(x, y)| comparer.same_type(x, y).is_ok())
         && nodes.iter().all(|&(x, y)| comparer.computes_same(x, y))
-        && results.iter().all(|&(x, y)| comparer.to_right[x.index()] == y)
+        && results.iter().all(|&(x, y)| comparer.to_right.get(x.index()) == Some(y))
+}
+
+/// The counterparts that are known so far, by index.
+enum Known<T> {
+    All(Vec<Option<T>>),
+    /// Of a few, however many there are.
+    Few(HashMap<usize, T>),
+}
+
+impl<T: Copy> Known<T> {
+    fn all(n: usize) -> Self {
+        Self::All(vec![None; n])
+    }
+
+    fn get(&self, index: usize) -> Option<T> {
+        match self {
+            Self::All(all) => all[index],
+            Self::Few(few) => few.get(&index).copied(),
+        }
+    }
+
+    fn set(&mut self, index: usize, to: T) {
+        match self {
+            Self::All(all) => all[index] = Some(to),
+            Self::Few(few) => drop(few.insert(index, to)),
+        }
+    }
+
+    fn forget(&mut self, index: usize) {
+        match self {
+            Self::All(all) => all[index] = None,
+            Self::Few(few) => drop(few.remove(&index)),
+        }
+    }
 }
 
 struct Comparer<'a> {
     left: &'a Function,
     right: &'a Function,
-    /// By node, the corresponding node of the other function; absent where that is not known yet.
-    to_right: Vec<NodeId>,
-    to_left: Vec<NodeId>,
+    /// By node, the corresponding node of the other function.
+    to_right: Known<NodeId>,
+    to_left: Known<NodeId>,
     /// Types found equal.
-    types: Vec<Option<TypeId>>,
+    types: Known<TypeId>,
     /// Functions whose blocks are still to be compared.
     functions: Vec<(NodeId, NodeId)>,
 }
@@ -184,9 +221,9 @@ impl<'a> Comparer<'a> {
         Self {
             left,
             right,
-            to_right: vec![NodeId::ABSENT; left.n_nodes()],
-            to_left: vec![NodeId::ABSENT; right.n_nodes()],
-            types: vec![None; left.n_types()],
+            to_right: Known::all(left.n_nodes()),
+            to_left: Known::all(right.n_nodes()),
+            types: Known::all(left.n_types()),
             functions: Vec::new(),
         }
     }
@@ -216,7 +253,7 @@ impl<'a> Comparer<'a> {
         let is_value =
             |f: &Function, id| !matches!(f.kind(id), kind::ABSENT | kind::OP | kind::GLOBAL_VAR | kind::FIRST_LEAF..);
         match (is_value(self.left, x), is_value(self.right, y)) {
-            (true, true) => self.to_right[x.index()] == y && self.to_left[y.index()] == x,
+            (true, true) => self.to_right.get(x.index()) == Some(y) && self.to_left.get(y.index()) == Some(x),
             (false, false) => self.same(x, y),
             _ => false,
         }
@@ -234,11 +271,12 @@ impl<'a> Comparer<'a> {
             kind::OP => self.same_op(OpId(a.a), OpId(b.a)),
             kind::FIRST_LEAF.. => (a.aux, a.a, a.b) == (b.aux, b.a, b.b),
             _ => {
-                let (to_right, to_left) = (&mut self.to_right[x.index()], &mut self.to_left[y.index()]);
-                if to_right.is_absent() && to_left.is_absent() {
-                    (*to_right, *to_left) = (y, x);
+                let known = (self.to_right.get(x.index()), self.to_left.get(y.index()));
+                if known == (None, None) {
+                    self.to_right.set(x.index(), y);
+                    self.to_left.set(y.index(), x);
                 }
-                *to_right == y && *to_left == x
+                known == (None, None) || known == (Some(y), Some(x))
             }
         }
     }
@@ -410,13 +448,13 @@ impl<'a> Comparer<'a> {
         let mut pairs = vec![(a, b)];
         let mut found = Vec::new();
         while let Some((a, b)) = pairs.pop() {
-            match self.types[a.index()] {
+            match self.types.get(a.index()) {
                 Some(known) if known == b => continue,
                 // Types of one function are equal only when their ids are.
                 Some(_) => return self.forget(&found),
                 None => {}
             }
-            self.types[a.index()] = Some(b);
+            self.types.set(a.index(), b);
             found.push(a);
             let is_equal = match (self.left.ty(a), self.right.ty(b)) {
                 (Type::Tuple(p), Type::Tuple(q)) => zip(&mut pairs, p, q),
@@ -448,7 +486,7 @@ impl<'a> Comparer<'a> {
 
     fn forget(&mut self, found: &[TypeId]) -> bool {
         for ty in found {
-            self.types[ty.index()] = None;
+            self.types.forget(ty.index());
         }
         false
     }

@@ -24,7 +24,7 @@
 use relais_plugin_api::{
     build::Builder,
     facts::OpFactsTable,
-    ir::{BlockId, Subgraph, Users},
+    ir::{BlockId, RArc, Subgraph, Users},
     op::FusionKind,
     prelude::*,
 };
@@ -67,7 +67,8 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
     let is_primitive = |f: &Function| f.attrs(f.root()).meta(PRIMITIVE).is_some();
     let names: Vec<String> =
         module.functions().filter(|(_, f)| !is_primitive(f)).map(|(name, _)| name.to_owned()).collect();
-    let mut made = Made { known: HashMap::new(), n: 0 };
+    let taken = module.globals().iter().map(|global| global.name.to_string()).collect();
+    let mut made = Made { known: HashMap::new(), functions: Vec::new(), taken, numbers: HashMap::new() };
     for caller in names {
         cx.check_cancelled()?;
         let Some(f) = module.function(&caller).cloned() else { continue };
@@ -75,7 +76,7 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
         let (users, mut ops) = (edit.analysis::<Users>(), cx.ops(&f));
         let mut groups: BTreeMap<NodeId, (String, Subgraph)> = BTreeMap::new();
         for part in f.all_blocks().flat_map(|block| groups_of(&f, &users, &ops, block, most)) {
-            let name = made.function(module, &f, &part)?;
+            let name = made.function(&f, &part)?;
             cx.count("fused", part.nodes().iter().filter(|&&id| f.constant(id).is_none()).count());
             groups.insert(part.results()[0], (name, part));
         }
@@ -93,7 +94,9 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
         })?;
         module.set_function(&caller, edit.into_function());
     }
-    cx.count("functions", made.n);
+    cx.count("functions", made.functions.len());
+    let (names, functions): (Vec<String>, Vec<_>) = made.functions.into_iter().unzip();
+    module.set_functions(names.iter().map(String::as_str).zip(functions));
     Ok(())
 }
 
@@ -101,27 +104,36 @@ pub fn fuse_ops(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Re
 struct Made<F> {
     /// By hash of what they compute: their names, and a group that each was made of.
     known: HashMap<u64, Vec<(String, F, Subgraph)>>,
-    n: usize,
+    /// In the order in which they were made.
+    functions: Vec<(String, RArc<Function>)>,
+    /// The names of globals.
+    taken: HashSet<String>,
+    /// By the start of a name: how many have a number after it.
+    numbers: HashMap<String, usize>,
 }
 
 impl<F: Deref<Target = Function> + Clone> Made<F> {
     /// Returns the name of a function that computes a group, made if there is none.
-    fn function(&mut self, module: &mut IRModule, f: &F, part: &Subgraph) -> Result<String, PassError> {
+    fn function(&mut self, f: &F, part: &Subgraph) -> Result<String, PassError> {
         let same = self.known.entry(part.structural_hash(f)).or_default();
         if let Some((name, ..)) = same.iter().find(|(_, other, of)| of.is_same(other, part, f)) {
             return Ok(name.clone());
         }
         let calls = part.nodes().iter().filter_map(|&id| f.call(id));
         let stem = calls.fold("fused".to_owned(), |stem, call| stem + "_" + call.op_name());
-        let mut names = std::iter::once(stem.clone()).chain((1..).map(|n| format!("{stem}_{n}")));
-        let name = names.find(|name| module.global(name).is_none()).unwrap_or(stem);
+        let mut name = stem.clone();
+        while self.taken.contains(&name) {
+            let n = self.numbers.entry(stem.clone()).or_default();
+            *n += 1;
+            name = format!("{stem}_{n}");
+        }
+        self.taken.insert(name.clone());
         let mut function = part.to_function(f)?;
         let root = function.root();
         function.set_attrs(root, &[Attr::meta(PRIMITIVE, 1)]);
         function.set_opset_imports(&f.opset_imports());
-        module.set_function(&name, function);
+        self.functions.push((name.clone(), RArc::new(function)));
         same.push((name.clone(), f.clone(), part.clone()));
-        self.n += 1;
         Ok(name)
     }
 }
