@@ -36,12 +36,18 @@ pub fn run() {
         "relais_onnxruntime",
     ];
     let registry = crate::loaded(&plugins.map(|name| shipped.join(crate::library(name))));
-    for (shape, is_prim, make) in SHAPES {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_named = |name: &str| words.iter().any(|word| word == name);
+    let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+    let names_shapes = SHAPES.iter().any(|(shape, ..)| is_named(shape));
+    let names_passes = registry.passes().any(|(pass, _)| is_named(&short(&pass.name)));
+    for (shape, is_prim, make) in SHAPES.into_iter().filter(|(shape, ..)| !names_shapes || is_named(shape)) {
         println!("ns per node, {shape:<27} {:>10} {:>10} {:>10}   [100, flat]", "10^4", "10^5", "10^6");
         let modules = SIZES.map(|(n, _)| if is_prim { prim(make(n)) } else { typed(&registry, make(n)) });
         let is_asked = |level: Level| level != Level::SEQUENTIAL && (level == Level::PRIM_FUNC) == is_prim;
-        for (pass, _) in registry.passes().filter(|(pass, _)| is_asked(pass.level)) {
-            let name = pass.name.rsplit('.').next().unwrap_or(&pass.name);
+        let is_wanted = |name: &str| !names_passes || is_named(&short(name));
+        for (pass, _) in registry.passes().filter(|(pass, _)| is_asked(pass.level) && is_wanted(&pass.name)) {
+            let name = short(&pass.name);
             let Ok(handle) = registry.create(&pass.name, &Value::Struct(Vec::new())) else {
                 println!("  {name:<37} has options that must be given");
                 continue;
