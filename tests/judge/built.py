@@ -98,6 +98,7 @@ def compare(how: Built, case: Case, stage: pool.Callable[[str], None]) -> Verdic
     expected = expected_of(case, feeds)
     if expected is None:
         return Verdict("not judged", "no runtime runs it")
+    given = dict(feeds)
     fix(model, feeds)
     with tempfile.TemporaryDirectory(prefix="judge-") as name:
         folder = Path(name)
@@ -120,7 +121,10 @@ def compare(how: Built, case: Case, stage: pool.Callable[[str], None]) -> Verdic
                 if isinstance(made, str):
                     return Verdict("failed", f"{compiler}, {mode}: {made}")
                 if why := values.named_difference(outputs, expected, made, exact=True):
-                    return Verdict("wrong", f"{compiler}, {mode}: {why}")
+                    # What a case comes with may be rounded to a few digits.
+                    computed = results_of(case, given)
+                    if computed is None or values.named_difference(outputs, computed, made, exact=True):
+                        return Verdict("wrong", f"{compiler}, {mode}: {why}")
     return Verdict("same")
 
 
@@ -139,6 +143,11 @@ def expected_of(case: Case, feeds: dict[str, np.ndarray]) -> list[np.ndarray] | 
     model = graphs.load(case.model)
     if files := numbered(case.inputs[0].parent, "output") if case.inputs else []:
         return [values.read(path, value.type) for path, value in zip(files, model.graph.output, strict=False)]
+    return results_of(case, feeds)
+
+
+def results_of(case: Case, feeds: dict[str, np.ndarray]) -> list[np.ndarray] | None:
+    """The results of a runtime."""
     for runtime in (runtimes.ONNXRUNTIME, runtimes.REFERENCE):
         try:
             return list(runtimes.run(runtime, case.model, feeds))
@@ -174,7 +183,7 @@ def run_library(
     arena = np.full(n_bytes + 64, 0xA5, np.uint8)
     aligned = arena[-arena.ctypes.data % 64 :]
     inputs = [np.ascontiguousarray(value) for value in inputs]
-    outputs = [np.empty_like(np.ascontiguousarray(value)) for value in expected]
+    outputs = [np.empty(value.shape, value.dtype) for value in expected]
     pointers = [*inputs, *outputs, aligned]
     status = run(*(ctypes.c_void_p(array.ctypes.data) for array in pointers))
     return outputs if status == 0 else f"status {status}"
