@@ -147,13 +147,7 @@ fn lift_bodies(edit: &mut Editor, module: &mut IRModule, cx: &PassCx<'_>) -> Res
             liftable.insert(region, function);
         }
     }
-    let is_innermost = |region: NodeId| {
-        let mut walk = Walk::block(f.block_of(region));
-        let steps = std::iter::from_fn(|| walk.next(f));
-        let nested =
-            |step| matches!(step, WalkStep::Binding(id) if f.regions(id).iter().any(|it| liftable.contains_key(it)));
-        !{ steps }.any(nested)
-    };
+    let is_innermost = |region: NodeId| !regions_in(f, region).any(|inner| liftable.contains_key(&inner));
     let innermost: Vec<NodeId> = liftable.keys().copied().filter(|&region| is_innermost(region)).collect();
     // By the first binding of a body, which the call takes the place of.
     let mut lifted: BTreeMap<NodeId, (Lifted, Vec<NodeId>, Vec<NodeId>)> = BTreeMap::new();
@@ -209,12 +203,14 @@ fn is_contradicted(f: &Function, region: NodeId) -> bool {
         }
         _ => false,
     };
+    differs(region) || regions_in(f, region).any(differs)
+}
+
+/// The regions inside a region, at any depth.
+fn regions_in(f: &Function, region: NodeId) -> impl Iterator<Item = NodeId> {
     let mut walk = Walk::block(f.block_of(region));
-    let nested = std::iter::from_fn(|| walk.next(f)).filter_map(|step| match step {
-        WalkStep::Binding(id) => Some(f.regions(id)),
-        _ => None,
-    });
-    differs(region) || { nested }.flatten().any(|&region| differs(region))
+    let steps = std::iter::from_fn(move || walk.next(f));
+    steps.flat_map(move |step| if let WalkStep::Binding(id) = step { f.regions(id) } else { &[] }).copied()
 }
 
 /// The results of a region that its bindings compute, each once.
