@@ -2,8 +2,9 @@
 
 use crate::{
     files::{Destination, FileError},
-    ir::{ConstForm, Function, IRModule, Tensor, kind},
+    ir::{ConstForm, Function, IRModule, Tensor, kind, normal_domain},
     manager::{Fate, Report, Statistic},
+    registry::qualified,
     words::bytes,
 };
 use anstyle::{AnsiColor, Style};
@@ -80,11 +81,7 @@ impl Summary {
             }
         }
         for (op, n) in f.ops().iter().zip(calls).filter(|&(_, n)| n > 0) {
-            let name = match crate::ir::normal_domain(f.str(op.domain)) {
-                "" => f.str(op.name).to_owned(),
-                domain => format!("{domain}::{}", f.str(op.name)),
-            };
-            *self.operators.entry(name).or_default() += n;
+            *self.operators.entry(qualified(normal_domain(f.str(op.domain)), f.str(op.name))).or_default() += n;
         }
         for (name, n) in n_other.into_iter().filter(|&(_, n)| n > 0) {
             *self.operators.entry(name.to_owned()).or_default() += n;

@@ -5,6 +5,7 @@ mod call;
 mod evaluation;
 mod kernel;
 mod layout;
+mod macs;
 mod relation;
 mod schema;
 pub mod shapes;
@@ -19,6 +20,8 @@ pub use evaluation::{EvalCx, EvalFn, EvalRequest, Evaluation};
 pub use kernel::{ComputeFn, Kernel};
 pub(crate) use kernel::{make_kernel, static_sizes};
 pub use layout::{Layout, LayoutFacts};
+pub use macs::Macs;
+pub(crate) use macs::is_formula;
 pub use relation::{ArgRec, CallValue, InferCx, InferFn, InferRequest, ResultTypes, VALUES_TABLE, known_value, relate};
 pub(crate) use relation::{CallParts, Given, set_known_value};
 
@@ -267,6 +270,8 @@ pub struct Operator {
     pub compute: Option<ComputeFn>,
     /// The forms that calls have in different layouts, the best one first; empty when nothing is said of layouts.
     pub layouts: &'static [Layout],
+    /// How many multiply-accumulates a call takes; empty when it takes none, or its body says how many.
+    pub macs: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
 }
@@ -295,6 +300,7 @@ impl Operator {
             gradient_of: None,
             compute: None,
             layouts: &[],
+            macs: "",
             doc: "",
         }
     }
@@ -475,6 +481,24 @@ impl Operator {
     /// ```
     pub const fn compute(mut self, compute: ComputeFn) -> Self {
         self.compute = Some(compute);
+        self
+    }
+
+    /// Sets the formula of a call's multiply-accumulates, which `relais inspect` adds up: a sum of products and quotients of
+    /// sizes. `x0` is the number of elements of the first argument, `y0` that of the first result, and `x0[-1]` the size of
+    /// the first argument's last axis. `?` is for an operator that takes some, of which no formula gives the number.
+    ///
+    /// By convention those are counted that add up products of two arguments, one for each product, padding included. An
+    /// operator without a formula takes those of its body, if it has one.
+    ///
+    /// ```
+    /// use relais_plugin_api::op::Operator;
+    /// // A product of matrices, and a convolution.
+    /// const DENSE: Operator = Operator::new("acme", "Dense", 1).inputs(2, 2).macs("y0 * x0[-1]");
+    /// const CONV: Operator = Operator::new("acme", "Conv", 1).inputs(2, 3).macs("y0 * x1 / x1[0]");
+    /// ```
+    pub const fn macs(mut self, formula: &'static str) -> Self {
+        self.macs = formula;
         self
     }
 

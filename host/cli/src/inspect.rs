@@ -6,7 +6,7 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    frontend::{Format, Model, forget_outdated_sizes, set_input_shapes},
+    frontend::{Format, MacCount, Model, count_macs, forget_outdated_sizes, set_input_shapes},
     ir::{Dim, Function, IRModule, MAIN, Tensor, Type, element_count, kind},
     onnx::meta::{IR_VERSION, PRODUCER_NAME, PRODUCER_VERSION},
     pass::Catalogue,
@@ -54,6 +54,7 @@ struct Contents {
     operators: BTreeMap<String, u64>,
     weights: Weights,
     activations: Activations,
+    count: MacCount,
 }
 
 /// The constants of a model, each counted once.
@@ -104,6 +105,7 @@ impl Contents {
             operators,
             weights: Weights::of(&module),
             activations: main.map(Activations::of).unwrap_or_default(),
+            count: count_macs(&module, registry),
         })
     }
 
@@ -131,9 +133,10 @@ impl Contents {
         let values = |values: &[(String, String)]| -> Vec<Value> {
             values.iter().map(|(name, ty)| json!({ "name": name, "type": ty })).collect()
         };
-        let Self { weights, activations, .. } = self;
+        let Self { weights, activations, count, .. } = self;
         let largest = weights.largest.iter().map(|(name, ty, n)| json!({ "name": name, "type": ty, "bytes": n }));
         let opsets = self.opsets.iter().map(|(domain, version)| json!({ "domain": domain, "version": version }));
+        let products = count.macs.products().map(|(sizes, n)| json!({ "factor": saturated(n), "sizes": sizes }));
         json!({
             "file": self.file,
             "format": if self.format == Format::Onnx { "onnx" } else { "text" },
@@ -152,6 +155,10 @@ impl Contents {
                 "n_values": activations.n_values,
                 "n_unknown": activations.n_unknown,
                 "symbols": activations.symbols,
+            },
+            "macs": {
+                "products": products.collect::<Vec<_>>(),
+                "uncounted": count.uncounted,
             },
         })
     }
@@ -245,6 +252,39 @@ fn size_of(ty: Type<'_>) -> Option<u64> {
     (bits > 0).then(|| bits.saturating_mul(count).div_ceil(8))
 }
 
+fn saturated(n: u128) -> u64 {
+    n.try_into().unwrap_or(u64::MAX)
+}
+
+/// As `3.86 G`, or `3.86 G * N`, and which calls are not among them.
+fn shown_macs(count: &MacCount) -> String {
+    let product = |(sizes, n): (&[String], u128)| {
+        sizes.iter().fold(metric(saturated(n)), |shown, size| match size.contains(' ') {
+            true => format!("{shown} * ({size})"),
+            false => format!("{shown} * {size}"),
+        })
+    };
+    let mut shown: Vec<String> = count.macs.products().map(product).collect();
+    if shown.is_empty() {
+        shown.push("0".to_owned());
+    }
+    let shown = shown.join(" + ");
+    let others: Vec<String> = count.uncounted.iter().map(|(operator, n)| format!("{n} {operator}")).collect();
+    if others.is_empty() { shown } else { format!("{shown}; not counted: {}", others.join(", ")) }
+}
+
+/// A number with three digits and a decimal prefix.
+fn metric(n: u64) -> String {
+    let Some((unit, prefix)) =
+        [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")].into_iter().find(|&(unit, _)| n as f64 >= unit)
+    else {
+        return n.to_string();
+    };
+    let value = n as f64 / unit;
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$} {prefix}")
+}
+
 /// Rows with a column for each model.
 fn table(all: &[Contents]) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -261,6 +301,7 @@ fn table(all: &[Contents]) -> String {
     row("model size", &|it| bytes(it.n_bytes));
     row("parameters", &|it| format!("{}, {}", it.weights.n_elements, bytes(it.weights.n_bytes)));
     row("activations", &|it| it.activations.shown());
+    row("MACs", &|it| shown_macs(&it.count));
     for (what, list) in
         [("input", (|it| &it.inputs) as fn(&Contents) -> &Vec<(String, String)>), ("output", |it| &it.outputs)]
     {

@@ -310,6 +310,9 @@ pub(super) fn describe_operator(op: &OperatorRecord, provider: Option<&Provider>
             writeln!(out, "  {axes}{of}{}", attrs.collect::<String>()).expect("a string takes everything");
         }
     }
+    if !schema.macs.is_empty() {
+        writeln!(out, "\nmultiply-accumulates\n  {}", schema.macs).expect("a string takes everything");
+    }
     if op.has_verifier {
         out.push_str("\nverifier\n  calls that passes make are checked by it\n");
     }

@@ -24,16 +24,18 @@ pub fn operators_of(module: &IRModule) -> OperatorNames {
     module.functions().flat_map(|(_, f)| names(f)).collect()
 }
 
-/// The bodies of operators other than some.
-struct Others<'a> {
-    table: OpFactsTable<'a, &'a Registry>,
-    without: &'a OperatorNames,
+/// The bodies of the operators of a registry that `body` chooses.
+pub(super) struct Chosen<'a, F> {
+    pub table: OpFactsTable<'a, &'a Registry>,
+    pub body: F,
 }
 
-impl Bodies for Others<'_> {
+impl<F> Bodies for Chosen<'_, F>
+where
+    F: FnMut(&mut dyn Bodies, &str, &str, i64) -> Option<Result<Body, PassError>>,
+{
     fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>> {
-        let key = (normal_domain(domain).to_owned(), name.to_owned());
-        if self.without.contains(&key) { None } else { self.table.body(domain, name, version) }
+        (self.body)(&mut self.table, domain, name, version)
     }
 
     fn body_of(&mut self, function: &Function, call: NodeId) -> Result<Function, OpError> {
@@ -60,7 +62,13 @@ pub fn with_bodies<'m>(
     without: &OperatorNames,
     registry: &Registry,
 ) -> Result<Cow<'m, IRModule>, Error> {
-    let mut bodies = Others { table: OpFactsTable::empty(registry), without };
+    let mut bodies = Chosen {
+        table: OpFactsTable::empty(registry),
+        body: |table: &mut dyn Bodies, domain: &str, name: &str, version| {
+            let key = (normal_domain(domain).to_owned(), name.to_owned());
+            if without.contains(&key) { None } else { table.body(domain, name, version) }
+        },
+    };
     let mut has_body = |f: &Function| {
         f.ops().iter().any(|op| {
             let (domain, name) = (f.str(op.domain), f.str(op.name));

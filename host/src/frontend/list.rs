@@ -186,6 +186,7 @@ pub fn operator_json(op: &OperatorRecord) -> Value {
         "types": schema.types.iter().map(type_var_json).collect::<Vec<_>>(),
         "commutative": schema.is_commutative,
         "attributes": op.attrs().filter_map(Result::ok).map(attr_json).collect::<Vec<_>>(),
+        "macs": (!schema.macs.is_empty()).then_some(schema.macs),
         "body": (!schema.body.is_empty()).then_some(schema.body),
         "doc": op.doc(),
     })

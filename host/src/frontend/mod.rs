@@ -1,5 +1,5 @@
 //! The parts of the command line that other programs offer, too: reading models, setting the shapes of their inputs,
-//! cutting out parts of them, keeping nodes, finding plugins, pipelines from names and settings, and lists as JSON.
+//! counting what they compute, cutting out parts of them, keeping nodes, finding plugins, pipelines from names and settings, and lists as JSON.
 //! Messages are for the users of these programs.
 
 mod bodies;
@@ -8,6 +8,7 @@ mod error;
 mod extract;
 mod keep;
 mod list;
+mod macs;
 mod model;
 mod pipelines;
 mod search;
@@ -22,6 +23,7 @@ pub use list::{
     Instrument, Listed, ListedRule, NOT_USED, headline, instruments, list_json, operator_json, option_json, pass_json,
     rules_of,
 };
+pub use macs::{MacCount, count_macs};
 pub use model::{Format, Model};
 pub use pipelines::{
     StatedRules, convert_dtype_last, convert_opset_first, pipeline, pipeline_in_part, pipeline_of_passes,

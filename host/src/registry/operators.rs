@@ -204,7 +204,7 @@ impl Operators {
 }
 
 /// How messages name an operator.
-fn qualified(domain: &str, name: &str) -> String {
+pub(crate) fn qualified(domain: &str, name: &str) -> String {
     if domain.is_empty() { name.to_owned() } else { format!("{domain}::{name}") }
 }
 

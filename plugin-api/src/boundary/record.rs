@@ -10,7 +10,7 @@ pub use version::BoundaryVersion;
 use super::wire::{Writer, checksum};
 use crate::{
     ir::ElemType,
-    op::{AttrSchema, Evaluator, Formal, Layout, Operator, Required},
+    op::{AttrSchema, Evaluator, Formal, Layout, Operator, Required, is_formula},
     options::{OptionKind, OptionSpec, is_equal, write_options},
 };
 use version::needs;
@@ -189,6 +189,8 @@ pub mod op_tag {
     pub const BODY: u16 = 14;
     /// A form in which calls have other layouts, the best one first: fields of [`layout_tag`](super::layout_tag).
     pub const LAYOUT: u16 = 15;
+    /// The formula of a call's multiply-accumulates.
+    pub const MACS: u16 = 16;
 }
 
 /// The tags of a form of an operator.
@@ -645,6 +647,10 @@ const fn operator(w: &mut Writer<'_>, op: &Operator) {
         layout(w, &op.layouts[i]);
         w.end(start);
         i += 1;
+    }
+    if !op.macs.is_empty() {
+        assert!(is_formula(op.macs, op.inputs.1, op.outputs.1), "a formula of sizes: `y0 * x1 / x1[0]`");
+        w.text(op_tag::MACS, op.macs);
     }
     formals(w, op_tag::INPUT, op.takes, op);
     formals(w, op_tag::OUTPUT, op.gives, op);

@@ -33,6 +33,8 @@ pub struct OpSchema {
     pub body: String,
     /// The forms of calls in different layouts, the best one first.
     pub layouts: Vec<LayoutFacts>,
+    /// How many multiply-accumulates a call takes, for [`Macs::of_call`](super::Macs::of_call); empty when nothing is said.
+    pub macs: String,
 }
 
 /// A formal input or result of an operator's record.
@@ -191,6 +193,7 @@ impl OpSchema {
             is_commutative: false,
             body: String::new(),
             layouts: Vec::new(),
+            macs: String::new(),
         };
         let pair = |pair: u32| (pair as u16, (pair >> 16) as u16);
         for field in Fields::new(fields).map_while(Result::ok) {
@@ -202,6 +205,7 @@ impl OpSchema {
                 op_tag::OUTPUT => schema.formal_outputs.push(FormalFacts::read(field.bytes)),
                 op_tag::TYPE_VAR => schema.types.push(TypeVarFacts::read(field.bytes)),
                 op_tag::BODY => schema.body = field.text().unwrap_or_default().to_owned(),
+                op_tag::MACS => schema.macs = field.text().unwrap_or_default().to_owned(),
                 op_tag::LAYOUT => schema.layouts.push(LayoutFacts::read(field.bytes)),
                 op_tag::FLAGS => {
                     schema.is_commutative = field.u32().is_ok_and(|flags| flags & op_flag::COMMUTATIVE != 0);

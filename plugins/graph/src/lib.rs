@@ -32,6 +32,7 @@ pub mod fuse_layer_normalization;
 pub mod fuse_ops;
 pub mod fuse_pad;
 pub mod fuse_rms_normalization;
+pub mod fuse_rotary_embedding;
 pub mod fuse_swish;
 pub mod infer_type;
 pub mod inline;

@@ -25,6 +25,7 @@ operators! { OPERATORS }
 /// All of them.
 pub const OPERATORS: &[Operator] = &[
     op("Attention")
+        .macs("?")
         .inputs(2, 7)
         .outputs(1, 2)
         .takes(&[
@@ -91,6 +92,7 @@ pub const OPERATORS: &[Operator] = &[
         .infer(biased)
         .doc("The Gaussian error linear unit, by the hyperbolic tangent."),
     op("FusedConv")
+        .macs("y0 * x1 / x1[0]")
         .inputs(2, 4)
         .takes(&[
             Formal::single("X", "T"),
@@ -114,6 +116,7 @@ pub const OPERATORS: &[Operator] = &[
         .infer(conv)
         .doc("A convolution and what is computed of its result."),
     op("FusedGemm")
+        .macs("y0 * x0 / y0[0]")
         .inputs(2, 3)
         .takes(&[Formal::single("A", "T"), Formal::single("B", "T"), Formal::optional("C", "T")])
         .gives(&[Formal::single("Y", "T")])
@@ -143,6 +146,7 @@ pub const OPERATORS: &[Operator] = &[
         .infer(gemm)
         .doc("A product of matrices with a summand, and what is computed of it."),
     op("FusedMatMul")
+        .macs("?")
         .inputs(2, 2)
         .takes(&[Formal::single("A", "T"), Formal::single("B", "T")])
         .gives(&[Formal::single("Y", "T")])
@@ -164,6 +168,7 @@ pub const OPERATORS: &[Operator] = &[
         .infer(same)
         .doc("The Gaussian error linear unit."),
     op("MultiHeadAttention")
+        .macs("?")
         .inputs(1, 10)
         .outputs(1, 4)
         .takes(&[
@@ -209,6 +214,7 @@ pub const OPERATORS: &[Operator] = &[
         .infer(nhwc_max_pool)
         .doc("`MaxPool` of integers, the channels being the last axis."),
     op("QLinearConv")
+        .macs("y0 * x3 / x3[0]")
         .inputs(8, 9)
         .takes(&[
             Formal::single("x", "T1"),

@@ -45,6 +45,7 @@ _OPTIMIZATIONS: dict[str, Sequence[str]] = {
         "SimplifySequence",
         "FuseActivation",
         "FuseRmsNormalization",
+        "FuseRotaryEmbedding",
         "FusePad",
         "FuseGemm",
         *_SCALES,

@@ -48,6 +48,22 @@ const BRANCHES: (&str, &str) = (
      %y = Mul(%a, %b); (%y, %a) }\n",
 );
 
+/// Calls that take multiply-accumulates by their formula, by their body, in a function of the model and in branches; and
+/// such as are not counted.
+const PRODUCTS: (&str, &str) = (
+    "products.relay",
+    "def @twice(%x: Tensor[(N, 8), float32], %w: Tensor[(8, 8), float32]) #[opset = {\"\": 24}] {\n\
+     %a = MatMul(%x, %w); %b = MatMul(%a, %w); %b }\n\
+     def @main(%x: Tensor[(N, 8), float32], %i: Tensor[(1, 3, 8, 8), float32], %q: Tensor[(2, 4, N, 8), float32], \
+     %c: Tensor[(), bool], %n: Tensor[(), int64]) -> (%y, %p, %t, %e, %o, %l) #[opset = {\"\": 24, \"acme\": 1}] {\n\
+     %w: Tensor[(8, 8), float32] = ConstantOfShape([8, 8]); %k: Tensor[(16, 3, 3, 3), float32] = ConstantOfShape([16, 3, 3, 3]);\n\
+     %y = @twice(%x, %w); %p = Conv(%i, %k); %t = Attention(%q, %q, %q); %e = Einsum(%x, %w, equation = \"ab,bc->ac\");\n\
+     %b = if (%c) { %f = Neg(%p); %f } else { %g = ConstantOfShape([16, 16, 1, 1]); %h = Conv(%p, %g); %h };\n\
+     %o = acme::Unknown(%b); %u = const(bool, true);\n\
+     %l = Loop(%n, %u, %x, body = fn(%at: Tensor[(), int64], %go: Tensor[(), bool], %v: Tensor[(N, 8), float32]) {\n\
+     %m = MatMul(%v, %w); (%go, %m) }); (%y, %p, %t, %e, %o, %l) }\n",
+);
+
 /// The same, with other names inside and in another order.
 const RENAMED: (&str, &str) = (
     "renamed.relay",
@@ -442,6 +458,12 @@ const CASES: &[Case] = &[
     case("inspect", "inspect model.relay"),
     Case { name: "inspect_json", files: &[BRANCHES], command: "inspect branches.relay --json --input-shape x:2,4" },
     Case { name: "inspect_two", files: &[BRANCHES], command: "inspect model.relay branches.relay --input-shape x:2,4" },
+    Case { name: "inspect_products", files: &[PRODUCTS], command: "inspect products.relay" },
+    Case {
+        name: "inspect_products_json",
+        files: &[PRODUCTS],
+        command: "inspect products.relay --json --input-shape x:2,8",
+    },
     case("inspect_missing", "inspect model.relay gone.onnx"),
     case("inspect_wrong_shape", "inspect model.relay --input-shape y:2,4"),
     Case { name: "diff_same", files: &[BRANCHES, RENAMED], command: "diff branches.relay renamed.relay" },

@@ -25,6 +25,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const CONV: Operator = Operator::new("", "Conv", 22)
+    .macs("y0 * x1 / x1[0]")
     .compute(kernels::conv::conv)
     .layouts(&[Layout::new("NCW,OIW,O->NCW"), Layout::new("NCHW,OIHW,O->NCHW"), Layout::new("NCDHW,OIDHW,O->NCDHW")])
     .gradient_of(gradients::conv::conv)
@@ -42,6 +43,7 @@ const CONV: Operator = Operator::new("", "Conv", 22)
     .doc("Convolution.");
 
 const CONV_INTEGER: Operator = Operator::new("", "ConvInteger", 10)
+    .macs("y0 * x1 / x1[0]")
     .compute(kernels::conv::conv)
     .inputs(2, 4)
     .attrs(&[
@@ -57,6 +59,7 @@ const CONV_INTEGER: Operator = Operator::new("", "ConvInteger", 10)
     .doc("Convolution of 8-bit integers into 32-bit ones.");
 
 const CONV_TRANSPOSE: Operator = Operator::new("", "ConvTranspose", 22)
+    .macs("x0 * x1 / x1[0]")
     .compute(kernels::conv::conv_transpose)
     .layouts(&[Layout::new("NCW,IOW,O->NCW"), Layout::new("NCHW,IOHW,O->NCHW"), Layout::new("NCDHW,IODHW,O->NCDHW")])
     .inputs(2, 3)
@@ -75,6 +78,7 @@ const CONV_TRANSPOSE: Operator = Operator::new("", "ConvTranspose", 22)
     .doc("Transposed convolution.");
 
 const DEFORM_CONV: Operator = Operator::new("", "DeformConv", 22)
+    .macs("y0 * x1 / x1[0]")
     .inputs(3, 5)
     .attrs(&[
         optional(INTS, "dilations"),

@@ -44,6 +44,7 @@ const TABLE: &[Operator] = &[
 const DET: Operator = Operator::new("", "Det", 22).infer(matmul::det).doc("The determinant of square matrices.");
 
 const EINSUM: Operator = Operator::new("", "Einsum", 28)
+    .macs("?")
     .compute(kernels::matmul::einsum)
     .inputs(1, ANY)
     .attrs(&[required(STRING, "equation")])
@@ -51,6 +52,7 @@ const EINSUM: Operator = Operator::new("", "Einsum", 28)
     .doc("Einstein's summation convention.");
 
 const GEMM: Operator = Operator::new("", "Gemm", 13)
+    .macs("y0 * x0 / y0[0]")
     .gradient_of(gradients::matmul::gemm)
     .compute(kernels::matmul::gemm)
     .inputs(2, 3)
@@ -65,6 +67,7 @@ const GEMM: Operator = Operator::new("", "Gemm", 13)
     .doc("A matrix product, scaled, plus a scaled third matrix.");
 
 const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
+    .macs("y0 * x0[-1]")
     .gradient_of(gradients::matmul::mat_mul)
     .compute(kernels::matmul::mat_mul)
     .inputs(2, 2)
@@ -73,6 +76,7 @@ const MAT_MUL: Operator = Operator::new("", "MatMul", 13)
     .doc("Matrix product, as NumPy's.");
 
 const MAT_MUL_INTEGER: Operator = Operator::new("", "MatMulInteger", 10)
+    .macs("y0 * x0[-1]")
     .compute(kernels::matmul::mat_mul_integer)
     .inputs(2, 4)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)

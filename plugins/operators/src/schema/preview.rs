@@ -14,6 +14,7 @@ const TABLE: &[Operator] = &[FLEX_ATTENTION];
 const DOMAIN: &str = "ai.onnx.preview";
 
 const FLEX_ATTENTION: Operator = Operator::new(DOMAIN, "FlexAttention", 1)
+    .macs("?")
     .inputs(3, 3)
     .attrs(&[
         optional(GRAPH, "prob_mod"),

@@ -54,6 +54,7 @@ const DYNAMIC_QUANTIZE_LINEAR: Operator = Operator::new("", "DynamicQuantizeLine
     .doc("Floats turned into 8-bit integers, with the scale and zero point found on the way.");
 
 const QLINEAR_CONV: Operator = Operator::new("", "QLinearConv", 10)
+    .macs("y0 * x3 / x3[0]")
     .inputs(8, 9)
     .attrs(&[
         default(STRING, "auto_pad", "\"NOTSET\""),
@@ -68,6 +69,7 @@ const QLINEAR_CONV: Operator = Operator::new("", "QLinearConv", 10)
     .doc("Convolution of quantised tensors.");
 
 const QLINEAR_MAT_MUL: Operator = Operator::new("", "QLinearMatMul", 21)
+    .macs("y0 * x0[-1]")
     .inputs(8, 8)
     .fusion(FusionKind::OUT_ELEMWISE_FUSABLE)
     .infer(matmul::qlinear_matmul)

@@ -84,6 +84,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const GRU: Operator = Operator::new("", "GRU", 22)
+    .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .inputs(3, 6)
     .outputs(0, 2)
     .attrs(&[
@@ -101,6 +102,7 @@ const GRU: Operator = Operator::new("", "GRU", 22)
     .doc("A gated recurrent unit.");
 
 const LSTM: Operator = Operator::new("", "LSTM", 22)
+    .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .inputs(3, 8)
     .outputs(0, 3)
     .attrs(&[
@@ -118,6 +120,7 @@ const LSTM: Operator = Operator::new("", "LSTM", 22)
     .doc("A long short-term memory.");
 
 const RNN: Operator = Operator::new("", "RNN", 22)
+    .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .inputs(3, 6)
     .outputs(0, 2)
     .attrs(&[
