@@ -219,7 +219,7 @@ mod tests {
 
     /// The multiply-accumulates of a call by a formula, as text.
     fn count(formula: &str, module: &str) -> Option<String> {
-        let module = text::parse("test", module, &text::SideFile::default()).unwrap();
+        let module = text::parse_str(module).unwrap();
         let f = module.main().unwrap();
         let call = f.all_bindings().find_map(|id| f.call(id)).unwrap();
         Macs::of_call(formula, f, call).map(|macs| macs.to_string())
