@@ -41,7 +41,7 @@ enum Counting {
     Body,
     /// There are none: it computes element by element, moves elements, or reduces one argument.
     Nothing,
-    /// Nobody describes the operator.
+    /// No plugin describes the operator.
     Unknown,
 }
 
@@ -60,7 +60,8 @@ impl Counting {
 }
 
 /// Counts the multiply-accumulates of one run of a model: those of its calls, by the formulas of their operators, or by
-/// their bodies. Of an `If` the branch with more counts. What a loop runs is not counted, since nothing says how often.
+/// their bodies. Of an `If` the branch with more counts. Calls in a loop are not counted, since nothing says how often they
+/// run.
 pub fn count_macs(module: &IRModule, registry: &Registry) -> MacCount {
     let mut module = module.clone();
     let mut bodies = Chosen {
@@ -84,7 +85,7 @@ pub fn count_macs(module: &IRModule, registry: &Registry) -> MacCount {
 #[derive(Default)]
 struct Open {
     count: MacCount,
-    /// What the blocks of the functions in it took that have ended.
+    /// The counts of the blocks in it that have ended, since the last call.
     ended: Vec<MacCount>,
 }
 
@@ -133,7 +134,7 @@ fn add_call(count: &mut MacCount, f: &Function, call: CallView<'_>, registry: &R
     }
 }
 
-/// What the functions of a call, or the branches of an `If`, add to it.
+/// The count of a call's functions, or of the branches of an `If`.
 fn of_regions(f: &Function, id: NodeId, ended: Vec<MacCount>) -> MacCount {
     let name = match f.call(id) {
         Some(call) => call.op_name(),

@@ -56,7 +56,7 @@ const fn sign(text: &[u8], at: usize) -> Option<(u8, usize)> {
     Some((text[at + 1], at + 3))
 }
 
-/// Whether a text is a formula for an operator that takes at most so many arguments and gives at most so many results.
+/// Whether a text is a formula for an operator with at most these numbers of arguments and results.
 pub(crate) const fn is_formula(text: &str, n_inputs: u16, n_outputs: u16) -> bool {
     let text = text.as_bytes();
     if text.len() == 1 && text[0] == UNKNOWN[0] {

@@ -25,7 +25,7 @@ fn light_models_become_small() {
 #[test]
 fn multiply_accumulates_are_those_that_are_published() {
     for (name, published) in [("resnet50", "4.09 G"), ("vgg19", "19.6 G"), ("densenet121", "2.83 G")] {
-        let model = models().folder.join(format!("light/light_{name}/model.onnx"));
+        let model = models().folder.join(format!("light/{name}/model.onnx"));
         let run = relais([OsStr::new("inspect"), model.as_os_str()]);
         let row = run.stdout.lines().find(|line| line.starts_with("MACs "));
         assert_eq!(row.map(|row| row["MACs".len()..].trim()), Some(published), "{name}\n{}", run.stderr);
