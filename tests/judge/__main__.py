@@ -78,6 +78,10 @@ def parser() -> argparse.ArgumentParser:
     add_models(built, default_kinds=["tiny"])
     built.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     built.add_argument("--mode", action="append", choices=["O0", "O3", "sanitised"], default=[], help="(default: all)")
+    built.add_argument(
+        "--target", action="append", choices=["gcc", "clang", "i686", "arm"], default=[], help="(default: the native ones here)"
+    )
+    built.add_argument("--operators", action="store_true", help="print the outcomes by operator")
     built.add_argument("--declined", action="store_true", help="cases may be declined")
 
     generators = add(commands, "generators", "how fast the C is, beside others", run_generators)
@@ -281,9 +285,9 @@ def run_built(options: argparse.Namespace) -> int:
     from judge import built
 
     modes = tuple(options.mode or built.MODES)
-    how = built.Built(relais_of(options), built.compilers(), modes)
+    how = built.Built(relais_of(options), tuple(options.target) or built.native(), modes)
     cases = list(find(options.models, kinds_of(options), options.name, options.every))
-    return built.command(how, cases, options.jobs, options.declined)
+    return built.command(how, cases, options.jobs, options.declined, options.operators)
 
 
 def run_generators(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from judge import graphs, pool, runtimes, values
 from judge.cases import Case, numbered
 from judge.pool import Died
 from judge.relais import Relais
-from judge.report import Report, one_line
+from judge.report import Report, one_line, table
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 SANITISERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -34,6 +34,31 @@ MODES = {
     "O3": ["-O3", "-fno-math-errno", "-fno-trapping-math"],
     "sanitised": ["-O1", "-g", *SANITISERS],
 }
+
+
+@dataclass(frozen=True)
+class Target:
+    """A C compiler, and how what it makes is run."""
+
+    compiler: str
+    flags: tuple[str, ...] = ()
+    runner: tuple[str, ...] = ()
+    is_native: bool = True
+    """Whether its libraries can be loaded here; otherwise only programs are made."""
+
+    def missing(self) -> list[str]:
+        """The programs that it needs and this machine does not have."""
+        return [program for program in (self.compiler, *self.runner) if shutil.which(program) is None]
+
+
+TARGETS = {
+    "gcc": Target("gcc"),
+    "clang": Target("clang"),
+    # With x87's registers, results would have more digits than their types.
+    "i686": Target("i686-linux-gnu-gcc", ("-static", "-msse2", "-mfpmath=sse"), is_native=False),
+    "arm": Target("arm-linux-gnueabihf-gcc", ("-static",), ("qemu-arm",), is_native=False),
+}
+SHOWN_OUTCOMES = ("same", "declined", "not judged", "wrong", "failed")
 
 
 @dataclass(frozen=True)
@@ -49,13 +74,18 @@ class Built:
     """What is built, and how it is compiled."""
 
     relais: Relais
-    compilers: tuple[str, ...]
+    targets: tuple[str, ...]
     modes: tuple[str, ...]
 
 
-def command(how: Built, cases: Sequence[Case], n_jobs: int, declined_allowed: bool) -> int:
+def command(how: Built, cases: Sequence[Case], n_jobs: int, declined_allowed: bool, by_operator: bool) -> int:
     report = Report()
+    for name in how.targets:
+        if missing := TARGETS[name].missing():
+            report.failed(name, f"this machine does not have {' and '.join(missing)}")
+            return report.finish()
     outcomes: Counter[str] = Counter()
+    of_operators: dict[str, Counter[str]] = defaultdict(Counter)
     reasons: Counter[str] = Counter()
     start = time.perf_counter()
     for done in pool.run(functools.partial(judge, how), cases, n_jobs, CASE_SECONDS):
@@ -63,12 +93,18 @@ def command(how: Built, cases: Sequence[Case], n_jobs: int, declined_allowed: bo
         if isinstance(verdict, Died):
             verdict = Verdict("failed", f"{verdict.why} while at: {verdict.stage}")
         outcomes[verdict.outcome] += 1
+        if by_operator:
+            for operator in {node.op_type for node in graphs.load(done.task.model).graph.node}:
+                of_operators[operator][verdict.outcome] += 1
         if verdict.outcome == "declined":
             reasons[verdict.detail] += 1
         if verdict.outcome in ("same", "not judged") or (verdict.outcome == "declined" and declined_allowed):
             report.passed()
         else:
             report.failed(str(done.task), f"{verdict.outcome}: {verdict.detail}")
+    if by_operator:
+        rows = [[name, *(str(of[outcome]) for outcome in SHOWN_OUTCOMES)] for name, of in sorted(of_operators.items())]
+        print(table(["operator", *SHOWN_OUTCOMES], rows))
     for reason, count in sorted(reasons.items()):
         print(f"declined, {count}: {reason}")
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())), end="")
@@ -100,8 +136,8 @@ def compare(how: Built, case: Case, stage: pool.Callable[[str], None]) -> Verdic
         return Verdict("not judged", "no runtime runs it")
     given = dict(feeds)
     fix(model, feeds)
-    with tempfile.TemporaryDirectory(prefix="judge-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="judge-") as scratch:
+        folder = Path(scratch)
         onnx.save(model, folder / "model.onnx")
         stage("relais build")
         run = subprocess.run(
@@ -113,18 +149,21 @@ def compare(how: Built, case: Case, stage: pool.Callable[[str], None]) -> Verdic
         if run.returncode != 0:
             return refused(run.stderr, folder)
         outputs = [value.name for value in model.graph.output]
-        for compiler in how.compilers:
+        for name in how.targets:
+            target = TARGETS[name]
             for mode in how.modes:
-                stage(f"{compiler} -{mode}")
-                got = run_program if mode == "sanitised" else run_library
-                made = got(folder, compiler, MODES[mode], list(feeds.values()), expected)
+                if mode == "sanitised" and not target.is_native:
+                    continue
+                stage(f"{name} -{mode}")
+                got = run_library if mode != "sanitised" and target.is_native else run_program
+                made = got(folder, target, MODES[mode], list(feeds.values()), expected)
                 if isinstance(made, str):
-                    return Verdict("failed", f"{compiler}, {mode}: {made}")
+                    return Verdict("failed", f"{name}, {mode}: {made}")
                 if why := values.named_difference(outputs, expected, made, exact=True):
                     # What a case comes with may be rounded to a few digits.
                     computed = results_of(case, given)
                     if computed is None or values.named_difference(outputs, computed, made, exact=True):
-                        return Verdict("wrong", f"{compiler}, {mode}: {why}")
+                        return Verdict("wrong", f"{name}, {mode}: {why}")
     return Verdict("same")
 
 
@@ -172,11 +211,11 @@ def fix(model: ModelProto, feeds: dict[str, np.ndarray]) -> None:
 
 
 def run_library(
-    folder: Path, compiler: str, flags: list[str], inputs: list[np.ndarray], expected: list[np.ndarray]
+    folder: Path, target: Target, flags: list[str], inputs: list[np.ndarray], expected: list[np.ndarray]
 ) -> list[np.ndarray] | str:
     """The results of the compiled library, or what is wrong with it."""
-    library = folder / f"{compiler}{len(os.listdir(folder))}.so"
-    if why := compile_c(folder, compiler, [*flags, "-fPIC", "-shared", f"{NAME}.c", "-o", str(library), "-lm"]):
+    library = folder / f"{target.compiler}{len(os.listdir(folder))}.so"
+    if why := compile_c(folder, target, [*flags, "-fPIC", "-shared", f"{NAME}.c", "-o", str(library), "-lm"]):
         return why
     run = getattr(ctypes.CDLL(str(library)), f"{NAME}_run")
     n_bytes = int(re.search(r"ARENA_BYTES (\d+)u", (folder / f"{NAME}.h").read_text())[1])
@@ -190,28 +229,28 @@ def run_library(
 
 
 def run_program(
-    folder: Path, compiler: str, flags: list[str], inputs: list[np.ndarray], expected: list[np.ndarray]
+    folder: Path, target: Target, flags: list[str], inputs: list[np.ndarray], expected: list[np.ndarray]
 ) -> list[np.ndarray] | str:
     """The results of the compiled program, which reads and writes npy files."""
     sources = [f"{NAME}.c", f"{NAME}_main.c"]
-    if why := compile_c(folder, compiler, [*flags, *sources, "-o", "program", "-lm"]):
+    if why := compile_c(folder, target, [*flags, *sources, "-o", "program", "-lm"]):
         return why
     files = [f"in{at}.npy" for at in range(len(inputs))]
     for file, value in zip(files, inputs, strict=True):
         np.save(folder / file, np.ascontiguousarray(value).reshape(value.shape))
     results = [f"out{at}.npy" for at in range(len(expected))]
-    run = subprocess.run(["./program", *files, *results], cwd=folder, capture_output=True, text=True)
+    run = subprocess.run([*target.runner, "./program", *files, *results], cwd=folder, capture_output=True, text=True)
     if run.returncode != 0:
         return f"the program ends with {run.returncode}: {one_line(run.stderr)}"
     return [np.load(folder / file) for file in results]
 
 
-def compile_c(folder: Path, compiler: str, arguments: list[str]) -> str:
-    run = subprocess.run([compiler, *STRICT, *arguments], cwd=folder, capture_output=True, text=True)
+def compile_c(folder: Path, target: Target, arguments: list[str]) -> str:
+    command = [target.compiler, *STRICT, *target.flags, *arguments]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     return "" if run.returncode == 0 else f"does not compile: {one_line(run.stderr)}"
 
 
-def compilers() -> tuple[str, ...]:
-    """The C compilers of this machine."""
-    found = tuple(name for name in ("gcc", "clang") if shutil.which(name))
-    return found or ("cc",)
+def native() -> tuple[str, ...]:
+    """The C compilers of this machine, for itself."""
+    return tuple(name for name, target in TARGETS.items() if target.is_native and not target.missing())

@@ -66,6 +66,14 @@ fn weights_may_be_in_a_file() {
 }
 
 #[test]
+fn outputs_may_have_no_elements() {
+    println!(
+        "{}",
+        judge_models(&["built"], &["--kind", "node", "--name", "test_tril_zero", "--mode", "sanitised", "--mode", "O0"])
+    );
+}
+
+#[test]
 fn every_index_may_be_checked() {
     let args = "--args=--set EmitC.bounds=all";
     println!("{}", judge_models(&["built"], &[args, "--mode", "O3", "--name", "keyword_spotting"]));
