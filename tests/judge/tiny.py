@@ -81,8 +81,31 @@ def perceptron(name: str, *sizes: int) -> ModelProto:
     return net.model([1, sizes[0]], value, [1, sizes[-1]])
 
 
+def recurrent() -> ModelProto:
+    """Each recurrent operator, with numbers of hidden values that are no multiples of others."""
+    net = Network("recurrent")
+
+    def layer(kind: str, value: str, n_gates: int, n_in: int, n_out: int, **attributes: object) -> str:
+        n_directions = 2 if attributes.get("direction") == "bidirectional" else 1
+        rows = n_gates * n_out
+        weights = [net.weight([n_directions, rows, n], n**-0.5) for n in (n_in, n_out)]
+        value = net.op(kind, [value, *weights, net.weight([n_directions, 2 * rows], 0.5)], hidden_size=n_out, **attributes)
+        # From [steps, directions, batch, values] to [steps, batch, values].
+        value = net.op("Transpose", [value], perm=[0, 2, 1, 3])
+        shape = numpy_helper.from_array(np.array([0, 0, -1]), f"shape_{len(net.weights)}")
+        net.weights.append(shape)
+        return net.op("Reshape", [value, shape.name])
+
+    value = layer("LSTM", "input", 4, 10, 7, direction="bidirectional")
+    value = layer("GRU", value, 3, 14, 13, linear_before_reset=1, direction="reverse")
+    value = layer("GRU", value, 3, 13, 5)
+    value = layer("RNN", value, 1, 5, 6, activations=["Relu"])
+    return net.model([9, 2, 10], value, [9, 2, 6])
+
+
 MODELS: dict[str, Callable[[], ModelProto]] = {
     "keyword_spotting": keyword_spotting,
+    "recurrent": recurrent,
     "autoencoder": lambda: perceptron("autoencoder", 640, 128, 128, 128, 128, 8, 128, 128, 128, 128, 640),
     "perceptron_4": lambda: perceptron("perceptron_4", 4, 16, 16, 2),
     "perceptron_64": lambda: perceptron("perceptron_64", 64, 128, 128, 10),

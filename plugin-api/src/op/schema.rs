@@ -31,6 +31,8 @@ pub struct OpSchema {
     pub is_commutative: bool,
     /// A function in the text form that computes the same with other operators; empty when there is none.
     pub body: String,
+    /// Whether it makes the kernels of its calls.
+    pub has_kernel: bool,
     /// The forms of calls in different layouts, the best one first.
     pub layouts: Vec<LayoutFacts>,
     /// How many multiply-accumulates a call takes, for [`Macs::of_call`](super::Macs::of_call); empty when nothing is said.
@@ -192,6 +194,7 @@ impl OpSchema {
             types: Vec::new(),
             is_commutative: false,
             body: String::new(),
+            has_kernel: false,
             layouts: Vec::new(),
             macs: String::new(),
         };
@@ -208,7 +211,8 @@ impl OpSchema {
                 op_tag::MACS => schema.macs = field.text().unwrap_or_default().to_owned(),
                 op_tag::LAYOUT => schema.layouts.push(LayoutFacts::read(field.bytes)),
                 op_tag::FLAGS => {
-                    schema.is_commutative = field.u32().is_ok_and(|flags| flags & op_flag::COMMUTATIVE != 0);
+                    let has = |flag| field.u32().is_ok_and(|flags| flags & flag != 0);
+                    (schema.is_commutative, schema.has_kernel) = (has(op_flag::COMMUTATIVE), has(op_flag::COMPUTE));
                 }
                 _ => {}
             }

@@ -271,7 +271,8 @@ fn expand(module: &mut IRModule, cx: &PassCx<'_>, target: i64, refused: &mut Ref
             return Ok(());
         }
         let names: Vec<String> = wanted.keys().cloned().collect();
-        let declined = inline_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &names })?;
+        let declined =
+            inline_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &names, without_kernels: false })?;
         for (caller, operator, why) in declined {
             refused.enter(&caller);
             refused.add(NodeId::ABSENT, &operator, format!("it would be replaced by its body: {why}"));

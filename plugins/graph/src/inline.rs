@@ -16,7 +16,8 @@
 //! them depends on the call: on attributes, on which arguments there are, or on their types and numbers of axes. A call of
 //! which too little is known stays, with a remark. Of the operators that ONNX defines by others, only `SequenceMap` has
 //! no body here: it would be a `Loop` over the function that the call has as an attribute, which no text can name.
-//! `InstanceNormalization` and `LpNormalization`, which ONNX describes in words, have one.
+//! `InstanceNormalization` and `LpNormalization`, which ONNX describes in words, have one. The option `without_kernels` does the
+//! same for all operators that no loop program can be made of (`LowerOps`).
 //!
 //! Innermost calls go first. A function is inlined only where it and its caller import the same versions of the operator
 //! sets that it uses; others stay calls, with a remark. The functions stay in the module: `RemoveUnusedFunctions` takes
@@ -35,12 +36,18 @@ pub struct InlineOptions {
     /// Operators of completely described domains that are replaced by their bodies, too: `Mish`, `acme::Silu`.
     #[option(default = [])]
     pub operators: Vec<String>,
+    /// Whether operators of completely described domains that have a body, and no kernels to make loop programs of their calls,
+    /// are replaced, too.
+    #[option(default = false)]
+    pub without_kernels: bool,
 }
 
 /// The bodies of operators outside the domains that are described completely, and those that are requested.
 pub(crate) struct Asked<'o, B> {
     pub bodies: B,
     pub operators: &'o [String],
+    /// Whether those of all operators without kernels are.
+    pub without_kernels: bool,
 }
 
 /// The domain and the name of an operator.
@@ -54,7 +61,9 @@ fn parts(operator: &str) -> (&str, &str) {
 
 impl<B: Bodies> Bodies for Asked<'_, B> {
     fn body(&mut self, domain: &str, name: &str, version: i64) -> Option<Result<Body, PassError>> {
-        match self.operators.iter().any(|operator| parts(operator) == (domain, name)) {
+        let is_asked = self.operators.iter().any(|operator| parts(operator) == (domain, name));
+        let mut has_no_kernel = || self.bodies.schema(domain, name, version).is_some_and(|schema| !schema.has_kernel);
+        match is_asked || self.without_kernels && has_no_kernel() {
             true => self.bodies.any_body(domain, name, version),
             false => self.bodies.body(domain, name, version),
         }
@@ -96,7 +105,9 @@ fn can_inline(_: &IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<
     check = can_inline,
 )]
 pub fn inline(module: &mut IRModule, cx: &PassCx<'_>, options: &InlineOptions) -> Result<(), PassError> {
-    let added = add_bodies(module, &mut Asked { bodies: cx.bodies(), operators: &options.operators })?;
+    let InlineOptions { operators, without_kernels } = options;
+    let mut asked = Asked { bodies: cx.bodies(), operators, without_kernels: *without_kernels };
+    let added = add_bodies(module, &mut asked)?;
     let inlined = inline_functions(module).map_err(recursive)?;
     cx.count("inlined", inlined.n_calls);
     remove_unused(module, &added.functions);

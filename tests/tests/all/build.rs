@@ -69,7 +69,10 @@ fn weights_may_be_in_a_file() {
 fn outputs_may_have_no_elements() {
     println!(
         "{}",
-        judge_models(&["built"], &["--kind", "node", "--name", "test_tril_zero", "--mode", "sanitised", "--mode", "O0"])
+        judge_models(
+            &["built"],
+            &["--kind", "node", "--name", "test_tril_zero", "--mode", "sanitised", "--mode", "O0"]
+        )
     );
 }
 

@@ -8,7 +8,7 @@ use relais_plugin_api::{
 };
 
 /// `1 / (1 + exp(-x))`
-fn sigmoid_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
+pub fn sigmoid_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
     let one = b.num(elem, 1.0);
     let minus = b.neg(x);
     let exp = b.exp(minus);
@@ -17,7 +17,7 @@ fn sigmoid_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
 }
 
 /// `log(1 + exp(x))`, which does not overflow.
-fn softplus_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
+pub fn softplus_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId) -> NodeId {
     let (zero, one) = (b.num(elem, 0.0), b.num(elem, 1.0));
     let size = b.abs(x);
     let minus = b.neg(size);
@@ -48,7 +48,7 @@ fn limited(b: &mut PrimBuilder<'_>, x: NodeId, least: Option<NodeId>, most: Opti
 }
 
 /// `x` above zero, else another value.
-fn above_zero(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId, otherwise: NodeId) -> NodeId {
+pub fn above_zero(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId, otherwise: NodeId) -> NodeId {
     let zero = b.num(elem, 0.0);
     let is_below = b.lt(x, zero);
     b.select(is_below, otherwise, x)
@@ -140,7 +140,7 @@ pub fn unary(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     }
 }
 
-fn hard_sigmoid_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId, alpha: f64, beta: f64) -> NodeId {
+pub fn hard_sigmoid_of(b: &mut PrimBuilder<'_>, elem: ElemType, x: NodeId, alpha: f64, beta: f64) -> NodeId {
     let (zero, one) = (b.num(elem, 0.0), b.num(elem, 1.0));
     let (alpha, beta) = (b.num(elem, alpha), b.num(elem, beta));
     let product = b.mul(alpha, x);

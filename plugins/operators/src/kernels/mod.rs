@@ -14,6 +14,7 @@ pub mod movement;
 pub mod normalize;
 pub mod pool;
 pub mod quantize;
+pub mod recurrent;
 pub mod reduce;
 pub mod softmax;
 pub mod spatial;

@@ -4,7 +4,7 @@ use super::{
     attr::{FLOAT, FLOATS, INT, STRING, STRINGS, default, optional},
     formals,
 };
-use crate::relations::recurrent;
+use crate::{kernels, relations::recurrent};
 use relais_plugin_api::op::*;
 
 /// The operators, newest version first.
@@ -84,6 +84,7 @@ const TABLE: &[Operator] = &[
 ];
 
 const GRU: Operator = Operator::new("", "GRU", 22)
+    .compute(kernels::recurrent::recurrent)
     .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .inputs(3, 6)
     .outputs(0, 2)
@@ -102,6 +103,7 @@ const GRU: Operator = Operator::new("", "GRU", 22)
     .doc("A gated recurrent unit.");
 
 const LSTM: Operator = Operator::new("", "LSTM", 22)
+    .compute(kernels::recurrent::recurrent)
     .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .inputs(3, 8)
     .outputs(0, 3)
@@ -120,6 +122,7 @@ const LSTM: Operator = Operator::new("", "LSTM", 22)
     .doc("A long short-term memory.");
 
 const RNN: Operator = Operator::new("", "RNN", 22)
+    .compute(kernels::recurrent::recurrent)
     .macs("x0[0] * x0[1] * x1 + x0[0] * x0[1] * x2")
     .inputs(3, 6)
     .outputs(0, 2)
