@@ -1,6 +1,8 @@
 //! Modules and functions.
 
-use crate::{convert, editor::PyEditor, errors, html, library, node::handles, nodes::PyNodes, run::detached, value};
+use crate::{
+    convert, diff, editor::PyEditor, errors, html, library, node::handles, nodes::PyNodes, run::detached, value,
+};
 use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
@@ -222,6 +224,20 @@ impl PyIrModule {
     /// Whether both are the same object, or have the same functions as objects.
     fn same_as(&self, other: &Self) -> bool {
         is_same(&self.module, &other.module)
+    }
+
+    /// Where it differs from another module, whatever the names and the order of what is inside them. Weights are compared
+    /// by their types; `numeric` compares their values, too.
+    #[pyo3(signature = (old, *, numeric = false, rtol = 0.0, atol = 0.0))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        old: &Bound<'_, PyAny>,
+        numeric: bool,
+        rtol: f64,
+        atol: f64,
+    ) -> PyResult<diff::PyDiff> {
+        diff::diff(py, self, old, numeric, rtol, atol)
     }
 
     /// A module with a function put in, or in the place of one.
