@@ -186,9 +186,8 @@ impl PyIrModule {
         self.module.sources.iter().map(|source| source.name.to_string()).collect()
     }
 
-    /// A hash of the files that it was read from, and whether it has weights in other files than the first, which are
-    /// part of the hash.
-    fn digest(&self, py: Python<'_>) -> PyResult<(String, bool)> {
+    /// A hash of the files that it was read from, and of the weights that it has in others.
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || {
             let sources = &self.module.sources;
             let mut hasher = Sha256::new();
@@ -203,21 +202,17 @@ impl PyIrModule {
                     from <= start && end <= from + source.bytes.len()
                 })
             };
-            let mut has_others = sources.len() != 1;
             let functions = self.module.globals().iter().map(|global| global.body());
             for tensor in functions.flat_map(|f| (0..f.n_constants()).map(|at| f.tensor(ConstId::from_index(at)))) {
-                let bytes = tensor.to_bytes();
-                let is_stored = tensor.as_dense().is_some_and(|bytes| is_inside(bytes));
-                if !is_stored && tensor.as_splat().is_none() {
+                if let Some(element) = tensor.as_splat() {
+                    hasher.update(element);
+                } else if !tensor.as_dense().is_some_and(|bytes| is_inside(bytes)) {
+                    let bytes = tensor.to_bytes();
                     hasher.update(bytes.len().to_le_bytes());
                     hasher.update(&*bytes);
-                    has_others = true;
-                } else if let Some(element) = tensor.as_splat() {
-                    hasher.update(element);
                 }
             }
-            let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-            (hash, has_others)
+            hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
         })
     }
 
