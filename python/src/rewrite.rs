@@ -339,13 +339,13 @@ impl PyMaker {
             return MakerOperator { maker: slf.clone().unbind(), op: op.into_owned() }.into_bound_py_any(py);
         }
         let object = || py.get_type::<PyAny>().getattr("__getattribute__").map(Bound::unbind);
-        OTHERS.get_or_try_init(py, object)?.bind(py).call1((slf, name)).map_err(|error| {
-            if !error.is_instance_of::<PyAttributeError>(py) {
-                return error;
-            }
-            let message = format!("there is no attribute `{op}` here; operators begin with a capital letter");
-            PyAttributeError::new_err(message)
-        })
+        OTHERS.get_or_try_init(py, object)?.bind(py).call1((slf, name))
+    }
+
+    /// What is no attribute.
+    fn __getattr__(&self, name: &str) -> PyResult<Py<PyAny>> {
+        let message = format!("there is no attribute `{name}` here; operators begin with a capital letter");
+        Err(PyAttributeError::new_err(message))
     }
 
     fn __repr__(&self) -> &'static str {
