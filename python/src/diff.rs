@@ -17,7 +17,7 @@ pub(crate) struct PyDiff {
 #[pyclass(frozen, eq, get_all, name = "Difference", module = "relais_onnx")]
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct PyDifference {
-    /// What it is: `calls of Relu`, `operator set ai.onnx`.
+    /// Its name: `calls of Relu`, `operator set ai.onnx`.
     what: String,
     /// As it is in the old module; none if it has none.
     old: Option<String>,

@@ -25,7 +25,7 @@ const MOST_ELEMENTS: u64 = 16;
 /// Something that both models have, or may have, and that differs: what it is, and as it is in each of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// What it is: `calls of Relu`, `operator set ai.onnx`.
+    /// Its name: `calls of Relu`, `operator set ai.onnx`.
     pub what: String,
     /// As it is on both sides; `None` where it is missing.
     pub sides: [Option<String>; 2],
@@ -46,7 +46,7 @@ pub struct NodeRow {
 /// part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diff {
-    /// What the modules have.
+    /// Differences of the modules and their interfaces.
     pub rows: Vec<Row>,
     /// Where the computations part.
     pub nodes: Vec<NodeRow>,
