@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import filecmp
 import glob as _glob
 import hashlib
 import json
@@ -303,8 +304,9 @@ def _move(folder: pathlib.Path, target: pathlib.Path) -> tuple[str, ...]:
     """Moves a model with its other files to its place, and returns their names."""
     others = sorted(path.name for path in folder.iterdir() if path.name != target.name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    if others:
-        # An older model never stands beside weights that are not its own.
+    # An older model is never beside weights that are not its own. An equal one may be that of another worker, which was taken
+    # for dead.
+    if others and target.exists() and not filecmp.cmp(folder / target.name, target, shallow=False):
         target.unlink(missing_ok=True)
     for name in [*others, target.name]:
         os.replace(folder / name, target.parent / name)

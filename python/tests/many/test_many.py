@@ -8,7 +8,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -135,22 +134,21 @@ def cluster():
 
 def test_two_workers_one_of_which_is_killed(models, expected, tmp_path, cluster):
     nodes, workers = cluster
-    rows, rows_when_killed = [], []
-
-    def kill() -> None:
-        nodes.remove_node(workers[0], allow_graceful=False)
-        rows_when_killed.append(len(rows))
+    rows = []
 
     def progress(row: zoo.Row) -> None:
         rows.append(row)
         if len(rows) == 60:
-            # With its processes, in the middle of what they do.
-            threading.Thread(target=kill).start()
+            # With its processes, while models are given to them.
+            nodes.remove_node(workers[0], allow_graceful=False)
 
     out, cache = tmp_path / "out", tmp_path / "cache"
     table = zoo.optimize(f"{models}/**/*.onnx", out, on="ray", cache=cache, progress=progress)
-    assert 60 <= rows_when_killed[0] < N_MODELS
-    assert sum(node["Alive"] and node["Resources"].get("CPU", 0) > 0 for node in ray.nodes()) == 1
+    # The cluster may notice later than the work ends.
+    patience = time.monotonic() + 60
+    while sum(node["Alive"] and node["Resources"].get("CPU", 0) > 0 for node in ray.nodes()) != 1:
+        assert time.monotonic() < patience
+        time.sleep(0.1)
     assert [row.model for row in table] == names_of(models)
     assert sorted(row.model for row in rows) == names_of(models), "each model once"
     assert [row.model for row in table.failed] == ["part0/broken.onnx"], str(zoo.Table(table.failed))
