@@ -2,9 +2,8 @@
 
 use crate::{
     files::{Destination, FileError},
-    ir::{ConstForm, Function, IRModule, Tensor, kind, normal_domain},
+    ir::{Function, IRModule, Tensor, is_initializer, kind, operator_counts},
     manager::{Fate, Report, Statistic},
-    registry::qualified,
     words::bytes,
 };
 use anstyle::{AnsiColor, Style};
@@ -32,7 +31,7 @@ pub struct Summary {
 impl Summary {
     /// The contents of a module. `model_file` is the file that it was read from: weights in other files are external.
     pub fn of(module: &IRModule, model_bytes: Option<u64>, model_file: &str) -> Self {
-        let mut summary = Self { model_bytes, ..Self::default() };
+        let mut summary = Self { operators: operator_counts(module), model_bytes, ..Self::default() };
         let mut external = BTreeSet::new();
         for (_, function) in module.bodies() {
             summary.add(function, model_file, &mut external);
@@ -47,27 +46,10 @@ impl Summary {
     }
 
     fn add(&mut self, f: &Function, model_file: &str, external: &mut BTreeSet<(String, u64, u64)>) {
-        // By the function's own operator ids first: a name is looked at once, not for each call.
-        let mut calls = vec![0u64; f.n_ops()];
-        let mut n_other = BTreeMap::from([("Constant", 0u64), ("If", 0), ("(function call)", 0)]);
-        let mut count = |name: &'static str| *n_other.entry(name).or_default() += 1;
         let mut tensors: Vec<&Tensor> = Vec::new();
-        for id in f.all_bindings() {
-            match f.kind(id) {
-                kind::CALL => match f.call(id).and_then(|call| call.op()) {
-                    Some(op) => calls[op.index()] += 1,
-                    None => count("(function call)"),
-                },
-                kind::IF => count("If"),
-                kind::CONSTANT => {
-                    tensors.extend(f.stored_constant(id));
-                    match ConstForm(f.node(id).aux) {
-                        form if form == ConstForm::INITIALIZER || form == ConstForm::ANY => self.n_initializers += 1,
-                        _ => count("Constant"),
-                    }
-                }
-                _ => {}
-            }
+        for id in f.all_bindings().filter(|&id| f.kind(id) == kind::CONSTANT) {
+            tensors.extend(f.stored_constant(id));
+            self.n_initializers += u64::from(is_initializer(f, id));
         }
         let defaults = f.params().iter().filter_map(|&param| f.default_value(param));
         for tensor in defaults {
@@ -79,12 +61,6 @@ impl Summary {
             if slice.path != model_file {
                 external.insert((slice.path.to_string(), slice.start, tensor.byte_len()));
             }
-        }
-        for (op, n) in f.ops().iter().zip(calls).filter(|&(_, n)| n > 0) {
-            *self.operators.entry(qualified(normal_domain(f.str(op.domain)), f.str(op.name))).or_default() += n;
-        }
-        for (name, n) in n_other.into_iter().filter(|&(_, n)| n > 0) {
-            *self.operators.entry(name.to_owned()).or_default() += n;
         }
     }
 

@@ -18,7 +18,7 @@ import atexit as _atexit
 
 from . import _native, errors, instrument, ir, passes, rewriter, testing, transform
 from ._info import add_plugins, describe, list_passes, list_plugins
-from ._native import Editor, Function, Graph, IRModule, Node, Nodes, Tensor, __version__
+from ._native import Diff, Editor, Function, Graph, IRModule, Node, Nodes, Tensor, __version__
 from ._optimize import from_bytes, from_proto, load, optimize, parse
 from .errors import (
     CheckFailed,
@@ -61,6 +61,7 @@ __all__ = [
     "Const",
     "ContextError",
     "DROP",
+    "Diff",
     "Editor",
     "ExprMutator",
     "ExprVisitor",

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _native
-from ._native import IRModule
+from ._native import IRModule, Pass
+from .rewriter import RewriteRule
+from .transform import _pass
 
 if TYPE_CHECKING:
     import onnx
@@ -122,7 +124,7 @@ def optimize(
     out: _Path | None = ...,
     level: int | None = ...,
     pipeline: _Path | None = ...,
-    passes: Iterable[str] | None = ...,
+    passes: Iterable[str | Pass | RewriteRule] | None = ...,
     disable: Iterable[str] | None = ...,
     require: Iterable[str] | None = ...,
     config: Mapping[str, Any] | None = ...,
@@ -148,7 +150,7 @@ def optimize(
     out: _Path | None = ...,
     level: int | None = ...,
     pipeline: _Path | None = ...,
-    passes: Iterable[str] | None = ...,
+    passes: Iterable[str | Pass | RewriteRule] | None = ...,
     disable: Iterable[str] | None = ...,
     require: Iterable[str] | None = ...,
     config: Mapping[str, Any] | None = ...,
@@ -173,7 +175,7 @@ def optimize(
     out: _Path | None = None,
     level: int | None = None,
     pipeline: _Path | None = None,
-    passes: Iterable[str] | None = None,
+    passes: Iterable[str | Pass | RewriteRule] | None = None,
     disable: Iterable[str] | None = None,
     require: Iterable[str] | None = None,
     config: Mapping[str, Any] | None = None,
@@ -203,7 +205,8 @@ def optimize(
         out: A file to which the result is written, too: whole, or not at all.
         level: The pipeline `O0` to `O3`; with `pipeline`, the level of its context.
         pipeline: A pipeline in TOML, or the name of a built-in one or of one of a plugin.
-        passes: Passes to run instead, in order, whatever their levels.
+        passes: Passes to run instead, in order, whatever their levels: names, also those of passes that are registered,
+            passes, and rules.
         disable: Passes that are off. `"Name?"` need not exist.
         require: Passes that are on at any level.
         config: Options: `{"Pass.option": value}`, or `{"key": value}` for one of the context.
@@ -287,7 +290,7 @@ def _wanted(
     *,
     level: int | None = None,
     pipeline: _Path | None = None,
-    passes: Iterable[str] | None = None,
+    passes: Iterable[str | Pass | RewriteRule] | None = None,
     disable: Iterable[str] | None = None,
     require: Iterable[str] | None = None,
     config: Mapping[str, Any] | None = None,
@@ -314,7 +317,7 @@ def _wanted(
     wanted: dict[str, Any] = {
         "level": None if level is None else _whole(level, "`level`", 0, 255 if pipeline is not None else 3),
         "pipeline": None if pipeline is None else os.fspath(pipeline),
-        "passes": None if passes is None else _names(passes, "`passes`"),
+        "passes": None if passes is None else _passes(passes),
         "disable": _names(disable, "`disable`"),
         "require": _names(require, "`require`"),
         "input_shapes": _shapes(input_shapes),
@@ -335,6 +338,16 @@ def _wanted(
     if config is not None and not isinstance(config, Mapping):
         raise _wrong(config, "`config`", "a dict")
     return wanted, None if config is None else dict(config)
+
+
+def _passes(value: Iterable[str | Pass | RewriteRule]) -> list[str | Pass]:
+    if isinstance(value, (str, bytes, Pass, RewriteRule)) or not isinstance(value, Iterable):
+        raise _wrong(value, "`passes`", "a list of names and passes")
+    passes = [_pass(member) for member in value]
+    for member in passes:
+        if not isinstance(member, (str, Pass)):
+            raise _wrong(member, "a member of `passes`", "a name or a Pass")
+    return passes
 
 
 def _paths(value: Iterable[_Path] | None) -> list[_Path]:

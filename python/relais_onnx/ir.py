@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from ._native import Editor, Function, Graph, IRModule, Node, Nodes, Tensor
+from . import _native
+from ._native import Diff, Difference, Editor, Function, Graph, IRModule, Node, NodeDifference, Nodes, Tensor
 
 __all__ = [
     "DROP",
     "Builder",
+    "Diff",
+    "Difference",
     "Editor",
     "ExprMutator",
     "ExprVisitor",
@@ -17,6 +20,7 @@ __all__ = [
     "Graph",
     "IRModule",
     "Node",
+    "NodeDifference",
     "Nodes",
     "Tensor",
 ]
@@ -36,6 +40,8 @@ DROP: Final = _Drop()
 class ExprVisitor:
     """Visits the nodes of a function in program order. The walk is native: a method that a subclass does not have is
     never called, and `visit_call` only for the operators in `ops`, if there are any.
+
+    `leave` is called for each node of any kind when it and the nodes of its nested functions were visited: at once, for most.
 
     >>> import relais_onnx as relais
     >>> class Names(relais.ExprVisitor):
@@ -70,11 +76,15 @@ class ExprVisitor:
     def visit_function(self, function: Node) -> None:
         """A function that is a value."""
 
+    def leave(self, node: Node) -> None:
+        """A node, when it and all that is nested in it were visited; of calls, those in `ops`."""
+
     def visit(self, function: Function) -> None:
         """Visits a function."""
         if not isinstance(function, Function):
             raise TypeError(f"what is visited must be a Function, not `{type(function).__name__}`")
-        _each(self, ExprVisitor, "visit_", function, lambda method, node: method(node))
+        leave = self.leave if type(self).leave is not ExprVisitor.leave else None
+        _native.walk(function, _methods(self, ExprVisitor, "visit_"), leave, tuple(self.ops))
 
 
 class ExprMutator:
@@ -107,45 +117,30 @@ class ExprMutator:
         """Returns the function after the changes; the same object if there are none."""
         if not isinstance(function, Function):
             raise TypeError(f"what is changed must be a Function, not `{type(function).__name__}`")
+        methods = _methods(self, ExprMutator, "mutate_")
         with function.edit() as editor:
-
-            def change(method: Any, node: Node) -> None:
-                new = method(editor, node)
+            nodes = editor.calls(*self.ops) if "call" in methods else []
+            wanted = set(nodes) if self.ops else None
+            for node in nodes if set(methods) <= {"call"} else editor.nodes:
+                # Methods remove nodes that come later.
+                if node not in editor or node.kind not in methods:
+                    continue
+                if node.kind == "call" and wanted is not None and node not in wanted:
+                    continue
+                new = methods[node.kind](editor, node)
                 if new is DROP:
                     editor.remove(node)
                 elif new is not None:
                     editor.replace(node, new)
-
-            _each(self, ExprMutator, "mutate_", editor, change)
         return editor.result()
 
 
-def _each(visitor: Any, base: type, prefix: str, walked: Any, offer: Any) -> None:
-    """Offers nodes to the methods that a subclass has."""
-    ops = visitor.ops
-    if isinstance(ops, str):
+def _methods(visitor: Any, base: type, prefix: str) -> dict[str, Any]:
+    """The methods that a subclass has, by the kinds of nodes."""
+    if isinstance(visitor.ops, str):
         raise TypeError("`ops` must be a list of operators, not `str`")
     methods = {}
     for name in vars(base):
         if name.startswith(prefix) and getattr(type(visitor), name) is not getattr(base, name):
             methods[name.removeprefix(prefix)] = getattr(visitor, name)
-
-    def is_there(node: Node) -> bool:
-        return not isinstance(walked, Editor) or node in walked
-
-    if "param" in methods:
-        for param in walked.params:
-            offer(methods["param"], param)
-    if set(methods) <= {"param", "call"}:
-        nodes = walked.calls(*ops) if "call" in methods else []
-        for call in nodes:
-            if is_there(call):
-                offer(methods["call"], call)
-        return
-    wanted = set(walked.calls(*ops)) if ops else None
-    for node in walked.nodes:
-        if not is_there(node):
-            continue
-        method = methods.get(node.kind)
-        if method is not None and (node.kind != "call" or wanted is None or node in wanted):
-            offer(method, node)
+    return methods

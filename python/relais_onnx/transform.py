@@ -50,6 +50,12 @@ def _level(opt_level: int) -> int:
     return opt_level
 
 
+def _pass(value: Any) -> Any:
+    """A pass of a rule that was traced, and anything else as it is."""
+    as_pass = getattr(type(value), "as_pass", None)
+    return value if as_pass is None else as_pass(value)
+
+
 class _Written(Pass):
     """A pass that is written in Python."""
 
@@ -98,12 +104,13 @@ class Sequential(Pass):
         passes = [] if passes is None else passes
         if not isinstance(passes, (list, tuple)):
             raise TypeError(f"`passes` must be a list of passes, not `{type(passes).__name__}`")
+        passes = [_pass(member) for member in passes]
         for member in passes:
             if not isinstance(member, Pass):
                 help = f'; write `get_pass("{member}")`' if isinstance(member, str) else ""
                 raise TypeError(f"a member of `passes` must be a Pass, not `{type(member).__name__}`{help}")
-        self = super().__new__(cls, "sequential", list(passes), name, _level(opt_level), _required(required), "")
-        self._passes = list(passes)
+        self = super().__new__(cls, "sequential", passes, name, _level(opt_level), _required(required), "")
+        self._passes = passes
         return self
 
     @property
@@ -231,9 +238,10 @@ def get_pass(name: str, **options: Any) -> Pass:
 def register_pass(new: _P) -> _P:
     """Makes a pass known by its name, which has a prefix and a dot: as a requirement, in `passes=`, in pipelines. A pass
     of the same name that was registered before is replaced. Returns the pass."""
-    if not isinstance(new, Pass):
+    known = _pass(new)
+    if not isinstance(known, Pass):
         raise TypeError(f"a registered pass must be a Pass, not `{type(new).__name__}`")
-    _native.register_pass(new)
+    _native.register_pass(known)
     return new
 
 

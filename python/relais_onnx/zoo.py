@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import filecmp
 import glob as _glob
 import hashlib
 import json
@@ -15,10 +16,13 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import _native, load
+from ._cache import cache as _cache
+from ._cache import digest_of
 from ._native import __version__
 from ._optimize import _external, _wanted
 from .errors import RelaisError
@@ -41,6 +45,8 @@ class Row(NamedTuple):
     """The calls before and after."""
     bytes: tuple[int, int] | None
     """The sizes of the two files; weights in other files are not counted."""
+    files: tuple[str, ...]
+    """The files of the result in its folder, the model first."""
     seconds: float
     """How long it took."""
     error: str | None
@@ -118,7 +124,8 @@ class _Journal:
             for line in text.splitlines(keepends=True):
                 try:
                     row = json.loads(line)
-                    row = Row(**{**row, "calls": _pair(row["calls"]), "bytes": _pair(row["bytes"])})
+                    pairs = {"calls": _pair(row["calls"]), "bytes": _pair(row["bytes"])}
+                    row = Row(**{**row, **pairs, "files": tuple(row["files"])})
                 except (ValueError, TypeError, KeyError):
                     break
                 if not line.endswith(b"\n"):
@@ -141,22 +148,22 @@ def _pair(value: Any) -> tuple[int, int] | None:
     return None if value is None else (int(value[0]), int(value[1]))
 
 
-def _digest(path: _Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+@dataclass(frozen=True)
+class _Job:
+    """A model to optimise: all that another process needs for it."""
 
-
-def _put(source: _Path, target: pathlib.Path) -> None:
-    """Copies a file: whole, or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".relais-")
-    os.close(handle)
-    try:
-        shutil.copyfile(source, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    name: str
+    path: pathlib.Path
+    target: pathlib.Path
+    work: pathlib.Path
+    cache: str | None
+    lock: str
+    fixed: str
+    known: Row | None
+    retry: bool
+    wanted: dict[str, Any]
+    settings: dict[str, Any] | None
+    external_data: str
 
 
 def optimize(
@@ -166,6 +173,7 @@ def optimize(
     shard: str | None = None,
     cache: _Path | None = None,
     retry: bool = False,
+    on: str | None = None,
     external_data: str = "auto",
     progress: Callable[[Row], None] | None = None,
     **options: Any,
@@ -174,15 +182,17 @@ def optimize(
 
     The folder below `out` is that of the models below the folder that all have in common. Results are written whole or not
     at all, and noted in a journal in `out`: a run that was killed goes on where it was, and so does one with more models.
-    A model is done again if its file, the options or the plugins have changed. A model that fails does not stop the
+    A model is done again if its files, the options or the plugins have changed. A model that fails does not stop the
     others, and is not tried again unless `retry` is True. The table is written to `out`, too.
 
     Args:
         models: Paths, or a pattern such as `models/**/*.onnx`.
         out: The folder of the results.
         shard: `"2/4"`: the second part of four, for four machines with one folder.
-        cache: A folder of results by contents: model, pipeline with its options, plugins. Runs are deterministic, so that a
-            hit is the exact result. Models with weights in other files are not kept there.
+        cache: A folder of results by contents: model and weights, pipeline with its options, plugins. Runs are deterministic,
+            so that a hit is the exact result. Or a URL of the package `fsspec`, such as `s3://bucket/folder`.
+        on: `"ray"`: each model is a task of a Ray cluster, which is the one that is connected, or one of this machine. All
+            machines see the same folders. A model whose worker dies is tried on another.
         progress: Is called with each row as it is done.
 
     Raises:
@@ -190,89 +200,167 @@ def optimize(
     """
     wanted, settings = _wanted(**options)
     _external(external_data)
+    if on not in (None, "ray"):
+        raise ValueError(f"`on` must be \"ray\" or None, not `{on}`")
     found = _collect(models)
     part, n_parts = _share(shard)
     folder = pathlib.Path(os.path.abspath(os.fspath(out)))
     if any(folder in path.parents for _, path in found):
         raise ValueError("`out` contains models that are given")
+    place = None if cache is None else os.fspath(cache)
+    if place is not None:
+        _cache(place)
     folder.mkdir(parents=True, exist_ok=True)
-    store = None if cache is None else pathlib.Path(os.path.abspath(os.path.expanduser(os.fspath(cache))))
     # The number of threads changes no result.
-    stated = {**wanted, "threads": None, "rule_files": [_digest(path) for path in wanted["rule_files"]]}
-    fixed = json.dumps(
-        [__version__, _native.lock(wanted, settings), stated, settings, external_data], sort_keys=True, default=str
-    )
+    stated = {**wanted, "threads": None, "rule_files": [digest_of(path) for path in wanted["rule_files"]]}
+    lock = _native.lock(wanted, settings)
+    fixed = json.dumps([__version__, lock, stated, settings, external_data], sort_keys=True, default=str)
     ending = "" if shard is None else f"-{part + 1}-of-{n_parts}"
+    work = folder / f".relais-work{ending}"
+    # Of a run that was killed.
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
     journal = _Journal(folder / f"relais-journal{ending}.jsonl")
-    table = Table()
+    rows: dict[str, Row] = {}
+    jobs = [
+        _Job(
+            name=name,
+            path=path,
+            target=folder / name,
+            work=work,
+            cache=place,
+            lock=lock,
+            fixed=fixed,
+            known=journal.known.get(name),
+            retry=retry,
+            wanted=wanted,
+            settings=settings,
+            external_data=external_data,
+        )
+        for at, (name, path) in enumerate(found)
+        if at % n_parts == part
+    ]
     try:
-        for at, (name, path) in enumerate(found):
-            if at % n_parts != part:
-                continue
-            row = _one(name, path, folder, store, fixed, journal.known.get(name), retry, wanted, settings, external_data)
-            if row is not journal.known.get(name):
+        for row in map(_one, jobs) if on is None else _on_ray(jobs):
+            if row != journal.known.get(row.model):
                 journal.add(row)
-            table.append(row)
+            rows[row.model] = row
             if progress is not None:
                 progress(row)
     finally:
         journal.close()
+        shutil.rmtree(work, ignore_errors=True)
+    table = Table(rows[job.name] for job in jobs)
     summary = folder / f".relais-results{ending}.tmp"
     summary.write_text(table.to_json() + "\n", encoding="utf-8")
     os.replace(summary, folder / f"relais-results{ending}.json")
     return table
 
 
-def _one(
-    name: str,
-    path: pathlib.Path,
-    folder: pathlib.Path,
-    store: pathlib.Path | None,
-    fixed: str,
-    known: Row | None,
-    retry: bool,
-    wanted: dict[str, Any],
-    settings: dict[str, Any] | None,
-    external_data: str,
-) -> Row:
+def _one(job: _Job) -> Row:
     began = time.monotonic()
-    target = folder / name
-    key = calls = None
+    target = job.target
+    key = ""
+    calls = None
+    files: tuple[str, ...] = ()
 
     def row(status: str, error: str | None = None, cached: bool = False) -> Row:
-        sizes = (path.stat().st_size, target.stat().st_size) if status == "ok" else None
-        return Row(name, status, cached, calls, sizes, round(time.monotonic() - began, 3), error, key or "")
+        sizes = (job.path.stat().st_size, target.stat().st_size) if status == "ok" else None
+        seconds = round(time.monotonic() - began, 3)
+        return Row(job.name, status, cached, calls, sizes, files, seconds, error, key)
 
+    folder = None
     try:
-        module = load(path)
-        contents, has_other_files = module.digest()
-        key = hashlib.sha256(json.dumps([fixed, contents]).encode()).hexdigest()
+        module = load(job.path)
+        # The name, since a model names the file of its weights, which is called like it.
+        key = hashlib.sha256(json.dumps([job.fixed, target.name, module.digest()]).encode()).hexdigest()
+        known = job.known
         if known is not None and known.key == key:
-            if known.status == "ok" and target.exists() or known.status == "failed" and not retry:
+            if known.status == "failed" and not job.retry:
                 return known
-        entry = None
-        if store is not None and not has_other_files and external_data != "always":
-            entry = store / key[:2] / f"{key}.onnx"
-            if entry.exists():
-                note = json.loads(entry.with_suffix(".json").read_text(encoding="utf-8"))
-                calls = _pair(note["calls"])
-                _put(entry, target)
-                return row("ok", cached=True)
-        result = _native.optimize(module, wanted, settings)
-        calls = (_calls(module), _calls(result))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        result.save(target, external_data=external_data)  # type: ignore[arg-type]
-        # A file of weights stands beside its model, and begins with its name.
-        if entry is not None and len(list(target.parent.glob(f"{_glob.escape(target.name)}*"))) == 1:
-            entry.parent.mkdir(parents=True, exist_ok=True)
-            note_path = entry.with_suffix(f".{os.getpid()}.tmp")
-            note_path.write_text(json.dumps({"calls": calls, "model": name}), encoding="utf-8")
-            # The note first: an entry that is there has one.
-            os.replace(note_path, entry.with_suffix(".json"))
-            _put(target, entry)
-        return row("ok")
+            if known.status == "ok" and known.files and all((target.parent / name).exists() for name in known.files):
+                return known
+        folder = pathlib.Path(tempfile.mkdtemp(dir=job.work))
+        store = None if job.cache is None else _cache(job.cache)
+        calls = None if store is None else store.get(key, folder)
+        is_cached = calls is not None
+        if calls is None:
+            result = _native.optimize(module, job.wanted, job.settings)
+            calls = (_calls(module), _calls(result))
+            # In an empty folder, so that the name of the file of its weights is always the same.
+            result.save(folder / target.name, external_data=job.external_data)  # type: ignore[arg-type]
+            if store is not None:
+                store.put(key, folder, calls)
+        files = _move(folder, target)
+        return row("ok", cached=is_cached)
     except (RelaisError, OSError, ValueError, RuntimeError) as error:
         return row("failed", f"{type(error).__name__}: {error}")
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _move(folder: pathlib.Path, target: pathlib.Path) -> tuple[str, ...]:
+    """Moves a model with its other files to its place, and returns their names."""
+    others = sorted(path.name for path in folder.iterdir() if path.name != target.name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # An older model is never beside weights that are not its own. An equal one may be that of another worker, which was taken
+    # for dead.
+    if others and target.exists() and not filecmp.cmp(folder / target.name, target, shallow=False):
+        target.unlink(missing_ok=True)
+    for name in [*others, target.name]:
+        os.replace(folder / name, target.parent / name)
+    return (target.name, *others)
+
+
+_TRIES = 3
+"""How often a model is tried again whose worker died."""
+
+_agreed: set[str] = set()
+"""The locks that hold in this process."""
+
+
+def _elsewhere(job: _Job) -> Row:
+    """In another process, whose plugins may be others."""
+    if job.lock not in _agreed:
+        own = _native.lock(job.wanted, job.settings)
+        if own != job.lock:
+            error = "PipelineError: the worker has other plugins than the program that gives it work"
+            return Row(job.name, "failed", False, None, None, (), 0.0, error, "")
+        _agreed.add(own)
+    return _one(job)
+
+
+def _on_ray(jobs: list[_Job]) -> Iterator[Row]:
+    """The rows as they are done by a Ray cluster."""
+    try:
+        import ray  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        raise ImportError("`on=\"ray\"` needs the package `ray`\n  help: pip install 'relais-onnx[ray]'") from None
+    if not ray.is_initialized():
+        ray.init()
+    task = ray.remote(num_cpus=1, max_retries=_TRIES)(_elsewhere)
+    waiting = iter(jobs)
+    running: dict[Any, _Job] = {}
+    try:
+        while True:
+            # Not all at once: a cluster is asked about each that runs.
+            most = 2 * int(ray.cluster_resources().get("CPU", 1)) + 2
+            while len(running) < most and (job := next(waiting, None)) is not None:
+                running[task.remote(job)] = job
+            if not running:
+                return
+            done, _ = ray.wait(list(running), num_returns=1)
+            for reference in done:
+                job = running.pop(reference)
+                try:
+                    yield ray.get(reference)
+                except ray.exceptions.RayError as error:
+                    message = f"{type(error).__name__}: {str(error).strip()}"
+                    yield Row(job.name, "failed", False, None, None, (), 0.0, message, "")
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=True)
 
 
 def _calls(module: Any) -> int:
@@ -285,7 +373,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("models", nargs="+", help="models, or patterns such as 'models/**/*.onnx'")
     parser.add_argument("--out-dir", required=True, help="the folder of the results")
     parser.add_argument("--shard", help="2/4: the second part of four")
-    parser.add_argument("--cache", help="a folder of results by contents")
+    parser.add_argument("--cache", help="a folder of results by contents, or a URL of fsspec")
+    parser.add_argument("--on", choices=["ray"], help="where to run: on a Ray cluster")
     parser.add_argument("--retry", action="store_true", help="try models again that failed")
     parser.add_argument("-O", dest="level", type=int, help="the pipeline O0 to O3")
     parser.add_argument("-p", "--pipeline", help="a pipeline in TOML, or a name")
@@ -301,12 +390,13 @@ def main(arguments: list[str] | None = None) -> int:
             shard=given.shard,
             cache=given.cache,
             retry=given.retry,
+            on=given.on,
             level=given.level,
             pipeline=given.pipeline,
             check=given.check,
             progress=lambda row: print(f"{row.model}: {'cached' if row.cached else row.status}", file=sys.stderr),
         )
-    except (RelaisError, OSError, ValueError, TypeError) as error:
+    except (RelaisError, OSError, ValueError, TypeError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(table)

@@ -1,6 +1,10 @@
 //! Tensors and attributes from Python's values.
 
-use crate::{errors, tensor::PyTensor, value::wrong};
+use crate::{
+    errors,
+    tensor::{PyTensor, of_type_string},
+    value::wrong,
+};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
@@ -52,16 +56,19 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult
     };
     let (elem, dims, bytes) = if has_dtype || !array.is(object) {
         let dtype = array.getattr("dtype")?;
-        let name: String = dtype.getattr("name")?.extract()?;
-        if dtype.getattr("byteorder")?.extract::<String>()? == ">" {
-            return Err(PyValueError::new_err(
-                "the array is big-endian; `array.astype(array.dtype.newbyteorder('<'))` is not",
-            ));
-        }
-        let elem = match name.as_str() {
-            "object" | "str" => ElemType::STRING,
-            name if name.starts_with("str") => ElemType::STRING,
-            name => elem_type(name)?,
+        let kind: String = dtype.getattr("str")?.extract()?;
+        let elem = match of_type_string(&kind) {
+            Some(elem) => elem,
+            None if kind.starts_with('>') => {
+                return Err(PyValueError::new_err(
+                    "the array is big-endian; `array.astype(array.dtype.newbyteorder('<'))` is not",
+                ));
+            }
+            None => match dtype.getattr("name")?.extract::<String>()?.as_str() {
+                "object" | "str" => ElemType::STRING,
+                name if name.starts_with("str") => ElemType::STRING,
+                name => elem_type(name)?,
+            },
         };
         let dims: Vec<u64> = array.getattr("shape")?.extract()?;
         if elem == ElemType::STRING {

@@ -2,11 +2,15 @@
 
 use crate::module::ops_of;
 use relais::ir::{Function, IRModule};
+use relais_conformance::diff::{Diff, NodeRow, Row};
 use relais_plugin_api::text::{self, PrintOptions};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// The most lines of a function that are shown.
 const MOST_LINES: usize = 200;
+
+/// The most nodes of a comparison that are shown.
+const MOST_NODES: usize = 200;
 
 /// The most operators in a table.
 const MOST_OPS: usize = 20;
@@ -60,5 +64,35 @@ pub(crate) fn of_function(name: &str, f: &Function, is_open: bool) -> String {
         lines.push(&rest);
     }
     let _ = write!(html, "</tr></table><pre>{}</pre></details>", escaped(&lines.join("\n")));
+    html
+}
+
+/// The differences of two modules: a table of what they have, and the nodes.
+pub(crate) fn of_diff(diff: &Diff) -> String {
+    if diff.is_same() {
+        return "<div>no difference</div>".to_owned();
+    }
+    let mut html = String::from("<div><table><tr><th></th><th>old</th><th>new</th></tr>");
+    for Row { what, sides } in &diff.rows {
+        let [old, new] = sides.each_ref().map(|side| escaped(side.as_deref().unwrap_or("none")));
+        let _ = write!(html, "<tr><td>{}</td><td>{old}</td><td>{new}</td></tr>", escaped(what));
+    }
+    html.push_str("</table>");
+    if !diff.nodes.is_empty() {
+        let mut lines = String::new();
+        for NodeRow { function, nodes: [old, new], why } in diff.nodes.iter().take(MOST_NODES) {
+            let _ = writeln!(lines, "in @{function}: {why}");
+            for (sign, node) in [('-', old), ('+', new)].iter().filter(|(_, node)| !node.is_empty()) {
+                let _ = writeln!(lines, "  {sign} {node}");
+            }
+        }
+        if diff.nodes.len() > MOST_NODES {
+            let _ = writeln!(lines, "… and {} more nodes", diff.nodes.len() - MOST_NODES);
+        }
+        let n = diff.nodes.len();
+        let nodes = if n == 1 { "one node".to_owned() } else { format!("{n} nodes") };
+        let _ = write!(html, "<details open><summary>{nodes}</summary><pre>{}</pre></details>", escaped(&lines));
+    }
+    html.push_str("</div>");
     html
 }

@@ -3,6 +3,7 @@
 mod check;
 mod context;
 mod convert;
+mod diff;
 mod draft;
 mod editor;
 mod errors;
@@ -20,6 +21,7 @@ mod rules;
 mod run;
 mod tensor;
 mod value;
+mod visit;
 
 // Linked, so that their passes, operators and evaluators are registered.
 use {
@@ -34,6 +36,7 @@ mod _native {
     use super::{
         check::check_modules,
         context::{PyPassContext, list_configs},
+        diff::{PyDiff, PyDifference, PyNodeDifference},
         editor::{PyEditor, PyGraph},
         instrument::NamedInstrument,
         library::{configure, full_name, list_items, register_pass},
@@ -45,6 +48,7 @@ mod _native {
         rewrite::{judge_pass, rule_variables},
         run::stop_runs,
         tensor::PyTensor,
+        visit::walk,
     };
     use pyo3::prelude::*;
 

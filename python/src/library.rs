@@ -1,18 +1,19 @@
 //! The plugins and passes of this process.
 
-use crate::{errors, pass::PyPass, run::detached};
+use crate::{errors, pass::PyPass, rules::Judged, run::detached};
 use pyo3::{exceptions::PyValueError, prelude::*};
 use relais::{
     frontend::{self, Listed, Search, list_json, option_json},
-    pass::Catalogue,
+    pass::{Catalogue, PassFacts},
     plugin::{Policy, WritableFiles},
     registry::{Choices, Linked, Registry},
     transform::{Pass, PassLibrary},
 };
 use serde_json::json;
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// Where plugins are looked for, and what was found.
@@ -22,7 +23,8 @@ struct Found {
 }
 
 static FOUND: Mutex<Found> = Mutex::new(Found { search: None, registry: None });
-static OWN: Mutex<Vec<Pass>> = Mutex::new(Vec::new());
+/// The passes of the program, each with the rules that are judged before its first use.
+static OWN: Mutex<Vec<(Pass, Vec<Arc<Judged>>)>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -58,9 +60,29 @@ pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
 
 /// A registry, with the passes of the program.
 pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
-    let mut library = PassLibrary::shared(std::sync::Arc::new(registry.clone()));
-    lock(&OWN).iter().for_each(|pass| library.register(pass));
+    let mut library = PassLibrary::shared(Arc::new(registry.clone()));
+    lock(&OWN).iter().for_each(|(pass, _)| library.register(pass));
     library
+}
+
+/// The rules of a pass of the program.
+pub(crate) fn rules_of(facts: &PassFacts) -> Vec<Arc<Judged>> {
+    let own = lock(&OWN);
+    let found = own.iter().find(|(pass, _)| std::ptr::eq(pass.info(), facts));
+    found.map(|(_, rules)| rules.clone()).unwrap_or_default()
+}
+
+/// The rules of the passes of the program that others require, by the names that these state.
+pub(crate) fn rules_of_required(library: &PassLibrary<'_>, required: &[String]) -> Vec<Arc<Judged>> {
+    let (mut open, mut seen, mut rules) = (required.to_vec(), BTreeSet::new(), Vec::new());
+    while let Some(name) = open.pop() {
+        // A name that does not resolve is an error of the run.
+        if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
+            rules.extend(rules_of(&facts));
+            open.extend(facts.required.iter().cloned());
+        }
+    }
+    rules
 }
 
 /// Adds plugins: files, and folders that are searched, beside those of `RELAIS_PLUGIN_PATH` and the user's own folder.
@@ -98,8 +120,8 @@ pub(crate) fn register_pass(pass_: &PyPass) -> PyResult<()> {
         return Err(PyValueError::new_err(message));
     }
     let mut own = lock(&OWN);
-    own.retain(|pass| pass.info().name != name);
-    own.push(pass_.pass.clone());
+    own.retain(|(pass, _)| pass.info().name != name);
+    own.push((pass_.pass.clone(), pass_.rules.clone()));
     Ok(())
 }
 

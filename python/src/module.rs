@@ -1,6 +1,8 @@
 //! Modules and functions.
 
-use crate::{convert, editor::PyEditor, errors, html, library, node::handles, nodes::PyNodes, run::detached, value};
+use crate::{
+    convert, diff, editor::PyEditor, errors, html, library, node::handles, nodes::PyNodes, run::detached, value,
+};
 use abi_stable::std_types::RArc;
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
@@ -184,9 +186,8 @@ impl PyIrModule {
         self.module.sources.iter().map(|source| source.name.to_string()).collect()
     }
 
-    /// A hash of the files that it was read from, and whether it has weights in other files than the first, which are
-    /// part of the hash.
-    fn digest(&self, py: Python<'_>) -> PyResult<(String, bool)> {
+    /// A hash of the files that it was read from, and of the weights that it has in others.
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || {
             let sources = &self.module.sources;
             let mut hasher = Sha256::new();
@@ -201,27 +202,37 @@ impl PyIrModule {
                     from <= start && end <= from + source.bytes.len()
                 })
             };
-            let mut has_others = sources.len() != 1;
             let functions = self.module.globals().iter().map(|global| global.body());
             for tensor in functions.flat_map(|f| (0..f.n_constants()).map(|at| f.tensor(ConstId::from_index(at)))) {
-                let bytes = tensor.to_bytes();
-                let is_stored = tensor.as_dense().is_some_and(|bytes| is_inside(bytes));
-                if !is_stored && tensor.as_splat().is_none() {
+                if let Some(element) = tensor.as_splat() {
+                    hasher.update(element);
+                } else if !tensor.as_dense().is_some_and(|bytes| is_inside(bytes)) {
+                    let bytes = tensor.to_bytes();
                     hasher.update(bytes.len().to_le_bytes());
                     hasher.update(&*bytes);
-                    has_others = true;
-                } else if let Some(element) = tensor.as_splat() {
-                    hasher.update(element);
                 }
             }
-            let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-            (hash, has_others)
+            hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
         })
     }
 
     /// Whether both are the same object, or have the same functions as objects.
     fn same_as(&self, other: &Self) -> bool {
         is_same(&self.module, &other.module)
+    }
+
+    /// Where it differs from another module, whatever the names and the order of what is inside them. Weights are compared
+    /// by their types; `numeric` compares their values, too.
+    #[pyo3(signature = (old, *, numeric = false, rtol = 0.0, atol = 0.0))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        old: &Bound<'_, PyAny>,
+        numeric: bool,
+        rtol: f64,
+        atol: f64,
+    ) -> PyResult<diff::PyDiff> {
+        diff::diff(py, self, old, numeric, rtol, atol)
     }
 
     /// A module with a function put in, or in the place of one.

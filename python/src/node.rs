@@ -48,7 +48,7 @@ pub(crate) fn handle_in(editor: &Bound<'_, PyEditor>, id: NodeId) -> Option<PyNo
 }
 
 /// The kind of a node, for people.
-fn kind_name(kind: u8) -> &'static str {
+pub(crate) fn kind_name(kind: u8) -> &'static str {
     match kind {
         kind::VAR => "param",
         kind::CONSTANT => "constant",

@@ -3,9 +3,9 @@
 use crate::{
     check::{self, Failed},
     errors,
-    library::{library_of, registry},
+    library::{library_of, registry, rules_of},
     module::PyIrModule,
-    pass::say,
+    pass::{PyPass, say},
     rules,
     run::{RunState, detached, run},
     value,
@@ -24,6 +24,7 @@ use relais::{
         toml,
     },
     registry::Registry,
+    transform::Pass,
 };
 use relais_conformance::numbers::Tolerance;
 use relais_plugin_api::pattern;
@@ -39,7 +40,7 @@ use std::{
 struct Wanted {
     level: Option<u8>,
     pipeline: Option<String>,
-    passes: Option<Vec<String>>,
+    passes: Option<Vec<Asked>>,
     disable: Vec<String>,
     require: Vec<String>,
     input_shapes: Vec<String>,
@@ -56,12 +57,31 @@ struct Wanted {
     threads: Option<NonZero<u16>>,
 }
 
+/// A pass that is asked for.
+#[derive(FromPyObject)]
+enum Asked {
+    Name(String),
+    Pass(Py<PyPass>),
+}
+
+impl Asked {
+    /// The name of the step that runs it. That of an object is none that a pass can have: two objects may have the same.
+    fn step(&self, at: usize) -> String {
+        match self {
+            Self::Name(name) => name.clone(),
+            Self::Pass(_) => format!("passes[{at}]"),
+        }
+    }
+}
+
 /// Why nothing came out.
 enum Stopped {
     Faults(Faults),
     Model(frontend::Error),
     Rule(String),
     NotLocked(String),
+    /// A pass of the program, where the plugins decide about the result.
+    Own(String),
     Failed(Box<Failure>),
     Check(Failed),
 }
@@ -111,9 +131,18 @@ pub(crate) fn lock(py: Python<'_>, wanted: &Bound<'_, PyDict>, config: Option<&B
     let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", toml(value))).collect();
     let registry = registry(py)?;
     let locked = detached(py, || -> Result<Lock, Stopped> {
+        for asked in wanted.passes.iter().flatten() {
+            if let Asked::Pass(object) = asked {
+                return Err(Stopped::Own(object.get().pass.info().name.clone()));
+            }
+        }
         let mut spec = spec(&wanted, registry)?;
         set_options(&mut spec, "config", &settings)?;
         let registry = &spec.choose(registry);
+        let pipeline = spec.resolve(&library_of(registry))?;
+        if let Some(own) = pipeline.passes.iter().find(|instance| instance.facts.plugin.is_empty()) {
+            return Err(Stopped::Own(own.facts.name.clone()));
+        }
         Lock::of(&spec, registry, &[]).map_err(|error| match error {
             LockError::Pipeline(faults) => Stopped::Faults(faults),
             error => Stopped::NotLocked(error.to_string()),
@@ -132,10 +161,20 @@ fn work(
     let mut spec = spec(wanted, registry)?;
     set_options(&mut spec, "config", settings)?;
     let registry = &spec.choose(registry);
-    let library = library_of(registry);
+    let mut library = library_of(registry);
+    let mut own_rules = Vec::new();
+    for (at, asked) in wanted.passes.iter().flatten().enumerate() {
+        if let Asked::Pass(object) = asked {
+            let object = object.get();
+            library.register(&Pass::sequence(&asked.step(at), [object.pass.clone()]));
+            own_rules.extend(object.rules.iter().cloned());
+        }
+    }
     let pipeline = spec.resolve(&library)?;
     pipeline.warnings.iter().for_each(crate::log::warn);
     rules::judge(&StatedRules::of(&pipeline)?, registry).map_err(Stopped::Rule)?;
+    own_rules.extend(pipeline.passes.iter().flat_map(|instance| rules_of(&instance.facts)));
+    own_rules.iter().try_for_each(|rules| rules.judge_here(registry)).map_err(Stopped::Rule)?;
     let mut module = given.module.clone();
     // Shapes of inputs that a part has and the model has not are set once it is cut out.
     let is_part = !wanted.inputs.is_empty() || !wanted.outputs.is_empty();
@@ -202,11 +241,12 @@ fn spec(wanted: &Wanted, registry: &Registry) -> Result<PipelineSpec, Stopped> {
 }
 
 /// A pipeline of passes, each on and with all its members, whatever the levels.
-fn of_passes(passes: &[String]) -> PipelineSpec {
+fn of_passes(passes: &[Asked]) -> PipelineSpec {
     let mut spec = PipelineSpec { name: "passes".into(), ..PipelineSpec::default() };
-    for (at, name) in passes.iter().enumerate() {
-        let place = spec.sources.add_whole(format!("passes[{at}]"), name);
-        let name = Written::at(place, name.clone());
+    for (at, asked) in passes.iter().enumerate() {
+        let name = asked.step(at);
+        let place = spec.sources.add_whole(format!("passes[{at}]"), &name);
+        let name = Written::at(place, name);
         spec.steps.push(spec.nodes.len());
         spec.nodes.push(Written::at(place, StepSpec::Pass { name, options: Vec::new() }));
     }
@@ -220,6 +260,10 @@ impl Stopped {
             Self::Faults(faults) => errors::of_faults(py, "PipelineError", faults),
             Self::Model(error) => errors::of_model(py, error),
             Self::NotLocked(message) => errors::helped(py, "ModelError", message, ""),
+            Self::Own(name) => {
+                let message = format!("pass `{name}` is one of this program: nothing tells when it changes");
+                errors::helped(py, "PipelineError", message, "name passes of plugins, and give rules in `rules`")
+            }
             Self::Rule(message) => rules::unsound(py, message.clone()),
             Self::Failed(failure) => errors::of_failure(py, failure, state),
             Self::Check(failed) => failed.exception(py),

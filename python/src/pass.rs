@@ -29,6 +29,8 @@ pub(crate) struct PyPass {
     pub pass: Pass,
     /// The rules that it rewrites by, and those of its members.
     pub rules: Vec<Arc<Judged>>,
+    /// The passes that its members require.
+    required: Vec<String>,
 }
 
 /// The facts about a pass.
@@ -103,13 +105,14 @@ impl PyPass {
             let members = passes.iter().map(|pass| pass.get().pass.clone());
             let pass = Pass::sequence(name, members).at_level(opt_level).requiring(&required).documented(doc);
             let rules = passes.iter().flat_map(|pass| pass.get().rules.iter().cloned()).collect();
-            return Ok(Self { pass, rules });
+            let required = passes.iter().flat_map(|pass| pass.get().all_required()).collect();
+            return Ok(Self { pass, rules, required });
         }
         if kind == "rules" {
             let OwnRules { rules, pass, is_judged } = rewrite::pass(run.py(), name, opt_level, &run)?;
             let pass = pass.requiring(&required).documented(doc);
             let judged = Judged::own(rules, pass.clone(), is_judged);
-            return Ok(Self { pass, rules: vec![Arc::new(judged)] });
+            return Ok(Self { pass, rules: vec![Arc::new(judged)], required: Vec::new() });
         }
         if !run.is_callable() {
             return Err(PyTypeError::new_err("a pass is made of a callable"));
@@ -131,7 +134,7 @@ impl PyPass {
             }
             _ => return Err(PyValueError::new_err(format!("`{kind}` is not a kind of pass"))),
         };
-        Ok(Self { pass: pass.serial().requiring(&required).documented(doc), rules: Vec::new() })
+        Ok(Self { pass: pass.serial().requiring(&required).documented(doc), rules: Vec::new(), required: Vec::new() })
     }
 
     /// The facts about it.
@@ -145,8 +148,9 @@ impl PyPass {
         let module =
             module.cast::<PyIrModule>().map_err(|_| value::wrong(module, "the argument of a pass", "an IRModule"))?;
         let given = module.get();
-        self.rules.iter().try_for_each(|rules| rules.judge(py))?;
         let library = library::library(py)?;
+        let required = library::rules_of_required(&library, &self.required);
+        self.rules.iter().chain(&required).try_for_each(|rules| rules.judge(py))?;
         let (ran, state) = run(py, None, |options| self.pass.run_with(&library, &given.module, options))?;
         match ran {
             Ok((new, report)) => {
@@ -173,6 +177,13 @@ impl PyPass {
 
     fn __repr__(&self) -> String {
         format!("<{}>", self.__str__())
+    }
+}
+
+impl PyPass {
+    /// The passes that it and its members require.
+    fn all_required(&self) -> Vec<String> {
+        self.pass.info().required.iter().chain(&self.required).cloned().collect()
     }
 }
 
@@ -255,6 +266,9 @@ pub(crate) fn get_pass(py: Python<'_>, name: &str, options: &Bound<'_, PyAny>) -
     let found = library.get_pass_with(name, options);
     let pass = found.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
     let stated = StatedRules::of_pass(&pass).map_err(|error| errors::of_model(py, &error))?;
-    let rules = if stated.is_empty() { Vec::new() } else { vec![Arc::new(Judged::stated(stated))] };
-    Ok(PyPass { pass, rules })
+    let mut rules = library::rules_of(pass.info());
+    if !stated.is_empty() {
+        rules.push(Arc::new(Judged::stated(stated)));
+    }
+    Ok(PyPass { pass, rules, required: Vec::new() })
 }

@@ -14,6 +14,7 @@ use pyo3::{
     IntoPyObjectExt,
     exceptions::{PyAttributeError, PyTypeError, PyValueError},
     prelude::*,
+    sync::PyOnceLock,
     types::{PyBool, PyBytes, PyDict, PyList, PyString, PyTuple},
 };
 use relais::{
@@ -33,6 +34,7 @@ use relais_plugin_api::{
 use scoped_tls::scoped_thread_local;
 use std::{
     cell::{Cell, RefCell},
+    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -192,7 +194,7 @@ fn make(function: Py<PyAny>, args: Vec<Variable>, registry: &'static Registry) -
                 false => vec![answer],
             };
             let maker = op.get();
-            let values = values.iter().map(|value| maker.operand(py, value, "what a right side returns"));
+            let values = values.iter().map(|value| maker.operand(py, value, &"what a right side returns"));
             let values = values.collect::<PyResult<Vec<Operand>>>()?;
             let steps = std::mem::take(&mut *maker.steps());
             Ok(Ok((steps, values)))
@@ -276,7 +278,8 @@ impl PyMaker {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn operand(&self, py: Python<'_>, object: &Bound<'_, PyAny>, what: &str) -> PyResult<Operand> {
+    /// What a value is; `what` is written only if it is none.
+    fn operand(&self, py: Python<'_>, object: &Bound<'_, PyAny>, what: &dyn fmt::Display) -> PyResult<Operand> {
         let is_own = |number: u64| match number == self.number && CURRENT.get() == number {
             true => Ok(()),
             false => Err(gone(py)),
@@ -298,7 +301,7 @@ impl PyMaker {
             is_own(made.number)?;
             return Ok(Operand::Made(made.step, made.result));
         }
-        Err(value::wrong(object, what, "a Node, or made by the first argument of the function"))
+        Err(value::wrong(object, &what.to_string(), "a Node, or made by the first argument of the function"))
     }
 
     fn push(&self, py: Python<'_>, step: Step) -> PyResult<usize> {
@@ -326,13 +329,23 @@ impl PyMaker {
         Declined { why: why.to_owned() }
     }
 
-    /// `op.Relu(x, _outputs=…, _domain=…, …)`: a call of that operator; other keywords are its attributes.
-    fn __getattr__(slf: &Bound<'_, Self>, op: &str) -> PyResult<MakerOperator> {
-        if !op.starts_with(|first: char| first.is_ascii_uppercase()) {
-            let message = format!("there is no attribute `{op}` here; operators begin with a capital letter");
-            return Err(PyAttributeError::new_err(message));
+    /// `op.Relu(x, _outputs=…, _domain=…, …)`: a call of that operator; other keywords are its attributes. Operators come
+    /// first, since that something is no attribute takes as long to find out as a call.
+    fn __getattribute__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        static OTHERS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = slf.py();
+        let op = name.to_cow()?;
+        if op.starts_with(|first: char| first.is_ascii_uppercase()) {
+            return MakerOperator { maker: slf.clone().unbind(), op: op.into_owned() }.into_bound_py_any(py);
         }
-        Ok(MakerOperator { maker: slf.clone().unbind(), op: op.to_owned() })
+        let object = || py.get_type::<PyAny>().getattr("__getattribute__").map(Bound::unbind);
+        OTHERS.get_or_try_init(py, object)?.bind(py).call1((slf, name))
+    }
+
+    /// What is no attribute.
+    fn __getattr__(&self, name: &str) -> PyResult<Py<PyAny>> {
+        let message = format!("there is no attribute `{name}` here; operators begin with a capital letter");
+        Err(PyAttributeError::new_err(message))
     }
 
     fn __repr__(&self) -> &'static str {
@@ -359,7 +372,7 @@ impl MakerOperator {
         let maker = self.maker.get();
         let given = convert::keywords(keywords)?;
         let args = args.iter().enumerate();
-        let args = args.map(|(at, arg)| maker.operand(py, &arg, &format!("argument {at}")));
+        let args = args.map(|(at, arg)| maker.operand(py, &arg, &format_args!("argument {at}")));
         let mut args = args.collect::<PyResult<Vec<Operand>>>()?;
         while matches!(args.last(), Some(Operand::Absent)) {
             args.pop();
@@ -535,7 +548,7 @@ fn rewrite(
         return Ok(None);
     }
     (cx.count)("rewritten", stats.n_rewrites as u64);
-    Ok(Some((*editor.into_function()).clone()))
+    Ok(editor.into_changed())
 }
 
 /// Tests a pass on random modules, and its rules on instances of their left sides.

@@ -121,21 +121,34 @@ impl Judged {
     /// # Errors
     /// Returns an error if one changes what a module computes.
     pub fn judge(&self, py: Python<'_>) -> PyResult<()> {
-        let known = self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let verdict = match known {
-            Some(verdict) => verdict,
-            None => {
-                let registry = library::registry(py)?;
-                let (verdict, _) = run(py, None, |_| match &self.what {
-                    What::Stated(stated) => judge(stated, registry),
-                    What::Own { is_judged: false, .. } => Ok(()),
-                    What::Own { rules, pass, .. } => judge_rules(rules, pass, registry),
-                })?;
-                *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
-                verdict
-            }
-        };
+        if let Some(verdict) = self.verdict() {
+            return verdict.map_err(|message| unsound(py, message));
+        }
+        let registry = library::registry(py)?;
+        let (verdict, _) = run(py, None, |_| self.judge_here(registry))?;
         verdict.map_err(|message| unsound(py, message))
+    }
+
+    /// The same in a run that is under way.
+    ///
+    /// # Errors
+    /// As for [`judge`](Self::judge).
+    pub fn judge_here(&self, registry: &Registry) -> Result<(), String> {
+        if let Some(verdict) = self.verdict() {
+            return verdict;
+        }
+        // Not locked meanwhile: conditions are functions of Python, which may do anything.
+        let verdict = match &self.what {
+            What::Stated(stated) => judge(stated, registry),
+            What::Own { is_judged: false, .. } => Ok(()),
+            What::Own { rules, pass, .. } => judge_rules(rules, pass, registry),
+        };
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
+        verdict
+    }
+
+    fn verdict(&self) -> Option<Result<(), String>> {
+        self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

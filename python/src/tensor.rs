@@ -4,6 +4,7 @@ use crate::convert;
 use pyo3::{
     exceptions::{PyBufferError, PyTypeError},
     prelude::*,
+    sync::PyOnceLock,
     types::{PyBytes, PyDict, PyList, PyTuple},
 };
 use relais::ir::{ElemType, Tensor};
@@ -38,6 +39,11 @@ fn type_string(elem: ElemType) -> Option<&'static str> {
         | ElemType::FLOAT8E8M0 => "|u1",
         _ => return None,
     })
+}
+
+/// The element type of a type of NumPy's own, as its protocol writes it.
+pub(crate) fn of_type_string(kind: &str) -> Option<ElemType> {
+    ElemType::ALL.iter().copied().find(|&elem| extra_type(elem).is_none() && type_string(elem) == Some(kind))
 }
 
 /// The type of `ml_dtypes` that an element type is, where NumPy has none.
@@ -119,18 +125,19 @@ impl PyTensor {
     /// have are those of `ml_dtypes`.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let numpy = py.import("numpy")?;
+        static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let tensor = &slf.get().tensor;
         if tensor.elem() == ElemType::STRING {
             let texts = tensor.strings().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-            let array = numpy.call_method1("array", (PyList::new(py, texts.collect::<Vec<_>>())?, "object"))?;
+            let array =
+                py.import("numpy")?.call_method1("array", (PyList::new(py, texts.collect::<Vec<_>>())?, "object"))?;
             return array.call_method1("reshape", (slf.get().shape(py)?,));
         }
         if type_string(tensor.elem()).is_none() {
             let message = format!("NumPy has no type for `{}`; `to_bytes` returns the elements", slf.get().dtype());
             return Err(PyTypeError::new_err(message));
         }
-        let array = numpy.call_method1("asarray", (slf,))?;
+        let array = AS_ARRAY.import(py, "numpy", "asarray")?.call1((slf,))?;
         match extra_type(tensor.elem()) {
             None => Ok(array),
             Some(name) => array.call_method1("view", (py.import("ml_dtypes")?.getattr(name)?,)),

@@ -225,3 +225,149 @@ def test_runs_within_runs(module):
     with pytest.raises(ValueError, match="inside") as caught:
         passes_on(module)
     assert caught.value.__notes__ == ["in the pass `inner`", "in the pass `passes_on`"]
+
+
+LEAKS = """
+import gc, os, sys
+import numpy as np
+import relais_onnx as relais
+
+text = sys.argv[1]
+module = relais.parse(text)
+data = module.to_bytes()
+
+@relais.function_pass(opt_level=0)
+def fails(func, mod, ctx):
+    raise KeyError(func.name)
+
+@relais.pass_instrument
+class Hook:
+    def run_before_pass(self, mod, info):
+        raise ValueError("in a hook")
+
+class Names(relais.ExprVisitor):
+    def visit_call(self, call):
+        call.name, call.shape, call.attrs
+    def leave(self, node):
+        node.users
+
+def wrong(op, x):
+    raise IndexError("in a right side")
+
+rewrites = relais.rule("Neg(Neg(x))", lambda op, x: op.Mul(x, op.constant(np.float32(1))), judge=False)
+raises = relais.rule("Neg(Neg(x))", wrong, judge=False)
+optimised = relais.optimize(module)
+few = ["EliminateNoOp", "DeadCodeElimination", rewrites]
+
+def expect(error, call):
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError(error)
+
+def once(at):
+    relais.optimize(data, passes=few)
+    # Dozens of passes.
+    assert at % 8 or relais.optimize(module) == optimised
+    read = relais.from_bytes(data)
+    main = read["main"]
+    handles = [node for node in main.nodes for _ in range(10)]
+    tensors = [relais.Tensor(np.zeros(64, np.float32)).numpy(), handles[0].in_(main)]
+    Names().visit(main)
+    str(rewrites(module).diff(module))
+    relais.rule("Relu(x)", lambda op, x: None, judge=False)(module)
+    with main.edit() as edit:
+        edit.replace(edit.calls("Relu")[0], edit.Exp(edit.params[0]))
+    edit.result()
+    expect(KeyError, lambda: fails(module))
+    expect(IndexError, lambda: raises(module))
+    with relais.PassContext(instruments=[Hook()]):
+        expect(ValueError, lambda: relais.get_pass("FoldConstant")(module))
+    expect(relais.PipelineError, lambda: relais.optimize(module, passes=["NoSuch"]))
+    expect(relais.ModelError, lambda: relais.from_bytes(data[:-7]))
+    expect(relais.ModelError, lambda: main.edit().Relu(None))
+
+def measured():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        pages = int(file.read().split()[1])
+    return sys.getallocatedblocks(), pages * os.sysconf("SC_PAGE_SIZE")
+
+for at in range(300):
+    once(at)
+blocks, memory = measured()
+for at in range(2000):
+    once(at)
+more_blocks, more_memory = measured()
+print(more_blocks - blocks, more_memory - memory)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="a system that does not say how much memory is used")
+def test_nothing_leaks():
+    """One object of Python for each of 2,000 rounds would be 2,000 blocks, and a kilobyte two megabytes."""
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "1", "PYTHONMALLOC": "pymalloc", "RAYON_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", LEAKS, conftest.TEXT]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    blocks, memory = map(int, done.stdout.split())
+    assert blocks < 1_000 and memory < 2_000_000, (blocks, memory)
+
+
+def test_a_million_handles_at_once():
+    function = relais.parse("def @main(%x) { " + "".join(f"%a{n} = Neg(%{f'a{n - 1}' if n else 'x'}); " for n in range(10_000)) + "%a9999 }")["main"]
+    kept = [handle for _ in range(100) for handle in function.nodes]
+    assert len(kept) == 1_000_000 and len(set(kept[:20_000])) == 10_000
+    del function
+    gc.collect()
+    assert kept[0] == kept[-10_000] and kept[-1].args[0].args[0].name == "a9997" and kept[5].users[0].name == "a6"
+    last = kept[-1]
+    del kept
+    gc.collect()
+    assert last.function.name == "main" and last.op == "Neg"
+
+
+def test_handles_outlive_what_they_are_taken_from(path):
+    module = relais.load(path)
+    weight = next(node for node in module["main"].nodes if node.name == "w")
+    tensor, array, nodes = weight.tensor, weight.tensor.numpy(), module["main"].nodes
+    ids, users = nodes.ids.numpy(), weight.users
+    expected = array.copy()
+    del module, weight
+    path.unlink()
+    gc.collect()
+    assert (array == expected).all() and tensor.shape == (4, 3, 3, 3) and len(nodes) == len(ids)
+    assert users[0].op == "Conv" and users[0].args[1].tensor.numpy()[0, 0, 0, 0] == expected[0, 0, 0, 0]
+    del tensor, nodes, users
+    gc.collect()
+    assert (array == expected).all()
+
+
+@needs_posix
+def test_an_interrupt_ends_a_rewrite():
+    def slow(op, x):
+        time.sleep(0.01)
+
+    text = 'def @main(%x) #[opset = {"": 17}] { ' + "".join(f"%a{n} = Neg(%{f'a{n - 1}' if n else 'x'}); " for n in range(3_000)) + "%a2999 }"
+    module, rewrites = relais.parse(text), relais.rule("Neg(x)", slow, judge=False)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(0.2)
+        rewrites(module)
+    assert time.monotonic() - began < 20
+
+
+@needs_posix
+def test_an_interrupt_ends_a_walk():
+    class Slow(relais.ExprVisitor):
+        def leave(self, node):
+            time.sleep(0.01)
+
+    text = "def @main(%x) { " + "".join(f"%a{n} = Neg(%{f'a{n - 1}' if n else 'x'}); " for n in range(3_000)) + "%a2999 }"
+    function = relais.parse(text)["main"]
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(0.2)
+        Slow().visit(function)
+    assert time.monotonic() - began < 20

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
 
 import conftest
 import numpy as np
@@ -190,3 +192,130 @@ def test_a_million_handles(main):
     for _ in range(1_000_000 // len(main.nodes)):
         list(main.nodes)
     assert named(main, "conv").op == "Conv"
+
+
+def test_a_diff(module, tmp_path):
+    new = relais.parse(conftest.TEXT.replace("Neg(%b)", "Abs(%b)").replace("(2, 3)", "(2, 4)"))
+    diff = new.diff(module)
+    assert diff and str(diff) == (
+        "input x: Tensor[(2, 3), float32] -> Tensor[(2, 4), float32]\n"
+        "calls of Abs: 0 -> 1\n"
+        "calls of Neg: 2 -> 1\n"
+        "in @main: `Neg` -> `Abs`\n"
+        "  - %c = Neg(%b)\n"
+        "  + %c = Abs(%b)"
+    )
+    assert [(row.what, row.old, row.new) for row in diff.differences][1] == ("calls of Abs", "0", "1")
+    (node,) = diff.nodes
+    assert (node.function, node.why, node.old, node.new) == ("main", "`Neg` -> `Abs`", "%c = Neg(%b)", "%c = Abs(%b)")
+    assert repr(diff) == "<Diff of 3 differences and 1 nodes>"
+    # Neither names nor the order of bindings matter.
+    same = relais.parse(conftest.TEXT.replace("%b", "%other")).diff(module)
+    assert not same and str(same) == "" and same.differences == same.nodes == []
+    missing = relais.parse(conftest.TWO).diff(module).differences[0]
+    assert (missing.what, missing.old, missing.new) == ("function other", None, "defined")
+    assert missing == relais.parse(conftest.TWO).diff(module).differences[0] != diff.differences[0]
+
+
+@pytest.mark.skipif("RELAIS" not in os.environ, reason="`RELAIS` does not name the command line")
+def test_a_diff_is_that_of_the_command_line(tmp_path):
+    old, new = relais.from_proto(conftest.network()), relais.optimize(relais.from_proto(conftest.network()))
+    old.save(tmp_path / "a.onnx")
+    new.save(tmp_path / "b.onnx")
+    command = [os.environ["RELAIS"], "diff", "a.onnx", "b.onnx"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert said.returncode == 1 and said.stdout == f"--- a.onnx\n+++ b.onnx\n{relais.load(tmp_path / 'b.onnx').diff(old)}\n"
+
+
+def test_weights_in_a_diff():
+    a, b = (relais.from_proto(conftest.network(seed=seed)) for seed in (0, 1))
+    assert not a.diff(b) and a.diff(b, numeric=True) and not a.diff(a, numeric=True)
+    assert not a.diff(b, numeric=True, atol=1.0)
+    assert "of the constant differ, most at [" in a.diff(b, numeric=True).nodes[0].why
+
+
+def test_a_diff_in_a_notebook(module):
+    new = relais.parse(conftest.TEXT.replace("Neg(%b)", "Abs(%b)").replace("%x", '%"<script>"'))
+    html = new.diff(module)._repr_html_()
+    assert "<td>calls of Abs</td><td>0</td><td>1</td>" in html and "- %c = Neg(%b)" in html
+    assert "<script" not in html and "&lt;script&gt;" in html
+    assert module.diff(module)._repr_html_() == "<div>no difference</div>"
+
+
+@pytest.mark.parametrize(
+    ("old", "given", "error", "text"),
+    [
+        ("a.onnx", {}, TypeError, "`old` must be an IRModule, not `str`"),
+        (None, {}, TypeError, "`old` must be an IRModule, not `NoneType`"),
+        (relais.IRModule(), {"rtol": 1.0}, ValueError, "`numeric=True`"),
+        (relais.IRModule(), {"numeric": True, "atol": float("nan")}, ValueError, "`atol` must be finite"),
+        (relais.IRModule(), {"numeric": True, "rtol": -1}, ValueError, "`rtol` must be finite"),
+        (relais.IRModule(), {"numeric": "yes"}, TypeError, "numeric"),
+    ],
+)
+def test_bad_arguments_of_a_diff(module, old, given, error, text):
+    with pytest.raises(error, match=text):
+        module.diff(old, **given)
+
+
+def test_a_diff_of_large_and_empty_modules():
+    deep = relais.parse("def @main(%x) { " + "".join(f"%a{n} = Neg(%{'x' if n == 0 else f'a{n - 1}'}); " for n in range(50_000)) + "%a49999 }")
+    assert not deep.diff(deep) and len(deep.diff(relais.IRModule()).differences) == 2
+    assert len(relais.IRModule().diff(deep)._repr_html_()) < 1000
+    assert not relais.IRModule().diff(relais.IRModule())
+
+
+def test_leaving_nodes():
+    events = []
+
+    class Visitor(relais.ExprVisitor):
+        def visit_call(self, call):
+            events.append(f"visit {call.name}")
+
+        def leave(self, node):
+            events.append(f"leave {node.name}")
+
+    function = relais.parse(BRANCHES)["main"]
+    Visitor().visit(function)
+    assert events == ["leave c", "leave x", "visit a", "leave a", "visit b", "leave b", "leave y"]
+
+    class Depth(relais.ExprVisitor):
+        """Needs to know where a conditional ends."""
+
+        depth = deepest = 0
+
+        def visit_if(self, conditional):
+            self.depth += 1
+            self.deepest = max(self.deepest, self.depth)
+
+        def leave(self, node):
+            self.depth -= node.kind == "if"
+
+    levels = 30_000
+    nested = "".join(f"%y{n} = if (%c) {{ " for n in range(levels)) + "%z = Neg(%x); %z"
+    nested += "".join(f" }} else {{ %e{n} = Abs(%x); %e{n} }}; %y{n}" for n in reversed(range(levels)))
+    depth = Depth()
+    depth.visit(relais.parse(f"def @main(%c: Tensor[(), bool], %x) {{ {nested} }}")["main"])
+    assert (depth.depth, depth.deepest) == (0, levels)
+
+
+def test_leaving_only_some_calls_and_exceptions():
+    names = []
+
+    class Only(relais.ExprVisitor):
+        ops = ["Clip"]
+
+        def leave(self, node):
+            names.append(node.name)
+            if node.name == "b":
+                raise KeyError("on purpose")
+
+    with pytest.raises(KeyError, match="on purpose"):
+        Only().visit(relais.parse(BRANCHES)["main"])
+    assert names == ["c", "x", "b"]
+
+    class Nothing(relais.ExprVisitor):
+        ops = [3]
+
+    with pytest.raises(TypeError, match="an operator must be a str, not `int`"):
+        Nothing().visit(relais.parse(BRANCHES)["main"])

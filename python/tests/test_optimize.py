@@ -192,15 +192,85 @@ def test_passes_of_python_have_names(module):
         relais.register_pass(relais.module_pass(lambda mod, ctx: None, opt_level=0, name="Look"))
 
 
+def test_passes_are_objects_too(module):
+    @relais.function_pass(opt_level=3, name="test.LookAgain")
+    def look(func, mod, ctx):
+        seen.append(func.name)
+
+    @relais.rewrite
+    def neg_neg(op, x):
+        return op.Neg(op.Neg(x))
+
+    @neg_neg.replace
+    def _(op, x):
+        return x
+
+    seen = []
+    passes = [look, "EliminateNoOp", neg_neg, relais.rule("Relu(x) => Clip(x, 0.0)", judge=False), look]
+    assert relais.optimize(module, passes=[*passes, "DeadCodeElimination"])["main"].ops == ["Clip"]
+    assert seen == ["main", "main"]
+    # Two of one name, one with options, a sequence, a registered pass.
+    two = [relais.get_pass("Rewrite", rules=[text]) for text in ("Identity(x) => x", "Relu(x) => Clip(x, 0.0)")]
+    assert relais.optimize(module, passes=two)["main"].ops == ["Neg", "Neg", "Clip"]
+    assert relais.optimize(module, passes=two[:1])["main"].ops == ["Neg", "Neg", "Relu"]
+    both = relais.Sequential([look, neg_neg], name="both")
+    relais.register_pass(look)
+    assert relais.optimize(module, passes=[both], disable=["LookAgain"])["main"].ops == ["Identity", "Neg", "Relu"]
+    relais.register_pass(relais.rule("Identity(x) => x", name="test.NoIdentity"))
+    assert relais.optimize(module, passes=iter(["test.NoIdentity", both]))["main"].ops == ["Neg", "Relu"]
+    assert seen == ["main"] * 3
+
+
+def test_errors_of_passes_that_are_objects(module):
+    @relais.module_pass(opt_level=0)
+    def fails(mod, ctx):
+        raise KeyError("on purpose")
+
+    with pytest.raises(KeyError, match="on purpose") as caught:
+        relais.optimize(module, passes=[fails])
+    assert caught.value.__notes__ == ["in the pass `fails`"] and caught.value.__relais__.pass_name == "fails"
+
+    @relais.rewrite
+    def unfinished(op, x):
+        return op.Neg(x)
+
+    with pytest.raises(relais.RuleError, match="has no right side"):
+        relais.optimize(module, passes=[unfinished])
+    with pytest.raises(TypeError, match="`passes` must be a list of names and passes, not `ModulePass`"):
+        relais.optimize(module, passes=fails)
+    for wrong in (None, lambda mod, ctx: None, relais.Pass, ["fails"]):
+        with pytest.raises(TypeError, match="a member of `passes` must be a name or a Pass"):
+            relais.optimize(module, passes=["InferType", wrong])
+
+
+def test_rules_are_judged_wherever_they_are_given(module):
+    wrong = relais.rule("Relu(x) => Abs(x)", name="test.Wrong")
+    relais.register_pass(wrong)
+    needs = relais.module_pass(lambda mod, ctx: None, opt_level=0, name="test.Needs", required=["test.Wrong"])
+    relais.register_pass(needs)
+    uses = [
+        lambda: relais.optimize(module, passes=[wrong]),
+        lambda: relais.optimize(module, passes=["Wrong"]),
+        lambda: relais.optimize(module, passes=["test.Needs"]),
+        lambda: relais.optimize(module, passes=[relais.Sequential([needs])]),
+        lambda: relais.optimize(module, passes=[relais.get_pass("Rewrite", rules=["Relu(x) => Abs(x)"])]),
+        lambda: relais.get_pass("test.Wrong")(module),
+        lambda: relais.Sequential([needs])(module),
+    ]
+    for use in uses:
+        with pytest.raises(relais.RuleError, match="changes what a module computes"):
+            use()
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"passes": "EliminateNoOp"}, TypeError, "`passes` must be a list of names, not `str`"),
+        ({"passes": "EliminateNoOp"}, TypeError, "`passes` must be a list of names and passes, not `str`"),
         ({"disable": "EliminateNoOp"}, TypeError, "`disable` must be a list of names, not `str`"),
         ({"rules": "Neg(Neg(x)) => x"}, TypeError, "`rules` must be a list"),
         ({"rule_files": "a.rules"}, TypeError, "`rule_files` must be a list"),
-        ({"passes": [3]}, TypeError, "a name in `passes` must be a str, not `int`"),
-        ({"passes": 3}, TypeError, "`passes` must be a list of names, not `int`"),
+        ({"passes": [3]}, TypeError, "a member of `passes` must be a name or a Pass, not `int`"),
+        ({"passes": 3}, TypeError, "`passes` must be a list of names and passes, not `int`"),
         ({"passes": []}, ValueError, "`passes` is empty"),
         ({"passes": ["NoSuch"]}, relais.PipelineError, r"no pass `NoSuch`(.|\n)*passes\[0\]:1:1"),
         ({"pipeline": "no-such"}, relais.PipelineError, "no-such"),

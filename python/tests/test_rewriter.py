@@ -344,3 +344,20 @@ def test_rules_on_several_threads():
     for thread in threads:
         thread.join(60)
     assert errors == []
+
+
+def test_attributes_of_what_makes_calls():
+    seen = []
+
+    def make(op, x):
+        seen.append((repr(op), type(op).__name__, hasattr(op, "nothing"), callable(op.decline), "constant" in dir(op)))
+        with pytest.raises(AttributeError, match="no attribute `_private` here"):
+            op._private
+        with pytest.raises(AttributeError):
+            op.Elu = 1
+        with pytest.raises(TypeError):
+            getattr(op, 3)
+        return getattr(op, "Elu")(x)
+
+    assert "Elu" in ops(rule("Relu(x)", make, judge=False))
+    assert seen[0] == ("<Maker of a right side>", "Maker", False, True, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pathlib
@@ -125,17 +126,107 @@ relais_onnx.zoo.optimize(sys.argv[1], sys.argv[2], progress=progress)
         assert data == relais.optimize((models / name).read_bytes()), name
 
 
-def test_weights_in_other_files_are_part_of_the_key(tmp_path):
-    model = conftest.network()
-    path = tmp_path / "models" / "m.onnx"
-    path.parent.mkdir()
-    onnx.save(model, path, save_as_external_data=True, location="w.bin", size_threshold=0)
-    (first,) = zoo.optimize([path], tmp_path / "out", cache=tmp_path / "cache")
-    weights = bytearray((path.parent / "w.bin").read_bytes())
-    weights[:4] = np.float32(3).tobytes()
-    (path.parent / "w.bin").write_bytes(weights)
-    (second,) = zoo.optimize([path], tmp_path / "out", cache=tmp_path / "cache")
-    assert first.status == second.status == "ok" and first.key != second.key and not second.cached
+def external(folder: pathlib.Path, name: str = "m.onnx", seed: int = 0) -> pathlib.Path:
+    """A model with its weights in another file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx.save(conftest.network(seed=seed), folder / name, save_as_external_data=True, location=f"{name}.bin", size_threshold=0)
+    return folder / name
+
+
+def test_weights_in_other_files_are_cached_by_contents(tmp_path):
+    path = external(tmp_path / "models")
+    weights = path.with_suffix(".onnx.bin")
+
+    def run(out: str):
+        (row,) = zoo.optimize([path], tmp_path / out, cache=tmp_path / "cache")
+        assert row.status == "ok" and row.files == ("m.onnx", "m.onnx.data")
+        return row, [(tmp_path / out / name).read_bytes() for name in row.files]
+
+    (first, files), (second, same) = run("a"), run("b")
+    assert (first.cached, second.cached) == (False, True) and files == same and first.key == second.key
+    conftest.assert_same(str(tmp_path / "b" / "m.onnx"), str(path))
+    # Other weights, in a file of the same size and time.
+    time = weights.stat()
+    changed = bytearray(weights.read_bytes())
+    changed[:4] = np.float32(3).tobytes()
+    weights.write_bytes(changed)
+    os.utime(weights, ns=(time.st_atime_ns, time.st_mtime_ns))
+    third, others = run("b")
+    assert third.key != first.key and not third.cached and others != files
+    conftest.assert_same(str(tmp_path / "b" / "m.onnx"), str(path))
+    # The same contents under another name are another result: a model names the file of its weights.
+    renamed = tmp_path / "renamed" / "n.onnx"
+    renamed.parent.mkdir()
+    renamed.write_bytes(path.read_bytes())
+    (renamed.parent / "m.onnx.bin").write_bytes(changed)
+    (row,) = zoo.optimize([renamed], tmp_path / "c", cache=tmp_path / "cache")
+    assert not row.cached and row.files == ("n.onnx", "n.onnx.data")
+
+
+def test_a_result_without_its_weights_is_made_again(tmp_path):
+    path = external(tmp_path / "models")
+    (first,) = zoo.optimize([path], tmp_path / "out")
+    (tmp_path / "out" / "m.onnx.data").unlink()
+    (again,) = zoo.optimize([path], tmp_path / "out")
+    assert again.files == first.files
+    conftest.assert_same(str(tmp_path / "out" / "m.onnx"), str(path))
+    (weights,) = zoo.optimize([path], tmp_path / "out", external_data="never")
+    assert weights.files == ("m.onnx",)
+    assert [path.name for path in (tmp_path / "out").glob(".*")] == [], "nothing is left of the work"
+
+
+@pytest.mark.parametrize("url", ["memory://zoo/{}", "file://{}/store"])
+def test_object_stores(models, tmp_path, url):
+    url = url.format(str(tmp_path))
+    external(models, seed=7)
+    first = zoo.optimize(f"{models}/**/*.onnx", tmp_path / "a", cache=url)
+    second = zoo.optimize(f"{models}/**/*.onnx", tmp_path / "b", cache=url)
+    assert [row.cached for row in first + second] == [False] * 7 + [True] * 7
+    names = [name for row in first for name in (pathlib.Path(row.model).parent / name for name in row.files)]
+    assert len(names) == 8
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_what_is_wrong_in_a_cache_is_not_used(models, tmp_path, caplog):
+    cache = tmp_path / "cache"
+    path = models / "part0" / "m0.onnx"
+    (first,) = zoo.optimize([path], tmp_path / "out", cache=cache)
+    data = (tmp_path / "out" / "m0.onnx").read_bytes()
+    note, entry = next(cache.rglob("*.json")), next(cache.rglob("*.0"))
+    good = note.read_text()
+    outside = {**json.loads(good), "files": [["../../escaped", hashlib.sha256(data).hexdigest()]]}
+    damages = [
+        (entry, data[:-1], "is not what was put in"),
+        (entry, b"", "is not what was put in"),
+        (note, good[:-9].encode(), "is not used"),
+        (note, b"[]", "is not used"),
+        (note, json.dumps(outside).encode(), "`../../escaped` is not the name of a file"),
+    ]
+    for at, (file, damaged, text) in enumerate(damages):
+        file.write_bytes(damaged)
+        caplog.clear()
+        (row,) = zoo.optimize([path], tmp_path / f"out{at}", cache=cache)
+        assert row.status == "ok" and not row.cached and text in caplog.text
+        assert (tmp_path / f"out{at}" / "m0.onnx").read_bytes() == data
+        # It was put in again.
+        assert zoo.optimize([path], tmp_path / f"again{at}", cache=cache)[0].cached
+    assert not list(tmp_path.rglob("escaped"))
+    entry.unlink()
+    assert not zoo.optimize([path], tmp_path / "last", cache=cache)[0].cached
+
+
+def test_a_cache_that_fails_stops_nothing(models, tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    (row, *_) = zoo.optimize(f"{models}/**/*.onnx", tmp_path / "out", cache=tmp_path / "file" / "cache")
+    assert row.status == "ok" and not row.cached and "nothing is kept in the cache" in caplog.text
+
+
+def test_packages_that_are_missing(models, tmp_path, monkeypatch):
+    for missing, given in (("fsspec", {"cache": "missing://bucket"}), ("ray", {"on": "ray"})):
+        monkeypatch.setitem(sys.modules, missing, None)
+        with pytest.raises(ImportError, match=r"help: pip install 'relais-onnx\["):
+            zoo.optimize(f"{models}/**/*.onnx", tmp_path / "out", **given)
 
 
 @pytest.mark.parametrize(
@@ -151,10 +242,14 @@ def test_weights_in_other_files_are_part_of_the_key(tmp_path):
         ({"level": 9}, ValueError, "`level` must be between"),
         ({"levels": 1}, TypeError, "levels"),
         ({"passes": ["Nothing"]}, relais.PipelineError, "Nothing"),
+        ({"passes": ["test.Own"]}, relais.PipelineError, "pass `test.Own` is one of this program"),
+        ({"passes": [relais.rule("Neg(Neg(x)) => x")]}, relais.PipelineError, "pass `rule` is one of this program"),
+        ({"on": "dask"}, ValueError, "`on` must be \"ray\" or None, not `dask`"),
         ({"external_data": "x"}, ValueError, "`external_data`"),
     ],
 )
 def test_bad_arguments(models, tmp_path, change, error, text):
+    relais.register_pass(relais.module_pass(lambda mod, ctx: None, opt_level=0, name="test.Own"))
     given = {"models": f"{models}/**/*.onnx", "out": tmp_path / "out", **change}
     with pytest.raises(error, match=text):
         zoo.optimize(**given)

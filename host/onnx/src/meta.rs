@@ -69,8 +69,7 @@ pub const DEFAULT: &str = "default";
 /// in the file that represents it.
 pub const DEFAULT_RAW: &str = "default_raw";
 
-/// Of the module: the version of the format.
-pub const IR_VERSION: &str = "ir_version";
+pub use relais_plugin_api::ir::IR_VERSION;
 /// Of the module.
 pub const PRODUCER_NAME: &str = "producer_name";
 /// Of the module.

@@ -143,7 +143,7 @@ pub(super) fn rewrite(
         let error = PassError::new(format_args!("still rewriting after {} rounds", stats.n_rounds));
         return Err(error.help("make sure that no rewrite undoes another one's work"));
     }
-    Ok(editor.is_changed().then(|| (*editor.into_function()).clone()))
+    Ok(editor.into_changed())
 }
 
 /// Runs a pass, on a global or (without a name) on the module, and keeps its messages.

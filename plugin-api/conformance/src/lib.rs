@@ -38,6 +38,7 @@
 
 pub mod bench;
 pub mod check;
+pub mod diff;
 #[cfg(feature = "filetest")]
 pub mod filetest;
 mod generate;

@@ -23,6 +23,48 @@ impl Analysis for UseCounts {
     }
 }
 
+/// How often a module calls each operator, in all its functions and their nested graphs. Outside ONNX's own domain a name
+/// is preceded by its domain. Constants that are nodes count, and so do conditionals and calls of functions.
+pub fn operator_counts(module: &IRModule) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    let mut add = |name: String, n: u64| *counts.entry(name).or_default() += n;
+    for (_, f) in module.bodies() {
+        // By the function's own operator ids first: a name is looked at once, not for each call.
+        let mut calls = vec![0; f.n_ops()];
+        let [mut n_constants, mut n_conditionals, mut n_function_calls] = [0; 3];
+        for id in f.all_bindings() {
+            match f.kind(id) {
+                kind::CALL => match f.call(id).and_then(CallView::op) {
+                    Some(op) => calls[op.index()] += 1,
+                    None => n_function_calls += 1,
+                },
+                kind::IF => n_conditionals += 1,
+                kind::CONSTANT if !is_initializer(f, id) => n_constants += 1,
+                _ => {}
+            }
+        }
+        for (op, n) in f.ops().iter().zip(calls) {
+            add(
+                match normal_domain(f.str(op.domain)) {
+                    "" => f.str(op.name).to_owned(),
+                    domain => format!("{domain}::{}", f.str(op.name)),
+                },
+                n,
+            );
+        }
+        add("Constant".to_owned(), n_constants);
+        add("If".to_owned(), n_conditionals);
+        add("(function call)".to_owned(), n_function_calls);
+    }
+    counts.retain(|_, &mut n| n > 0);
+    counts
+}
+
+/// Whether a constant is stored apart from the nodes of its graph.
+pub fn is_initializer(f: &Function, id: NodeId) -> bool {
+    matches!(ConstForm(f.node(id).aux), ConstForm::INITIALIZER | ConstForm::ANY)
+}
+
 /// Which bindings use each node. Uses as a block's result are not listed.
 pub struct Users {
     starts: Vec<u32>,

@@ -97,13 +97,16 @@ impl Editor {
 
     /// Returns the function in its current state: the same object if it was never written to.
     pub fn into_function(self) -> RArc<Function> {
-        match self.owned {
-            Some(mut owned) => {
-                owned.share_constants();
-                RArc::new(*owned)
-            }
-            None => self.shared,
-        }
+        let shared = self.shared.clone();
+        self.into_changed().map_or(shared, RArc::new)
+    }
+
+    /// Returns the function in its current state if it was written to. Nothing is copied.
+    pub fn into_changed(self) -> Option<Function> {
+        self.owned.map(|mut owned| {
+            owned.share_constants();
+            *owned
+        })
     }
 
     /// Drops bindings from a block, in one pass over it.

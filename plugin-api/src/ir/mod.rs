@@ -28,7 +28,7 @@ mod walk;
 pub use crate::boundary::bytes::Blob;
 /// A counted reference, as to the functions of a module: cloning it copies nothing.
 pub use abi_stable::std_types::RArc;
-pub use analysis::{Analysis, BlockTree, UseCounts, Users};
+pub use analysis::{Analysis, BlockTree, UseCounts, Users, is_initializer, operator_counts};
 pub use attrs::{Attr, AttrData, AttrValue, Attrs, Words, description};
 pub use copy::Copier;
 pub(crate) use editor::given_types;
@@ -52,7 +52,7 @@ pub use node::{
     list_policy, table_policy,
 };
 pub(crate) use opset::operator_hash;
-pub use opset::{OUTPUT_NAMES, OUTPUT_TYPES, is_same_domain, normal_domain};
+pub use opset::{IR_VERSION, OUTPUT_NAMES, OUTPUT_TYPES, is_same_domain, normal_domain};
 pub use subgraph::Subgraph;
 pub use tensor::{Tensor, TensorError, element_count};
 pub use types::{Dim, DimRec, Dims, ElemType, MOST_TYPE_PARTS, Type, TypeRec, type_kind};

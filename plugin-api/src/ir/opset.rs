@@ -7,6 +7,9 @@ pub const OUTPUT_NAMES: &str = "output_names";
 /// Metadata of a function node that was read from a model: the declared types of its outputs, by position.
 pub const OUTPUT_TYPES: &str = "output_types";
 
+/// Attribute of a module that was read from a model: the version of ONNX's format.
+pub const IR_VERSION: &str = "ir_version";
+
 /// Metadata of a root function node: the imported domains.
 const DOMAINS: &str = "opset_domains";
 /// Metadata of a root function node: their versions.

@@ -25,8 +25,8 @@ pub(super) struct Stage {
     nodes: Vec<Staged>,
     /// The results of type relations for them; the types are numbered above those of the function.
     given: Given,
-    /// Holds the attributes of the call whose type is requested.
-    pools: Function,
+    /// Holds the attributes of the call whose type is requested, from the first call that has any.
+    pools: Option<Function>,
 }
 
 /// A node that was staged.
@@ -44,7 +44,7 @@ pub(super) struct Staged {
 
 impl Stage {
     pub fn new() -> Self {
-        Self { first: 0, nodes: Vec::new(), given: Given::default(), pools: Function::new() }
+        Self { first: 0, nodes: Vec::new(), given: Given::default(), pools: None }
     }
 
     /// Forgets all nodes; the ids of the next ones are others.
@@ -182,21 +182,23 @@ impl Stage {
                 (f.str(rec.domain), f.str(rec.name))
             }
         };
-        let mut pools = std::mem::take(&mut self.pools);
+        let mut pools = self.pools.take();
         let recs: SmallVec<[AttrRec; 8]>;
         let (attrs_of, attrs): (&Function, &[AttrRec]) = match attrs {
             NewAttrs::New(attrs) if attrs.is_empty() => (f, &[]),
             NewAttrs::New(attrs) => {
+                let pools = pools.get_or_insert_with(Function::new);
                 recs = attrs.iter().map(|attr| pools.encode_attr(attr)).collect();
-                (&pools, &recs)
+                (pools, &recs)
             }
             NewAttrs::Like(other, attrs) if attrs.is_empty() => (f, f.attr_recs(*other)),
             NewAttrs::Like(other, attrs) => {
                 let is_new = |name: &str| attrs.iter().any(|attr| attr.name == name);
                 let kept = f.attrs(*other).iter().filter(|(name, _)| !is_new(name));
                 let kept: Vec<Attr> = kept.filter_map(|(name, value)| Attr::of(name.to_owned(), value)).collect();
+                let pools = pools.get_or_insert_with(Function::new);
                 recs = kept.iter().chain(attrs).map(|attr| pools.encode_attr(attr)).collect();
-                (&pools, &recs)
+                (pools, &recs)
             }
         };
         let version = relations.version(f, op);
@@ -216,7 +218,7 @@ impl Stage {
         drop(args);
         self.given = given;
         // Pools only grow: those of a function that rewrites many calls are recreated now and then.
-        self.pools = if pools.n_constants() > 256 { Function::new() } else { pools };
+        self.pools = pools.filter(|pools| pools.n_constants() <= 256);
         result
     }
 }
