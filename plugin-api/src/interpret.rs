@@ -1,5 +1,9 @@
 //! Runs a function on tensors, with the evaluators there are.
 
+mod loops;
+
+pub use loops::is_loop;
+
 use crate::{
     infer::Operators,
     ir::*,
@@ -100,9 +104,24 @@ fn n_uses(f: &Function) -> Vec<u32> {
         count(f.operands(id));
         f.regions(id).iter().for_each(|&region| count(f.results(f.block_of(region))));
     }
-    // A closure may be called often, and reads the same values each time.
-    if f.all_bindings().any(|id| f.kind(id) == kind::FUNCTION) {
-        n_uses.iter_mut().for_each(|n| *n = u32::MAX);
+    // A closure and the body of a loop may run often, and read the same values each time.
+    for id in f.all_bindings() {
+        let repeated = match f.kind(id) {
+            kind::FUNCTION => std::slice::from_ref(&id),
+            kind::CALL => f.regions(id),
+            _ => continue,
+        };
+        for &function in repeated {
+            let mut walk = Walk::block(f.block_of(function));
+            while let Some(step) = walk.next(f) {
+                let read = match step {
+                    WalkStep::Enter(block) => f.results(block),
+                    WalkStep::Binding(id) => f.operands(id),
+                    _ => continue,
+                };
+                read.iter().for_each(|id| n_uses[id.index()] = u32::MAX);
+            }
+        }
     }
     n_uses
 }
@@ -159,8 +178,7 @@ impl Run<'_> {
         }
         self.fuel.depth += 1;
         for &id in self.f.bindings(block) {
-            self.fuel.steps =
-                self.fuel.steps.checked_sub(1).ok_or_else(|| not_covered("the program", "takes too many steps"))?;
+            self.step()?;
             let value = self.binding(id);
             if self.n_uses[id.index()] > 0 {
                 self.values.insert(id, value);
@@ -168,6 +186,12 @@ impl Run<'_> {
         }
         self.fuel.depth -= 1;
         Ok(self.f.results(block).iter().map(|&id| self.value(id)).collect())
+    }
+
+    fn step(&mut self) -> Result<(), Stop> {
+        let left = self.fuel.steps.checked_sub(1);
+        self.fuel.steps = left.ok_or_else(|| not_covered("the program", "takes too many steps"))?;
+        Ok(())
     }
 
     /// Reads a value, once for each time that the node is an operand or a result.
@@ -228,6 +252,9 @@ impl Run<'_> {
                 self.values.insert(param, value);
             }
             return pack(self.block(closure.block())?, call.n_results());
+        }
+        if is_loop(call) {
+            return self.loop_call(call);
         }
         let argument = |&arg: &NodeId| if arg.is_absent() { Ok(None) } else { self.tensor(arg).map(Some) };
         let inputs: Vec<Option<Tensor>> = call.args().iter().map(argument).collect::<Result<_, _>>()?;

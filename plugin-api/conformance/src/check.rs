@@ -139,7 +139,8 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
         let mut found = BTreeMap::new();
         for (_, f) in module.functions() {
             let table = OpFactsTable::new(self.source, f);
-            for op in f.all_bindings().filter_map(|id| f.call(id)?.op()) {
+            let calls = f.all_bindings().filter_map(|id| f.call(id)).filter(|&call| !interpret::is_loop(call));
+            for op in calls.filter_map(CallView::op) {
                 if !table.get(op).has_eval() && !table.get(op).has_body() {
                     let name = match normal_domain(f.str(f.op(op).domain)) {
                         "" => f.str(f.op(op).name).to_owned(),

@@ -22,6 +22,7 @@ mod file_circles;
 mod filetest;
 mod fuzz_seeds;
 mod gradients;
+mod graph_loops;
 mod input_shapes;
 mod instruments_from_plugins;
 mod judged_rules;
