@@ -4,8 +4,11 @@ use relais_conformance::interpret::{self, Stop};
 use relais_plugin_api::{ir::*, text};
 use relais_tests::reference::Judge;
 
+/// A shape, and numbers.
+type Numbers = (Vec<u64>, Vec<f64>);
+
 /// The results of `@main`, which has this body, as numbers with their shapes, or the reason why there are none.
-fn compute(main: &str, inputs: &[Tensor]) -> Vec<Result<(Vec<u64>, Vec<f64>), Stop>> {
+fn compute(main: &str, inputs: &[Tensor]) -> Vec<Result<Numbers, Stop>> {
     let source = format!("def @main{main}");
     let module = text::parse_str(&source).unwrap_or_else(|errors| panic!("{errors:?} in\n{source}"));
     let results = interpret::run(&module, "main", inputs, &Judge).unwrap_or_else(|stop| vec![Err(stop)]);
