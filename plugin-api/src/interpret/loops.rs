@@ -108,7 +108,7 @@ impl Run<'_> {
         self.block(block)
     }
 
-    /// What was collected, along an axis for each; without any turn, no element of what the body gives.
+    /// Stacks each output that was collected along an axis of its own; without a turn it has no elements.
     fn stack(&self, collected: Vec<Collected>, results: &[NodeId], axes: &[i64]) -> Vec<Known> {
         let all = collected.into_iter().zip(results).zip(axes);
         all.map(|((Collected { parts, stop }, &result), &axis)| {
