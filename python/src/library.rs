@@ -19,10 +19,20 @@ use std::{
 /// Where plugins are looked for, and what was found.
 struct Found {
     search: Option<Search>,
+    /// Changes with it.
+    version: u64,
     registry: Option<&'static Registry>,
 }
 
-static FOUND: Mutex<Found> = Mutex::new(Found { search: None, registry: None });
+impl Found {
+    fn set(&mut self, search: Option<Search>) -> Option<Search> {
+        self.version += 1;
+        self.registry = None;
+        std::mem::replace(&mut self.search, search)
+    }
+}
+
+static FOUND: Mutex<Found> = Mutex::new(Found { search: None, version: 0, registry: None });
 /// The passes of the program, each with the rules that are judged before its first use.
 static OWN: Mutex<Vec<(Pass, Vec<Arc<Judged>>)>> = Mutex::new(Vec::new());
 
@@ -33,22 +43,34 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The plugins that are linked into the package and those that are found, looked for once.
 pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
     let found = detached(py, || -> Result<&'static Registry, frontend::Error> {
-        let search = {
-            let found = lock(&FOUND);
+        loop {
+            // Not locked while plugins are looked for: a fork would find it locked for ever.
+            let (search, version) = {
+                let found = lock(&FOUND);
+                if let Some(registry) = found.registry {
+                    return Ok(registry);
+                }
+                (found.search.clone().unwrap_or_default(), found.version)
+            };
+            // Plugins that were opened stay open, and objects of Python may outlive any other holder.
+            let new: &'static Registry =
+                Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new())));
+            let mut found = lock(&FOUND);
+            // Other threads may have been faster, or may have named other plugins.
+            if found.version != version {
+                continue;
+            }
             if let Some(registry) = found.registry {
                 return Ok(registry);
             }
-            found.search.clone().unwrap_or_default()
-        };
-        let registry = Registry::new(search.find()?, Linked::Include, &Choices::new());
-        for refused in registry.refused() {
-            let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
-            crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
+            found.registry = Some(new);
+            drop(found);
+            for refused in new.refused() {
+                let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+                crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
+            }
+            return Ok(new);
         }
-        // Plugins that were opened stay open, and objects of Python may outlive any other holder.
-        let registry: &'static Registry = Box::leak(Box::new(registry));
-        lock(&FOUND).registry = Some(registry);
-        Ok(registry)
     })?;
     found.map_err(|error| errors::of_model(py, &error))
 }
@@ -97,15 +119,11 @@ pub(crate) fn configure(
     let writable = if allow_writable { WritableFiles::Allow } else { WritableFiles::Refuse };
     let new = Search { beside: None, dirs: plugin_dirs, files: plugins, policy: Policy { writable } };
     // A file that cannot be used changes nothing.
-    let old = {
-        let mut found = lock(&FOUND);
-        found.registry = None;
-        found.search.replace(new)
-    };
+    let old = lock(&FOUND).set(Some(new));
     match registry(py) {
         Ok(_) => Ok(()),
         Err(error) => {
-            lock(&FOUND).search = old;
+            lock(&FOUND).set(old);
             Err(error)
         }
     }
