@@ -82,29 +82,39 @@ pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
 
 /// A registry, with the passes of the program.
 pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
+    known_of(registry).0
+}
+
+/// The same, with the rules of these passes.
+pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnPasses) {
     let mut library = PassLibrary::shared(Arc::new(registry.clone()));
-    lock(&OWN).iter().for_each(|(pass, _)| library.register(pass));
-    library
+    let own = OwnPasses(lock(&OWN).clone());
+    own.0.iter().for_each(|(pass, _)| library.register(pass));
+    (library, own)
 }
 
-/// The rules of a pass of the program.
-pub(crate) fn rules_of(facts: &PassFacts) -> Vec<Arc<Judged>> {
-    let own = lock(&OWN);
-    let found = own.iter().find(|(pass, _)| std::ptr::eq(pass.info(), facts));
-    found.map(|(_, rules)| rules.clone()).unwrap_or_default()
-}
+/// The passes of the program at one time: another thread may replace one before its rules are judged.
+pub(crate) struct OwnPasses(Vec<(Pass, Vec<Arc<Judged>>)>);
 
-/// The rules of the passes of the program that others require, by the names that these state.
-pub(crate) fn rules_of_required(library: &PassLibrary<'_>, required: &[String]) -> Vec<Arc<Judged>> {
-    let (mut open, mut seen, mut rules) = (required.to_vec(), BTreeSet::new(), Vec::new());
-    while let Some(name) = open.pop() {
-        // A name that does not resolve is an error of the run.
-        if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
-            rules.extend(rules_of(&facts));
-            open.extend(facts.required.iter().cloned());
-        }
+impl OwnPasses {
+    /// The rules of a pass.
+    pub fn rules_of(&self, facts: &PassFacts) -> Vec<Arc<Judged>> {
+        let found = self.0.iter().find(|(pass, _)| std::ptr::eq(pass.info(), facts));
+        found.map(|(_, rules)| rules.clone()).unwrap_or_default()
     }
-    rules
+
+    /// The rules of the passes that others require, by the names that these state.
+    pub fn rules_of_required(&self, library: &PassLibrary<'_>, required: &[String]) -> Vec<Arc<Judged>> {
+        let (mut open, mut seen, mut rules) = (required.to_vec(), BTreeSet::new(), Vec::new());
+        while let Some(name) = open.pop() {
+            // A name that does not resolve is an error of the run.
+            if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
+                rules.extend(self.rules_of(&facts));
+                open.extend(facts.required.iter().cloned());
+            }
+        }
+        rules
+    }
 }
 
 /// Adds plugins: files, and folders that are searched, beside those of `RELAIS_PLUGIN_PATH` and the user's own folder.
@@ -137,9 +147,14 @@ pub(crate) fn register_pass(pass_: &PyPass) -> PyResult<()> {
         let message = format!("the name of a registered pass has a prefix and a dot, as in `acme.{name}`");
         return Err(PyValueError::new_err(message));
     }
-    let mut own = lock(&OWN);
-    own.retain(|(pass, _)| pass.info().name != name);
-    own.push((pass_.pass.clone(), pass_.rules.clone()));
+    let replaced: Vec<_> = {
+        let mut own = lock(&OWN);
+        let replaced = own.extract_if(.., |(pass, _)| pass.info().name == name).collect();
+        own.push((pass_.pass.clone(), pass_.rules.clone()));
+        replaced
+    };
+    // What a pass has of Python's may have finalizers, which run here.
+    drop(replaced);
     Ok(())
 }
 
