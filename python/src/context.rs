@@ -26,7 +26,7 @@ use std::{
 #[pyclass(frozen, name = "PassContext", module = "relais_onnx")]
 pub(crate) struct PyPassContext {
     context: Arc<PassContext>,
-    /// Its instruments as they were given.
+    /// Its instruments as they were given. No code of Python's runs while they are locked.
     given: Mutex<Vec<Py<PyAny>>>,
 }
 
@@ -36,7 +36,7 @@ struct Entered {
     guard: ContextGuard,
 }
 
-/// The contexts that are entered, on any thread. The lock is only taken with the interpreter's.
+/// The contexts that are entered, on any thread. No code of Python's runs while it is locked.
 static KNOWN: Mutex<Vec<Py<PyPassContext>>> = Mutex::new(Vec::new());
 
 thread_local! {
@@ -58,6 +58,12 @@ pub(crate) fn current(py: Python<'_>) -> PyResult<Py<PyPassContext>> {
 
 fn known() -> MutexGuard<'static, Vec<Py<PyPassContext>>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl PyPassContext {
+    fn given(&self) -> MutexGuard<'_, Vec<Py<PyAny>>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Runs hooks of instruments, without the interpreter's lock.
@@ -157,18 +163,21 @@ impl PyPassContext {
     fn instruments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         // A fault empties the native list.
         let now = self.context.instruments();
-        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        match now.is_empty() {
-            true => Ok(PyList::empty(py)),
-            false => PyList::new(py, given.iter()),
+        if now.is_empty() {
+            return Ok(PyList::empty(py));
         }
+        let given: Vec<_> = self.given().iter().map(|it| it.clone_ref(py)).collect();
+        PyList::new(py, given)
     }
 
     /// Replaces its instruments: the old ones exit, the new ones enter.
     fn override_instruments(&self, py: Python<'_>, instruments: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let given = value::items(instruments, "`instruments`", "instruments")?;
         let new = given.iter().map(instrument::of).collect::<PyResult<Vec<_>>>()?;
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given.into_iter().map(Bound::unbind).collect();
+        let given = given.into_iter().map(Bound::unbind).collect();
+        // Finalizers may ask this context for its instruments.
+        let old = std::mem::replace(&mut *self.given(), given);
+        drop(old);
         hooks(py, || self.context.override_instruments(new))
     }
 

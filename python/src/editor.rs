@@ -64,10 +64,13 @@ impl PyEditor {
 
     /// Does something with the draft, while the editor is open.
     fn draft<R>(&self, py: Python<'_>, work: impl FnOnce(&mut Draft) -> R) -> PyResult<R> {
-        match &mut *self.state() {
-            State::Open(open) => Ok(work(&mut open.draft)),
-            _ => Err(closed(py)),
+        let mut state = self.state();
+        if let State::Open(open) = &mut *state {
+            return Ok(work(&mut open.draft));
         }
+        // An exception is made by code of Python's.
+        drop(state);
+        Err(closed(py))
     }
 
     /// An edit that may be refused.
@@ -82,10 +85,10 @@ impl PyEditor {
         work: impl FnOnce(&mut Draft, &mut dyn TypeRelations) -> Result<R, Refused>,
     ) -> PyResult<R> {
         let done = match &mut *self.state() {
-            State::Open(open) => work(&mut open.draft, &mut open.relations),
-            _ => return Err(closed(py)),
+            State::Open(open) => Some(work(&mut open.draft, &mut open.relations)),
+            _ => None,
         };
-        done.map_err(|refused| exception(py, &refused))
+        done.ok_or_else(|| closed(py))?.map_err(|refused| exception(py, &refused))
     }
 
     /// Reads a node.
@@ -452,11 +455,10 @@ impl PyEditor {
             let mut state = this.state();
             match &*state {
                 State::Done(function) => return Ok(function.clone_ref(py)),
-                State::Discarded => return Err(stale(py, "the edit was discarded")),
-                State::Open(_) => std::mem::replace(&mut *state, State::Discarded),
+                _ => std::mem::replace(&mut *state, State::Discarded),
             }
         };
-        let State::Open(mut open) = taken else { return Err(closed(py)) };
+        let State::Open(mut open) = taken else { return Err(stale(py, "the edit was discarded")) };
         let finished = detached(py, move || open.draft.finish(&mut open.relations))?;
         let function = finished.map_err(|refused| exception(py, &refused))?;
         let base = this.base.get();

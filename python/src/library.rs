@@ -19,10 +19,20 @@ use std::{
 /// Where plugins are looked for, and what was found.
 struct Found {
     search: Option<Search>,
+    /// Changes with it.
+    version: u64,
     registry: Option<&'static Registry>,
 }
 
-static FOUND: Mutex<Found> = Mutex::new(Found { search: None, registry: None });
+impl Found {
+    fn set(&mut self, search: Option<Search>) -> Option<Search> {
+        self.version += 1;
+        self.registry = None;
+        std::mem::replace(&mut self.search, search)
+    }
+}
+
+static FOUND: Mutex<Found> = Mutex::new(Found { search: None, version: 0, registry: None });
 /// The passes of the program, each with the rules that are judged before its first use.
 static OWN: Mutex<Vec<(Pass, Vec<Arc<Judged>>)>> = Mutex::new(Vec::new());
 
@@ -33,22 +43,34 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The plugins that are linked into the package and those that are found, looked for once.
 pub(crate) fn registry(py: Python<'_>) -> PyResult<&'static Registry> {
     let found = detached(py, || -> Result<&'static Registry, frontend::Error> {
-        let search = {
-            let found = lock(&FOUND);
+        loop {
+            // Not locked while plugins are looked for: a fork would find it locked for ever.
+            let (search, version) = {
+                let found = lock(&FOUND);
+                if let Some(registry) = found.registry {
+                    return Ok(registry);
+                }
+                (found.search.clone().unwrap_or_default(), found.version)
+            };
+            // Plugins that were opened stay open, and objects of Python may outlive any other holder.
+            let new: &'static Registry =
+                Box::leak(Box::new(Registry::new(search.find()?, Linked::Include, &Choices::new())));
+            let mut found = lock(&FOUND);
+            // Other threads may have been faster, or may have named other plugins.
+            if found.version != version {
+                continue;
+            }
             if let Some(registry) = found.registry {
                 return Ok(registry);
             }
-            found.search.clone().unwrap_or_default()
-        };
-        let registry = Registry::new(search.find()?, Linked::Include, &Choices::new());
-        for refused in registry.refused() {
-            let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
-            crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
+            found.registry = Some(new);
+            drop(found);
+            for refused in new.refused() {
+                let help = refused.refusal.help().map(|help| format!("\n  help: {help}")).unwrap_or_default();
+                crate::log::warn(format!("plugin `{}` is not used: {}{help}", refused.path.display(), refused.refusal));
+            }
+            return Ok(new);
         }
-        // Plugins that were opened stay open, and objects of Python may outlive any other holder.
-        let registry: &'static Registry = Box::leak(Box::new(registry));
-        lock(&FOUND).registry = Some(registry);
-        Ok(registry)
     })?;
     found.map_err(|error| errors::of_model(py, &error))
 }
@@ -60,29 +82,39 @@ pub(crate) fn library(py: Python<'_>) -> PyResult<PassLibrary<'static>> {
 
 /// A registry, with the passes of the program.
 pub(crate) fn library_of(registry: &Registry) -> PassLibrary<'static> {
+    known_of(registry).0
+}
+
+/// The same, with the rules of these passes.
+pub(crate) fn known_of(registry: &Registry) -> (PassLibrary<'static>, OwnPasses) {
     let mut library = PassLibrary::shared(Arc::new(registry.clone()));
-    lock(&OWN).iter().for_each(|(pass, _)| library.register(pass));
-    library
+    let own = OwnPasses(lock(&OWN).clone());
+    own.0.iter().for_each(|(pass, _)| library.register(pass));
+    (library, own)
 }
 
-/// The rules of a pass of the program.
-pub(crate) fn rules_of(facts: &PassFacts) -> Vec<Arc<Judged>> {
-    let own = lock(&OWN);
-    let found = own.iter().find(|(pass, _)| std::ptr::eq(pass.info(), facts));
-    found.map(|(_, rules)| rules.clone()).unwrap_or_default()
-}
+/// The passes of the program at one time: another thread may replace one before its rules are judged.
+pub(crate) struct OwnPasses(Vec<(Pass, Vec<Arc<Judged>>)>);
 
-/// The rules of the passes of the program that others require, by the names that these state.
-pub(crate) fn rules_of_required(library: &PassLibrary<'_>, required: &[String]) -> Vec<Arc<Judged>> {
-    let (mut open, mut seen, mut rules) = (required.to_vec(), BTreeSet::new(), Vec::new());
-    while let Some(name) = open.pop() {
-        // A name that does not resolve is an error of the run.
-        if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
-            rules.extend(rules_of(&facts));
-            open.extend(facts.required.iter().cloned());
-        }
+impl OwnPasses {
+    /// The rules of a pass.
+    pub fn rules_of(&self, facts: &PassFacts) -> Vec<Arc<Judged>> {
+        let found = self.0.iter().find(|(pass, _)| std::ptr::eq(pass.info(), facts));
+        found.map(|(_, rules)| rules.clone()).unwrap_or_default()
     }
-    rules
+
+    /// The rules of the passes that others require, by the names that these state.
+    pub fn rules_of_required(&self, library: &PassLibrary<'_>, required: &[String]) -> Vec<Arc<Judged>> {
+        let (mut open, mut seen, mut rules) = (required.to_vec(), BTreeSet::new(), Vec::new());
+        while let Some(name) = open.pop() {
+            // A name that does not resolve is an error of the run.
+            if let (true, Ok(facts)) = (seen.insert(name.clone()), library.pass(&name)) {
+                rules.extend(self.rules_of(&facts));
+                open.extend(facts.required.iter().cloned());
+            }
+        }
+        rules
+    }
 }
 
 /// Adds plugins: files, and folders that are searched, beside those of `RELAIS_PLUGIN_PATH` and the user's own folder.
@@ -97,15 +129,11 @@ pub(crate) fn configure(
     let writable = if allow_writable { WritableFiles::Allow } else { WritableFiles::Refuse };
     let new = Search { beside: None, dirs: plugin_dirs, files: plugins, policy: Policy { writable } };
     // A file that cannot be used changes nothing.
-    let old = {
-        let mut found = lock(&FOUND);
-        found.registry = None;
-        found.search.replace(new)
-    };
+    let old = lock(&FOUND).set(Some(new));
     match registry(py) {
         Ok(_) => Ok(()),
         Err(error) => {
-            lock(&FOUND).search = old;
+            lock(&FOUND).set(old);
             Err(error)
         }
     }
@@ -119,9 +147,14 @@ pub(crate) fn register_pass(pass_: &PyPass) -> PyResult<()> {
         let message = format!("the name of a registered pass has a prefix and a dot, as in `acme.{name}`");
         return Err(PyValueError::new_err(message));
     }
-    let mut own = lock(&OWN);
-    own.retain(|(pass, _)| pass.info().name != name);
-    own.push((pass_.pass.clone(), pass_.rules.clone()));
+    let replaced: Vec<_> = {
+        let mut own = lock(&OWN);
+        let replaced = own.extract_if(.., |(pass, _)| pass.info().name == name).collect();
+        own.push((pass_.pass.clone(), pass_.rules.clone()));
+        replaced
+    };
+    // What a pass has of Python's may have finalizers, which run here.
+    drop(replaced);
     Ok(())
 }
 

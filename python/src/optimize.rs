@@ -3,7 +3,7 @@
 use crate::{
     check::{self, Failed},
     errors,
-    library::{library_of, registry, rules_of},
+    library::{known_of, library_of, registry},
     module::PyIrModule,
     pass::{PyPass, say},
     rules,
@@ -161,7 +161,7 @@ fn work(
     let mut spec = spec(wanted, registry)?;
     set_options(&mut spec, "config", settings)?;
     let registry = &spec.choose(registry);
-    let mut library = library_of(registry);
+    let (mut library, own) = known_of(registry);
     let mut own_rules = Vec::new();
     for (at, asked) in wanted.passes.iter().flatten().enumerate() {
         if let Asked::Pass(object) = asked {
@@ -173,7 +173,7 @@ fn work(
     let pipeline = spec.resolve(&library)?;
     pipeline.warnings.iter().for_each(crate::log::warn);
     rules::judge(&StatedRules::of(&pipeline)?, registry).map_err(Stopped::Rule)?;
-    own_rules.extend(pipeline.passes.iter().flat_map(|instance| rules_of(&instance.facts)));
+    own_rules.extend(pipeline.passes.iter().flat_map(|instance| own.rules_of(&instance.facts)));
     own_rules.iter().try_for_each(|rules| rules.judge_here(registry)).map_err(Stopped::Rule)?;
     let mut module = given.module.clone();
     // Shapes of inputs that a part has and the model has not are set once it is cut out.

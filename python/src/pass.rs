@@ -148,8 +148,8 @@ impl PyPass {
         let module =
             module.cast::<PyIrModule>().map_err(|_| value::wrong(module, "the argument of a pass", "an IRModule"))?;
         let given = module.get();
-        let library = library::library(py)?;
-        let required = library::rules_of_required(&library, &self.required);
+        let (library, own) = library::known_of(library::registry(py)?);
+        let required = own.rules_of_required(&library, &self.required);
         self.rules.iter().chain(&required).try_for_each(|rules| rules.judge(py))?;
         let (ran, state) = run(py, None, |options| self.pass.run_with(&library, &given.module, options))?;
         match ran {
@@ -262,11 +262,11 @@ fn on_function(
 #[pyo3(signature = (name, options))]
 pub(crate) fn get_pass(py: Python<'_>, name: &str, options: &Bound<'_, PyAny>) -> PyResult<PyPass> {
     let options = value::entries(Some(options), "the options")?;
-    let library = library::library(py)?;
+    let (library, own) = library::known_of(library::registry(py)?);
     let found = library.get_pass_with(name, options);
     let pass = found.map_err(|faults| errors::of_faults(py, "PipelineError", &faults))?;
     let stated = StatedRules::of_pass(&pass).map_err(|error| errors::of_model(py, &error))?;
-    let mut rules = library::rules_of(pass.info());
+    let mut rules = own.rules_of(pass.info());
     if !stated.is_empty() {
         rules.push(Arc::new(Judged::stated(stated)));
     }

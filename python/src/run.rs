@@ -112,21 +112,20 @@ pub(crate) fn run<T: Send>(
     threads: Option<usize>,
     work: impl FnOnce(&RunOptions<'_>) -> T + Send,
 ) -> PyResult<(T, Arc<RunState>)> {
-    log::refresh(py);
     let state = Arc::new(RunState::default());
-    let result = py.detach(|| {
-        let _active = Active::begin(&state);
-        match pool(threads)? {
-            None => {
-                let signals = Signals { state: &state, looked: Mutex::new(Instant::now()) };
-                let options =
-                    RunOptions { progress: Some(&signals), cancel: Some(&state.cancel), ..RunOptions::default() };
-                Ok(within(&state, || work(&options)))
-            }
-            Some(pool) => elsewhere(&pool, &state, work),
+    // It lasts as long as Python's code may be called from here: the log is handed to it, too.
+    let active = Active::begin(py, &state);
+    log::refresh(py);
+    let result = py.detach(|| match pool(threads)? {
+        None => {
+            let signals = Signals { state: &state, looked: Mutex::new(Instant::now()) };
+            let options = RunOptions { progress: Some(&signals), cancel: Some(&state.cancel), ..RunOptions::default() };
+            Ok(within(&state, || work(&options)))
         }
+        Some(pool) => elsewhere(&pool, &state, work),
     });
     log::hand_over(py);
+    active.end(py);
     let ended = state.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (ended, result) {
         (Some(error), _) | (None, Err(error)) => Err(error),
@@ -134,8 +133,16 @@ pub(crate) fn run<T: Send>(
     }
 }
 
-/// The runs under way, on any thread, each with its process: a fork does not continue those of its parent.
-static ACTIVE: Mutex<Vec<(u32, Arc<RunState>)>> = Mutex::new(Vec::new());
+/// A run that is under way.
+struct Run {
+    /// A fork does not continue the runs of its parent.
+    process: u32,
+    thread: ThreadId,
+    state: Arc<RunState>,
+}
+
+/// The runs under way, on any thread.
+static ACTIVE: Mutex<Vec<Run>> = Mutex::new(Vec::new());
 
 /// The thread that ends the program.
 static LAST: OnceLock<ThreadId> = OnceLock::new();
@@ -143,33 +150,47 @@ static LAST: OnceLock<ThreadId> = OnceLock::new();
 /// How long the end of the program waits for runs to stop.
 const LONGEST: Duration = Duration::from_secs(10);
 
-fn active() -> MutexGuard<'static, Vec<(u32, Arc<RunState>)>> {
+fn active() -> MutexGuard<'static, Vec<Run>> {
     ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A run that is under way. At the end of the program, other threads than the last one stay here, as they do in the
-/// interpreter: passes that run on while the process ends would be taken for its cause.
+/// interpreter: passes that run on while the process ends would be taken for its cause, and an interpreter that ends
+/// threads by unwinding them must not find any that is called from here.
 struct Active<'a>(&'a Arc<RunState>);
 
 impl<'a> Active<'a> {
-    fn begin(state: &'a Arc<RunState>) -> Self {
-        stay_at_the_end();
-        active().push((process::id(), state.clone()));
+    fn begin(py: Python<'_>, state: &'a Arc<RunState>) -> Self {
+        // First of all, so that the end of the program sees either this run, or is seen by it.
+        active().push(Run { process: process::id(), thread: thread::current().id(), state: state.clone() });
+        stay_at_the_end(py);
         Self(state)
+    }
+
+    fn end(self, py: Python<'_>) {
+        drop(self);
+        stay_at_the_end(py);
     }
 }
 
 impl Drop for Active<'_> {
     fn drop(&mut self) {
-        active().retain(|(_, other)| !Arc::ptr_eq(other, self.0));
-        stay_at_the_end();
+        active().retain(|run| !Arc::ptr_eq(&run.state, self.0));
     }
 }
 
-fn stay_at_the_end() {
-    while LAST.get().is_some_and(|last| *last != thread::current().id()) {
-        thread::park();
+fn stay_at_the_end(py: Python<'_>) {
+    let here = thread::current().id();
+    if LAST.get().is_none_or(|last| *last == here) {
+        return;
     }
+    // Whatever is under way on this thread does not go on.
+    active().retain(|run| run.thread != here);
+    py.detach(|| {
+        loop {
+            thread::park();
+        }
+    })
 }
 
 /// Stops the runs on other threads, since the program ends.
@@ -180,11 +201,11 @@ pub(crate) fn stop_runs(py: Python<'_>) {
         let began = Instant::now();
         while last == thread::current().id() && began.elapsed() < LONGEST {
             let active = active();
-            let mut own = active.iter().filter(|(id, _)| *id == process::id()).peekable();
+            let mut own = active.iter().filter(|run| run.process == process::id()).peekable();
             if own.peek().is_none() {
                 break;
             }
-            own.for_each(|(_, state)| state.cancel.store(true, Ordering::Relaxed));
+            own.for_each(|run| run.state.cancel.store(true, Ordering::Relaxed));
             drop(active);
             thread::sleep(Duration::from_millis(1));
         }

@@ -176,6 +176,7 @@ def test_threads(proto):
     assert ops(relais.optimize(proto, threads=2)) == SMALLER
 
 
+@pytest.mark.thread_unsafe(reason="a name has one pass")
 def test_passes_of_python_have_names(module):
     @relais.register_pass
     @relais.function_pass(opt_level=0, name="test.Look")

@@ -46,6 +46,7 @@ def test_a_folder_of_models(models, tmp_path):
     assert "part0/m0.onnx" in str(table) and str(table).endswith("6 of 6 models")
 
 
+@pytest.mark.thread_unsafe(reason="changes models of a fixture")
 def test_a_second_run_does_nothing_again(models, tmp_path):
     out = tmp_path / "out"
     first = zoo.optimize(f"{models}/**/*.onnx", out)
@@ -175,6 +176,7 @@ def test_a_result_without_its_weights_is_made_again(tmp_path):
     assert [path.name for path in (tmp_path / "out").glob(".*")] == [], "nothing is left of the work"
 
 
+@pytest.mark.thread_unsafe(reason="changes models of a fixture")
 @pytest.mark.parametrize("url", ["memory://zoo/{}", "file://{}/store"])
 def test_object_stores(models, tmp_path, url):
     url = url.format(str(tmp_path))
@@ -188,6 +190,7 @@ def test_object_stores(models, tmp_path, url):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+@pytest.mark.thread_unsafe(reason="caplog has the lines of all threads")
 def test_what_is_wrong_in_a_cache_is_not_used(models, tmp_path, caplog):
     cache = tmp_path / "cache"
     path = models / "part0" / "m0.onnx"
