@@ -141,7 +141,16 @@ def compare(how: Built, case: Case, stage: pool.Callable[[str], None]) -> Verdic
         onnx.save(model, folder / "model.onnx")
         stage("relais build")
         run = subprocess.run(
-            [how.relais.path, "build", folder / "model.onnx", "-o", folder / f"{NAME}.c", "-q", "--main", *how.relais.args],
+            [
+                how.relais.path,
+                "build",
+                folder / "model.onnx",
+                "-o",
+                folder / f"{NAME}.c",
+                "-q",
+                "--main",
+                *how.relais.args,
+            ],
             capture_output=True,
             text=True,
             timeout=CASE_SECONDS,

@@ -89,7 +89,9 @@ def recurrent() -> ModelProto:
         n_directions = 2 if attributes.get("direction") == "bidirectional" else 1
         rows = n_gates * n_out
         weights = [net.weight([n_directions, rows, n], n**-0.5) for n in (n_in, n_out)]
-        value = net.op(kind, [value, *weights, net.weight([n_directions, 2 * rows], 0.5)], hidden_size=n_out, **attributes)
+        value = net.op(
+            kind, [value, *weights, net.weight([n_directions, 2 * rows], 0.5)], hidden_size=n_out, **attributes
+        )
         # From [steps, directions, batch, values] to [steps, batch, values].
         value = net.op("Transpose", [value], perm=[0, 2, 1, 3])
         shape = numpy_helper.from_array(np.array([0, 0, -1]), f"shape_{len(net.weights)}")
