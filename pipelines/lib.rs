@@ -1,0 +1,25 @@
+//! The pipelines that are part of Relais, as text.
+
+macro_rules! pipelines {
+    ($($name:literal)*) => {
+        /// The built-in pipelines: name and text.
+        pub const BUILT_IN: &[(&str, &str)] = &[$(($name, include_str!(concat!($name, ".toml")))),*];
+    };
+}
+
+pipelines! {
+    "default"
+    "O0"
+    "O1"
+    "O2"
+    "O3"
+    "build-c"
+    "dtype"
+    "modern"
+    "onnxruntime"
+    "opset"
+    "quantized"
+    "rules"
+    "size"
+    "strict"
+}
