@@ -153,7 +153,7 @@ pub(crate) fn register_pass(pass_: &PyPass) -> PyResult<()> {
         own.push((pass_.pass.clone(), pass_.rules.clone()));
         replaced
     };
-    // What a pass has of Python's may have finalizers, which run here.
+    // A pass may hold objects of Python, whose finalizers run here.
     drop(replaced);
     Ok(())
 }

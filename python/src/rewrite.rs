@@ -278,7 +278,7 @@ impl PyMaker {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a value is; `what` is written only if it is none.
+    /// The operand that an object stands for. `what` names the object in the exception if it stands for none.
     fn operand(&self, py: Python<'_>, object: &Bound<'_, PyAny>, what: &dyn fmt::Display) -> PyResult<Operand> {
         let is_own = |number: u64| match number == self.number && CURRENT.get() == number {
             true => Ok(()),
@@ -330,7 +330,7 @@ impl PyMaker {
     }
 
     /// `op.Relu(x, _outputs=…, _domain=…, …)`: a call of that operator; other keywords are its attributes. Operators come
-    /// first, since that something is no attribute takes as long to find out as a call.
+    /// first: to find that an object does not have an attribute takes as long as a call.
     fn __getattribute__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
         static OTHERS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = slf.py();
@@ -342,7 +342,7 @@ impl PyMaker {
         OTHERS.get_or_try_init(py, object)?.bind(py).call1((slf, name))
     }
 
-    /// What is no attribute.
+    /// The exception for a name that is neither an attribute nor that of an operator.
     fn __getattr__(&self, name: &str) -> PyResult<Py<PyAny>> {
         let message = format!("there is no attribute `{name}` here; operators begin with a capital letter");
         Err(PyAttributeError::new_err(message))

@@ -123,7 +123,7 @@ impl Diff {
         }
     }
 
-    /// Whether there is no difference.
+    /// Whether the modules are the same.
     pub fn is_same(&self) -> bool {
         self.rows.is_empty() && self.nodes.is_empty()
     }

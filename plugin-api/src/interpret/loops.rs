@@ -42,7 +42,7 @@ fn part(bytes: &[u8], tensor: &Tensor, axis: usize, place: usize) -> Option<Tens
 }
 
 /// A tensor that has these as its parts along a new axis.
-fn stacked(parts: &[Tensor], axis: i64, most: u64) -> Result<Tensor, Stop> {
+fn stacked(parts: &[Tensor], axis: i64) -> Result<Tensor, Stop> {
     let [first, others @ ..] = parts else { return Err(wrong("there is nothing to stack")) };
     if others.iter().any(|part| part.elem() != first.elem() || part.dims() != first.dims()) {
         return Err(wrong("a value that a loop collects changes its type"));
@@ -50,11 +50,10 @@ fn stacked(parts: &[Tensor], axis: i64, most: u64) -> Result<Tensor, Stop> {
     let mut dims = first.dims().to_vec();
     let axis = front(axis, dims.len() + 1)?;
     dims.insert(axis, parts.len() as u64);
-    let n_bytes = first.byte_len().saturating_mul(parts.len() as u64);
-    let along = Along::of(first.elem(), &dims, axis).filter(|_| n_bytes <= most);
-    let along = along.ok_or_else(|| not_covered("a loop", "collects strings, packed elements or too many of them"))?;
+    let along = Along::of(first.elem(), &dims, axis);
+    let along = along.ok_or_else(|| not_covered("a loop", "collects strings or packed elements"))?;
     let bytes: Vec<_> = parts.iter().map(Tensor::to_bytes).collect();
-    let mut out = Vec::with_capacity(n_bytes as usize);
+    let mut out = Vec::with_capacity(bytes.iter().map(|bytes| bytes.len()).sum());
     for outer in 0..along.outer {
         bytes.iter().for_each(|bytes| out.extend_from_slice(&bytes[outer * along.inner..][..along.inner]));
     }
@@ -65,17 +64,28 @@ fn stacked(parts: &[Tensor], axis: i64, most: u64) -> Result<Tensor, Stop> {
 #[derive(Default)]
 struct Collected {
     parts: Vec<Tensor>,
+    n_bytes: u64,
     /// Why one of them is not known.
     stop: Option<Stop>,
 }
 
 impl Collected {
-    fn add(&mut self, value: Known) {
-        match value {
-            Ok(Value::Tensor(tensor)) => self.parts.push(tensor),
-            Ok(Value::Tuple(_)) => self.stop = Some(wrong("a value that a loop collects is a tuple")),
-            Err(stop) => self.stop = Some(stop),
-        }
+    /// Adds a value. Once the result cannot be known, or takes more bytes than allowed, nothing is kept.
+    fn add(&mut self, value: Known, most: u64) {
+        let stop = match value {
+            _ if self.stop.is_some() => return,
+            Ok(Value::Tensor(tensor)) => {
+                self.n_bytes = self.n_bytes.saturating_add(tensor.byte_len());
+                if self.n_bytes <= most {
+                    return self.parts.push(tensor);
+                }
+                not_covered("a loop", "collects too many values")
+            }
+            Ok(Value::Tuple(_)) => wrong("a value that a loop collects is a tuple"),
+            Err(stop) => stop,
+        };
+        self.stop = Some(stop);
+        self.parts.clear();
     }
 }
 
@@ -111,12 +121,12 @@ impl Run<'_> {
     /// Stacks each output that was collected along an axis of its own; without a turn it has no elements.
     fn stack(&self, collected: Vec<Collected>, results: &[NodeId], axes: &[i64]) -> Vec<Known> {
         let all = collected.into_iter().zip(results).zip(axes);
-        all.map(|((Collected { parts, stop }, &result), &axis)| {
+        all.map(|((Collected { parts, stop, .. }, &result), &axis)| {
             if let Some(stop) = stop {
                 return Err(stop);
             }
             if !parts.is_empty() {
-                return stacked(&parts, axis, self.compute.max_bytes()).map(Value::Tensor);
+                return stacked(&parts, axis).map(Value::Tensor);
             }
             let ty = self.f.type_of(result);
             let (Some(elem), Some(mut dims)) = (ty.elem(), ty.static_shape()) else {
@@ -145,6 +155,7 @@ impl Run<'_> {
         let mut goes_on = self.scalar(call.arg(1), truth)?.unwrap_or(true);
         let mut state: Vec<Known> = carried.iter().map(|&arg| self.value(arg)).collect();
         let mut collected: Vec<Collected> = results.iter().map(|_| Collected::default()).collect();
+        let most_bytes = self.compute.max_bytes();
         let mut at = 0;
         while goes_on && most.is_none_or(|most| at < most) {
             let turn = [Tensor::from_i64(&[], &[at]), Tensor::dense(ElemType::BOOL, &[], vec![1]).map_err(wrong)?];
@@ -158,7 +169,7 @@ impl Run<'_> {
             }
             .ok_or_else(|| wrong(format!("the condition of {} is not a truth value", call.id)))?;
             state.extend(made.by_ref().take(n));
-            collected.iter_mut().zip(made).for_each(|(collected, value)| collected.add(value));
+            collected.iter_mut().zip(made).for_each(|(collected, value)| collected.add(value, most_bytes));
             at += 1;
         }
         state.extend(self.stack(collected, &results, &vec![0; results.len()]));
@@ -202,6 +213,7 @@ impl Run<'_> {
         };
         let mut state: Vec<Known> = carried.iter().map(|&arg| self.value(arg)).collect();
         let mut collected: Vec<Collected> = results.iter().map(|_| Collected::default()).collect();
+        let most_bytes = self.compute.max_bytes();
         for at in 0..n_turns {
             let mut values = mem::take(&mut state);
             for ((bytes, tensor, axis), &direction) in inputs.iter().zip(&directions) {
@@ -212,7 +224,7 @@ impl Run<'_> {
             }
             let mut made = self.turn(block, &params, values)?.into_iter();
             state.extend(made.by_ref().take(n));
-            collected.iter_mut().zip(made).for_each(|(collected, value)| collected.add(value));
+            collected.iter_mut().zip(made).for_each(|(collected, value)| collected.add(value, most_bytes));
         }
         for (collected, _) in collected.iter_mut().zip(&out_directions).filter(|(_, direction)| **direction != 0) {
             collected.parts.reverse();

@@ -91,6 +91,21 @@ fn a_function_that_binds_a_function_stays() {
     assert_eq!(declined(&module), Declined::Binding);
 }
 
+/// Otherwise functions that call each other twice would double in size with each.
+#[test]
+fn all_callers_together_stay_within_bounds() {
+    let function = |name: &str, body: &str| format!("def @{name}(%x) #[opset = {{\"\": 17}}] {{ {body}; %y }}\n");
+    let callers = ["a", "b", "c", "main"].map(|name| function(name, "%y = @f(%x)"));
+    let mut module = text::parse_str(&(callers.concat() + &function("f", "%y = Relu(%x)"))).unwrap();
+    let f = module.function_mut("f").unwrap();
+    for _ in 0..3 << 20 {
+        f.add_tuple(&[]);
+    }
+    let report = inline_functions(&mut module).unwrap();
+    assert_eq!((report.n_calls, report.declined.len()), (2, 2));
+    assert!(report.declined.iter().all(|(.., why)| *why == Declined::TooLarge));
+}
+
 #[test]
 fn the_caller_stays_within_bounds() {
     let mut module = calling("%a = @f(%x); %b = @f(%a); %c = @f(%b); %c", "%w = Relu(%v); %w");

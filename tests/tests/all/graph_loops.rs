@@ -68,6 +68,25 @@ fn a_loop_without_end_stops() {
 }
 
 #[test]
+fn a_loop_that_collects_too_much_stops_before_it_has_the_memory() {
+    let main = r#"(%x: Tensor[(1048576), float32], %n: Tensor[(), int64]) #[opset = {"": 17}] {
+  (%y, %all) = Loop(%n, _, %x, body = fn(%i: Tensor[(), int64], %goes: Tensor[(), bool], %v: Tensor[(1048576), float32]) {
+    %w = Neg(%v);
+    (%goes, %w, %w)
+  });
+  (%y, %all)
+}"#;
+    let inputs = [floats(&[1 << 20], &vec![1.0; 1 << 20]), Tensor::from_i64(&[], &[6])];
+    let results = compute(main, &inputs);
+    assert!(results[0].as_ref().is_ok_and(|(_, values)| values.iter().all(|&value| value == 1.0)));
+    assert!(
+        matches!(&results[1], Err(Stop::NotCovered { why, .. }) if why.contains("too many values")),
+        "{:?}",
+        results[1]
+    );
+}
+
+#[test]
 fn a_scan_goes_over_axes_in_both_directions() {
     // Running sums of the columns from the right, put side by side from the right.
     let main = r#"(%start: Tensor[(2), float32], %x: Tensor[(2, 3), float32], %by: Tensor[(3), float32]) #[opset = {"": 17}] {

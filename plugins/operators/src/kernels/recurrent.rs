@@ -3,13 +3,16 @@
 use super::{
     Done, Terms,
     activation::{above_zero, hard_sigmoid_of, sigmoid_of, softplus_of},
-    declined, flag, floats, is_half, same_elem, volume,
+    declined, flag, floats, is_half, same_elem,
 };
 use relais_plugin_api::{
     ir::{AttrValue, ElemType, NodeId, Tensor},
     op::{Kernel, OpCall, OpError},
     prim::{CoreOp, PrimBuilder},
 };
+
+/// The most numbers of a step that are kept on the stack: 256 KiB of `float32`.
+const MOST_ROWS: u64 = 1 << 16;
 
 /// Rows of a product that are added up at a time, so that one need not wait for another.
 const ROWS: u64 = 4;
@@ -166,7 +169,7 @@ pub fn recurrent(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     network.check_sizes(kernel, orders.len() as u64)?;
     let activations = activations(call, network.cell, orders.len())?;
     let of_one = activations.len() / orders.len();
-    if network.batch * network.n_hidden == 0 {
+    if network.batch == 0 || network.n_hidden == 0 {
         return Ok(());
     }
     for ((at, &is_reverse), activations) in orders.iter().enumerate().zip(activations.chunks(of_one)) {
@@ -211,6 +214,9 @@ impl Network {
         let (n_steps, batch) = if is_by_batch { (second, first) } else { (first, second) };
         if n_steps == 0 {
             return declined("it has no steps");
+        }
+        if n_hidden > MOST_ROWS / cell.n_gates() {
+            return declined("its state takes too much of the stack");
         }
         if call.has_arg(4) {
             let are_whole =
@@ -262,7 +268,6 @@ impl Network {
                 return Err(OpError::invalid(format_args!("its {what} have the sizes {given:?}, not {sizes:?}")));
             }
         }
-        debug_assert!(self.all.is_none_or(|all| volume(&kernel.sizes(all)) == self.n_steps * volume(&state)));
         Ok(())
     }
 
