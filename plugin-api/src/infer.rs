@@ -324,7 +324,7 @@ impl Inference {
     fn binding(&mut self, f: &mut Function, relations: &mut dyn TypeRelations, id: NodeId) {
         if self.coverage == Coverage::Missing
             && f.type_id(id) != TypeId::UNKNOWN
-            && !f.operands(id).iter().any(|operand| self.changed[operand.index()])
+            && (self.report.n_changed == 0 || !f.operands(id).iter().any(|operand| self.changed[operand.index()]))
         {
             return;
         }

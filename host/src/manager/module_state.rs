@@ -227,11 +227,12 @@ fn settle(
     let mut relations = WithFunctions { relations: catalogue.relations(), globals: before };
     let faults = infer_function(function, &mut relations, Coverage::Missing).faults;
     operator_fault(name, function, &relations, &faults)?;
-    checks::made_calls(name, function, before, &mut relations, &faults).map_err(|error| error.in_function(name))?;
+    let n_calls = checks::made_calls(name, function, before, &mut relations, &faults);
+    let n_calls = n_calls.map_err(|error| error.in_function(name))?;
     for fault in faults {
         log::debug!("in `@{name}`, at {}: {}", fault.node, fault.error);
     }
-    Ok(n_calls(function))
+    Ok(n_calls)
 }
 
 /// # Errors
@@ -314,7 +315,10 @@ fn calls_one_of(function: &Function, names: &HashSet<String>) -> bool {
 
 /// Compacts an arena if more than half of it is dead.
 fn compact(function: &mut Function) {
-    if function.n_nodes() >= MIN_COMPACTED && function.n_live() * 2 < function.n_nodes() {
+    let n_nodes = function.n_nodes();
+    // The bindings of the body are alive, and usually enough to know.
+    let is_full = n_nodes < MIN_COMPACTED || function.bindings(function.body()).len() * 2 >= n_nodes;
+    if !is_full && function.n_live() * 2 < n_nodes {
         *function = function.compacted();
     }
 }

@@ -490,14 +490,13 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
             let rounds = args.max_rounds.as_ref().map(|rounds| quote!(max_rounds: #rounds,));
             let (call, rewrite_cx, rule, drive_options) =
                 (local("call"), local("rewrite_cx"), local("rule"), local("drive_options"));
-            let rest = rounds.is_none().then(|| quote!(..rt::DriveOptions::default()));
             quote_spanned! {span=>
                 fn function(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
                     -> Result<(), api::diagnostics::PassError>
                 {
                     let mut #rule = |#call: api::ir::CallView<'_>, #rewrite_cx: &mut api::rewrite::RewriteCx<'_>|
                         -> api::rewrite::Rewrite { #ident(#call, #rewrite_cx #with) };
-                    let #drive_options = rt::DriveOptions { #rounds #rest };
+                    let #drive_options = rt::DriveOptions { #rounds ..rt::DriveOptions::default() };
                     rt::drive(#subject, #cx, &mut #rule, Self::SPEC.ops, #drive_options).map(|_| ())
                 }
             }

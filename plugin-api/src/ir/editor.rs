@@ -49,7 +49,7 @@ impl Editor {
     #[inline]
     pub fn function_mut(&mut self) -> &mut Function {
         self.analyses.clear();
-        self.owned.get_or_insert_with(|| Box::new((*self.shared).clone()))
+        self.owned.get_or_insert_with(|| Box::new(self.shared.clone_to_grow()))
     }
 
     /// Returns an analysis of the function in its current state, computed unless it is still valid.
@@ -137,16 +137,76 @@ impl Editor {
                     pending.push(Pending::List { list: block, at: 0, len, inlined_for: None });
                     rewriter.enter(self, block)?;
                 }
-                Pending::List { list, at, len, inlined_for: None } if at == len => {
-                    let Open { emitted, changed, .. } = open.pop().expect("a block ends after it began");
-                    self.map_results(list, &mut subst);
-                    if changed {
-                        self.function_mut().set_bindings(list, &emitted);
+                Pending::List { list, mut at, len, inlined_for } => {
+                    // Up to a binding with functions, which come before the next one.
+                    let is_over = loop {
+                        if at == len {
+                            break true;
+                        }
+                        let id = self.function().bindings(list)[at];
+                        at += 1;
+                        self.map_binding(id, &mut subst);
+                        let frame = open.last_mut().expect("a binding stands in an open block");
+                        let action = match subst.projection(self.function(), id) {
+                            Some(field) if field.is_absent() => Action::Drop,
+                            Some(field) => {
+                                self.name_after(field, id);
+                                Action::Replace(field)
+                            }
+                            None if subst.gone.contains(&id) => Action::Drop,
+                            None => {
+                                let mut cx = RebuildCx { editor: self, subst: &mut subst, before: &mut before };
+                                let action = rewriter.binding(&mut cx, id)?;
+                                if subst.gone.contains(&id) { Action::Drop } else { action }
+                            }
+                        };
+                        // The list is copied only from the first change on.
+                        if !frame.changed && (!before.is_empty() || action != Action::Keep) {
+                            frame.changed = true;
+                            frame.emitted = Vec::with_capacity(len);
+                            frame.emitted.extend_from_slice(&self.function().bindings(frame.block)[..at - 1]);
+                        }
+                        let is_new = matches!(action, Action::Replace(by) if before.contains(&by));
+                        frame.emitted.append(&mut before);
+                        match action {
+                            Action::Keep => {
+                                if frame.changed {
+                                    frame.emitted.push(id);
+                                }
+                                if has_nested(self.function(), id) {
+                                    pending.push(Pending::List { list, at, len, inlined_for });
+                                    push_nested(self.function(), id, &mut pending);
+                                    break false;
+                                }
+                            }
+                            Action::Drop => {}
+                            Action::Replace(by) => {
+                                self.suspect(id, &[by]);
+                                subst.set(id, by);
+                                if is_new {
+                                    self.name_after(by, id);
+                                }
+                            }
+                            Action::Inline(block) => {
+                                pending.push(Pending::List { list, at, len, inlined_for });
+                                let len = self.function().block(block).len as usize;
+                                pending.push(Pending::List { list: block, at: 0, len, inlined_for: Some(id) });
+                                break false;
+                            }
+                        }
+                    };
+                    if !is_over {
+                        continue;
                     }
-                    rewriter.exit(self, list)?;
-                }
-                Pending::List { list, at, len, inlined_for: Some(owner) } if at == len => {
                     self.map_results(list, &mut subst);
+                    let Some(owner) = inlined_for else {
+                        let Open { emitted, changed, .. } = open.pop().expect("a block ends after it began");
+                        if changed {
+                            self.function_mut().set_bindings(list, &emitted);
+                        }
+                        rewriter.exit(self, list)?;
+                        continue;
+                    };
                     let results = self.function().results(list).to_vec();
                     self.function_mut().set_bindings(list, &[]);
                     match (self.function().n_results(owner), results.first()) {
@@ -154,52 +214,6 @@ impl Editor {
                         (None, Some(&result)) => subst.set(owner, result),
                         // A statement has no value that anything could use.
                         (None, None) => {}
-                    }
-                }
-                Pending::List { list, at, len, inlined_for } => {
-                    pending.push(Pending::List { list, at: at + 1, len, inlined_for });
-                    let id = self.function().bindings(list)[at];
-                    self.map_binding(id, &mut subst);
-                    let frame = open.last_mut().expect("a binding stands in an open block");
-                    let action = match subst.projection(self.function(), id) {
-                        Some(field) if field.is_absent() => Action::Drop,
-                        Some(field) => {
-                            self.name_after(field, id);
-                            Action::Replace(field)
-                        }
-                        None if subst.gone.contains(&id) => Action::Drop,
-                        None => {
-                            let mut cx = RebuildCx { editor: self, subst: &mut subst, before: &mut before };
-                            let action = rewriter.binding(&mut cx, id)?;
-                            if subst.gone.contains(&id) { Action::Drop } else { action }
-                        }
-                    };
-                    // The list is copied only from the first change on.
-                    if !frame.changed && (!before.is_empty() || action != Action::Keep) {
-                        frame.changed = true;
-                        frame.emitted = self.function().bindings(frame.block)[..at].to_vec();
-                    }
-                    let is_new = matches!(action, Action::Replace(by) if before.contains(&by));
-                    frame.emitted.append(&mut before);
-                    match action {
-                        Action::Keep => {
-                            if frame.changed {
-                                frame.emitted.push(id);
-                            }
-                            push_nested(self.function(), id, &mut pending);
-                        }
-                        Action::Drop => {}
-                        Action::Replace(by) => {
-                            self.suspect(id, &[by]);
-                            subst.set(id, by);
-                            if is_new {
-                                self.name_after(by, id);
-                            }
-                        }
-                        Action::Inline(block) => {
-                            let len = self.function().block(block).len as usize;
-                            pending.push(Pending::List { list: block, at: 0, len, inlined_for: Some(id) });
-                        }
                     }
                 }
             }
@@ -452,6 +466,10 @@ struct Open {
 enum Pending {
     Enter(BlockId),
     List { list: BlockId, at: usize, len: usize, inlined_for: Option<NodeId> },
+}
+
+fn has_nested(function: &Function, id: NodeId) -> bool {
+    function.kind(id) == kind::FUNCTION || function.n_regions(id) > 0
 }
 
 fn push_nested(function: &Function, id: NodeId, pending: &mut Vec<Pending>) {

@@ -286,6 +286,16 @@ impl SideTable {
         &mut self.bytes.as_mut_slice()[at..at + stride]
     }
 
+    /// Gives a node the entry of another one, if that has one.
+    pub(crate) fn copy(&mut self, from: NodeId, to: NodeId) {
+        let stride = self.stride as usize;
+        let at = from.index() * stride;
+        if self.get(from).is_some() {
+            self.get_mut(to);
+            self.bytes.as_mut_slice().copy_within(at..at + stride, to.index() * stride);
+        }
+    }
+
     /// Clears the entry of `node`.
     #[inline]
     pub fn clear(&mut self, node: NodeId) {

@@ -54,7 +54,7 @@ pub fn apply(editor: &mut Editor, cx: &PassCx<'_>, rules: &Rules) -> Result<Driv
     let facts = &mut cx.ops(editor.function());
     let skipped = &mut |why: &str| cx.remark(NodeId::ABSENT, why);
     let driven =
-        |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str]| drive(editor, cx, rule, ops, DriveOptions::default());
+        |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str], options| drive(editor, cx, rule, ops, options);
     let compute: &Compute<'_> = &|f, body| body(&mut cx.ops(f));
     rewrite(editor, (facts, compute), rules, cx.wants_remarks(), skipped, driven)
 }
@@ -80,8 +80,8 @@ pub fn apply_with(
     let says_why = explain.is_some();
     let mut ignore = |_: NodeId, _: &str| {};
     let explain = explain.unwrap_or(&mut ignore);
-    let driven = |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str]| {
-        let stats = drive_with(editor, relations, rule, ops, DriveOptions::default())?;
+    let driven = |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str], options| {
+        let stats = drive_with(editor, relations, rule, ops, options)?;
         match stats.settled {
             true => Ok(stats),
             false => Err(PassError::new(format_args!("still rewriting after {} rounds", stats.n_rounds))
@@ -100,7 +100,7 @@ fn rewrite(
     rules: &Rules,
     says_why: bool,
     skipped: &mut dyn FnMut(&str),
-    driven: impl FnOnce(&mut Editor, &mut Rule<'_>, &[&str]) -> Result<DriveStats, PassError>,
+    driven: impl FnOnce(&mut Editor, &mut Rule<'_>, &[&str], DriveOptions) -> Result<DriveStats, PassError>,
 ) -> Result<DriveStats, PassError> {
     // Remarks are about all rules, and a function of the program may make any call.
     let which = if says_why || rules.make.is_some() { Which::All } else { Which::Possible };
@@ -117,7 +117,10 @@ fn rewrite(
     let by_root: Vec<Candidates> = (0..program.symbols.len()).map(|symbol| Candidates::of(&program, symbol)).collect();
     let mut matcher =
         Matcher { make: rules.make.as_ref(), ..Matcher::new(&program, &by_root, facts, compute, says_why) };
-    let driven = driven(editor, &mut |call, cx| matcher.rewrite(call, cx), &ops);
+    // The last round says why rules are declined.
+    let is_local = !says_why && rules.make.is_none() && program.rules.iter().all(Compiled::is_local);
+    let options = DriveOptions { is_local, ..DriveOptions::default() };
+    let driven = driven(editor, &mut |call, cx| matcher.rewrite(call, cx), &ops, options);
     driven.map_err(|error| {
         if let Some((rule, condition)) = matcher.known.asked.take() {
             let Compiled { name, conditions, .. } = &program.rules[rule];

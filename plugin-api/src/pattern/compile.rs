@@ -122,6 +122,16 @@ pub(super) struct Compiled<'r> {
     pub results: Vec<Made<'r>>,
 }
 
+impl Compiled<'_> {
+    /// Whether what it does with a call depends on nothing but the values that the call is computed from, and on whether
+    /// the calls among these have other users.
+    pub fn is_local(&self) -> bool {
+        self.plans.is_empty()
+            && self.conditions.iter().all(|(test, _)| test.is_local())
+            && self.results.iter().all(Made::is_local)
+    }
+}
+
 /// How an outermost call is found from those that were matched before.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
@@ -177,6 +187,20 @@ pub(super) enum Made<'r> {
         call: Box<Made<'r>>,
         shown: &'r Value,
     },
+}
+
+impl Made<'_> {
+    fn is_local(&self) -> bool {
+        match self {
+            Self::Var(_) | Self::Rest(_) | Self::Absent => true,
+            Self::Numbers { values, .. } => values.iter().all(Calc::is_local),
+            Self::Call { attrs, args, .. } | Self::Like { attrs, args, .. } => {
+                attrs.iter().all(|set| set.value.is_local()) && args.iter().all(Self::is_local)
+            }
+            // Its size is held against that of constants which nothing else uses.
+            Self::Eval { .. } => false,
+        }
+    }
 }
 
 /// An attribute of the right side.

@@ -83,6 +83,16 @@ impl Test {
         }
     }
 
+    /// Whether the condition is about the values of a match alone, and not about their users.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Rank(..) | Self::Elem(..) | Self::Broadcasts(..) | Self::Finite(_) => true,
+            Self::Compare(left, _, right) => left.is_local() && right.is_local(),
+            Self::In(left, options) => left.is_local() && options.iter().all(Calc::is_local),
+            Self::Function(..) | Self::Unknown => false,
+        }
+    }
+
     /// Whether the condition holds for the [`typed`](Self::typed) variable if its value has a type.
     pub fn holds_for(&self, ty: Type<'_>) -> bool {
         match self {
@@ -134,6 +144,17 @@ impl Calc {
 }
 
 impl Calc {
+    /// Whether it is about the values of a match alone, and not about their users.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Is(_) | Self::Var(_) | Self::Rank(_) | Self::Elem(_) | Self::Shape(_) => true,
+            Self::Dim(_, inner) | Self::Neg(inner) => inner.is_local(),
+            Self::List(items) => items.iter().all(Self::is_local),
+            Self::Binary(_, sides) => sides.0.is_local() && sides.1.is_local(),
+            Self::Users(_) | Self::Unknown => false,
+        }
+    }
+
     /// Whether the rule states the value, rather than computing it.
     fn is_stated(&self) -> bool {
         match self {

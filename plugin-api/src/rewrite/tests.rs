@@ -118,7 +118,7 @@ fn new_nodes_take_the_place_and_the_name_of_what_they_replace() {
 fn a_rule_that_runs_in_circles_is_stopped() {
     let mut editor = Editor::new(chain(&["Neg"]).into());
     let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| Rewrite::Replace(cx.call("Neg", &[call.args()[0]]));
-    let stats = drive(&mut editor, &mut rule, &[], DriveOptions { max_rounds: 5 }).unwrap();
+    let stats = drive(&mut editor, &mut rule, &[], DriveOptions { max_rounds: 5, ..DriveOptions::default() }).unwrap();
     assert!(!stats.settled);
     assert_eq!(stats.n_rounds, 5);
 }
@@ -225,4 +225,146 @@ fn a_declined_match_says_why() {
     let stats = drive(&mut editor, &mut rule, &["Relu"], DriveOptions::default()).unwrap();
     assert_eq!(stats.declined.len(), 1);
     assert!(!editor.is_changed());
+}
+
+/// Rewrites a chain or graph by a local rule; the operators that are left, and the number of rounds.
+fn locally(f: Function, rule: &mut Rule<'_>, ops: &[&str]) -> (Vec<String>, usize) {
+    let mut editor = Editor::new(f.into());
+    let options = DriveOptions { is_local: true, ..DriveOptions::default() };
+    let stats = drive(&mut editor, rule, ops, options).unwrap();
+    assert!(stats.settled);
+    (names(editor.function()).into_iter().map(str::to_owned).collect(), stats.n_rounds)
+}
+
+/// A graph of calls, each an operator and its arguments by number: 0 is the parameter. The last two are the results.
+fn graph(calls: &[(&str, &[usize])]) -> Function {
+    let mut f = chain(&[]);
+    let mut values = vec![f.params()[0]];
+    for (op, args) in calls {
+        let op = f.add_op("", op, "", 0);
+        let args: Vec<NodeId> = args.iter().map(|&arg| values[arg]).collect();
+        let call = f.add_call(op, &args);
+        f.append(f.body(), call);
+        values.push(call);
+    }
+    let results = values[values.len().saturating_sub(2)..].to_vec();
+    f.set_results(f.body(), &results);
+    f
+}
+
+#[test]
+fn a_local_rule_takes_no_round_in_which_nothing_can_happen() {
+    let (left, n_rounds) = locally(chain(&["Relu", "Relu", "Neg", "Relu", "Relu"]), &mut relu_relu, &["Relu"]);
+    assert_eq!((left.join(" ").as_str(), n_rounds), ("Relu Neg Relu", 1));
+}
+
+/// `Neg(Abs(x))` becomes `x` if nothing else uses the `Abs`; `Drop(x)` becomes the parameter.
+fn neg_of_abs(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    let Some(arg) = call.arg(0) else { return Rewrite::Keep };
+    match (call.op_name(), cx.call_of_op(arg, "Abs")) {
+        ("Drop", _) => Rewrite::Replace(cx.function().params()[0]),
+        ("Neg", Some(abs)) if cx.n_uses(arg) == 1 => Rewrite::Replace(abs.args()[0]),
+        _ => Rewrite::Keep,
+    }
+}
+
+#[test]
+fn a_local_rule_sees_that_a_value_has_fewer_users() {
+    // The second user of `Abs` goes after `Neg` was looked at.
+    let one = graph(&[("Abs", &[0]), ("Neg", &[1]), ("Drop", &[1]), ("Relu", &[2]), ("Relu", &[3])]);
+    assert_eq!(locally(one, &mut neg_of_abs, &["Neg", "Drop"]), (vec!["Abs".into(), "Relu".into(), "Relu".into()], 2));
+    // It was made in the same round.
+    let made = graph(&[("A", &[0]), ("Neg", &[1]), ("Drop", &[1]), ("Relu", &[2]), ("Relu", &[3])]);
+    let mut makes_abs = |call: CallView<'_>, cx: &mut RewriteCx<'_>| match call.op_name() {
+        "A" => Rewrite::Replace(cx.call("Abs", call.args())),
+        _ => neg_of_abs(call, cx),
+    };
+    let (left, n_rounds) = locally(made, &mut makes_abs, &["A", "Neg", "Drop"]);
+    assert_eq!((left, n_rounds), (vec!["Abs".into(), "Relu".into(), "Relu".into()], 2));
+    // It is used by nothing itself from then on.
+    let two = graph(&[("Abs", &[0]), ("Neg", &[1]), ("Cos", &[1]), ("Sin", &[3]), ("Drop", &[4]), ("Relu", &[2])]);
+    let mut unused_is_gone = |call: CallView<'_>, cx: &mut RewriteCx<'_>| {
+        // As rules do, which do not count users that nothing uses.
+        let is_used = |id: NodeId| cx.n_uses(id) > 0;
+        let n_users = cx.users(call.arg(0).unwrap()).iter().filter(|&&user| is_used(user)).count();
+        match (call.op_name(), cx.call_of_op(call.arg(0).unwrap(), "Abs")) {
+            ("Neg", Some(abs)) if n_users == 1 => Rewrite::Replace(abs.args()[0]),
+            _ => neg_of_abs(call, cx),
+        }
+    };
+    let (_, n_rounds) = locally(two, &mut unused_is_gone, &["Neg", "Drop"]);
+    assert!(n_rounds > 1);
+}
+
+#[test]
+fn a_local_rule_is_offered_what_it_made() {
+    let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| match call.op_name() {
+        "A" => Rewrite::Replace(cx.call("B", call.args())),
+        "B" => Rewrite::Replace(cx.call("C", call.args())),
+        _ => Rewrite::Keep,
+    };
+    assert_eq!(locally(chain(&["A"]), &mut rule, &["A", "B"]), (vec!["C".into()], 2));
+}
+
+#[test]
+fn a_local_rule_is_offered_a_call_that_nothing_used_before() {
+    // `Drop` takes the value of the first call, which nothing used.
+    let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| match call.op_name() {
+        "Drop" => Rewrite::Replace(cx.function().bindings(cx.function().body())[0]),
+        "Old" => Rewrite::Replace(cx.call("New", call.args())),
+        _ => Rewrite::Keep,
+    };
+    let f = graph(&[("Old", &[0]), ("Drop", &[0]), ("Relu", &[2]), ("Relu", &[2])]);
+    assert_eq!(locally(f, &mut rule, &["Drop", "Old"]), (vec!["New".into(), "Relu".into(), "Relu".into()], 2));
+}
+
+#[test]
+fn local_rules_leave_the_same_as_others() {
+    const OPS: [&str; 9] = ["A", "B", "C", "D", "E", "F", "G", "H", "I"];
+    let (mut state, mut n_settled, mut n_shorter) = (1_u64, 0, 0);
+    let mut random = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..3_000 {
+        let n_calls = 2 + random(14);
+        let calls: Vec<(usize, Vec<usize>)> = (0..n_calls)
+            .map(|at| (random(4), (0..1 + random(2)).map(|_| random(3).min(at) + at - at.min(2)).collect()))
+            .collect();
+        let calls: Vec<(&str, &[usize])> = calls.iter().map(|(op, args)| (OPS[*op], args.as_slice())).collect();
+        let rules: Vec<[usize; 5]> =
+            (0..3).map(|_| [random(4), random(4), random(3), random(OPS.len()), random(2)]).collect();
+        let run = |is_local: bool| {
+            let mut editor = Editor::new(graph(&calls).into());
+            let mut rule = |call: CallView<'_>, cx: &mut RewriteCx<'_>| {
+                for &[outer, inner, kind, new, is_alone] in &rules {
+                    let Some(arg) = call.arg(0).filter(|_| call.is_op(OPS[outer])) else { continue };
+                    let Some(below) = cx.call_of_op(arg, OPS[inner]).filter(|_| is_alone == 0 || cx.n_uses(arg) == 1)
+                    else {
+                        continue;
+                    };
+                    return Rewrite::Replace(match kind {
+                        0 => below.args()[0],
+                        1 => cx.call(OPS[new], below.args()),
+                        _ => cx.call(OPS[new], &[arg]),
+                    });
+                }
+                Rewrite::Keep
+            };
+            let stats =
+                drive(&mut editor, &mut rule, &[], DriveOptions { is_local, ..DriveOptions::default() }).unwrap();
+            let mut module = IRModule::new();
+            module.set_function(MAIN, editor.into_function());
+            (crate::text::print(&module, &crate::text::PrintOptions::default()), stats)
+        };
+        let ((text, stats), (expected, all)) = (run(true), run(false));
+        assert_eq!(
+            (&text, stats.settled, stats.n_rewrites),
+            (&expected, all.settled, all.n_rewrites),
+            "{calls:?} {rules:?}"
+        );
+        n_settled += usize::from(all.settled && all.n_rewrites > 0);
+        n_shorter += usize::from(stats.n_rounds < all.n_rounds);
+    }
+    assert!(n_settled > 500 && n_shorter > 50, "{n_settled} settled, {n_shorter} of them in fewer rounds");
 }

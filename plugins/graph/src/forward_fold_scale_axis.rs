@@ -10,8 +10,11 @@
 //! ```
 //!
 //! A `Mul` or `Div` by one constant, or by one for each channel, goes into the constant weights of a `Conv`, `MatMul` or
-//! `Gemm` that is its only user. `Gelu` and attention, written out, have such factors, behind calls into which
+//! `Gemm` that is its only user. Attention, written out, has such factors, behind calls into which
 //! `BackwardFoldScaleAxis` cannot fold.
+//!
+//! The half of a `Gelu` that is written out, and the scale of a value that is divided by the root of its mean square, stay:
+//! onnxruntime and others compute these calls as one, and take longer for what is left of them.
 //!
 //! Rounding, the limits of element types and large weights are treated as `BackwardFoldScaleAxis` does.
 
@@ -52,6 +55,9 @@ fn fold(call: CallView<'_>, product: Arithmetic, cx: &mut RewriteCx<'_>) -> Resu
     if !factor.is_finite() {
         return Err("the constant is not finite");
     }
+    if let Some(whole) = last_step_of(&product, &factor, cx) {
+        return Err(whole);
+    }
     if places.is_uniform && factor.n().is_some() {
         return Err("the factors are along another axis");
     }
@@ -63,6 +69,24 @@ fn fold(call: CallView<'_>, product: Arithmetic, cx: &mut RewriteCx<'_>) -> Resu
     args[0] = product.input;
     args[1] = cx.constant(new);
     Ok(cx.call_like(call, &args, Vec::new()))
+}
+
+/// Why a product stays that is the last one of calls which runtimes compute at once.
+fn last_step_of(product: &Arithmetic, factor: &PerChannel, cx: &RewriteCx<'_>) -> Option<&'static str> {
+    let before = cx.call_of(product.input)?;
+    let has_arg = |call: CallView<'_>, is_it: &dyn Fn(CallView<'_>) -> bool| {
+        call.args().iter().filter_map(|&arg| cx.call_of(arg)).any(is_it)
+    };
+    let is_root = |call: CallView<'_>| call.is_op("Sqrt");
+    let is_divided = |call: CallView<'_>| call.is_op("Div") && has_arg(call, &is_root);
+    let is_inverse = |call: CallView<'_>| call.is_op("Reciprocal") && has_arg(call, &is_root) || is_divided(call);
+    let is_step = |call: CallView<'_>| call.is_op("Erf") || call.is_op("Tanh");
+    let is_weight = |call: CallView<'_>| call.is_op("Add") && has_arg(call, &is_step);
+    if *factor == PerChannel::Uniform(0.5) && before.is_op("Mul") && has_arg(before, &is_weight) {
+        return Some("it is the half of a `Gelu`, which runtimes compute at once");
+    }
+    let is_normal = is_divided(before) || before.is_op("Mul") && has_arg(before, &is_inverse);
+    is_normal.then_some("it is the scale of a normalization, which runtimes compute at once")
 }
 
 /// The positions of the channels of argument and result among the weights.

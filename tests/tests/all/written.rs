@@ -252,6 +252,12 @@ fn c10_models_that_were_read_load_with_a_function_that_a_pass_added() {
     written.judge(1800, &["--read"]);
 }
 
+/// Those that take little time; `.ci/full judge` runs all.
+#[test]
+fn the_judge_is_right_about_values_and_inputs() {
+    judge_tests(&["test_made", "test_pool", "test_real", "test_values"]);
+}
+
 #[test]
 fn c10_the_judge_catches_what_does_not_load() {
     let where_nothing_is_run = "test_sound.SoundTest.test_what_does_not_load_is_caught_where_nothing_is_run";

@@ -43,6 +43,41 @@ impl Function {
         }
     }
 
+    /// A clone that has room for some more nodes.
+    pub(crate) fn clone_to_grow(&self) -> Self {
+        fn with_room<T: Copy>(list: &RVec<T>) -> RVec<T> {
+            let mut copy = Vec::with_capacity(list.len() + list.len() / 8);
+            copy.extend_from_slice(list);
+            copy.into()
+        }
+        let table = |table: &SideTable| SideTable {
+            key: table.key.clone(),
+            stride: table.stride,
+            policy: table.policy,
+            bytes: with_room(&table.bytes),
+        };
+        Self {
+            nodes: with_room(&self.nodes),
+            pool: with_room(&self.pool),
+            attrs: with_room(&self.attrs),
+            tables: self.tables.iter().map(table).collect(),
+            words: self.words.clone(),
+            blocks: self.blocks.clone(),
+            ops: self.ops.clone(),
+            types: self.types.clone(),
+            type_words: self.type_words.clone(),
+            type_dims: self.type_dims.clone(),
+            constants: self.constants.clone(),
+            strings: self.strings.clone(),
+            lists: self.lists.clone(),
+            string_index: self.string_index.clone(),
+            type_index: self.type_index.clone(),
+            op_index: self.op_index.clone(),
+            root: self.root,
+            reserved: self.reserved,
+        }
+    }
+
     /// A parameter, of no function yet.
     pub fn add_var(&mut self, name: &str, ty: TypeId) -> NodeId {
         let id = self.push_node(NodeRec { kind: kind::VAR, flags: 0, aux: 0, a: 0, b: 0, c: 0 });

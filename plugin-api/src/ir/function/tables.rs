@@ -125,9 +125,7 @@ impl Function {
     /// and moves the [`description`] of the call that computes it, unless the new one has some of its own.
     pub fn inherit_value(&mut self, new: NodeId, old: NodeId) {
         for table in self.tables.iter_mut().filter(|table| table.policy == table_policy::VALUE) {
-            if let Some(entry) = table.get(old).map(<[u8]>::to_vec) {
-                table.get_mut(new).copy_from_slice(&entry);
-            }
+            table.copy(old, new);
         }
         self.inherit_description(new, old);
     }
@@ -144,10 +142,19 @@ impl Function {
             let is_about = |name: &&str| self.bytes(rec.name) == name.as_bytes();
             rec.flags & attr_flag::META != 0 && description::ALL.iter().any(is_about)
         };
-        let (moved, left): (Vec<AttrRec>, Vec<AttrRec>) = self.attr_recs(old).iter().partition(|rec| describes(rec));
-        if moved.is_empty() || self.attr_recs(new).iter().any(describes) {
+        let recs = self.attr_recs(old);
+        let n_moved = recs.iter().filter(|rec| describes(rec)).count();
+        if n_moved == 0 || self.attr_recs(new).iter().any(describes) {
             return;
         }
+        if n_moved == recs.len() && self.attr_recs(new).is_empty() {
+            // The list as it is, which is faster than another one.
+            self.touch(new);
+            self.touch(old);
+            self.nodes[new.index()].c = std::mem::take(&mut self.nodes[old.index()].c);
+            return;
+        }
+        let (moved, left): (Vec<AttrRec>, Vec<AttrRec>) = recs.iter().partition(|rec| describes(rec));
         let all = [self.attr_recs(new), &moved].concat();
         self.set_attr_recs(new, &all);
         self.set_attr_recs(old, &left);
