@@ -368,6 +368,36 @@ def test_modules(module, tmp_path):
         relais.parse(b"")
 
 
+@pytest.mark.parametrize(
+    ("n_hidden", "told"),
+    [
+        (1, "the name `v0` hides one of an enclosing graph"),
+        (2, "the names `v0`, `v1` hide those of enclosing graphs"),
+        (5, "the names `v0`, `v1`, `v2` and 2 more hide those of enclosing graphs"),
+    ],
+)
+def test_names_that_hide_others_are_one_warning(caplog, n_hidden, told):
+    make_node, make_graph = onnx.helper.make_node, onnx.helper.make_graph
+    names = [f"v{at}" for at in range(n_hidden)]
+
+    def value(name, elem=onnx.TensorProto.FLOAT, dims=(2,)):
+        return onnx.helper.make_tensor_value_info(name, elem, dims)
+
+    hiding = [*(make_node("Abs", ["x"], [name]) for name in names), make_node("Neg", ["v0"], ["then"])]
+    then_branch = make_graph(hiding, "then", [], [value("then")])
+    else_branch = make_graph([make_node("Sum", names, ["else"])], "else", [], [value("else")])
+    chosen = make_node("If", ["c"], ["y"], then_branch=then_branch, else_branch=else_branch)
+    nodes = [*(make_node("Exp", ["x"], [name]) for name in names), chosen]
+    inputs = [value("c", onnx.TensorProto.BOOL, ()), value("x")]
+    model = onnx.helper.make_model(
+        make_graph(nodes, "g", inputs, [value("y")]), opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+    )
+    with caplog.at_level(logging.WARNING, "relais"):
+        module = relais.from_proto(model)
+    assert [record.message for record in caplog.records if "hide" in record.message] == [told]
+    onnx.checker.check_model(module.to_proto())
+
+
 def test_warnings_are_logged(caplog):
     model = conftest.network("N")
     for node_output in ("conv", "act"):

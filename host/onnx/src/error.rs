@@ -415,10 +415,10 @@ pub enum Warning {
         /// Version.
         version: i64,
     },
-    /// A name hides one of an enclosing graph.
+    /// Names hide those of enclosing graphs.
     Shadowed {
-        /// The name.
-        name: String,
+        /// The names, in order.
+        names: Vec<String>,
     },
 }
 
@@ -430,7 +430,15 @@ impl fmt::Display for Warning {
                 let domain = if domain.is_empty() { "ai.onnx" } else { domain };
                 write!(f, "operator set `{domain}` {version} is newer than what is known here")
             }
-            Self::Shadowed { name } => write!(f, "the name `{name}` hides one of an enclosing graph"),
+            Self::Shadowed { names } => {
+                const N_SHOWN: usize = 3;
+                let shown: Vec<String> = names.iter().take(N_SHOWN).map(|name| format!("`{name}`")).collect();
+                match names.len().checked_sub(N_SHOWN).filter(|&n| n > 0) {
+                    None if names.len() == 1 => write!(f, "the name {} hides one of an enclosing graph", shown[0]),
+                    None => write!(f, "the names {} hide those of enclosing graphs", shown.join(", ")),
+                    Some(n) => write!(f, "the names {} and {n} more hide those of enclosing graphs", shown.join(", ")),
+                }
+            }
         }
     }
 }

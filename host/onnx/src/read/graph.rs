@@ -134,13 +134,25 @@ impl<'a> Builder<'a, '_> {
         Ok(())
     }
 
+    /// Warns that a name hides another one: once for all of them.
+    fn warn_of_shadow(&mut self, name: String) {
+        let others = self.cx.warnings.iter_mut().find_map(|warning| match warning {
+            Warning::Shadowed { names } => Some(names),
+            _ => None,
+        });
+        match others {
+            Some(names) => names.push(name),
+            None => self.cx.warnings.push(Warning::Shadowed { names: vec![name] }),
+        }
+    }
+
     /// Gives a value's name its meaning.
     fn define(&mut self, value: NodeId) -> Result<()> {
         let id = self.scope.names.intern(&self.f, self.f.name_id(value));
         match self.scope.define(id, value) {
             Defined::New => {}
             Defined::Shadows => {
-                self.cx.warnings.push(Warning::Shadowed { name: self.f.name(value).into() });
+                self.warn_of_shadow(self.f.name(value).into());
                 let span = self.f.span(value);
                 add_attrs(&mut self.f, value, [Attr::meta(meta::SHADOWS, 1)]);
                 if let Some(span) = span {
