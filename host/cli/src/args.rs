@@ -52,7 +52,7 @@ pub(crate) enum Verbosity {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Run a pipeline over a model and write the result.
-    Run(Box<RunArgs>),
+    Run(Box<RunModelsArgs>),
     /// Make source code of a model: a C file that needs no runtime, and its header.
     ///
     /// The pipeline makes the graph small, loop programs of its calls, and C of these. All sizes have to be known:
@@ -99,15 +99,75 @@ pub(crate) enum Command {
     },
 }
 
+/// The models of a run.
 #[derive(Args, Debug)]
-pub(crate) struct RunArgs {
-    /// The model: ONNX, or the text form.
-    pub model: PathBuf,
+pub(crate) struct RunModelsArgs {
+    /// The model: ONNX, or the text form. With `--out-dir` there may be many.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
 
     /// Where to write the result; may be the model itself.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "out_dir", conflicts_with = "out_dir")]
+    pub output: Option<PathBuf>,
 
+    /// The folder of the results of many models, each at its path below the folder that all models have in common.
+    ///
+    /// A journal in it lets a run that was killed go on where it was; a model is run again if it, the options or the
+    /// plugins have changed. One that fails does not stop the others. A table is printed at the end, and written as JSON.
+    #[arg(help_heading = "Many models", long, value_name = "FOLDER", conflicts_with = "report")]
+    pub out_dir: Option<PathBuf>,
+
+    /// Run one part of the models: `2/4` is the second of four, for four machines with one folder.
+    #[arg(help_heading = "Many models", long, value_name = "I/N", requires = "out_dir")]
+    pub shard: Option<Shard>,
+
+    /// Run models again that failed.
+    #[arg(help_heading = "Many models", long, requires = "out_dir")]
+    pub retry: bool,
+
+    /// How many models are run at a time; by default one for each processor.
+    #[arg(help_heading = "Many models", long, value_name = "N", requires = "out_dir", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+
+    /// Run the model of this number alone, for another process.
+    #[arg(long, value_name = "N", requires = "out_dir", hide = true)]
+    pub only: Option<usize>,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// A part of several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shard {
+    /// Its number, from 1 on.
+    pub at: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Shard {
+    /// Whether the model at an index belongs to it.
+    pub fn has(self, index: usize) -> bool {
+        index % self.of == self.at - 1
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(at, of)| Some((at.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((at, of)) if 1 <= at && at <= of => Ok(Self { at, of }),
+            _ => Err("a part and how many there are are expected, such as `2/4`".to_owned()),
+        }
+    }
+}
+
+/// The options of a run over one model.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArgs {
     #[command(flatten)]
     pub pipeline: PipelineArgs,
 

@@ -4,7 +4,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use relais_conformance::numbers::Tolerance;
 use std::path::PathBuf;
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Checking the output", group = ArgGroup::new("checks").multiple(true))]
 pub(crate) struct CheckArgs {
     /// Compare the output with the model on N sets of random inputs before it is put in place; if they differ, the run

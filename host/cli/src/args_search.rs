@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Plugins")]
 pub(crate) struct PluginArgs {
     /// Use this plugin, too.

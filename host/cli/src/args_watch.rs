@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Watching passes", group = ArgGroup::new("prints").multiple(true))]
 pub(crate) struct WatchArgs {
     /// Print what each pass took: as a tree, summed up by pass, or as JSON.

@@ -25,11 +25,7 @@ pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError
     let all = catalogue::registry(&args.plugins)?;
     let spec = spec::spec(&args.pipeline, &all)?;
     let registry = catalogue::choose(&all, &spec, &args.plugins);
-    let lock = Lock::of(&spec, &registry, &args.also).map_err(|error| match error {
-        LockError::Pipeline(faults) => faults.into(),
-        LockError::NoPlugin(_) => CliError::new(error).help("`relais list plugins` shows the ones that were found"),
-        error => CliError::new(format!("nothing is locked: {error}")),
-    })?;
+    let lock = of(&spec, &registry, &args.also)?;
     let shown = args.output.display();
     destination.write(|out| out.write_all(lock.to_toml().as_bytes())).map_err(failed)?;
     if verbosity == Verbosity::Quiet || model::is_stream(&args.output) {
@@ -41,6 +37,15 @@ pub(crate) fn lock(args: &LockArgs, verbosity: Verbosity) -> Result<(), CliError
         lock.pipeline,
         lock.plugins.len()
     ))
+}
+
+/// Returns the lock of a pipeline.
+pub(crate) fn of(spec: &PipelineSpec, registry: &Registry, also: &[String]) -> Result<Lock, CliError> {
+    Lock::of(spec, registry, also).map_err(|error| match error {
+        LockError::Pipeline(faults) => faults.into(),
+        LockError::NoPlugin(_) => CliError::new(error).help("`relais list plugins` shows the ones that were found"),
+        error => CliError::new(format!("nothing is locked: {error}")),
+    })
 }
 
 /// Returns the plugins that a lock file names, if it matches.

@@ -16,6 +16,7 @@ mod inspect;
 mod judge;
 mod list;
 mod lock;
+mod many;
 mod markdown;
 mod model;
 mod npz;
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
     terminal::start_log(cli.verbosity());
     signals::watch();
     let result = match &cli.command {
-        Command::Run(args) => run::run(args, cli.verbosity()),
+        Command::Run(args) => many::run(args, cli.verbosity()),
         Command::Build(args) => build::build(args, cli.verbosity()),
         Command::Lock(args) => lock::lock(args, cli.verbosity()),
         Command::Replay(args) => reproduce::replay(args, cli.verbosity()),

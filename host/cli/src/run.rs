@@ -36,17 +36,17 @@ use std::{
 };
 
 /// Runs a pipeline over a model.
-pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> {
+pub(crate) fn run(args: &RunArgs, model_file: &Path, output_file: &Path, verbosity: Verbosity) -> Result<(), CliError> {
     let began = Instant::now();
     let mut outputs = Outputs::default();
-    let output = outputs.add("output", &args.output, Existing::Replace)?;
+    let output = outputs.add("output", output_file, Existing::Replace)?;
     let report_file = args.report.as_deref().map(|path| outputs.add("report", path, Existing::Keep)).transpose()?;
     outputs.spare_pipeline(&args.pipeline)?;
     outputs.spare("the lock file", &args.locked)?;
     outputs.spare("plugin", &args.plugins.plugin)?;
     outputs.spare("the inputs", &args.check.check_inputs)?;
     if output.file().is_none() && args.external_data == ExternalData::Always {
-        let error = CliError::new(format!("beside output `{}` there is no place for weights", args.output.display()));
+        let error = CliError::new(format!("beside output `{}` there is no place for weights", output_file.display()));
         return Err(error.help("name a file, or let the weights stand in the model: `--external-data never`"));
     }
     if args.infer_shapes && args.strip.contains(&Stripped::ValueInfo) {
@@ -75,10 +75,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     }
     let progress = Progress::new(verbosity);
     progress.says("reading the model");
-    let Model { mut module, format, n_bytes, .. } = model::read(&args.model)?;
+    let Model { mut module, format, n_bytes, .. } = model::read(model_file)?;
     outputs
         .spare("weights of the model, in", &data_files(&module).into_iter().map(PathBuf::from).collect::<Vec<_>>())?;
-    let before = Summary::of(&module, Some(n_bytes), &model::shown_file(&args.model));
+    let before = Summary::of(&module, Some(n_bytes), &model::shown_file(model_file));
     // Shapes of inputs that a part has and the model has not are set once it is cut out.
     let is_part = !args.inputs.is_empty() || !args.outputs.is_empty();
     let (shapes, of_part): (Vec<String>, Vec<String>) =
@@ -123,10 +123,17 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
     };
     let reproducers = match args.no_reproducer {
         true => Vec::new(),
-        false => reproduce::write(args.reproducer_dir.as_deref(), &args.output, &pipeline, report, &registry),
+        false => reproduce::write(args.reproducer_dir.as_deref(), output_file, &pipeline, report, &registry),
     };
     let additions = &pipeline.additions.clone();
-    let seen = Seen { args, pipeline: pipeline.print(), additions, before: &before, reproducers: &reproducers };
+    let seen = Seen {
+        model: model_file,
+        output: output_file,
+        pipeline: pipeline.print(),
+        additions,
+        before: &before,
+        reproducers: &reproducers,
+    };
     let (mut module, report) = match outcome {
         Ok(done) => done,
         Err(failure) => {
@@ -165,7 +172,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity) -> Result<(), CliError> 
         release(&mut module, n_kept).map_err(|error| error.to_string())?;
         Ok(module)
     };
-    let format = model::output_format(&args.output, format);
+    let format = model::output_format(output_file, format);
     let checked = match &check {
         None => None,
         Some(check) => Some(check.run(&Subject {
@@ -278,7 +285,8 @@ pub(crate) fn dropped() -> Result<(), CliError> {
 
 /// The facts about a run before its end.
 struct Seen<'a> {
-    args: &'a RunArgs,
+    model: &'a Path,
+    output: &'a Path,
     pipeline: String,
     additions: &'a [Addition],
     before: &'a Summary,
@@ -288,8 +296,8 @@ struct Seen<'a> {
 impl Seen<'_> {
     fn report(&self, report: &Report, after: Option<&Summary>, elapsed: Duration) -> serde_json::Value {
         json!({
-            "model": shown(&self.args.model),
-            "output": after.map(|_| shown(&self.args.output)),
+            "model": shown(self.model),
+            "output": after.map(|_| shown(self.output)),
             "pipeline": self.pipeline,
             "extensions": self.additions.iter().map(|it| json!({
                 "point": it.point,

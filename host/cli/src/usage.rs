@@ -19,6 +19,7 @@ pub(crate) fn meant(kind: ErrorKind, arguments: &[OsString]) -> Option<CliError>
     let run = |model: &Path, output: Option<String>| {
         format!("relais run {} -o {}", shell_word(model), output.unwrap_or_else(|| "out.onnx".to_owned()))
     };
+    let second = |more: &[OsString]| more.first().filter(|it| is_model(Path::new(it))).cloned();
     let (first, rest) = arguments.split_first()?;
     let (model, more) = match rest.split_first() {
         Some((model, more)) if first == "run" => (Some(model), more),
@@ -30,10 +31,10 @@ pub(crate) fn meant(kind: ErrorKind, arguments: &[OsString]) -> Option<CliError>
             let error = CliError::usage(format!("`{}` is a model where a command is expected", model.display()));
             Some(error.help(format!("type `{}`; `relais --help` lists the commands", run(&model, output(rest)))))
         }
-        (ErrorKind::UnknownArgument, Some(model)) if is_model(Path::new(model)) => {
-            let (second, _) = more.split_first().filter(|(second, _)| is_model(Path::new(second)))?;
-            let error = CliError::usage(format!("`{}` is a second model", Path::new(second).display()));
-            let shown = run(Path::new(model), Some(shell_word(Path::new(second))));
+        (ErrorKind::MissingRequiredArgument, Some(model)) if is_model(Path::new(model)) && second(more).is_some() => {
+            let second = second(more)?;
+            let error = CliError::usage(format!("`{}` is a second model", Path::new(&second).display()));
+            let shown = run(Path::new(model), Some(shell_word(Path::new(&second))));
             Some(error.help(format!("if the result goes there, type `{shown}`")))
         }
         (ErrorKind::MissingRequiredArgument, Some(model)) if is_model(Path::new(model)) && output(more).is_none() => {

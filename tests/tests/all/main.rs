@@ -35,6 +35,7 @@ mod lock;
 mod loop_programs;
 mod lossless;
 mod made_functions;
+mod many_models;
 mod many_plugins;
 mod mistakes;
 mod mixed_precision;
