@@ -118,15 +118,15 @@ pub(crate) struct RunModelsArgs {
     pub out_dir: Option<PathBuf>,
 
     /// Run one part of the models: `2/4` is the second of four, for four machines with one folder.
-    #[arg(help_heading = "Many models", long, value_name = "I/N", requires = "out_dir")]
+    #[arg(help_heading = "Many models", long, value_name = "I/N")]
     pub shard: Option<Shard>,
 
     /// Run models again that failed.
-    #[arg(help_heading = "Many models", long, requires = "out_dir")]
+    #[arg(help_heading = "Many models", long)]
     pub retry: bool,
 
     /// How many models are run at a time; by default one for each processor.
-    #[arg(help_heading = "Many models", long, value_name = "N", requires = "out_dir", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(help_heading = "Many models", long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
     /// Run the model of this number alone, for another process.

@@ -35,6 +35,11 @@ use std::{
 
 /// Runs a pipeline over one model, or over each of many.
 pub(crate) fn run(args: &RunModelsArgs, verbosity: Verbosity) -> Result<(), CliError> {
+    let of_many = [("--shard", args.shard.is_some()), ("--retry", args.retry), ("--jobs", args.jobs.is_some())];
+    if let Some((option, _)) = of_many.iter().find(|(_, is_set)| *is_set && args.out_dir.is_none()) {
+        let error = CliError::usage(format!("`{option}` is for many models"));
+        return Err(error.help("`--out-dir FOLDER` takes their results"));
+    }
     match (&args.out_dir, &args.output, args.models.as_slice()) {
         (Some(folder), ..) => match args.only {
             Some(number) => one_of(args, folder, number, verbosity),

@@ -18,7 +18,7 @@ use std::{
 fn text(n: usize) -> String {
     format!(
         "def @main(%x: Tensor[(2), float32]) -> (%y) #[opset = {{\"\": 17}}, ir_version = 9] {{\n  \
-         %w = const(float32, ({n}.0));\n  %a = Identity(%x);\n  %y = Add(%a, %w);\n  %y\n}}\n"
+         %w = const(float32, {n}.0);\n  %a = Identity(%x);\n  %y = Add(%a, %w);\n  %y\n}}\n"
     )
 }
 
@@ -231,7 +231,7 @@ fn nothing_is_run_where_the_arguments_are_wrong() {
         (&["in/0.relay", "--out-dir", "in"], 1, "is in the folder of the results"),
         (&["in/0.relay", "--out-dir", "out", "--passes", "NoSuchPass"], 1, "NoSuchPass"),
         (&["in/0.relay", "in/deep/1.relay", "-o", "out.relay"], 2, "2 models for one output"),
-        (&["in/0.relay", "-o", "out.relay", "--retry"], 2, "--out-dir"),
+        (&["in/0.relay", "-o", "out.relay", "--retry"], 2, "`--retry` is for many models"),
         (&["in/0.relay", "-o", "out.relay", "--out-dir", "out"], 2, "cannot be used with"),
         (&["in/0.relay", "--out-dir", "out", "--report", "r.json"], 2, "cannot be used with"),
         (&["in/0.relay", "in/deep/1.relay"], 2, "second model"),
