@@ -118,21 +118,28 @@ class _Journal:
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
         self.known: dict[str, Row] = {}
+        self.file = open(path, "a+b")
+        try:
+            _lock(self.file)
+            self._read()
+        except BaseException:
+            self.file.close()
+            raise
+
+    def _read(self) -> None:
         whole = 0
-        if path.exists():
-            text = path.read_bytes()
-            for line in text.splitlines(keepends=True):
-                try:
-                    row = json.loads(line)
-                    pairs = {"calls": _pair(row["calls"]), "bytes": _pair(row["bytes"])}
-                    row = Row(**{**row, **pairs, "files": tuple(row["files"])})
-                except (ValueError, TypeError, KeyError):
-                    break
-                if not line.endswith(b"\n"):
-                    break
-                whole += len(line)
-                self.known[row.model] = row
-        self.file = open(path, "ab")
+        self.file.seek(0)
+        for line in self.file:
+            try:
+                row = json.loads(line)
+                pairs = {"calls": _pair(row["calls"]), "bytes": _pair(row["bytes"])}
+                row = Row(**{**row, **pairs, "files": tuple(row["files"])})
+            except (ValueError, TypeError, KeyError):
+                break
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
+            self.known[row.model] = row
         self.file.truncate(whole)
 
     def add(self, row: Row) -> None:
@@ -142,6 +149,22 @@ class _Journal:
 
     def close(self) -> None:
         self.file.close()
+
+
+def _lock(file: Any) -> None:
+    """Keeps others from writing into the folder of a journal, where the system can, until it is closed."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        message = "another run writes here; let it end, or divide the models with `shard`"
+        raise BlockingIOError(error.errno, message, file.name) from None
+    except OSError:
+        # Some systems of files have no locks.
+        return
 
 
 def _pair(value: Any) -> tuple[int, int] | None:
@@ -196,7 +219,8 @@ def optimize(
         progress: Is called with each row as it is done.
 
     Raises:
-        As for `relais_onnx.optimize`, if an option is wrong. Failures of models are in the table.
+        As for `relais_onnx.optimize`, if an option is wrong; BlockingIOError if another run writes into the same journal.
+        Failures of models are in the table.
     """
     wanted, settings = _wanted(**options)
     _external(external_data)
@@ -217,10 +241,10 @@ def optimize(
     fixed = json.dumps([__version__, lock, stated, settings, external_data], sort_keys=True, default=str)
     ending = "" if shard is None else f"-{part + 1}-of-{n_parts}"
     work = folder / f".relais-work{ending}"
+    journal = _Journal(folder / f"relais-journal{ending}.jsonl")
     # Of a run that was killed.
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    journal = _Journal(folder / f"relais-journal{ending}.jsonl")
     rows: dict[str, Row] = {}
     jobs = [
         _Job(

@@ -46,6 +46,21 @@ def test_a_folder_of_models(models, tmp_path):
     assert "part0/m0.onnx" in str(table) and str(table).endswith("6 of 6 models")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_two_runs_do_not_write_one_journal(models, tmp_path):
+    out, seen = tmp_path / "out", []
+
+    def another(_row):
+        with pytest.raises(BlockingIOError, match="another run writes here"):
+            zoo.optimize(f"{models}/**/*.onnx", out)
+        # Another part has another journal.
+        seen.append(len(zoo.optimize(f"{models}/**/*.onnx", out, shard="2/2")))
+
+    table = zoo.optimize(f"{models}/part0/m0.onnx", out, progress=another)
+    assert (len(table), seen) == (1, [3])
+    assert len(zoo.optimize(f"{models}/**/*.onnx", out)) == 6
+
+
 @pytest.mark.thread_unsafe(reason="changes models of a fixture")
 def test_a_second_run_does_nothing_again(models, tmp_path):
     out = tmp_path / "out"
