@@ -51,7 +51,10 @@ pub(crate) enum Verbosity {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Run a pipeline over a model and write the result.
+    /// Run a pipeline over a model and write the result, or over many.
+    #[command(
+        override_usage = "relais run [OPTIONS] <MODEL> --output <FILE>\n       relais run [OPTIONS] <MODEL>... --out-dir <FOLDER>"
+    )]
     Run(Box<RunModelsArgs>),
     /// Make source code of a model: a C file that needs no runtime, and its header.
     ///

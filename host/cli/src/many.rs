@@ -106,7 +106,7 @@ impl Place {
         Self { folder: folder.to_owned(), ending }
     }
 
-    /// What is not finished.
+    /// The folder of results that are not finished.
     fn work(&self) -> PathBuf {
         self.folder.join(format!(".relais-work{}", self.ending))
     }
@@ -232,7 +232,7 @@ fn stated(args: &RunArgs) -> Result<String, CliError> {
     Ok(sha256_of_bytes(text.as_bytes()))
 }
 
-/// What became of a model.
+/// The outcome of a model.
 struct Row {
     value: Value,
     /// Whether the journal has it.
@@ -293,7 +293,7 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
         }
         Err(error) => {
             row["error"] = error.into();
-            // What explains it, such as a reproducer.
+            // A reproducer explains it.
             let _ = moved(number, place, &target);
         }
     }

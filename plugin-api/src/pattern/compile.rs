@@ -197,7 +197,7 @@ impl Made<'_> {
             Self::Call { attrs, args, .. } | Self::Like { attrs, args, .. } => {
                 attrs.iter().all(|set| set.value.is_local()) && args.iter().all(Self::is_local)
             }
-            // Its size is held against that of constants which nothing else uses.
+            // Its size is compared with that of constants which nothing else uses.
             Self::Eval { .. } => false,
         }
     }

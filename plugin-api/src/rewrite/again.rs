@@ -2,7 +2,7 @@
 
 use crate::ir::*;
 
-/// What a round did that another one could tell.
+/// The effects of a round that another one could tell.
 #[derive(Default)]
 pub(super) struct Traces {
     /// How often each node was used when the round began.
@@ -21,9 +21,8 @@ impl Traces {
         }
     }
 
-    /// Notes that a value has one user less, and still so many.
+    /// Notes that a value has one user less, and how many are left.
     pub fn released(&mut self, id: NodeId, n_uses: u32) {
-        // Who saw it with that user, and was there before, is found at the end of the round.
         self.is_open |= n_uses > 0 && id.index() >= self.uses.len();
     }
 

@@ -280,6 +280,7 @@ fn unsafe_code_stands_where_it_may() {
 const WRITERS: &[(&str, &str)] = &[
     ("host/files/src/", "it is the routine"),
     ("host/src/instruments/memory.rs", "a switch of the kernel is no file"),
+    ("host/cli/src/many.rs", "a journal grows line by line, and files that a run has written are moved"),
 ];
 
 #[test]

@@ -236,7 +236,7 @@ fn nothing_is_run_where_the_arguments_are_wrong() {
         (&["in/0.relay", "--out-dir", "out", "--report", "r.json"], 2, "cannot be used with"),
         (&["in/0.relay", "in/deep/1.relay"], 2, "second model"),
     ] {
-        let said = Run::of(command().current_dir(&here).args(["run", "--allow-writable-plugins"]).args(arguments));
+        let said = Run::of(command().current_dir(&here).arg("run").args(arguments).arg("--allow-writable-plugins"));
         assert_eq!(said.status, Some(status), "{arguments:?}: {}", said.stderr);
         assert!(said.stderr.contains(why), "{arguments:?}: {}", said.stderr);
         assert_eq!(files(&here), ["in"], "{arguments:?}");
