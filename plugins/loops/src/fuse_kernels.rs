@@ -68,9 +68,13 @@ pub fn fuse_kernels(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -
                 n_fused += 1;
                 // What this call uses may be between two calls now.
                 let (f, ops) = (&work.calls.main, &work.calls.ops);
-                f.operands(call).iter().for_each(|&memory| drop(declined.remove(&ops.memory_of(f, memory))));
+                for memory in f.operands(call).iter().map(|&memory| ops.memory_of(f, memory)) {
+                    declined.remove(&memory);
+                }
             }
-            Err(why) => drop(declined.insert(alloc, why)),
+            Err(why) => {
+                declined.insert(alloc, why);
+            }
         }
     }
     if cx.wants_remarks() {

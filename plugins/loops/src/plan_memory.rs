@@ -35,7 +35,12 @@ const MAIN: &str = "main";
     name = "relais.PlanMemory",
     opt_level = 0,
     phase = "none",
-    statistics(placed = "allocations placed", arena = "bytes of the arena", separate = "bytes without sharing")
+    statistics(
+        placed = "allocations placed",
+        arena = "bytes of the arena",
+        live = "the most bytes that are needed at one time",
+        separate = "bytes without sharing"
+    )
 )]
 pub fn plan_memory(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     let Some(f) = module.global(MAIN).and_then(|main| main.prim_func()).cloned() else { return Ok(()) };
@@ -56,6 +61,7 @@ pub fn plan_memory(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassErr
     set_meta(&mut planned, root, ARENA, arena)?;
     cx.count("placed", needs.len());
     cx.count("arena", usize::try_from(arena).unwrap_or(usize::MAX));
+    cx.count("live", usize::try_from(most_live(&needs)?).unwrap_or(usize::MAX));
     let separate = needs.iter().fold(0u64, |sum, need| sum.saturating_add(aligned(need.bytes).unwrap_or(u64::MAX)));
     cx.count("separate", usize::try_from(separate).unwrap_or(usize::MAX));
     module.set_prim_func(MAIN, planned);
@@ -68,6 +74,23 @@ fn too_large(alloc: NodeId) -> PassError {
 
 fn aligned(bytes: u64) -> Option<u64> {
     bytes.checked_next_multiple_of(ARENA_ALIGNMENT)
+}
+
+/// The most bytes that are needed at one time, which no plan has less than.
+fn most_live(needs: &[Need]) -> Result<u64, PassError> {
+    let mut changes: Vec<(usize, bool, u64)> = Vec::with_capacity(2 * needs.len());
+    for need in needs {
+        let bytes = aligned(need.bytes).ok_or_else(|| too_large(need.alloc))?;
+        changes.extend([(need.first, true, bytes), (need.last + 1, false, bytes)]);
+    }
+    // At one place, what ends goes first.
+    changes.sort_unstable();
+    let (mut live, mut most) = (0_u64, 0_u64);
+    for (_, begins, bytes) in changes {
+        live = if begins { live.saturating_add(bytes) } else { live.saturating_sub(bytes) };
+        most = most.max(live);
+    }
+    Ok(most)
 }
 
 /// Returns the offset of each, and the size of the arena.
