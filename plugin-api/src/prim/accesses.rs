@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct Access {
     /// The binding.
     pub id: NodeId,
-    /// The block that it stands in.
+    /// The block that it is in.
     pub block: BlockId,
     /// The memory that it names, which may be a view.
     pub memory: NodeId,
@@ -108,7 +108,7 @@ pub struct Accesses {
     of: HashMap<NodeId, usize>,
     /// By node: in how many blocks it is.
     depths: Vec<u32>,
-    /// By block: the binding whose function's it is, and the block that this one stands in.
+    /// By block: the binding whose function's it is, and the block of that binding.
     owners: HashMap<BlockId, (NodeId, BlockId)>,
     /// By node: its place in program order.
     order: Vec<usize>,

@@ -7,7 +7,7 @@ use relais_plugin_api::{
     prelude::*,
     prim::{Access, Accesses, AxisIndex, CoreOp, LoopKind, LoopOps, PrimBuilder, remove_unused},
 };
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Why memory stays as it is.
 pub type Why = &'static str;
@@ -137,32 +137,34 @@ impl Fuse {
         Ok(())
     }
 
-    /// Replaces loads of memory of one element, which is stored once, by the value.
+    /// Replaces loads of memory of one element, which the statements of its block store, by the value that was stored last.
     fn forward(&mut self, block: BlockId, alloc: NodeId) -> bool {
         let f = &self.f;
         if n_elements(f, alloc) != Some(1) {
             return false;
         }
         let accesses = Accesses::new(f, &self.ops);
-        let mut all = accesses.all().iter().filter(|access| access.root == alloc);
-        let is_plain = |access: &Access, op: CoreOp| self.ops.of(f, access.id) == Some(op) && access.lanes == 1;
-        let Some(store) = all.next().filter(|first| first.block == block && is_plain(first, CoreOp::Store)) else {
-            return false;
-        };
-        let mut loads = HashSet::new();
-        for access in all {
-            if !is_plain(access, CoreOp::Load) {
-                return false;
+        let mut values: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut stores = HashSet::new();
+        let mut last = None;
+        for access in accesses.all().iter().filter(|access| access.root == alloc) {
+            match (self.ops.of(f, access.id), last) {
+                (Some(CoreOp::Store), _) if access.block == block && access.lanes == 1 => {
+                    let value = f.operands(access.id)[2];
+                    last = Some(values.get(&value).copied().unwrap_or(value));
+                    stores.insert(access.id);
+                }
+                (Some(CoreOp::Load), Some(value)) if access.lanes == 1 => {
+                    values.insert(access.id, value);
+                }
+                _ => return false,
             }
-            loads.insert(access.id);
         }
-        let (store, value) = (store.id, f.operands(store.id)[2]);
-        self.replace(self.f.body(), |id| if loads.contains(&id) { value } else { id });
-        let ops = &self.ops;
-        let f = &self.f;
-        let is_gone =
-            |id: NodeId| id == store || loads.contains(&id) || ops.memory_of(f, id) == alloc && ops.is_memory(f, id);
-        let gone: HashSet<NodeId> = f.all_bindings().filter(|&id| is_gone(id)).collect();
+        self.replace(self.f.body(), |id| values.get(&id).copied().unwrap_or(id));
+        let (f, ops) = (&self.f, &self.ops);
+        let is_it = |id: NodeId| ops.memory_of(f, id) == alloc && ops.is_memory(f, id);
+        let is_gone = |&id: &NodeId| stores.contains(&id) || values.contains_key(&id) || is_it(id);
+        let gone: HashSet<NodeId> = f.all_bindings().filter(is_gone).collect();
         self.remove(&gone);
         true
     }

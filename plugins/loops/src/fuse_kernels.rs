@@ -19,8 +19,8 @@
 //! on the stack. The memory between them is written by one call and read by one, and nothing in between uses what the first
 //! call writes. Calls that are fused in the same way share their loop program; loop programs that nothing calls any more go.
 //!
-//! What is fused is proven of the loops, whatever operators they are of, so that kernels of plugins are fused as well. The
-//! results are the same in each bit.
+//! Proofs about the loops decide, whatever operators they are of, so that kernels of plugins are fused as well. The results are
+//! the same in each bit.
 
 use crate::{
     calls::{Calls, MAIN, stem},
@@ -66,7 +66,7 @@ pub fn fuse_kernels(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -
         match work.fuse(alloc)? {
             Ok(call) => {
                 n_fused += 1;
-                // What this call uses may be between two calls now.
+                // The memory that this call uses may be between two calls now.
                 let (f, ops) = (&work.calls.main, &work.calls.ops);
                 for memory in f.operands(call).iter().map(|&memory| ops.memory_of(f, memory)) {
                     declined.remove(&memory);
@@ -91,7 +91,7 @@ pub fn fuse_kernels(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -
     Ok(())
 }
 
-/// What the memory of a parameter of a loop program that is made is, by what the two calls pass.
+/// The memory of a parameter of a loop program that is made, by the arguments of the two calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Slot {
     Input(usize),
@@ -105,14 +105,18 @@ struct Pair {
     calls: [NodeId; 2],
     names: [String; 2],
     slots: [Vec<Slot>; 2],
-    /// What the new call passes: inputs, then outputs.
+    /// The arguments of the new call: inputs, then outputs.
     args: [Vec<NodeId>; 2],
 }
+
+/// Decides what two calls become: their loop programs, and the memory of the parameters.
+type Way = ([String; 2], [Vec<Slot>; 2]);
 
 struct Work {
     calls: Calls,
     most_bytes: u64,
-    known: HashMap<([String; 2], [Vec<Slot>; 2]), Result<String, &'static str>>,
+    /// The loop programs that were made, or why not.
+    known: HashMap<Way, Result<String, &'static str>>,
 }
 
 impl Work {
@@ -179,12 +183,11 @@ impl Work {
         }
         let is_free = |id: &NodeId| {
             let touches = |ids: &[NodeId], memory: NodeId| has(ids, root(memory)) > 0;
-            let is_output = self.calls.callee(*id).map(|name| n_outputs(&self.calls.kernels[&name]));
             let all = f.operands(*id);
-            let n_outputs = is_output.unwrap_or(all.len());
+            let n_outputs = self.calls.callee(*id).map_or(all.len(), |name| n_outputs(&self.calls.kernels[&name]));
             all.iter().enumerate().all(|(at, &operand)| {
                 let may_write = at >= all.len() - n_outputs;
-                !touches(out_first, operand) && !(may_write && touches(in_first, operand))
+                !(touches(out_first, operand) || may_write && touches(in_first, operand))
             })
         };
         let between = block[from + 1..to].iter();
@@ -195,8 +198,9 @@ impl Work {
         }
         let writes: Vec<NodeId> = out_first.iter().chain(out_second).copied().filter(|&id| root(id) != alloc).collect();
         let is_alone = |&id: &NodeId| has(&writes, root(id)) == 1 && has(in_first, root(id)) == 0;
-        let is_read_as_it_is = |&id: &NodeId| {
-            writes.iter().all(|&made| root(made) != root(id) || made == id && has(out_second, root(id)) == 0)
+        let is_read_as_it_is = |&id: &NodeId| match writes.iter().find(|&&made| root(made) == root(id)) {
+            Some(&made) => made == id && has(out_second, root(id)) == 0,
+            None => true,
         };
         if !writes.iter().all(is_alone) || !in_second.iter().all(is_read_as_it_is) {
             return Err("its calls use other memory in two ways");

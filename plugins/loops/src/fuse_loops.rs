@@ -27,7 +27,7 @@
 //!
 //! Nothing is computed twice, and no sum in another order: the results are the same in each bit. Loops stay apart where one
 //! needs elements of many turns of another (a sum over all of them, a window, another order of the axes), where their numbers
-//! of turns are no multiples, and where memory is passed to a call.
+//! of turns are not multiples of each other, and where memory is passed to a call.
 //!
 //! `FuseKernels` does this across the calls of loop programs.
 
