@@ -229,7 +229,7 @@ impl Accesses {
     }
 
     /// The statements that contain an access, with their blocks, from the outermost one to the access itself.
-    fn path(&self, access: &Access) -> Vec<(BlockId, NodeId)> {
+    pub fn path(&self, access: &Access) -> Vec<(BlockId, NodeId)> {
         let mut path = vec![(access.block, access.id)];
         while let Some(&(owner, outer)) = path.last().and_then(|(block, _)| self.owners.get(block)) {
             path.push((outer, owner));

@@ -1,9 +1,11 @@
 //! Removing memory that passes values from one loop to another: the loops become one, in whose turns the memory holds what one
 //! turn needs, or nothing.
 
-use crate::program::{Loop, call, constant_int};
+use crate::program::{
+    Loop, bindings_of, call, constant_int, is_only_accessed, n_elements, remove, remove_from, replace,
+};
 use relais_plugin_api::{
-    ir::{AttrValue, BlockId, Imm, Walk, WalkStep, element_count, kind},
+    ir::{BlockId, Imm, kind},
     prelude::*,
     prim::{Access, Accesses, AxisIndex, CoreOp, LoopKind, LoopOps, PrimBuilder, remove_unused},
 };
@@ -54,23 +56,6 @@ pub fn bytes(f: &Function, memory: NodeId) -> u64 {
     n_elements(f, memory).and_then(|n| n.checked_mul(elem)).unwrap_or(u64::MAX)
 }
 
-fn n_elements(f: &Function, memory: NodeId) -> Option<u64> {
-    element_count(&f.type_of(memory).static_shape()?)
-}
-
-/// Everything in a block, and in the blocks in it.
-fn nested(f: &Function, block: BlockId) -> impl Iterator<Item = WalkStep> + '_ {
-    let mut walk = Walk::block(block);
-    std::iter::from_fn(move || walk.next(f))
-}
-
-/// A statement, and the bindings in its functions.
-fn bindings_of(f: &Function, statement: NodeId) -> Vec<NodeId> {
-    let inner = f.regions(statement).iter().flat_map(|&region| nested(f, f.block_of(region)));
-    let inner = inner.filter_map(|step| if let WalkStep::Binding(id) = step { Some(id) } else { None });
-    std::iter::once(statement).chain(inner).collect()
-}
-
 /// The memory that a statement reads and writes.
 #[derive(Default)]
 struct Effects {
@@ -100,7 +85,7 @@ impl Fuse {
     /// Fuses the statements of a block that use the memory of an `alloc` of it, and takes the memory into their loop: returns the
     /// body of that loop and the smaller memory, or `None` if the memory is gone.
     fn step(&mut self, block: BlockId, alloc: NodeId) -> Result<Option<(BlockId, NodeId)>, Why> {
-        self.check(alloc)?;
+        is_only_accessed(&self.f, &self.ops, alloc)?;
         if self.forward(block, alloc) {
             return Ok(None);
         }
@@ -116,25 +101,6 @@ impl Fuse {
             fused = next;
         }
         self.contract(alloc, fused).map(Some)
-    }
-
-    /// Whether only accesses use memory, whose sizes are known.
-    fn check(&self, alloc: NodeId) -> Result<(), Why> {
-        let f = &self.f;
-        if !matches!(f.attrs(alloc).get("scope"), None | Some(AttrValue::String(b"stack"))) {
-            return Err("it is not on the stack");
-        }
-        if n_elements(f, alloc).is_none_or(|n| n == 0) {
-            return Err("its sizes are not known, or it is empty");
-        }
-        for id in f.all_bindings() {
-            let is_used = |&operand: &NodeId| self.ops.memory_of(f, operand) == alloc;
-            let is_access = self.ops.of(f, id).is_some_and(|op| op.first_index().is_some() || op == CoreOp::View);
-            if !is_access && f.operands(id).iter().any(is_used) {
-                return Err("something other than loads and stores uses it");
-            }
-        }
-        Ok(())
     }
 
     /// Replaces loads of memory of one element, which the statements of its block store, by the value that was stored last.
@@ -160,12 +126,13 @@ impl Fuse {
                 _ => return false,
             }
         }
-        self.replace(self.f.body(), |id| values.get(&id).copied().unwrap_or(id));
+        let body = self.f.body();
+        replace(&mut self.f, body, |id| values.get(&id).copied().unwrap_or(id));
         let (f, ops) = (&self.f, &self.ops);
         let is_it = |id: NodeId| ops.memory_of(f, id) == alloc && ops.is_memory(f, id);
         let is_gone = |&id: &NodeId| stores.contains(&id) || values.contains_key(&id) || is_it(id);
         let gone: HashSet<NodeId> = f.all_bindings().filter(is_gone).collect();
-        self.remove(&gone);
+        remove(&mut self.f, &gone);
         true
     }
 
@@ -286,7 +253,7 @@ impl Fuse {
         let all: Vec<NodeId> = f.bindings(body).iter().chain(&moved).copied().collect();
         f.set_bindings(body, &all);
         self.ops.update(&self.f);
-        self.replace(body, |id| if id == variable { index } else { id });
+        replace(&mut self.f, body, |id| if id == variable { index } else { id });
         Ok(())
     }
 
@@ -298,13 +265,13 @@ impl Fuse {
         let unnamed: Vec<NodeId> =
             names_of(&self.f, p).filter(|(_, name)| taken.contains(*name)).map(|(id, _)| id).collect();
         let [from, to] = [from, to].map(|function| self.f.block_of(function));
-        self.replace(from, |id| if id == old { new } else { id });
+        replace(&mut self.f, from, |id| if id == old { new } else { id });
         let f = &mut self.f;
         unnamed.into_iter().for_each(|id| f.set_name(id, ""));
         let all: Vec<NodeId> = f.bindings(from).iter().chain(f.bindings(to)).copied().collect();
         f.set_bindings(from, &[]);
         f.set_bindings(to, &all);
-        self.remove_from(block, &HashSet::from([p]));
+        remove_from(&mut self.f, block, &HashSet::from([p]));
     }
 
     // ---- smaller memory -----------------------------------------------------------------------------------------------
@@ -355,7 +322,7 @@ impl Fuse {
         for (access, memory, axis) in used {
             self.move_access(&accesses, access, now[&memory], parts[&memory].axis, &axis, variable);
         }
-        self.remove(&old);
+        remove(&mut self.f, &old);
         self.f.set_name_id(small, name);
         Ok((body, small))
     }
@@ -409,40 +376,6 @@ impl Fuse {
         if let Some(place) = list.iter().position(|&binding| binding == id) {
             list.splice(place..place, made);
             f.set_bindings(block, &list);
-        }
-    }
-
-    // ---- nodes --------------------------------------------------------------------------------------------------------
-
-    /// Puts others in the place of nodes, in a block and the blocks in it.
-    fn replace(&mut self, block: BlockId, by: impl Fn(NodeId) -> NodeId) {
-        let steps: Vec<WalkStep> = nested(&self.f, block).collect();
-        for step in steps {
-            match step {
-                WalkStep::Binding(id) => drop(self.f.map_operands(id, &by)),
-                WalkStep::Enter(block) => {
-                    let results = self.f.results(block).to_vec();
-                    let new: Vec<NodeId> = results.iter().map(|&id| by(id)).collect();
-                    if new != results {
-                        self.f.set_results(block, &new);
-                    }
-                }
-                WalkStep::Exit(_) | WalkStep::Leave(_) => {}
-            }
-        }
-    }
-
-    /// Removes bindings, wherever they are.
-    fn remove(&mut self, gone: &HashSet<NodeId>) {
-        let blocks: Vec<BlockId> = self.f.all_blocks().collect();
-        blocks.into_iter().for_each(|block| self.remove_from(block, gone));
-    }
-
-    fn remove_from(&mut self, block: BlockId, gone: &HashSet<NodeId>) {
-        let all = self.f.bindings(block);
-        if all.iter().any(|id| gone.contains(id)) {
-            let kept: Vec<NodeId> = all.iter().copied().filter(|id| !gone.contains(id)).collect();
-            self.f.set_bindings(block, &kept);
         }
     }
 }

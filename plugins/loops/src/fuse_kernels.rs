@@ -14,8 +14,8 @@
 //! }
 //! ```
 //!
-//! The two are put behind each other, and their loops are fused as `FuseLoops` does it. They stay two if that does not remove
-//! the memory, or leaves a part of it that is larger than `most_bytes` with the other memory of the loop program: that part is
+//! The two are put behind each other, and their loops are fused as `FuseLoops` does it, or else the elements computed where they
+//! are read, as `InlineProducers` does. They stay two if that does not remove the memory, or leaves a part of it that is larger than `most_bytes` with the other memory of the loop program: that part is
 //! on the stack. The memory between them is written by one call and read by one, and nothing in between uses what the first
 //! call writes. Calls that are fused in the same way share their loop program; loop programs that nothing calls any more go.
 //!
@@ -25,6 +25,7 @@
 use crate::{
     calls::{Calls, MAIN, stem},
     fuse::{bytes, shrink},
+    inline_producers::inline,
 };
 use relais_plugin_api::{
     diagnostics::Severity,
@@ -280,18 +281,15 @@ impl Work {
                 f.append(f.body(), copy);
             }
         }
-        let shrunk = match shrink(&f, f.body(), between) {
-            Ok(shrunk) => shrunk,
-            Err(why) => return Ok(Err(why)),
+        let (shrunk, why) = match shrink(&f, f.body(), between) {
+            Ok(shrunk) if shrunk.bytes == 0 || stack(&shrunk.function) <= self.most_bytes => {
+                (Some(shrunk.function), "")
+            }
+            Ok(_) => (None, "the memory of one turn is larger than `most_bytes`"),
+            Err(why) => (None, why),
         };
-        let f = shrunk.function.compacted();
-        let ops = LoopOps::new(&f);
-        let allocs = f.all_bindings().filter(|&id| ops.of(&f, id) == Some(CoreOp::Alloc));
-        let stack = allocs.fold(0_u64, |sum, id| sum.saturating_add(bytes(&f, id)));
-        Ok(match shrunk.bytes == 0 || stack <= self.most_bytes {
-            true => Ok(f),
-            false => Err("the memory of one turn is larger than `most_bytes`"),
-        })
+        let made = shrunk.or_else(|| inline(&f, f.body(), between).ok());
+        Ok(made.map(|f| f.compacted()).ok_or(why))
     }
 
     /// A name for what is made of two loop programs.
@@ -323,4 +321,11 @@ impl Work {
         self.calls.replaced(&pair.calls, id, &pair.names);
         id
     }
+}
+
+/// The bytes of memory on the stack of a loop program.
+fn stack(f: &Function) -> u64 {
+    let ops = LoopOps::new(f);
+    let allocs = f.all_bindings().filter(|&id| ops.of(f, id) == Some(CoreOp::Alloc));
+    allocs.fold(0, |sum, id| sum.saturating_add(bytes(f, id)))
 }

@@ -31,14 +31,11 @@
 //!
 //! `FuseKernels` does this across the calls of loop programs.
 
-use crate::{fuse::shrink, program::is_program};
-use relais_plugin_api::{
-    diagnostics::Severity,
-    ir::BlockId,
-    prelude::*,
-    prim::{CoreOp, LoopOps},
+use crate::{
+    fuse::shrink,
+    program::{is_program, try_allocs},
 };
-use std::collections::HashSet;
+use relais_plugin_api::prelude::*;
 
 /// Fuses loops that pass values to each other by memory, and makes that memory smaller, or removes it.
 #[prim_func_pass(
@@ -48,35 +45,11 @@ use std::collections::HashSet;
     statistics(removed = "memory removed", shrunk = "memory made smaller")
 )]
 pub fn fuse_loops(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    if !is_program(edit.function()) {
-        return Ok(());
-    }
-    // What stays may be fused after something else was.
-    let mut declined: Vec<(NodeId, &'static str)> = Vec::new();
-    let mut tried: HashSet<NodeId> = HashSet::new();
-    while let Some((block, alloc)) = next(edit.function(), &tried) {
-        tried.insert(alloc);
-        match shrink(edit.function(), block, alloc) {
-            Ok(shrunk) => {
-                cx.count(if shrunk.bytes == 0 { "removed" } else { "shrunk" }, 1);
-                *edit.function_mut() = shrunk.function;
-                tried.clear();
-                declined.clear();
-            }
-            Err(why) => declined.push((alloc, why)),
-        }
-    }
-    if cx.wants_remarks() {
-        for (alloc, why) in declined {
-            cx.diagnostic(Diagnostic::new(Severity::REMARK, format!("memory stays: {why}")).at(alloc));
-        }
+    if is_program(edit.function()) {
+        try_allocs(edit, cx, |f, block, alloc| {
+            let shrunk = shrink(f, block, alloc)?;
+            Ok((shrunk.function, if shrunk.bytes == 0 { "removed" } else { "shrunk" }))
+        });
     }
     Ok(())
-}
-
-/// The first `alloc` that was not tried, and its block.
-fn next(f: &Function, tried: &HashSet<NodeId>) -> Option<(BlockId, NodeId)> {
-    let ops = LoopOps::new(f);
-    let is_open = |id: &NodeId| ops.of(f, *id) == Some(CoreOp::Alloc) && !tried.contains(id);
-    f.all_blocks().find_map(|block| f.bindings(block).iter().copied().find(is_open).map(|alloc| (block, alloc)))
 }

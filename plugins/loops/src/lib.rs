@@ -7,6 +7,7 @@ pub mod flatten_buffer;
 mod fuse;
 pub mod fuse_kernels;
 pub mod fuse_loops;
+pub mod inline_producers;
 pub mod lower_main;
 pub mod lower_ops;
 pub mod plan_memory;
