@@ -5,7 +5,7 @@ use crate::program::{
     Loop, bindings_of, call, constant_int, is_only_accessed, n_elements, remove, remove_from, replace,
 };
 use relais_plugin_api::{
-    ir::{BlockId, Imm, kind},
+    ir::{BlockId, Imm, element_count, kind},
     prelude::*,
     prim::{Access, Accesses, AxisIndex, CoreOp, LoopKind, LoopOps, PrimBuilder, remove_unused},
 };
@@ -286,13 +286,11 @@ impl Fuse {
         let mut n = None;
         for access in accesses.all().iter().filter(|access| access.root == alloc) {
             let unknown = "the elements that a turn uses are not a part of their own";
-            let slice = accesses.slice(access, variable, 1).ok_or(unknown)?;
             let part = Part::of(access, variable).ok_or(unknown)?;
-            let is_own = slice.base.is_empty() && slice.first >= 0 && slice.last < slice.stride;
-            if !is_own || *n.get_or_insert(slice.stride) != slice.stride {
-                return Err(unknown);
-            }
-            if *parts.entry(access.memory).or_insert_with(|| part.clone()) != part {
+            let count = element_count(&part.shape).ok_or(unknown)?;
+            let is_same =
+                *n.get_or_insert(count) == count && *parts.entry(access.memory).or_insert_with(|| part.clone()) == part;
+            if !is_same {
                 return Err(unknown);
             }
             used.push((access.id, access.memory, access.axes[part.axis].clone()));
@@ -304,7 +302,7 @@ impl Fuse {
         let moved = f.bindings(body).to_vec();
         self.f.set_bindings(body, &[]);
         let mut b = PrimBuilder::at(&mut self.f, body);
-        let shape = parts.get(&alloc).map_or_else(|| vec![n as u64], |part| part.shape.clone());
+        let shape = parts.get(&alloc).map_or_else(|| vec![n], |part| part.shape.clone());
         let small = b.alloc(elem, &shape);
         let mut now: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         for (&memory, part) in &parts {

@@ -29,7 +29,7 @@
 //! needs elements of many turns of another (a sum over all of them, a window, another order of the axes), where their numbers
 //! of turns are not multiples of each other, and where memory is passed to a call.
 //!
-//! `FuseKernels` does this across the calls of loop programs.
+//! `InlineProducers` finds elements that are read in another order; `FuseKernels` does both across the calls of loop programs.
 
 use crate::{
     fuse::shrink,
