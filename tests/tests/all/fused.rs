@@ -117,7 +117,7 @@ fn run(text: &str, inputs: &[Tensor]) -> Vec<Tensor> {
     let module: IRModule = text::parse_str(text).unwrap();
     let mut options = RunOptions::default();
     // Memory that was not written must not be read.
-    options.poison = true;
+    (options.poison, options.fuel) = (true, 1 << 24);
     prim::run(&module, MAIN, inputs, &options).unwrap_or_else(|stop| panic!("{stop:?}\n{text}"))
 }
 
