@@ -36,7 +36,7 @@ use relais_plugin_api::{
 use std::collections::{BTreeMap, HashMap};
 
 /// The most bindings of a loop program that is made.
-const MOST_BINDINGS: usize = 1 << 12;
+const MOST_BINDINGS: usize = 1 << 10;
 /// The longest name that is made.
 const MOST_NAME: usize = 60;
 
@@ -58,20 +58,22 @@ pub struct Options {
 pub fn fuse_kernels(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
     let Some(main) = module.global(MAIN).and_then(|main| main.prim_func()).cloned() else { return Ok(()) };
     let most_bytes = u64::try_from(options.most_bytes).unwrap_or(0);
-    let mut work = Work { calls: Calls::new(module, Function::clone(&main)), most_bytes, known: HashMap::new() };
+    let calls = Calls::new(module, Function::clone(&main));
+    let mut work = Work { users: users(&calls), calls, most_bytes, known: HashMap::new() };
+    let is_alloc = |id: &NodeId| work.calls.ops.of(&work.calls.main, *id) == Some(CoreOp::Alloc);
+    let mut open: Vec<NodeId> = main.bindings(main.body()).iter().rev().copied().filter(is_alloc).collect();
     // Memory of which it is known that it stays, and why.
     let mut declined: BTreeMap<NodeId, &'static str> = BTreeMap::new();
     let mut n_fused = 0;
-    while let Some(alloc) = work.next(&declined) {
+    while let Some(alloc) = open.pop() {
         cx.check_cancelled()?;
         match work.fuse(alloc)? {
             Ok(call) => {
                 n_fused += 1;
                 // The memory that this call uses may be between two calls now.
                 let (f, ops) = (&work.calls.main, &work.calls.ops);
-                for memory in f.operands(call).iter().map(|&memory| ops.memory_of(f, memory)) {
-                    declined.remove(&memory);
-                }
+                let used = f.operands(call).iter().map(|&memory| ops.memory_of(f, memory));
+                open.extend(used.filter(|memory| declined.remove(memory).is_some()));
             }
             Err(why) => {
                 declined.insert(alloc, why);
@@ -113,21 +115,32 @@ struct Pair {
 /// Decides what two calls become: their loop programs, and the memory of the parameters.
 type Way = ([String; 2], [Vec<Slot>; 2]);
 
+/// By memory: the bindings that use it, themselves or by a view, in order.
+type Users = BTreeMap<NodeId, Vec<NodeId>>;
+
+fn users(calls: &Calls) -> Users {
+    let (f, ops) = (&calls.main, &calls.ops);
+    let mut users = Users::new();
+    for id in f.all_bindings().filter(|&id| ops.of(f, id) != Some(CoreOp::View)) {
+        for &operand in f.operands(id) {
+            let all = users.entry(ops.memory_of(f, operand)).or_default();
+            if all.last() != Some(&id) {
+                all.push(id);
+            }
+        }
+    }
+    users
+}
+
 struct Work {
     calls: Calls,
+    users: Users,
     most_bytes: u64,
     /// The loop programs that were made, or why not.
     known: HashMap<Way, Result<String, &'static str>>,
 }
 
 impl Work {
-    /// The first `alloc` of the function's block that was not declined.
-    fn next(&self, declined: &BTreeMap<NodeId, &'static str>) -> Option<NodeId> {
-        let is_open =
-            |id: &NodeId| self.calls.ops.of(&self.calls.main, *id) == Some(CoreOp::Alloc) && !declined.contains_key(id);
-        self.calls.main.bindings(self.calls.main.body()).iter().copied().find(is_open)
-    }
-
     /// Makes one of the two calls that use memory, and returns it.
     fn fuse(&mut self, alloc: NodeId) -> Result<Result<NodeId, &'static str>, PassError> {
         let pair = match self.pair(alloc) {
@@ -157,12 +170,9 @@ impl Work {
     fn pair(&self, alloc: NodeId) -> Result<Pair, &'static str> {
         let (f, ops) = (&self.calls.main, &self.calls.ops);
         let root = |id: NodeId| ops.memory_of(f, id);
-        let users: Vec<NodeId> = f
-            .all_bindings()
-            .filter(|&id| ops.of(f, id) != Some(CoreOp::View))
-            .filter(|&id| f.operands(id).iter().any(|&operand| root(operand) == alloc))
-            .collect();
-        let &[first, second] = &*users else { return Err("it is not written by one call and read by one") };
+        let Some(&[first, second]) = self.users.get(&alloc).map(Vec::as_slice) else {
+            return Err("it is not written by one call and read by one");
+        };
         let block = f.bindings(f.body());
         let place = |id: NodeId| block.iter().position(|&other| other == id);
         let (Some(from), Some(to), Some(one), Some(other)) =
@@ -170,6 +180,9 @@ impl Work {
         else {
             return Err("something other than calls of loop programs in its block uses it");
         };
+        if from > to {
+            return Err("it is not written by one call and read by one");
+        }
         let names = [one, other];
         let calls = [first, second];
         // Inputs, then outputs, of each.
@@ -318,6 +331,17 @@ impl Work {
             .map(|&old| if old == pair.calls[1] { id } else { old })
             .collect();
         f.set_bindings(f.body(), &list);
+        // The new call has the place of the second one in the order.
+        for memory in pair.args.concat() {
+            let all = self.users.entry(self.calls.ops.memory_of(f, memory)).or_default();
+            let place = all.iter().position(|&user| user == pair.calls[1]);
+            match place.or_else(|| all.iter().position(|&user| user == pair.calls[0])) {
+                Some(place) => all[place] = id,
+                None => continue,
+            }
+            all.retain(|user| !pair.calls.contains(user));
+        }
+        self.users.remove(&alloc);
         self.calls.replaced(&pair.calls, id, &pair.names);
         id
     }

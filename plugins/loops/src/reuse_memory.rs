@@ -27,7 +27,10 @@
 //! The results are the same in each bit. `PlanMemory` afterwards has less to place. As StorageRewrite of TVM does it, for calls;
 //! the memory within loop programs is `FuseLoops`' matter.
 
-use crate::calls::{Calls, MAIN, stem};
+use crate::{
+    calls::{Calls, MAIN, stem},
+    program::bindings_of,
+};
 use relais_plugin_api::{
     ir::element_count,
     prelude::*,
@@ -44,16 +47,23 @@ use std::collections::{BTreeMap, HashMap};
 )]
 pub fn reuse_memory(module: &mut IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
     let Some(main) = module.global(MAIN).and_then(|main| main.prim_func()).cloned() else { return Ok(()) };
-    let mut work =
-        Work { calls: Calls::new(module, Function::clone(&main)), proven: HashMap::new(), made: BTreeMap::new() };
-    let (mut at, mut n_reused) = (0, 0);
-    while let Some(&id) = work.calls.main.bindings(work.calls.main.body()).get(at) {
+    let calls = Calls::new(module, Function::clone(&main));
+    let mut work = Work { uses: Uses::of(&calls), calls, proven: HashMap::new(), made: BTreeMap::new() };
+    let (mut at, mut n_reused, mut n_before) = (0, 0, 0);
+    loop {
+        let Some(&id) = work.calls.main.bindings(work.calls.main.body()).get(at) else {
+            if n_reused == n_before {
+                break;
+            }
+            (at, n_before) = (0, n_reused);
+            continue;
+        };
         match work.find(at, id) {
             Some(reuse) => {
                 work.apply(at, id, reuse)?;
                 n_reused += 1;
-                // The list may be shorter or longer now.
-                at = 0;
+                // The list may be shorter now, and another result of the call may be found.
+                at = at.saturating_sub(1);
             }
             None => at += 1,
         }
@@ -78,6 +88,7 @@ struct Reuse {
 
 struct Work {
     calls: Calls,
+    uses: Uses,
     /// Of a loop program, an input and an output: whether each element is read before it is written.
     proven: HashMap<(String, usize, usize), bool>,
     made: BTreeMap<(String, Vec<usize>, usize), String>,
@@ -89,17 +100,30 @@ fn extent(f: &Function, memory: NodeId) -> Option<(ElemType, u64)> {
     Some((ty.elem()?, element_count(&ty.static_shape()?)?))
 }
 
-/// Whether a binding or the functions in it use memory, itself or by a view.
-fn uses(f: &Function, ops: &LoopOps, id: NodeId, memory: NodeId) -> bool {
-    let is_it = |id: NodeId| f.operands(id).iter().any(|&operand| ops.memory_of(f, operand) == memory);
-    let mut open = vec![id];
-    while let Some(id) = open.pop() {
-        if ops.of(f, id) != Some(CoreOp::View) && is_it(id) {
-            return true;
+/// By memory: the first and the last statement of the entry function that use it, themselves or by a view.
+struct Uses(HashMap<NodeId, (usize, usize)>);
+
+impl Uses {
+    fn of(calls: &Calls) -> Self {
+        let (f, ops) = (&calls.main, &calls.ops);
+        let mut uses: HashMap<NodeId, (usize, usize)> = HashMap::new();
+        for (at, &statement) in f.bindings(f.body()).iter().enumerate() {
+            for id in bindings_of(f, statement).into_iter().filter(|&id| ops.of(f, id) != Some(CoreOp::View)) {
+                for &operand in f.operands(id) {
+                    uses.entry(ops.memory_of(f, operand)).or_insert((at, at)).1 = at;
+                }
+            }
         }
-        f.regions(id).iter().for_each(|&region| open.extend(f.bindings(f.block_of(region))));
+        Self(uses)
     }
-    false
+
+    fn is_first(&self, at: usize, memory: NodeId) -> bool {
+        self.0.get(&memory).is_some_and(|&(first, _)| first == at)
+    }
+
+    fn is_last(&self, at: usize, memory: NodeId) -> bool {
+        self.0.get(&memory).is_some_and(|&(_, last)| last == at)
+    }
 }
 
 impl Work {
@@ -111,14 +135,13 @@ impl Work {
         let first_output = args.len() - n_outputs(&kernels[&name]);
         let roots: Vec<NodeId> = args.iter().map(|&arg| ops.memory_of(f, arg)).collect();
         let list = f.bindings(f.body());
-        let is_unused = |statements: &[NodeId], memory: NodeId| !statements.iter().any(|&id| uses(f, ops, id, memory));
         let place = |memory: NodeId| list.iter().position(|&id| id == memory);
         let mut found = Vec::new();
         for output in first_output..args.len() {
             let result = roots[output];
             let is_new = roots.iter().filter(|&&root| root == result).count() == 1
                 && ops.is_writable(f, result)
-                && is_unused(&list[..at], result);
+                && self.uses.is_first(at, result);
             if !is_new {
                 continue;
             }
@@ -126,7 +149,7 @@ impl Work {
                 let is_last = ops.of(f, argument) == Some(CoreOp::Alloc)
                     && !roots[first_output..].contains(&argument)
                     && extent(f, argument).is_some_and(|of| Some(of) == extent(f, result))
-                    && is_unused(&list[at + 1..], argument);
+                    && self.uses.is_last(at, argument);
                 // Memory that is kept is there before that which it takes the place of.
                 let is_there = match (place(argument), place(result)) {
                     (Some(argument), Some(result)) => argument < result,
@@ -204,6 +227,7 @@ impl Work {
             replace(f, gone, view);
         }
         self.calls.replaced(&[id], call, &[reuse.name]);
+        self.uses = Uses::of(&self.calls);
         Ok(())
     }
 }
