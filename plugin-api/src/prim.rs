@@ -9,6 +9,8 @@
 //! - [`LoopOps`] gives the core operator of a call, [`rule`] the type of its result, [`infer`] the types of a whole
 //!   function. The verifier finds what contradicts them (`V2…`).
 //! - [`PrimBuilder`] makes prim funcs.
+//! - [`Intervals`] says what is known about integers, [`Accesses`] where memory is accessed, and in which turns of loops
+//!   the same elements.
 //! - [`memory_needs`] says what memory is needed when, [`checked_arena`] whether a plan of it holds.
 //! - [`fold`] computes with numbers, [`run`] with tensors: the interpreter.
 
@@ -19,6 +21,7 @@ mod building {}
 #[doc = include_str!("../../docs/loop-programs.md")]
 mod loop_programs {}
 
+mod accesses;
 mod arena;
 mod bounds;
 mod build;
@@ -32,6 +35,7 @@ mod scalar;
 mod tests;
 mod unused;
 
+pub use accesses::{Access, Accesses, AxisIndex, Dependence, Slice, Term};
 pub use arena::{ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, arena_offset, checked_arena, count_fits, memory_needs};
 pub use bounds::{Bounds, Intervals, Linear, Mark};
 pub use build::{PrimBuilder, prim_func};

@@ -134,7 +134,7 @@ impl Maker<'_, '_> {
 
     fn statement(&mut self, depth: usize) {
         let is_deep = depth > MAX_DEPTH;
-        match self.tape.below(10) {
+        match self.tape.below(11) {
             0..3 if !is_deep => self.nest(depth),
             3 if !is_deep => self.sum(depth),
             4 if !is_deep => {
@@ -159,6 +159,7 @@ impl Maker<'_, '_> {
                 self.values.push(Known { name, kind, range: None });
             }
             6 if self.turn.is_none() && self.tape.chance(2) => self.scratch(depth),
+            7 if self.turn.is_none() && depth < MAX_DEPTH => self.passed(depth),
             _ => self.store(depth),
         }
     }
@@ -222,6 +223,93 @@ impl Maker<'_, '_> {
         self.line(depth + 1, &format!("{name}[{variable}] = {value};"));
         self.line(depth, "}");
         self.memory.push(memory);
+    }
+
+    /// Memory that passes values from one nest to another one, which reads it in the same order or in another one.
+    fn passed(&mut self, depth: usize) {
+        let (name, is_float) = (self.name("p"), self.tape.chance(3));
+        let sizes = self.memory[0].sizes.clone();
+        let (n, m) = (sizes[0], sizes[1]);
+        let memory = Memory { name: name[1..].to_owned(), is_float, sizes, is_written: true };
+        self.line(depth, &format!("{name} = alloc {}[{n}, {m}];", memory.elem()));
+        let kind = memory.kind();
+        self.over(depth, (n, m), |maker, depth, at, flat| {
+            let value = maker.value(kind, 1);
+            maker.put(depth, &name, (n, m), at, flat, &value);
+        });
+        if self.tape.chance(3) {
+            self.store(depth);
+        }
+        for _ in 0..1 + self.tape.below(2) {
+            self.over(depth, (n, m), |maker, depth, [i, j], flat| {
+                let [row, column] = match maker.tape.below(8) {
+                    0 => [format!("max(0, {i} - 1)"), j.clone()],
+                    1 => [format!("min({}, {i} + 1)", n - 1), j.clone()],
+                    2 => [i.clone(), format!("{} - {j}", m - 1)],
+                    3 => [format!("{} - {i}", n - 1), j.clone()],
+                    _ => [i.clone(), j.clone()],
+                };
+                let value = maker.name("v");
+                match flat.filter(|_| !maker.tape.chance(3)) {
+                    Some(index) => {
+                        let view = maker.name("f");
+                        maker.line(depth, &format!("{view} = view({name}, shape = [{}]);", n * m));
+                        maker.line(depth, &format!("{value} = {view}[{index}];"));
+                    }
+                    None => maker.line(depth, &format!("{value} = {name}[{row}, {column}];")),
+                }
+                let value = if is_float { value } else { format!("cast({value}, elem = \"float32\")") };
+                maker.put(depth, "%y", (n, m), &[i.clone(), j.clone()], flat, &format!("neg({value})"));
+            });
+        }
+        self.memory.push(memory);
+    }
+
+    /// Loops over two axes, or one over both together; `body` gets the indices, and the one of both.
+    fn over(
+        &mut self,
+        depth: usize,
+        (n, m): (i64, i64),
+        body: impl FnOnce(&mut Self, usize, &[String; 2], Option<&str>),
+    ) {
+        let (i, j) = (self.name("i"), self.name("i"));
+        let kind = ["", "", "", " unrolled"][self.tape.below(4)];
+        let known = self.values.len();
+        if self.tape.chance(2) {
+            self.line(depth, &format!("for {i} in 0..{}{kind} {{", n * m));
+            let at = [format!("floordiv({i}, {m})"), format!("floormod({i}, {m})")];
+            self.values.push(Known { name: i.clone(), kind: Kind::Int, range: Some((0, n * m)) });
+            body(self, depth + 1, &at, Some(&i));
+        } else {
+            self.line(depth, &format!("for {i} in 0..{n}{kind} {{"));
+            self.line(depth + 1, &format!("for {j} in 0..{m} {{"));
+            self.values.push(Known { name: i.clone(), kind: Kind::Int, range: Some((0, n)) });
+            self.values.push(Known { name: j.clone(), kind: Kind::Int, range: Some((0, m)) });
+            body(self, depth + 2, &[i, j], None);
+            self.line(depth + 1, "}");
+        }
+        self.values.truncate(known);
+        self.line(depth, "}");
+    }
+
+    /// A store at the indices, or at the one of both axes.
+    fn put(
+        &mut self,
+        depth: usize,
+        memory: &str,
+        sizes: (i64, i64),
+        at: &[String; 2],
+        flat: Option<&str>,
+        value: &str,
+    ) {
+        match flat {
+            Some(index) => {
+                let view = self.name("f");
+                self.line(depth, &format!("{view} = view({memory}, shape = [{}]);", sizes.0 * sizes.1));
+                self.line(depth, &format!("{view}[{index}] = {value};"));
+            }
+            None => self.line(depth, &format!("{memory}[{}, {}] = {value};", at[0], at[1])),
+        }
     }
 
     fn store(&mut self, depth: usize) {

@@ -305,6 +305,20 @@ impl Intervals {
         }
     }
 
+    /// Notes what holds in a block of a loop or a conditional.
+    pub fn enter(&mut self, f: &Function, ops: &LoopOps, owner: NodeId, block: BlockId) {
+        let (function, operands) = (f.block(block).owner, f.operands(owner));
+        match (ops.of(f, owner), operands, f.operands(function)) {
+            (Some(CoreOp::For), &[_, min, extent, ..], &[var, ..]) => self.enter_loop(f, ops, var, min, extent),
+            (Some(CoreOp::When), &[_, condition, ..], _) | (None, &[condition, ..], _)
+                if f.kind(owner) == kind::IF || ops.of(f, owner).is_some() =>
+            {
+                self.assume(f, ops, condition, f.regions(owner).first() == Some(&function));
+            }
+            _ => {}
+        }
+    }
+
     /// Notes that a condition holds, or does not.
     pub fn assume(&mut self, f: &Function, ops: &LoopOps, condition: NodeId, truth: bool) {
         let mut open: SmallVec<[(NodeId, bool); 8]> = SmallVec::from_slice(&[(condition, truth)]);

@@ -2,12 +2,18 @@
 
 use relais_plugin_api::prelude::*;
 
+mod calls;
 pub mod flatten_buffer;
+mod fuse;
+pub mod fuse_kernels;
+pub mod fuse_loops;
+pub mod inline_producers;
 pub mod lower_main;
 pub mod lower_ops;
 pub mod plan_memory;
 mod program;
 pub mod remove_no_op;
+pub mod reuse_memory;
 pub mod simplify;
 pub mod unroll_loop;
 

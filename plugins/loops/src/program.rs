@@ -1,10 +1,12 @@
 //! The questions that the passes ask of loop programs, and how they make calls.
 
 use relais_plugin_api::{
-    ir::kind,
+    diagnostics::Severity,
+    ir::{AttrValue, BlockId, Walk, WalkStep, element_count, kind},
     prelude::*,
     prim::{CoreOp, LoopOps, fold, rule, value_type},
 };
+use std::collections::HashSet;
 
 /// Whether a function consists of the nodes that loop programs have, so that its bindings can be moved and copied.
 pub fn is_program(f: &Function) -> bool {
@@ -88,4 +90,110 @@ pub fn call(f: &mut Function, ops: &mut LoopOps, op: CoreOp, args: &[NodeId], at
         f.set_type(id, ty);
     }
     id
+}
+
+// ---- statements and memory --------------------------------------------------------------------------------------------
+
+/// Everything in a block, and in the blocks in it.
+fn nested(f: &Function, block: BlockId) -> impl Iterator<Item = WalkStep> + '_ {
+    let mut walk = Walk::block(block);
+    std::iter::from_fn(move || walk.next(f))
+}
+
+/// A statement, and the bindings in its functions.
+pub fn bindings_of(f: &Function, statement: NodeId) -> Vec<NodeId> {
+    let inner = f.regions(statement).iter().flat_map(|&region| nested(f, f.block_of(region)));
+    let inner = inner.filter_map(|step| if let WalkStep::Binding(id) = step { Some(id) } else { None });
+    std::iter::once(statement).chain(inner).collect()
+}
+
+/// The number of elements of memory whose sizes are known.
+pub fn n_elements(f: &Function, memory: NodeId) -> Option<u64> {
+    element_count(&f.type_of(memory).static_shape()?)
+}
+
+/// Whether the memory of an `alloc` is on the stack, its sizes are known, and only accesses and views use it.
+///
+/// # Errors
+/// Returns the reason if not.
+pub fn is_only_accessed(f: &Function, ops: &LoopOps, alloc: NodeId) -> Result<(), &'static str> {
+    if !matches!(f.attrs(alloc).get("scope"), None | Some(AttrValue::String(b"stack"))) {
+        return Err("it is not on the stack");
+    }
+    if n_elements(f, alloc).is_none_or(|n| n == 0) {
+        return Err("its sizes are not known, or it is empty");
+    }
+    for id in f.all_bindings() {
+        let is_used = |&operand: &NodeId| ops.memory_of(f, operand) == alloc;
+        let is_access = ops.of(f, id).is_some_and(|op| op.first_index().is_some() || op == CoreOp::View);
+        if !is_access && f.operands(id).iter().any(is_used) {
+            return Err("something other than loads and stores uses it");
+        }
+    }
+    Ok(())
+}
+
+/// Puts others in the place of nodes, in a block and the blocks in it.
+pub fn replace(f: &mut Function, block: BlockId, by: impl Fn(NodeId) -> NodeId) {
+    let steps: Vec<WalkStep> = nested(f, block).collect();
+    for step in steps {
+        match step {
+            WalkStep::Binding(id) => drop(f.map_operands(id, &by)),
+            WalkStep::Enter(block) => {
+                let results = f.results(block).to_vec();
+                let new: Vec<NodeId> = results.iter().map(|&id| by(id)).collect();
+                if new != results {
+                    f.set_results(block, &new);
+                }
+            }
+            WalkStep::Exit(_) | WalkStep::Leave(_) => {}
+        }
+    }
+}
+
+/// Removes bindings, wherever they are.
+pub fn remove(f: &mut Function, gone: &HashSet<NodeId>) {
+    let blocks: Vec<BlockId> = f.all_blocks().collect();
+    blocks.into_iter().for_each(|block| remove_from(f, block, gone));
+}
+
+/// Removes bindings of a block.
+pub fn remove_from(f: &mut Function, block: BlockId, gone: &HashSet<NodeId>) {
+    let all = f.bindings(block);
+    if all.iter().any(|id| gone.contains(id)) {
+        let kept: Vec<NodeId> = all.iter().copied().filter(|id| !gone.contains(id)).collect();
+        f.set_bindings(block, &kept);
+    }
+}
+
+/// Tries to make the memory of each `alloc` smaller, or to do without, until none changes. `change` gives the new function and
+/// the statistic that counts it, or the reason for which the memory stays.
+pub fn try_allocs(
+    edit: &mut Editor,
+    cx: &PassCx<'_>,
+    change: impl Fn(&Function, BlockId, NodeId) -> Result<(Function, &'static str), &'static str>,
+) {
+    // Memory that stays may change after other memory has.
+    let mut declined: Vec<(NodeId, &'static str)> = Vec::new();
+    let next = |f: &Function, declined: &[(NodeId, &'static str)]| {
+        let ops = LoopOps::new(f);
+        let is_open =
+            |id: &NodeId| ops.of(f, *id) == Some(CoreOp::Alloc) && !declined.iter().any(|(alloc, _)| alloc == id);
+        f.all_blocks().find_map(|block| Some((block, f.bindings(block).iter().copied().find(is_open)?)))
+    };
+    while let Some((block, alloc)) = next(edit.function(), &declined) {
+        match change(edit.function(), block, alloc) {
+            Ok((changed, statistic)) => {
+                cx.count(statistic, 1);
+                *edit.function_mut() = changed;
+                declined.clear();
+            }
+            Err(why) => declined.push((alloc, why)),
+        }
+    }
+    if cx.wants_remarks() {
+        for (alloc, why) in declined {
+            cx.diagnostic(Diagnostic::new(Severity::REMARK, format!("memory stays: {why}")).at(alloc));
+        }
+    }
 }

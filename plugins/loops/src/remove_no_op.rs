@@ -27,7 +27,7 @@
 
 use crate::program::{are_same_values, call, is_program};
 use relais_plugin_api::{
-    ir::{AttrData, AttrRec, BlockId, Walk, WalkStep, attr_flag, kind},
+    ir::{AttrData, AttrRec, Walk, WalkStep, attr_flag, kind},
     op::Effects,
     prelude::*,
     prim::{CoreOp, Intervals, LoopOps, Mark, value_type},
@@ -157,7 +157,7 @@ impl Survey {
                 WalkStep::Enter(block) => {
                     scopes.push(known.mark());
                     if let Some(&owner) = owners.last() {
-                        enter(f, ops, &mut known, owner, block);
+                        known.enter(f, ops, owner, block);
                     }
                 }
                 WalkStep::Exit(_) => {
@@ -281,25 +281,6 @@ impl Survey {
             }
         }
         overwritten
-    }
-}
-
-/// Notes what holds in a block of a binding.
-fn enter(f: &Function, ops: &LoopOps, known: &mut Intervals, owner: NodeId, block: BlockId) {
-    let is_first = f.regions(owner).first() == Some(&f.block(block).owner);
-    match (ops.of(f, owner), f.expr(owner)) {
-        (Some(CoreOp::For), _) => {
-            if let (&[_, min, extent, ..], Some(&var)) = (f.operands(owner), f.operands(f.block(block).owner).first()) {
-                known.enter_loop(f, ops, var, min, extent);
-            }
-        }
-        (Some(CoreOp::When), _) => {
-            if let Some(&condition) = f.operands(owner).get(1) {
-                known.assume(f, ops, condition, is_first);
-            }
-        }
-        (_, Expr::If(view)) => known.assume(f, ops, view.cond(), is_first),
-        _ => {}
     }
 }
 
