@@ -28,6 +28,7 @@ mod instruments_from_plugins;
 mod judged_rules;
 mod keep;
 mod kernels;
+mod kernels_folded;
 mod killed;
 mod later_host;
 mod layouts;
