@@ -16,8 +16,8 @@
 #[doc = include_str!("../../docs/kernels.md")]
 mod kernels {}
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/building.md")]
-mod building {}
+#[doc = include_str!("../../docs/emitters.md")]
+mod emitters {}
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/loop-programs.md")]
 mod loop_programs {}

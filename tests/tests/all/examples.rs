@@ -196,6 +196,49 @@ fn kernels_of_authors_become_c() {
     compared(&here, "camera", &vectors).expect_failure();
 }
 
+/// A pass over loop programs joins a build without being named, and the C is its.
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn passes_of_authors_join_a_build() {
+    let args = ["-o", "pooling.c", "--main", "--test-vectors"];
+    let (here, said) = build("exact-division", "pooling.relay", &args, &["exact-division"]);
+    let joined = "`exact-division.DivToMul` of plugin `exact-division 0.1.0` at `on-loops`";
+    assert!(said.stderr.contains(joined), "{}", said.stderr);
+    let source = fs::read_to_string(here.join("pooling.c")).unwrap();
+    assert!(source.contains(" * 0.25f") && !source.contains(" / 4.0f"), "{source}");
+    compared(&here, "pooling", &["pooling_in_0.npy", "pooling_out_0.npy"]).expect_success();
+    let (here, _) = build("exact-division", "pooling.relay", &["-o", "plain.c"], &[]);
+    let source = fs::read_to_string(here.join("plain.c")).unwrap();
+    assert!(!source.contains(" * 0.25f") && source.contains(" / 4.0f"), "{source}");
+}
+
+/// An emitter of another language, with the operators and the passes of others.
+#[test]
+fn emitters_of_authors_write_their_files() {
+    let args = ["-o", "camera.dot", "--target", "dot"];
+    let (here, _) =
+        build("vision-operators", "camera.relay", &args, &["vision-operators", "graphviz", "exact-division"]);
+    assert_eq!(files(&here), ["camera.dot"]);
+    let dot = fs::read_to_string(here.join("camera.dot")).unwrap();
+    for part in ["digraph model {", "@Luma\\n", "@LetterBox\\n", "%image\\n", "%weights\\n", "fillcolor = palegreen"] {
+        assert!(dot.contains(part), "{part}: {dot}");
+    }
+    // Each line is a node, an edge, or an end: quotes and brackets match.
+    let (mut nodes, mut edges) = (BTreeSet::new(), Vec::new());
+    for line in dot.lines().filter(|line| line.trim_start().starts_with('n') && !line.contains("node [")) {
+        let line = line.trim().strip_suffix(';').unwrap_or_else(|| panic!("{line}"));
+        match line.split_once(" -> ") {
+            Some((from, to)) => edges.push((from, to)),
+            None => {
+                let (node, rest) = line.split_once(" [").unwrap_or_else(|| panic!("{line}"));
+                assert!(rest.ends_with(']') && rest.matches('"').count() == 2, "{line}");
+                nodes.insert(node);
+            }
+        }
+    }
+    assert!(edges.len() > 8 && edges.iter().all(|(from, to)| nodes.contains(from) && nodes.contains(to)), "{dot}");
+}
+
 /// The layers of these models repeat.
 #[test]
 fn outlined_models_compute_the_same() {

@@ -23,6 +23,7 @@ mod filetest;
 mod fuzz_seeds;
 mod gradients;
 mod graph_loops;
+mod guide_to_c;
 mod input_shapes;
 mod instruments_from_plugins;
 mod judged_rules;
