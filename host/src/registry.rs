@@ -411,6 +411,12 @@ impl Registry {
         self.0.operators.fault(part, id, message, &self.0.providers)
     }
 
+    /// Returns the name of the plugin that a part of an operator belongs to; `None` if there is no such number.
+    pub fn operator_plugin(&self, part: u8, id: u32) -> Option<String> {
+        let (provider, _) = self.0.operators.named(part, id, &self.0.providers)?;
+        Some(provider.records.plugin.name.clone())
+    }
+
     /// An evaluator; opens its library.
     ///
     /// # Errors

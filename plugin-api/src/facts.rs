@@ -1,5 +1,6 @@
 //! The facts about operators, as passes and hosts look them up.
 
+mod evaluate;
 mod gradient;
 mod kernel;
 
@@ -11,15 +12,16 @@ use crate::{
     },
     build::check_made,
     diagnostics::PassError,
-    infer::{Coverage, Inferred, Operators, TypeRelations, infer_function, other_index, other_op, result_of_global},
-    interpret::{self, Compute, Stop},
+    infer::{
+        Coverage, Inferred, Operators, TypeRelations, Way, infer_function, other_index, other_op, result_of_global,
+    },
     ir::*,
     op::{
-        Bodies, Body, CallParts, CallRequest, CallValue, Effects, EvalRequest, Evaluation, FusionKind, InferRequest,
-        Nesting, OpError, OpSchema, closed_body, infer_by_body, one_call, parse_body, parse_body_of,
+        Bodies, Body, CallParts, CallRequest, CallValue, Effects, EvalRequest, FusionKind, InferRequest, Nesting,
+        OpError, OpSchema, infer_by_body, parse_body, parse_body_of,
     },
 };
-use abi_stable::std_types::RArc;
+use evaluate::Fuel;
 use std::{borrow::Cow, sync::OnceLock};
 
 /// Where the facts about operators come from.
@@ -56,6 +58,11 @@ pub trait OpSource<'a>: Copy {
     /// Returns the failure of the plugin of a type relation or evaluator.
     fn fault(self, _part: u8, _id: u32, message: &str) -> PassError {
         PassError::new(message)
+    }
+
+    /// The name of the plugin that a type relation, an evaluator or another part of an operator belongs to.
+    fn plugin_of(self, _part: u8, _id: u32) -> Option<String> {
+        None
     }
 
     /// Whether the rewrite of a node may be committed.
@@ -181,6 +188,24 @@ impl<'a> OpFacts<'a> {
         self.body_of.id.is_some() || self.schema().is_some_and(|schema| !schema.body.is_empty())
     }
 
+    /// Whether calls are computed in a way.
+    pub(crate) fn has(&self, way: Way) -> bool {
+        match way {
+            Way::Evaluator => self.has_eval(),
+            Way::Body => self.has_body(),
+            Way::Kernel => self.has_kernel(),
+        }
+    }
+
+    /// The part that computes calls in a way, and its number.
+    fn part(&self, way: Way) -> (u8, Option<u32>) {
+        match way {
+            Way::Evaluator => (operator_part::EVALUATOR, self.eval.id),
+            Way::Body => (operator_part::BODY, self.body_of.id),
+            Way::Kernel => (operator_part::COMPUTE, self.compute.id),
+        }
+    }
+
     /// Whether it describes its gradient.
     pub fn has_gradient(&self) -> bool {
         self.gradient_of.id.is_some()
@@ -284,6 +309,8 @@ pub struct OpFactsTable<'a, S = CallCx<'a>> {
     other_hashes: Vec<u64>,
     nesting: Nesting,
     is_lenient: bool,
+    /// The steps that kernels may still take.
+    fuel: Fuel,
 }
 
 impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
@@ -296,6 +323,7 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
             other_hashes: Vec::new(),
             nesting: Nesting::default(),
             is_lenient: false,
+            fuel: Fuel::default(),
         }
     }
 
@@ -445,31 +473,6 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
         Some(entry.and_then(|entry| entry.call(self.source.request(), request).into_result().map_err(OpError::cut)))
     }
 
-    /// Computes a call of an operator by its body.
-    fn eval_by_body(&self, evaluation: Evaluation<'_>, op: OpId) -> Result<Vec<Tensor>, OpError> {
-        let Evaluation { function, call, inputs, max_bytes, .. } = evaluation;
-        let (facts, n_results) = (self.get(op), function.n_results(call).unwrap_or(1));
-        // The body sees the arguments, not what is known of them where the call is.
-        let alone = one_call(function, call, op, inputs)?;
-        let (node, own) = (alone.bindings(alone.body())[0], OpId(0));
-        let parts = CallParts::new(&alone, node);
-        let body = self.body_for(facts, &parts.value(own, facts.version), n_results);
-        let body = body.unwrap_or_else(|| Err(OpError::unsupported("it has no body")))?;
-        self.compute(op, closed_body(&body, &alone, node, own, inputs)?, n_results, max_bytes)
-    }
-
-    /// Computes the results of a function without parameters, which an operator's body was made to.
-    fn compute(&self, op: OpId, closed: Function, n_results: usize, max_bytes: u64) -> Result<Vec<Tensor>, OpError> {
-        let mut module = IRModule::new();
-        module.set_function(MAIN, RArc::new(closed));
-        let results = interpret::run(&module, MAIN, &[], &InBody { table: self.for_body(self.get(op))?, max_bytes });
-        let stopped = |stop: Stop| match stop {
-            Stop::NotCovered { why, .. } => OpError::unsupported(format_args!("its body: {why}")),
-            Stop::Wrong(why) => OpError::broken(format_args!("its body: {why}")),
-        };
-        results.map_err(stopped)?.into_iter().take(n_results).map(|result| result.map_err(stopped)).collect()
-    }
-
     /// Reports to the host that an operator's plugin is at fault.
     fn tell_broken(&self, part: u8, id: u32, error: &OpError) {
         if error.is_broken() {
@@ -574,7 +577,7 @@ impl<'a, S: OpSource<'a>> Operators for OpFactsTable<'a, S> {
     }
 
     fn is_computed(&self, op: OpId) -> bool {
-        self.find(op).is_some_and(|facts| facts.has_eval() || facts.has_body())
+        self.find(op).is_some_and(|facts| Way::ALL.iter().any(|&way| facts.has(way)))
     }
 
     fn evaluate(
@@ -586,50 +589,30 @@ impl<'a, S: OpSource<'a>> Operators for OpFactsTable<'a, S> {
         max_bytes: u64,
     ) -> Option<Result<Vec<Tensor>, OpError>> {
         self.extend(function);
-        let (version, is_lenient) = (self.get(op).version, self.is_lenient);
-        let evaluation = Evaluation { function, call, version, inputs, max_bytes, is_lenient };
-        let (has_infer, has_eval) = (self.get(op).has_infer(), self.get(op).has_eval());
-        if !has_eval && !self.get(op).has_body() {
-            return None;
-        }
-        let (n_results, (_, most)) = (function.n_results(call).unwrap_or(1), self.outputs(op));
-        if n_results > usize::from(most) {
-            let why = format_args!("it has {n_results} results where the operator gives at most {most}");
-            return Some(Err(OpError::invalid(why)));
-        }
-        let infer =
-            |request: &mut InferRequest<'_>| if has_infer || has_eval { Self::infer(self, op, request) } else { None };
-        let result = evaluation.run(infer, |request| match has_eval {
-            true => self.eval(op, request),
-            false => Some(self.eval_by_body(evaluation, op).map(|outputs| request.outputs = outputs.into())),
-        })?;
-        let (part, id) = match has_eval {
-            true => (operator_part::EVALUATOR, self.get(op).eval.id),
-            false => (operator_part::BODY, self.get(op).body_of.id),
-        };
-        if let (Err(error), Some(id)) = (&result, id) {
-            self.tell_broken(part, id, error);
-        }
-        Some(result)
-    }
-}
-
-/// Computes the bodies of operators.
-struct InBody<'a, S> {
-    table: OpFactsTable<'a, S>,
-    max_bytes: u64,
-}
-
-impl<'a, S: OpSource<'a>> Compute for InBody<'a, S> {
-    fn with_ops(&self, function: &Function, body: &mut dyn FnMut(&mut dyn Operators)) {
-        let (nesting, is_lenient) = (self.table.nesting.clone(), self.table.is_lenient);
-        let mut table = OpFactsTable { nesting, is_lenient, ..OpFactsTable::empty(self.table.source) };
-        table.extend(function);
-        body(&mut table);
+        let way = Way::ALL.into_iter().find(|&way| self.get(op).has(way))?;
+        self.evaluate_by(way, op, function, call, inputs, max_bytes)
     }
 
-    fn max_bytes(&self) -> u64 {
-        self.max_bytes
+    fn evaluate_by(
+        &mut self,
+        way: Way,
+        op: OpId,
+        function: &Function,
+        call: NodeId,
+        inputs: &[Option<Tensor>],
+        max_bytes: u64,
+    ) -> Option<Result<Vec<Tensor>, OpError>> {
+        self.extend(function);
+        self.get(op).has(way).then(|| self.computed(way, op, function, call, inputs, max_bytes))?
+    }
+
+    fn kernel(&mut self, function: &Function, call: NodeId) -> Option<Result<Function, OpError>> {
+        Self::kernel(self, function, call)
+    }
+
+    fn plugin_of(&self, way: Way, op: OpId) -> Option<String> {
+        let (part, id) = self.find(op)?.part(way);
+        self.source.plugin_of(part, id?)
     }
 }
 

@@ -156,13 +156,13 @@ pub trait Operators: TypeRelations {
     /// registered.
     fn outputs(&self, op: OpId) -> (u16, u16);
 
-    /// Whether calls of an operator may be evaluated: it has an evaluator, or a body.
+    /// Whether calls of an operator may be evaluated: it has an evaluator, a body or kernels.
     fn is_computed(&self, _op: OpId) -> bool {
         true
     }
 
-    /// Evaluates a call of `op` for these arguments (`None` is absent); `None` if it has no evaluator. No result may
-    /// take more than `max_bytes` when expanded; splats take none.
+    /// Evaluates a call of `op` for these arguments (`None` is absent), in the first [`Way`] that the operator has; `None` if
+    /// it has none. No result may take more than `max_bytes` when expanded; splats take none.
     fn evaluate(
         &mut self,
         op: OpId,
@@ -171,6 +171,55 @@ pub trait Operators: TypeRelations {
         inputs: &[Option<Tensor>],
         max_bytes: u64,
     ) -> Option<Result<Vec<Tensor>, OpError>>;
+
+    /// As [`evaluate`](Self::evaluate), in one way; `None` if the operator does not have it.
+    fn evaluate_by(
+        &mut self,
+        _way: Way,
+        _op: OpId,
+        _function: &Function,
+        _call: NodeId,
+        _inputs: &[Option<Tensor>],
+        _max_bytes: u64,
+    ) -> Option<Result<Vec<Tensor>, OpError>> {
+        None
+    }
+
+    /// Returns the prim func that computes a call, typed; `None` if the operator has no kernels. The types of the call's
+    /// results are known.
+    fn kernel(&mut self, _function: &Function, _call: NodeId) -> Option<Result<Function, OpError>> {
+        None
+    }
+
+    /// The name of the plugin that an operator's calls are computed by; `None` if no host knows it.
+    fn plugin_of(&self, _way: Way, _op: OpId) -> Option<String> {
+        None
+    }
+}
+
+/// A way to compute the results of a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Way {
+    /// By the operator's evaluator.
+    Evaluator,
+    /// By its body, whose calls are computed.
+    Body,
+    /// By the kernel of the call, which the interpreter of loop programs runs.
+    Kernel,
+}
+
+impl Way {
+    /// All ways, in the order in which they are looked for.
+    pub const ALL: [Self; 3] = [Self::Evaluator, Self::Body, Self::Kernel];
+
+    /// The name of what computes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Evaluator => "evaluator",
+            Self::Body => "body",
+            Self::Kernel => "kernel",
+        }
+    }
 }
 
 /// A call whose arguments its operator does not take.

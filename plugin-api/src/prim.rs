@@ -15,8 +15,11 @@
 //! - [`fold`] computes with numbers, [`run`] with tensors: the interpreter.
 
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/building.md")]
-mod building {}
+#[doc = include_str!("../../docs/kernels.md")]
+mod kernels {}
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/emitters.md")]
+mod emitters {}
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/loop-programs.md")]
 mod loop_programs {}
@@ -31,6 +34,7 @@ mod ops;
 mod rule;
 mod run;
 mod scalar;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod unused;
@@ -43,6 +47,7 @@ pub use infer::infer;
 pub use loop_ops::{LoopOps, OUTPUTS, n_outputs};
 pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo};
 pub use rule::{Broken, Made, Scalar, rule, value_type};
+pub(crate) use run::run_counted;
 pub use run::{Cause, Order, Place, RunOptions, Stop, run};
 pub use scalar::{NoValue, fold};
 pub use unused::remove_unused;

@@ -393,9 +393,8 @@ def test_names_that_hide_others_are_one_warning(caplog, n_hidden, told):
         make_graph(nodes, "g", inputs, [value("y")]), opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
     )
     with caplog.at_level(logging.WARNING, "relais"):
-        module = relais.from_proto(model)
+        relais.from_proto(model)
     assert [record.message for record in caplog.records if "hide" in record.message] == [told]
-    onnx.checker.check_model(module.to_proto())
 
 
 def test_warnings_are_logged(caplog):

@@ -129,6 +129,7 @@ impl Bench for PluginBench<'_> {
                     .collect(),
                 judges_infer: is_own && op.has_infer,
                 judges_eval: (is_own && (op.has_eval || op.has_body_of)) || is_evaluated,
+                judges_kernel: (is_own || is_evaluated) && op.has_kernel,
                 judges_verify: is_own && op.has_verifier,
                 judges_layouts: is_own && op.schema().layouts.len() > 1,
             }

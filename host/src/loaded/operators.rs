@@ -41,4 +41,8 @@ impl<'a> OpSource<'a> for &'a Registry {
     fn fault(self, part: u8, id: u32, message: &str) -> PassError {
         self.operator_fault(part, id, message)
     }
+
+    fn plugin_of(self, part: u8, id: u32) -> Option<String> {
+        self.operator_plugin(part, id)
+    }
 }

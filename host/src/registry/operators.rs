@@ -168,17 +168,20 @@ impl Operators {
         self.operators.get(id as usize).map_or(&[], |entry| &entry.more)
     }
 
+    /// The plugin that a part of an operator belongs to, and the operator's name.
+    pub fn named<'a>(&self, part: u8, id: u32, providers: &'a [Arc<Provider>]) -> Option<(&'a Provider, String)> {
+        if part == operator_part::EVALUATOR {
+            let entry = self.evaluators.get(id as usize)?;
+            return Some((&providers[entry.plugin], qualified(&entry.domain, &entry.name)));
+        }
+        let entry = self.operators.get(id as usize)?;
+        let provider = &*providers[entry.plugin];
+        let op = &provider.records.operators[entry.index];
+        Some((provider, qualified(&op.domain, &op.name)))
+    }
+
     pub fn fault(&self, part: u8, id: u32, message: &str, providers: &[Arc<Provider>]) -> PassError {
-        let named = if part == operator_part::EVALUATOR {
-            let evaluator = self.evaluators.get(id as usize);
-            evaluator.map(|entry| (&providers[entry.plugin], qualified(&entry.domain, &entry.name)))
-        } else {
-            self.operators.get(id as usize).map(|entry| {
-                let provider = &providers[entry.plugin];
-                let op = &provider.records.operators[entry.index];
-                (provider, qualified(&op.domain, &op.name))
-            })
-        };
+        let named = self.named(part, id, providers);
         let part = operator_part::name(part);
         let Some((provider, op)) = named else {
             return PassError::new(format_args!("an operator that does not exist is said to be at fault: {message}"));

@@ -55,6 +55,8 @@ pub struct OpShape {
     pub judges_infer: bool,
     /// Whether its evaluator is tested, or the bodies that it makes in the place of one.
     pub judges_eval: bool,
+    /// Whether its kernels are tested, and compared with its evaluator and its body.
+    pub judges_kernel: bool,
     /// Whether its verifier is tested.
     pub judges_verify: bool,
     /// Whether its forms in different layouts are compared.
@@ -64,7 +66,7 @@ pub struct OpShape {
 impl OpShape {
     /// Whether anything of it is tested.
     pub fn is_judged(&self) -> bool {
-        self.judges_infer || self.judges_eval || self.judges_verify || self.judges_layouts
+        self.judges_infer || self.judges_eval || self.judges_kernel || self.judges_verify || self.judges_layouts
     }
 
     /// The name with its domain and version.
@@ -343,6 +345,7 @@ fn op_shape(op: &Operator, evaluated: &[(&str, &str)]) -> OpShape {
         attrs: op.attrs.iter().map(attr).collect(),
         judges_infer: op.infer.is_some(),
         judges_eval: op.eval.is_some() || op.body_of.is_some() || evaluated.contains(&(op.domain, op.name)),
+        judges_kernel: op.compute.is_some(),
         judges_verify: op.verify.is_some(),
         judges_layouts: op.layouts.len() > 1,
     }

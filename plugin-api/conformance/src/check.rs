@@ -133,15 +133,15 @@ impl<'a, 's, S: OpSource<'s>> Evaluators<'a, S> {
         interpret::run(module, MAIN, inputs, self)?.into_iter().collect()
     }
 
-    /// Returns the operators that a module calls and that have neither an evaluator nor a body, with how often they are
-    /// called.
+    /// Returns the operators that a module calls and that have neither an evaluator nor a body nor kernels, with how often
+    /// they are called.
     pub fn not_covered(&self, module: &IRModule) -> BTreeMap<String, u64> {
         let mut found = BTreeMap::new();
         for (_, f) in module.functions() {
             let table = OpFactsTable::new(self.source, f);
             let calls = f.all_bindings().filter_map(|id| f.call(id)).filter(|&call| !interpret::is_loop(call));
             for op in calls.filter_map(CallView::op) {
-                if !table.get(op).has_eval() && !table.get(op).has_body() {
+                if !table.is_computed(op) {
                     let name = match normal_domain(f.str(f.op(op).domain)) {
                         "" => f.str(f.op(op).name).to_owned(),
                         domain => format!("{domain}::{}", f.str(f.op(op).name)),

@@ -141,6 +141,7 @@ fn common(name: &str, n_inputs: u16) -> OpShape {
         judges_eval: false,
         judges_verify: false,
         judges_layouts: false,
+        judges_kernel: false,
     }
 }
 

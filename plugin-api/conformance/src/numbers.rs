@@ -287,7 +287,7 @@ fn floats(tensor: &Tensor) -> Option<Vec<f64>> {
     tensor.to_f64s()
 }
 
-fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
+pub(super) fn is_close(a: &Tensor, b: &Tensor, tolerance: f64) -> bool {
     let is_compared = tolerance > 0.0 && a.len() <= MANY && b.len() <= MANY;
     a == b || (is_compared && matches!(compare_tensors(a, b, Tolerance::of_kit(tolerance)), Comparison::Close(_)))
 }

@@ -1,7 +1,8 @@
 //! Testing operators: type relations, evaluators, bodies and verifiers accept everything that a model may contain, and
-//! agree with each other; and forms of calls in other layouts compute the same.
+//! agree with each other; kernels compute what these do; and forms of calls in other layouts compute the same.
 
 mod forms;
+mod kernels;
 
 use super::{
     Settings,
@@ -16,6 +17,7 @@ use relais_plugin_api::{
     infer::{Operators, infer_node},
     ir::*,
     op::{OpError, known_value, op_error_kind},
+    text,
 };
 use std::{
     collections::BTreeSet,
@@ -36,17 +38,24 @@ pub fn judge_operator(bench: &dyn Bench, settings: &Settings, log: &dyn Log, op:
     let subject = format!("operator {}", op.full_name());
     let start = Instant::now();
     let judged = Judged { subject: subject.clone(), ..Judged::default() };
-    let mut trial = Trial { bench, log, op, subject, found: BTreeSet::new(), judged };
+    let mut trial = Trial { bench, settings, log, op, subject, found: BTreeSet::new(), judged };
+    if op.judges_kernel {
+        trial.given();
+    }
     for at in 0..CALLS * settings.n_modules {
         let mut random = Random::of(settings.seed, &op.full_name(), at as u64);
         let bytes = random.bytes(64 + at % 192);
         trial.case(&bytes, at);
+    }
+    if op.judges_kernel && trial.judged.n_kernels == 0 && trial.found.is_empty() {
+        trial.no_kernel();
     }
     Judged { time: start.elapsed(), ..trial.judged }
 }
 
 struct Trial<'a> {
     bench: &'a dyn Bench,
+    settings: &'a Settings,
     log: &'a dyn Log,
     op: &'a OpShape,
     subject: String,
@@ -79,6 +88,46 @@ impl Trial<'_> {
                 self.find(Kind::Numbers, message, &module);
             }
         });
+        if self.op.judges_kernel && at.is_multiple_of(CALLS) && self.found.is_empty() {
+            self.log.beat();
+            // Facts apart from those above, which are about a call in another version.
+            bench.with_ops(&Function::new(), &mut |ops| {
+                let which = (self.op, at / CALLS);
+                let fault = kernels::faults(tape, which, ops, self.settings.tolerance, &mut self.judged);
+                if let Some((kind, message, module)) = fault {
+                    self.find(kind, message, &module);
+                }
+            });
+        }
+    }
+
+    /// Tries the kernels of the calls in the author's modules.
+    fn given(&mut self) {
+        let modules = self.settings.modules.iter().filter_map(|text| text::parse_str(text).ok());
+        for module in modules {
+            for at in 0..CALLS * CALLS {
+                self.log.case(&self.subject, "", &printed(&module));
+                let bytes = Random::of(self.settings.seed, &self.op.full_name(), at as u64).bytes(64 << (at % CALLS));
+                let (tape, which) = (&mut Tape::new(&bytes), (self.op, at));
+                let (tolerance, judged) = (self.settings.tolerance, &mut self.judged);
+                if let Some((kind, message, text)) =
+                    kernels::faults_in(&module, tape, which, self.bench, tolerance, judged)
+                {
+                    return self.find(kind, message, &text);
+                }
+            }
+        }
+    }
+
+    /// Notes that no kernel ran.
+    fn no_kernel(&mut self) {
+        let why = self.judged.not_evaluated.remove("its kernel");
+        let why = why.unwrap_or_else(|| "it took none of the calls that were made up".to_owned());
+        self.judged.rules_not_judged.push(format!("its kernel ({why})"));
+        if self.settings.is_strict {
+            let help = "`Kit::module`, or `--module FILE`, takes a module that calls it";
+            self.find(Kind::NotJudged, format!("its kernel was not judged: {why}; {help}"), "");
+        }
     }
 
     fn find(&mut self, kind: Kind, message: String, module: &str) {
@@ -255,14 +304,12 @@ fn tensor_of(tape: &mut Tape<'_>, elem: ElemType, dims: &[u64]) -> Tensor {
 }
 
 fn bytes_of(elem: ElemType, value: i64) -> Vec<u8> {
-    match elem {
-        ElemType::INT32 => (value as i32).to_le_bytes().to_vec(),
-        ElemType::INT8 | ElemType::UINT8 => vec![value as u8],
-        ElemType::BOOL => vec![u8::from(value > 0)],
-        _ => match Tensor::from_f64s(elem, &[], &[value as f64]) {
-            Some(float) => float.to_bytes().into_owned(),
-            None => value.to_le_bytes().to_vec(),
-        },
+    if elem == ElemType::BOOL {
+        return vec![u8::from(value > 0)];
+    }
+    match Tensor::from_f64s(elem, &[], &[value as f64]) {
+        Some(float) => float.to_bytes().into_owned(),
+        None => value.to_le_bytes().into_iter().take(elem.bits() as usize / 8).collect(),
     }
 }
 

@@ -115,11 +115,13 @@ pub struct Judged {
     pub n_errors: usize,
     /// How many results before and after were compared as numbers.
     pub n_compared: usize,
+    /// How many kernels of an operator ran.
+    pub n_kernels: usize,
     /// The operators that could not be computed, and why.
     pub not_evaluated: BTreeMap<String, String>,
     /// The rules that never applied; `it` is the pass.
     pub silent: Vec<String>,
-    /// The rules that were not tested, each with the reason.
+    /// The rules that were not tested, each with the reason; of an operator, that no kernel of it ran.
     pub rules_not_judged: Vec<String>,
     /// Why it was not tested, if it was not.
     pub not_judged: Option<String>,
@@ -211,12 +213,18 @@ impl fmt::Display for Report {
             writeln!(f, "{judged}")?;
         }
         let operators: Vec<&Judged> = self.judged.iter().filter(is_operator).collect();
+        for judged in operators.iter().filter(|judged| !judged.rules_not_judged.is_empty()) {
+            writeln!(f, "{judged}")?;
+        }
         if !operators.is_empty() {
             let sum = |of: fn(&Judged) -> usize| operators.iter().map(|judged| of(judged)).sum::<usize>();
-            let [cases, taken, computed] =
-                [|one: &Judged| one.n_cases, |one: &Judged| one.n_changed, |one: &Judged| one.n_compared].map(sum);
+            let counts: [fn(&Judged) -> usize; 4] =
+                [|one| one.n_cases, |one| one.n_changed, |one| one.n_compared, |one| one.n_kernels];
+            let [cases, taken, computed, kernels] = counts.map(sum);
             let n = operators.len();
-            writeln!(f, "{n} operators: {cases} calls, {taken} taken by type relations, {computed} evaluated")?;
+            write!(f, "{n} operators: {cases} calls, {taken} taken by type relations, {computed} evaluated")?;
+            let kernels = if kernels > 0 { format!(", {kernels} kernels run") } else { String::new() };
+            writeln!(f, "{kernels}")?;
         }
         let findings = match self.findings.len() {
             0 => "no finding".to_owned(),
@@ -294,6 +302,7 @@ impl Judged {
             ("changed", count(self.n_changed)),
             ("errors", count(self.n_errors)),
             ("compared", count(self.n_compared)),
+            ("kernels", count(self.n_kernels)),
             ("not_evaluated", Value::Struct(not_evaluated.collect())),
             ("silent", list(&self.silent)),
             ("rules_not_judged", list(&self.rules_not_judged)),
@@ -315,6 +324,7 @@ impl Judged {
             n_changed: number(value, "changed")?,
             n_errors: number(value, "errors")?,
             n_compared: number(value, "compared")?,
+            n_kernels: number(value, "kernels")?,
             not_evaluated,
             silent: texts(value, "silent")?,
             rules_not_judged: texts(value, "rules_not_judged")?,

@@ -17,14 +17,18 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
     pub fn kernel(&mut self, function: &Function, call: NodeId) -> Option<Result<Function, OpError>> {
         let op = function.call(call).and_then(CallView::op)?;
         self.extend(function);
-        let facts = self.find(op)?;
-        let id = facts.compute.id?;
-        let entry = facts.compute.get(|id| self.source.call_entry(operator_part::COMPUTE, id))?;
-        let kernel = entry.and_then(|entry| self.make_kernel(facts, entry, function, call, op));
-        if let Err(error) = &kernel {
+        let kernel = self.kernel_of(function, call, op)?;
+        if let (Err(error), Some(id)) = (&kernel, self.find(op)?.compute.id) {
             self.tell_broken(operator_part::COMPUTE, id, error);
         }
         Some(kernel)
+    }
+
+    /// The same, without telling whose fault an error is.
+    pub(super) fn kernel_of(&self, function: &Function, call: NodeId, op: OpId) -> Option<Result<Function, OpError>> {
+        let facts = self.find(op)?;
+        let entry = facts.compute.get(|id| self.source.call_entry(operator_part::COMPUTE, id))?;
+        Some(entry.and_then(|entry| self.make_kernel(facts, entry, function, call, op)))
     }
 
     fn make_kernel(

@@ -118,7 +118,10 @@ pub(crate) fn make_kernel(call: &OpCall<'_>, compute: ComputeFn) -> Result<Strin
     let outputs = params.collect();
     let mut kernel = Kernel { builder: PrimBuilder::new(&mut f), inputs, outputs };
     compute(call, &mut kernel)?;
-    kernel.builder.finish().map_err(|error| OpError::broken(error.rec().message.as_str()))?;
+    kernel
+        .builder
+        .finish()
+        .map_err(|error| OpError::lied(format_args!("it made a kernel that is wrong: {}", error.rec().message)))?;
     let text = print_function("kernel", &f, &PrintOptions::default());
     match text.len() {
         len if len > MAX_LEN => {

@@ -197,6 +197,27 @@ impl Stop {
 /// # Errors
 /// Returns an error if the program does not come to its end, is wrong, or does not take these inputs.
 pub fn run(module: &IRModule, name: &str, inputs: &[Tensor], options: &RunOptions) -> Result<Vec<Tensor>, Stop> {
+    run_counted(module, name, inputs, options).0
+}
+
+/// The same, with the steps that are left of those that the program may take: none if it took too many.
+pub(crate) fn run_counted(
+    module: &IRModule,
+    name: &str,
+    inputs: &[Tensor],
+    options: &RunOptions,
+) -> (Result<Vec<Tensor>, Stop>, u64) {
+    let mut left = options.fuel;
+    (run_program(module, name, inputs, options, &mut left), left)
+}
+
+fn run_program(
+    module: &IRModule,
+    name: &str,
+    inputs: &[Tensor],
+    options: &RunOptions,
+    left: &mut u64,
+) -> Result<Vec<Tensor>, Stop> {
     let mut compiler = Compiler::new(module, options);
     let (function, f) = compiler.function(name)?;
     let wrong = |message: String| Stop::at(Cause::Wrong(message), name, f, f.root());
@@ -256,7 +277,7 @@ pub fn run(module: &IRModule, name: &str, inputs: &[Tensor], options: &RunOption
     buffers.splice(0..0, constants);
     let first_output = buffers.len() - output_params.len();
 
-    let buffers = Machine::new(&routines, options, buffers, budget).run().map_err(|((routine, step), halt)| {
+    let buffers = Machine::new(&routines, options, buffers, budget).run(left).map_err(|((routine, step), halt)| {
         let routine = &routines[routine];
         compiler.stop(halt, routine.function, routine.nodes.get(step).copied().unwrap_or(f.root()))
     })?;

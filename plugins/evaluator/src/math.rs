@@ -75,6 +75,9 @@ fn number(cx: &EvalCx<'_>, name: &str, default: f32) -> Eval<f64> {
 fn selu(cx: &EvalCx<'_>) -> Eval {
     let (alpha, gamma) = if cx.version() < 6 { (1.6732, 1.0507) } else { (1.673_263_2, 1.050_701) };
     let (alpha, gamma) = (number(cx, "alpha", alpha)?, number(cx, "gamma", gamma)?);
+    if !(alpha.is_finite() && gamma.is_finite()) {
+        return Err(OpError::unsupported("of zeros, its two definitions differ if an attribute is not finite"));
+    }
     function(cx, |x| gamma * if x <= 0.0 { alpha * x.exp_m1() } else { x })
 }
 

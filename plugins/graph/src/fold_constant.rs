@@ -12,8 +12,8 @@
 //!
 //! Also known: integers that the types tell (the shape of a value of static shape), the branch that a constant condition
 //! takes, and the field of a tuple. A call is evaluated when all its arguments are constants or tuples of constants, its
-//! operator has an evaluator, and calling it twice is calling it once; one without arguments is kept, and so is one whose
-//! evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
+//! operator has an evaluator, or otherwise a body or a kernel, and calling it twice is calling it once; one without arguments
+//! is kept, and so is one whose evaluator refuses. A result is kept only if it is small, or no larger than the constants that it replaces, so that
 //! folding does not inflate a model. Calls that share constants are judged together: two halves of a weight are as large as
 //! the weight, which is only removed if both are folded. Calls that add more are folded as long as all of them together
 //! add no more than one per cent. Constants that are no longer used are left to `DeadCodeElimination`.

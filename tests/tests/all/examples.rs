@@ -12,6 +12,7 @@ use std::{
     collections::BTreeSet,
     env, fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// Every folder in `docs/examples`: nothing lists them.
@@ -134,10 +135,13 @@ fn each_keeps_the_rules_of_all_passes() {
     }
 }
 
-/// In onnxruntime, and within the tolerance that `docs/numbers.md` states.
+/// In onnxruntime, and within the tolerance that `docs/numbers.md` states. It has no loop programs; the kit's interpreter
+/// compares these.
 #[test]
 fn each_leaves_what_its_model_computes() {
-    for example in with_filetests() {
+    let is_graph =
+        |example: &PathBuf| !fs::read_to_string(example.join("demo/model.relay")).unwrap().contains("prim @");
+    for example in with_filetests().filter(is_graph) {
         let (demo, here) = (example.join("demo"), folder(&format!("judged-{}", name_of(&example))));
         let convert = |output: &str| {
             let mut relais = command();
@@ -150,6 +154,89 @@ fn each_leaves_what_its_model_computes() {
         Run::of(&mut with_plugin).expect_success();
         judge(["same".as_ref(), here.as_os_str(), here.join("after.onnx").as_os_str()]);
     }
+}
+
+/// Builds a model of an example's folder `demo` with the plugins of some examples, in a folder of its own.
+fn build(example: &str, model: &str, args: &[&str], with: &[&str]) -> (PathBuf, Run) {
+    let find = |name: &str| examples().into_iter().find(|example| name_of(example) == name).unwrap();
+    let here = folder(&format!("built-{example}-{}", args[1].replace('.', "-")));
+    let mut relais = command();
+    relais.current_dir(&here).arg("build").arg(find(example).join("demo").join(model)).args(args);
+    for plugin in with {
+        relais.arg("--plugin").arg(library(&find(plugin)));
+    }
+    (here, Run::of(&mut relais).expect_success())
+}
+
+/// Compiles the program of a build without a warning, and compares what it computes with its test vectors.
+fn compared(here: &Path, name: &str, vectors: &[&str]) -> Run {
+    let (source, main) = (format!("{name}.c"), format!("{name}_main.c"));
+    let strict = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"];
+    let mut cc = Command::new("cc");
+    Run::of(cc.current_dir(here).args(strict).args([&source, &main, "-lm", "-o", name])).expect_success();
+    Run::of(Command::new(here.join(name)).current_dir(here).arg("--compare").args(vectors))
+}
+
+/// A model with an author's operators becomes C that computes what their evaluators and kernels do.
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn kernels_of_authors_become_c() {
+    let args = ["-o", "camera.c", "--main", "--test-vectors"];
+    let (here, _) = build("vision-operators", "camera.relay", &args, &["vision-operators"]);
+    let source = fs::read_to_string(here.join("camera.c")).unwrap();
+    assert!(source.contains("camera_Luma") && source.contains("camera_LetterBox"), "{source}");
+    let vectors = ["in_0", "in_1", "out_0", "out_1", "out_2"].map(|kind| format!("camera_{kind}.npy"));
+    let mut vectors = vectors.each_ref().map(String::as_str);
+    compared(&here, "camera", &vectors).expect_success();
+    // It finds another number.
+    let mut other = fs::read(here.join("camera_out_1.npy")).unwrap();
+    *other.last_mut().unwrap() ^= 1;
+    fs::write(here.join("other.npy"), other).unwrap();
+    vectors[3] = "other.npy";
+    compared(&here, "camera", &vectors).expect_failure();
+}
+
+/// A pass over loop programs joins a build without being named, and the C is its.
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn passes_of_authors_join_a_build() {
+    let args = ["-o", "pooling.c", "--main", "--test-vectors"];
+    let (here, said) = build("exact-division", "pooling.relay", &args, &["exact-division"]);
+    let joined = "`exact-division.DivToMul` of plugin `exact-division 0.1.0` at `on-loops`";
+    assert!(said.stderr.contains(joined), "{}", said.stderr);
+    let source = fs::read_to_string(here.join("pooling.c")).unwrap();
+    assert!(source.contains(" * 0.25f") && !source.contains(" / 4.0f"), "{source}");
+    compared(&here, "pooling", &["pooling_in_0.npy", "pooling_out_0.npy"]).expect_success();
+    let (here, _) = build("exact-division", "pooling.relay", &["-o", "plain.c"], &[]);
+    let source = fs::read_to_string(here.join("plain.c")).unwrap();
+    assert!(!source.contains(" * 0.25f") && source.contains(" / 4.0f"), "{source}");
+}
+
+/// An emitter of another language, with the operators and the passes of others.
+#[test]
+fn emitters_of_authors_write_their_files() {
+    let args = ["-o", "camera.dot", "--target", "dot"];
+    let (here, _) =
+        build("vision-operators", "camera.relay", &args, &["vision-operators", "graphviz", "exact-division"]);
+    assert_eq!(files(&here), ["camera.dot"]);
+    let dot = fs::read_to_string(here.join("camera.dot")).unwrap();
+    for part in ["digraph model {", "@Luma\\n", "@LetterBox\\n", "%image\\n", "%weights\\n", "fillcolor = palegreen"] {
+        assert!(dot.contains(part), "{part}: {dot}");
+    }
+    // Each line is a node, an edge, or an end: quotes and brackets match.
+    let (mut nodes, mut edges) = (BTreeSet::new(), Vec::new());
+    for line in dot.lines().filter(|line| line.trim_start().starts_with('n') && !line.contains("node [")) {
+        let line = line.trim().strip_suffix(';').unwrap_or_else(|| panic!("{line}"));
+        match line.split_once(" -> ") {
+            Some((from, to)) => edges.push((from, to)),
+            None => {
+                let (node, rest) = line.split_once(" [").unwrap_or_else(|| panic!("{line}"));
+                assert!(rest.ends_with(']') && rest.matches('"').count() == 2, "{line}");
+                nodes.insert(node);
+            }
+        }
+    }
+    assert!(edges.len() > 8 && edges.iter().all(|(from, to)| nodes.contains(from) && nodes.contains(to)), "{dot}");
 }
 
 /// The layers of these models repeat.

@@ -7,13 +7,14 @@
 //! above, left, below, right. That is what `Resize` and `Pad` take for these two axes from version 18 of ONNX on.
 //!
 //! The argument is computed from the image's shape by the model itself. Where that is known, the type relation says what
-//! the results hold, so that the sizes behind `Resize` and `Pad` are known; and the evaluator lets `FoldConstant` put
-//! constants in their place.
+//! the results hold, so that the sizes behind `Resize` and `Pad` are known; the evaluator lets `FoldConstant` put
+//! constants in their place; and where the shape is not known, the kernel becomes C, with `relais build`.
 
 use relais_plugin_api::{
     ir::{Attrs, attr_kind},
-    op::{AttrSchema, Required},
+    op::{AttrSchema, Kernel, OpCall, Required},
     prelude::*,
+    prim::PrimBuilder,
 };
 
 pub const LETTER_BOX: Operator = Operator::new("vision", "LetterBox", 1)
@@ -21,6 +22,7 @@ pub const LETTER_BOX: Operator = Operator::new("vision", "LetterBox", 1)
     .attrs(&[AttrSchema { name: "target", kind: attr_kind::INTS, required: Required::Yes, default: "" }])
     .infer(infer)
     .eval(evaluate)
+    .compute(compute)
     .doc("Scales a height and a width to fit into a frame, and says how much is missing on each side.");
 
 fn infer(cx: &mut InferCx<'_>) -> Result<(), OpError> {
@@ -60,6 +62,50 @@ fn evaluate(cx: &mut EvalCx<'_>) -> Result<(), OpError> {
     cx.output(Tensor::from_i64(&[2], &fitted.size));
     cx.output(Tensor::from_i64(&[4], &fitted.pads));
     Ok(())
+}
+
+/// The kernel: the same in loops, where the size is not known before the model runs.
+fn compute(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Result<(), OpError> {
+    let frame = frame(call.attrs())?;
+    let (size, fitted, pads) = (kernel.needed_input(0)?, kernel.output(0), kernel.optional_output(1));
+    let [zero, one, most] = [0, 1, MOST].map(|value| kernel.index(value));
+    let [height, width] = [zero, one].map(|at| kernel.load(size, &[at]));
+    for n in [height, width] {
+        let (low, high) = (kernel.ge(n, one), kernel.le(n, most));
+        let is_size = kernel.and(low, high);
+        kernel.assert(is_size, "the size is not one of an image");
+    }
+    let [top, side] = frame.map(|value| kernel.index(value));
+    let (by_height, by_width) = (kernel.mul(top, width), kernel.mul(side, height));
+    let is_high = kernel.le(by_height, by_width);
+    let (columns, rows) = (scaled(kernel, width, top, height), scaled(kernel, height, side, width));
+    let (columns, rows) = (kernel.min(columns, side), kernel.min(rows, top));
+    let size = [kernel.select(is_high, top, rows), kernel.select(is_high, columns, side)];
+    for (at, value) in [zero, one].into_iter().zip(size) {
+        kernel.store(fitted, value, &[at]);
+    }
+    let Some(pads) = pads else { return Ok(()) };
+    let two = kernel.index(2);
+    for (at, (frame, size)) in [top, side].into_iter().zip(size).enumerate() {
+        let missing = kernel.sub(frame, size);
+        let before = kernel.div(missing, two);
+        let after = kernel.sub(missing, before);
+        for (at, value) in [(at, before), (at + 2, after)] {
+            let at = kernel.index(at as i64);
+            kernel.store(pads, value, &[at]);
+        }
+    }
+    Ok(())
+}
+
+/// `n * to / from`, rounded half up, and never nothing.
+fn scaled(b: &mut PrimBuilder<'_>, n: NodeId, to: NodeId, from: NodeId) -> NodeId {
+    let (one, two) = (b.index(1), b.index(2));
+    let product = b.mul(n, to);
+    let product = b.mul(product, two);
+    let (sum, by) = (b.add(product, from), b.mul(from, two));
+    let quotient = b.div(sum, by);
+    b.max(quotient, one)
 }
 
 /// Height and width of the frame.

@@ -350,7 +350,7 @@ const CASES: &[Case] = &[
         name: "rules_unsound",
         files: &[(
             "own.rules",
-            "quantize: QuantizeLinear(Neg(x), s) => QuantizeLinear(x, s);\nNeg(Neg(x)) => x;\n  Abs(Neg(x)) => x if elem(x) == int64\n",
+            "pool: MaxRoiPool{pooled_shape = [1, 1]}(Neg(x), r) => MaxRoiPool{pooled_shape = [1, 1]}(x, r);\nNeg(Neg(x)) => x;\n  Abs(Neg(x)) => x if elem(x) == int64\n",
         )],
         command: "run model.relay -o out.relay --rules own.rules",
     },

@@ -57,8 +57,14 @@ impl<'a> Machine<'a> {
         Self { routines, options, buffers, regs: Vec::new(), slots: Vec::new(), frames: Vec::new(), counts }
     }
 
-    /// Runs the first routine, and returns all buffers.
-    pub(super) fn run(mut self) -> Result<Vec<Buffer>, (Place, Halt)> {
+    /// Runs the first routine, and returns all buffers. `left` becomes the fuel that is left.
+    pub(super) fn run(mut self, left: &mut u64) -> Result<Vec<Buffer>, (Place, Halt)> {
+        let ran = self.run_routines();
+        *left = self.counts.fuel;
+        ran.map(|()| self.buffers)
+    }
+
+    fn run_routines(&mut self) -> Result<(), (Place, Halt)> {
         let is_argument = |slot: &&Slot| matches!(slot, Slot::Argument);
         let n_args = self.routines[0].slots.iter().filter(is_argument).count();
         let end = self.buffers.len();
@@ -87,7 +93,7 @@ impl<'a> Machine<'a> {
                 Event::Return => self.close(),
             }
         }
-        Ok(self.buffers)
+        Ok(())
     }
 
     /// Begins a call.

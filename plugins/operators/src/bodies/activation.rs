@@ -71,6 +71,10 @@ pub fn selu(call: &OpCall<'_>) -> Made {
 
 /// `Shrink`: x + bias below -lambda, x - bias above lambda, 0 between.
 pub fn shrink(call: &OpCall<'_>) -> Made {
+    let elem = call.elem(0);
+    if elem.is_integer() && !elem.is_signed() {
+        return Err(OpError::unsupported("its elements have no negative"));
+    }
     let lines = "  %k = Neg(%lambd);\n  %n = Less(%x, %k);\n  %a = Add(%x, %bias);\n  %s = Sub(%x, %bias);\n  \
                  %p = Less(%lambd, %x);\n  %r = Where(%p, %s, %zero);\n  %y = Where(%n, %a, %r);\n";
     activation(call, &["x"], &[("lambd", 0.5), ("bias", 0.0), ZERO], lines)

@@ -134,6 +134,9 @@ pub fn attention(call: &OpCall<'_>) -> Made {
         }
     }
     let wide = attrs.int("softmax_precision").and_then(|wide| u8::try_from(wide).ok()).map_or(elem, ElemType);
+    if !wide.is_float() {
+        return Err(OpError::invalid("`softmax_precision` is not a type of floats"));
+    }
     let (zero, one) = (scalar(wide, 0.0), scalar(wide, 1.0));
     lines += &cast("x", biased, elem, wide);
     lines += &format!(

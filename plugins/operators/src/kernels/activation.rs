@@ -1,6 +1,6 @@
 //! Activation functions.
 
-use super::{Done, Terms, declined, float, floats, map, math::each, numbers, same_elem, wide};
+use super::{Done, declined, float, floats, map, math::each, numbers, same_elem, wide};
 use relais_plugin_api::{
     ir::{ElemType, Imm, NodeId},
     op::{Kernel, OpCall, OpError},
@@ -87,6 +87,9 @@ pub fn unary(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             let is_first = call.version() < 6;
             let (alpha, gamma) = if is_first { (1.6732, 1.0507) } else { (1.673_263_2, 1.050_701) };
             let (alpha, gamma) = (of("alpha", alpha), of("gamma", gamma));
+            if !(alpha.is_finite() && gamma.is_finite()) {
+                return declined("an attribute is not finite");
+            }
             each(kernel, |b, elem, x| {
                 let low = exponential(b, elem, x, alpha);
                 let value = above_zero(b, elem, x, low);
@@ -205,6 +208,11 @@ pub fn prelu(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     if call.version() < 7 && super::volume(&sizes) != 1 && sizes != kernel.sizes(x) {
         return declined("before version 7, its slope is one for each channel");
     }
+    let data = kernel.sizes(x);
+    let is_spread = |(&slope, &size): (&u64, &u64)| slope == 1 || slope == size;
+    if sizes.len() > data.len() || !sizes.iter().rev().zip(data.iter().rev()).all(is_spread) {
+        return declined("its slope does not fit its argument");
+    }
     map(kernel, &[x, slope], y, |b, values| {
         let low = b.mul(values[0], values[1]);
         above_zero(b, elem, values[0], low)
@@ -224,14 +232,15 @@ pub fn shrink(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     each(kernel, |b, elem, x| {
         let (zero, bias, most) = (b.num(elem, 0.0), b.num(elem, bias), b.num(elem, lambda));
         let (more, less) = (b.add(x, bias), b.sub(x, bias));
-        let mut other = zero;
-        if has_sign {
-            let least = b.num(elem, -lambda);
-            let is_below = b.lt(x, least);
-            other = b.select(is_below, more, zero);
-        }
         let is_above = b.gt(x, most);
-        b.select(is_above, less, other)
+        let other = b.select(is_above, less, zero);
+        if !has_sign {
+            return other;
+        }
+        // First, as a negative threshold lets both hold.
+        let least = b.num(elem, -lambda);
+        let is_below = b.lt(x, least);
+        b.select(is_below, more, other)
     })
 }
 

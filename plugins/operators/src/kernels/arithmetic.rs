@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons and logic on several tensors, which are broadcast to each other.
 
-use super::{Done, Terms, declined, flag, floats, map, numbers, same_elem, wide};
+use super::{Done, declined, flag, floats, map, numbers, same_elem, wide};
 use relais_plugin_api::{
     ir::{ElemType, NodeId, Tensor},
     op::{Kernel, OpCall},
@@ -152,7 +152,9 @@ pub fn pow(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
             b.cast(power, elem)
         });
     }
-    let is_double = elem == ElemType::DOUBLE || exponent == ElemType::DOUBLE || !elem.is_float();
+    // Whether a large exponent is even decides the sign.
+    let is_long = exponent.is_integer() && exponent.bits() > 16 && known.is_none_or(|n| f64::from(n as f32) != n);
+    let is_double = elem == ElemType::DOUBLE || exponent == ElemType::DOUBLE || !elem.is_float() || is_long;
     let within = if is_double { ElemType::DOUBLE } else { ElemType::FLOAT };
     map(kernel, &[a, b], y, |b, values| {
         let (x, y) = (b.cast(values[0], within), b.cast(values[1], within));

@@ -1,6 +1,6 @@
 //! Functions of one element.
 
-use super::{Done, Terms, copy, declined, flag, floats, int, map, numbers, wide};
+use super::{Done, copy, declined, flag, floats, int, map, numbers, wide};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall},

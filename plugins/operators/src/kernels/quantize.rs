@@ -1,6 +1,6 @@
 //! Quantised numbers to real ones and back.
 
-use super::{Done, Terms, axis_of, declined, int, is_half, map_as};
+use super::{Done, axis_of, declined, int, is_half, map_as};
 use relais_plugin_api::{
     ir::{ElemType, NodeId},
     op::{Kernel, OpCall, OpError},

@@ -163,6 +163,7 @@ pub fn pad(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let mode = call.attrs().str("mode").unwrap_or("constant");
     if mode == "constant" {
         let value = match kernel.input(2) {
+            Some(value) if volume(&kernel.sizes(value)) != 1 => return declined("its value is not one number"),
             Some(value) => {
                 let value = viewed(kernel, value, &[]);
                 kernel.load(value, &[])

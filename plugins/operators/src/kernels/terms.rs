@@ -1,54 +1,13 @@
-//! Expressions and loops in few words.
+//! Indices and loops in their simplest form.
 
 use relais_plugin_api::{
-    ir::{ElemType, Imm, NodeId},
-    prim::{CoreOp, PrimBuilder},
+    ir::{Imm, NodeId},
+    prim::PrimBuilder,
 };
 
-/// The rest of a nest of loops that carries values.
-type Step<'f, 'b, const N: usize> = Box<dyn FnOnce(&mut PrimBuilder<'b>, &[NodeId], [NodeId; N]) -> [NodeId; N] + 'f>;
-
-macro_rules! core_ops {
-    ($($name:ident = $op:ident($($arg:ident),*);)*) => {
-        $(fn $name(&mut self, $($arg: NodeId),*) -> NodeId {
-            self.builder().op(CoreOp::$op, &[$($arg),*])
-        })*
-    };
-}
-
-/// Expressions and loops in few words.
+/// Indices and loops in their simplest form.
 pub trait Terms<'b> {
     fn builder(&mut self) -> &mut PrimBuilder<'b>;
-
-    core_ops! {
-        add = Add(x, y);
-        sub = Sub(x, y);
-        mul = Mul(x, y);
-        div = Div(x, y);
-        min = Min(x, y);
-        max = Max(x, y);
-        neg = Neg(x);
-        abs = Abs(x);
-        exp = Exp(x);
-        log = Log(x);
-        sqrt = Sqrt(x);
-        lt = Lt(x, y);
-        gt = Gt(x, y);
-        ge = Ge(x, y);
-        eq = Eq(x, y);
-        and = And(x, y);
-        select = Select(c, x, y);
-    }
-
-    /// A number of some type, rounded to it.
-    fn num(&mut self, elem: ElemType, value: f64) -> NodeId {
-        let b = self.builder();
-        match elem {
-            ElemType::BOOL => b.imm(Imm::bool(value != 0.0)),
-            _ if elem.is_float() => b.float(elem, value),
-            _ => b.imm(Imm::int(elem, value as i64).unwrap_or(Imm::index(0))),
-        }
-    }
 
     /// The value of an index that is a number.
     fn known(&mut self, index: NodeId) -> Option<i64> {
@@ -61,7 +20,7 @@ pub trait Terms<'b> {
             (Some(x), Some(y)) => self.builder().index(x + y),
             (Some(0), _) => y,
             (_, Some(0)) => x,
-            _ => self.add(x, y),
+            _ => self.builder().add(x, y),
         }
     }
 
@@ -72,8 +31,9 @@ pub trait Terms<'b> {
             Some(x) => self.builder().index(x * by),
             None if by == 1 => x,
             None => {
-                let by = self.builder().index(by);
-                self.mul(x, by)
+                let b = self.builder();
+                let by = b.index(by);
+                b.mul(x, by)
             }
         }
     }
@@ -81,8 +41,9 @@ pub trait Terms<'b> {
     /// `x + by`, in the simplest form.
     fn shifted(&mut self, x: NodeId, by: i64) -> NodeId {
         if by < 0 && self.known(x).is_none() {
-            let by = self.builder().index(-by);
-            return self.sub(x, by);
+            let b = self.builder();
+            let by = b.index(-by);
+            return b.sub(x, by);
         }
         let by = self.builder().index(by);
         self.plus(x, by)
@@ -112,39 +73,10 @@ pub trait Terms<'b> {
             []
         });
     }
-
-    /// Loops over all indices of these sizes that carry values.
-    fn fold_all<const N: usize>(
-        &mut self,
-        sizes: &[u64],
-        carried: [NodeId; N],
-        body: impl FnOnce(&mut PrimBuilder<'b>, &[NodeId], [NodeId; N]) -> [NodeId; N],
-    ) -> [NodeId; N] {
-        fold_nest(self.builder(), sizes, &mut Vec::new(), carried, Box::new(body))
-    }
 }
 
 impl<'b> Terms<'b> for PrimBuilder<'b> {
     fn builder(&mut self) -> &mut Self {
         self
     }
-}
-
-fn fold_nest<'b, const N: usize>(
-    b: &mut PrimBuilder<'b>,
-    sizes: &[u64],
-    outer: &mut Vec<NodeId>,
-    carried: [NodeId; N],
-    body: Step<'_, 'b, N>,
-) -> [NodeId; N] {
-    let Some((&size, inner)) = sizes.split_first() else { return body(b, outer, carried) };
-    let (min, extent) = (b.index(0), b.index(size as i64));
-    if size == 1 {
-        outer.push(min);
-        return fold_nest(b, inner, outer, carried, body);
-    }
-    b.fold(min, extent, carried, |b, at, carried| {
-        outer.push(at);
-        fold_nest(b, inner, outer, carried, body)
-    })
 }

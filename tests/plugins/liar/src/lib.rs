@@ -1,5 +1,6 @@
 //! Passes, operators and an instrument that each break one rule, and only that one.
 
+mod kernels;
 mod lies;
 mod operators;
 
