@@ -235,7 +235,8 @@ impl<'m> Program<'m> {
         out += "/* The memory that a run needs beside its arguments. */\n";
         out += &format!(
             "#define {upper}_ARENA_BYTES {}u\n#define {upper}_ARENA_ALIGNMENT {ARENA_ALIGNMENT}u\n\n",
-            self.arena
+            // C has no arrays without elements, and programs declare one of this size.
+            self.arena.max(1)
         );
         if let Some(weights) = globals.weights() {
             out += &format!(
