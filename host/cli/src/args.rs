@@ -132,9 +132,13 @@ pub(crate) struct RunModelsArgs {
     #[arg(help_heading = "Many models", long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// Run the model of this number alone, for another process.
-    #[arg(long, value_name = "N", requires = "out_dir", hide = true)]
-    pub only: Option<usize>,
+    /// Run this model alone, for another process.
+    #[arg(long, value_name = "MODEL", requires = "into", hide = true)]
+    pub only: Option<PathBuf>,
+
+    /// The folder for the result of that model.
+    #[arg(long, value_name = "FOLDER", requires = "only", hide = true)]
+    pub into: Option<PathBuf>,
 
     #[command(flatten)]
     pub run: RunArgs,

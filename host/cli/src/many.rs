@@ -21,9 +21,9 @@ use std::{
     env,
     ffi::OsString,
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Write},
+    io::{self, Read, Write},
     num::NonZero,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     process::{Command, Stdio},
     sync::{
         atomic::{AtomicUsize, Ordering},
@@ -41,10 +41,14 @@ pub(crate) fn run(args: &RunModelsArgs, verbosity: Verbosity) -> Result<(), CliE
         return Err(error.help("`--out-dir FOLDER` takes their results"));
     }
     match (&args.out_dir, &args.output, args.models.as_slice()) {
-        (Some(folder), ..) => match args.only {
-            Some(number) => one_of(args, folder, number, verbosity),
-            None => all(args, folder, verbosity),
-        },
+        (Some(_), ..) if args.only.is_some() => {
+            let (model, folder) = (args.only.as_deref(), args.into.as_deref());
+            let (model, folder) = model.zip(folder).ok_or_else(|| CliError::usage("`--only` needs `--into`"))?;
+            let report = Some(folder.with_extension("json"));
+            let output = folder.join(model.file_name().unwrap_or_default());
+            run::run(&RunArgs { report, ..args.run.clone() }, model, &output, verbosity)
+        }
+        (Some(folder), ..) => all(args, folder, verbosity),
         (None, Some(output), [model]) => run::run(&args.run, model, output, verbosity),
         (None, Some(_), models) => {
             let error = CliError::usage(format!("there are {} models for one output", models.len()));
@@ -72,9 +76,16 @@ impl Job {
 
 /// The models in order, each once.
 fn jobs(models: &[PathBuf], folder: &Path) -> Result<Vec<Job>, CliError> {
-    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    let models: BTreeSet<PathBuf> = models.iter().map(absolute).collect();
-    let folder = absolute(&folder.to_owned());
+    // The name of a model is its own, wherever a link of that name leads.
+    let models: BTreeSet<PathBuf> = models
+        .iter()
+        .map(|model| std::path::absolute(model).unwrap_or_else(|_| model.clone()))
+        .map(|model| match (model.parent(), model.file_name()) {
+            (Some(parent), Some(name)) => resolved(parent).join(name),
+            _ => resolved(&model),
+        })
+        .collect();
+    let folder = resolved(folder);
     let mut common = models.first().and_then(|first| first.parent()).unwrap_or(Path::new("")).to_owned();
     for model in &models {
         if !model.is_file() {
@@ -92,6 +103,21 @@ fn jobs(models: &[PathBuf], folder: &Path) -> Result<Vec<Job>, CliError> {
     }
     let path = |model: &Path| model.strip_prefix(&common).unwrap_or(model).to_owned();
     Ok(models.into_iter().map(|model| Job { path: path(&model), model }).collect())
+}
+
+/// A folder by its own name, without links and `..`; it need not exist.
+fn resolved(folder: &Path) -> PathBuf {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let mut there = PathBuf::new();
+    for part in folder.components() {
+        match part {
+            Component::ParentDir => drop(there.pop()),
+            part => there.push(part),
+        }
+        // What does not exist is no link.
+        there = there.canonicalize().unwrap_or(there);
+    }
+    there
 }
 
 /// The files of a run beside the results.
@@ -126,15 +152,6 @@ impl Place {
     }
 }
 
-/// Runs the model of that number, for [`all`].
-fn one_of(args: &RunModelsArgs, folder: &Path, number: usize, verbosity: Verbosity) -> Result<(), CliError> {
-    let jobs = jobs(&args.models, folder)?;
-    let job = jobs.get(number).ok_or_else(|| CliError::usage(format!("there is no model {number}")))?;
-    let (results, report) = Place::new(folder, args.shard).of_model(number);
-    let output = results.join(job.path.file_name().unwrap_or_default());
-    run::run(&RunArgs { report: Some(report), ..args.run.clone() }, &job.model, &output, verbosity)
-}
-
 /// Runs all models that are to be run, and prints a table.
 fn all(args: &RunModelsArgs, folder: &Path, verbosity: Verbosity) -> Result<(), CliError> {
     let jobs = jobs(&args.models, folder)?;
@@ -144,11 +161,13 @@ fn all(args: &RunModelsArgs, folder: &Path, verbosity: Verbosity) -> Result<(), 
     let failed =
         |what: &Path, error: io::Error| CliError::new(format!("`{}` cannot be written: {error}", what.display()));
     fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    let (mut journal_file, known) = opened(&journal).map_err(|error| failed(&journal, error))?;
+    let opened = OpenOptions::new().create(true).read(true).append(true).open(&journal);
+    let mut journal_file = opened.map_err(|error| failed(&journal, error))?;
     if matches!(journal_file.try_lock(), Err(TryLockError::WouldBlock)) {
         let error = CliError::new(format!("another run writes into `{}`", folder.display()));
         return Err(error.help("let it end, or divide the models among runs: `--shard 1/2`, `--shard 2/2`"));
     }
+    let known = known(&mut journal_file).map_err(|error| failed(&journal, error))?;
     // Of a run that was killed.
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).map_err(|error| failed(&work, error))?;
@@ -261,7 +280,10 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
     let folder = target.parent().unwrap_or(&place.folder).to_owned();
     let files_of = |row: &Value| -> Vec<String> {
         let files = row["files"].as_array().map_or(&[][..], Vec::as_slice);
-        files.iter().filter_map(|file| Some(file.as_str()?.to_owned())).collect()
+        // The journal is not believed: a result is beside its model, and called like it.
+        let stem = job.path.file_stem().unwrap_or_default().to_string_lossy();
+        let is_own = |file: &&str| Path::new(file).file_name() == Some(file.as_ref()) && file.starts_with(&*stem);
+        files.iter().filter_map(Value::as_str).filter(is_own).map(str::to_owned).collect()
     };
     if let (Some(row), Ok(key)) = (known, &key)
         && row["key"] == key.as_str()
@@ -318,7 +340,8 @@ fn in_process(job: &Job, number: usize, place: &Place) -> Result<Value, String> 
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let at = arguments.iter().position(|argument| argument == "run").map_or(0, |at| at + 1);
-    arguments.splice(at..at, [OsString::from("--only"), number.to_string().into()]);
+    let own = ["--only".into(), job.model.clone().into(), "--into".into(), folder.into_os_string()];
+    arguments.splice(at..at, own);
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).output();
     let output = output.map_err(|error| format!("it could not be run: {error}"))?;
@@ -356,13 +379,10 @@ fn moved(number: usize, place: &Place, target: &Path) -> io::Result<Vec<String>>
     Ok(names.iter().map(|name| name.display().to_string()).collect())
 }
 
-/// Opens the journal, and reads the last row of each model. A line that a killed run left half is removed.
-fn opened(path: &Path) -> io::Result<(File, BTreeMap<String, Value>)> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error),
-    };
+/// Reads the last row of each model from the journal. A line that a killed run left half is removed.
+fn known(journal: &mut File) -> io::Result<BTreeMap<String, Value>> {
+    let mut text = Vec::new();
+    journal.read_to_end(&mut text)?;
     let (mut known, mut len) = (BTreeMap::new(), 0);
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         let row: Option<Value> = line.ends_with(b"\n").then(|| serde_json::from_slice(line).ok()).flatten();
@@ -370,11 +390,10 @@ fn opened(path: &Path) -> io::Result<(File, BTreeMap<String, Value>)> {
         known.insert(model.to_owned(), row.clone().unwrap_or_default());
         len += line.len() as u64;
     }
-    let file = OpenOptions::new().create(true).append(true).open(path)?;
     if len < text.len() as u64 {
-        file.set_len(len)?;
+        journal.set_len(len)?;
     }
-    Ok((file, known))
+    Ok(known)
 }
 
 fn note(journal: &mut File, row: &Row) -> io::Result<()> {

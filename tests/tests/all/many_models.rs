@@ -242,3 +242,32 @@ fn nothing_is_run_where_the_arguments_are_wrong() {
         assert_eq!(files(&here), ["in"], "{arguments:?}");
     }
 }
+
+#[test]
+fn no_other_file_is_replaced_or_removed() {
+    let here = workshop("many-links", 1);
+    std::os::unix::fs::symlink("in", here.join("link")).unwrap();
+    for out in ["link", "in/deep/..", "nowhere/../in"] {
+        let mut run = command();
+        run.current_dir(&here).args(["run", "--allow-writable-plugins", "--passes", "EliminateNoOp", "in/0.relay"]);
+        let said = Run::of(run.args(["--out-dir", out])).expect_failure();
+        assert!(said.stderr.contains("is in the folder of the results"), "{out}: {}", said.stderr);
+        assert_eq!(fs::read_to_string(here.join("in/0.relay")).unwrap(), text(0), "{out}");
+    }
+    let mut here_alone = command();
+    here_alone.current_dir(here.join("in")).args(["run", "--allow-writable-plugins", "--passes", "EliminateNoOp"]);
+    Run::of(here_alone.args(["0.relay", "./0.relay", "../in/0.relay", "--out-dir", "../alone"])).expect_success();
+    assert_eq!(files(&here.join("alone")), ["0.relay", "relais-journal.jsonl", "relais-results.json"]);
+    assert_eq!(rows(&here.join("alone/relais-journal.jsonl")).len(), 1);
+    // A journal that lies.
+    run(&here, &[]).expect_success();
+    fs::write(here.join("precious"), "").unwrap();
+    let journal = here.join("out/relais-journal.jsonl");
+    let row = fs::read_to_string(&journal).unwrap().replace("\"0.relay\"],", "\"0.relay\",\"../precious\",\"other\"],");
+    assert!(row.contains("precious"), "{row}");
+    fs::write(&journal, row).unwrap();
+    fs::write(here.join("out/other"), "").unwrap();
+    fs::write(here.join("in/0.relay"), text(9)).unwrap();
+    run(&here, &[]).expect_success();
+    assert!(here.join("precious").exists() && here.join("out/other").exists());
+}
