@@ -229,7 +229,9 @@ def optimize(
     found = _collect(models)
     part, n_parts = _share(shard)
     folder = pathlib.Path(os.path.abspath(os.fspath(out)))
-    if any(folder in path.parents for _, path in found):
+    # Whatever links lead there.
+    real = pathlib.Path(os.path.realpath(folder))
+    if any(real in pathlib.Path(os.path.realpath(path.parent), path.name).parents for _, path in found):
         raise ValueError("`out` contains models that are given")
     place = None if cache is None else os.fspath(cache)
     if place is not None:

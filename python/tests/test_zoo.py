@@ -46,6 +46,15 @@ def test_a_folder_of_models(models, tmp_path):
     assert "part0/m0.onnx" in str(table) and str(table).endswith("6 of 6 models")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_to_the_models_is_no_folder_for_results(models, tmp_path):
+    before = contents(models)
+    (tmp_path / "link").symlink_to(models)
+    with pytest.raises(ValueError, match="contains models"):
+        zoo.optimize(f"{models}/**/*.onnx", tmp_path / "link")
+    assert contents(models) == before
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 def test_two_runs_do_not_write_one_journal(models, tmp_path):
     out, seen = tmp_path / "out", []

@@ -114,7 +114,7 @@ fn resolved(folder: &Path) -> PathBuf {
             Component::ParentDir => drop(there.pop()),
             part => there.push(part),
         }
-        // What does not exist is no link.
+        // A name that does not exist cannot be a link.
         there = there.canonicalize().unwrap_or(there);
     }
     there
