@@ -145,7 +145,7 @@ pub(crate) fn drive_while(
         may_go_on: check,
         stats: &mut stats,
         ahead: OnceCell::new(),
-        stage: Stage::new(),
+        stage: Stage::default(),
         checker: CallChecker::default(),
         traces: options.is_local.then(Traces::default),
     };
@@ -277,7 +277,7 @@ impl Driver<'_, '_> {
     /// Inserts the staged nodes, in place of a call; returns the ids of the new nodes, by position.
     fn commit(&mut self, cx: &mut RebuildCx<'_>, old: NodeId) -> Result<(u32, Nodes), PassError> {
         let first = self.stage.first();
-        let (staged, types) = self.stage.take();
+        let (mut staged, types) = self.stage.take();
         let mut ids = Nodes::new();
         if staged.is_empty() {
             self.release(cx.function(), old);
@@ -285,7 +285,7 @@ impl Driver<'_, '_> {
         }
         let type_ids = types.add_to(cx.function_mut());
         let known = |id: TypeId| types.resolve(&type_ids, id);
-        for Staged { mut node, ty, value, results, fault } in staged {
+        for Staged { mut node, ty, value, results, fault } in staged.drain(..) {
             let real = |id: NodeId| if Stage::is_staged(id) { ids[Stage::position(first, id)] } else { id };
             match &mut node {
                 NewNode::Constant(_) => {}
@@ -330,6 +330,7 @@ impl Driver<'_, '_> {
             self.settle(id);
             ids.push(id);
         }
+        self.stage.recycle(staged, types);
         self.release(cx.function(), old);
         Ok((first, ids))
     }

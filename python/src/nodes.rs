@@ -11,6 +11,7 @@ use pyo3::{
     types::{PyList, PySlice, slice::PySliceIndices},
 };
 use relais::ir::{CallView, ElemType, NodeId, Tensor};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The bindings of a function in program order. A node is made when it is asked for.
 #[pyclass(frozen, name = "Nodes", module = "relais_onnx", sequence)]
@@ -36,6 +37,30 @@ impl PyNodes {
     }
 }
 
+/// The nodes of a function, one after another.
+#[pyclass(frozen, name = "NodesIterator", module = "relais_onnx")]
+struct PyNodesIterator {
+    nodes: Py<PyNodes>,
+    next: AtomicUsize,
+}
+
+#[pymethods]
+impl PyNodesIterator {
+    fn __iter__(iterator: Py<Self>) -> Py<Self> {
+        iterator
+    }
+
+    fn __next__(&self, py: Python<'_>) -> Option<PyNode> {
+        let nodes = self.nodes.get();
+        let id = nodes.ids.get(self.next.fetch_add(1, Relaxed))?;
+        handle(nodes.function.bind(py), *id)
+    }
+
+    fn __length_hint__(&self) -> usize {
+        self.nodes.get().ids.len().saturating_sub(self.next.load(Relaxed))
+    }
+}
+
 #[pymethods]
 impl PyNodes {
     fn __len__(&self) -> usize {
@@ -56,8 +81,8 @@ impl PyNodes {
         Ok(handle(function, id).into_pyobject(py)?.into_any())
     }
 
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.list(py)?.call_method0("__iter__")
+    fn __iter__(nodes: Py<Self>) -> PyNodesIterator {
+        PyNodesIterator { nodes, next: AtomicUsize::new(0) }
     }
 
     fn __contains__(&self, node: &Bound<'_, PyAny>) -> bool {

@@ -92,7 +92,11 @@ impl ModuleState {
             check_module(&new)?;
         }
         accept(&new)?;
-        self.n_nodes = (self.n_nodes + n_new + n_loops).saturating_sub(total_calls(&changed.before));
+        let n_before = match changed.before.len() == self.module.globals().len() {
+            true => self.n_nodes,
+            false => total_calls(&changed.before),
+        };
+        self.n_nodes = (self.n_nodes + n_new + n_loops).saturating_sub(n_before);
         self.module = new;
         self.version += 1;
         // Large functions are not gone at once.

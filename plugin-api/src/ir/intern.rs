@@ -89,16 +89,11 @@ impl Hash64 {
     #[inline]
     pub fn bytes(self, bytes: &[u8]) -> Self {
         let mut hash = self.word(bytes.len() as u64);
-        let mut chunks = bytes.chunks_exact(8);
-        for chunk in &mut chunks {
-            let mut word = [0; 8];
-            word.copy_from_slice(chunk);
-            hash = hash.word(u64::from_le_bytes(word));
+        let (chunks, rest) = bytes.as_chunks::<8>();
+        for &chunk in chunks {
+            hash = hash.word(u64::from_le_bytes(chunk));
         }
-        let mut word = [0; 8];
-        let rest = chunks.remainder();
-        word[..rest.len()].copy_from_slice(rest);
-        hash.word(u64::from_le_bytes(word))
+        hash.word(padded(rest))
     }
 
     /// The finished hash.
@@ -106,6 +101,19 @@ impl Hash64 {
     pub const fn finish(self) -> u64 {
         let h = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x9fb2_1c65_1e98_df25);
         h ^ (h >> 29)
+    }
+}
+
+/// The little-endian word of up to seven bytes, without a copy of a length that is not known.
+#[inline]
+fn padded(bytes: &[u8]) -> u64 {
+    let n = bytes.len();
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        // The two parts agree on the bytes that they share.
+        (Some(&low), Some(&high)) => {
+            u64::from(u32::from_le_bytes(low)) | u64::from(u32::from_le_bytes(high)) << (8 * (n - 4))
+        }
+        _ => bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
     }
 }
 
@@ -146,6 +154,16 @@ mod tests {
         let mut hashes: Vec<u64> = names.map(|name| Hash64::new().bytes(name.as_bytes()).finish()).collect();
         hashes.sort_unstable();
         assert!(hashes.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn the_word_of_few_bytes_is_that_of_their_copy() {
+        let bytes = [0x81, 0x02, 0xf3, 0x04, 0x95, 0x06, 0xa7];
+        for n in 0..=bytes.len() {
+            let mut copy = [0; 8];
+            copy[..n].copy_from_slice(&bytes[..n]);
+            assert_eq!(padded(&bytes[..n]), u64::from_le_bytes(copy), "{n} bytes");
+        }
     }
 
     /// Plugins look up strings, types and operators in tables that a host of another version made, and vice versa.

@@ -212,21 +212,17 @@ impl Function {
     /// result, or as a block's result.
     pub fn use_counts(&self) -> Vec<u32> {
         let mut counts = vec![0u32; self.n_nodes()];
-        let mut walk = Walk::new(self);
-        while let Some(step) = walk.next(self) {
-            match step {
-                WalkStep::Enter(_) | WalkStep::Leave(_) => {}
-                WalkStep::Binding(id) if self.kind(id) == kind::FUNCTION => {}
-                WalkStep::Binding(id) => {
-                    for operand in self.operands(id) {
-                        counts[operand.index()] += 1;
-                    }
-                }
-                WalkStep::Exit(block) => {
-                    for result in self.results(block) {
-                        counts[result.index()] += 1;
-                    }
-                }
+        let mut blocks = vec![self.body()];
+        while let Some(block) = blocks.pop() {
+            self.results(block).iter().for_each(|result| counts[result.index()] += 1);
+            for &id in self.bindings(block) {
+                let (functions, operands) = match self.kind(id) {
+                    kind::FUNCTION => (std::slice::from_ref(&id), &[][..]),
+                    _ => (self.regions(id), self.operands(id)),
+                };
+                operands.iter().for_each(|operand| counts[operand.index()] += 1);
+                let functions = functions.iter().filter(|&&function| self.kind(function) == kind::FUNCTION);
+                blocks.extend(functions.map(|&function| self.block_of(function)));
             }
         }
         counts

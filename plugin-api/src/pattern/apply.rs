@@ -5,7 +5,7 @@ use super::{
     compile::{CallPat, Compiled, Pat, Program, Slot, Symbol, Which, compile},
     error,
     matched::{MakeFn, Matched},
-    replace::Maker,
+    replace::{Maker, Values},
     search::{Inner, Known, Match, OpInfo, Search},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     infer::{Operators, TypeRelations},
     ir::*,
     pass::{PassCx, drive},
-    rewrite::{DriveOptions, DriveStats, Replacements, Rewrite, RewriteCx, Rule, drive_with},
+    rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx, Rule, drive_with},
 };
 use smallvec::SmallVec;
 
@@ -280,7 +280,7 @@ impl<'m> Matcher<'m> {
             facts,
             moves: program.rules.iter().any(|rule| !rule.plans.is_empty()),
             by_root,
-            known: Known { says_why, ..Known::default() },
+            known: Known { says_why, callees: vec![None; program.symbols.len()], ..Known::default() },
             dead: Vec::new(),
             found: Match::default(),
             last: Vec::new(),
@@ -296,6 +296,13 @@ impl<'m> Matcher<'m> {
             let symbol = self.program.symbols.iter().position(|it| it.domain == domain && it.name == name);
             let mut info =
                 OpInfo { symbol, version: 0, is_commutative: false, is_removable: false, defaults: Vec::new() };
+            if let Some(symbol) = symbol {
+                let same_domain =
+                    f.str(rec.domain) == domain && (domain.is_empty() || f.opset_version(domain).is_some());
+                if same_domain && rec.overload == StrId::EMPTY && rec.version == 0 {
+                    self.known.callees[symbol].get_or_insert(rec.node);
+                }
+            }
             if symbol.is_some() || self.moves {
                 info.version = self.facts.version(f, op);
                 let effects = self.facts.effects(op);
@@ -373,21 +380,13 @@ impl<'m> Matcher<'m> {
                 }
             }
             let maker = Maker { compute: self.compute, program, known: &self.known, rule, found: &self.found };
-            match maker.all(call, cx) {
-                Ok(mut results) => {
-                    let mut alive = Vec::new();
+            match maker.rewrite(call, cx) {
+                Ok(rewrite) => {
+                    let mut alive = Values::new();
                     rule.results.iter().for_each(|made| made.nodes(&self.found, &mut alive));
                     self.forget(cx.function(), alive);
                     self.last_by(index);
-                    if results.len() > 1 {
-                        let moved = std::mem::take(&mut self.found.moved);
-                        return Rewrite::ReplaceCalls(Replacements { calls: results, moved });
-                    }
-                    let by = results.pop().map_or_else(Vec::new, |(_, by)| by);
-                    return match call.n_results() {
-                        None => Rewrite::Replace(by[0]),
-                        Some(_) => Rewrite::ReplaceResults(by),
-                    };
+                    return rewrite;
                 }
                 Err(why) => {
                     cx.forget_made();
@@ -440,10 +439,10 @@ impl<'m> Matcher<'m> {
 
     /// Notes that inner calls of a match which the right side does not use no longer count as users: `alive` are those
     /// that it uses.
-    fn forget(&mut self, f: &Function, mut alive: Vec<NodeId>) {
+    fn forget(&mut self, f: &Function, mut alive: Values) {
         for Inner { value, call, is_shared } in &self.found.inner {
             if *is_shared || alive.contains(value) {
-                alive.extend(f.operands(*call));
+                alive.extend_from_slice(f.operands(*call));
                 continue;
             }
             let is_dead = entry(&mut self.dead, *value);

@@ -7,20 +7,26 @@ use super::{
     constant,
     search::{Bound, Known, Match, Root},
 };
-use crate::{boundary::record::formal_kind, infer::contradiction, ir::*, op::OpSchema, rewrite::RewriteCx};
+use crate::{
+    boundary::record::formal_kind,
+    infer::contradiction,
+    ir::*,
+    op::OpSchema,
+    rewrite::{Replacements, Rewrite, RewriteCx},
+};
 use relais_patterns::{Number, Value};
 use smallvec::SmallVec;
 
 /// Values that are made, or stand for a variable.
-type Values = SmallVec<[NodeId; 4]>;
+pub(super) type Values = SmallVec<[NodeId; 4]>;
 
 impl Made<'_> {
     /// The values of a match that it uses.
-    pub fn nodes(&self, found: &Match, nodes: &mut Vec<NodeId>) {
+    pub fn nodes(&self, found: &Match, nodes: &mut Values) {
         match self {
             Self::Var(slot) | Self::Rest(slot) => match found.bound[*slot] {
                 Bound::Node(id) => nodes.push(id),
-                Bound::Rest(first, n) => nodes.extend(found.rest(first, n)),
+                Bound::Rest(first, n) => nodes.extend_from_slice(found.rest(first, n)),
                 _ => {}
             },
             Self::Call { args, .. } | Self::Like { args, .. } => args.iter().for_each(|arg| arg.nodes(found, nodes)),
@@ -51,16 +57,24 @@ pub(super) struct Maker<'m> {
 }
 
 impl Maker<'_> {
-    /// Makes what takes the place of the outermost calls: of each, a value for each of its results. The first one is
-    /// the call that was offered.
+    /// Makes what takes the place of the outermost calls.
     ///
     /// # Errors
     /// Returns why it cannot be made, or cannot take their place.
-    pub fn all(&self, call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Result<Vec<(NodeId, Vec<NodeId>)>, String> {
-        let roots = &self.found.roots;
-        if roots.is_empty() {
-            return Ok(vec![(call.id, self.results(call, cx)?.into_vec())]);
+    pub fn rewrite(&self, call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Result<Rewrite, String> {
+        if self.found.roots.is_empty() {
+            let results = self.results(call, cx)?;
+            return Ok(match call.n_results() {
+                None => Rewrite::Replace(results[0]),
+                Some(_) => Rewrite::ReplaceResults(results.into_vec()),
+            });
         }
+        Ok(Rewrite::ReplaceCalls(Replacements { calls: self.several(cx)?, moved: self.found.moved.clone() }))
+    }
+
+    /// Makes a value for each result of the outermost calls, of which the first is the call that was offered.
+    fn several(&self, cx: &mut RewriteCx<'_>) -> Result<Vec<(NodeId, Vec<NodeId>)>, String> {
+        let roots = &self.found.roots;
         let f = cx.function();
         let together = match self.rule.results.as_slice() {
             [Made::Call { symbol, attrs, args }] => {
@@ -156,10 +170,13 @@ impl Maker<'_> {
             Made::Absent => Values::from_slice(&[NodeId::ABSENT]),
             Made::Numbers { .. } => return Err("a number is not an argument here".to_owned()),
             Made::Call { symbol, attrs, args } => {
-                let symbol = &self.program.symbols[*symbol];
+                let (symbol, callee) = (&self.program.symbols[*symbol], self.known.callees[*symbol]);
                 let attrs = self.attrs(attrs, symbol.schema.as_deref(), cx)?;
                 let args = self.args(args, symbol.schema.as_deref(), cx)?;
-                Values::from_slice(&[cx.call_in(symbol.domain.clone(), symbol.name.clone(), &args, attrs)])
+                Values::from_slice(&[match callee {
+                    Some(callee) => cx.call_same(callee, &args, attrs),
+                    None => cx.call_in(symbol.domain.clone(), symbol.name.clone(), &args, attrs),
+                }])
             }
             Made::Eval { call, shown } => {
                 let eval = Eval { budget: GROWTH.saturating_add(self.freed(call, cx)), shown };

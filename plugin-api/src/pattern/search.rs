@@ -4,6 +4,7 @@ use super::{
     compile::{CallPat, Compiled, Pat, Slot, Step, Wanted},
     condition::View,
     constant,
+    replace::Values,
 };
 use crate::{ir::*, rewrite::RewriteCx};
 use relais_patterns::{Literal, Number};
@@ -164,6 +165,8 @@ impl Match {
 pub(super) struct Known {
     /// By operator of the function.
     pub infos: Vec<OpInfo>,
+    /// By operator that rules name: the callee of its calls, once the function has one.
+    pub callees: Vec<Option<NodeId>>,
     /// By node, as far as there are any: uses by calls that were replaced and that nothing uses any more. Those calls
     /// stay until dead code is removed.
     pub dead_uses: Vec<u32>,
@@ -505,7 +508,7 @@ impl<'s, 'f> Search<'s, 'f> {
             return Ok(());
         }
         let f = self.cx.function();
-        let mut needed = Vec::new();
+        let mut needed = Values::new();
         self.rule.results.iter().for_each(|made| made.nodes(self.found, &mut needed));
         // Each with the value that the right side uses.
         let mut needed: Vec<(NodeId, NodeId)> = needed.into_iter().map(|id| (id, id)).collect();

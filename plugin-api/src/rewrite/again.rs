@@ -31,12 +31,13 @@ impl Traces {
     /// block.
     pub fn change_users(&self, f: &Function, mut now: Vec<u32>, is_there: impl Fn(NodeId) -> bool) -> bool {
         let is_computed = |id: NodeId| matches!(f.kind(id), kind::CALL | kind::IF | kind::TUPLE | kind::TUPLE_GET_ITEM);
-        let counts = |now: &[u32], at: usize| (self.uses[at], now[at]);
-        let with = |now: &[u32], has: fn((u32, u32)) -> bool| -> Vec<NodeId> {
-            let ids = (0..self.uses.len()).filter(|&at| has(counts(now, at))).map(NodeId::from_index);
-            ids.filter(|&id| is_computed(id) && is_there(id)).collect()
-        };
-        let mut unused = with(&now, |(before, now)| before > 0 && now == 0);
+        let (mut unused, mut changed) = (Vec::new(), Vec::new());
+        for at in (0..self.uses.len()).filter(|&at| self.uses[at] != now[at]) {
+            let id = NodeId::from_index(at);
+            if is_computed(id) && is_there(id) {
+                if now[at] == 0 { &mut unused } else { &mut changed }.push(id);
+            }
+        }
         while let Some(id) = unused.pop() {
             if f.n_regions(id) > 0 {
                 return true;
@@ -47,11 +48,14 @@ impl Traces {
                 if *n_uses > 0 && operand.index() >= self.uses.len() {
                     return true;
                 }
-                if *n_uses == 0 && is_computed(operand) && is_there(operand) {
-                    unused.push(operand);
+                if is_computed(operand) && is_there(operand) {
+                    if *n_uses == 0 { &mut unused } else { &mut changed }.push(operand);
                 }
             }
         }
-        !with(&now, |(before, now)| now > 0 && (before == 0 || now < before)).is_empty()
+        changed.into_iter().any(|id| {
+            let (before, now) = (self.uses[id.index()], now[id.index()]);
+            now > 0 && (before == 0 || now < before)
+        })
     }
 }

@@ -31,12 +31,15 @@ pub(super) fn check(function: &Function, globals: Option<&Globals<'_>>, report: 
 /// Whether two nodes may have one name. That no two names have one hash is known sooner than which name is visible where,
 /// and true of nearly all functions.
 fn may_repeat(f: &Function) -> bool {
-    let ids = (0..f.n_blocks() as u32).map(BlockId).flat_map(|block| {
-        let params = f.operands(f.block(block).owner);
-        params.iter().chain(f.bindings(block))
-    });
-    let names = ids.map(|&id| f.bytes(f.name_id(id))).filter(|name| !name.is_empty());
-    let mut hashes: Vec<u64> = names.map(|name| Hash64::new().bytes(name).finish()).collect();
+    let mut hashes: Vec<u64> = Vec::with_capacity(f.n_nodes());
+    for block in (0..f.n_blocks() as u32).map(BlockId) {
+        for &id in f.operands(f.block(block).owner).iter().chain(f.bindings(block)) {
+            let name = f.bytes(f.name_id(id));
+            if !name.is_empty() {
+                hashes.push(Hash64::new().bytes(name).finish());
+            }
+        }
+    }
     // Few are sorted: those that share one of sixteen times as many bits with another.
     let n_words = (hashes.len() / 4).next_power_of_two();
     let place = |hash: u64| ((hash >> 6) as usize & (n_words - 1), 1 << (hash & 63));
