@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 import os
 import subprocess
 
@@ -75,6 +76,15 @@ def test_nodes(main):
     assert (x.op, x.domain, x.attrs) == (None, None, {})
     assert conv.shape is None and conv.type == "?"
     assert repr(conv) == "%conv = Conv(%x, %w, %b, pads = [1, 1, 1, 1])"
+
+
+def test_nodes_one_after_another(main):
+    nodes = iter(main.nodes)
+    assert iter(nodes) is nodes and operator.length_hint(nodes) == len(main.nodes)
+    assert next(nodes) == main.nodes[0] and operator.length_hint(nodes) == len(main.nodes) - 1
+    # The loops are independent of each other, and an iterator that ended stays so.
+    assert list(main.nodes) == main.body and list(nodes) == main.body[1:]
+    assert next(nodes, None) is None and operator.length_hint(nodes) == 0 and list(nodes) == []
 
 
 def test_inferred_types(main):
