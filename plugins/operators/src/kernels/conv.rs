@@ -15,6 +15,16 @@ use relais_plugin_api::{
 /// Channels of the input whose products are added at once: an element of the result is loaded and stored once for all of them.
 const BLOCK: u64 = 4;
 
+/// Channels of the result that are computed at once where its rows are shorter than that: the innermost loop is then over
+/// them, not over a row.
+const LANES: u64 = 8;
+
+/// The most bytes of sums for as many channels: they are on the stack.
+const MOST_SUMS: u64 = 1 << 14;
+
+/// The fewest elements of a channel for which weights are brought in order.
+const FEWEST_PIXELS: u64 = 8;
+
 /// The memory of a call in the shapes in which it is seen, and its groups.
 struct Conv {
     elem: ElemType,
@@ -98,6 +108,94 @@ impl Conv {
     }
 }
 
+impl Conv {
+    /// Calls `body` for blocks of the channels of the input: with their indices in the group and in all.
+    fn each_block<'b>(
+        &self,
+        b: &mut PrimBuilder<'b>,
+        group: NodeId,
+        body: impl Fn(&mut PrimBuilder<'b>, &[NodeId], &[NodeId]),
+    ) {
+        let blocks = self.given / BLOCK;
+        let of_block = |b: &mut PrimBuilder<'b>, channels: &[NodeId]| {
+            let given: Vec<NodeId> = channels.iter().map(|&channel| b.within(group, self.given, channel)).collect();
+            body(b, channels, &given);
+        };
+        if blocks > 0 {
+            b.over(blocks, |b, block| {
+                let first = b.times(block, BLOCK);
+                let channels: Vec<NodeId> = (0..BLOCK).map(|at| b.shifted(first, at as i64)).collect();
+                of_block(b, &channels);
+            });
+        }
+        if self.given > blocks * BLOCK {
+            let channels: Vec<NodeId> = (blocks * BLOCK..self.given).map(|at| b.index(at as i64)).collect();
+            of_block(b, &channels);
+        }
+    }
+
+    /// Whether the rows of the result are short, and its channels many.
+    fn has_short_rows(&self, axes: &[Axis]) -> bool {
+        let row = axes.last().map_or(0, |axis| axis.count as u64);
+        let size = self.elem.bytes_for(LANES * self.n_pixels).unwrap_or(u64::MAX);
+        row < LANES && self.n_pixels >= FEWEST_PIXELS && self.made.is_multiple_of(LANES) && size <= MOST_SUMS
+    }
+
+    /// Computes some channels of the result at once, each element as otherwise: the weights of a tap are brought in the order
+    /// in which the innermost loop needs them, and so are the sums until they are stored.
+    fn by_lanes(&self, b: &mut PrimBuilder<'_>, axes: &[Axis], [x, w, y]: [NodeId; 3]) {
+        let pixels = viewed(b, y, &[self.n, self.groups * self.made, self.n_pixels]);
+        b.each_of_all(&[self.n, self.groups, self.made / LANES], |b, at| {
+            let (sample, group) = (at[0], at[1]);
+            let first = b.times(at[2], LANES);
+            let first = b.within(group, self.made, first);
+            let sums = b.alloc(self.elem, &[self.n_pixels, LANES]);
+            b.each_of_all(&[self.n_pixels, LANES], |b, at| {
+                let start = match self.bias {
+                    Some(bias) => {
+                        let made = b.plus(first, at[1]);
+                        b.load(bias, &[made])
+                    }
+                    None => b.num(self.elem, 0.0),
+                };
+                b.store(sums, start, at);
+            });
+            let sizes: Vec<u64> = window::counts(axes).into_iter().chain([LANES]).collect();
+            let spatial = viewed(b, sums, &sizes);
+            self.each_block(b, group, |b, channels, given| {
+                each_tap(b, axes, |b, taps, inside| {
+                    let ordered = b.alloc(self.elem, &[channels.len() as u64, LANES]);
+                    for (&channel, row) in channels.iter().zip(0..) {
+                        b.over(LANES, |b, lane| {
+                            let made = b.plus(first, lane);
+                            let weight = self.factor(b, 1, w, &[&[made, channel], taps].concat());
+                            let row = b.index(row);
+                            b.store(ordered, weight, &[row, lane]);
+                        });
+                    }
+                    each_window(b, axes, inside, |b, window, pixel| {
+                        let value = |&given: &NodeId| self.factor(b, 0, x, &[&[sample, given], pixel].concat());
+                        let values: Vec<NodeId> = given.iter().map(value).collect();
+                        b.over(LANES, |b, lane| {
+                            let mut weight = |row: i64| {
+                                let row = b.index(row);
+                                b.load(ordered, &[row, lane])
+                            };
+                            let weights: Vec<NodeId> = (0..values.len() as i64).map(&mut weight).collect();
+                            add_products(b, (spatial, &[window, &[lane]].concat()), &weights, &values);
+                        });
+                    });
+                });
+            });
+            b.each_of_all(&[LANES, self.n_pixels], |b, at| {
+                let made = b.plus(first, at[0]);
+                let sum = b.load(sums, &[at[1], at[0]]);
+                b.store(pixels, sum, &[sample, made, at[1]]);
+            });
+        });
+    }
+}
+
 /// Memory whose spatial axes have these sizes.
 fn spatial(b: &mut PrimBuilder<'_>, memory: NodeId, first: [u64; 2], spatial: &[u64]) -> NodeId {
     let sizes: Vec<u64> = first.iter().chain(spatial).copied().collect();
@@ -122,37 +220,22 @@ pub fn conv(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
     let x = spatial(kernel, conv.x, [of_x[0], of_x[1]], &window::image(&axes));
     let y = spatial(kernel, conv.y, [of_y[0], of_y[1]], &window::counts(&axes));
     let w = spatial(kernel, conv.w, [of_w[0], of_w[1]], &kernel_sizes(&axes));
+    if conv.has_short_rows(&axes) {
+        conv.by_lanes(kernel, &axes, [x, w, y]);
+        return Ok(());
+    }
     conv.each_channel(kernel, |b, sample, group, _, made| {
-        // Adds the products of some channels of the input.
-        let add = |b: &mut PrimBuilder<'_>, channels: &[NodeId]| {
-            let given: Vec<NodeId> = channels.iter().map(|&channel| b.within(group, conv.given, channel)).collect();
+        conv.each_block(b, group, |b, channels, given| {
             each_tap(b, &axes, |b, taps, inside| {
                 let weight = |&channel: &NodeId| conv.factor(b, 1, w, &[&[made, channel], taps].concat());
                 let weights: Vec<NodeId> = channels.iter().map(weight).collect();
                 each_window(b, &axes, inside, |b, window, pixel| {
-                    let to = [&[sample, made], window].concat();
-                    let mut sum = b.load(y, &to);
-                    for (&weight, &given) in weights.iter().zip(&given) {
-                        let value = conv.factor(b, 0, x, &[&[sample, given], pixel].concat());
-                        let product = b.mul(weight, value);
-                        sum = b.add(sum, product);
-                    }
-                    b.store(y, sum, &to);
+                    let value = |&given: &NodeId| conv.factor(b, 0, x, &[&[sample, given], pixel].concat());
+                    let values: Vec<NodeId> = given.iter().map(value).collect();
+                    add_products(b, (y, &[&[sample, made], window].concat()), &weights, &values);
                 });
             });
-        };
-        let blocks = conv.given / BLOCK;
-        if blocks > 0 {
-            b.over(blocks, |b, block| {
-                let first = b.times(block, BLOCK);
-                let channels: Vec<NodeId> = (0..BLOCK).map(|at| b.shifted(first, at as i64)).collect();
-                add(b, &channels);
-            });
-        }
-        if conv.given > blocks * BLOCK {
-            let channels: Vec<NodeId> = (blocks * BLOCK..conv.given).map(|at| b.index(at as i64)).collect();
-            add(b, &channels);
-        }
+        });
     });
     Ok(())
 }
@@ -189,8 +272,15 @@ pub fn conv_transpose(call: &OpCall<'_>, kernel: &mut Kernel<'_>) -> Done {
 
 /// `y += factor * value`, of an element.
 pub fn add_product(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factor: NodeId, value: NodeId) {
-    let product = b.mul(factor, value);
-    let sum = b.load(y.0, y.1);
-    let sum = b.add(sum, product);
+    add_products(b, y, &[factor], &[value]);
+}
+
+/// Adds products to an element, one after the other.
+fn add_products(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factors: &[NodeId], values: &[NodeId]) {
+    let mut sum = b.load(y.0, y.1);
+    for (&factor, &value) in factors.iter().zip(values) {
+        let product = b.mul(factor, value);
+        sum = b.add(sum, product);
+    }
     b.store(y.0, sum, y.1);
 }
