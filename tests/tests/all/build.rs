@@ -208,6 +208,29 @@ fn what_cannot_be_built_is_named_all_at_once_and_nothing_is_written() {
     assert!(said.stdout.contains("net.c ("), "{}", said.stdout);
 }
 
+/// The state of a recurrent network is on the stack. That of weights without elements may have any size.
+#[test]
+fn states_that_do_not_fit_the_stack_are_refused() {
+    let folder = folder("build-state");
+    let model = |hidden: u64| {
+        format!(
+            r#"def @main(%x: Tensor[(2, 1, 3), float32], %w: Tensor[(0, {hidden}, 3), float32], %r: Tensor[(0, {hidden}, {hidden}), float32]) #[opset = {{"": 14}}] {{
+  (_, %h) = RNN(%x, %w, %r, hidden_size = {hidden}) -> 2;
+  %h
+}}
+"#
+        )
+    };
+    for (hidden, expected) in [
+        ((1 << 16) + 1, "its state takes too much of the stack"),
+        (1 << 62, "the sizes of its argument 1 are not all known, or too large"),
+    ] {
+        let said = build(&folder, &model(hidden), &["-o", "net.c"]).expect_failure().stderr;
+        assert!(said.contains(&format!("error[K001]: `RNN` has no loop program: {expected}")), "{said}");
+        assert!(c_files(&folder).is_empty(), "{:?}", c_files(&folder));
+    }
+}
+
 #[test]
 fn conditionals_and_foreign_numbers_are_refused() {
     let folder = folder("build-foreign");
