@@ -13,6 +13,7 @@ pub mod inline_producers;
 pub mod lower_main;
 pub mod lower_ops;
 mod motion;
+pub mod narrow_index;
 pub mod plan_memory;
 mod program;
 pub mod remove_no_op;
