@@ -184,6 +184,8 @@ pub struct Intervals {
     /// The first of equal divisions, which stand for each other in sums.
     firsts: HashMap<(CoreOp, NodeId, i64, NodeId), NodeId>,
     same: HashMap<NodeId, NodeId>,
+    /// Whether a proof takes several conditions together.
+    is_combining: bool,
 }
 
 /// The facts that held at a place; see [`Intervals::mark`].
@@ -205,7 +207,14 @@ impl Intervals {
             facts: Vec::new(),
             firsts: HashMap::new(),
             same: HashMap::new(),
+            is_combining: false,
         }
+    }
+
+    /// From here on, comparisons are proven from several conditions together, too: `i < k` from `i < j` and `j < k`. That
+    /// takes longer.
+    pub fn combine_conditions(&mut self) {
+        self.is_combining = true;
     }
 
     /// The bounds of an integer; those of `int64` for other values.
@@ -454,6 +463,12 @@ impl Intervals {
 
     /// The least and largest value of a sum, and whether it is certainly not 0, from bounds and conditions.
     fn prove(&self, f: &Function, sum: &Linear) -> (i128, i128, bool) {
+        let alone = self.prove_by_one(f, sum);
+        if self.is_combining && !self.facts.is_empty() { self.prove_by_several(f, sum, alone) } else { alone }
+    }
+
+    /// The same, from one condition at a time.
+    fn prove_by_one(&self, f: &Function, sum: &Linear) -> (i128, i128, bool) {
         let (mut min, mut max) = self.range_of(f, sum);
         let mut is_not_zero = self.excludes_zero(f, sum);
         for fact in self.facts.iter().rev().take(MOST_FACTS) {
@@ -588,6 +603,7 @@ fn type_of(f: &Function, id: NodeId) -> Option<Bounds> {
     Bounds::of_type(value.elem)
 }
 
+mod combined;
 mod results;
 #[cfg(test)]
 mod tests;

@@ -65,6 +65,10 @@ pub fn common_subexpr_elim(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), Pas
     Ok(())
 }
 
+/// How many equal operations are merged from the innermost blocks on. More are only merged in the block around all, so that the
+/// time stays linear.
+const MOST_APART: usize = 1024;
+
 /// Equal operands: of one number, or equal immediates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Arg {
@@ -240,6 +244,9 @@ fn merge_apart(f: &Function, ops: &LoopOps, motion: &mut Motion, group: &[NodeId
     let mut around: Vec<BlockId> = blocks.windows(2).filter_map(|pair| motion.common(pair[0], pair[1])).collect();
     around.sort_by_key(|&block| std::cmp::Reverse(motion.depth(block)));
     around.dedup();
+    if group.len() > MOST_APART {
+        around.drain(..around.len().saturating_sub(1));
+    }
     for block in around {
         let places: Vec<_> = left.iter().map(|&id| motion.before(block, id)).collect();
         let inner: Vec<NodeId> =
