@@ -7,7 +7,7 @@ use crate::{
     names::{Names, c_type},
 };
 use relais_plugin_api::{
-    ir::{AttrValue, BlockId, IfView},
+    ir::{AttrValue, BlockId, IfView, element_count},
     op::Effects,
     prelude::*,
     prim::{CoreOp, Intervals, LoopOps, arena_offset, count_fits},
@@ -271,6 +271,7 @@ impl<'a> Writer<'a> {
         let f = self.f;
         let sizes = sizes(f, memory)?;
         let name = self.memory(memory)?;
+        let is_large = element_count(&sizes).is_none_or(|n| i32::try_from(n).is_err());
         let mut flat = String::new();
         for (at, (&index, &size)) in indices.iter().zip(&sizes).enumerate() {
             let text = self.value(index)?;
@@ -284,6 +285,9 @@ impl<'a> Writer<'a> {
             if is_checked {
                 self.stop_if(&format!("{text} < 0 || {text} >= {size}"), "OUT_OF_BOUNDS");
             }
+            // C computes with the indices in their type, and with numbers as an `int`.
+            let is_factor = at + 1 < indices.len();
+            let text = if is_large && is_factor { format!("(int64_t){text}") } else { text };
             flat = match at {
                 0 => text,
                 _ if flat == "0" => text,

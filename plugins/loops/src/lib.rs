@@ -3,13 +3,17 @@
 use relais_plugin_api::prelude::*;
 
 mod calls;
+pub mod common_subexpr_elim;
 pub mod flatten_buffer;
 mod fuse;
 pub mod fuse_kernels;
 pub mod fuse_loops;
+pub mod hoist;
 pub mod inline_producers;
 pub mod lower_main;
 pub mod lower_ops;
+mod motion;
+pub mod narrow_index;
 pub mod plan_memory;
 mod program;
 pub mod remove_no_op;

@@ -28,17 +28,53 @@
 //! are not changed by what holds of real numbers: `x * 0`, `x - x` and `x + 0` stay, as NaN, infinities and the sign of zero
 //! require; `x * 1`, `x / 1` and `--x` keep every bit.
 //!
+//! Three options, all of which are off, are those of the pass and, as TVM has them, of the context's option `tir.Simplify`: one of
+//! the two turns one on. They prove comparisons from several conditions together, write conditions as an `and` of `or`s, and
+//! simplify each side of `and` and `or` by the other one. They take longer. The second one may make conditions longer; where
+//! it would join more than 16, it leaves them alone.
+//!
 //! TVM's pass takes `n + 1 > n` to be true of every integer, `x * 0` to be 0 and `x - x` to be 0 of floats too, and drops
-//! `A[0] = A[0] + 0.0`. Its options are not taken: what they turn on, beyond what is done here, is proofs from two conditions
-//! together, and conditions in a normal form.
+//! `A[0] = A[0] + 0.0`.
+
+mod conditions;
+mod sums;
 
 use crate::program::is_program;
 use relais_plugin_api::{
     ir::{BlockId, Imm, Rebuild, TypeId, kind},
     prelude::*,
-    prim::{Bounds, CoreOp, Intervals, Linear, LoopOps, Mark, PrimBuilder, fold, remove_unused, rule, value_type},
+    prim::{CoreOp, Intervals, LoopOps, Mark, fold, remove_unused, rule, value_type},
 };
 use std::collections::HashMap;
+
+/// Options of [`simplify`], those of TVM's `StmtSimplifyConfig`.
+#[derive(PassOptions)]
+pub struct SimplifyConfig {
+    /// Whether comparisons are proven from several conditions together, such as `i < k` from `i < j` and `j < k`.
+    #[option(default = false)]
+    transitively_prove_inequalities: bool,
+    /// Whether conditions are written as an `and` of `or`s, in which more of them decide others.
+    #[option(default = false)]
+    convert_boolean_to_and_of_ors: bool,
+    /// Whether each side of `and` and `or` is simplified by the other one.
+    #[option(default = false)]
+    apply_constraints_to_boolean_branches: bool,
+}
+
+impl SimplifyConfig {
+    /// The options that one of two asks for.
+    fn or(&self, other: &Self) -> Self {
+        Self {
+            transitively_prove_inequalities: self.transitively_prove_inequalities
+                || other.transitively_prove_inequalities,
+            convert_boolean_to_and_of_ors: self.convert_boolean_to_and_of_ors || other.convert_boolean_to_and_of_ors,
+            apply_constraints_to_boolean_branches: self.apply_constraints_to_boolean_branches
+                || other.apply_constraints_to_boolean_branches,
+        }
+    }
+}
+
+config_option! { "tir.Simplify": SimplifyConfig, doc = "How loop programs are simplified." }
 
 /// Simplifies the integers, the conditions and the control of loop programs.
 #[prim_func_pass(
@@ -50,14 +86,26 @@ use std::collections::HashMap;
     opt_level = 0,
     phase = "none",
 )]
-pub fn simplify(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
+pub fn simplify(edit: &mut Editor, cx: &PassCx<'_>, options: &SimplifyConfig) -> Result<(), PassError> {
+    let everywhere: SimplifyConfig = cx.config("tir.Simplify").ok_or("nobody registered `tir.Simplify`")?;
+    let config = options.or(&everywhere);
     let f = edit.function();
     if !is_program(f) {
         return Ok(());
     }
     let ops = LoopOps::new(f);
+    let mut known = Intervals::new(f);
+    if config.transitively_prove_inequalities {
+        known.combine_conditions();
+    }
+    let is_inner = match config.convert_boolean_to_and_of_ors {
+        true => conditions::inner_conditions(f, &ops),
+        false => Vec::new(),
+    };
     let mut simplify = Simplify {
-        known: Intervals::new(f),
+        config,
+        is_inner,
+        known,
         ops,
         branches: HashMap::new(),
         scopes: Vec::new(),
@@ -71,6 +119,7 @@ pub fn simplify(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
 }
 
 struct Simplify {
+    config: SimplifyConfig,
     ops: LoopOps,
     known: Intervals,
     /// The facts that hold in the blocks of a binding that was kept.
@@ -81,6 +130,8 @@ struct Simplify {
     n_calls: u32,
     /// The state of its memory when a value was loaded.
     loads: HashMap<NodeId, (u32, u32)>,
+    /// By node, if conditions are converted to a normal form: whether it is a condition within another one.
+    is_inner: Vec<bool>,
 }
 
 /// The fact that holds when a block begins.
@@ -288,12 +339,13 @@ impl Simplify {
         if let Some(by) = identity(f, op, args) {
             return Ok(Some(by));
         }
-        if let Some(truth) = self.condition(f, op, id, args) {
-            return Ok(Some(match truth {
-                Truth::Known(truth) => number(cx, Imm::bool(truth)),
-                Truth::Value(by) => by,
-            }));
+        if ty.elem == ElemType::BOOL
+            && let Some(by) = self.condition(cx, op, id)?
+        {
+            return Ok(Some(by));
         }
+        let f = cx.function();
+        let args = &f.operands(id)[1..];
         let by = match (op, args) {
             (CoreOp::Select, &[c, a, b]) => {
                 return Ok(self.known.truth(f, &self.ops, c).map(|truth| if truth { a } else { b }));
@@ -333,247 +385,14 @@ impl Simplify {
         Ok(by)
     }
 
-    /// Comparisons and logic.
-    fn condition(&self, f: &Function, op: CoreOp, id: NodeId, args: &[NodeId]) -> Option<Truth> {
-        if op.negated().is_some() {
-            return self.known.truth(f, &self.ops, id).map(Truth::Known);
-        }
-        let is_bool = |id: NodeId| value_type(f.type_of(id)).is_some_and(|ty| ty.elem == ElemType::BOOL);
-        match (op, args) {
-            (CoreOp::And | CoreOp::Or, &[a, b]) if is_bool(a) => {
-                // `and` is decided by a false operand, `or` by a true one.
-                let decides = op == CoreOp::Or;
-                let (x, y) = (self.known.truth(f, &self.ops, a), self.known.truth(f, &self.ops, b));
-                match (x, y) {
-                    (Some(truth), _) | (_, Some(truth)) if truth == decides => Some(Truth::Known(decides)),
-                    (Some(_), Some(_)) => Some(Truth::Known(!decides)),
-                    (Some(_), None) => Some(Truth::Value(b)),
-                    (None, Some(_)) => Some(Truth::Value(a)),
-                    (None, None) => None,
-                }
-            }
-            (CoreOp::Not, &[a]) if is_bool(a) => self.known.truth(f, &self.ops, a).map(|truth| Truth::Known(!truth)),
-            _ => None,
-        }
-    }
-
-    /// A sum, if it can be written with fewer operations.
-    fn linear(
-        &mut self,
-        cx: &mut RebuildCx<'_>,
-        op: CoreOp,
-        id: NodeId,
-        elem: ElemType,
-    ) -> Result<Option<NodeId>, PassError> {
-        let f = cx.function();
-        let args = &f.operands(id)[1..];
-        let is_sum = |id: NodeId| {
-            matches!(self.ops.of(f, id), Some(CoreOp::Add | CoreOp::Sub | CoreOp::Mul | CoreOp::Neg))
-                && f.operands(id).len() > 1
-        };
-        // A sum of two values that are not sums themselves is as simple as it can be, unless they are the same.
-        let is_plain = args.iter().all(|&arg| !is_sum(arg)) && !matches!(args, [a, b] if a == b);
-        if is_plain && !(op == CoreOp::Sub && args.iter().any(|&arg| f.imm(arg).is_some())) {
-            return Ok(None);
-        }
-        let Some(sum) = self.known.wrapping_sum(f, &self.ops, id) else { return Ok(None) };
-        if n_operations(&sum) >= self.n_operations_of(f, id) {
-            return Ok(None);
-        }
-        self.write(cx, &sum, elem).map(Some)
-    }
-
-    /// How many operations a sum takes as it is, as far as nothing else needs its parts.
-    fn n_operations_of(&self, f: &Function, id: NodeId) -> usize {
-        let mut n = 0;
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            let args = match self.ops.of(f, id) {
-                Some(CoreOp::Add | CoreOp::Sub | CoreOp::Neg) => &f.operands(id)[1..],
-                Some(CoreOp::Mul) if f.operands(id)[1..].iter().any(|&arg| f.imm(arg).is_some()) => {
-                    &f.operands(id)[1..]
-                }
-                _ => continue,
-            };
-            n += 1;
-            if n > MOST_OPERATIONS {
-                return n;
-            }
-            open.extend_from_slice(args);
-        }
-        n
-    }
-
-    /// Divisions by a positive number.
-    fn division(
-        &mut self,
-        cx: &mut RebuildCx<'_>,
-        op: CoreOp,
-        a: NodeId,
-        by: i64,
-        elem: ElemType,
-    ) -> Result<Option<NodeId>, PassError> {
-        let f = cx.function();
-        let is_quotient = matches!(op, CoreOp::FloorDiv | CoreOp::Div);
-        if by == 1 {
-            return Ok(if is_quotient { Some(a) } else { Imm::int(elem, 0).map(|imm| number(cx, imm)) });
-        }
-        // Rounding towards zero is rounding down where nothing is negative.
-        if matches!(op, CoreOp::Div | CoreOp::Mod) && self.known.of(f, a).min < 0 {
-            return Ok(None);
-        }
-        let Some(sum) = self.known.sum(f, &self.ops, a) else { return Ok(None) };
-        let (mut whole, mut rest) = (Linear::default(), Linear::default());
-        for &(value, factor) in &sum.terms {
-            match factor % by {
-                0 => whole.terms.push((value, factor / by)),
-                _ => rest.terms.push((value, factor)),
-            }
-        }
-        (whole.constant, rest.constant) = (sum.constant.div_euclid(by), sum.constant.rem_euclid(by));
-        let (Some(bounds), Some(all)) = (self.known.of_sum(f, &rest), Bounds::of_type(elem)) else { return Ok(None) };
-        // The whole is not negative, but the rest may be.
-        let op = match op {
-            CoreOp::Div if bounds.min < 0 => CoreOp::FloorDiv,
-            CoreOp::Mod if bounds.min < 0 => CoreOp::FloorMod,
-            _ => op,
-        };
-        let decided = (bounds.min.div_euclid(by) == bounds.max.div_euclid(by)).then(|| bounds.min.div_euclid(by));
-        match (is_quotient, decided) {
-            (true, Some(more)) => {
-                let Some(constant) = whole.constant.checked_add(more) else { return Ok(None) };
-                whole.constant = constant;
-                self.write(cx, &whole, elem).map(Some)
-            }
-            (false, Some(less)) => {
-                let Some(constant) = rest.constant.checked_sub(less.saturating_mul(by)) else { return Ok(None) };
-                rest.constant = constant;
-                self.write(cx, &rest, elem).map(Some)
-            }
-            // The rest must not wrap where it is divided.
-            (_, None) if whole == Linear::default() || bounds.min < all.min || bounds.max > all.max => Ok(None),
-            (true, None) => {
-                if n_operations(&whole) + n_operations(&rest) > self.n_operations_of(f, a) + 1 {
-                    return Ok(None);
-                }
-                let rest = self.write(cx, &rest, elem)?;
-                let quotient = self.operation(cx, op, rest, by, elem)?;
-                whole_plus(self, cx, whole, quotient, elem).map(Some)
-            }
-            (false, None) => {
-                let rest = self.write(cx, &rest, elem)?;
-                self.operation(cx, op, rest, by, elem).map(Some)
-            }
-        }
-    }
-
-    /// `a op by`, noted.
-    fn operation(
-        &mut self,
-        cx: &mut RebuildCx<'_>,
-        op: CoreOp,
-        a: NodeId,
-        by: i64,
-        elem: ElemType,
-    ) -> Result<NodeId, PassError> {
-        let mut b = PrimBuilder::before(cx, &mut self.ops);
-        let by = Imm::int(elem, by).map(|imm| b.imm(imm)).unwrap_or(a);
-        let id = b.op(op, &[a, by]);
-        b.finish()?;
-        self.note(cx, id);
-        Ok(id)
-    }
-
     fn note(&mut self, cx: &RebuildCx<'_>, id: NodeId) {
         self.known.bind(cx.function(), &self.ops, id);
-    }
-
-    /// A sum in few operations: its values with their factors in the order of their ids, then the number.
-    fn write(&mut self, cx: &mut RebuildCx<'_>, sum: &Linear, elem: ElemType) -> Result<NodeId, PassError> {
-        let imm = |value: i64| Imm::int(elem, value).unwrap_or(Imm::index(value));
-        let Some(&(first, factor)) = sum.terms.iter().find(|term| term.1 > 0).or(sum.terms.first()) else {
-            return Ok(number(cx, imm(sum.constant)));
-        };
-        let mut made = Vec::new();
-        let mut b = PrimBuilder::before(cx, &mut self.ops);
-        let mut times = |b: &mut PrimBuilder<'_>, value: NodeId, factor: i64| match factor {
-            1 => value,
-            _ => {
-                let factor = b.imm(imm(factor));
-                made.push(b.op(CoreOp::Mul, &[value, factor]));
-                made[made.len() - 1]
-            }
-        };
-        let mut total = match factor {
-            -1 => {
-                let zero = b.imm(imm(0));
-                b.op(CoreOp::Sub, &[zero, first])
-            }
-            _ => times(&mut b, first, factor),
-        };
-        let mut totals = vec![total];
-        for &(value, factor) in sum.terms.iter().filter(|term| term.0 != first) {
-            let (op, factor) = match factor {
-                i64::MIN..0 if factor != i64::MIN => (CoreOp::Sub, -factor),
-                _ => (CoreOp::Add, factor),
-            };
-            let term = times(&mut b, value, factor);
-            total = b.op(op, &[total, term]);
-            totals.push(total);
-        }
-        if sum.constant != 0 {
-            let (op, constant) = match sum.constant {
-                i64::MIN..0 if sum.constant != i64::MIN => (CoreOp::Sub, -sum.constant),
-                _ => (CoreOp::Add, sum.constant),
-            };
-            let constant = b.imm(imm(constant));
-            total = b.op(op, &[total, constant]);
-            totals.push(total);
-        }
-        b.finish()?;
-        made.extend(totals);
-        // Operands come before what uses them.
-        made.sort_unstable();
-        made.into_iter().filter(|&id| id != first).for_each(|id| self.note(cx, id));
-        Ok(total)
     }
 }
 
 /// The first argument of a call.
 fn first(f: &Function, id: NodeId) -> Option<NodeId> {
     f.call(id)?.arg(0)
-}
-
-/// `whole + value`.
-fn whole_plus(
-    simplify: &mut Simplify,
-    cx: &mut RebuildCx<'_>,
-    mut whole: Linear,
-    value: NodeId,
-    elem: ElemType,
-) -> Result<NodeId, PassError> {
-    match whole.terms.binary_search_by_key(&value, |term| term.0) {
-        Ok(at) => whole.terms[at].1 += 1,
-        Err(at) => whole.terms.insert(at, (value, 1)),
-    }
-    simplify.write(cx, &whole, elem)
-}
-
-/// The outcome for a condition.
-enum Truth {
-    Known(bool),
-    Value(NodeId),
-}
-
-/// The most operations of a sum that are counted.
-const MOST_OPERATIONS: usize = 24;
-
-/// The operations that a sum takes.
-fn n_operations(sum: &Linear) -> usize {
-    let n_products = sum.terms.iter().filter(|term| term.1 != 1 && term.1 != -1).count();
-    let is_negative = !sum.terms.is_empty() && sum.terms.iter().all(|term| term.1 < 0);
-    let n_summands = sum.terms.len() + usize::from(sum.constant != 0);
-    n_products + n_summands.saturating_sub(1) + usize::from(is_negative)
 }
 
 /// A number, which is in no block.

@@ -77,6 +77,21 @@ fn outputs_may_have_no_elements() {
 }
 
 #[test]
+fn indices_of_large_memory_are_computed_in_64_bits() {
+    let folder = folder("build-large");
+    let text = "prim @main(%x: Tensor[(65536, 65536), int8]) -> (%y: Tensor[(2), int8]) {
+  for %i in 0i32..2i32 {
+    %y[%i] = %x[%i + 60000, %i] + %x[60000, 5];
+  }
+}
+";
+    build(&folder, text, &["-o", "net.c", "--passes", "PlanMemory,EmitC"]).expect_success();
+    let source = fs::read_to_string(folder.join("net.c")).unwrap();
+    let n_loads = source.matches(" = x[").count();
+    assert_eq!((n_loads, source.matches(" = x[(int64_t)").count()), (2, 2), "{source}");
+}
+
+#[test]
 fn every_index_may_be_checked() {
     let args = "--args=--set EmitC.bounds=all";
     println!("{}", judge_models(&["built"], &[args, "--mode", "O3", "--name", "keyword_spotting"]));

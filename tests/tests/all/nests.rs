@@ -34,11 +34,15 @@ fn elements(tensor: &Tensor) -> Vec<String> {
 /// How a program becomes C: by which passes, and the warnings that its compiler does not give.
 type Way = (&'static str, &'static [&'static str]);
 
-const WAYS: [Way; 3] = [
+const WAYS: [Way; 4] = [
     // As it is, it compares values with themselves, and computes some that nothing uses.
     ("PlanMemory,EmitC", &["-Wno-tautological-compare", "-Wno-unused-variable"]),
-    ("Simplify,RemoveNoOp,UnrollLoop,Simplify,FlattenBuffer,RemoveNoOp,PlanMemory,EmitC", &[]),
-    ("FuseLoops,Simplify,RemoveNoOp,PlanMemory,EmitC", &[]),
+    (
+        "Simplify,RemoveNoOp,UnrollLoop,Simplify,FlattenBuffer,NarrowIndex,RemoveNoOp,CommonSubexprElim,PlanMemory,EmitC",
+        &[],
+    ),
+    ("NarrowIndex,Simplify,PlanMemory,EmitC", &[]),
+    ("FuseLoops,Simplify,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,EmitC", &[]),
 ];
 
 /// Builds a program and runs it on the inputs; returns its outputs, or `None` if it stopped.

@@ -121,12 +121,16 @@ proptest! {
     #[test]
     fn what_is_known_is_true(
         steps in prop::collection::vec((any::<usize>(), any::<usize>(), any::<usize>()), 1..16),
-        assumed in prop::collection::vec((any::<usize>(), any::<bool>()), 0..3),
+        assumed in prop::collection::vec((any::<usize>(), any::<bool>()), 0..5),
+        is_combining in any::<bool>(),
         elem in prop::sample::select(vec![ElemType::INT8, ElemType::INT64, ElemType::INT32]),
     ) {
         let program = program(elem, &steps);
         let Program { f, ops, .. } = &program;
         let mut known = Intervals::new(f);
+        if is_combining {
+            known.combine_conditions();
+        }
         for (var, (min, extent)) in program.vars.into_iter().zip(program.bounds) {
             known.enter_loop(f, ops, var, min, extent);
         }

@@ -142,6 +142,9 @@ fn r24_tvms_options_have_its_fields_and_defaults() {
         ("unroll_local_access", Value::Bool(false)),
     ];
     assert_eq!(default("tir.UnrollLoop"), Some(table(&fields)));
+    let all_off =
+        ["transitively_prove_inequalities", "convert_boolean_to_and_of_ors", "apply_constraints_to_boolean_branches"];
+    assert_eq!(default("tir.Simplify"), Some(table(&all_off.map(|name| (name, Value::Bool(false))))));
     assert_eq!(default("relay.FuseOps.max_depth"), Some(Value::Int(256)));
 }
 
