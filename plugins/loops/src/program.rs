@@ -80,7 +80,8 @@ pub fn set_attr(f: &mut Function, id: NodeId, attr: &Attr) {
 
 /// Makes a loop a serial one.
 pub fn set_serial(f: &mut Function, id: NodeId) {
-    let kept: Vec<_> = f.attr_recs(id).iter().filter(|rec| f.bytes(rec.name) != b"kind" || rec.flags != 0).copied().collect();
+    let kept: Vec<_> =
+        f.attr_recs(id).iter().filter(|rec| f.bytes(rec.name) != b"kind" || rec.flags != 0).copied().collect();
     f.set_attr_recs(id, &kept);
 }
 

@@ -29,7 +29,7 @@
 //! writes, where the order of the two changes. A loop is left as a serial one, with a remark, where that cannot be proven, and if it
 //! carries values, contains a `while`, an `assert` that depends on the lane, or nothing that could be computed in lanes.
 //!
-//! The extent of the loop has to be an immediate, or one operation on immediates, as in TVM. TVM's pass looks at no dependence:
+//! The number of turns has to be constant, as in TVM; the first one need not be. TVM's pass looks at no dependence:
 //! it computes other numbers for `a[i + 1] = a[i]`, and for memory of a turn. It makes vectors of as many lanes as there are turns.
 //!
 //! With `enable = false`, or the context's option `tir.disable_vectorize`, vectorized loops become serial ones.
@@ -39,7 +39,7 @@ use plan::Planner;
 use relais_plugin_api::{
     ir::{BlockId, Copier, Imm, StrId, Walk, WalkStep},
     prelude::*,
-    prim::{Accesses, CoreOp, LoopKind, LoopOps, remove_unused},
+    prim::{Accesses, CoreOp, Intervals, LoopKind, LoopOps, remove_unused},
 };
 use std::collections::{HashMap, HashSet};
 
@@ -82,16 +82,16 @@ fn is_width(options: &VectorizeLoopOptions) -> Result<(), String> {
     statistics(vectorized = "loops computed in lanes", serial = "loops made serial"),
 )]
 pub fn vectorize_loop(edit: &mut Editor, cx: &PassCx<'_>, options: &VectorizeLoopOptions) -> Result<(), PassError> {
-    let is_disabled =
-        cx.config_bool("tir.disable_vectorize").ok_or("`tir.disable_vectorize` is an option that no plugin registered")?;
+    let is_disabled = cx
+        .config_bool("tir.disable_vectorize")
+        .ok_or("`tir.disable_vectorize` is an option that no plugin registered")?;
     let f = edit.function();
     if !is_program(f) {
         return Ok(());
     }
     let ops = LoopOps::new(f);
-    let is_wish = |&id: &NodeId| {
-        ops.of(f, id) == Some(CoreOp::For) && LoopOps::loop_kind(f, id) == Some(LoopKind::Vectorized)
-    };
+    let is_wish =
+        |&id: &NodeId| ops.of(f, id) == Some(CoreOp::For) && LoopOps::loop_kind(f, id) == Some(LoopKind::Vectorized);
     // The outermost first: vectors cannot be made wider.
     let loops: Vec<NodeId> = f.all_bindings().filter(is_wish).collect();
     if loops.is_empty() {
@@ -124,6 +124,18 @@ pub fn vectorize_loop(edit: &mut Editor, cx: &PassCx<'_>, options: &VectorizeLoo
     Ok(())
 }
 
+/// The value of an extent, if it is constant: also where the end of the loop is its beginning and a number.
+fn n_turns(f: &Function, ops: &LoopOps, extent: NodeId) -> Option<i64> {
+    constant_int(f, ops, extent).or_else(|| {
+        let sum = Intervals::new(f).wrapping_sum(f, ops, extent).filter(|sum| sum.terms.is_empty())?;
+        Some(if f.type_of(extent).elem() == Some(ElemType::INT32) {
+            (sum.constant as i32).into()
+        } else {
+            sum.constant
+        })
+    })
+}
+
 struct Work<'a> {
     before: &'a Function,
     ops: LoopOps,
@@ -147,7 +159,9 @@ impl<'a> Work<'a> {
         let mut walk = Walk::new(before);
         while let Some(step) = walk.next(before) {
             match step {
-                WalkStep::Enter(block) => before.operands(before.block(block).owner).iter().copied().for_each(&mut note),
+                WalkStep::Enter(block) => {
+                    before.operands(before.block(block).owner).iter().copied().for_each(&mut note)
+                }
                 WalkStep::Binding(id) => note(id),
                 WalkStep::Exit(_) | WalkStep::Leave(_) => {}
             }
@@ -164,7 +178,7 @@ impl<'a> Work<'a> {
         options: &VectorizeLoopOptions,
     ) -> Result<Result<(), plan::Why>, PassError> {
         let Some(parts) = Loop::of(f, &self.ops, id) else { return Ok(Err("it breaks a rule")) };
-        let Some(extent) = constant_int(f, &self.ops, parts.extent) else {
+        let Some(extent) = n_turns(f, &self.ops, parts.extent) else {
             return Err(PassError::new("cannot vectorize a loop whose extent is not constant")
                 .at(id)
                 .help("make it a serial loop, or run `Simplify` before if the extent follows from constants"));

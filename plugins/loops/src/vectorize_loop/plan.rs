@@ -268,7 +268,11 @@ impl<'a> Planner<'a> {
                     return Ok(());
                 }
                 let branches = [view.then_branch(), view.else_branch()].map(|branch| f.results(f.block_of(branch)));
-                self.results(id, |planner, at| branches.iter().any(|branch| planner.differs(branch[at])), branches[0].len());
+                self.results(
+                    id,
+                    |planner, at| branches.iter().any(|branch| planner.differs(branch[at])),
+                    branches[0].len(),
+                );
                 return Ok(());
             }
             _ => {}
@@ -576,7 +580,8 @@ impl<'a> Planner<'a> {
             match self.accesses.of(place.id) {
                 Some(access) => of.entry(access.root).or_default().push((place, Some(access))),
                 None if ops.of(f, place.id).is_none() && f.kind(place.id) == kind::CALL => {
-                    let roots: HashSet<NodeId> = f.operands(place.id)[1..].iter().map(|&it| ops.memory_of(f, it)).collect();
+                    let roots: HashSet<NodeId> =
+                        f.operands(place.id)[1..].iter().map(|&it| ops.memory_of(f, it)).collect();
                     roots.into_iter().for_each(|root| of.entry(root).or_default().push((place, None)));
                 }
                 None => {}
@@ -617,7 +622,10 @@ impl<'a> Planner<'a> {
         for (x, y) in path.iter().zip(&other) {
             let [number, other] = [x, y].map(|id| self.plan.serial.get(id));
             if number.is_some() && number == other {
-                return Ok(());
+                if !is_within_turns {
+                    return Ok(());
+                }
+                break;
             }
             if x != y {
                 break;
@@ -626,7 +634,10 @@ impl<'a> Planner<'a> {
         }
         let (Some(a), Some(b)) = (a, b) else { return Err(FAULT) };
         let is_same = |place: Place| !self.f.operands(place.id).iter().any(|&operand| self.differs(operand));
-        if a.is_write && b.is_write && [first, second].into_iter().all(|place| is_same(place) && self.is_in_lanes(place.block, place.id)) {
+        if a.is_write
+            && b.is_write
+            && [first, second].into_iter().all(|place| is_same(place) && self.is_in_lanes(place.block, place.id))
+        {
             // Stored again and again, it is the same.
             return Ok(());
         }
@@ -634,10 +645,8 @@ impl<'a> Planner<'a> {
             // The lanes of one store are stored in order.
             return Ok(());
         }
-        let slices = (self.accesses.slice(a, self.variable, 1), self.accesses.slice(b, self.variable, 1));
-        let (Some(x), Some(y)) = slices else { return Err("it is not known which elements it uses") };
         // How many turns the first one is behind the second one.
-        match x.meets(&y) {
+        match self.accesses.meets(a, b, self.variable) {
             Dependence::Never => Ok(()),
             Dependence::Within { min, max } => {
                 let is_before = max <= 0 || min >= lanes;

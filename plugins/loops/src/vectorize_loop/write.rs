@@ -66,8 +66,19 @@ pub fn write(
     let one = f.add_imm(Imm::int(elem, 1).unwrap_or(Imm::index(1)));
     let now = HashMap::from([(variable, Form::Ramp { base, step: one })]);
     let own = HashMap::new();
-    let mut writer =
-        Writer { f, ops, plan, variable, base, lanes, now, own, out: Vec::new(), group: Vec::new(), frames: Vec::new() };
+    let mut writer = Writer {
+        f,
+        ops,
+        plan,
+        variable,
+        base,
+        lanes,
+        now,
+        own,
+        out: Vec::new(),
+        group: Vec::new(),
+        frames: Vec::new(),
+    };
     writer.open(body, Vec::new());
     while !writer.frames.is_empty() {
         writer.step(body)?;
@@ -301,7 +312,8 @@ impl Writer<'_> {
             let (memory, indices) = (args[0], args.split_off(op.first_index().unwrap_or(1)));
             let forms: Vec<Form> = indices.iter().map(|&index| self.form(index)).collect();
             let places: Option<Vec<NodeId>> = forms.iter().map(|&form| self.first(form)).collect();
-            let places = places.ok_or_else(|| PassError::new("a masked access is not to elements in a row").at(inner))?;
+            let places =
+                places.ok_or_else(|| PassError::new("a masked access is not to elements in a row").at(inner))?;
             let (made, fixed) = match op {
                 CoreOp::Load => (CoreOp::LoadMasked, vec![memory, mask]),
                 _ => (CoreOp::StoreMasked, vec![memory, self.vector(args[1]), mask]),
@@ -445,7 +457,9 @@ impl Writer<'_> {
             (CoreOp::Add | CoreOp::Sub | CoreOp::Mul, Form::One(a), Form::One(b)) => {
                 return Some(Form::One(self.arithmetic(op, a, b)));
             }
-            (CoreOp::Add | CoreOp::Sub, Form::Ramp { base, step }, Form::One(b)) => (self.arithmetic(op, base, b), step),
+            (CoreOp::Add | CoreOp::Sub, Form::Ramp { base, step }, Form::One(b)) => {
+                (self.arithmetic(op, base, b), step)
+            }
             (CoreOp::Add, Form::One(a), Form::Ramp { base, step }) => (self.arithmetic(op, a, base), step),
             (CoreOp::Sub, Form::One(a), Form::Ramp { base, step }) => {
                 let zero = self.int(self.f.type_of(step).elem()?, 0);
@@ -567,7 +581,9 @@ impl Writer<'_> {
         let mut blocks: Vec<BlockId> = Vec::new();
         for &id in &all {
             blocks.extend(self.f.regions(id).iter().map(|&region| self.f.block_of(region)));
-            if LoopOps::loop_kind(self.f, id) == Some(LoopKind::Vectorized) && self.ops.of(self.f, id) == Some(CoreOp::For) {
+            if LoopOps::loop_kind(self.f, id) == Some(LoopKind::Vectorized)
+                && self.ops.of(self.f, id) == Some(CoreOp::For)
+            {
                 set_serial(self.f, id);
             }
         }
