@@ -5,7 +5,7 @@
 //!   %y[%i] = max(%x[%i], 0.0);
 //! }
 //! ```
-//! becomes, with `widths = 8`,
+//! becomes
 //! ```text
 //! for %i in 0..2 {
 //!   %at = %i * 8;
@@ -54,7 +54,7 @@ pub struct VectorizeLoopOptions {
     #[option(default = true)]
     enable: bool,
     /// The most lanes of a vector: 4, 8 or 16.
-    #[option(default = 16, range = 4..=16)]
+    #[option(default = 8, range = 4..=16)]
     widths: i64,
     /// Whether conditionals that depend on the lane become masked loads and stores, where they can.
     #[option(default = false)]

@@ -15,6 +15,9 @@ pub type Why = &'static str;
 /// The most pairs of accesses that are compared.
 const MOST_PAIRS: usize = 1 << 16;
 
+/// The most blocks in each other.
+const MOST_DEPTH: usize = 64;
+
 /// How the body of a loop is computed in lanes.
 #[derive(Default)]
 pub struct Plan {
@@ -91,7 +94,9 @@ impl<'a> Planner<'a> {
             successive: HashSet::new(),
             plan: Plan::default(),
         };
-        planner.read();
+        if planner.read() > MOST_DEPTH {
+            return Err("it is nested too deep");
+        }
         if planner.places.iter().any(|place| rule(f, ops, place.id).is_err()) {
             return Err("a binding in it breaks a rule");
         }
@@ -100,9 +105,9 @@ impl<'a> Planner<'a> {
         Ok(planner.plan)
     }
 
-    /// Notes where everything is.
-    fn read(&mut self) {
-        let f = self.f;
+    /// Notes where everything is; returns the number of blocks in each other.
+    fn read(&mut self) -> usize {
+        let (f, mut depth) = (self.f, 0);
         let mut walk = Walk::block(self.body);
         let (mut owners, mut blocks): (Vec<NodeId>, Vec<BlockId>) = (Vec::new(), Vec::new());
         while let Some(step) = walk.next(f) {
@@ -113,6 +118,7 @@ impl<'a> Planner<'a> {
                     }
                     blocks.push(block);
                     self.blocks.push(block);
+                    depth = depth.max(blocks.len());
                 }
                 WalkStep::Exit(block) => {
                     for &id in f.results(block) {
@@ -134,6 +140,7 @@ impl<'a> Planner<'a> {
                 }
             }
         }
+        depth
     }
 
     // ---- what differs from lane to lane -------------------------------------------------------------------------------

@@ -140,7 +140,8 @@ impl Writer<'_> {
         let n = self.f.results(block).len();
         let wanted: Vec<bool> = (0..n).map(|at| self.is_result_wanted(id, at)).collect();
         if self.ops.of(self.f, id) == Some(CoreOp::For) {
-            for param in self.f.operands(region)[1..].to_vec() {
+            for at in 1..self.f.operands(region).len() {
+                let param = self.f.operands(region)[at];
                 if self.plan.varying.contains(&param) {
                     let ty = self.lanes_type(param);
                     self.f.set_type(param, ty);

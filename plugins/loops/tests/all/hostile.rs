@@ -48,7 +48,7 @@ fn program(n_args: usize, n_regions: usize, n_params: usize, what: usize) -> Fun
         let names = ["body", "else"].iter().zip(0..).take(n_regions);
         let mut attrs: Vec<Attr> = names.map(|(&name, at)| Attr::new(name, AttrData::Graph(at))).collect();
         attrs.extend([
-            Attr::new("kind", if what % 2 == 0 { "unrolled" } else { "vectorized" }),
+            Attr::new("kind", ["unrolled", "vectorized"][what % 2]),
             Attr::new("axis", 9_i64),
             Attr::new("shape", vec![-7_i64, 3]),
         ]);
