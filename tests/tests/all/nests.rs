@@ -186,6 +186,25 @@ fn vectors_compute_as_c_what_the_interpreter_does() {
 }
 
 #[test]
+fn what_is_computed_lane_by_lane_is_one_loop_without_arrays() {
+    let here = folder("lanes");
+    let text = "prim @main(%x: Tensor[(8), float32]) -> (%y: Tensor[(8), float32]) {
+  for %i in 0..8 vectorized {
+    %a = max(%x[%i], 0.5) * 2.0;
+    %y[%i] = select(%a > 3.0, sqrt(%a), %a) + %a;
+  }
+}
+";
+    fs::write(here.join("lanes.relay"), text).unwrap();
+    let mut relais = command();
+    relais.current_dir(&here).args(["build", "-q", "lanes.relay", "-o", "lanes.c"]);
+    Run::of(relais.args(["--passes", "VectorizeLoop,EmitC"])).expect_success();
+    let c = fs::read_to_string(here.join("lanes.c")).unwrap();
+    assert_eq!(c.matches("for (int l = 0; l < 8; ++l) {").count(), 1, "{c}");
+    assert!(!c.contains("[8];"), "{c}");
+}
+
+#[test]
 #[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
 fn random_programs_compute_as_c_what_the_interpreter_does() {
     let here = folder("nests");

@@ -1,6 +1,7 @@
 //! Decides how the body of a loop is computed in lanes: which values differ from lane to lane, which bindings run lane by lane,
 //! and whether any of that reorders what depends on each other.
 
+use crate::fuse::bytes;
 use relais_plugin_api::{
     ir::{BlockId, Walk, WalkStep, kind},
     op::Effects,
@@ -17,6 +18,9 @@ const MOST_PAIRS: usize = 1 << 16;
 
 /// The most blocks in each other.
 const MOST_DEPTH: usize = 64;
+
+/// The most bytes of memory of one turn, times the number of lanes: it is on the stack.
+const MOST_BYTES: u64 = 1 << 16;
 
 /// How the body of a loop is computed in lanes.
 #[derive(Default)]
@@ -101,6 +105,12 @@ impl<'a> Planner<'a> {
             return Err("a binding in it breaks a rule");
         }
         planner.decide()?;
+        let is_large = |&id: &NodeId| {
+            ops.of(f, id) == Some(CoreOp::Alloc) && bytes(f, id).saturating_mul(lanes as u64) > MOST_BYTES
+        };
+        if planner.plan.varying.iter().any(is_large) {
+            return Err("the memory of a turn is too large to be there for each lane");
+        }
         planner.check_order(lanes)?;
         Ok(planner.plan)
     }
