@@ -92,7 +92,7 @@ impl Dependence {
         matches!(self, Self::Never | Self::Within { min: 0, max: 0 })
     }
 
-    /// What holds if both do.
+    /// The dependence if both hold.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Never, _) | (_, Self::Never) => Self::Never,

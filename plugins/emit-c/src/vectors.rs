@@ -21,7 +21,7 @@ pub struct Vectors {
     /// The bindings of the loop that comes next.
     pub pending: Vec<NodeId>,
     forms: HashMap<NodeId, Form>,
-    /// What uses each vector: bindings, or blocks whose result it is.
+    /// The users of each vector: bindings, or blocks whose result it is.
     users: HashMap<NodeId, Vec<User>>,
 }
 

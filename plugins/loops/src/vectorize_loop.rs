@@ -17,12 +17,12 @@
 //! ```
 //!
 //! A loop of at most as many turns as a vector has lanes is one vector of them, without a loop; turns that are left over stay a
-//! serial loop. Elements in a row are loaded and stored as a vector, others by `gather` and `scatter`. What is the same
-//! in all turns is computed once. Loops and conditionals that are the same for all turns stay around vectors, and the values that
-//! such a loop carries become vectors: a sum for each lane. Memory of an `alloc` in the loop becomes memory of all lanes, of at
+//! serial loop. Elements in a row are loaded and stored as a vector, others by `gather` and `scatter`. Values that are the same
+//! in all turns are computed once. Loops and conditionals that are the same for all turns stay around vectors, and the values that
+//! these loops carry become vectors: a sum for each lane. Memory of an `alloc` in the loop becomes memory of all lanes, of at
 //! most 64 KB.
 //!
-//! What cannot be computed in lanes runs in a serial loop over the lanes of its own: conditionals, values of `if` and loops that
+//! Statements that cannot be computed in lanes run in a serial loop over the lanes: conditionals, values of `if` and loops that
 //! depend on the lane, calls, and stores of all turns to one place. With `masked = true`, a conditional that depends on the lane,
 //! without `else`, of loads and stores in a row and operations that cannot fail, becomes masked loads and stores instead.
 //!

@@ -120,7 +120,7 @@ prim @main(%x: Tensor[(4, 8), float32], %n: Tensor[(16), int64]) -> (%y: Tensor[
   %z[8, 0] = cast(%i == %j, elem = "int64") + cast(%i != %j, elem = "int64") * cast(%i >= %j, elem = "int64") + min(%i, max(%j, neg(%i)));
   %z[9, 0] = cast(max(min(%a, broadcast(100.0, lanes = 8)), broadcast(-100.0, lanes = 8)), elem = "int64");
   %y[7, 0] = cast(cast(%i, elem = "bool"), elem = "float32") + cast(%i, elem = "float32") + cast(cast(%a, elem = "float64") * cast(%b, elem = "float64"), elem = "float32");
-  // What one lane stores is what another one has to have loaded before, or loads afterwards.
+  // Elements that one lane stores, and others load before or afterwards.
   %s = load(%y, 0, 0, lanes = 4);
   store(%y, %s + broadcast(1.0, lanes = 4), 0, 2);
   %t = load(%y, 0, 1, lanes = 4);

@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 1 << 16;
 /// How the body of a loop is computed in lanes.
 #[derive(Default)]
 pub struct Plan {
-    /// The values that differ from lane to lane, and memory of which each lane has its own.
+    /// The values that differ from lane to lane, and memory that exists once for each lane.
     pub varying: HashSet<NodeId>,
     /// The same of results of bindings with several.
     pub results: HashSet<(NodeId, usize)>,

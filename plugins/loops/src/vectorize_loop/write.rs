@@ -43,7 +43,7 @@ pub struct Writer<'a> {
     /// The memory of all lanes, for that of a turn.
     own: HashMap<NodeId, NodeId>,
     out: Vec<NodeId>,
-    /// What runs lane by lane in the next loop.
+    /// The bindings of the next loop over lanes.
     group: Vec<NodeId>,
     frames: Vec<Frame>,
 }
@@ -600,7 +600,7 @@ impl Writer<'_> {
         let block = self.f.block_of(function);
         self.f.set_bindings(block, &list);
         self.f.set_results(block, &[]);
-        // What is in front has its operands already: a vector may be the node that was the scalar.
+        // Those in front have their operands already: a vector may be the node that was the scalar.
         replace(self.f, block, |id| scalars.get(&id).copied().unwrap_or(id));
         self.f.set_bindings(block, &[head, list].concat());
         let elem = self.f.type_of(self.variable).elem().unwrap_or(ElemType::INT64);

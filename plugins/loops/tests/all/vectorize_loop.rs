@@ -127,7 +127,7 @@ impl Maker {
     fn statement(&mut self, depth: usize) {
         match self.next(if depth == 0 { 4 } else { 11 }) {
             10 => {
-                // What can be masked.
+                // Statements that can be masked.
                 let (condition, to) = (self.condition(), self.of(&["y", "z"]));
                 let (at, from) = (self.of(&["%i", "%i + 2", "%u + %i"]), self.of(&["%i", "%i + 1"]));
                 let (v, value) = (self.name("v"), self.of(&["abs", "neg", "sqrt"]));
@@ -236,7 +236,7 @@ fn random_programs_compute_the_same_in_lanes() {
         n_in_lanes += usize::from(is_in_lanes);
         n_masked += usize::from(ran.text.contains("masked"));
         n_compared += usize::from(ran.is_compared);
-        // What the other passes make of vectors computes the same.
+        // The other passes are right about vectors.
         let mut f = ran.function;
         for pass in
             ["Simplify", "FlattenBuffer", "RemoveNoOp", "FuseLoops", "InlineProducers", "UnrollLoop", "Simplify"]
