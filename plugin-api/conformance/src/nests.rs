@@ -167,7 +167,7 @@ impl Maker<'_, '_> {
     /// A loop, seldom a parallel one.
     fn nest(&mut self, depth: usize) {
         let variable = self.name("i");
-        let kind = ["", "", "", " unrolled", " parallel"][self.tape.below(5)];
+        let kind = ["", "", "", " unrolled", " parallel", " vectorized", " vectorized"][self.tape.below(7)];
         let is_parallel = kind == " parallel" && self.turn.is_none();
         let (first, end) = match self.tape.below(6) {
             0 => (1, 3),
@@ -273,7 +273,7 @@ impl Maker<'_, '_> {
         body: impl FnOnce(&mut Self, usize, &[String; 2], Option<&str>),
     ) {
         let (i, j) = (self.name("i"), self.name("i"));
-        let kind = ["", "", "", " unrolled"][self.tape.below(4)];
+        let kind = ["", "", "", " unrolled", " vectorized"][self.tape.below(5)];
         let known = self.values.len();
         if self.tape.chance(2) {
             self.line(depth, &format!("for {i} in 0..{}{kind} {{", n * m));

@@ -92,6 +92,18 @@ impl Dependence {
         matches!(self, Self::Never | Self::Within { min: 0, max: 0 })
     }
 
+    /// The dependence if both hold.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Never, _) | (_, Self::Never) => Self::Never,
+            (Self::Unknown, known) | (known, Self::Unknown) => known,
+            (Self::Within { min: a, max: b }, Self::Within { min: c, max: d }) => {
+                let (min, max) = (a.max(c), b.min(d));
+                if min <= max { Self::Within { min, max } } else { Self::Never }
+            }
+        }
+    }
+
     /// Whether the first access touches what the second one does in the same turn or in an earlier one.
     pub fn is_not_later(self) -> bool {
         matches!(self, Self::Never | Self::Within { max: ..=0, .. })
@@ -183,15 +195,41 @@ impl Accesses {
     ///
     /// `None` if the sizes of the memory are not known.
     pub fn slice(&self, access: &Access, variable: NodeId, by: i64) -> Option<Slice> {
-        if !access.is_sized {
-            return None;
+        let parts: SmallVec<[(&AxisIndex, i64); 4]> = access.axes.iter().map(|axis| (axis, axis.stride)).collect();
+        if access.is_sized { self.part(&parts, access.lanes, variable, by) } else { None }
+    }
+
+    /// In which turns of a loop around both two accesses to the same memory touch the same element: by their elements in row-major
+    /// order, and by each of their indices, as all of them are within their axes.
+    pub fn meets(&self, a: &Access, b: &Access, variable: NodeId) -> Dependence {
+        let meets = |parts: [Option<Slice>; 2]| match parts {
+            [Some(x), Some(y)] => x.meets(&y),
+            _ => Dependence::Unknown,
+        };
+        let mut dependence = meets([self.slice(a, variable, 1), self.slice(b, variable, 1)]);
+        let sizes = |access: &Access| access.axes.iter().map(|axis| axis.size).collect::<SmallVec<[i64; 4]>>();
+        if !a.is_sized || !b.is_sized || sizes(a) != sizes(b) {
+            return dependence;
         }
+        for at in 0..a.axes.len() {
+            let is_last = at + 1 == a.axes.len();
+            let part = |access: &Access| {
+                let lanes = if is_last { access.lanes } else { 1 };
+                self.part(&[(&access.axes[at], 1)], lanes, variable, 1)
+            };
+            dependence = dependence.and(meets([part(a), part(b)]));
+        }
+        dependence
+    }
+
+    /// The sum of indices with factors, in one turn.
+    fn part(&self, parts: &[(&AxisIndex, i64)], lanes: i64, variable: NodeId, by: i64) -> Option<Slice> {
         let depth = |id: NodeId| self.depths.get(id.index()).copied().unwrap_or(0);
         let within = depth(variable);
         let (mut stride, mut base) = (0_i64, SmallVec::<[(NodeId, i64); 4]>::new());
         let (mut first, mut last) = (0_i128, 0_i128);
-        for axis in &access.axes {
-            let step = i128::from(axis.stride);
+        for &(axis, by_one) in parts {
+            let step = i128::from(by_one);
             let is_fixed = |term: &&Term| depth(term.value) < within;
             let is_varying = axis.terms.iter().any(|term| !is_fixed(&term) && term.value != variable);
             let is_mixed = axis.terms.iter().any(|term| is_fixed(&term) || term.value == variable);
@@ -204,7 +242,7 @@ impl Accesses {
             first += step * i128::from(axis.constant);
             last += step * i128::from(axis.constant);
             for term in &axis.terms {
-                let factor = term.factor.checked_mul(axis.stride)?;
+                let factor = term.factor.checked_mul(by_one)?;
                 if term.value == variable {
                     stride = stride.checked_add(factor.checked_mul(by)?)?;
                     let rest = i128::from(factor) * i128::from(by - 1);
@@ -222,7 +260,7 @@ impl Accesses {
                 }
             }
         }
-        last += i128::from(access.lanes - 1);
+        last += i128::from(lanes - 1);
         base.retain(|(_, factor)| *factor != 0);
         base.sort_unstable();
         Some(Slice { stride, first: i64::try_from(first).ok()?, last: i64::try_from(last).ok()?, base })

@@ -5,6 +5,7 @@ use crate::{
     facts::FromData,
     globals::{Constant, Globals},
     names::{Names, c_type},
+    vectors::{Runs, Vectors},
 };
 use relais_plugin_api::{
     ir::{AttrValue, BlockId, IfView, element_count},
@@ -29,20 +30,22 @@ pub struct Writer<'a> {
     pub ops: LoopOps,
     pub intervals: Intervals,
     pub globals: &'a mut Globals,
-    is_main: bool,
+    pub is_main: bool,
     from_data: FromData,
-    uses: Vec<u32>,
+    pub uses: Vec<u32>,
     /// The memory that something other than a store uses.
     read: HashSet<NodeId>,
     /// The results, of several, that something uses.
     projected: HashSet<(NodeId, usize)>,
-    names: Names,
+    pub names: Names,
     /// The names of values and of memory.
     pub names_of: HashMap<NodeId, String>,
+    /// How the lanes of vectors are written.
+    pub vectors: Vectors,
     /// The names of the results of loops and conditionals with several.
     results_of: HashMap<NodeId, Vec<String>>,
     out: String,
-    depth: usize,
+    pub depth: usize,
     n_temporaries: usize,
     /// Whether it can stop before its end.
     stops: bool,
@@ -79,6 +82,7 @@ impl<'a> Writer<'a> {
             projected: HashSet::new(),
             names: Names::default(),
             names_of: HashMap::new(),
+            vectors: Vectors::of(f, &ops),
             results_of: HashMap::new(),
             out: String::new(),
             depth: 1,
@@ -98,16 +102,17 @@ impl<'a> Writer<'a> {
             writer.names_of.insert(param, name.clone());
             params.push(name);
         }
+        writer.vectors.lane = writer.names.give("l");
         for (&param, name) in f.params().iter().zip(&params) {
             if writer.uses[param.index()] == 0 {
                 writer.line(format_args!("(void){name};"));
             }
         }
-        writer.block(f.body())?;
+        writer.block(f.body(), &[])?;
         Ok(Written { body: writer.out, params, stops: writer.stops })
     }
 
-    fn line(&mut self, text: impl Display) {
+    pub fn line(&mut self, text: impl Display) {
         self.out.push_str(&"    ".repeat(self.depth));
         self.out.push_str(&text.to_string());
         self.out.push('\n');
@@ -120,7 +125,7 @@ impl<'a> Writer<'a> {
         self.line(format_args!("if ({condition}) return {status};"));
     }
 
-    fn temporary(&mut self, id: NodeId) -> String {
+    pub fn temporary(&mut self, id: NodeId) -> String {
         match self.f.name(id) {
             "" => loop {
                 let name = format!("t{}", self.n_temporaries);
@@ -133,13 +138,21 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn block(&mut self, block: BlockId) -> Result<(), PassError> {
+    /// The bindings of a block, whose results become those of these names.
+    fn block(&mut self, block: BlockId, names: &[String]) -> Result<(), PassError> {
         let f = self.f;
+        let runs = self.runs(block);
         for &id in f.bindings(block) {
-            self.binding(id)?;
+            if runs.ends_before(id) {
+                self.end_run(&runs, &[])?;
+            }
+            match runs.has(id) {
+                true => self.vectors.pending.push(id),
+                false => self.binding(id)?,
+            }
             self.intervals.bind(f, &self.ops, id);
         }
-        Ok(())
+        self.finish(&runs, names, block)
     }
 
     fn binding(&mut self, id: NodeId) -> Result<(), PassError> {
@@ -162,7 +175,7 @@ impl<'a> Writer<'a> {
             Expr::TupleGetItem { tuple, index } => {
                 let results = self.results_of.get(&tuple).and_then(|names| names.get(index)).cloned();
                 let name = results.ok_or_else(|| unsupported(id, "a result is taken that the call does not have"))?;
-                self.names_of.insert(id, name);
+                self.bind(id, name);
                 Ok(())
             }
             Expr::Tuple([]) => Ok(()),
@@ -196,15 +209,13 @@ impl<'a> Writer<'a> {
             CoreOp::Store => {
                 let place = self.place(id, args[0], &args[2..])?;
                 let value = self.value(args[1])?;
-                self.elem(args[1])?;
                 self.line(format_args!("{place} = {value};"));
                 Ok(())
             }
             _ if self.uses[id.index()] == 0 && !op.info().effects.contains(Effects::WRITES) => Ok(()),
+            CoreOp::Broadcast => self.broadcast(id),
+            CoreOp::Lane => self.lane(id),
             CoreOp::Load => {
-                if f.attrs(id).int("lanes").is_some_and(|lanes| lanes != 1) {
-                    return Err(unsupported(id, "vectors are not written as C"));
-                }
                 let place = self.place(id, args[0], &args[1..])?;
                 self.define(id, &place)
             }
@@ -222,14 +233,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn define(&mut self, id: NodeId, text: &str) -> Result<(), PassError> {
+    pub fn define(&mut self, id: NodeId, text: &str) -> Result<(), PassError> {
         let (ty, name) = (self.value_type(id)?, self.temporary(id));
         self.line(format_args!("const {ty} {name} = {text};"));
         self.names_of.insert(id, name);
         Ok(())
     }
 
-    fn memory(&self, id: NodeId) -> Result<String, PassError> {
+    pub fn memory(&self, id: NodeId) -> Result<String, PassError> {
         self.names_of.get(&id).cloned().ok_or_else(|| unsupported(id, "memory is used that does not exist yet"))
     }
 
@@ -268,26 +279,38 @@ impl<'a> Writer<'a> {
 
     /// An element of memory. An index that depends on data is checked before.
     fn place(&mut self, id: NodeId, memory: NodeId, indices: &[NodeId]) -> Result<String, PassError> {
-        let f = self.f;
-        let sizes = sizes(f, memory)?;
+        for (&index, &size) in indices.iter().zip(&sizes(self.f, memory)?) {
+            if self.is_checked(index, size, 1) {
+                let text = self.value(index)?;
+                self.stop_if(&format!("{text} < 0 || {text} >= {size}"), "OUT_OF_BOUNDS");
+            }
+        }
+        self.element(id, memory, indices, "")
+    }
+
+    /// Whether the program has to check that an index, and those up to `n` elements from it on, are within an axis.
+    pub fn is_checked(&self, index: NodeId, size: u64, n: u64) -> bool {
+        let bounds = self.bounds(index);
+        let is_before_end = |max: u64| max < size && n <= size - max;
+        let is_inside = bounds.min >= 0 && u64::try_from(bounds.max).is_ok_and(is_before_end);
+        match self.program.checked() {
+            Checked::All => !is_inside,
+            Checked::Data => !is_inside && self.from_data.has(index),
+            Checked::None => false,
+        }
+    }
+
+    /// An element of memory, of which `behind` is added to the last index.
+    pub fn element(&self, id: NodeId, memory: NodeId, indices: &[NodeId], behind: &str) -> Result<String, PassError> {
+        let sizes = sizes(self.f, memory)?;
         let name = self.memory(memory)?;
         let is_large = element_count(&sizes).is_none_or(|n| i32::try_from(n).is_err());
         let mut flat = String::new();
         for (at, (&index, &size)) in indices.iter().zip(&sizes).enumerate() {
             let text = self.value(index)?;
-            let bounds = self.intervals.of(f, index);
-            let is_inside = bounds.min >= 0 && u64::try_from(bounds.max).is_ok_and(|max| max < size);
-            let is_checked = match self.program.checked() {
-                Checked::All => !is_inside,
-                Checked::Data => !is_inside && self.from_data.has(index),
-                Checked::None => false,
-            };
-            if is_checked {
-                self.stop_if(&format!("{text} < 0 || {text} >= {size}"), "OUT_OF_BOUNDS");
-            }
             // C computes with the indices in their type, and with numbers as an `int`.
             let is_factor = at + 1 < indices.len();
-            let text = if is_large && is_factor { format!("(int64_t){text}") } else { text };
+            let text = if is_large && (is_factor || !behind.is_empty()) { format!("(int64_t){text}") } else { text };
             flat = match at {
                 0 => text,
                 _ if flat == "0" => text,
@@ -298,7 +321,13 @@ impl<'a> Writer<'a> {
         if indices.len() != sizes.len() {
             return Err(unsupported(id, "an access has another number of indices than the memory"));
         }
-        Ok(format!("{name}[{}]", if flat.is_empty() { "0" } else { &flat }))
+        flat = match (behind, &*flat) {
+            ("", "") => "0".to_owned(),
+            ("", _) => flat,
+            (_, "0") => behind.to_owned(),
+            _ => format!("{flat} + {behind}"),
+        };
+        Ok(format!("{name}[{flat}]"))
     }
 
     fn call(&mut self, id: NodeId, call: CallView<'_>) -> Result<(), PassError> {
@@ -321,22 +350,41 @@ impl<'a> Writer<'a> {
     // ---- control ------------------------------------------------------------------------------------------------------
 
     /// Declares the values that a loop carries, or that a conditional gives.
-    fn declare(&mut self, id: NodeId, types: &[NodeId], first: &[Option<String>]) -> Result<Vec<String>, PassError> {
+    fn declare(&mut self, id: NodeId, types: &[NodeId], first: &[Option<NodeId>]) -> Result<Vec<String>, PassError> {
         let mut names = Vec::with_capacity(types.len());
-        for (&of, first) in types.iter().zip(first) {
+        for (&of, &first) in types.iter().zip(first) {
             let (ty, name) = (self.value_type(of)?, self.temporary(of));
-            let first = first.as_ref().map_or_else(String::new, |first| format!(" = {first}"));
-            self.line(format_args!("{ty} {name}{first};"));
+            match (self.lanes(of), first) {
+                (Some(lanes), first) => {
+                    self.line(format_args!("{ty} {name}[{lanes}];"));
+                    if let Some(first) = first {
+                        self.set_lanes(&name, lanes, first)?;
+                    }
+                }
+                (None, Some(first)) => {
+                    let first = self.value(first)?;
+                    self.line(format_args!("{ty} {name} = {first};"));
+                }
+                (None, None) => self.line(format_args!("{ty} {name};")),
+            }
             if !self.is_used(id, names.len()) {
                 self.line(format_args!("(void){name};"));
             }
             names.push(name);
         }
         match (&*names, self.f.n_results(id)) {
-            ([one], None) => drop(self.names_of.insert(id, one.clone())),
+            ([one], None) => self.bind(id, one.clone()),
             _ => drop(self.results_of.insert(id, names.clone())),
         }
         Ok(names)
+    }
+
+    /// Gives a value its name.
+    fn bind(&mut self, id: NodeId, name: String) {
+        match self.lanes(id) {
+            Some(_) => self.vectors.is_array(id, name),
+            None => drop(self.names_of.insert(id, name)),
+        }
     }
 
     /// Whether something uses a result of a loop or a conditional.
@@ -347,23 +395,62 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Assigns the results of a block to variables.
-    fn assign(&mut self, names: &[String], block: BlockId) -> Result<(), PassError> {
-        let results = self.f.results(block);
-        let mut values: Vec<String> = results.iter().map(|&id| self.value(id)).collect::<Result<_, _>>()?;
-        if names.len() > 1 {
-            // One may be the earlier value of another.
-            for (at, (value, &id)) in values.iter_mut().zip(results).enumerate() {
-                if names[..at].contains(value) {
+    /// Ends a block: assigns its results to variables.
+    fn finish(&mut self, runs: &Runs, names: &[String], block: BlockId) -> Result<(), PassError> {
+        let f = self.f;
+        let results: &[NodeId] = if names.is_empty() { &[] } else { f.results(block) };
+        // The lanes of those that the last run computes are assigned in it.
+        let is_in_run = |id: NodeId| runs.is_last(id);
+        let in_run: Vec<(&str, NodeId)> =
+            names.iter().map(String::as_str).zip(results.iter().copied()).filter(|&(_, id)| is_in_run(id)).collect();
+        let rest: Vec<(&String, NodeId)> =
+            names.iter().zip(results.iter().copied()).filter(|&(_, id)| !is_in_run(id)).collect();
+        // One may be the earlier value of another.
+        let mut texts = Vec::new();
+        let mut set: Vec<String> = in_run.iter().map(|(name, _)| (*name).to_owned()).collect();
+        for &(name, id) in &rest {
+            let lanes = self.lanes(id);
+            let source = match lanes {
+                Some(_) => self.vectors.array_of(id).map(str::to_owned).or_else(|| self.vectors.text(id)),
+                None => Some(self.value(id)?),
+            };
+            let is_overwritten = |source: &String| set.contains(source);
+            let text = match source.filter(is_overwritten) {
+                Some(source) => {
                     let (ty, next) = (self.value_type(id)?, self.names.give("next"));
-                    self.line(format_args!("const {ty} {next} = {value};"));
-                    *value = next;
+                    match lanes {
+                        Some(lanes) => {
+                            self.line(format_args!("{ty} {next}[{lanes}];"));
+                            self.set_lanes(&next, lanes, id)?;
+                            let lane = &self.vectors.lane;
+                            Some(format!("{next}[{lane}]"))
+                        }
+                        None => {
+                            self.line(format_args!("const {ty} {next} = {source};"));
+                            Some(next)
+                        }
+                    }
                 }
-            }
+                None => None,
+            };
+            texts.push(text);
+            set.push(name.clone());
         }
-        for (name, value) in names.iter().zip(&values) {
-            if name != value {
-                self.line(format_args!("{name} = {value};"));
+        self.end_run(runs, &in_run)?;
+        for ((name, id), text) in rest.into_iter().zip(texts) {
+            match (self.lanes(id), text) {
+                (Some(lanes), Some(text)) => self.each_lane(lanes, &format!("{name}[{}] = {text};", self.vectors.lane)),
+                (Some(lanes), None) if self.vectors.array_of(id) != Some(name) => self.set_lanes(name, lanes, id)?,
+                (Some(_), None) => {}
+                (None, text) => {
+                    let value = match text {
+                        Some(text) => text,
+                        None => self.value(id)?,
+                    };
+                    if *name != value {
+                        self.line(format_args!("{name} = {value};"));
+                    }
+                }
             }
         }
         Ok(())
@@ -376,10 +463,10 @@ impl<'a> Writer<'a> {
             return Err(unsupported(id, "a loop without bounds or body"));
         };
         let [var, params @ ..] = f.operands(body) else { return Err(unsupported(id, "a loop without variable")) };
-        let first: Vec<_> = carried.iter().map(|&value| self.value(value).map(Some)).collect::<Result<_, _>>()?;
+        let first: Vec<_> = carried.iter().map(|&value| Some(value)).collect();
         let names = self.declare(id, params, &first)?;
         for (&param, name) in params.iter().zip(&names) {
-            self.names_of.insert(param, name.clone());
+            self.bind(param, name.clone());
         }
         let (ty, i) = (self.value_type(*var)?, self.temporary(*var));
         let number = |id: NodeId| f.imm(id).and_then(|imm| imm.as_int());
@@ -401,8 +488,7 @@ impl<'a> Writer<'a> {
         let mark = self.intervals.mark();
         self.intervals.enter_loop(f, &self.ops, *var, min, extent);
         self.depth += 1;
-        self.block(f.block_of(body))?;
-        self.assign(&names, f.block_of(body))?;
+        self.block(f.block_of(body), &names)?;
         self.depth -= 1;
         self.intervals.undo(mark);
         self.line("}");
@@ -415,24 +501,23 @@ impl<'a> Writer<'a> {
         let (carried, &[condition, body]) = (call.args(), call.regions()) else {
             return Err(unsupported(id, "a loop without condition or body"));
         };
-        let first: Vec<_> = carried.iter().map(|&value| self.value(value).map(Some)).collect::<Result<_, _>>()?;
+        let first: Vec<_> = carried.iter().map(|&value| Some(value)).collect();
         let names = self.declare(id, f.operands(body), &first)?;
         for region in [condition, body] {
             for (&param, name) in f.operands(region).iter().zip(&names) {
-                self.names_of.insert(param, name.clone());
+                self.bind(param, name.clone());
             }
         }
         self.line("for (;;) {");
         self.depth += 1;
         let mark = self.intervals.mark();
-        self.block(f.block_of(condition))?;
+        self.block(f.block_of(condition), &[])?;
         let &[holds] = f.results(f.block_of(condition)) else {
             return Err(unsupported(id, "a loop without one condition"));
         };
         let holds = self.value(holds)?;
         self.line(format_args!("if (!{holds}) break;"));
-        self.block(f.block_of(body))?;
-        self.assign(&names, f.block_of(body))?;
+        self.block(f.block_of(body), &names)?;
         self.intervals.undo(mark);
         self.depth -= 1;
         self.line("}");
@@ -475,8 +560,7 @@ impl<'a> Writer<'a> {
         let mark = self.intervals.mark();
         self.intervals.assume(self.f, &self.ops, condition, truth);
         self.depth += 1;
-        self.block(block)?;
-        self.assign(names, block)?;
+        self.block(block, names)?;
         self.depth -= 1;
         self.intervals.undo(mark);
         Ok(())

@@ -22,7 +22,8 @@
 //! Integers wrap: where that cannot be excluded, they are computed in unsigned types. Indices that depend on data are
 //! checked before each access, unless they are proven to be inside; the others are the same in each run.
 //!
-//! Vectors, and numbers of 16 bits, are not written.
+//! Vectors are computed in loops over their lanes, with as many operations in one as can be computed lane by lane, which compilers
+//! make vectors of; a vector that is needed elsewhere is an array. Floats of 16 bits are not written.
 
 use crate::{
     body::{Writer, Written, sizes, unsupported},

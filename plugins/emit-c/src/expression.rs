@@ -13,7 +13,6 @@ impl Writer<'_> {
     /// The element type of a value.
     pub fn elem(&self, id: NodeId) -> Result<ElemType, PassError> {
         match value_type(self.f.type_of(id)) {
-            Some(scalar) if scalar.lanes.is_some() => Err(unsupported(id, "vectors are not written as C")),
             Some(scalar) if c_type(scalar.elem).is_none() => {
                 Err(unsupported(id, format_args!("C has no numbers of the type {}", scalar.elem)))
             }
@@ -27,8 +26,11 @@ impl Writer<'_> {
         self.elem(id).map(|elem| c_type(elem).unwrap_or_default())
     }
 
-    /// A value that was computed before, or a number.
+    /// A value that was computed before, or a number; of a vector, the element of the lane.
     pub fn value(&self, id: NodeId) -> Result<String, PassError> {
+        if let Some(text) = self.vectors.text(id) {
+            return Ok(text);
+        }
         match self.f.imm(id) {
             Some(imm) => self.elem(id).map(|_| literal(imm)),
             None => {
@@ -37,14 +39,18 @@ impl Writer<'_> {
         }
     }
 
-    fn bounds(&self, id: NodeId) -> Bounds {
-        self.intervals.of(self.f, id)
+    /// The bounds of an integer, or of the lanes of a vector.
+    pub fn bounds(&self, id: NodeId) -> Bounds {
+        if self.ops.of(self.f, id) != Some(CoreOp::Ramp) {
+            return self.intervals.of(self.f, self.scalar_of(id));
+        }
+        self.ramp_bounds(id).unwrap_or(Bounds::ANY)
     }
 
     /// An operation that is not a statement and does not touch memory.
     pub fn operation(&mut self, op: CoreOp, id: NodeId) -> Result<String, PassError> {
         use CoreOp::*;
-        let args = self.f.operands(id)[1..].to_vec();
+        let args: Vec<NodeId> = self.f.operands(id)[1..].iter().map(|&arg| self.scalar_of(arg)).collect();
         let values: Vec<String> = args.iter().map(|&arg| self.value(arg)).collect::<Result<_, _>>()?;
         let [first, ..] = args[..] else { return Err(unsupported(id, "an operand is missing")) };
         let (elem, result) = (self.elem(first)?, self.elem(id)?);
@@ -115,6 +121,7 @@ impl Writer<'_> {
             Bitcast => format!("{}({a})", self.globals.helpers.bits(elem, result)),
             IsNan => format!("isnan({a}) != 0"),
             IsInf => format!("isinf({a}) != 0"),
+            Ramp => self.ramp(id, a, args[1], b),
             // To the nearest, of two the even one, as long as the program does not change the mode of rounding.
             Round => format!("{}({a})", math("rint", elem)),
             Pow => format!("{}({a}, {b})", math("pow", elem)),
@@ -135,7 +142,7 @@ impl Writer<'_> {
 
     /// Whether a sum, difference or product of integers is within its type.
     fn is_exact(&self, id: NodeId) -> bool {
-        let args = &self.f.operands(id)[1..];
+        let args: Vec<NodeId> = self.f.operands(id)[1..].iter().map(|&arg| self.scalar_of(arg)).collect();
         let Some(range) = value_type(self.f.type_of(id)).and_then(|scalar| Bounds::of_type(scalar.elem)) else {
             return false;
         };
@@ -172,7 +179,7 @@ impl Writer<'_> {
 }
 
 /// The unsigned type that arithmetic wraps in.
-fn wide(elem: ElemType) -> &'static str {
+pub fn wide(elem: ElemType) -> &'static str {
     if elem.bits() == 64 { "uint64_t" } else { "uint32_t" }
 }
 

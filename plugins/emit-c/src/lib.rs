@@ -11,5 +11,6 @@ mod facts;
 mod globals;
 mod helpers;
 mod names;
+mod vectors;
 
 plugin! { description = "Standalone C99 from loop programs." }

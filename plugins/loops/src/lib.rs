@@ -20,5 +20,6 @@ pub mod remove_no_op;
 pub mod reuse_memory;
 pub mod simplify;
 pub mod unroll_loop;
+pub mod vectorize_loop;
 
 plugin! { description = "Passes over loop programs." }

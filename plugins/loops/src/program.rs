@@ -78,6 +78,13 @@ pub fn set_attr(f: &mut Function, id: NodeId, attr: &Attr) {
     f.set_attr_recs(id, &recs);
 }
 
+/// Makes a loop a serial one.
+pub fn set_serial(f: &mut Function, id: NodeId) {
+    let kept: Vec<_> =
+        f.attr_recs(id).iter().filter(|rec| f.bytes(rec.name) != b"kind" || rec.flags != 0).copied().collect();
+    f.set_attr_recs(id, &kept);
+}
+
 /// A call of a core operator, typed by its rule; it is in no block yet.
 pub fn call(f: &mut Function, ops: &mut LoopOps, op: CoreOp, args: &[NodeId], attrs: &[Attr]) -> NodeId {
     let op = ops.id(f, op);

@@ -38,6 +38,26 @@ fn is_done(text: &str) {
 }
 
 #[test]
+fn vectors_are_made_unless_the_context_says_otherwise() {
+    let text = "prim @main(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) {
+  for %i in 0..4 vectorized {
+    %y[%i] = %x[%i] + 1.0;
+  }
+}
+";
+    let passes = ["--passes", "tir.transform.VectorizeLoop"];
+    let (made, said) = run_text(text, &passes);
+    said.expect_success();
+    assert!(made.contains("load(%x, 0, lanes = 4)"), "{made}");
+    let (made, said) = run_text(text, &[&passes[..], &["--set", "tir.disable_vectorize=true"]].concat());
+    said.expect_success();
+    assert!(made.contains("for %i in 0..4 {"), "{made}");
+    // A name that no plugin registered is an error, not an option that nothing reads.
+    let (_, said) = run_text(text, &[&passes[..], &["--set", "tir.vectorize_disable=true"]].concat());
+    assert!(said.stderr.contains("no option `tir.vectorize_disable` is registered"), "{said:?}");
+}
+
+#[test]
 fn a_pipeline_goes_through_both_levels() {
     let steps = "steps = [\"FoldConstant\", \"Simplify\", \"UnrollLoop\"]";
     let config = "config = { \"tir.UnrollLoop\" = { auto_max_step = 16 } }\n";

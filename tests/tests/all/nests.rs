@@ -34,15 +34,19 @@ fn elements(tensor: &Tensor) -> Vec<String> {
 /// How a program becomes C: by which passes, and the warnings that its compiler does not give.
 type Way = (&'static str, &'static [&'static str]);
 
-const WAYS: [Way; 4] = [
-    // As it is, it compares values with themselves, and computes some that nothing uses.
-    ("PlanMemory,EmitC", &["-Wno-tautological-compare", "-Wno-unused-variable"]),
+/// As it is, a program compares values with themselves, and computes some that nothing uses.
+const AS_IT_IS: &[&str] = &["-Wno-tautological-compare", "-Wno-unused-variable"];
+
+const WAYS: [Way; 6] = [
+    ("PlanMemory,EmitC", AS_IT_IS),
     (
         "Simplify,RemoveNoOp,UnrollLoop,Simplify,FlattenBuffer,NarrowIndex,RemoveNoOp,CommonSubexprElim,PlanMemory,EmitC",
         &[],
     ),
     ("NarrowIndex,Simplify,PlanMemory,EmitC", &[]),
     ("FuseLoops,Simplify,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,EmitC", &[]),
+    ("VectorizeLoop,PlanMemory,EmitC", AS_IT_IS),
+    ("FuseLoops,VectorizeLoop,Simplify,RemoveNoOp,FlattenBuffer,Simplify,ReuseMemory,PlanMemory,EmitC", &[]),
 ];
 
 /// Builds a program and runs it on the inputs; returns its outputs, or `None` if it stopped.
@@ -56,7 +60,11 @@ fn run_as_c(
     fs::write(here.join("nest.relay"), text::print(module, &PrintOptions::default())).unwrap();
     let mut relais = command();
     relais.current_dir(here).args(["build", "-q", "nest.relay", "-o", "nest.c", "--main"]);
-    Run::of(relais.args(["--passes", passes, "--set", "EmitC.bounds=all"])).expect_success();
+    relais.args(["--passes", passes, "--set", "EmitC.bounds=all"]);
+    if passes.contains("VectorizeLoop") {
+        relais.args(["--set", "VectorizeLoop.widths=4", "--set", "VectorizeLoop.masked=true"]);
+    }
+    Run::of(&mut relais).expect_success();
     let mut compiler = Command::new("cc");
     let strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-O1"];
     compiler.current_dir(here).args(strict).args(allowed);
@@ -79,6 +87,125 @@ fn run_as_c(
         Tensor::dense(like.elem(), like.dims(), elements).unwrap()
     };
     Some(files.iter().zip(outputs).map(read).collect())
+}
+
+/// Every operator on vectors.
+const VECTORS: &str = r#"
+prim @main(%x: Tensor[(4, 8), float32], %n: Tensor[(16), int64]) -> (%y: Tensor[(12, 8), float32], %z: Tensor[(20, 8), int64]) {
+  %f = view(%x, shape = [32]);
+  %g = view(%y, shape = [96]);
+  for %q in 0..96 { %g[%q] = 0.0; }
+  for %q in 0..20 { for %r in 0..8 { %z[%q, %r] = 0; } }
+  // Floats.
+  %a = load(%x, 1, 0, lanes = 8);
+  %b = gather(%f, ramp(%n[0], 3, lanes = 8));
+  %c = %a < %b | isnan(%a) & not(isinf(%b));
+  %y[0, 0] = select(%c, %a + %b, %a - %b * %a);
+  %y[1, 0] = select(%n[1] > 0, min(%a, %b), max(%a, broadcast(-0.0, lanes = 8)));
+  %y[2, 0] = fma(%a, %b, neg(%a)) / abs(%b) + floor(%a) + ceil(%b) * round(%a) - trunc(%b);
+  %y[3, 0] = sqrt(abs(%a)) + mod(%b, broadcast(0.75, lanes = 8));
+  // Masks, of which some lanes are out of range.
+  %m = ramp(0, 1, lanes = 8) < broadcast(%n[2] + 5, lanes = 8);
+  %l = load_masked(%x, %m, 3, %n[0] + 1);
+  store_masked(%y, %l + broadcast(1.0, lanes = 8), %m, 4, %n[0] + 1);
+  scatter(%y, %a, 5, floormod(ramp(2, 3, lanes = 8), broadcast(8, lanes = 8)));
+  scatter(%y, %a, 6, broadcast(3, lanes = 8));
+  // Integers, which wrap.
+  %i = load(%n, 0, lanes = 8);
+  %j = gather(%n, ramp(15, -2, lanes = 8));
+  %z[0, 0] = %i + %j;
+  %z[1, 0] = %i - %j * broadcast(4611686018427387904, lanes = 8);
+  %z[2, 0] = floordiv(%i, broadcast(-3, lanes = 8)) + floormod(%j, broadcast(5, lanes = 8));
+  %z[3, 0] = %i / broadcast(7, lanes = 8) - mod(%j, abs(%i) + broadcast(1, lanes = 8));
+  %z[4, 0] = (%i << broadcast(3, lanes = 8)) ^ (%j >> broadcast(1, lanes = 8)) & not(%i) | ramp(%n[1], 9223372036854775807, lanes = 8);
+  %z[5, 0] = cast(cast(%i, elem = "int8") * cast(%j, elem = "int8"), elem = "int64");
+  %z[6, 0] = cast(cast(%i, elem = "uint16") - cast(%j, elem = "uint16"), elem = "int64") + cast(ramp(250u8, 3u8, lanes = 8), elem = "int64");
+  %z[7, 0] = cast(bitcast(%a, elem = "int32") + ramp(2147483647i32, 1i32, lanes = 8), elem = "int64");
+  %z[8, 0] = cast(%i == %j, elem = "int64") + cast(%i != %j, elem = "int64") * cast(%i >= %j, elem = "int64") + min(%i, max(%j, neg(%i)));
+  %z[9, 0] = cast(max(min(%a, broadcast(100.0, lanes = 8)), broadcast(-100.0, lanes = 8)), elem = "int64");
+  %y[7, 0] = cast(cast(%i, elem = "bool"), elem = "float32") + cast(%i, elem = "float32") + cast(cast(%a, elem = "float64") * cast(%b, elem = "float64"), elem = "float32");
+  // Elements that one lane stores, and others load before or afterwards.
+  %s = load(%y, 0, 0, lanes = 4);
+  store(%y, %s + broadcast(1.0, lanes = 4), 0, 2);
+  %t = load(%y, 0, 1, lanes = 4);
+  store(%y, %t, 0, 3);
+  store(%y, load(%y, 0, 0, lanes = 4), 0, 0);
+  // Lanes.
+  %u = floormod(%n[3], 8);
+  %y[8, 0] = lane(%a, %u);
+  %y[8, 1] = lane(broadcast(%x[0, 0], lanes = 8), 3);
+  %y[8, 2] = lane(%a + %b, 7);
+  // Vectors that loops carry, exchanged and the same in all lanes.
+  (%p, %q, %r) = for %k in 0..5 with %d = %a, %e = broadcast(1.0, lanes = 8), %h = 2.0 {
+    %o = %d * broadcast(%h, lanes = 8) + %e;
+    (%e, %o, %h + 1.0)
+  };
+  %y[9, 0] = %p + %q * broadcast(%r, lanes = 8);
+  (%v, %w) = for %k in 0..3 with %d = %a, %h = 3.0 { (broadcast(%h, lanes = 8), %h * 0.5) };
+  %y[10, 0] = %v + broadcast(%w, lanes = 8);
+  (%aa, %ab) = while with %ac = 0, %ad = %i { %ac < 3 } do { (%ac + 1, %ad + %ad) };
+  %z[10, 0] = %ab + broadcast(%aa, lanes = 8);
+  // Vectors that conditionals give.
+  (%ba, %bb) = if (%n[4] > 0) { %bc = %a + %a; (%bc, %i) } else { (%b, broadcast(%n[5], lanes = 8)) };
+  %y[11, 0] = %ba;
+  %z[11, 0] = %bb;
+  %ca = if (%n[6] > 0) { ramp(%n[7], 2, lanes = 8) } else { %i };
+  when (%n[8] > 0) { %z[12, 0] = %ca * %ca; } else { %z[12, 0] = %ca; }
+  // Other numbers of lanes.
+  store(%z, ramp(1, 1, lanes = 2), 13, 4);
+  store(%z, load(%n, 1, lanes = 3) + ramp(0, 5, lanes = 3), 14, 1);
+}
+"#;
+
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn vectors_compute_as_c_what_the_interpreter_does() {
+    let here = folder("vectors");
+    let module = text::parse_str(VECTORS).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let f = module.global(MAIN).and_then(|main| main.prim_func()).unwrap();
+    let mut n_done = 0;
+    for (seed, way) in (0..8).zip(WAYS.iter().cycle()) {
+        let mut inputs = random_inputs(f, seed, 0).next().unwrap().unwrap();
+        let outputs = inputs.split_off(2);
+        // The first numbers are indices; the others may be anything.
+        let mut numbers: Vec<i64> = inputs[1].to_i64s().unwrap();
+        numbers[0] = [0, 1, 2][seed as usize % 3];
+        numbers[2] = [-5, 0, -2][seed as usize % 3];
+        inputs[1] = Tensor::from_i64(&[16], &numbers);
+        let printed = || text::print(&module, &PrintOptions::default());
+        let expected = prim::run(&module, MAIN, &inputs, &RunOptions::default());
+        let got = run_as_c(&here, *way, &module, &inputs, &outputs);
+        match (expected, got) {
+            (Ok(expected), Some(got)) => {
+                for (at, (got, expected)) in got.iter().zip(&expected).enumerate() {
+                    assert_eq!(elements(got), elements(expected), "output {at} after {} of {}", way.0, printed());
+                }
+                n_done += 1;
+            }
+            (Err(stop), got) => assert!(got.is_none(), "{stop:?}"),
+            (Ok(_), None) => panic!("it stops"),
+        }
+    }
+    assert!(n_done >= 4, "{n_done}");
+}
+
+#[test]
+fn what_is_computed_lane_by_lane_is_one_loop_without_arrays() {
+    let here = folder("lanes");
+    let text = "prim @main(%x: Tensor[(8), float32]) -> (%y: Tensor[(8), float32]) {
+  for %i in 0..8 vectorized {
+    %a = max(%x[%i], 0.5) * 2.0;
+    %y[%i] = select(%a > 3.0, sqrt(%a), %a) + %a;
+  }
+}
+";
+    fs::write(here.join("lanes.relay"), text).unwrap();
+    let mut relais = command();
+    relais.current_dir(&here).args(["build", "-q", "lanes.relay", "-o", "lanes.c"]);
+    Run::of(relais.args(["--passes", "VectorizeLoop,EmitC"])).expect_success();
+    let c = fs::read_to_string(here.join("lanes.c")).unwrap();
+    assert_eq!(c.matches("for (int l = 0; l < 8; ++l) {").count(), 1, "{c}");
+    assert!(!c.contains("[8];"), "{c}");
 }
 
 #[test]

@@ -14,6 +14,31 @@ fn read(text: &str) -> (RArc<Function>, Accesses, Vec<NodeId>) {
     (f, accesses, variables)
 }
 
+/// How the first access in a loop of two meets the second one, as turns of the outer loop.
+fn in_one_loop(first: &str, second: &str) -> Dependence {
+    let text = format!(
+        "prim @k() -> (%x: Tensor[(6, 4), float32]) {{ for %i in 0..4 {{ for %j in 0..6 {{ {first} {second} }} }} }}"
+    );
+    let (_, accesses, variables) = read(&text);
+    let [first, second] = accesses.all() else { panic!("{text}") };
+    accesses.meets(first, second, variables[0])
+}
+
+#[test]
+fn one_index_is_enough_to_keep_turns_apart() {
+    let same = Dependence::Within { min: 0, max: 0 };
+    assert_eq!(in_one_loop("%x[%j, %i] = 1.0;", "%x[5 - %j, %i] = 2.0;"), same);
+    assert_eq!(in_one_loop("%x[%j, %i] = 1.0;", "%x[%j, %i + 1] = 2.0;"), Dependence::Within { min: 1, max: 1 });
+    assert_eq!(in_one_loop("%x[%i, 0] = 1.0;", "%x[%j, 1] = 2.0;"), Dependence::Never);
+    let vector = "store(%x, broadcast(2.0, lanes = 2), %j, %i);";
+    assert_eq!(in_one_loop("%x[%j, %i] = 1.0;", vector), Dependence::Within { min: 0, max: 1 });
+    let gathered = "scatter(%x, broadcast(2.0, lanes = 2), %i, ramp(0, 2, lanes = 2));";
+    assert_eq!(in_one_loop("%x[%i, %j] = 1.0;", gathered), same);
+    // Neither index tells the turns apart.
+    assert_eq!(in_one_loop("%x[%j, %i] = 1.0;", "%x[%i, %j] = 2.0;"), Dependence::Unknown);
+    assert_eq!(in_one_loop("%x[%j, 3] = 1.0;", "%x[%j, %i] = 2.0;"), Dependence::Unknown);
+}
+
 /// How the first access of `%x` meets the last one, as turns of the outermost loops.
 fn meeting(text: &str) -> Dependence {
     let (f, accesses, variables) = read(text);
@@ -200,6 +225,15 @@ proptest! {
             (Some(a), Some(b)) => a.meets(&b),
             _ => Dependence::Unknown,
         };
+        // The same where both are in one loop.
+        let in_one_loop = format!(
+            "prim @k() -> (%x: Tensor[(4, 6), float32]) {{ %f = view(%x, shape = [24]);
+               for %i in 0..3 {{ for %j in 0..4 {{ {first} = 1.0; }} for %l in 0..4 {{ {} = 2.0; }} }} }}",
+            place(flat[1], r, s, "%i", "%l")
+        );
+        let (_, accesses_in_one, variables) = read(&in_one_loop);
+        let all = accesses_in_one.all();
+        let nearer = accesses_in_one.meets(&all[0], &all[1], variables[0]);
         let element = |is_flat: bool, p: Index, q: Index, i: i64, j: i64| {
             let (row, column) = (at(p, i, j), at(q, i, j));
             match is_flat {
@@ -219,12 +253,14 @@ proptest! {
                     continue;
                 }
                 let distance = i.div_euclid(by) - k;
-                let is_found = match dependence {
-                    Dependence::Never => false,
-                    Dependence::Within { min, max } => (min..=max).contains(&distance),
-                    Dependence::Unknown => true,
-                };
-                prop_assert!(is_found, "{dependence:?} misses {distance} in {text}");
+                for dependence in [Some(dependence), Some(nearer).filter(|_| by == 1)].into_iter().flatten() {
+                    let is_found = match dependence {
+                        Dependence::Never => false,
+                        Dependence::Within { min, max } => (min..=max).contains(&distance),
+                        Dependence::Unknown => true,
+                    };
+                    prop_assert!(is_found, "{dependence:?} misses {distance} in {text}");
+                }
             }
         }
         for (access, is_inside) in accesses.all().iter().zip(is_inside) {

@@ -38,13 +38,18 @@ pub struct Ran {
 
 /// Runs a pass on a prim func, and again on what it made of it. The program computes the same.
 pub fn try_run(pass: &str, f: Function, config: &[(String, Value)]) -> Result<Ran, PassError> {
+    try_run_with(pass, &Value::Struct(Vec::new()), f, config)
+}
+
+/// The same with options.
+pub fn try_run_with(pass: &str, options: &Value, f: Function, config: &[(String, Value)]) -> Result<Ran, PassError> {
     let mut module = IRModule::new();
     module.set_prim_func("k", f);
     module.set_prim_func("other", prim_func(&[("a", F32, &[64])], &[("b", F32, &[64])]));
     module.set_prim_func("square", prim_func(&[], &[("a", F32, &[8, 8])]));
     assert_eq!(verify(&module), [], "the program is wrong");
     let run = |module: &IRModule| {
-        let ran = local::run_in(pass, &Value::Struct(Vec::new()), config, 0, module)?;
+        let ran = local::run_in(pass, options, config, 0, module)?;
         assert_eq!(verify_arena(prim(&ran.module)), [], "`{pass}` broke the program");
         assert_eq!(verify(&ran.module), [], "`{pass}` broke the program:\n{}", shown(prim(&ran.module)));
         assert_eq!(ran.module.version() == module.version(), !ran.changed);

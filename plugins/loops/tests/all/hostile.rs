@@ -47,7 +47,11 @@ fn program(n_args: usize, n_regions: usize, n_params: usize, what: usize) -> Fun
         let call = f.add_call_with(callee, &args, &regions, n_results);
         let names = ["body", "else"].iter().zip(0..).take(n_regions);
         let mut attrs: Vec<Attr> = names.map(|(&name, at)| Attr::new(name, AttrData::Graph(at))).collect();
-        attrs.extend([Attr::new("kind", "unrolled"), Attr::new("axis", 9_i64), Attr::new("shape", vec![-7_i64, 3])]);
+        attrs.extend([
+            Attr::new("kind", ["unrolled", "vectorized"][what % 2]),
+            Attr::new("axis", 9_i64),
+            Attr::new("shape", vec![-7_i64, 3]),
+        ]);
         f.set_attrs(call, &attrs);
         let ty = f.type_id(values[what]);
         f.set_type(call, ty);
@@ -70,7 +74,7 @@ fn nothing_panics_on_what_passes_the_checks_of_the_arena() {
         assert_eq!(verify_arena(&f), []);
         let mut module = IRModule::new();
         module.set_prim_func("k", f);
-        for pass in ["UnrollLoop", "RemoveNoOp", "FlattenBuffer", "Simplify"] {
+        for pass in ["UnrollLoop", "RemoveNoOp", "FlattenBuffer", "Simplify", "VectorizeLoop"] {
             let options = Value::Struct(vec![("auto_max_step".to_owned(), Value::Int(100))]);
             let config = [("tir.UnrollLoop".to_owned(), options)];
             if let Err(error) = local::run_in(pass, &Value::Struct(Vec::new()), &config, 0, &module) {

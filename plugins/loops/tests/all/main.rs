@@ -6,3 +6,4 @@ mod hostile;
 mod random;
 mod remove_no_op;
 mod unroll_loop;
+mod vectorize_loop;
