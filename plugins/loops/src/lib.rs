@@ -3,11 +3,13 @@
 use relais_plugin_api::prelude::*;
 
 mod calls;
+mod cuts;
 pub mod flatten_buffer;
 mod fuse;
 pub mod fuse_kernels;
 pub mod fuse_loops;
 pub mod inline_producers;
+pub mod loop_partition;
 pub mod lower_main;
 pub mod lower_ops;
 pub mod plan_memory;

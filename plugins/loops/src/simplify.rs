@@ -51,14 +51,23 @@ use std::collections::HashMap;
     phase = "none",
 )]
 pub fn simplify(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
-    let f = edit.function();
-    if !is_program(f) {
-        return Ok(());
+    if is_program(edit.function()) {
+        simplify_with(edit, HashMap::new())?;
     }
+    Ok(())
+}
+
+/// The facts that hold in the turns of loops, by their variables: how sums compare with 0.
+pub type Facts = HashMap<NodeId, Vec<(CoreOp, Linear)>>;
+
+/// Simplifies a loop program, of which more is known than it says.
+pub fn simplify_with(edit: &mut Editor, facts: Facts) -> Result<(), PassError> {
+    let f = edit.function();
     let ops = LoopOps::new(f);
     let mut simplify = Simplify {
         known: Intervals::new(f),
         ops,
+        facts,
         branches: HashMap::new(),
         scopes: Vec::new(),
         writes: HashMap::new(),
@@ -73,6 +82,7 @@ pub fn simplify(edit: &mut Editor, _: &PassCx<'_>) -> Result<(), PassError> {
 struct Simplify {
     ops: LoopOps,
     known: Intervals,
+    facts: Facts,
     /// The facts that hold in the blocks of a binding that was kept.
     branches: HashMap<BlockId, Entry>,
     scopes: Vec<(BlockId, Mark)>,
@@ -97,7 +107,12 @@ impl Rebuild for Simplify {
         self.scopes.push((block, self.known.mark()));
         let f = editor.function();
         match self.branches.get(&block) {
-            Some(&Entry::Loop { var, min, extent }) => self.known.enter_loop(f, &self.ops, var, min, extent),
+            Some(&Entry::Loop { var, min, extent }) => {
+                self.known.enter_loop(f, &self.ops, var, min, extent);
+                for (op, sum) in self.facts.get(&var).into_iter().flatten() {
+                    self.known.assume_sum(f, *op, sum.clone());
+                }
+            }
             Some(&Entry::Branch { condition, truth }) => self.known.assume(f, &self.ops, condition, truth),
             None => {}
         }

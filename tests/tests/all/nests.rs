@@ -37,8 +37,8 @@ type Way = (&'static str, &'static [&'static str]);
 const WAYS: [Way; 3] = [
     // As it is, it compares values with themselves, and computes some that nothing uses.
     ("PlanMemory,EmitC", &["-Wno-tautological-compare", "-Wno-unused-variable"]),
-    ("Simplify,RemoveNoOp,UnrollLoop,Simplify,FlattenBuffer,RemoveNoOp,PlanMemory,EmitC", &[]),
-    ("FuseLoops,Simplify,RemoveNoOp,PlanMemory,EmitC", &[]),
+    ("Simplify,RemoveNoOp,UnrollLoop,LoopPartition,Simplify,FlattenBuffer,RemoveNoOp,PlanMemory,EmitC", &[]),
+    ("FuseLoops,Simplify,LoopPartition,RemoveNoOp,PlanMemory,EmitC", &[]),
 ];
 
 /// Builds a program and runs it on the inputs; returns its outputs, or `None` if it stopped.

@@ -3,6 +3,7 @@
 mod common;
 mod flatten_buffer;
 mod hostile;
+mod loop_partition;
 mod random;
 mod remove_no_op;
 mod unroll_loop;
