@@ -41,7 +41,10 @@ mod tests;
 mod unused;
 
 pub use accesses::{Access, Accesses, AxisIndex, Dependence, Slice, Term};
-pub use arena::{ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, arena_offset, checked_arena, count_fits, memory_needs};
+pub use arena::{
+    ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, all_memory_needs, arena_offset, checked_arena, count_fits,
+    memory_needs,
+};
 pub use bounds::{Bounds, Intervals, Mark};
 pub use build::{PrimBuilder, prim_func};
 pub use infer::infer;

@@ -17,6 +17,7 @@ mod program;
 pub mod remove_no_op;
 pub mod reuse_memory;
 pub mod simplify;
+pub mod storage_rewrite;
 pub mod unroll_loop;
 
 plugin! { description = "Passes over loop programs." }

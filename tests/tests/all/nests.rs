@@ -38,7 +38,7 @@ const WAYS: [Way; 3] = [
     // As it is, it compares values with themselves, and computes some that nothing uses.
     ("PlanMemory,EmitC", &["-Wno-tautological-compare", "-Wno-unused-variable"]),
     ("Simplify,RemoveNoOp,UnrollLoop,LoopPartition,Simplify,FlattenBuffer,RemoveNoOp,PlanMemory,EmitC", &[]),
-    ("FuseLoops,Simplify,LoopPartition,RemoveNoOp,PlanMemory,EmitC", &[]),
+    ("FuseLoops,Simplify,LoopPartition,RemoveNoOp,PlanMemory,StorageRewrite,EmitC", &[]),
 ];
 
 /// Builds a program and runs it on the inputs; returns its outputs, or `None` if it stopped.

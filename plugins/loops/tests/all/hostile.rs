@@ -70,7 +70,7 @@ fn nothing_panics_on_what_passes_the_checks_of_the_arena() {
         assert_eq!(verify_arena(&f), []);
         let mut module = IRModule::new();
         module.set_prim_func("k", f);
-        for pass in ["UnrollLoop", "RemoveNoOp", "FlattenBuffer", "Simplify", "LoopPartition"] {
+        for pass in ["UnrollLoop", "RemoveNoOp", "FlattenBuffer", "Simplify", "LoopPartition", "StorageRewrite"] {
             let options = Value::Struct(vec![("auto_max_step".to_owned(), Value::Int(100))]);
             let cuts = Value::Struct(vec![("partition_const_loop".to_owned(), Value::Bool(true))]);
             let config = [("tir.UnrollLoop".to_owned(), options), ("tir.LoopPartition".to_owned(), cuts)];

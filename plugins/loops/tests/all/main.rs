@@ -6,4 +6,5 @@ mod hostile;
 mod loop_partition;
 mod random;
 mod remove_no_op;
+mod storage_rewrite;
 mod unroll_loop;
