@@ -31,7 +31,7 @@
 //!
 //! The parts have the kind of the loop, and its metadata but the hint; parts whose bounds are not constants get
 //! `partition_hint = 0`, so that they are cut once. They run one after another: carried values pass from one to the next.
-//! A part of one turn is no loop, unless it has metadata or `no_unroll_loop_with_extent_one` is set. With
+//! A part of one turn is not a loop, unless it has metadata or `no_unroll_loop_with_extent_one` is set. With
 //! `unroll_loop_with_partition_hint_no_interval`, a loop with a hint in which there is nothing to cut becomes `unrolled`. A
 //! function in which a loop was cut is simplified, as `Simplify` does it.
 //!
