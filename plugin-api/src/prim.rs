@@ -29,6 +29,7 @@ mod arena;
 mod bounds;
 mod build;
 mod infer;
+mod linear;
 mod loop_ops;
 mod ops;
 mod rule;
@@ -40,10 +41,14 @@ mod tests;
 mod unused;
 
 pub use accesses::{Access, Accesses, AxisIndex, Dependence, Slice, Term};
-pub use arena::{ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, arena_offset, checked_arena, count_fits, memory_needs};
-pub use bounds::{Bounds, Intervals, Linear, Mark};
+pub use arena::{
+    ARENA, ARENA_ALIGNMENT, Need, OFFSET, ORIGINS, all_memory_needs, arena_offset, checked_arena, count_fits,
+    memory_needs,
+};
+pub use bounds::{Bounds, Intervals, Mark};
 pub use build::{PrimBuilder, prim_func};
 pub use infer::infer;
+pub use linear::Linear;
 pub use loop_ops::{LoopOps, OUTPUTS, n_outputs};
 pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo};
 pub use rule::{Broken, Made, Scalar, rule, value_type};

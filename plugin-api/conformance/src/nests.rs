@@ -52,8 +52,8 @@ struct Maker<'t, 'b> {
     values: Vec<Known>,
     n_names: usize,
     n_statements: usize,
-    /// Whether the statements are in the body of a parallel loop: they write only elements of its turn.
-    turn: Option<String>,
+    /// The variable of the parallel loop that the statements are in, and its end: they write only elements of its turn.
+    turn: Option<(String, i64)>,
 }
 
 /// Modules with a random loop program each, `@main` or `@k`; small ones first.
@@ -169,24 +169,34 @@ impl Maker<'_, '_> {
         let variable = self.name("i");
         let kind = ["", "", "", " unrolled", " parallel", " vectorized", " vectorized"][self.tape.below(7)];
         let is_parallel = kind == " parallel" && self.turn.is_none();
-        let (first, end) = match self.tape.below(6) {
+        let (mut first, mut end) = match self.tape.below(6) {
             0 => (1, 3),
             1 => (0, 0),
             2 => (-1, 2),
             _ => (0, self.memory[0].sizes[self.tape.below(2)]),
         };
         let kind = if kind == " parallel" && !is_parallel { "" } else { kind };
+        if is_parallel {
+            // Each turn has a place of its own in the outputs.
+            (first, end) = (first.max(0), end.min(self.memory[0].sizes[0]));
+        }
         self.line(depth, &format!("for {variable} in {first}..{end}{kind} {{"));
         self.values.push(Known { name: variable.clone(), kind: Kind::Int, range: Some((first, end)) });
         if is_parallel {
-            self.turn = Some(variable);
+            self.turn = Some((variable, end));
         }
         self.statements(depth + 1, 3);
         if is_parallel {
             self.turn = None;
         }
         self.values.pop();
-        self.line(depth, "}");
+        let hint = self.hint();
+        self.line(depth, &format!("}}{hint}"));
+    }
+
+    /// Metadata of a loop, which may ask for it to be cut.
+    fn hint(&mut self) -> &'static str {
+        if self.tape.chance(3) { " #[partition_hint = 1]" } else { "" }
     }
 
     /// A loop that carries a value.
@@ -206,7 +216,8 @@ impl Maker<'_, '_> {
             _ => value,
         };
         self.line(depth + 1, &next);
-        self.line(depth, "};");
+        let hint = self.hint();
+        self.line(depth, &format!("}}{hint};"));
         self.values.push(Known { name, kind, range: None });
     }
 
@@ -313,12 +324,13 @@ impl Maker<'_, '_> {
     }
 
     fn store(&mut self, depth: usize) {
-        let written: Vec<usize> = (0..self.memory.len()).filter(|&at| self.memory[at].is_written).collect();
+        let has_places = |it: &Memory| self.turn.as_ref().is_none_or(|(_, end)| it.sizes.first() >= Some(end));
+        let is_wanted = |it: &Memory| it.is_written && has_places(it);
+        let written: Vec<usize> = (0..self.memory.len()).filter(|&at| is_wanted(&self.memory[at])).collect();
         let memory = self.memory[written[self.tape.below(written.len())]].clone();
         let mut at = self.indices(&memory.sizes);
-        if let (Some(turn), Some((first, size))) = (&self.turn, at.first_mut().zip(memory.sizes.first())) {
-            // Each turn has a place of its own, as long as there are no more turns than places.
-            *first = format!("max(0, min({turn}, {}))", size - 1);
+        if let (Some((turn, _)), Some(first)) = (&self.turn, at.first_mut()) {
+            first.clone_from(turn);
         }
         let value = self.value(memory.kind(), 2);
         self.line(depth, &format!("%{}[{}] = {value};", memory.name, at.join(", ")));

@@ -276,10 +276,12 @@ impl Accesses {
         path
     }
 
-    /// Whether `load` is proven to touch no element after `store` has touched it, where the elements of the memory of both are
-    /// the same: those of one memory, or of two that are to share a place.
-    pub fn is_read_first(&self, f: &Function, ops: &LoopOps, load: &Access, store: &Access) -> bool {
-        for ((block, statement), (other_block, other)) in self.path(load).into_iter().zip(self.path(store)) {
+    /// Whether `load` is proven to touch no element after `store` has touched it while `within` is run once, a block that
+    /// contains both. The elements of the memory of both are the same: those of one memory, or of two that are to share a
+    /// place.
+    pub fn is_read_first(&self, f: &Function, ops: &LoopOps, within: BlockId, load: &Access, store: &Access) -> bool {
+        let paths = self.path(load).into_iter().zip(self.path(store));
+        for ((block, statement), (other_block, other)) in paths.skip_while(|((block, _), _)| *block != within) {
             if block != other_block {
                 // Of two branches, one runs. They are not those of a `while`, whose path ends above.
                 return true;

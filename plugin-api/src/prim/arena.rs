@@ -13,11 +13,13 @@ pub const ARENA_ALIGNMENT: u64 = 64;
 /// The metadata of a prim func that names the nodes of a model, or the values, which it computes.
 pub const ORIGINS: &str = "origins";
 
-/// The memory of an `alloc`, and the statements that need it: by position in the function's block.
+/// The memory of an `alloc`, and the statements that need it: by position in the block of the `alloc`.
 #[derive(Clone, Debug)]
 pub struct Need {
     /// The `alloc`.
     pub alloc: NodeId,
+    /// The block that it is in.
+    pub block: BlockId,
     /// Its size in bytes.
     pub bytes: u64,
     /// The first statement that uses it.
@@ -27,7 +29,8 @@ pub struct Need {
 }
 
 impl Need {
-    /// Whether both are needed by one statement, or one between the first and the last use of the other.
+    /// Whether both are needed by one statement, or one between the first and the last use of the other. They are in one
+    /// block.
     pub fn is_at_once(&self, other: &Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
@@ -39,41 +42,70 @@ impl Need {
 /// # Errors
 /// Returns an error if the size of one is not known, or more than 64 bits count.
 pub fn memory_needs(f: &Function) -> Result<Vec<Need>, PassError> {
-    let ops = LoopOps::new(f);
-    let mut needs: Vec<Need> = Vec::new();
-    let mut of: HashMap<NodeId, usize> = HashMap::new();
-    for (at, &statement) in f.bindings(f.body()).iter().enumerate() {
-        match ops.of(f, statement) {
+    let needs = all_memory_needs(f, &LoopOps::new(f));
+    let of_body = needs.into_iter().filter(|(need, _)| need.block == f.body());
+    of_body
+        .map(|(need, is_known)| {
+            let fault = || PassError::new("the memory is more than 64 bits count").code("K003").at(need.alloc);
+            is_known.then_some(()).ok_or_else(fault).map(|()| need)
+        })
+        .collect()
+}
+
+/// Returns the `alloc`s of a function that something uses, in program order, each with whether its size is known. A loop or
+/// conditional needs as a whole what is used in it.
+pub fn all_memory_needs(f: &Function, ops: &LoopOps) -> Vec<(Need, bool)> {
+    let mut needs: Vec<(Need, bool)> = Vec::new();
+    // By `alloc`: its place in the list, and in how many blocks it is.
+    let mut of: HashMap<NodeId, (usize, usize)> = HashMap::new();
+    // The open blocks, with the positions of the statements that are visited.
+    let mut open: Vec<(BlockId, usize)> = Vec::new();
+    let mut walk = Walk::new(f);
+    while let Some(step) = walk.next(f) {
+        let id = match step {
+            WalkStep::Enter(block) => {
+                open.push((block, 0));
+                continue;
+            }
+            WalkStep::Exit(_) => {
+                open.pop();
+                continue;
+            }
+            WalkStep::Leave(_) => continue,
+            WalkStep::Binding(id) => id,
+        };
+        let depth = open.len();
+        let Some((block, next)) = open.last_mut() else { continue };
+        *next += 1;
+        match ops.of(f, id) {
             Some(CoreOp::Alloc) => {
-                let too_large = || PassError::new("the memory is more than 64 bits count").code("K003").at(statement);
-                let bytes = bytes_of(f.type_of(statement)).ok_or_else(too_large)?;
-                of.insert(statement, needs.len());
-                needs.push(Need { alloc: statement, bytes, first: usize::MAX, last: at });
-                continue;
+                let bytes = bytes_of(f.type_of(id));
+                of.insert(id, (needs.len(), depth - 1));
+                let need = Need {
+                    alloc: id,
+                    block: *block,
+                    bytes: bytes.unwrap_or_default(),
+                    first: usize::MAX,
+                    last: *next - 1,
+                };
+                needs.push((need, bytes.is_some()));
             }
-            Some(CoreOp::View) => {
-                if let Some(&need) = f.operands(statement).get(1).and_then(|memory| of.get(memory)) {
-                    of.insert(statement, need);
+            Some(CoreOp::View) => {}
+            _ => {
+                for &operand in f.operands(id) {
+                    let Some(&(at, depth)) = of.get(&ops.memory_of(f, operand)) else { continue };
+                    let need = &mut needs[at].0;
+                    // In a broken function, it may be used elsewhere.
+                    let Some(&(_, n)) = open.get(depth).filter(|open| open.0 == need.block) else { continue };
+                    let statement = n - 1;
+                    need.first = need.first.min(statement);
+                    need.last = statement;
                 }
-                continue;
-            }
-            _ => {}
-        }
-        let mut open = vec![statement];
-        while let Some(id) = open.pop() {
-            for operand in f.operands(id) {
-                if let Some(&need) = of.get(operand) {
-                    needs[need].first = needs[need].first.min(at);
-                    needs[need].last = at;
-                }
-            }
-            for &region in f.regions(id) {
-                open.extend(f.bindings(f.block_of(region)));
             }
         }
     }
-    needs.retain(|need| need.first <= need.last);
-    Ok(needs)
+    needs.retain(|(need, _)| need.first <= need.last);
+    needs
 }
 
 fn bytes_of(ty: Type<'_>) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The facts about the integers of a loop program: the least and the largest value, divisibility, and the conditions
 //! that hold at a place.
 
-use super::{CoreOp, LoopOps, value_type};
+use super::{CoreOp, Linear, LoopOps, value_type};
 use crate::ir::*;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -97,61 +97,10 @@ fn gcd(mut a: i128, mut b: i128) -> i128 {
     a.abs()
 }
 
-/// As many terms as are added up; longer sums are values of their own.
-const MOST_TERMS: usize = 8;
 /// The most nodes that one sum is read from.
 const MOST_READ: usize = 24;
 /// The most conditions that a proof looks at, the innermost first.
 const MOST_FACTS: usize = 32;
-
-/// A sum of values with factors, and a number.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Linear {
-    /// Values, in the order of their ids, with factors other than 0.
-    pub terms: SmallVec<[(NodeId, i64); 4]>,
-    /// The number.
-    pub constant: i64,
-}
-
-impl Linear {
-    /// Adds `factor` times a value; returns whether nothing overflowed.
-    fn add(&mut self, value: NodeId, factor: i64) -> bool {
-        match self.terms.binary_search_by_key(&value, |term| term.0) {
-            Ok(at) => match self.terms[at].1.checked_add(factor) {
-                Some(0) => drop(self.terms.remove(at)),
-                Some(sum) => self.terms[at].1 = sum,
-                None => return false,
-            },
-            Err(at) => self.terms.insert(at, (value, factor)),
-        }
-        self.terms.len() <= MOST_TERMS
-    }
-
-    fn add_constant(&mut self, value: i64) -> bool {
-        match self.constant.checked_add(value) {
-            Some(sum) => {
-                self.constant = sum;
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// This minus another one; `None` if something overflows.
-    pub fn minus(&self, other: &Self) -> Option<Self> {
-        let mut difference = self.clone();
-        for &(value, factor) in &other.terms {
-            difference.add(value, factor.checked_neg()?).then_some(())?;
-        }
-        difference.add_constant(other.constant.checked_neg()?).then_some(difference)
-    }
-
-    /// Whether the values are the same with `sign` times the factors.
-    fn has_terms(&self, other: &Self, sign: i64) -> bool {
-        self.terms.len() == other.terms.len()
-            && self.terms.iter().zip(&other.terms).all(|(a, b)| a.0 == b.0 && Some(a.1) == b.1.checked_mul(sign))
-    }
-}
 
 /// A condition that holds: the sum is at most 0, 0, or not 0.
 #[derive(Clone, Debug)]
@@ -349,7 +298,7 @@ impl Intervals {
                     let op = if truth { Some(op) } else { op.negated() };
                     let difference = self.difference(f, ops, a, b);
                     if let (Some(op), Some(difference)) = (op, difference) {
-                        self.assume_comparison(f, op, difference);
+                        self.assume_sum(f, op, difference);
                     }
                 }
                 _ => {}
@@ -358,7 +307,7 @@ impl Intervals {
     }
 
     /// Notes how a sum compares with 0.
-    fn assume_comparison(&mut self, f: &Function, op: CoreOp, sum: Linear) {
+    pub fn assume_sum(&mut self, f: &Function, op: CoreOp, sum: Linear) {
         let negative = |sum: &Linear| Linear::default().minus(sum);
         let plus_one = |mut sum: Linear| sum.add_constant(1).then_some(sum);
         let (sum, holds) = match op {
@@ -475,16 +424,16 @@ impl Intervals {
             let constant = i128::from(fact.sum.constant);
             let ours = i128::from(sum.constant);
             for sign in [1, -1] {
-                if !sum.has_terms(&fact.sum, sign) {
-                    continue;
-                }
+                let Some(rest) = sum.without(&fact.sum, sign) else { continue };
+                let (rest_min, rest_max) = self.range_of(f, &rest);
                 // The terms of the fact are at most, or equal to, or not its constant's negative.
                 let limit = i128::from(sign) * -constant + ours;
+                let (least, most) = (limit.saturating_add(rest_min), limit.saturating_add(rest_max));
                 match fact.holds {
-                    Holds::Zero => (min, max) = (min.max(limit), max.min(limit)),
-                    Holds::AtMostZero if sign > 0 => max = max.min(limit),
-                    Holds::AtMostZero => min = min.max(limit),
-                    Holds::NotZero => is_not_zero |= limit == 0,
+                    Holds::Zero => (min, max) = (min.max(least), max.min(most)),
+                    Holds::AtMostZero if sign > 0 => max = max.min(most),
+                    Holds::AtMostZero => min = min.max(least),
+                    Holds::NotZero => is_not_zero |= limit == 0 && rest.terms.is_empty(),
                 }
             }
         }
@@ -515,6 +464,12 @@ impl Intervals {
             any = sum;
         }
         step > 1 && any % step != 0
+    }
+
+    /// The least and the largest value of a sum, from bounds and conditions.
+    pub fn range_of_sum(&self, f: &Function, sum: &Linear) -> (i128, i128) {
+        let (min, max, _) = self.prove(f, sum);
+        (min, max)
     }
 
     /// The bounds of a sum of values, if the type has them all.

@@ -4,12 +4,14 @@ use relais_plugin_api::prelude::*;
 
 mod calls;
 pub mod common_subexpr_elim;
+mod cuts;
 pub mod flatten_buffer;
 mod fuse;
 pub mod fuse_kernels;
 pub mod fuse_loops;
 pub mod hoist;
 pub mod inline_producers;
+pub mod loop_partition;
 pub mod lower_main;
 pub mod lower_ops;
 mod motion;
@@ -19,6 +21,7 @@ mod program;
 pub mod remove_no_op;
 pub mod reuse_memory;
 pub mod simplify;
+pub mod storage_rewrite;
 pub mod unroll_loop;
 pub mod vectorize_loop;
 

@@ -2,11 +2,11 @@
 
 use relais_plugin_api::{
     diagnostics::Severity,
-    ir::{AttrValue, BlockId, Walk, WalkStep, element_count, kind},
+    ir::{AttrValue, BlockId, StrId, Walk, WalkStep, element_count, kind},
     prelude::*,
     prim::{CoreOp, LoopOps, fold, rule, value_type},
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Whether a function consists of the nodes that loop programs have, so that its bindings can be moved and copied.
 pub fn is_program(f: &Function) -> bool {
@@ -112,6 +112,86 @@ pub fn bindings_of(f: &Function, statement: NodeId) -> Vec<NodeId> {
     let inner = f.regions(statement).iter().flat_map(|&region| nested(f, f.block_of(region)));
     let inner = inner.filter_map(|step| if let WalkStep::Binding(id) = step { Some(id) } else { None });
     std::iter::once(statement).chain(inner).collect()
+}
+
+/// Copies a function of a binding, with the names in it; returns the copy and what stands for each of its nodes.
+pub fn copy_function(f: &mut Function, function: NodeId) -> (NodeId, HashMap<NodeId, NodeId>) {
+    let steps: Vec<WalkStep> = nested(f, f.block_of(function)).collect();
+    let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
+    let (mut bindings, mut blocks) = (Vec::new(), Vec::new());
+    for step in steps {
+        match step {
+            WalkStep::Enter(block) => {
+                let function = f.block(block).owner;
+                let params = f.operands(function).to_vec();
+                let made: Vec<NodeId> = params.iter().map(|&param| f.add_var("", f.type_id(param))).collect();
+                for (&param, &copy) in params.iter().zip(&made) {
+                    f.set_name_id(copy, f.name_id(param));
+                    copies.insert(param, copy);
+                }
+                let copy = f.add_function(&made);
+                let attrs = f.attr_recs(function).to_vec();
+                f.set_attr_recs(copy, &attrs);
+                copies.insert(function, copy);
+                blocks.push((block, f.block_of(copy)));
+            }
+            WalkStep::Binding(id) => {
+                let copy = f.add_copy(id);
+                f.set_name_id(copy, f.name_id(id));
+                copies.insert(id, copy);
+                bindings.push(copy);
+            }
+            WalkStep::Exit(_) | WalkStep::Leave(_) => {}
+        }
+    }
+    let now = |id: NodeId| copies.get(&id).copied().unwrap_or(id);
+    for id in bindings {
+        f.map_operands(id, now);
+    }
+    for (block, copy) in blocks {
+        let [list, results] = [f.bindings(block), f.results(block)].map(|ids| ids.iter().copied().map(now).collect());
+        let (list, results): (Vec<NodeId>, Vec<NodeId>) = (list, results);
+        f.set_bindings(copy, &list);
+        f.set_results(copy, &results);
+    }
+    (now(function), copies)
+}
+
+/// Removes the names of bindings and parameters that another one has which is visible there: copies that came into one block.
+pub fn remove_second_names(f: &mut Function) {
+    let steps: Vec<WalkStep> = nested(f, f.body()).collect();
+    let mut visible: HashSet<StrId> = f.params().iter().map(|&param| f.name_id(param)).collect();
+    let mut scopes: Vec<Vec<StrId>> = Vec::new();
+    let see = |f: &mut Function, id: NodeId, scope: &mut Vec<StrId>, visible: &mut HashSet<StrId>| {
+        let name = f.name_id(id);
+        match name == StrId::EMPTY || visible.insert(name) {
+            true => scope.push(name),
+            false => f.set_name_id(id, StrId::EMPTY),
+        }
+    };
+    for step in steps {
+        match step {
+            WalkStep::Enter(block) => {
+                let mut scope = Vec::new();
+                if block != f.body() {
+                    let params = f.operands(f.block(block).owner).to_vec();
+                    params.into_iter().for_each(|param| see(f, param, &mut scope, &mut visible));
+                }
+                scopes.push(scope);
+            }
+            WalkStep::Binding(id) => {
+                if let Some(scope) = scopes.last_mut() {
+                    see(f, id, scope, &mut visible);
+                }
+            }
+            WalkStep::Exit(_) => {
+                for name in scopes.pop().unwrap_or_default() {
+                    visible.remove(&name);
+                }
+            }
+            WalkStep::Leave(_) => {}
+        }
+    }
 }
 
 /// The number of elements of memory whose sizes are known.

@@ -25,7 +25,7 @@
 //! output of the entry function takes the memory in front of it as well: then that is not needed at all.
 //!
 //! The results are the same in each bit. `PlanMemory` afterwards has less to place. As StorageRewrite of TVM does it, for calls;
-//! the memory within loop programs is `FuseLoops`' matter.
+//! the memory within loop programs is the matter of `FuseLoops` and `StorageRewrite`.
 
 use crate::{
     calls::{Calls, MAIN, stem},
@@ -182,7 +182,7 @@ impl Work {
             let accesses = Accesses::new(f, &ops);
             let of = |memory: NodeId| accesses.all().iter().filter(move |access| access.root == memory);
             let mut stores = of(memory[1]).filter(|access| access.is_write);
-            stores.all(|store| of(memory[0]).all(|load| accesses.is_read_first(f, &ops, load, store)))
+            stores.all(|store| of(memory[0]).all(|load| accesses.is_read_first(f, &ops, f.body(), load, store)))
         })
     }
 

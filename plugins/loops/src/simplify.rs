@@ -43,12 +43,12 @@ use crate::program::is_program;
 use relais_plugin_api::{
     ir::{BlockId, Imm, Rebuild, TypeId, kind},
     prelude::*,
-    prim::{CoreOp, Intervals, LoopOps, Mark, fold, remove_unused, rule, value_type},
+    prim::{CoreOp, Intervals, Linear, LoopOps, Mark, fold, remove_unused, rule, value_type},
 };
 use std::collections::HashMap;
 
 /// Options of [`simplify`], those of TVM's `StmtSimplifyConfig`.
-#[derive(PassOptions)]
+#[derive(Default, PassOptions)]
 pub struct SimplifyConfig {
     /// Whether comparisons are proven from several conditions together, such as `i < k` from `i < j` and `j < k`.
     #[option(default = false)]
@@ -88,11 +88,18 @@ config_option! { "tir.Simplify": SimplifyConfig, doc = "How loop programs are si
 )]
 pub fn simplify(edit: &mut Editor, cx: &PassCx<'_>, options: &SimplifyConfig) -> Result<(), PassError> {
     let everywhere: SimplifyConfig = cx.config("tir.Simplify").ok_or("nobody registered `tir.Simplify`")?;
-    let config = options.or(&everywhere);
-    let f = edit.function();
-    if !is_program(f) {
-        return Ok(());
+    if is_program(edit.function()) {
+        simplify_with(edit, options.or(&everywhere), HashMap::new())?;
     }
+    Ok(())
+}
+
+/// The facts that hold in the turns of loops, by their variables: how sums compare with 0.
+pub type Facts = HashMap<NodeId, Vec<(CoreOp, Linear)>>;
+
+/// Simplifies a loop program, of which more is known than it says.
+pub fn simplify_with(edit: &mut Editor, config: SimplifyConfig, facts: Facts) -> Result<(), PassError> {
+    let f = edit.function();
     let ops = LoopOps::new(f);
     let mut known = Intervals::new(f);
     if config.transitively_prove_inequalities {
@@ -107,6 +114,7 @@ pub fn simplify(edit: &mut Editor, cx: &PassCx<'_>, options: &SimplifyConfig) ->
         is_inner,
         known,
         ops,
+        facts,
         branches: HashMap::new(),
         scopes: Vec::new(),
         writes: HashMap::new(),
@@ -122,6 +130,7 @@ struct Simplify {
     config: SimplifyConfig,
     ops: LoopOps,
     known: Intervals,
+    facts: Facts,
     /// The facts that hold in the blocks of a binding that was kept.
     branches: HashMap<BlockId, Entry>,
     scopes: Vec<(BlockId, Mark)>,
@@ -148,7 +157,12 @@ impl Rebuild for Simplify {
         self.scopes.push((block, self.known.mark()));
         let f = editor.function();
         match self.branches.get(&block) {
-            Some(&Entry::Loop { var, min, extent }) => self.known.enter_loop(f, &self.ops, var, min, extent),
+            Some(&Entry::Loop { var, min, extent }) => {
+                self.known.enter_loop(f, &self.ops, var, min, extent);
+                for (op, sum) in self.facts.get(&var).into_iter().flatten() {
+                    self.known.assume_sum(f, *op, sum.clone());
+                }
+            }
             Some(&Entry::Branch { condition, truth }) => self.known.assume(f, &self.ops, condition, truth),
             None => {}
         }

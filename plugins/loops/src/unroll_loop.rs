@@ -90,13 +90,22 @@ pub fn unroll_loop(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> 
     }
     let f = edit.function_mut();
     let marked: Vec<NodeId> = plan.iter().filter(|(_, to)| matches!(to, Plan::Mark)).map(|(&id, _)| id).collect();
-    marked.iter().for_each(|&id| mark(f, id));
+    marked.iter().for_each(|&id| mark_unrolled(f, id));
     cx.count("marked", marked.len());
     cx.count("unrolled", plan.len() - marked.len());
     if plan.len() > marked.len() {
         Writer::new(f, ops, &plan).write();
     }
     Ok(())
+}
+
+/// Puts the bodies of loops with one turn in their places.
+pub fn write_single_turns(f: &mut Function, loops: impl IntoIterator<Item = NodeId>) {
+    let plan: HashMap<NodeId, Plan> = loops.into_iter().map(|id| (id, Plan::Unroll(1))).collect();
+    if !plan.is_empty() {
+        let ops = LoopOps::new(f);
+        Writer::new(f, ops, &plan).write();
+    }
 }
 
 /// The outcome for a loop.
@@ -109,7 +118,7 @@ enum Plan {
 }
 
 /// Sets the kind of a loop.
-fn mark(f: &mut Function, id: NodeId) {
+pub fn mark_unrolled(f: &mut Function, id: NodeId) {
     let kind = f.encode_attr(&Attr::new("kind", LoopKind::Unrolled.name()));
     let others = f.attr_recs(id).iter().filter(|rec| rec.name != kind.name || rec.flags != kind.flags);
     let recs: Vec<_> = [kind].iter().chain(others).copied().collect();

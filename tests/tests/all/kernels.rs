@@ -310,7 +310,7 @@ fn sizes(values: &[i64]) -> impl Iterator<Item = u64> + '_ {
 #[test]
 fn convolutions_are_those_of_the_evaluator() {
     let mut dice = Dice(11);
-    let trials = (0..300).map(|at| {
+    let trials = (0..400).map(|at| {
         let n = dice.int(1, 3) as usize;
         // Of short rows, eight channels are computed at once.
         let (groups, given) = (dice.size(1, 3), dice.size(1, 6));

@@ -40,11 +40,12 @@ const AS_IT_IS: &[&str] = &["-Wno-tautological-compare", "-Wno-unused-variable"]
 const WAYS: [Way; 6] = [
     ("PlanMemory,EmitC", AS_IT_IS),
     (
-        "Simplify,RemoveNoOp,UnrollLoop,Simplify,FlattenBuffer,NarrowIndex,RemoveNoOp,CommonSubexprElim,PlanMemory,EmitC",
+        "Simplify,RemoveNoOp,UnrollLoop,LoopPartition,Simplify,FlattenBuffer,NarrowIndex,RemoveNoOp,CommonSubexprElim,\
+         PlanMemory,EmitC",
         &[],
     ),
     ("NarrowIndex,Simplify,PlanMemory,EmitC", &[]),
-    ("FuseLoops,Simplify,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,EmitC", &[]),
+    ("FuseLoops,Simplify,LoopPartition,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,StorageRewrite,EmitC", &[]),
     ("VectorizeLoop,PlanMemory,EmitC", AS_IT_IS),
     ("FuseLoops,VectorizeLoop,Simplify,RemoveNoOp,FlattenBuffer,Simplify,ReuseMemory,PlanMemory,EmitC", &[]),
 ];

@@ -116,7 +116,7 @@ fn is_read_first(statements: &str) -> bool {
     let ops = LoopOps::new(&f);
     let of = |memory: NodeId| accesses.all().iter().filter(move |access| access.root == memory);
     let (x, y) = (f.params()[0], f.params()[1]);
-    of(x).all(|load| of(y).all(|store| accesses.is_read_first(&f, &ops, load, store)))
+    of(x).all(|load| of(y).all(|store| accesses.is_read_first(&f, &ops, f.body(), load, store)))
 }
 
 #[test]

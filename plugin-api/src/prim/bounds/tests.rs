@@ -193,6 +193,11 @@ proptest! {
 
 /// `i` in 0..16, and a parameter `n`, both `int64`.
 fn with_loop(body: impl FnOnce(&mut PrimBuilder<'_>, NodeId, NodeId) -> NodeId) -> Option<bool> {
+    with_facts(|b, i, n| (Vec::new(), body(b, i, n)))
+}
+
+/// The same, with conditions that hold.
+fn with_facts(body: impl FnOnce(&mut PrimBuilder<'_>, NodeId, NodeId) -> (Vec<NodeId>, NodeId)) -> Option<bool> {
     let mut f = prim_func(&[("n", ElemType::INT64, &[])], &[]);
     let n = f.params()[0];
     let mut b = PrimBuilder::new(&mut f);
@@ -209,7 +214,30 @@ fn with_loop(body: impl FnOnce(&mut PrimBuilder<'_>, NodeId, NodeId) -> NodeId) 
     let mut known = Intervals::new(&f);
     known.enter_loop(&f, &ops, var.unwrap(), zero, sixteen);
     f.all_bindings().for_each(|id| known.bind(&f, &ops, id));
-    known.truth(&f, &ops, asked.unwrap())
+    let (facts, asked) = asked.unwrap();
+    facts.into_iter().for_each(|fact| known.assume(&f, &ops, fact, true));
+    known.truth(&f, &ops, asked)
+}
+
+#[test]
+fn a_condition_on_a_part_of_a_sum_bounds_the_sum() {
+    let below = |shift: i64, is_below: bool| {
+        with_facts(|b, i, n| {
+            let (four, shift) = (b.index(4), b.index(shift));
+            let row = b.mul(i, four);
+            let last = b.add(row, shift);
+            let column = b.floormod(i, four);
+            let at = b.add(row, column);
+            match is_below {
+                true => (vec![b.lt(last, n)], b.lt(at, n)),
+                false => (vec![b.ge(last, n)], b.lt(at, n)),
+            }
+        })
+    };
+    // row + 3 < n, so row + 0..=3 < n; row + 2 < n says nothing of the last column.
+    assert_eq!([below(3, true), below(2, true)], [Some(true), None]);
+    // row >= n, so nothing in the row is less; row + 1 >= n says nothing of the first column.
+    assert_eq!([below(0, false), below(1, false)], [Some(false), None]);
 }
 
 #[test]

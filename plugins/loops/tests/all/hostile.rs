@@ -74,9 +74,19 @@ fn nothing_panics_on_what_passes_the_checks_of_the_arena() {
         assert_eq!(verify_arena(&f), []);
         let mut module = IRModule::new();
         module.set_prim_func("k", f);
-        for pass in ["UnrollLoop", "RemoveNoOp", "FlattenBuffer", "Simplify", "VectorizeLoop"] {
+        let passes = [
+            "UnrollLoop",
+            "RemoveNoOp",
+            "FlattenBuffer",
+            "Simplify",
+            "VectorizeLoop",
+            "LoopPartition",
+            "StorageRewrite",
+        ];
+        for pass in passes {
             let options = Value::Struct(vec![("auto_max_step".to_owned(), Value::Int(100))]);
-            let config = [("tir.UnrollLoop".to_owned(), options)];
+            let cuts = Value::Struct(vec![("partition_const_loop".to_owned(), Value::Bool(true))]);
+            let config = [("tir.UnrollLoop".to_owned(), options), ("tir.LoopPartition".to_owned(), cuts)];
             if let Err(error) = local::run_in(pass, &Value::Struct(Vec::new()), &config, 0, &module) {
                 assert!(!error.is_panic(), "{error}");
             }

@@ -3,7 +3,9 @@
 mod common;
 mod flatten_buffer;
 mod hostile;
+mod loop_partition;
 mod random;
 mod remove_no_op;
+mod storage_rewrite;
 mod unroll_loop;
 mod vectorize_loop;

@@ -275,7 +275,7 @@ pub fn add_product(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factor: Node
     add_products(b, y, &[factor], &[value]);
 }
 
-/// Adds products to an element, one after the other.
+/// Adds products to an element, one after another.
 fn add_products(b: &mut PrimBuilder<'_>, y: (NodeId, &[NodeId]), factors: &[NodeId], values: &[NodeId]) {
     let mut sum = b.load(y.0, y.1);
     for (&factor, &value) in factors.iter().zip(values) {

@@ -2,7 +2,7 @@
 
 use super::{Terms, declined};
 use relais_plugin_api::{
-    ir::NodeId,
+    ir::{Attr, AttrRec, NodeId},
     op::{OpCall, OpError},
     prim::{CoreOp, PrimBuilder},
 };
@@ -102,6 +102,11 @@ impl Axis {
         self.kernel == 1 && self.stride == 1 && self.before == 0 && self.size == self.count
     }
 
+    /// Whether the last window reaches beyond the image.
+    fn reaches_behind(&self) -> bool {
+        (self.count - 1) * self.stride + self.extent() - self.before > self.size
+    }
+
     /// The windows that have the element of a tap in the image.
     fn inside(&self, b: &mut PrimBuilder<'_>, tap: NodeId) -> Inside {
         let offset = b.times(tap, self.dilation as u64);
@@ -115,7 +120,7 @@ impl Axis {
             first = self.extreme(b, CoreOp::Max, zero, start);
         }
         let mut end = b.index(self.count);
-        if (self.count - 1) * self.stride + self.extent() - self.before > self.size {
+        if self.reaches_behind() {
             // Rounded up, too: the first window that is beyond the image.
             let last = b.index(self.size + self.stride - 1);
             let behind = self.divided(b, last, offset);
@@ -226,11 +231,38 @@ pub fn each_tap<'b>(
     axes: &[Axis],
     body: impl FnOnce(&mut PrimBuilder<'b>, &[NodeId], &[Inside]),
 ) {
-    let kernel: Vec<u64> = axes.iter().map(|axis| axis.kernel as u64).collect();
-    b.each_of_all(&kernel, |b, taps| {
-        let inside: Vec<Inside> = axes.iter().zip(taps).map(|(axis, &tap)| axis.inside(b, tap)).collect();
-        body(b, taps, &inside);
+    taps(
+        b,
+        axes,
+        &mut Vec::new(),
+        Box::new(|b, taps| {
+            let inside: Vec<Inside> = axes.iter().zip(taps).map(|(axis, &tap)| axis.inside(b, tap)).collect();
+            body(b, taps, &inside);
+        }),
+    );
+}
+
+/// The innermost part of the loops over taps: it gets their indices.
+type OfTap<'f, 'b> = Box<dyn FnOnce(&mut PrimBuilder<'b>, &[NodeId]) + 'f>;
+
+fn taps<'b>(b: &mut PrimBuilder<'b>, axes: &[Axis], at: &mut Vec<NodeId>, body: OfTap<'_, 'b>) {
+    let Some((axis, inner)) = axes.split_first() else { return body(b, at) };
+    let extent = b.index(axis.kernel);
+    if axis.kernel == 1 {
+        at.push(b.index(0));
+        return taps(b, inner, at, body);
+    }
+    let id = b.each(extent, |b, tap| {
+        at.push(tap);
+        taps(b, inner, at, body);
     });
+    if axis.before > 0 || axis.reaches_behind() {
+        // The windows of a tap depend on it: `LoopPartition` is asked to tell those at the edges from the others.
+        let f = b.function_mut();
+        let hint = f.encode_attr(&Attr::meta("partition_hint", 1_i64));
+        let all: Vec<AttrRec> = f.attr_recs(id).iter().chain([&hint]).copied().collect();
+        f.set_attr_recs(id, &all);
+    }
 }
 
 /// Loops over the windows of a tap; `body` gets the indices of the window and of its element in the image.
