@@ -130,12 +130,17 @@ pub struct Intervals {
     decided: HashMap<NodeId, bool>,
     decided_order: Vec<(NodeId, Option<bool>)>,
     facts: Vec<Fact>,
-    /// The first of equal divisions, which stand for each other in sums.
-    firsts: HashMap<(CoreOp, NodeId, i64, NodeId), NodeId>,
+    /// The first of equal divisions that are visible here: they stand for each other in sums. One that is not visible has the
+    /// bounds of the place where it was.
+    firsts: HashMap<Division, NodeId>,
+    firsts_order: Vec<Division>,
     same: HashMap<NodeId, NodeId>,
     /// Whether a proof takes several conditions together.
     is_combining: bool,
 }
+
+/// A division or a product: the operator, and the operands, of which the second may be a number.
+type Division = (CoreOp, NodeId, i64, NodeId);
 
 /// The facts that held at a place; see [`Intervals::mark`].
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +148,7 @@ pub struct Mark {
     n_narrowed: usize,
     n_decided: usize,
     n_facts: usize,
+    n_firsts: usize,
 }
 
 impl Intervals {
@@ -155,6 +161,7 @@ impl Intervals {
             decided_order: Vec::new(),
             facts: Vec::new(),
             firsts: HashMap::new(),
+            firsts_order: Vec::new(),
             same: HashMap::new(),
             is_combining: false,
         }
@@ -189,10 +196,15 @@ impl Intervals {
 
     /// The facts that hold here, to come back to them.
     pub fn mark(&self) -> Mark {
-        Mark { n_narrowed: self.narrowed.len(), n_decided: self.decided_order.len(), n_facts: self.facts.len() }
+        Mark {
+            n_narrowed: self.narrowed.len(),
+            n_decided: self.decided_order.len(),
+            n_facts: self.facts.len(),
+            n_firsts: self.firsts_order.len(),
+        }
     }
 
-    /// Forgets what was assumed since.
+    /// Forgets what was assumed and bound since.
     pub fn undo(&mut self, mark: Mark) {
         while self.narrowed.len() > mark.n_narrowed
             && let Some((id, before)) = self.narrowed.pop()
@@ -208,6 +220,9 @@ impl Intervals {
             };
         }
         self.facts.truncate(mark.n_facts);
+        for division in self.firsts_order.drain(mark.n_firsts.min(self.firsts_order.len())..) {
+            self.firsts.remove(&division);
+        }
     }
 
     /// Reads a binding, whose operands were read before.
@@ -230,7 +245,10 @@ impl Intervals {
             match self.firsts.get(&key) {
                 Some(&first) if first != id => drop(self.same.insert(id, first)),
                 Some(_) => {}
-                None => drop(self.firsts.insert(key, id)),
+                None => {
+                    self.firsts.insert(key, id);
+                    self.firsts_order.push(key);
+                }
             }
         }
     }
@@ -483,7 +501,7 @@ impl Intervals {
         self.shared_sum(f, ops, a)?.minus(&self.shared_sum(f, ops, b)?)
     }
 
-    /// As [`sum`](Self::sum), in which equal divisions are one value, whether it is visible here or not.
+    /// As [`sum`](Self::sum), in which equal divisions are one value.
     fn shared_sum(&self, f: &Function, ops: &LoopOps, id: NodeId) -> Option<Linear> {
         let sum = self.sum(f, ops, id)?;
         if self.same.is_empty() {

@@ -135,7 +135,13 @@ impl Writer<'_> {
     fn integer(&self, id: NodeId, elem: ElemType, plain: String, wrapping: std::fmt::Arguments<'_>) -> String {
         let ty = c_type(elem).unwrap_or_default();
         if self.is_exact(id) {
-            return if elem.bits() < 32 { format!("({ty})({plain})") } else { plain };
+            // C computes with numbers alone as with an `int`.
+            let is_number = |&arg: &NodeId| self.f.imm(self.scalar_of(arg)).is_some();
+            return match elem.bits() {
+                64 if self.f.operands(id)[1..].iter().all(is_number) => format!("({ty}){plain}"),
+                32.. => plain,
+                _ => format!("({ty})({plain})"),
+            };
         }
         format!("({ty})({})", wrapping.to_string().replace("{U}", wide(elem)))
     }

@@ -22,8 +22,9 @@
 //! no turns, or the condition does not hold, it is computed in vain. So these stay:
 //! - operations that may end the program, such as a division by what may be zero;
 //! - functions such as `exp` in a conditional;
-//! - loads whose indices are not proven to be in range by the bounds of loops alone, or of memory that the loop may write;
-//!   those of memory that is not an input, where the loop may have no turns or they are in a conditional.
+//! - loads whose indices are not proven to be in range by the bounds of loops alone;
+//! - loads of memory that the loop may write;
+//! - loads of memory that is not an input, in a conditional or where the loop may have no turns.
 //!
 //! Nothing is computed in another way. TVM's `HoistExpression` also moves conditionals, and its options, which are not taken, say
 //! what moves.

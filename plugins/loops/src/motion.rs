@@ -214,6 +214,7 @@ impl Motion {
                 f.set_bindings(block, &new);
             }
         }
+        program::remove_second_names(f);
     }
 }
 

@@ -18,9 +18,9 @@
 //!
 //! For processors whose registers have 32 bits. The bounds of loops and the conditions around have to say that a variable, or the
 //! result of a sum, a product, a quotient, a remainder, `min`, `max`, `select` or a conversion, is an `int32`: each
-//! intermediate one, not the last one only. A value stays `int64` with all that is computed from it, and all from which it is
-//! computed, where one of them may be larger, so that conversions are needed in few places: where it is
-//! stored, carried by a loop, or compared with a value that stays. Loads, and what loops carry, stay what they are.
+//! intermediate one, not the last one only. If a value may be larger, it stays `int64`, and so does all that it is computed from
+//! and that is computed from it, so that conversions are needed in few places: where a value is
+//! stored, carried by a loop, or compared with one that stays. Loads, and what loops carry, stay what they are.
 //!
 //! TVM's pass `NarrowDataType` has the argument `target_bits`; here it is 32, as indices are `int32` or `int64`.
 

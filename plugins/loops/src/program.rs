@@ -160,12 +160,16 @@ pub fn copy_function(f: &mut Function, function: NodeId) -> (NodeId, HashMap<Nod
 /// Removes the names of bindings and parameters that another one has which is visible there: copies that came into one block.
 pub fn remove_second_names(f: &mut Function) {
     let steps: Vec<WalkStep> = nested(f, f.body()).collect();
-    let mut visible: HashSet<StrId> = f.params().iter().map(|&param| f.name_id(param)).collect();
-    let mut scopes: Vec<Vec<StrId>> = Vec::new();
-    let see = |f: &mut Function, id: NodeId, scope: &mut Vec<StrId>, visible: &mut HashSet<StrId>| {
-        let name = f.name_id(id);
-        match name == StrId::EMPTY || visible.insert(name) {
-            true => scope.push(name),
+    // Equal names may be different strings.
+    let mut visible: HashSet<String> = f.params().iter().map(|&param| f.name(param).to_owned()).collect();
+    let mut scopes: Vec<Vec<String>> = Vec::new();
+    let see = |f: &mut Function, id: NodeId, scope: &mut Vec<String>, visible: &mut HashSet<String>| {
+        let name = f.name(id);
+        if name.is_empty() {
+            return;
+        }
+        match visible.insert(name.to_owned()) {
+            true => scope.push(name.to_owned()),
             false => f.set_name_id(id, StrId::EMPTY),
         }
     };

@@ -28,8 +28,8 @@
 //! are not changed by what holds of real numbers: `x * 0`, `x - x` and `x + 0` stay, as NaN, infinities and the sign of zero
 //! require; `x * 1`, `x / 1` and `--x` keep every bit.
 //!
-//! Three options, all of which are off, are those of the pass and, as TVM has them, of the context's option `tir.Simplify`: one of
-//! the two turns one on. They prove comparisons from several conditions together, write conditions as an `and` of `or`s, and
+//! Three options are off by default. Each can be set for the pass, or as TVM has them in the context's `tir.Simplify`. They prove
+//! comparisons from several conditions together, write conditions as an `and` of `or`s, and
 //! simplify each side of `and` and `or` by the other one. They take longer. The second one may make conditions longer; where
 //! it would join more than 16, it leaves them alone.
 //!
@@ -39,7 +39,7 @@
 mod conditions;
 mod sums;
 
-use crate::program::is_program;
+use crate::program::{is_program, remove_second_names};
 use relais_plugin_api::{
     ir::{BlockId, Imm, Rebuild, TypeId, kind},
     prelude::*,
@@ -120,8 +120,12 @@ pub fn simplify_with(edit: &mut Editor, config: SimplifyConfig, facts: Facts) ->
         writes: HashMap::new(),
         n_calls: 0,
         loads: HashMap::new(),
+        inlines: false,
     };
     edit.rebuild(&mut simplify)?;
+    if simplify.inlines {
+        remove_second_names(edit.function_mut());
+    }
     remove_unused(edit);
     Ok(())
 }
@@ -141,6 +145,8 @@ struct Simplify {
     loads: HashMap<NodeId, (u32, u32)>,
     /// By node, if conditions are converted to a normal form: whether it is a condition within another one.
     is_inner: Vec<bool>,
+    /// Whether the bindings of a branch came into the block around it.
+    inlines: bool,
 }
 
 /// The fact that holds when a block begins.
@@ -195,7 +201,10 @@ impl Rebuild for Simplify {
             }
             let blocks = branches.map(|branch| f.block_of(branch));
             return Ok(match self.known.truth(f, &self.ops, condition) {
-                Some(truth) => Action::Inline(blocks[usize::from(!truth)]),
+                Some(truth) => {
+                    self.inlines = true;
+                    Action::Inline(blocks[usize::from(!truth)])
+                }
                 None => {
                     self.branch(blocks[0], condition, true);
                     self.branch(blocks[1], condition, false);
@@ -314,7 +323,9 @@ impl Simplify {
         let f = cx.function();
         let regions = f.regions(id);
         let (Some(condition), Some(&then)) = (first(f, id), regions.first()) else { return Action::Keep };
-        match self.known.truth(f, &self.ops, condition) {
+        let truth = self.known.truth(f, &self.ops, condition);
+        self.inlines |= truth.is_some();
+        match truth {
             Some(true) => Action::Inline(f.block_of(then)),
             Some(false) => regions.get(1).map_or(Action::Drop, |&region| Action::Inline(f.block_of(region))),
             None => {

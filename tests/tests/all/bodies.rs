@@ -142,7 +142,8 @@ fn a_body_that_does_not_fit_is_refused_and_nothing_is_written() {
         ("Ping", "relais.Inline", "the bodies of operators call each other: `acme::P"),
     ] {
         let run = run(&here, &format!("{{ %y = acme::{op}(%x); %y }}"), passes, "out.onnx");
-        assert!(run.status == Some(1) && run.stderr.contains(expected), "{op}, {passes}: {}", run.stderr);
+        let Run { status, stderr, .. } = &run;
+        assert!(*status == Some(1) && stderr.contains(expected), "{op}, {passes}: {status:?} {stderr}");
         assert!(!here.join("out.onnx").exists());
     }
     let typed = run(&here, "{ %y = acme::Ping(%x); %y }", "relais.InferType", "typed.relay").expect_success();

@@ -91,6 +91,43 @@ fn indices_of_large_memory_are_computed_in_64_bits() {
     assert_eq!((n_loads, source.matches(" = x[(int64_t)").count()), (2, 2), "{source}");
 }
 
+/// C takes numbers alone for an `int`, in which these overflow.
+#[test]
+fn numbers_alone_are_computed_in_64_bits() {
+    let folder = folder("build-numbers");
+    let text = "prim @main(%x: Tensor[(1), int64]) -> (%y: Tensor[(3), int64]) {
+  %y[0] = 46340 + 2147483647;
+  %y[1] = 65536 * 65536 - %x[0];
+  %y[2] = 5 - 2147483647;
+}
+";
+    build(&folder, text, &["-o", "net.c", "--passes", "PlanMemory,EmitC"]).expect_success();
+    let source = fs::read_to_string(folder.join("net.c")).unwrap();
+    for expected in ["(int64_t)46340 + 2147483647;", "(int64_t)65536 * 65536;", "(int64_t)5 - 2147483647;"] {
+        assert!(source.contains(expected), "{expected}\n{source}");
+    }
+}
+
+/// The bounds of the first division, which is computed under a condition, are not those of the second.
+#[test]
+fn indices_are_checked_where_bounds_of_other_blocks_would_say_they_fit() {
+    let folder = folder("build-bounds");
+    let text = "prim @main(%x: Tensor[(2), int64]) -> (%y: Tensor[(4), int64]) {
+  %n = %x[0];
+  %m = %x[1];
+  when (%n >= 0) { %y[1] = floordiv(%n, 4); }
+  %q = floordiv(%n, 4);
+  when (%q < %m) {
+    when (%m < 4) { %y[%m] = 5; }
+  }
+}
+";
+    build(&folder, text, &["-o", "net.c", "--passes", "PlanMemory,EmitC", "--set", "EmitC.bounds=all"])
+        .expect_success();
+    let source = fs::read_to_string(folder.join("net.c")).unwrap();
+    assert_eq!(source.matches("return NET_OUT_OF_BOUNDS;").count(), 1, "{source}");
+}
+
 #[test]
 fn every_index_may_be_checked() {
     let args = "--args=--set EmitC.bounds=all";

@@ -11,8 +11,8 @@ const MOST_SUMS: usize = 64;
 impl Intervals {
     /// The least and the largest value of a sum, and whether it is certainly not 0, by what is known of them so far.
     ///
-    /// A condition says that another sum is at most 0: without it, the sum is at least as large, and if the two
-    /// have terms in common, it is simpler. So the bounds of what is left after some conditions were taken away are bounds.
+    /// A condition says that another sum is at most 0. Subtracting that does not make a sum smaller, and makes it simpler if
+    /// the two have terms in common: an upper bound of the difference is one of the sum.
     pub(super) fn prove_by_several(
         &self,
         f: &Function,

@@ -19,7 +19,7 @@ const BLOCK: u64 = 4;
 /// them, not over a row.
 const LANES: u64 = 8;
 
-/// The most bytes of sums for as many channels: they are on the stack.
+/// The most bytes that the sums of as many channels may take on the stack.
 const MOST_SUMS: u64 = 1 << 14;
 
 /// The fewest elements of a channel for which weights are brought in order.
