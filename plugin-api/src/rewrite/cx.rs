@@ -54,7 +54,7 @@ pub(super) struct Staged {
     pub fault: Option<(OpId, OpError)>,
 }
 
-/// A call without attributes whose arguments are no constants, and whose types are the function's.
+/// A call without attributes whose arguments are not constants, and whose types are the function's.
 #[derive(Default)]
 struct PlainCall {
     /// The operator, the number of results, and of each argument its type and its integers, or that it is absent.

@@ -165,7 +165,9 @@ fn vectors_compute_as_c_what_the_interpreter_does() {
     let module = text::parse_str(VECTORS).unwrap_or_else(|errors| panic!("{errors:?}"));
     let f = module.global(MAIN).and_then(|main| main.prim_func()).unwrap();
     let mut n_done = 0;
-    for (seed, way) in (0..8).zip(WAYS.iter().cycle()) {
+    // The compiler takes seconds for each.
+    let (ways, least) = if every() == 1 { (&[0, 1, 5, 2, 3, 4, 0, 1][..], 4) } else { (&[0, 1, 5][..], 1) };
+    for (seed, way) in (0..).zip(ways.iter().map(|&way| &WAYS[way])) {
         let mut inputs = random_inputs(f, seed, 0).next().unwrap().unwrap();
         let outputs = inputs.split_off(2);
         // The first numbers are indices; the others may be anything.
@@ -187,7 +189,7 @@ fn vectors_compute_as_c_what_the_interpreter_does() {
             (Ok(_), None) => panic!("it stops"),
         }
     }
-    assert!(n_done >= 4, "{n_done}");
+    assert!(n_done >= least, "{n_done}");
 }
 
 #[test]
@@ -214,7 +216,7 @@ fn what_is_computed_lane_by_lane_is_one_loop_without_arrays() {
 fn random_programs_compute_as_c_what_the_interpreter_does() {
     let here = folder("nests");
     let (mut n_same, mut n_stopped) = (0, 0);
-    let all = loop_programs(7, 400 / every()).filter(|module| module.global(MAIN).is_some());
+    let all = loop_programs(7, 300 / every()).filter(|module| module.global(MAIN).is_some());
     for (module, &way) in all.zip(WAYS.iter().cycle()) {
         let f = module.global(MAIN).and_then(|main| main.prim_func()).unwrap();
         let mut inputs = random_inputs(f, 1, 0).next().unwrap().unwrap();
@@ -248,5 +250,5 @@ fn random_programs_compute_as_c_what_the_interpreter_does() {
         n_same += 1;
     }
     println!("{n_same} compute the same, {n_stopped} stop");
-    assert!(n_same >= 100 / every(), "{n_same}");
+    assert!(n_same >= 75 / every(), "{n_same}");
 }

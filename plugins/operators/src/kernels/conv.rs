@@ -20,7 +20,7 @@ const BLOCK: u64 = 4;
 const LANES: u64 = 8;
 
 /// The most bytes that the sums of as many channels may take on the stack.
-const MOST_SUMS: u64 = 1 << 14;
+const MOST_SUMS: u64 = 1 << 12;
 
 /// The fewest elements of a channel for which weights are brought in order.
 const FEWEST_PIXELS: u64 = 8;
