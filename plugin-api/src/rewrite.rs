@@ -8,6 +8,7 @@ mod again;
 mod ahead;
 mod cx;
 mod replacement;
+mod stage;
 
 pub use cx::RewriteCx;
 pub use replacement::check_replacements;
@@ -22,9 +23,9 @@ use crate::{
 };
 use again::Traces;
 use ahead::Ahead;
-use cx::{Stage, Staged};
 use replacement::check_replacement;
 use smallvec::smallvec;
+use stage::{Stage, Staged};
 use std::{borrow::Cow, cell::OnceCell, collections::BTreeSet};
 
 /// The decision of a rewrite about a call.
