@@ -368,9 +368,7 @@ impl Registry {
 
     /// Whether a plugin describes the whole of a domain in a version of its operator set.
     pub fn is_closed(&self, domain: &str, version: u32) -> bool {
-        let domain = crate::ir::normal_domain(domain);
-        let closed = self.0.providers.iter().flat_map(|provider| &provider.records().plugin.closed_domains);
-        closed.into_iter().any(|(whole, last)| whole == domain && (1..=*last).contains(&version))
+        self.0.operators.is_closed(domain, version)
     }
 
     /// All operators, by domain, name and version, with their plugins.

@@ -22,7 +22,10 @@ use crate::{
     },
 };
 use evaluate::Fuel;
-use std::{borrow::Cow, sync::OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 /// Where the facts about operators come from.
 pub trait OpSource<'a>: Copy {
@@ -118,7 +121,7 @@ const CALLS: BoundaryVersion = BoundaryVersion { major: 0, minor: 2, patch: 2 };
 pub struct OpFacts<'a> {
     known: bool,
     fields: &'a [u8],
-    schema: OnceLock<OpSchema>,
+    schema: OnceLock<Arc<OpSchema>>,
     /// Whether its domain is described completely, in the version that calls are written for.
     is_closed: bool,
     /// The operator-set version that calls are written for; 0 if unspecified.
@@ -170,7 +173,11 @@ impl<'a> OpFacts<'a> {
 
     /// Returns the schema that calls are checked against; `None` if no plugin describes the operator.
     pub fn schema(&self) -> Option<&OpSchema> {
-        self.known.then(|| self.schema.get_or_init(|| OpSchema::read(self.fields)))
+        self.shared_schema().map(|schema| &**schema)
+    }
+
+    fn shared_schema(&self) -> Option<&Arc<OpSchema>> {
+        self.known.then(|| self.schema.get_or_init(|| Arc::new(OpSchema::read(self.fields))))
     }
 
     /// Whether it has a type relation.
@@ -379,6 +386,7 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
 
     /// Looks up operators that the function uses since the table was made.
     pub fn extend(&mut self, function: &Function) {
+        self.facts.reserve_exact(function.n_ops().saturating_sub(self.facts.len()));
         for index in self.facts.len()..function.n_ops() {
             let rec = function.op(OpId(index as u32));
             let version = function.op_version(OpId(index as u32));
@@ -511,8 +519,8 @@ impl<'a, S: OpSource<'a>> TypeRelations for OpFactsTable<'a, S> {
         Some(other_op(number))
     }
 
-    fn schema(&self, op: OpId) -> Option<&OpSchema> {
-        self.find(op)?.schema()
+    fn schema(&self, op: OpId) -> Option<&Arc<OpSchema>> {
+        self.find(op)?.shared_schema()
     }
 
     fn is_closed(&self, op: OpId) -> bool {

@@ -6,6 +6,7 @@ use crate::{
     op::{CallParts, Effects, Given, InferRequest, OpError, OpSchema, VALUES_TABLE, op_error_kind, set_known_value},
     prim::n_outputs,
 };
+use std::sync::Arc;
 
 /// Where type relations come from.
 pub trait TypeRelations {
@@ -24,7 +25,7 @@ pub trait TypeRelations {
 
     /// Returns the schema that calls of an operator are checked against; `None` if no plugin describes it.
     /// [`version`](Self::version) was called for it before.
-    fn schema(&self, _op: OpId) -> Option<&OpSchema> {
+    fn schema(&self, _op: OpId) -> Option<&Arc<OpSchema>> {
         None
     }
 

@@ -13,6 +13,7 @@ use relais_plugin_api::{
 };
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -274,7 +275,7 @@ impl TypeRelations for WithFunctions<'_> {
         self.relations.infer(op, request)
     }
 
-    fn schema(&self, op: OpId) -> Option<&OpSchema> {
+    fn schema(&self, op: OpId) -> Option<&Arc<OpSchema>> {
         self.relations.schema(op)
     }
 

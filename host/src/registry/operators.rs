@@ -10,21 +10,23 @@ use relais_plugin_api::{
     diagnostics::PassError,
 };
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     sync::{Arc, OnceLock},
 };
 
 /// The code of failures of an operator's plugin.
 const OPERATOR_FAULT: &str = "operator-fault";
 
-/// By domain, then by name: indices, by version.
-type Index = BTreeMap<String, BTreeMap<String, Vec<usize>>>;
+/// By the key of a domain, then by name: indices, by version.
+type Index = HashMap<String, HashMap<String, Vec<usize>>>;
 
 pub(super) struct Operators {
     operators: Vec<OperatorEntry>,
     evaluators: Vec<EvaluatorEntry>,
     operator_index: Index,
     evaluator_index: Index,
+    /// The domains that plugins describe the whole of, up to a version of the operator set.
+    closed: HashMap<String, u32>,
 }
 
 struct OperatorEntry {
@@ -50,8 +52,9 @@ impl Operators {
     pub fn new(providers: &[Arc<Provider>]) -> Self {
         let (mut operators, mut evaluators) = (Vec::new(), Vec::new());
         let (mut operator_index, mut evaluator_index) = (Index::new(), Index::new());
+        let mut closed = HashMap::<String, u32>::new();
         let add = |index: &mut Index, domain: &str, name: &str, id: usize| {
-            index.entry(domain.to_owned()).or_default().entry(name.to_owned()).or_default().push(id);
+            index.entry(key(domain).to_owned()).or_default().entry(name.to_owned()).or_default().push(id);
         };
         for (plugin, provider) in providers.iter().enumerate() {
             let mut add_evaluator = |domain: &str, name: &str, since: u32| {
@@ -71,8 +74,12 @@ impl Operators {
             for eval in &provider.records.evaluators {
                 add_evaluator(&eval.domain, &eval.name, eval.since_version);
             }
+            for (domain, last) in &provider.records.plugin.closed_domains {
+                let known = closed.entry(key(domain).to_owned()).or_default();
+                *known = (*known).max(*last);
+            }
         }
-        Self { operators, evaluators, operator_index, evaluator_index }
+        Self { operators, evaluators, operator_index, evaluator_index, closed }
     }
 
     pub fn operator<'a>(
@@ -89,21 +96,25 @@ impl Operators {
 
     /// Takes the facts about an operator only from some plugins, if they have them.
     pub fn prefer(&mut self, domain: &str, name: &str, is_preferred: impl Fn(usize) -> bool) {
-        let Self { operators, evaluators, operator_index, evaluator_index } = self;
+        let Self { operators, evaluators, operator_index, evaluator_index, .. } = self;
         fn retain(index: &mut Index, (domain, name): (&str, &str), is_preferred: impl Fn(&usize) -> bool) {
             let ids = index.get_mut(domain).and_then(|names| names.get_mut(name));
             if let Some(ids) = ids.filter(|ids| ids.iter().any(&is_preferred)) {
                 ids.retain(is_preferred);
             }
         }
-        let domain = normal_domain(domain);
+        let domain = key(domain);
         retain(operator_index, (domain, name), |&id| is_preferred(operators[id].plugin));
         retain(evaluator_index, (domain, name), |&id| is_preferred(evaluators[id].plugin));
     }
 
+    pub fn is_closed(&self, domain: &str, version: u32) -> bool {
+        self.closed.get(key(domain)).is_some_and(|last| (1..=*last).contains(&version))
+    }
+
     /// The plugins that describe an operator in the same version, if there are several: none of them is believed.
     pub fn rivals(&self, domain: &str, name: &str, version: u32) -> Vec<usize> {
-        let ids = self.operator_index.get(normal_domain(domain)).and_then(|names| names.get(name));
+        let ids = self.operator_index.get(key(domain)).and_then(|names| names.get(name));
         let fitting = ids.into_iter().flatten().map(|&id| &self.operators[id]).filter(|op| op.since <= version);
         let newest = fitting.clone().map(|op| op.since).max();
         let rivals: Vec<usize> = fitting.filter(|op| Some(op.since) == newest).map(|op| op.plugin).collect();
@@ -118,8 +129,12 @@ impl Operators {
         &'a self,
         providers: &'a [Arc<Provider>],
     ) -> impl Iterator<Item = (&'a OperatorRecord, &'a Provider)> + 'a {
-        let ids = self.operator_index.values().flat_map(BTreeMap::values).flatten();
-        ids.map(|&id| {
+        let by_name = |(domain, names): (&'a String, &'a HashMap<String, Vec<usize>>)| {
+            names.iter().map(move |(name, ids)| (normal_domain(domain), name, ids))
+        };
+        let mut names: Vec<_> = self.operator_index.iter().flat_map(by_name).collect();
+        names.sort_unstable_by_key(|&(domain, name, _)| (domain, name));
+        names.into_iter().flat_map(|(.., ids)| ids).map(|&id| {
             let entry = &self.operators[id];
             let provider = &*providers[entry.plugin];
             (&provider.records.operators[entry.index], provider)
@@ -206,6 +221,12 @@ impl Operators {
     }
 }
 
+/// The key of a domain. It is not empty for ONNX's own: empty strings point nowhere, and processors take long to compare
+/// no bytes there.
+fn key(domain: &str) -> &str {
+    if domain.is_empty() { "ai.onnx" } else { domain }
+}
+
 /// How messages name an operator.
 pub(crate) fn qualified(domain: &str, name: &str) -> String {
     if domain.is_empty() { name.to_owned() } else { format!("{domain}::{name}") }
@@ -223,7 +244,7 @@ fn refused(provider: &Provider, refusal: &crate::plugin::Refusal) -> PassError {
 /// The entry with the greatest first version that is not above `version`. Two such entries contradict each other
 /// perhaps, so then there is none: the operator is opaque.
 fn best(index: &Index, domain: &str, name: &str, version: u32, since: impl Fn(usize) -> u32) -> Option<usize> {
-    let ids = index.get(normal_domain(domain))?.get(name)?;
+    let ids = index.get(key(domain))?.get(name)?;
     let fitting = || ids.iter().copied().filter(|&id| since(id) <= version);
     let best = fitting().max_by_key(|&id| since(id))?;
     (fitting().filter(|&id| since(id) == since(best)).count() == 1).then_some(best)

@@ -35,19 +35,24 @@ pub fn normal_domain(domain: &str) -> &str {
 impl Function {
     /// The operator sets the function imports, in order, as domain and version.
     pub fn opset_imports(&self) -> Vec<(&str, i64)> {
+        self.imports().collect()
+    }
+
+    fn imports(&self) -> impl Iterator<Item = (&str, i64)> {
         let attrs = self.attrs(self.root());
-        let (Some(AttrValue::Strings(domains)), Some(AttrValue::Ints(versions))) =
-            (attrs.meta(DOMAINS), attrs.meta(VERSIONS))
-        else {
-            return Vec::new();
+        let imports = match (attrs.meta(DOMAINS), attrs.meta(VERSIONS)) {
+            (Some(AttrValue::Strings(domains)), Some(AttrValue::Ints(versions))) => Some((domains, versions)),
+            _ => None,
         };
-        let domains = domains.strings().map(|domain| std::str::from_utf8(domain).unwrap_or_default());
-        domains.zip(versions.ints()).collect()
+        imports.into_iter().flat_map(|(domains, versions)| {
+            let domains = domains.strings().map(|domain| std::str::from_utf8(domain).unwrap_or_default());
+            domains.zip(versions.ints())
+        })
     }
 
     /// The version of a domain's operator set that the function imports; the last entry wins.
     pub fn opset_version(&self, domain: &str) -> Option<i64> {
-        self.opset_imports().iter().rev().find(|(name, _)| is_same_domain(name, domain)).map(|&(_, version)| version)
+        self.imports().filter(|(name, _)| is_same_domain(name, domain)).last().map(|(_, version)| version)
     }
 
     /// Sets the operator sets the function imports.

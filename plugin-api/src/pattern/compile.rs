@@ -12,7 +12,7 @@ use crate::{
 };
 use relais_patterns::*;
 use smallvec::SmallVec;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The most combinations of orders and alternatives of a rule.
 const MAX_ORDERS: usize = 64;
@@ -216,7 +216,7 @@ pub(super) struct Symbol {
     /// The hash of both.
     pub hash: u64,
     /// Its record in the imported version.
-    pub schema: Option<Rc<OpSchema>>,
+    pub schema: Option<Arc<OpSchema>>,
 }
 
 /// The rules of a function.
@@ -360,12 +360,12 @@ struct Compiler<'c, 'r> {
 
 impl<'r> Compiler<'_, 'r> {
     /// Returns the index of an operator, its id for `ops`, and its record if it has one here.
-    fn symbol(&mut self, op: &OpName) -> (usize, Option<OpId>, Option<Rc<OpSchema>>) {
+    fn symbol(&mut self, op: &OpName) -> (usize, Option<OpId>, Option<Arc<OpSchema>>) {
         let hash = operator_hash(&op.domain, &op.name);
         let id = self.ops.other(self.f, &op.domain, &op.name);
         let is_it = |symbol: &Symbol| symbol.hash == hash && symbol.domain == op.domain && symbol.name == op.name;
         let index = self.symbols.iter().position(is_it).unwrap_or_else(|| {
-            let schema = id.and_then(|id| self.ops.schema(id)).map(|schema| Rc::new(schema.clone()));
+            let schema = id.and_then(|id| self.ops.schema(id)).cloned();
             self.symbols.push(Symbol { domain: op.domain.clone(), name: op.name.clone(), hash, schema });
             self.symbols.len() - 1
         });

@@ -72,7 +72,7 @@ impl<'a> RewriteCx<'a> {
     /// # }
     /// ```
     pub fn attrs<'b>(&'b self, call: CallView<'b>) -> Attrs<'b> {
-        call.attrs().with_defaults(call.op().and_then(|op| self.relations.schema(op)))
+        call.attrs().with_defaults(call.op().and_then(|op| self.relations.schema(op)).map(|schema| &**schema))
     }
 
     /// The tensor of a constant.
