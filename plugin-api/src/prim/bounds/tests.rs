@@ -1,3 +1,5 @@
+mod scopes;
+
 use super::*;
 use crate::prim::{NoValue, PrimBuilder, fold, prim_func};
 use proptest::prelude::*;
@@ -92,26 +94,54 @@ impl Program {
     fn run(&self, elem: ElemType, inputs: [i64; 3]) -> Run {
         let mut run: Run = self.inputs.into_iter().zip(inputs).collect();
         for &id in &self.values {
-            let args: Option<Vec<Imm>> = self.f.operands(id)[1..]
-                .iter()
-                .map(|arg| {
-                    let is_bool = value_type(self.f.type_of(*arg))?.elem == ElemType::BOOL;
-                    self.f.imm(*arg).or_else(|| {
-                        let value = *run.get(arg)?;
-                        if is_bool { Some(Imm::bool(value != 0)) } else { Imm::int(elem, value) }
-                    })
-                })
-                .collect();
-            let Some(args) = args else { continue };
-            match fold(self.ops.of(&self.f, id).unwrap(), &args, elem) {
-                Ok(result) => {
-                    run.insert(id, result.as_int().unwrap_or_else(|| result.as_bool().unwrap().into()));
-                }
-                Err(NoValue::DivisionByZero) => {}
-                Err(other) => panic!("{other:?}"),
-            }
+            compute(&self.f, &self.ops, elem, &mut run, id);
         }
         run
+    }
+}
+
+/// Computes a value, unless that traps, or one of its operands has no number.
+fn compute(f: &Function, ops: &LoopOps, elem: ElemType, run: &mut Run, id: NodeId) {
+    let number = |arg: &NodeId| {
+        f.imm(*arg).or_else(|| {
+            let value = *run.get(arg)?;
+            if is_bool(f, *arg) { Some(Imm::bool(value != 0)) } else { Imm::int(elem, value) }
+        })
+    };
+    let args: Option<Vec<Imm>> = f.operands(id)[1..].iter().map(number).collect();
+    let Some(args) = args else { return };
+    match fold(ops.of(f, id).unwrap(), &args, elem) {
+        Ok(result) => {
+            run.insert(id, result.as_int().unwrap_or_else(|| result.as_bool().unwrap().into()));
+        }
+        Err(NoValue::DivisionByZero) => {}
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+fn is_bool(f: &Function, id: NodeId) -> bool {
+    value_type(f.type_of(id)).unwrap().elem == ElemType::BOOL
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    Integer(Bounds),
+    Condition(Option<bool>),
+}
+
+impl Known {
+    fn of(known: &Intervals, f: &Function, ops: &LoopOps, id: NodeId) -> Self {
+        if is_bool(f, id) { Self::Condition(known.truth(f, ops, id)) } else { Self::Integer(known.of(f, id)) }
+    }
+
+    fn allows(self, value: i64) -> bool {
+        match self {
+            Self::Condition(truth) => truth.is_none_or(|truth| i64::from(truth) == value),
+            Self::Integer(Bounds { min, max, step, residue }) => {
+                (min..=max).contains(&value) && value.rem_euclid(step) == residue.rem_euclid(step)
+            }
+        }
     }
 }
 
@@ -135,13 +165,12 @@ proptest! {
             known.enter_loop(f, ops, var, min, extent);
         }
         f.all_bindings().filter(|&id| ops.of(f, id) == Some(CoreOp::Cast)).for_each(|id| known.bind(f, ops, id));
-        let is_bool = |id: NodeId| value_type(f.type_of(id)).unwrap().elem == ElemType::BOOL;
         let mut before = Vec::new();
         for &id in &program.values {
             known.bind(f, ops, id);
             before.push(known.of(f, id));
         }
-        let conditions: Vec<NodeId> = program.values.iter().copied().filter(|&id| is_bool(id)).collect();
+        let conditions: Vec<NodeId> = program.values.iter().copied().filter(|&id| is_bool(f, id)).collect();
         let mark = known.mark();
         let mut assumptions = Vec::new();
         if !conditions.is_empty() {
@@ -162,25 +191,13 @@ proptest! {
                     continue;
                 }
                 for (&id, &value) in &run {
-                    if is_bool(id) {
-                        let truth = known.truth(f, ops, id);
-                        prop_assert!(
-                            truth.is_none_or(|truth| i64::from(truth) == value),
-                            "{} is {value}, not {truth:?}, with {i}, {j}, {n}\n{}",
-                            crate::text::display(f, id),
-                            crate::text::print_function("f", f, &Default::default())
-                        );
-                    } else {
-                        let bounds = known.of(f, id);
-                        let is_in = value >= bounds.min && value <= bounds.max
-                            && value.rem_euclid(bounds.step) == bounds.residue.rem_euclid(bounds.step);
-                        prop_assert!(
-                            is_in,
-                            "{} is {value}, not {bounds:?}, with {i}, {j}, {n}\n{}",
-                            crate::text::display(f, id),
-                            crate::text::print_function("f", f, &Default::default())
-                        );
-                    }
+                    let known = Known::of(&known, f, ops, id);
+                    prop_assert!(
+                        known.allows(value),
+                        "{} is {value}, not {known:?}, with {i}, {j}, {n}\n{}",
+                        crate::text::display(f, id),
+                        crate::text::print_function("f", f, &Default::default())
+                    );
                 }
             }
         }
