@@ -30,6 +30,7 @@ files! {
     test_passes
     test_rewriter
     test_tvm_documents
+    test_tvm_others
     test_zoo
 }
 
