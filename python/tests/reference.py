@@ -30,7 +30,7 @@ MODULES = [
 SPECIAL = {"__new__", "__init__", "__call__", "__enter__", "__exit__", "__getitem__", "__len__", "__iter__", "__contains__"}
 HEAD = """# The interface in Python
 
-What each name of the package `relais_onnx` takes, returns and does; [Python](python.md) shows how they are used.
+All names of the package `relais_onnx`, with their types and documentation; [Python](python.md) shows how they are used.
 `RELAIS_BLESS=1` before the tests of `python/` writes this page from the stubs and the documentation of the package.
 """
 
