@@ -197,7 +197,7 @@ def optimize(
     """Runs a pipeline over a model and returns the result as what was given: bytes for bytes, an `onnx.ModelProto` for
     one, an `IRModule` for an `IRModule` or a path.
 
-    What is given stays as it is. Without `level`, `pipeline`, `passes`, rules and `target_opset`, the pipeline
+    The model that is given stays as it is. Without `level`, `pipeline`, `passes`, rules and `target_opset`, the pipeline
     `default` runs.
 
     Args:

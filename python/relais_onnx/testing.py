@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What was tested."""
+    """The outcome of a test."""
 
     summary: str
     """How many modules there were, how many the pass changed and failed on, and how many results were compared."""

@@ -33,7 +33,7 @@ _Path = str | os.PathLike[str]
 
 
 class Row(NamedTuple):
-    """What became of a model."""
+    """The outcome of a model."""
 
     model: str
     """Its path below the folder that all have in common."""

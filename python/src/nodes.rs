@@ -13,7 +13,7 @@ use pyo3::{
 use relais::ir::{CallView, ElemType, NodeId, Tensor};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The bindings of a function in program order. A node is made when it is asked for.
+/// The bindings of a function in program order. A node is made on request.
 #[pyclass(frozen, name = "Nodes", module = "relais_onnx", sequence)]
 pub(crate) struct PyNodes {
     function: Py<PyFunction>,

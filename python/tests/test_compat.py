@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import inspect
 import logging
 
@@ -14,6 +15,9 @@ import pytest
 import relais_onnx as relais
 from relais_onnx.compat import onnxsim, onnxslim
 
+GEMM = """<ir_version: 8, opset_import: ["": 18]> g (float[2, 3] x) => (float[2, 4] y)
+<float[3, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[4] b = {1, 2, 3, 4}>
+{ t = MatMul(x, w) y = Add(t, b) }"""
 SMALLER = ["Conv", "Relu", "GlobalAveragePool", "Reshape", "MatMul"]
 
 
@@ -66,6 +70,21 @@ def test_every_pass_of_the_tables_is_there():
         ({"skip_shape_inference": True, "certify": False}, SMALLER),
         ({"tensor_size_threshold": "1KB"}, SMALLER),
         ({"extra_optimizers": [], "inline_functions": True}, SMALLER),
+        ({"check_n": 1, "input_fill": "ones"}, SMALLER),
+        ({"check_n": 1, "input_fill": "arange", "check_atol": 1e-2}, SMALLER),
+        ({"check_n": 3, "input_data": {"x": np.ones([1, 3, 8, 8], np.float32)}}, SMALLER),
+        ({"check_n": 1, "providers": [("CPUExecutionProvider", {})]}, SMALLER),
+        ({"overwrite_input_shapes": {"x": [1, 3, 8, 8]}, "check_n": 1}, SMALLER),
+        ({"test_input_shapes": {"x": [1, 3, 8, 8]}, "check_n": 1}, SMALLER),
+        ({"unused_output": []}, SMALLER),
+        ({"target_opset_version": 19, "check_n": 1}, SMALLER),
+        ({"target_opset_version": 16, "check_n": 1}, SMALLER),
+        ({"function_rewrite_rules": []}, SMALLER),
+        ({"custom_rewriter": lambda model: False}, SMALLER),
+        ({"custom_rewriter": lambda model: None}, SMALLER),
+        ({"skipped_optimizers": ["fuse_qkv", "adjust_add"]}, SMALLER),
+        ({"external_data_threshold": "1MB", "tensor_size_threshold": "2 GB"}, SMALLER),
+        ({"skipped_optimizers": ["fuse_pad_into_conv"], "skip_shape_inference": True}, SMALLER),
     ],
 )
 def test_simplify(proto, arguments, expected):
@@ -74,6 +93,51 @@ def test_simplify(proto, arguments, expected):
     assert check is True and ops(model) == expected
     assert proto.SerializeToString() == before
     conftest.assert_same(proto, model)
+
+
+def readme(peer: str) -> list[str]:
+    """The blocks of Python in the README of an installed package, whatever their language is called."""
+    metadata = importlib.metadata.metadata(peer)
+    blocks = (metadata.get_payload() or metadata["Description"]).split("```")[1::2]
+    return [code for language, _, code in (block.partition("\n") for block in blocks) if "onnxs" in code and language != "rust"]
+
+
+def test_the_readme_of_onnxsim(tmp_path, monkeypatch):
+    """Each of its calls of `simplify` that needs no other package, with the import changed."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.parser.parse_model(GEMM), tmp_path / "model.onnx")
+    onnx.save(conftest.network(), tmp_path / "input.onnx")
+    ran, refused = [], []
+    names: dict[str, object] = {"filename": "input.onnx", "onnx": onnx, "onnxsim": onnxsim, "model": conftest.network()}
+    for code in readme("onnxsim"):
+        # What these call is another function, or what they import is not there.
+        others = ("onnxsim.export_", "onnxscript", "onnxsim.quantize", "quark", "my_op_schema", "plot_node_reduction")
+        if "simplify(" not in code or any(name in code for name in others):
+            continue
+        code = code.replace("from onnxsim import", "from relais_onnx.compat.onnxsim import")
+        code = code.replace("import onnxsim", "from relais_onnx.compat import onnxsim")
+        names["model_simp"] = names["model_opt"] = None
+        try:
+            exec(compile(code, "README.md", "exec"), names)
+        except NotImplementedError as error:
+            refused.append(str(error).split("`")[1])
+            continue
+        ran.append(code)
+        onnx.checker.check_model(names["model_simp"] or names["model_opt"])
+        assert all(names[name] is True for name in ("check", "check_ok") if name in names)
+    assert len(ran) >= 8, ran
+    assert refused == ["profile", "ort_profile", "profile"]
+    for argument in ("function_rewrite_rules", "target_opset_version", "skipped_optimizers", "VitisAI", "device_id"):
+        assert any(argument in code for code in ran), argument
+
+
+def test_the_readme_of_onnxslim(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    (code,) = [code for code in readme("onnxslim") if ".slim(" in code]
+    names: dict[str, object] = {}
+    exec(compile(code.replace("import onnxslim", "from relais_onnx.compat import onnxslim"), "README.md", "exec"), names)
+    assert ops(onnx.load("slimmed_model.onnx")) == SMALLER
+    conftest.assert_same(str(path), "slimmed_model.onnx")
 
 
 def test_simplify_by_position_and_path(path, tmp_path):
@@ -142,17 +206,65 @@ def test_simplify_function_rewrite_rules():
         onnxsim.simplify(model, function_rewrite_rules=[(pattern, wrong)])
 
 
+def test_simplify_custom_rewriter():
+    model = relais.parse(conftest.TEXT.replace("Neg(%b)", "Abs(%b)")).to_proto()
+    seen = []
+
+    def exchanged(proto, old, new):
+        changed = onnx.ModelProto()
+        changed.CopyFrom(proto)
+        for node in changed.graph.node:
+            node.op_type = new if node.op_type == old else node.op_type
+        return changed
+
+    def rewriter(proto):
+        seen.append(ops(proto))
+        # What it makes is simplified, and then it is asked again.
+        return exchanged(proto, "Abs", "Identity")
+
+    result, _ = onnxsim.simplify(model, custom_rewriter=rewriter)
+    assert (seen, ops(result)) == ([["Abs", "Relu"], ["Relu"]], ["Relu"])
+
+    def in_place(proto):
+        proto.CopyFrom(exchanged(proto, "Relu", "Elu"))
+
+    assert "Elu" in ops(onnxsim.simplify(model, custom_rewriter=in_place)[0])
+    # A rewrite that the check finds.
+    assert onnxsim.simplify(model, 1, custom_rewriter=lambda proto: exchanged(proto, "Relu", "Exp"))[1] is False
+    with pytest.raises(TypeError, match="what `custom_rewriter` returns must be"):
+        onnxsim.simplify(model, custom_rewriter=lambda proto: 3)
+    with pytest.raises(ZeroDivisionError):
+        onnxsim.simplify(model, custom_rewriter=lambda proto: 1 / 0)
+    with pytest.raises(ValueError, match="exclude each other"):
+        onnxsim.simplify(model, custom_rewriter=rewriter, function_rewrite_rules=[(None, None)])
+
+
+def test_simplify_a_rewriter_without_an_end(caplog):
+    model = relais.parse(conftest.TEXT).to_proto()
+
+    def rewriter(proto):
+        proto.graph.node[-1].op_type = "Elu" if proto.graph.node[-1].op_type == "Relu" else "Relu"
+
+    with caplog.at_level(logging.WARNING, "relais"):
+        onnxsim.simplify(model, custom_rewriter=rewriter)
+    assert any("still changes the model after 50 rounds" in record.getMessage() for record in caplog.records)
+
+
+def test_simplify_converts(proto):
+    model, check = onnxsim.simplify(proto, 1, target_opset_version=18)
+    assert check and model.opset_import[0].version == 18
+    with pytest.raises(ValueError, match="`input_fill` must be one of"):
+        onnxsim.simplify(proto, input_fill="twos")
+
+
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
         ("custom_lib", "a.so"),
         ("mutable_initializer", True),
         ("initializers_as_constants", False),
-        ("target_opset_version", 18),
         ("target_opset_version", "latest"),
         ("extra_optimizers", ["rewrite_input_dtype"]),
-        ("custom_rewriter", lambda model: None),
-        ("input_fill", "ones"),
         ("gemm_fusion_backend", "webgpu"),
         ("profile", "a.json"),
         ("ort_profile", "a.json"),
@@ -193,6 +305,18 @@ def test_simplify_says_when_results_differ(module):
         {"size_threshold": 1024},
         {"dtype": None, "inspect": False, "dump_to_disk": False, "verbose": False, "model_check_inputs": None},
         {"model_check": True, "model_check_inputs": ["x:1,3,8,8"]},
+        {"input_shapes": ["x:1,3,8,8"], "model_check": True},
+        {"input_shapes": {"x": [1, 3, 8, 8]}},
+        {"inputs": ["x"], "outputs": ["y"]},
+        {"outputs": ["y"], "model_check": True},
+        {"inputs": None, "outputs": None, "input_shapes": None},
+        {"skip_fusion_patterns": ["FusionGelu", "FusionPadConv"], "no_shape_infer": True},
+        {"skip_fusion_patterns": [], "skip_optimizations": []},
+        {"skip_optimizations": ["weight_tying", "subexpression_elimination"], "model_check": True},
+        {"size_threshold": None, "save_as_external_data": False},
+        {"size_threshold": 2**40},
+        {"save_as_external_data": True},
+        {"verbose": False, "model_check": True, "size_threshold": 1024},
     ],
 )
 def test_slim(proto, arguments):

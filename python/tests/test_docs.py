@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import sys
 import conftest
 import onnx
 import pytest
+import reference
 
 import relais_onnx as relais
 
@@ -54,3 +56,20 @@ def test_the_stubs():
     command = [sys.executable, "-m", "mypy.stubtest", "relais_onnx._native", "--allowlist", str(allowed)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.thread_unsafe(reason="writes the page if it is asked to")
+def test_the_reference():
+    """`RELAIS_BLESS=1` writes it."""
+    written, expected = PAGE.with_name("python-reference.md"), reference.page()
+    if os.environ.get("RELAIS_BLESS"):
+        written.write_text(expected, encoding="utf-8")
+    assert written.read_text(encoding="utf-8") == expected, "`RELAIS_BLESS=1` writes it"
+
+
+def test_the_reference_has_every_name():
+    text = PAGE.with_name("python-reference.md").read_text(encoding="utf-8")
+    for name in relais.__all__:
+        value = getattr(relais, name)
+        if callable(value) and getattr(value, "__module__", "").startswith("relais_onnx"):
+            assert f"### `{value.__name__}`" in text or f"### `{name}`" in text, name

@@ -368,6 +368,7 @@ def test_modules(module, tmp_path):
         relais.parse(b"")
 
 
+@pytest.mark.thread_unsafe(reason="counts what the logger is told")
 @pytest.mark.parametrize(
     ("n_hidden", "told"),
     [

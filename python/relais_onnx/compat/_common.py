@@ -67,6 +67,10 @@ def module_of(model: Any) -> IRModule:
     return from_proto(read(model))
 
 
+# What inputs consist of when two models are compared.
+FILLS = ("random", "ones", "zeros", "arange")
+
+
 class Runner:
     """Models in onnxruntime, if it is there."""
 
@@ -83,7 +87,9 @@ class Runner:
         return self._runtime.InferenceSession(module.to_bytes(), options, providers=self._providers)
 
 
-def _inputs(session: Any, shapes: Mapping[str, Sequence[int]], data: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _inputs(
+    session: Any, shapes: Mapping[str, Sequence[int]], data: Mapping[str, Any], seed: int, fill: str
+) -> dict[str, Any]:
     import numpy as np
 
     random = np.random.default_rng(seed)
@@ -94,13 +100,17 @@ def _inputs(session: Any, shapes: Mapping[str, Sequence[int]], data: Mapping[str
             continue
         shape = [dim if isinstance(dim, int) and dim > 0 else 1 for dim in shapes.get(given.name, given.shape)]
         kind = given.type.removeprefix("tensor(").removesuffix(")")
-        if kind in ("float", "double", "float16"):
-            dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[kind]
-            feeds[given.name] = random.uniform(-1, 1, shape).astype(dtype)
+        kind = {"float": "float32", "double": "float64"}.get(kind, kind)
+        if kind == "string":
+            feeds[given.name] = np.full(shape, "", dtype=object)
+        elif fill == "arange":
+            feeds[given.name] = np.arange(np.prod(shape, dtype=np.int64)).reshape(shape).astype(kind)
+        elif fill != "random":
+            feeds[given.name] = np.full(shape, fill == "ones").astype(kind)
+        elif kind.startswith("float"):
+            feeds[given.name] = random.uniform(-1, 1, shape).astype(kind)
         elif kind == "bool":
             feeds[given.name] = random.integers(0, 2, shape).astype(np.bool_)
-        elif kind == "string":
-            feeds[given.name] = np.full(shape, "", dtype=object)
         else:
             feeds[given.name] = random.integers(0, 2, shape).astype(kind)
     return feeds
@@ -116,6 +126,7 @@ def agree(
     rtol: float = 1e-4,
     atol: float = 1e-5,
     providers: Any = None,
+    fill: str = "random",
 ) -> bool:
     """Whether two models agree on `n` sets of inputs: in onnxruntime if it is there, else by the evaluators of plugins."""
     try:
@@ -123,13 +134,13 @@ def agree(
 
         runner = Runner(providers)
     except ImportError:
-        if shapes or data:
+        if shapes or data or fill != "random":
             log.warning("the result is not checked: onnxruntime is not installed, and inputs are given")
             return False
         return _agree_here(before, after, n, rtol, atol)
     old, new = runner.session(before), runner.session(after)
     for run in range(n):
-        feeds = _inputs(old, shapes or {}, data or {}, run)
+        feeds = _inputs(old, shapes or {}, data or {}, run, fill)
         expected, got = old.run(None, feeds), new.run(None, feeds)
         for name, a, b in zip([output.name for output in old.get_outputs()], expected, got, strict=True):
             a, b = np.asarray(a), np.asarray(b)
@@ -158,4 +169,4 @@ def _agree_here(before: IRModule, after: IRModule, n: int, rtol: float, atol: fl
     return True
 
 
-__all__ = ["MAX_GROWTH", "agree", "log", "module_of", "optimize", "read", "refuse", "size", "switched_off"]
+__all__ = ["FILLS", "MAX_GROWTH", "agree", "log", "module_of", "optimize", "read", "refuse", "size", "switched_off"]

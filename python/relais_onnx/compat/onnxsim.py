@@ -7,9 +7,14 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from ._common import MAX_GROWTH, agree, log, module_of, optimize, refuse, size, switched_off
+from .._native import IRModule
+from .._optimize import from_proto
+from ._common import FILLS, MAX_GROWTH, agree, log, module_of, optimize, read, refuse, size, switched_off
 
 __all__ = ["simplify"]
+
+# So often a function of the caller may change what passes make of its result.
+_ROUNDS = 50
 
 _SCALES = ("BackwardFoldScaleAxis", "ForwardFoldScaleAxis")
 
@@ -92,6 +97,23 @@ def _rule_file(rules: Sequence[Any], folder: str) -> pathlib.Path:
     return path
 
 
+def _rewritten(module: IRModule, rewriter: Callable[[Any], Any], simplified: Callable[[IRModule], IRModule]) -> IRModule:
+    """What a function makes of a module, and `simplified` of that, until the function changes nothing."""
+    for _ in range(_ROUNDS):
+        proto = module.to_proto()
+        old = from_proto(proto)
+        result = rewriter(proto)
+        if result is False:
+            return module
+        # Without a result, it may have changed what it was given.
+        new = from_proto(read(proto if result is None else result, "what `custom_rewriter` returns"))
+        if new == old:
+            return module
+        module = simplified(new)
+    log.warning("`custom_rewriter` still changes the model after %d rounds", _ROUNDS)
+    return module
+
+
 def simplify(
     model: Any,
     check_n: int = 0,
@@ -147,10 +169,13 @@ def simplify(
     refuse(tool, "custom_lib", custom_lib, None, "plugins describe operators: `relais_onnx.add_plugins`")
     refuse(tool, "mutable_initializer", mutable_initializer, False)
     refuse(tool, "initializers_as_constants", initializers_as_constants, True)
-    refuse(tool, "target_opset_version", target_opset_version, None, "`onnx.version_converter` converts models")
+    if target_opset_version == "latest":
+        refuse(tool, "target_opset_version", target_opset_version, None, "give its number")
     refuse(tool, "extra_optimizers", extra_optimizers, None)
-    refuse(tool, "custom_rewriter", custom_rewriter, None, "write a pass, or `function_rewrite_rules`")
-    refuse(tool, "input_fill", input_fill, "random", "give the values: `input_data`")
+    if custom_rewriter is not None and function_rewrite_rules:
+        raise ValueError("`custom_rewriter` and `function_rewrite_rules` exclude each other")
+    if input_fill not in FILLS:
+        raise ValueError(f"`input_fill` must be one of {', '.join(FILLS)}, not {input_fill!r}")
     refuse(tool, "gemm_fusion_backend", gemm_fusion_backend, "ort_cpu")
     refuse(tool, "profile", profile, None, "use `relais_onnx.instrument.PassTimingInstrument`")
     refuse(tool, "ort_profile", ort_profile, None)
@@ -194,21 +219,37 @@ def simplify(
     if shapes:
         before = optimize(before, level=0, input_shapes=shapes)
     module = before
+    if target_opset_version is not None:
+        module = optimize(module, target_opset=target_opset_version)
     if inline_functions:
         module = optimize(module, passes=["Inline", "RemoveUnusedFunctions"])
+
+    def simplified(module: IRModule) -> IRModule:
+        if perform_optimization:
+            return optimize(module, disable=disable, config=config)
+        if not skip_constant_folding:
+            return optimize(module, passes=["InferType", "FoldConstant", "DeadCodeElimination"], config=config)
+        return module
+
     if function_rewrite_rules:
         with tempfile.TemporaryDirectory() as folder:
             module = optimize(module, rule_files=[_rule_file(function_rewrite_rules, folder)])
-    if perform_optimization:
-        # `Name?`: a pass that a pipeline does not have need not be.
-        module = optimize(module, disable=disable, config=config)
-    elif not skip_constant_folding:
-        module = optimize(module, passes=["InferType", "FoldConstant", "DeadCodeElimination"], config=config)
+    module = simplified(module)
+    if custom_rewriter is not None:
+        module = _rewritten(module, custom_rewriter, simplified)
     fine = True
     if check_n > 0:
         tests = _shapes(test_input_shapes, "test_input_shapes", inputs)
         fine = agree(
-            before, module, check_n, shapes=tests, data=input_data, rtol=check_rtol, atol=check_atol, providers=providers
+            before,
+            module,
+            check_n,
+            shapes=tests,
+            data=input_data,
+            rtol=check_rtol,
+            atol=check_atol,
+            providers=providers,
+            fill=input_fill,
         )
     if output_path is not None:
         module.save(output_path, threshold=threshold)

@@ -29,6 +29,8 @@ files! {
     test_pass_manager
     test_passes
     test_rewriter
+    test_tvm_documents
+    test_tvm_others
     test_zoo
 }
 
