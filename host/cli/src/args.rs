@@ -132,6 +132,11 @@ pub(crate) struct RunModelsArgs {
     #[arg(help_heading = "Many models", long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
+    /// Take results from a folder in which they are by what they depend on, and keep them there: the model with its weights,
+    /// the pipeline with its options, the plugins. Runs of any folder can share it.
+    #[arg(help_heading = "Many models", long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+
     /// Run this model alone, for another process.
     #[arg(long, value_name = "MODEL", requires = "into", hide = true)]
     pub only: Option<PathBuf>,

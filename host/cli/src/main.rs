@@ -7,6 +7,7 @@ mod args_plugin;
 mod args_search;
 mod args_watch;
 mod build;
+mod cache;
 mod catalogue;
 mod check;
 mod check_runner;

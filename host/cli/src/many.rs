@@ -4,6 +4,7 @@
 
 use super::{
     args::{RunArgs, RunModelsArgs, Shard, Verbosity},
+    cache::Cache,
     catalogue, lock, outputs,
     progress::Progress,
     run, spec,
@@ -35,7 +36,12 @@ use std::{
 
 /// Runs a pipeline over one model, or over each of many.
 pub(crate) fn run(args: &RunModelsArgs, verbosity: Verbosity) -> Result<(), CliError> {
-    let of_many = [("--shard", args.shard.is_some()), ("--retry", args.retry), ("--jobs", args.jobs.is_some())];
+    let of_many = [
+        ("--shard", args.shard.is_some()),
+        ("--retry", args.retry),
+        ("--jobs", args.jobs.is_some()),
+        ("--cache", args.cache.is_some()),
+    ];
     if let Some((option, _)) = of_many.iter().find(|(_, is_set)| *is_set && args.out_dir.is_none()) {
         let error = CliError::usage(format!("`{option}` is for many models"));
         return Err(error.help("`--out-dir FOLDER` takes their results"));
@@ -120,16 +126,17 @@ fn resolved(folder: &Path) -> PathBuf {
     there
 }
 
-/// The files of a run beside the results.
+/// The files of a run beside the results, and its cache.
 struct Place {
     folder: PathBuf,
     ending: String,
+    cache: Option<Cache>,
 }
 
 impl Place {
-    fn new(folder: &Path, shard: Option<Shard>) -> Self {
-        let ending = shard.map_or_else(String::new, |Shard { at, of }| format!("-{at}-of-{of}"));
-        Self { folder: folder.to_owned(), ending }
+    fn new(folder: &Path, args: &RunModelsArgs) -> Self {
+        let ending = args.shard.map_or_else(String::new, |Shard { at, of }| format!("-{at}-of-{of}"));
+        Self { folder: folder.to_owned(), ending, cache: args.cache.as_deref().map(Cache::new) }
     }
 
     /// The folder of results that are not finished.
@@ -156,7 +163,7 @@ impl Place {
 fn all(args: &RunModelsArgs, folder: &Path, verbosity: Verbosity) -> Result<(), CliError> {
     let jobs = jobs(&args.models, folder)?;
     let stated = stated(&args.run)?;
-    let place = Place::new(folder, args.shard);
+    let place = Place::new(folder, args);
     let (work, journal) = (place.work(), place.journal());
     let failed =
         |what: &Path, error: io::Error| CliError::new(format!("`{}` cannot be written: {error}", what.display()));
@@ -247,7 +254,9 @@ fn stated(args: &RunArgs) -> Result<String, CliError> {
     let files: Vec<String> = files.map(|file| sha256_of(file).unwrap_or_default()).collect();
     // The number of threads changes no result.
     let args = RunArgs { threads: None, ..args.clone() };
-    let text = format!("{} {} {args:?} {files:?}", env!("CARGO_PKG_VERSION"), lock.to_toml());
+    // The plugins that are linked are those of this program.
+    let program = env::current_exe().and_then(|program| sha256_of(&program)).unwrap_or_default();
+    let text = format!("{program} {} {args:?} {files:?}", lock.to_toml());
     Ok(sha256_of_bytes(text.as_bytes()))
 }
 
@@ -298,7 +307,16 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
         "model": job.name(), "status": "failed", "cached": false, "calls": null, "bytes": null, "files": [], "seconds": 0.0,
         "error": null, "key": key.as_deref().unwrap_or_default(),
     });
-    let done = key.and_then(|_| in_process(job, number, place));
+    let done = key.and_then(|key| {
+        let (result, _) = place.of_model(number);
+        if let Some(calls) = place.cache.as_ref().and_then(|cache| cache.get(&key, &result)) {
+            row["cached"] = true.into();
+            return Ok(calls);
+        }
+        let calls = in_process(job, number, place)?;
+        place.cache.iter().for_each(|cache| cache.put(&key, &result, &calls));
+        Ok(calls)
+    });
     match done
         .and_then(|calls| moved(number, place, &target).map(|files| (calls, files)).map_err(|error| error.to_string()))
     {
@@ -412,7 +430,11 @@ fn table<'r>(rows: impl Iterator<Item = &'r Row>) -> String {
             Some([before, after]) => format!("{before} -> {after}"),
             _ => String::new(),
         };
-        let status = if row.was_known && row.error().is_none() { "known" } else { row.text("status") };
+        let status = match row.error() {
+            None if row.was_known => "known",
+            None if row.value["cached"] == true => "cached",
+            _ => row.text("status"),
+        };
         let seconds = format!("{:.2}", row.value["seconds"].as_f64().unwrap_or_default());
         lines.push([row.model().to_owned(), status.to_owned(), pair("calls"), pair("bytes"), seconds]);
         if let Some(why) = row.error().and_then(|error| error.lines().next()) {

@@ -111,6 +111,48 @@ fn what_is_done_is_not_done_again_unless_something_changed() {
 }
 
 #[test]
+fn results_are_taken_from_a_cache_as_long_as_they_are_whole() {
+    let here = workshop("many-cached", 3);
+    let cached = |arguments: &[&str]| {
+        let _ = fs::remove_dir_all(here.join("out"));
+        let said = run(&here, &[&["--cache", "cache"], arguments].concat()).expect_success();
+        let found = rows(&here.join("out/relais-results.json"));
+        let results: Vec<Vec<u8>> =
+            (0..3).map(|at| fs::read(here.join("out").join(path(at).strip_prefix("in/").unwrap())).unwrap()).collect();
+        let hits: Vec<bool> = found.iter().map(|row| row["cached"] == true).collect();
+        (hits, results, found, said)
+    };
+    let (first, results, made, _) = cached(&[]);
+    assert_eq!(first, [false; 3]);
+    let (again, same, taken, said) = cached(&["--jobs", "1"]);
+    assert_eq!((again, &same), (vec![true; 3], &results));
+    assert!(said.stdout.contains("cached"), "{}", said.stdout);
+    let of = |rows: &[Value], key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!((of(&made, "calls"), of(&made, "bytes")), (of(&taken, "calls"), of(&taken, "bytes")));
+    // Another option is another result.
+    assert_eq!(cached(&["--disable", "EliminateNoOp"]).0, [false; 3]);
+
+    // Entries that are torn, changed, or lead elsewhere.
+    let entries: Vec<_> = made.iter().map(|row| row["key"].as_str().unwrap()).collect();
+    let file = |at: usize, ending: &str| here.join(format!("cache/{}/{}.{ending}", &entries[at][..2], entries[at]));
+    fs::remove_file(file(0, "0")).unwrap();
+    fs::write(file(1, "0"), "another one").unwrap();
+    let note = fs::read_to_string(file(2, "json")).unwrap();
+    fs::write(file(2, "json"), note.replace("[[\"", "[[\"../")).unwrap();
+    let (hits, results_now, ..) = cached(&[]);
+    assert_eq!((hits, results_now), (vec![false; 3], results));
+    assert_eq!(cached(&[]).0, [true; 3], "they were put in again");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_stops_nothing() {
+    let here = workshop("many-no-cache", 1);
+    fs::write(here.join("cache"), "a file").unwrap();
+    let said = run(&here, &["--cache", "cache"]).expect_success();
+    assert!(said.stderr.contains("nothing is kept in the cache `cache`"), "{}", said.stderr);
+}
+
+#[test]
 fn a_model_that_failed_is_tried_again_on_request() {
     let here = workshop("many-retry", 2);
     let bad = plugin("bad");
