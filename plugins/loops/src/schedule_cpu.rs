@@ -64,6 +64,9 @@ mod tile;
 /// As many lanes as the vectors have for which loops are checked: the most that `VectorizeLoop` makes.
 const LANES: i64 = 16;
 
+/// The most bindings of an innermost loop that is looked at: pairs of them are compared.
+const MOST_BINDINGS: usize = 1 << 10;
+
 /// The fewest elements that an innermost loop adds to, so that several rows of them at once are faster: compilers make vectors of
 /// these, and what is left over takes the longer the more sums there are.
 const FEWEST_ELEMENTS: i64 = 16;
@@ -239,6 +242,9 @@ fn shared_sums(f: &Function, ops: &LoopOps, accesses: &Accesses, plan: &Plan, id
     for inner in innermost(f, ops, id) {
         let Some(parts) = Loop::of(f, ops, inner) else { continue };
         let all = bindings_of(f, inner);
+        if all.len() > MOST_BINDINGS {
+            continue;
+        }
         let loads = || all.iter().copied().filter(|&id| ops.of(f, id) == Some(CoreOp::Load));
         if !loads().any(|id| !plan.varying.contains(&id) && depends_on(f, &all, parts.params[0], id)) {
             continue;

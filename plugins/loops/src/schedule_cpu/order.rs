@@ -1,12 +1,13 @@
 //! The order of loops of which one is all that the other one does.
 
-use super::{are_pairs, is_fixed, loops};
+use super::{MOST_BINDINGS, are_pairs, is_fixed, loops};
 use crate::program::{Loop, bindings_of};
 use relais_plugin_api::{
     ir::AttrRec,
     prelude::*,
     prim::{Access, Accesses, LoopKind, LoopOps},
 };
+use std::collections::HashSet;
 
 /// The cost of an access whose elements are apart in the turns of the innermost loop; it is 1 if they follow each other, and
 /// nothing if it is one element.
@@ -18,16 +19,19 @@ const FEWEST_TURNS: u64 = 4;
 /// Exchanges loops of which one is all that the other one does, as long as the innermost one gets better.
 pub fn interchange(edit: &mut Editor, cx: &PassCx<'_>) {
     let mut n = 0;
-    let all = loops(edit.function(), &LoopOps::new(edit.function()));
+    let ops = LoopOps::new(edit.function());
+    let all = loops(edit.function(), &ops);
+    // What is asked of them does not change as loops of other nests do.
+    let accesses = Accesses::new(edit.function(), &ops);
     // The outermost loop of each nest.
-    let mut inner: Vec<NodeId> = Vec::new();
+    let mut inner: HashSet<NodeId> = HashSet::new();
     for (_, id) in all {
         if inner.contains(&id) {
             continue;
         }
-        let nest = nest_of(edit.function(), &LoopOps::new(edit.function()), id);
+        let nest = nest_of(edit.function(), &ops, id);
         inner.extend(&nest[1..]);
-        if let Some(at) = better(edit.function(), cx, &nest) {
+        if let Some(at) = better(edit.function(), cx, &ops, &accesses, &nest) {
             // It passes all loops inside of it, one by one.
             nest[at..].windows(2).for_each(|pair| exchange(edit.function_mut(), pair[0], pair[1]));
             n += nest.len() - 1 - at;
@@ -54,14 +58,16 @@ fn nest_of(f: &Function, ops: &LoopOps, id: NodeId) -> Vec<NodeId> {
     nest
 }
 
-/// The loop of a nest that is the innermost one better, if it can be.
-fn better(f: &Function, cx: &PassCx<'_>, nest: &[NodeId]) -> Option<usize> {
-    let (ops, &innermost) = (LoopOps::new(f), nest.last().unwrap_or(&NodeId::ABSENT));
+/// The loop of a nest that had better be the innermost one, if it may be.
+fn better(f: &Function, cx: &PassCx<'_>, ops: &LoopOps, accesses: &Accesses, nest: &[NodeId]) -> Option<usize> {
+    let &innermost = nest.last()?;
     if nest.len() < 2 {
         return None;
     }
-    let accesses = Accesses::new(f, &ops);
     let all: Vec<NodeId> = bindings_of(f, innermost);
+    if all.len() > MOST_BINDINGS {
+        return None;
+    }
     let touched: Vec<&Access> = all.iter().filter_map(|&id| accesses.of(id)).collect();
     let variable = |f: &Function, id: NodeId| f.operands(f.regions(id)[0])[0];
     let cost = |id: NodeId| -> Option<u64> {
@@ -69,13 +75,13 @@ fn better(f: &Function, cx: &PassCx<'_>, nest: &[NodeId]) -> Option<usize> {
         strides.map(|stride| Some(stride?.saturating_mul(if stride? > 1 { APART } else { 1 }).min(APART))).sum()
     };
     let costs = nest.iter().map(|&id| cost(id)).collect::<Option<Vec<u64>>>()?;
-    let turns = |id: NodeId| Loop::of(f, &ops, id).and_then(|parts| parts.turns(f, &ops));
+    let turns = |id: NodeId| Loop::of(f, ops, id).and_then(|parts| parts.turns(f, ops));
     let last = nest.len() - 1;
     let is_long = |&at: &usize| turns(nest[at]).is_none_or(|turns| turns >= FEWEST_TURNS);
     // Of equal ones, the innermost.
     let best = (0..last).rev().filter(is_long).min_by_key(|&at| costs[at]);
     let best = best.filter(|&best| costs[best] < costs[last])?;
-    if let Err(why) = can_pass(f, &ops, &touched, &all, nest, best) {
+    if let Err(why) = can_pass(f, ops, &touched, &all, nest, best) {
         cx.remark(nest[best], format_args!("it stays around the loop in it: {why}"));
         return None;
     }
