@@ -212,7 +212,7 @@ fn rows(
     turns: i64,
     options: &ScheduleCpuOptions,
 ) -> Result<Option<(Plan, i64)>, &'static str> {
-    // What differs from turn to turn does not depend on how many are taken: two are the fewest.
+    // The same values differ from turn to turn, however many are taken: two are the fewest.
     let two = plan(f, ops, accesses, id, 2)?;
     // Those of several are side by side already.
     if shared_sums(f, ops, accesses, &two, id) != 1 {

@@ -21,7 +21,7 @@ pub fn interchange(edit: &mut Editor, cx: &PassCx<'_>) {
     let mut n = 0;
     let ops = LoopOps::new(edit.function());
     let all = loops(edit.function(), &ops);
-    // What is asked of them does not change as loops of other nests do.
+    // The answers that are needed do not change as loops of other nests do.
     let accesses = Accesses::new(edit.function(), &ops);
     // The outermost loop of each nest.
     let mut inner: HashSet<NodeId> = HashSet::new();
@@ -42,7 +42,7 @@ pub fn interchange(edit: &mut Editor, cx: &PassCx<'_>) {
     }
 }
 
-/// A loop, and those in it of which each is all that the one around it does.
+/// A loop, and those in it, as long as one is all that the one around it does.
 fn nest_of(f: &Function, ops: &LoopOps, id: NodeId) -> Vec<NodeId> {
     let is_movable = |id: NodeId| {
         Loop::of(f, ops, id).is_some_and(|parts| parts.params.len() == 1)

@@ -206,7 +206,7 @@ fn random(seed: u64) -> Function {
     module.global("k").and_then(|global| global.prim_func()).unwrap().as_ref().clone()
 }
 
-/// What a program computes, with the turns of parallel loops in this order.
+/// The outputs of a program, with the turns of parallel loops in this order.
 #[expect(clippy::field_reassign_with_default, reason = "options may get more fields")]
 fn outputs(f: &Function, order: Order, fuel: u64) -> Option<Vec<Vec<u8>>> {
     let mut module = IRModule::new();
