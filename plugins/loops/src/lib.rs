@@ -20,6 +20,7 @@ pub mod plan_memory;
 mod program;
 pub mod remove_no_op;
 pub mod reuse_memory;
+pub mod schedule_cpu;
 pub mod simplify;
 pub mod storage_rewrite;
 pub mod unroll_loop;

@@ -41,9 +41,9 @@
 
 use crate::{
     cuts::{Cut, HINT, Parts, Survey, hint, in_order},
-    program::{Loop, call, constant_int, copy_function, is_program, remove_second_names, set_attr},
+    program::{Loop, call, constant_int, copy_function, is_program, remove_second_names, set_attr, set_kind},
     simplify::{SimplifyConfig, simplify_with},
-    unroll_loop::{mark_unrolled, write_single_turns},
+    unroll_loop::write_single_turns,
 };
 use relais_plugin_api::{
     ir::{AttrRec, Imm, StrId, attr_flag},
@@ -147,7 +147,7 @@ fn whole_loops(
         let turns = Loop::of(f, &ops, id).and_then(|parts| parts.turns(f, &ops));
         let is_serial = LoopOps::loop_kind(f, id) == Some(LoopKind::Serial);
         if config.unroll_loop_with_partition_hint_no_interval && is_serial && turns.is_some() {
-            mark_unrolled(edit.function_mut(), id);
+            set_kind(edit.function_mut(), id, LoopKind::Unrolled);
             set_hint(edit.function_mut(), id, None);
         } else {
             cx.remark(

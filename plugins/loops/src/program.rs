@@ -4,7 +4,7 @@ use relais_plugin_api::{
     diagnostics::Severity,
     ir::{AttrValue, BlockId, StrId, Walk, WalkStep, element_count, kind},
     prelude::*,
-    prim::{CoreOp, LoopOps, fold, rule, value_type},
+    prim::{CoreOp, LoopKind, LoopOps, fold, rule, value_type},
 };
 use std::collections::{HashMap, HashSet};
 
@@ -75,6 +75,14 @@ pub fn set_attr(f: &mut Function, id: NodeId, attr: &Attr) {
         Some(rec) => *rec = new,
         None => recs.push(new),
     }
+    f.set_attr_recs(id, &recs);
+}
+
+/// Sets the kind of a loop, to one other than `serial`.
+pub fn set_kind(f: &mut Function, id: NodeId, kind: LoopKind) {
+    let kind = f.encode_attr(&Attr::new("kind", kind.name()));
+    let others = f.attr_recs(id).iter().filter(|rec| rec.name != kind.name || rec.flags != kind.flags);
+    let recs: Vec<_> = [kind].iter().chain(others).copied().collect();
     f.set_attr_recs(id, &recs);
 }
 

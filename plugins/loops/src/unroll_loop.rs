@@ -31,7 +31,7 @@
 //! `Simplify` before it makes more extents constant. TVM's pass differs: it refuses an `unrolled` loop with a negative
 //! extent, its product of turns and steps overflows, and it has no limit.
 
-use crate::program::{Loop, call, is_program};
+use crate::program::{Loop, call, is_program, set_kind};
 use relais_plugin_api::{
     ir::{AttrValue, BlockId, Imm, StrId, Walk, WalkStep, kind},
     prelude::*,
@@ -90,7 +90,7 @@ pub fn unroll_loop(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> 
     }
     let f = edit.function_mut();
     let marked: Vec<NodeId> = plan.iter().filter(|(_, to)| matches!(to, Plan::Mark)).map(|(&id, _)| id).collect();
-    marked.iter().for_each(|&id| mark_unrolled(f, id));
+    marked.iter().for_each(|&id| set_kind(f, id, LoopKind::Unrolled));
     cx.count("marked", marked.len());
     cx.count("unrolled", plan.len() - marked.len());
     if plan.len() > marked.len() {
@@ -115,14 +115,6 @@ enum Plan {
     Unroll(u64),
     /// Its kind becomes `unrolled`.
     Mark,
-}
-
-/// Sets the kind of a loop.
-pub fn mark_unrolled(f: &mut Function, id: NodeId) {
-    let kind = f.encode_attr(&Attr::new("kind", LoopKind::Unrolled.name()));
-    let others = f.attr_recs(id).iter().filter(|rec| rec.name != kind.name || rec.flags != kind.flags);
-    let recs: Vec<_> = [kind].iter().chain(others).copied().collect();
-    f.set_attr_recs(id, &recs);
 }
 
 // ---- the plan for each loop --------------------------------------------------------------------------------------------

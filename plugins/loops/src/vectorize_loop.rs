@@ -44,7 +44,7 @@ use relais_plugin_api::{
 };
 use std::collections::{HashMap, HashSet};
 
-mod plan;
+pub mod plan;
 mod write;
 
 /// Options of [`vectorize_loop`].

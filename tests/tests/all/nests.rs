@@ -45,9 +45,15 @@ const WAYS: [Way; 6] = [
         &[],
     ),
     ("NarrowIndex,Simplify,PlanMemory,EmitC", &[]),
-    ("FuseLoops,Simplify,LoopPartition,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,StorageRewrite,EmitC", &[]),
+    (
+        "FuseLoops,ScheduleCpu,Simplify,LoopPartition,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,StorageRewrite,EmitC",
+        &[],
+    ),
     ("VectorizeLoop,PlanMemory,EmitC", AS_IT_IS),
-    ("FuseLoops,VectorizeLoop,Simplify,RemoveNoOp,FlattenBuffer,Simplify,ReuseMemory,PlanMemory,EmitC", &[]),
+    (
+        "FuseLoops,ScheduleCpu,VectorizeLoop,Simplify,RemoveNoOp,FlattenBuffer,Simplify,ReuseMemory,PlanMemory,EmitC",
+        &[],
+    ),
 ];
 
 /// Builds a program and runs it on the inputs; returns its outputs, or `None` if it stopped.

@@ -49,6 +49,7 @@ struct Place {
     id: NodeId,
 }
 
+/// Reads the body of a loop and decides.
 pub struct Planner<'a> {
     f: &'a Function,
     ops: &'a LoopOps,

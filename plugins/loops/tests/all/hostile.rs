@@ -82,6 +82,7 @@ fn nothing_panics_on_what_passes_the_checks_of_the_arena() {
             "VectorizeLoop",
             "LoopPartition",
             "StorageRewrite",
+            "ScheduleCpu",
         ];
         for pass in passes {
             let options = Value::Struct(vec![("auto_max_step".to_owned(), Value::Int(100))]);

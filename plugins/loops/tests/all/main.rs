@@ -6,6 +6,7 @@ mod hostile;
 mod loop_partition;
 mod random;
 mod remove_no_op;
+mod schedule_cpu;
 mod storage_rewrite;
 mod unroll_loop;
 mod vectorize_loop;
