@@ -26,18 +26,18 @@
 //! }
 //! ```
 //!
-//! The statements of a block that fill the memory of an `alloc`, and those that read it and write one other memory, become the body of
-//! one loop. Each of its turns computes a part of the result: as many rows in a row, where a row is what a turn of the loops
-//! around an access touches and no other turn does. It is computed by the same loops, whose bounds become those of the part,
-//! wherever they are in their nests: in each other, or within loops over the taps of a window, as those of a sum are that is added up in
-//! memory. From the accesses follows which rows of the memory a turn reads; those that earlier turns have not computed yet are
-//! computed in front, in the same way. Where windows overlap, the rows that are needed again move to the front of the memory.
+//! The statements of a block that fill the memory of an `alloc`, and those that read it and write one other memory, become the
+//! body of one loop. Each of its turns computes a part of the result: some rows next to each other, where a row is the elements
+//! that one turn of a loop touches and no other turn does. The same loops compute it, with the bounds of the part, wherever
+//! they are in their nests: also within loops over the taps of a window, as for a sum that is added up in memory. From the
+//! accesses follows which rows of the memory a turn reads; those that no earlier turn has computed are computed in front, in
+//! the same way. Where windows overlap, the rows that are needed again move to the front of the memory.
 //!
-//! Each element is computed once, by the same operations in the same order: the results are the same in each bit. What is
-//! around the loops over rows is done in each turn; that is loads and indices, and no more than a fourth of the work. The pass
-//! declines with a remark where that does not hold, where other statements use what is computed or read, where a turn
-//! reads elements that are not a part (a sum over all of them, another order of the axes), where the loops are parallel or carry
-//! values, and where less than half of the memory would be saved.
+//! Each element is computed once, by the same operations in the same order: the results are the same in each bit. The loads and
+//! indices around the loops over rows are computed in each turn, if they are no more than a fourth of the work, and nothing
+//! else is. The pass declines with a remark where other statements use the memory, where they write memory that has to change
+//! before or afterwards, where a turn reads elements that are not a part (a sum over all of them, another order of the axes),
+//! where the loops are parallel or carry values, and where less than half of the memory would be saved.
 //!
 //! `FuseLoops` does this for loops whose turns pass elements to each other one by one, and needs no rows; `FuseKernels` does
 //! both across calls. As `compute_at` of TVM's schedules, with `rolling_buffer`, but nothing is computed twice, and the pass
@@ -99,7 +99,7 @@ pub fn at_reader(f: &Function, block: BlockId, alloc: NodeId, fewest: i64) -> Re
     plan.apply(f, &accesses)
 }
 
-/// What fills memory and what reads it, as parts.
+/// The statements that fill memory and those that read it, cut into parts.
 struct Plan {
     block: BlockId,
     alloc: NodeId,
@@ -323,7 +323,7 @@ fn affine(b: &mut PrimBuilder<'_>, variable: NodeId, factor: i64, constant: i64)
     b.op(CoreOp::Add, &[product, number])
 }
 
-/// What is left of the memory, in the shapes in which it is seen.
+/// The memory that is left, in the shapes in which it is seen.
 struct Held {
     flat: NodeId,
     alloc: NodeId,

@@ -12,7 +12,7 @@ use relais_plugin_api::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// What it costs to begin a loop, in operations.
+/// The cost of beginning a loop, in operations.
 const LOOP_COST: u64 = 4;
 
 /// The loop whose turns touch the rows of memory, as one access says.
@@ -20,7 +20,7 @@ const LOOP_COST: u64 = 4;
 pub struct Rows {
     /// The elements of a row.
     pub size: i64,
-    /// What is added to the number of the turn, to get that of the row.
+    /// The number of the row less that of the turn.
     pub shift: i64,
 }
 

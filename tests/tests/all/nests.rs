@@ -363,8 +363,7 @@ fn windows_of_smaller_memory_compute_what_those_of_the_whole_do() {
         let after = fs::read_to_string(here.join("after.relay")).unwrap();
         let after_module = text::parse_str(&after).unwrap_or_else(|errors| panic!("{errors:?} in {after}"));
         let run = |module: &IRModule| {
-            let mut options = RunOptions::default();
-            options.poison = true;
+            let options = RunOptions { poison: true, ..RunOptions::default() };
             let all = prim::run(module, MAIN, &inputs, &options);
             all.unwrap_or_else(|stop| panic!("{stop:?} of {source} after {after}"))
         };
