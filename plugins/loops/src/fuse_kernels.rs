@@ -14,8 +14,8 @@
 //! }
 //! ```
 //!
-//! The two are put behind each other, and their loops are fused as `FuseLoops` does it, then computed where some rows of them are
-//! read, as `ComputeAt` does, if the part of the memory that is left is larger than `most_bytes` with the other memory of the loop
+//! The two are put behind each other, and their loops are fused as `FuseLoops` does it, then, with the option `fewest`, computed where
+//! some rows of them are read, as `ComputeAt` does, if the part of the memory that is left is larger than `most_bytes` with the other memory of the loop
 //! program: that part is on the stack. Or else the elements are computed where they are read, as `InlineProducers` does. They
 //! stay two if that does not remove the memory, or leaves too large a part. The memory between them is written by one call and read by one, and nothing in between uses what the first
 //! call writes. Calls that are fused in the same way share their loop program; loop programs that nothing calls any more go.
@@ -49,7 +49,7 @@ pub struct Options {
     #[option(default = 4096, range = 0..)]
     most_bytes: i64,
     /// The fewest elements that a turn computes where `ComputeAt` makes memory smaller; 0 if it does not.
-    #[option(default = 64, range = 0..)]
+    #[option(default = 0, range = 0..)]
     fewest: i64,
 }
 
