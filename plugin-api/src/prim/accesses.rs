@@ -196,7 +196,21 @@ impl Accesses {
     /// `None` if the sizes of the memory are not known.
     pub fn slice(&self, access: &Access, variable: NodeId, by: i64) -> Option<Slice> {
         let parts: SmallVec<[(&AxisIndex, i64); 4]> = access.axes.iter().map(|axis| (axis, axis.stride)).collect();
-        if access.is_sized { self.part(&parts, access.lanes, variable, by) } else { None }
+        let within = self.depth(variable);
+        if access.is_sized { self.part(&parts, access.lanes, variable, by, within) } else { None }
+    }
+
+    /// As [`slice`](Self::slice) of one turn, where only values from outside of the statements of a block around the loop are the
+    /// same in all turns: those of loops between the block and the loop take any of their values.
+    pub fn slice_in(&self, access: &Access, variable: NodeId, block: BlockId) -> Option<Slice> {
+        let parts: SmallVec<[(&AxisIndex, i64); 4]> = access.axes.iter().map(|axis| (axis, axis.stride)).collect();
+        let outer = std::iter::successors(Some(block), |block| self.owners.get(block).map(|&(_, outer)| outer));
+        let within = u32::try_from(outer.count()).ok()?.checked_add(1)?;
+        if access.is_sized { self.part(&parts, access.lanes, variable, 1, within) } else { None }
+    }
+
+    fn depth(&self, id: NodeId) -> u32 {
+        self.depths.get(id.index()).copied().unwrap_or(0)
     }
 
     /// In which turns of a loop around both two accesses to the same memory touch the same element: by their elements in row-major
@@ -215,22 +229,20 @@ impl Accesses {
             let is_last = at + 1 == a.axes.len();
             let part = |access: &Access| {
                 let lanes = if is_last { access.lanes } else { 1 };
-                self.part(&[(&access.axes[at], 1)], lanes, variable, 1)
+                self.part(&[(&access.axes[at], 1)], lanes, variable, 1, self.depth(variable))
             };
             dependence = dependence.and(meets([part(a), part(b)]));
         }
         dependence
     }
 
-    /// The sum of indices with factors, in one turn.
-    fn part(&self, parts: &[(&AxisIndex, i64)], lanes: i64, variable: NodeId, by: i64) -> Option<Slice> {
-        let depth = |id: NodeId| self.depths.get(id.index()).copied().unwrap_or(0);
-        let within = depth(variable);
+    /// The sum of indices with factors, in one turn; values in fewer blocks than `within` are the same in all turns.
+    fn part(&self, parts: &[(&AxisIndex, i64)], lanes: i64, variable: NodeId, by: i64, within: u32) -> Option<Slice> {
         let (mut stride, mut base) = (0_i64, SmallVec::<[(NodeId, i64); 4]>::new());
         let (mut first, mut last) = (0_i128, 0_i128);
         for &(axis, by_one) in parts {
             let step = i128::from(by_one);
-            let is_fixed = |term: &&Term| depth(term.value) < within;
+            let is_fixed = |term: &&Term| self.depth(term.value) < within;
             let is_varying = axis.terms.iter().any(|term| !is_fixed(&term) && term.value != variable);
             let is_mixed = axis.terms.iter().any(|term| is_fixed(&term) || term.value == variable);
             if is_varying && !is_mixed {

@@ -19,6 +19,8 @@ pub struct Shrunk {
     pub function: Function,
     /// The bytes of what is left of the memory: 0 if it is gone.
     pub bytes: u64,
+    /// The block of what is left of the memory, and its `alloc`.
+    pub place: (BlockId, NodeId),
 }
 
 /// Makes the memory of an `alloc` in a block as small as it can be, by fusing the statements that use it.
@@ -31,10 +33,10 @@ pub fn shrink(f: &Function, block: BlockId, alloc: NodeId) -> Result<Shrunk, Why
     let (mut block, mut alloc) = (block, alloc);
     loop {
         match work.step(block, alloc) {
-            Ok(None) => return Ok(Shrunk { function: without_unused(work.f), bytes: 0 }),
+            Ok(None) => return Ok(Shrunk { function: without_unused(work.f), bytes: 0, place: (block, alloc) }),
             Ok(Some(inner)) => {
                 (block, alloc) = inner;
-                best = Some(Shrunk { function: work.f.clone(), bytes: bytes(&work.f, alloc) });
+                best = Some(Shrunk { function: work.f.clone(), bytes: bytes(&work.f, alloc), place: inner });
             }
             Err(why) => {
                 let best: Shrunk = best.ok_or(why)?;
@@ -44,7 +46,8 @@ pub fn shrink(f: &Function, block: BlockId, alloc: NodeId) -> Result<Shrunk, Why
     }
 }
 
-fn without_unused(f: Function) -> Function {
+/// A function without the values and the memory that nothing uses.
+pub fn without_unused(f: Function) -> Function {
     let mut edit = Editor::new(f.into());
     remove_unused(&mut edit);
     Function::clone(&edit.into_function())
@@ -58,16 +61,40 @@ pub fn bytes(f: &Function, memory: NodeId) -> u64 {
 
 /// The memory that a statement reads and writes.
 #[derive(Default)]
-struct Effects {
-    reads: HashSet<NodeId>,
-    writes: HashSet<NodeId>,
+pub struct Effects {
+    pub reads: HashSet<NodeId>,
+    pub writes: HashSet<NodeId>,
     /// Whether it does something that has to stay in its place: a call, or an end of the program.
-    is_fixed: bool,
+    pub is_fixed: bool,
 }
 
 impl Effects {
+    /// Those of a statement.
+    pub fn of(f: &Function, ops: &LoopOps, statement: NodeId) -> Self {
+        let mut effects = Self::default();
+        for id in bindings_of(f, statement) {
+            let Some(op) = ops.of(f, id) else {
+                effects.is_fixed |= f.kind(id) == kind::CALL;
+                if f.kind(id) == kind::CALL {
+                    effects.writes.extend(f.operands(id).iter().map(|&operand| ops.memory_of(f, operand)));
+                }
+                continue;
+            };
+            effects.is_fixed |= op == CoreOp::Assert;
+            if op.first_index().is_none() {
+                continue;
+            }
+            let memory = ops.memory_of(f, f.operands(id)[1]);
+            match op {
+                CoreOp::Store | CoreOp::Scatter | CoreOp::StoreMasked => effects.writes.insert(memory),
+                _ => effects.reads.insert(memory),
+            };
+        }
+        effects
+    }
+
     /// Whether the order of the two matters.
-    fn is_bound_to(&self, other: &Self) -> bool {
+    pub fn is_bound_to(&self, other: &Self) -> bool {
         let meets = |a: &HashSet<NodeId>, b: &HashSet<NodeId>| !a.is_disjoint(b);
         self.is_fixed && other.is_fixed
             || meets(&self.writes, &other.writes)
@@ -190,41 +217,18 @@ impl Fuse {
 
     /// Whether a statement can stand directly before a later one.
     fn can_move(&self, block: BlockId, from: NodeId, to: NodeId) -> Result<(), Why> {
-        let moved = self.effects(from);
-        if moved.is_fixed || self.effects(to).is_fixed {
+        let effects = |id| Effects::of(&self.f, &self.ops, id);
+        let moved = effects(from);
+        if moved.is_fixed || effects(to).is_fixed {
             return Err("a loop that uses it calls something, or may end the program");
         }
         let statements = self.f.bindings(block).iter().skip_while(|&&id| id != from).skip(1);
         for &id in statements.take_while(|&&id| id != to) {
-            if moved.is_bound_to(&self.effects(id)) {
+            if moved.is_bound_to(&effects(id)) {
                 return Err("what is between its loops has to stay there");
             }
         }
         Ok(())
-    }
-
-    fn effects(&self, statement: NodeId) -> Effects {
-        let mut effects = Effects::default();
-        for id in bindings_of(&self.f, statement) {
-            let Some(op) = self.ops.of(&self.f, id) else {
-                effects.is_fixed |= self.f.kind(id) == kind::CALL;
-                if self.f.kind(id) == kind::CALL {
-                    let memory = self.f.operands(id).iter().map(|&operand| self.ops.memory_of(&self.f, operand));
-                    effects.writes.extend(memory);
-                }
-                continue;
-            };
-            effects.is_fixed |= op == CoreOp::Assert;
-            if op.first_index().is_none() {
-                continue;
-            }
-            let memory = self.ops.memory_of(&self.f, self.f.operands(id)[1]);
-            match op {
-                CoreOp::Store | CoreOp::Scatter | CoreOp::StoreMasked => effects.writes.insert(memory),
-                _ => effects.reads.insert(memory),
-            };
-        }
-        effects
     }
 
     /// `for i in 0..n·by { … }` becomes `for o in 0..n { for k in 0..by { i = o·by + k; … } }`.

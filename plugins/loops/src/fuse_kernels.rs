@@ -14,9 +14,10 @@
 //! }
 //! ```
 //!
-//! The two are put behind each other, and their loops are fused as `FuseLoops` does it, or else the elements computed where they
-//! are read, as `InlineProducers` does. They stay two if that does not remove the memory, or leaves a part of it that is larger than `most_bytes` with the other memory of the loop program: that part is
-//! on the stack. The memory between them is written by one call and read by one, and nothing in between uses what the first
+//! The two are put behind each other, and their loops are fused as `FuseLoops` does it, then, with the option `fewest`, computed where
+//! some rows of them are read, as `ComputeAt` does, if the part of the memory that is left is larger than `most_bytes` with the other memory of the loop
+//! program: that part is on the stack. Or else the elements are computed where they are read, as `InlineProducers` does. They
+//! stay two if that does not remove the memory, or leaves too large a part. The memory between them is written by one call and read by one, and nothing in between uses what the first
 //! call writes. Calls that are fused in the same way share their loop program; loop programs that nothing calls any more go.
 //!
 //! Proofs about the loops decide, whatever operators they are of, so that kernels of plugins are fused as well. The results are
@@ -24,12 +25,13 @@
 
 use crate::{
     calls::{Calls, MAIN, stem},
-    fuse::{bytes, shrink},
+    compute_at::at_reader,
+    fuse::{Shrunk, bytes, shrink},
     inline_producers::inline,
 };
 use relais_plugin_api::{
     diagnostics::Severity,
-    ir::{Copier, kind},
+    ir::{BlockId, Copier, kind},
     prelude::*,
     prim::{CoreOp, LoopOps, PrimBuilder, n_outputs, prim_func},
 };
@@ -46,6 +48,9 @@ pub struct Options {
     /// The most bytes of memory on the stack that a loop program may have that is made.
     #[option(default = 4096, range = 0..)]
     most_bytes: i64,
+    /// The fewest elements that a turn computes where `ComputeAt` makes memory smaller; 0 if it does not.
+    #[option(default = 0, range = 0..)]
+    fewest: i64,
 }
 
 /// Makes one loop program of two that the entry function calls, where the memory between them goes.
@@ -59,7 +64,7 @@ pub fn fuse_kernels(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -
     let Some(main) = module.global(MAIN).and_then(|main| main.prim_func()).cloned() else { return Ok(()) };
     let most_bytes = u64::try_from(options.most_bytes).unwrap_or(0);
     let calls = Calls::new(module, Function::clone(&main));
-    let mut work = Work { users: users(&calls), calls, most_bytes, known: HashMap::new() };
+    let mut work = Work { users: users(&calls), calls, most_bytes, fewest: options.fewest, known: HashMap::new() };
     let is_alloc = |id: &NodeId| work.calls.ops.of(&work.calls.main, *id) == Some(CoreOp::Alloc);
     let mut open: Vec<NodeId> = main.bindings(main.body()).iter().rev().copied().filter(is_alloc).collect();
     // Memory of which it is known that it stays, and why.
@@ -136,6 +141,7 @@ struct Work {
     calls: Calls,
     users: Users,
     most_bytes: u64,
+    fewest: i64,
     /// The loop programs that were made, or why not.
     known: HashMap<Way, Result<String, &'static str>>,
 }
@@ -294,15 +300,24 @@ impl Work {
                 f.append(f.body(), copy);
             }
         }
-        let (shrunk, why) = match shrink(&f, f.body(), between) {
-            Ok(shrunk) if shrunk.bytes == 0 || stack(&shrunk.function) <= self.most_bytes => {
-                (Some(shrunk.function), "")
-            }
-            Ok(_) => (None, "the memory of one turn is larger than `most_bytes`"),
+        let fits = |f: &Function| stack(f) <= self.most_bytes;
+        let large = "the memory of one turn is larger than `most_bytes`";
+        let (at, why) = match shrink(&f, f.body(), between) {
+            Ok(shrunk) if shrunk.bytes == 0 || fits(&shrunk.function) => (Ok(shrunk.function), ""),
+            Ok(Shrunk { function, place: (block, alloc), .. }) => (self.at_reader(&function, block, alloc), large),
+            Err(why) => (self.at_reader(&f, f.body(), between), why),
+        };
+        let (shrunk, why) = match at {
+            Ok(made) if fits(&made) => (Some(made), why),
+            Ok(_) => (None, large),
             Err(why) => (None, why),
         };
         let made = shrunk.or_else(|| inline(&f, f.body(), between).ok());
         Ok(made.map(|f| f.compacted()).ok_or(why))
+    }
+
+    fn at_reader(&self, f: &Function, block: BlockId, alloc: NodeId) -> Result<Function, &'static str> {
+        if self.fewest == 0 { Err("`fewest` is 0") } else { at_reader(f, block, alloc, self.fewest) }
     }
 
     /// A name for what is made of two loop programs.

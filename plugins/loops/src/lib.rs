@@ -4,6 +4,7 @@ use relais_plugin_api::prelude::*;
 
 mod calls;
 pub mod common_subexpr_elim;
+pub mod compute_at;
 mod cuts;
 pub mod flatten_buffer;
 mod fuse;
@@ -20,6 +21,7 @@ pub mod plan_memory;
 mod program;
 pub mod remove_no_op;
 pub mod reuse_memory;
+mod rows;
 pub mod schedule_cpu;
 pub mod simplify;
 pub mod storage_rewrite;

@@ -46,7 +46,7 @@ const WAYS: [Way; 6] = [
     ),
     ("NarrowIndex,Simplify,PlanMemory,EmitC", &[]),
     (
-        "FuseLoops,ScheduleCpu,Simplify,LoopPartition,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,StorageRewrite,EmitC",
+        "FuseLoops,ComputeAt,ScheduleCpu,Simplify,LoopPartition,Hoist,CommonSubexprElim,RemoveNoOp,PlanMemory,StorageRewrite,EmitC",
         &[],
     ),
     ("VectorizeLoop,PlanMemory,EmitC", AS_IT_IS),
@@ -55,6 +55,9 @@ const WAYS: [Way; 6] = [
         &[],
     ),
 ];
+
+/// Options by which `ComputeAt` makes memory of any size smaller.
+const SMALL: [&str; 4] = ["--set", "ComputeAt.most_bytes=0", "--set", "ComputeAt.fewest=1"];
 
 /// Builds a program and runs it on the inputs; returns its outputs, or `None` if it stopped.
 fn run_as_c(
@@ -68,6 +71,9 @@ fn run_as_c(
     let mut relais = command();
     relais.current_dir(here).args(["build", "-q", "nest.relay", "-o", "nest.c", "--main"]);
     relais.args(["--passes", passes, "--set", "EmitC.bounds=all"]);
+    if passes.contains("ComputeAt") {
+        relais.args(SMALL);
+    }
     if passes.contains("VectorizeLoop") {
         relais.args(["--set", "VectorizeLoop.widths=4", "--set", "VectorizeLoop.masked=true"]);
     }
@@ -257,4 +263,122 @@ fn random_programs_compute_as_c_what_the_interpreter_does() {
     }
     println!("{n_same} compute the same, {n_stopped} stop");
     assert!(n_same >= 75 / every(), "{n_same}");
+}
+
+/// A program in which windows of rows are read of memory that loops fill, by its number.
+fn windows(number: u64) -> String {
+    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf0_3635;
+    let mut pick = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let (rows, columns, taps, step) = (9 + pick(12), 3 + pick(6), 1 + pick(3), 1 + pick(3));
+    let reader = pick(4);
+    let pad = if reader < 2 { 0 } else { pick(taps) };
+    let made = (rows + 2 * pad - taps) / step + 1;
+    let filled = match pick(3) {
+        0 => format!("for %i in 0..{rows} {{ for %j in 0..{columns} {{ %a[%i, %j] = %x[%i, %j] * 2.0 + 1.0; }} }}"),
+        1 => format!(
+            "%f = view(%a, shape = [{n}]);
+             for %n in 0..{n} {{ %f[%n] = 0.5; }}
+             for %t in 0..3 {{
+               for %i in 0..{rows} {{ for %j in 0..{columns} {{ %a[%i, %j] = %a[%i, %j] * 0.5 + %x[%i, %j]; }} }}
+             }}",
+            n = rows * columns
+        ),
+        _ => format!(
+            "for %i in 0..{rows} {{
+               for %j in 0..{columns} {{
+                 %s = for %k in 0..{columns} with %c = 0.25 {{ %c * 0.5 + %x[%i, %k] }};
+                 %a[%i, %j] = %s * %x[%i, %j];
+               }}
+             }}"
+        ),
+    };
+    let start = format!("for %i in 0..{made} {{ for %j in 0..{columns} {{ %y[%i, %j] = 1.0; }} }}");
+    let read = match reader {
+        0 => format!(
+            "for %i in 0..{made} {{
+               for %j in 0..{columns} {{
+                 %s = for %t in 0..{taps} with %c = 0.0 {{ %c * 0.5 + %a[%i * {step} + %t, %j] }};
+                 %y[%i, %j] = %s;
+               }}
+             }}"
+        ),
+        1 => format!(
+            "%b = view(%a, shape = [{rows}, {columns}, 1]);
+             %z = view(%y, shape = [{n}]);
+             for %i in 0..{made} {{
+               for %j in 0..{columns} {{
+                 %z[%i * {columns} + %j] = %b[%i * {step}, %j, 0] - %b[%i * {step} + {last}, %j, 0] * 3.0;
+               }}
+             }}",
+            n = made * columns,
+            last = taps - 1
+        ),
+        2 => format!(
+            "{start}
+             for %t in 0..{taps} {{
+               %low = max(0, floordiv({pad} - %t + {step} - 1, {step}));
+               %n = min({made}, floordiv({rows} - 1 + {pad} - %t, {step}) + 1) - %low;
+               for %i in %low count %n {{
+                 for %j in 0..{columns} {{ %y[%i, %j] = %y[%i, %j] * 0.5 + %a[%i * {step} + %t - {pad}, %j]; }}
+               }}
+             }}"
+        ),
+        _ => format!(
+            "{start}
+             for %i in 0..{made} {{
+               for %j in 0..{columns} {{
+                 for %t in 0..{taps} {{
+                   %r = %i * {step} + %t - {pad};
+                   when (%r >= 0 & %r < {rows}) {{ %y[%i, %j] = %y[%i, %j] * 0.5 + %a[%r, %j]; }}
+                 }}
+               }}
+             }}"
+        ),
+    };
+    format!(
+        "prim @main(%x: Tensor[({rows}, {columns}), float32]) -> (%y: Tensor[({made}, {columns}), float32]) {{
+           %a = alloc float32[{rows}, {columns}];
+           {filled}
+           {read}
+         }}"
+    )
+}
+
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn windows_of_smaller_memory_compute_what_those_of_the_whole_do() {
+    let here = folder("windows");
+    let n = 400 / every();
+    let mut n_shrunk = 0;
+    for number in 0..n as u64 {
+        let source = windows(number);
+        let module = text::parse_str(&source).unwrap_or_else(|errors| panic!("{errors:?} in {source}"));
+        let f = module.global(MAIN).and_then(|main| main.prim_func()).unwrap();
+        let mut inputs = random_inputs(f, number, 0).next().unwrap().unwrap();
+        let outputs = inputs.split_off(1);
+        fs::write(here.join("before.relay"), &source).unwrap();
+        let mut relais = command();
+        relais.current_dir(&here).args(["run", "-q", "before.relay", "-o", "after.relay", "--passes", "ComputeAt"]);
+        Run::of(relais.args(SMALL)).expect_success();
+        let after = fs::read_to_string(here.join("after.relay")).unwrap();
+        let after_module = text::parse_str(&after).unwrap_or_else(|errors| panic!("{errors:?} in {after}"));
+        let run = |module: &IRModule| {
+            let options = RunOptions { poison: true, ..RunOptions::default() };
+            let all = prim::run(module, MAIN, &inputs, &options);
+            all.unwrap_or_else(|stop| panic!("{stop:?} of {source} after {after}"))
+        };
+        let (expected, got) = (run(&module), run(&after_module));
+        assert_eq!(elements(&got[0]), elements(&expected[0]), "{source} after {after}");
+        let alloc = |text: &str| text.split("alloc ").nth(1).and_then(|rest| rest.split(';').next()).map(str::to_owned);
+        n_shrunk += usize::from(alloc(&after) != alloc(&source));
+        if number % 8 == 0 {
+            let as_c = run_as_c(&here, WAYS[4], &module, &inputs, &outputs).unwrap();
+            assert_eq!(elements(&as_c[0]), elements(&expected[0]), "{source}");
+        }
+    }
+    println!("{n_shrunk} of {n} need less memory");
+    assert!(n_shrunk * 2 > n, "{n_shrunk} of {n}");
 }
