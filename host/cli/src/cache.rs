@@ -78,7 +78,7 @@ fn fetch(note: &Path, stored: impl Fn(usize) -> PathBuf, folder: &Path) -> io::R
             return Err(io::Error::other(format!("`{name}` is not the name of a file")));
         }
         let target = folder.join(name);
-        fs::copy(stored(at), &target)?;
+        copy(&stored(at), &target)?;
         if file[1].as_str() != Some(&*sha256_of(&target)?) {
             return Err(io::Error::other(format!("`{name}` is not what was put in")));
         }

@@ -52,7 +52,7 @@ use crate::{
     rows::{RowLoops, Rows, extent_of, fills, is_sliceable, lcm, leading_axis, reads, row_loops, work},
 };
 use relais_plugin_api::{
-    ir::{BlockId, Imm, StrId},
+    ir::{BlockId, Imm, StrId, kind},
     prelude::*,
     prim::{Access, Accesses, CoreOp, LoopOps, PrimBuilder},
 };
@@ -218,9 +218,13 @@ impl Plan {
                 after = after.saturating_add(all).saturating_add(around.saturating_mul(n_turns));
             }
         }
-        match after / 5 <= before / 4 {
+        if after / 5 > before / 4 {
+            return Err("what is around its loops would be done too often");
+        }
+        let n_moved = u64::try_from(self.held - self.step).unwrap_or(0).saturating_mul(n_turns);
+        match n_moved <= before / 2 {
             true => Ok(()),
-            false => Err("what is around its loops would be done too often"),
+            false => Err("its elements would be moved too often"),
         }
     }
 }
@@ -258,6 +262,9 @@ fn is_movable(
     writers: &[NodeId],
     readers: &[NodeId],
 ) -> Result<NodeId, Why> {
+    if writers.iter().chain(readers).any(|&id| f.kind(id) == kind::IF) {
+        return Err("a conditional that uses it has a value");
+    }
     let of = |ids: &[NodeId]| {
         let mut all = Effects::default();
         for &id in ids {

@@ -58,7 +58,7 @@ pub fn row_loops(
         least = least.min(slice.first);
         slices.push(of_access);
     }
-    let start = start.unwrap_or(least);
+    let (start, is_fixed) = (start.unwrap_or(least), start.is_some());
     for of_access in slices {
         let rows = |slice: &Slice| {
             let shift = slice.first.checked_sub(start)?.div_euclid(slice.stride);
@@ -67,7 +67,9 @@ pub fn row_loops(
         };
         let (id, slice, rows) =
             of_access.iter().find_map(|(id, slice)| Some((*id, slice, rows(slice)?))).ok_or(NO_ROWS)?;
-        if *place.get_or_insert_with(|| slice.base.to_vec()) != slice.base.to_vec() {
+        // From a given element on, rows are those of the memory itself.
+        let is_elsewhere = is_fixed && !slice.base.is_empty();
+        if is_elsewhere || *place.get_or_insert_with(|| slice.base.to_vec()) != slice.base.to_vec() {
             return Err(NO_ROWS);
         }
         if *found.entry(id).or_insert(rows) != rows {

@@ -123,7 +123,7 @@ fn is_bool(f: &Function, id: NodeId) -> bool {
     value_type(f.type_of(id)).unwrap().elem == ElemType::BOOL
 }
 
-/// What is known of a value.
+/// The facts about a value.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Integer(Bounds),

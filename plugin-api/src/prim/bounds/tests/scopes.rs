@@ -1,4 +1,4 @@
-//! What is known within conditionals, after them, and of expressions that are repeated in them.
+//! Facts within conditionals, after them, and of expressions that are repeated in them.
 
 use super::{Known, NUMBERS, Run, compute, is_bool};
 use crate::{
@@ -20,7 +20,7 @@ const CONDITIONS: [CoreOp; 6] = [CoreOp::Lt, CoreOp::Le, CoreOp::Gt, CoreOp::Eq,
 /// Turns of the loop that the expressions are in.
 const N_TURNS: i64 = 5;
 
-/// What comes next: `kind` says whether a conditional begins, a block ends, an expression is repeated or another one is made.
+/// A step of a program: `kind` says whether a conditional begins, a block ends, an expression is repeated or another one is made.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     kind: usize,
@@ -106,7 +106,7 @@ fn expression(b: &mut PrimBuilder<'_>, draft: &mut Draft, step: Step, repeats: b
     }
 }
 
-/// What is known at the beginning of each block, and after each binding, of all values that are visible there.
+/// The facts at the beginning of each block, and after each binding, of all values that are visible there.
 #[derive(Default)]
 struct Told {
     of_blocks: HashMap<BlockId, Vec<(NodeId, Known)>>,
