@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
+import sysconfig
 
 import numpy as np
 import onnx
@@ -91,6 +93,13 @@ def path(tmp_path: pathlib.Path, proto: onnx.ModelProto) -> pathlib.Path:
     path = tmp_path / "model.onnx"
     onnx.save(proto, path)
     return path
+
+
+def program() -> str:
+    """The command line that was installed with the package, and not what else may be on the path."""
+    found = shutil.which("relais", path=sysconfig.get_path("scripts"))
+    assert found
+    return found
 
 
 def light(name: str) -> pathlib.Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -38,6 +40,20 @@ def test_the_page(path, tmp_path, monkeypatch, capsys):
         printed = capsys.readouterr().out
         expected = [line.removeprefix("# prints: ") for line in code.splitlines() if line.startswith("# prints: ")]
         assert printed.splitlines() == expected
+
+
+def test_the_first_cell(path, tmp_path, monkeypatch):
+    """What it shows in a notebook is the table below it."""
+    monkeypatch.chdir(tmp_path)
+    _, code, below, *_ = PAGE.read_text(encoding="utf-8").split("```")
+    *statements, last = ast.parse(code.removeprefix("python\n")).body
+    assert isinstance(last, ast.Expr)
+    names: dict[str, object] = {}
+    exec(compile(ast.Module(statements, []), str(PAGE), "exec"), names)
+    html = eval(compile(ast.Expression(last.value), str(PAGE), "eval"), names)._repr_html_()
+    shown = [re.findall("<t[hd]>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", html)]
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in below.splitlines() if line.startswith("|")]
+    assert len(shown) > 3 and shown == [row for row in rows if row != ["---"] * 3]
 
 
 def test_the_example(tmp_path):

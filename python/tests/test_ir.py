@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import operator
-import os
 import subprocess
 
 import conftest
@@ -227,12 +226,11 @@ def test_a_diff(module, tmp_path):
     assert missing == relais.parse(conftest.TWO).diff(module).differences[0] != diff.differences[0]
 
 
-@pytest.mark.skipif("RELAIS" not in os.environ, reason="`RELAIS` does not name the command line")
 def test_a_diff_is_that_of_the_command_line(tmp_path):
     old, new = relais.from_proto(conftest.network()), relais.optimize(relais.from_proto(conftest.network()))
     old.save(tmp_path / "a.onnx")
     new.save(tmp_path / "b.onnx")
-    command = [os.environ["RELAIS"], "diff", "a.onnx", "b.onnx"]
+    command = [conftest.program(), "diff", "a.onnx", "b.onnx"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert said.returncode == 1 and said.stdout == f"--- a.onnx\n+++ b.onnx\n{relais.load(tmp_path / 'b.onnx').diff(old)}\n"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import pathlib
 import subprocess
 
@@ -425,10 +424,11 @@ def test_what_there_is():
     assert relais.__version__.count(".") == 2
 
 
-@pytest.mark.skipif("RELAIS" not in os.environ, reason="`RELAIS` does not name the command line")
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "inception_v2"])
-def test_the_command_line_writes_the_same(name, tmp_path):
+def test_the_command_line_of_the_package_writes_the_same(name, tmp_path):
     ours, theirs = tmp_path / "ours.onnx", tmp_path / "theirs.onnx"
-    subprocess.run([os.environ["RELAIS"], "-q", "run", conftest.light(name), "-o", theirs], check=True)
+    subprocess.run([conftest.program(), "-q", "run", conftest.light(name), "-o", theirs], check=True)
     relais.optimize(conftest.light(name), out=ours)
+    version = subprocess.run([conftest.program(), "--version"], check=True, capture_output=True, text=True).stdout
+    assert version == f"relais {relais.__version__}\n"
     assert ours.read_bytes() == theirs.read_bytes()

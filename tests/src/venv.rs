@@ -48,6 +48,8 @@ static PACKAGE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(bin.into_iter().chain(std::env::split_paths(&path)));
         pip.env("PATH", path.map_err(|error| error.to_string())?);
+        // The command line is there.
+        pip.env("RELAIS_PROGRAM", &workspace().relais);
         step(pip.env("MATURIN_PEP517_ARGS", "--profile dev").arg(package()), "the Python package is not installed")
     })?;
     Ok(python)
@@ -70,7 +72,7 @@ pub fn package_tests(file: &str) -> String {
     tests.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]).arg(package().join("tests").join(file));
     // Not where the package's sources are, which would be taken for it.
     tests.current_dir(&workspace().scratch).env_remove("RELAIS_PLUGIN_PATH");
-    tests.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode")).env("RELAIS", &workspace().relais);
+    tests.env("PYTHONPYCACHEPREFIX", workspace().scratch.join("python-bytecode"));
     let run = Run::of(&mut tests);
     assert!(run.status == Some(0), "{tests:?} is not satisfied:\n{}{}", run.stdout, run.stderr);
     run.stdout

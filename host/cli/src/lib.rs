@@ -1,0 +1,116 @@
+//! `relais`: runs pipelines over models, and lists passes and plugins.
+
+mod args;
+mod args_check;
+mod args_filetest;
+mod args_plugin;
+mod args_search;
+mod args_watch;
+mod build;
+mod cache;
+mod catalogue;
+mod check;
+mod check_runner;
+mod diff;
+mod filetest;
+mod inspect;
+mod judge;
+mod list;
+mod lock;
+mod many;
+mod markdown;
+mod model;
+mod npz;
+mod outputs;
+mod pipeline;
+mod plugin;
+mod plugin_bench;
+mod plugin_check;
+mod plugin_install;
+mod plugin_names;
+mod plugin_new;
+mod plugin_report;
+mod plugin_test;
+mod progress;
+mod reproduce;
+mod rules;
+mod run;
+mod said;
+mod show;
+mod signals;
+mod spec;
+mod terminal;
+mod usage;
+mod watch;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use std::process::ExitCode;
+use terminal::CliError;
+
+// Linked, so that the program works wherever it is copied to.
+#[cfg(feature = "shipped")]
+use {
+    relais_emit_c as _, relais_evaluator as _, relais_gradient as _, relais_graph as _, relais_loops as _,
+    relais_onnxruntime as _, relais_operators as _,
+};
+
+/// The exit status of a usage error; other failures end with 1.
+const USAGE: u8 = 2;
+
+/// Does what the arguments of this process say, and returns its exit status.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+            if let Some(error) = usage::meant(error.kind(), &arguments) {
+                error.print();
+                return ExitCode::from(error.status());
+            }
+            // Help and version are not errors, and their exit code shows it.
+            let code = if error.use_stderr() { USAGE } else { 0 };
+            // Nothing can be reported when the terminal is gone.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    terminal::start_log(cli.verbosity());
+    signals::watch();
+    let result = match &cli.command {
+        Command::Run(args) => many::run(args, cli.verbosity()),
+        Command::Build(args) => build::build(args, cli.verbosity()),
+        Command::Lock(args) => lock::lock(args, cli.verbosity()),
+        Command::Replay(args) => reproduce::replay(args, cli.verbosity()),
+        Command::Pipeline(command) => pipeline::pipeline(command),
+        Command::Show(args) => show::show(args),
+        Command::Inspect(args) => inspect::inspect(args),
+        // Statuses as those of diff(1).
+        Command::Diff(args) => match diff::diff(args) {
+            Ok(is_same) => return ExitCode::from(u8::from(!is_same)),
+            Err(error) => {
+                error.print();
+                return ExitCode::from(USAGE);
+            }
+        },
+        Command::Rules(args) => rules::rules(args),
+        Command::List(args) => list::list(args),
+        Command::Describe(args) => list::describe(args),
+        Command::Plugin(command) => plugin::plugin(command),
+        Command::Filetest(args) => filetest::filetest(args, cli.verbosity()),
+        Command::Completions { shell } => completions(*shell),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.status())
+        }
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), CliError> {
+    let mut out = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "relais", &mut out);
+    terminal::print(&String::from_utf8_lossy(&out))
+}

@@ -1,0 +1,7 @@
+//! The program `relais` of the wheel.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    relais_cli::main()
+}
