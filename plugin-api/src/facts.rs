@@ -386,7 +386,7 @@ impl<'a, S: OpSource<'a>> OpFactsTable<'a, S> {
 
     /// Looks up operators that the function uses since the table was made.
     pub fn extend(&mut self, function: &Function) {
-        self.facts.reserve_exact(function.n_ops().saturating_sub(self.facts.len()));
+        self.facts.reserve(function.n_ops().saturating_sub(self.facts.len()));
         for index in self.facts.len()..function.n_ops() {
             let rec = function.op(OpId(index as u32));
             let version = function.op_version(OpId(index as u32));

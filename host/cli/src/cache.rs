@@ -20,14 +20,14 @@ impl Cache {
         Self(folder.to_owned())
     }
 
-    /// Puts the files of an entry into an empty folder, and returns its calls before and after; `None` if there is no such
-    /// entry.
-    pub fn get(&self, key: &str, folder: &Path) -> Option<Value> {
+    /// Writes the files of an entry into a new folder, and returns its calls before and after; `None` if the cache has no such
+    /// entry. An entry with a file that is not `own` is not used: it would replace something else.
+    pub fn get(&self, key: &str, folder: &Path, own: impl Fn(&str) -> bool) -> Option<Value> {
         let note = self.path(key, "json");
         if !note.exists() {
             return None;
         }
-        match fetch(&note, |at| self.path(key, &at.to_string()), folder) {
+        match fetch(&note, |at| self.path(key, &at.to_string()), folder, own) {
             Ok(calls) => Some(calls),
             Err(error) => {
                 log::warn!("entry `{key}` of the cache `{}` is not used: {error}", self.0.display());
@@ -63,7 +63,12 @@ impl Cache {
     }
 }
 
-fn fetch(note: &Path, stored: impl Fn(usize) -> PathBuf, folder: &Path) -> io::Result<Value> {
+fn fetch(
+    note: &Path,
+    stored: impl Fn(usize) -> PathBuf,
+    folder: &Path,
+    own: impl Fn(&str) -> bool,
+) -> io::Result<Value> {
     let note: Value = serde_json::from_slice(&fs::read(note)?)?;
     let files = note["files"].as_array().map_or(&[][..], Vec::as_slice);
     let calls = note["calls"].as_array().filter(|calls| calls.len() == 2 && calls.iter().all(Value::is_u64));
@@ -73,9 +78,8 @@ fn fetch(note: &Path, stored: impl Fn(usize) -> PathBuf, folder: &Path) -> io::R
     fs::create_dir_all(folder)?;
     for (at, file) in files.iter().enumerate() {
         let name = file[0].as_str().unwrap_or_default();
-        // A name that leads elsewhere is none of ours.
-        if Path::new(name).file_name() != Some(name.as_ref()) || name.contains(['/', '\\']) {
-            return Err(io::Error::other(format!("`{name}` is not the name of a file")));
+        if !own(name) || name.contains(['/', '\\']) {
+            return Err(io::Error::other(format!("`{name}` is not the name of a file of this model")));
         }
         let target = folder.join(name);
         copy(&stored(at), &target)?;

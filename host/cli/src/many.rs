@@ -73,6 +73,13 @@ struct Job {
 }
 
 impl Job {
+    /// Whether a file is one of the model's result, as the journal and a cache say, which are not believed: it is beside its
+    /// model, and called like it.
+    fn has_file(&self, file: &str) -> bool {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        Path::new(file).file_name() == Some(file.as_ref()) && file.starts_with(&*stem)
+    }
+
     /// The path as the journal has it on every system.
     fn name(&self) -> String {
         let parts: Vec<_> = self.path.iter().map(|part| part.to_string_lossy()).collect();
@@ -256,7 +263,7 @@ fn stated(args: &RunArgs) -> Result<String, CliError> {
     let args = RunArgs { threads: None, ..args.clone() };
     // The plugins that are linked are those of this program.
     let program = env::current_exe().and_then(|program| sha256_of(&program)).unwrap_or_default();
-    let text = format!("{program} {} {args:?} {files:?}", lock.to_toml());
+    let text = format!("{} {program} {} {args:?} {files:?}", env!("CARGO_PKG_VERSION"), lock.to_toml());
     Ok(sha256_of_bytes(text.as_bytes()))
 }
 
@@ -289,10 +296,7 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
     let folder = target.parent().unwrap_or(&place.folder).to_owned();
     let files_of = |row: &Value| -> Vec<String> {
         let files = row["files"].as_array().map_or(&[][..], Vec::as_slice);
-        // The journal is not believed: a result is beside its model, and called like it.
-        let stem = job.path.file_stem().unwrap_or_default().to_string_lossy();
-        let is_own = |file: &&str| Path::new(file).file_name() == Some(file.as_ref()) && file.starts_with(&*stem);
-        files.iter().filter_map(Value::as_str).filter(is_own).map(str::to_owned).collect()
+        files.iter().filter_map(Value::as_str).filter(|file| job.has_file(file)).map(str::to_owned).collect()
     };
     if let (Some(row), Ok(key)) = (known, &key)
         && row["key"] == key.as_str()
@@ -309,7 +313,8 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
     });
     let done = key.and_then(|key| {
         let (result, _) = place.of_model(number);
-        if let Some(calls) = place.cache.as_ref().and_then(|cache| cache.get(&key, &result)) {
+        if let Some(calls) = place.cache.as_ref().and_then(|cache| cache.get(&key, &result, |file| job.has_file(file)))
+        {
             row["cached"] = true.into();
             return Ok(calls);
         }

@@ -330,8 +330,7 @@ fn carries_sums(f: &Function, ops: &LoopOps, plan: &Plan, list: &[NodeId]) -> bo
     loops.flat_map(|parts| &parts.params[1..]).any(|param| plan.varying.contains(param))
 }
 
-/// Whether all elements that differ in the turns of a loop follow each other, and are added up or moved, not computed by
-/// functions of which there is one for each element.
+/// Whether all elements that differ in the turns of a loop follow each other.
 fn is_in_a_row(f: &Function, ops: &LoopOps, accesses: &Accesses, plan: &Plan, id: NodeId, list: &[NodeId]) -> bool {
     let variable = f.operands(f.regions(id)[0])[0];
     let differs = |id: NodeId| plan.varying.contains(&id) || f.operands(id).iter().any(|it| plan.varying.contains(it));

@@ -142,6 +142,9 @@ fn results_are_taken_from_a_cache_as_long_as_they_are_whole() {
     let (hits, results_now, ..) = cached(&[]);
     assert_eq!((hits, results_now), (vec![false; 3], results));
     assert_eq!(cached(&[]).0, [true; 3], "they were put in again");
+    // A file that is not the model's would replace another one.
+    fs::write(file(2, "json"), note.replace("[[\"", "[[\"relais-journal")).unwrap();
+    assert_eq!(cached(&[]).0.iter().filter(|hit| !**hit).count(), 1);
 }
 
 #[test]
