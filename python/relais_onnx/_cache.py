@@ -32,21 +32,23 @@ class Cache:
             raise ImportError(message) from None
         self.fs, self.root = fsspec.core.url_to_fs(place)
 
-    def get(self, key: str, folder: pathlib.Path) -> _Pair | None:
+    def get(self, key: str, folder: pathlib.Path, model: str) -> _Pair | None:
         """Puts the files of an entry into an empty folder, and returns its calls before and after; None if there is no
-        such entry."""
+        such entry. One without the file `model` is not used, nor is one with a file that is not called like it, which would
+        replace something else."""
         try:
             note_path = folder / ".note"
             self._fetch(f"{self._entry(key)}.json", note_path)
             note = json.loads(note_path.read_text(encoding="utf-8"))
             note_path.unlink()
             for at, (name, digest) in enumerate(note["files"]):
-                # A name that leads elsewhere is none of ours.
-                if name in ("", ".", "..") or "/" in name or "\\" in name:
-                    raise ValueError(f"`{name}` is not the name of a file")
+                if "/" in name or "\\" in name or not name.startswith(pathlib.PurePath(model).stem):
+                    raise ValueError(f"`{name}` is not the name of a file of this model")
                 self._fetch(f"{self._entry(key)}.{at}", folder / name)
                 if digest_of(folder / name) != digest:
                     raise ValueError(f"`{name}` is not what was put in")
+            if not (folder / model).is_file():
+                raise ValueError(f"`{model}` is not in it")
             before, after = note["calls"]
             return int(before), int(after)
         except FileNotFoundError:

@@ -308,7 +308,7 @@ def _one(job: _Job) -> Row:
                 return known
         folder = pathlib.Path(tempfile.mkdtemp(dir=job.work))
         store = None if job.cache is None else _cache(job.cache)
-        calls = None if store is None else store.get(key, folder)
+        calls = None if store is None else store.get(key, folder, target.name)
         is_cached = calls is not None
         if calls is None:
             result = _native.optimize(module, job.wanted, job.settings)

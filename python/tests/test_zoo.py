@@ -222,13 +222,20 @@ def test_what_is_wrong_in_a_cache_is_not_used(models, tmp_path, caplog):
     data = (tmp_path / "out" / "m0.onnx").read_bytes()
     note, entry = next(cache.rglob("*.json")), next(cache.rglob("*.0"))
     good = note.read_text()
-    outside = {**json.loads(good), "files": [["../../escaped", hashlib.sha256(data).hexdigest()]]}
+    digest = hashlib.sha256(data).hexdigest()
+
+    def with_files(*names: str) -> bytes:
+        return json.dumps({**json.loads(good), "files": [[name, digest] for name in names]}).encode()
+
     damages = [
         (entry, data[:-1], "is not what was put in"),
         (entry, b"", "is not what was put in"),
         (note, good[:-9].encode(), "is not used"),
         (note, b"[]", "is not used"),
-        (note, json.dumps(outside).encode(), "`../../escaped` is not the name of a file"),
+        (note, with_files("../../escaped"), "`../../escaped` is not the name of a file"),
+        (note, with_files("another.onnx"), "`another.onnx` is not the name of a file of this model"),
+        (note, with_files("m0.data"), "`m0.onnx` is not in it"),
+        (note, with_files(), "`m0.onnx` is not in it"),
     ]
     for at, (file, damaged, text) in enumerate(damages):
         file.write_bytes(damaged)

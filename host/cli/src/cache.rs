@@ -6,6 +6,7 @@ use relais::{
 };
 use serde_json::{Value, json};
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -21,13 +22,20 @@ impl Cache {
     }
 
     /// Writes the files of an entry into a new folder, and returns its calls before and after; `None` if the cache has no such
-    /// entry. An entry with a file that is not `own` is not used: it would replace something else.
-    pub fn get(&self, key: &str, folder: &Path, own: impl Fn(&str) -> bool) -> Option<Value> {
+    /// entry. One without the file `model` is not used, nor is one with a file that is not `own`: it would replace something
+    /// else.
+    pub fn get(&self, key: &str, folder: &Path, model: &OsStr, own: impl Fn(&str) -> bool) -> Option<Value> {
         let note = self.path(key, "json");
         if !note.exists() {
             return None;
         }
-        match fetch(&note, |at| self.path(key, &at.to_string()), folder, own) {
+        let fetched = fetch(&note, |at| self.path(key, &at.to_string()), folder, own).and_then(|calls| {
+            match folder.join(model).is_file() {
+                true => Ok(calls),
+                false => Err(io::Error::other(format!("`{}` is not in it", model.display()))),
+            }
+        });
+        match fetched {
             Ok(calls) => Some(calls),
             Err(error) => {
                 log::warn!("entry `{key}` of the cache `{}` is not used: {error}", self.0.display());
@@ -72,7 +80,7 @@ fn fetch(
     let note: Value = serde_json::from_slice(&fs::read(note)?)?;
     let files = note["files"].as_array().map_or(&[][..], Vec::as_slice);
     let calls = note["calls"].as_array().filter(|calls| calls.len() == 2 && calls.iter().all(Value::is_u64));
-    let Some(calls) = calls.filter(|_| !files.is_empty()) else {
+    let Some(calls) = calls else {
         return Err(io::Error::other("its note does not say what it is"));
     };
     fs::create_dir_all(folder)?;

@@ -313,8 +313,9 @@ fn outcome(job: &Job, number: usize, place: &Place, stated: &str, known: Option<
     });
     let done = key.and_then(|key| {
         let (result, _) = place.of_model(number);
-        if let Some(calls) = place.cache.as_ref().and_then(|cache| cache.get(&key, &result, |file| job.has_file(file)))
-        {
+        let model = job.path.file_name().unwrap_or_default();
+        let own = |file: &str| job.has_file(file);
+        if let Some(calls) = place.cache.as_ref().and_then(|cache| cache.get(&key, &result, model, own)) {
             row["cached"] = true.into();
             return Ok(calls);
         }

@@ -481,7 +481,9 @@ impl<'a> Writer<'a> {
             _ => {
                 let turn = self.names.give("turn");
                 self.line(format_args!("for ({ty} {turn} = 0; {turn} < {turns}; ++{turn}) {{"));
-                self.line(format_args!("    const {ty} {i} = {start} + {turn};"));
+                if self.uses[var.index()] > 0 {
+                    self.line(format_args!("    const {ty} {i} = {start} + {turn};"));
+                }
             }
         }
         self.names_of.insert(*var, i);

@@ -184,6 +184,22 @@ fn compile(folder: &Path, files: &[&str], program: &str) {
 
 #[test]
 #[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
+fn variables_of_loops_may_be_unused() {
+    let folder = folder("build-unused");
+    let text = "prim @main(%x: Tensor[(2), int64]) -> (%y: Tensor[(2), int64]) {
+  %n = %x[0];
+  for %i in %n count 3 { %y[0] = %x[1]; }
+  %last = for %j in %n count 2 with %before = %n { %x[1] };
+  %first = for %k in 2..4 with %sum = 1 { %sum + %k };
+  %y[1] = %last;
+}
+";
+    build(&folder, text, &["-o", "net.c", "--main", "--passes", "PlanMemory,EmitC"]).expect_success();
+    compile(&folder, &["net.c", "net_main.c"], "net");
+}
+
+#[test]
+#[cfg_attr(not(unix), ignore = "compilers have other arguments there")]
 fn the_programs_of_a_build_compare_and_measure() {
     for weights in [&[][..], &["--weights"]] {
         let folder = folder("build-programs");

@@ -176,3 +176,46 @@ pub fn shown(f: &Function) -> String {
     }
     text.trim_end().to_owned()
 }
+
+/// Numbers that are the same for a seed.
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below `n`.
+    pub fn next(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// The text of a program that is made at random.
+pub struct Script {
+    pub random: Random,
+    pub text: String,
+    n_names: usize,
+}
+
+impl Script {
+    pub fn new(seed: u64) -> Self {
+        Self { random: Random(seed), text: String::new(), n_names: 0 }
+    }
+
+    pub fn next(&mut self, n: usize) -> usize {
+        self.random.next(n)
+    }
+
+    pub fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.next(all.len())]
+    }
+
+    /// A name that the program does not have.
+    pub fn name(&mut self, stem: &str) -> String {
+        self.n_names += 1;
+        format!("%{stem}{}", self.n_names)
+    }
+
+    pub fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}

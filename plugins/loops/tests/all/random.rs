@@ -8,7 +8,7 @@ use relais_plugin_api::{
 
 /// Makes programs. Every index is within its memory.
 struct Maker {
-    state: u64,
+    random: Random,
     /// Memory of 64 floats that is read and written, with its number of dimensions: 64, 8 by 8, or 4 by 2 by 8.
     memory: Vec<(NodeId, usize)>,
     /// Integers, the innermost last.
@@ -20,25 +20,20 @@ struct Maker {
 const SIZES: [&[u64]; 3] = [&[64], &[8, 8], &[4, 2, 8]];
 
 impl Maker {
-    fn next(&mut self, n: usize) -> usize {
-        self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.state >> 33) as usize % n
-    }
-
     fn int(&mut self, b: &mut PrimBuilder<'_>) -> NodeId {
-        let literal = self.next(7) as i64 - 1;
-        let at = self.next(self.ints.len() + 2);
+        let literal = self.random.next(7) as i64 - 1;
+        let at = self.random.next(self.ints.len() + 2);
         let a = self.ints.get(at).copied().unwrap_or_else(|| b.index(literal));
-        if self.next(3) > 0 {
+        if self.random.next(3) > 0 {
             return a;
         }
-        let other = b.index(self.next(3) as i64);
-        let op = [CoreOp::Add, CoreOp::Sub, CoreOp::Mul, CoreOp::Min, CoreOp::Max][self.next(5)];
+        let other = b.index(self.random.next(3) as i64);
+        let op = [CoreOp::Add, CoreOp::Sub, CoreOp::Mul, CoreOp::Min, CoreOp::Max][self.random.next(5)];
         b.op(op, &[a, other])
     }
 
     fn place(&mut self, b: &mut PrimBuilder<'_>) -> (NodeId, Vec<NodeId>) {
-        let at = self.next(self.memory.len());
+        let at = self.random.next(self.memory.len());
         let (memory, shape) = self.memory[at];
         let indices = SIZES[shape]
             .iter()
@@ -52,34 +47,34 @@ impl Maker {
     }
 
     fn float(&mut self, b: &mut PrimBuilder<'_>) -> NodeId {
-        match self.next(6) {
+        match self.random.next(6) {
             0 | 1 => {
                 let (memory, indices) = self.place(b);
                 b.load(memory, &indices)
             }
             2 => {
-                let (c, x, y) = (self.condition(b), self.next(3) as f64, self.place(b));
+                let (c, x, y) = (self.condition(b), self.random.next(3) as f64, self.place(b));
                 b.lazy(c, |b| b.load(y.0, &y.1), |b| b.float(F32, x))
             }
             3 if !self.floats.is_empty() => {
-                let (at, other) = (self.next(self.floats.len()), self.next(3) as f64);
+                let (at, other) = (self.random.next(self.floats.len()), self.random.next(3) as f64);
                 let a = self.floats[at];
                 let other = b.float(F32, other);
-                b.op([CoreOp::Add, CoreOp::Mul, CoreOp::Max][self.next(3)], &[a, other])
+                b.op([CoreOp::Add, CoreOp::Mul, CoreOp::Max][self.random.next(3)], &[a, other])
             }
-            _ => b.float(F32, self.next(5) as f64 - 0.5),
+            _ => b.float(F32, self.random.next(5) as f64 - 0.5),
         }
     }
 
     fn condition(&mut self, b: &mut PrimBuilder<'_>) -> NodeId {
         let (x, y) = (self.int(b), self.int(b));
-        let condition = b.op([CoreOp::Lt, CoreOp::Eq, CoreOp::Ge][self.next(3)], &[x, y]);
-        if self.next(4) == 0 { b.op(CoreOp::Not, &[condition]) } else { condition }
+        let condition = b.op([CoreOp::Lt, CoreOp::Eq, CoreOp::Ge][self.random.next(3)], &[x, y]);
+        if self.random.next(4) == 0 { b.op(CoreOp::Not, &[condition]) } else { condition }
     }
 
     fn block(&mut self, b: &mut PrimBuilder<'_>) {
         let outer = (self.memory.len(), self.ints.len(), self.floats.len());
-        for _ in 0..self.next(4) {
+        for _ in 0..self.random.next(4) {
             if self.n_left == 0 {
                 break;
             }
@@ -92,10 +87,10 @@ impl Maker {
     }
 
     fn statement(&mut self, b: &mut PrimBuilder<'_>) {
-        match self.next(9) {
+        match self.random.next(9) {
             0 => {
-                let kind = LoopKind::ALL[[0, 0, 2, 3][self.next(4)]];
-                let extent = b.index(self.next(4) as i64 - 1);
+                let kind = LoopKind::ALL[[0, 0, 2, 3][self.random.next(4)]];
+                let extent = b.index(self.random.next(4) as i64 - 1);
                 b.each_of(kind, extent, |b, i| {
                     self.ints.push(i);
                     self.block(b);
@@ -103,8 +98,8 @@ impl Maker {
                 });
             }
             1 => {
-                let (min, mut extent, start) = (self.int(b), b.index(self.next(4) as i64), self.float(b));
-                if self.next(3) == 0 {
+                let (min, mut extent, start) = (self.int(b), b.index(self.random.next(4) as i64), self.float(b));
+                if self.random.next(3) == 0 {
                     let (n, three) = (self.int(b), b.index(3));
                     extent = b.op(CoreOp::Min, &[n, three]);
                 }
@@ -122,7 +117,7 @@ impl Maker {
             }
             2 | 3 => {
                 let condition = self.condition(b);
-                let is_empty = self.next(3) == 0;
+                let is_empty = self.random.next(3) == 0;
                 let maker = std::cell::RefCell::new(&mut *self);
                 b.when_else(
                     condition,
@@ -135,7 +130,7 @@ impl Maker {
                 );
             }
             4 => {
-                let shape = self.next(3);
+                let shape = self.random.next(3);
                 let memory = b.alloc(F32, SIZES[shape]);
                 // So that nothing is read before it is written.
                 let (zero, first) = (b.float(F32, 0.25), b.index(0));
@@ -154,7 +149,7 @@ impl Maker {
                 b.store(memory, value, &indices);
             }
             _ => {
-                let ((memory, indices), n) = (self.place(b), 1 + self.next(2));
+                let ((memory, indices), n) = (self.place(b), 1 + self.random.next(2));
                 for _ in 0..n {
                     let value = self.float(b);
                     b.store(memory, value, &indices);
@@ -170,7 +165,7 @@ fn random(seed: u64) -> Function {
     let mut f = prim_func(&[("n", ElemType::INT64, &[])], &outputs);
     let [n, outputs @ ..] = f.params() else { panic!() };
     let (n, memory) = (*n, outputs.iter().copied().zip(0..).collect());
-    let mut maker = Maker { state: seed, memory, ints: Vec::new(), floats: Vec::new(), n_left: 24 };
+    let mut maker = Maker { random: Random(seed), memory, ints: Vec::new(), floats: Vec::new(), n_left: 24 };
     let mut b = PrimBuilder::new(&mut f);
     let n = b.load(n, &[]);
     maker.ints.push(n);

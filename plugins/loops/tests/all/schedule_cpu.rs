@@ -9,9 +9,7 @@ use relais_plugin_api::{
 
 /// Makes nests of loops that add up products, most of which can be scheduled, and some of which cannot.
 struct Maker {
-    state: u64,
-    text: String,
-    n_names: usize,
+    script: Script,
     loops: Vec<String>,
     /// Memory of 8 by 24 floats that may be written.
     memory: Vec<String>,
@@ -19,32 +17,13 @@ struct Maker {
 }
 
 impl Maker {
-    fn next(&mut self, n: usize) -> usize {
-        self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.state >> 33) as usize % n
-    }
-
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.next(all.len())]
-    }
-
-    fn name(&mut self, stem: &str) -> String {
-        self.n_names += 1;
-        format!("%{stem}{}", self.n_names)
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     /// An index of an axis: below 8, where loops have at most 7 turns, or below 24, where some have up to 20. Most are variables.
     fn index(&mut self, axis: usize) -> String {
         let (n, last) = [(8, "7"), (24, "23")][axis];
         let fit: Vec<String> = self.loops.iter().filter(|name| axis == 1 || !name.starts_with("%l")).cloned().collect();
-        let at = self.next(fit.len() + 1);
-        let Some(variable) = fit.get(at).cloned() else { return self.of(&["0", "3", "7"]).to_owned() };
-        match self.next(9) {
+        let at = self.script.next(fit.len() + 1);
+        let Some(variable) = fit.get(at).cloned() else { return self.script.of(&["0", "3", "7"]).to_owned() };
+        match self.script.next(9) {
             0 => format!("{variable} + 1"),
             1 => format!("{last} - {variable}"),
             2 => format!("floormod({variable} * 2, {n})"),
@@ -54,12 +33,12 @@ impl Maker {
 
     /// An index that is a value, or sometimes another one.
     fn mostly(&mut self, value: &str, axis: usize) -> String {
-        if self.next(9) == 0 { self.index(axis) } else { value.to_owned() }
+        if self.script.next(9) == 0 { self.index(axis) } else { value.to_owned() }
     }
 
     /// The loops of a product of matrices, with an index here and there that is another one.
     fn product(&mut self) {
-        let at = self.next(self.memory.len());
+        let at = self.script.next(self.memory.len());
         let y = self.memory[at].clone();
         let i = self.begin("i");
         let k = self.begin("k");
@@ -67,13 +46,13 @@ impl Maker {
         let (row, column) = (self.mostly(&i, 0), self.mostly(&l, 1));
         let (a, b) = (self.mostly(&i, 0), self.mostly(&k, 1));
         let (c, d) = (self.mostly(&k, 0), self.mostly(&l, 1));
-        let from = self.of(&["%w", "%w", "%w", "%y"]);
-        self.line(&format!("{y}[{row}, {column}] = {y}[{row}, {column}] + %x[{a}, {b}] * {from}[{c}, {d}];"));
+        let from = self.script.of(&["%w", "%w", "%w", "%y"]);
+        self.script.line(&format!("{y}[{row}, {column}] = {y}[{row}, {column}] + %x[{a}, {b}] * {from}[{c}, {d}];"));
         (0..3).for_each(|_| self.end());
     }
 
     fn load(&mut self) -> String {
-        let memory = match self.next(self.memory.len() + 4) {
+        let memory = match self.script.next(self.memory.len() + 4) {
             at if at < self.memory.len() => self.memory[at].clone(),
             at => ["%x", "%w"][at % 2].to_owned(),
         };
@@ -81,7 +60,7 @@ impl Maker {
     }
 
     fn value(&mut self) -> String {
-        match self.next(6) {
+        match self.script.next(6) {
             0 => self.load(),
             1 => format!("abs({})", self.load()),
             2 => format!("select({} > 0.5, {}, 0.25)", self.load(), self.load()),
@@ -91,22 +70,22 @@ impl Maker {
 
     fn range(&mut self, stem: &str) -> &'static str {
         if stem == "l" {
-            return self.of(&["0..16", "0..20", "1..18", "0..%u"]);
+            return self.script.of(&["0..16", "0..20", "1..18", "0..%u"]);
         }
-        self.of(&["0..7", "0..7", "0..6", "1..5", "0..4", "0..4", "0..5", "0..1", "0..0", "0..%u", "%u..%u + 3"])
+        self.script.of(&["0..7", "0..7", "0..6", "1..5", "0..4", "0..4", "0..5", "0..1", "0..0", "0..%u", "%u..%u + 3"])
     }
 
     fn begin(&mut self, stem: &str) -> String {
-        let (variable, range) = (self.name(stem), self.range(stem));
-        let kind = self.of(&["", "", "", "", "", "", "", " unrolled"]);
-        self.line(&format!("for {variable} in {range}{kind} {{"));
+        let (variable, range) = (self.script.name(stem), self.range(stem));
+        let kind = self.script.of(&["", "", "", "", "", "", "", " unrolled"]);
+        self.script.line(&format!("for {variable} in {range}{kind} {{"));
         self.loops.push(variable.clone());
         variable
     }
 
     fn end(&mut self) {
         self.loops.pop();
-        self.line("}");
+        self.script.line("}");
     }
 
     fn statement(&mut self, depth: usize) {
@@ -114,56 +93,58 @@ impl Maker {
             return;
         }
         self.n_left -= 1;
-        let at = self.next(self.memory.len());
+        let at = self.script.next(self.memory.len());
         let memory = self.memory[at].clone();
         let to = format!("{memory}[{}, {}]", self.index(0), self.index(1));
-        match self.next(if depth == 0 { 4 } else { 10 }) {
+        match self.script.next(if depth == 0 { 4 } else { 10 }) {
             0 => {
                 let value = self.value();
-                self.line(&format!("{to} = {value};"));
+                self.script.line(&format!("{to} = {value};"));
             }
             // A sum in memory.
             1 | 2 => {
                 let mut value = self.value();
-                if self.next(8) == 0 {
-                    let (lazy, c, a) = (self.name("l"), self.load(), self.load());
-                    self.line(&format!("{lazy} = if ({c} > 0.5) {{ {a} }} else {{ {value} }};"));
+                if self.script.next(8) == 0 {
+                    let (lazy, c, a) = (self.script.name("l"), self.load(), self.load());
+                    self.script.line(&format!("{lazy} = if ({c} > 0.5) {{ {a} }} else {{ {value} }};"));
                     value = lazy;
                 }
-                self.line(&format!("{to} = {to} + {value};"));
+                self.script.line(&format!("{to} = {to} + {value};"));
             }
             // A carried sum, or two that are exchanged.
             3 => {
-                let (k, sum, other, result) = (self.name("k"), self.name("s"), self.name("t"), self.name("r"));
-                let (range, is_two) = (self.range("k"), self.next(3) == 0);
-                let (start, more) = (self.value(), self.name("r"));
+                let (k, sum, other, result) =
+                    (self.script.name("k"), self.script.name("s"), self.script.name("t"), self.script.name("r"));
+                let (range, is_two) = (self.range("k"), self.script.next(3) == 0);
+                let (start, more) = (self.value(), self.script.name("r"));
                 self.loops.push(k.clone());
                 let (value, second) = (self.value(), self.value());
                 self.loops.pop();
                 if is_two {
-                    self.line(&format!(
+                    self.script.line(&format!(
                         "({result}, {more}) = for {k} in {range} with {sum} = {start}, {other} = 1.0 {{\n\
                          ({other} + {value}, {sum} * 0.5 + {second})\n}};"
                     ));
-                    self.line(&format!("{to} = {result} + {more};"));
+                    self.script.line(&format!("{to} = {result} + {more};"));
                 } else {
-                    self.line(&format!("{result} = for {k} in {range} with {sum} = {start} {{ {sum} + {value} }};"));
-                    self.line(&format!("{to} = {result};"));
+                    self.script
+                        .line(&format!("{result} = for {k} in {range} with {sum} = {start} {{ {sum} + {value} }};"));
+                    self.script.line(&format!("{to} = {result};"));
                 }
             }
             4 => {
                 let condition = self.load();
-                self.line(&format!("when ({condition} > 0.0) {{"));
+                self.script.line(&format!("when ({condition} > 0.0) {{"));
                 self.statement(depth - 1);
-                self.line("}");
+                self.script.line("}");
             }
             // Memory of a turn, written before it is read.
             5 if self.memory.len() < 5 => {
-                let own = self.name("b");
-                let (a, b) = (self.name("p"), self.name("q"));
+                let own = self.script.name("b");
+                let (a, b) = (self.script.name("p"), self.script.name("q"));
                 let at = self.load();
-                self.line(&format!("{own} = alloc float32[8, 24];"));
-                self.line(&format!("for {b} in 0..24 {{\nfor {a} in 0..8 {{\n{own}[{a}, {b}] = {at};\n}}\n}}"));
+                self.script.line(&format!("{own} = alloc float32[8, 24];"));
+                self.script.line(&format!("for {b} in 0..24 {{\nfor {a} in 0..8 {{\n{own}[{a}, {b}] = {at};\n}}\n}}"));
                 self.memory.push(own);
                 self.statement(depth - 1);
                 self.statement(depth - 1);
@@ -171,9 +152,9 @@ impl Maker {
             }
             6 | 7 => self.product(),
             _ => {
-                let stem = self.of(&["i", "i", "l"]);
+                let stem = self.script.of(&["i", "i", "l"]);
                 self.begin(stem);
-                for _ in 0..[1, 1, 1, 2, 3][self.next(5)] {
+                for _ in 0..[1, 1, 1, 2, 3][self.script.next(5)] {
                     self.statement(depth - 1);
                 }
                 self.end();
@@ -184,15 +165,9 @@ impl Maker {
 
 fn random(seed: u64) -> Function {
     let memory = vec!["%y".to_owned(), "%z".to_owned(), "%v".to_owned()];
-    let mut maker = Maker {
-        state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15),
-        text: String::new(),
-        n_names: 0,
-        loops: Vec::new(),
-        memory,
-        n_left: 12,
-    };
-    maker.line("%u = min(max(%n[], 1), 4);\n%v = view(%z, shape = [8, 24]);");
+    let mut maker =
+        Maker { script: Script::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)), loops: Vec::new(), memory, n_left: 12 };
+    maker.script.line("%u = min(max(%n[], 1), 4);\n%v = view(%z, shape = [8, 24]);");
     for _ in 0..3 {
         maker.begin("i");
         maker.statement(4);
@@ -201,7 +176,7 @@ fn random(seed: u64) -> Function {
     }
     let memory = "%x: Tensor[(8, 24), float32], %w: Tensor[(8, 24), float32], %n: Tensor[(), int64]";
     let outputs = "%y: Tensor[(8, 24), float32], %z: Tensor[(192), float32]";
-    let program = format!("prim @k({memory}) -> ({outputs}) {{\n{}}}\n", maker.text.replace("%z[", "%v["));
+    let program = format!("prim @k({memory}) -> ({outputs}) {{\n{}}}\n", maker.script.text.replace("%z[", "%v["));
     let module = text::parse_str(&program).unwrap_or_else(|errors| panic!("{errors:?}\n{program}"));
     module.global("k").and_then(|global| global.prim_func()).unwrap().as_ref().clone()
 }

@@ -39,9 +39,7 @@ fn the_context_disables_it_as_in_tvm() {
 
 /// Makes bodies of vectorized loops, most of which can be computed in lanes.
 struct Maker {
-    state: u64,
-    text: String,
-    n_names: usize,
+    script: Script,
     floats: Vec<String>,
     inner: Vec<String>,
     /// Integers from 0 to 7.
@@ -49,28 +47,19 @@ struct Maker {
 }
 
 impl Maker {
-    fn next(&mut self, n: usize) -> usize {
-        self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.state >> 33) as usize % n
-    }
-
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.next(all.len())]
-    }
-
-    fn name(&mut self, stem: &str) -> String {
-        self.n_names += 1;
-        format!("%{stem}{}", self.n_names)
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     fn index(&mut self) -> String {
-        let at =
-            self.of(&["%i", "%i", "%i", "%i + 3", "%i * 2 + 1", "19 - %i", "%u", "floordiv(%i, 2)", "7", "%u + %i"]);
+        let at = self.script.of(&[
+            "%i",
+            "%i",
+            "%i",
+            "%i + 3",
+            "%i * 2 + 1",
+            "19 - %i",
+            "%u",
+            "floordiv(%i, 2)",
+            "7",
+            "%u + %i",
+        ]);
         match self.inner.last().filter(|_| at != "%u") {
             Some(j) if !matches!(at, "%i * 2 + 1" | "19 - %i") => format!("{at} + {j}"),
             _ => at.to_owned(),
@@ -78,10 +67,10 @@ impl Maker {
     }
 
     fn load(&mut self) -> String {
-        let from = self.of(&["x", "x", "x", "y", "z", "w"]);
+        let from = self.script.of(&["x", "x", "x", "y", "z", "w"]);
         match from {
             "w" => {
-                let row = self.of(&["%i", "%u", "0"]);
+                let row = self.script.of(&["%i", "%u", "0"]);
                 format!("%w[floordiv({row}, 8), floormod(%i, 8)]")
             }
             _ => format!("%{from}[{}]", self.index()),
@@ -89,35 +78,36 @@ impl Maker {
     }
 
     fn value(&mut self, depth: usize) -> String {
-        match self.next(if depth == 0 { 3 } else { 8 }) {
+        match self.script.next(if depth == 0 { 3 } else { 8 }) {
             0 => self
+                .script
                 .of(&["0.5", "-2.0", "0.0", "cast(%i, elem = \"float32\")", "cast(%u, elem = \"float32\")"])
                 .to_owned(),
             1 if !self.floats.is_empty() => {
-                let at = self.next(self.floats.len());
+                let at = self.script.next(self.floats.len());
                 self.floats[at].clone()
             }
             1 | 2 => self.load(),
             3 => format!("select({}, {}, {})", self.condition(), self.value(depth - 1), self.value(depth - 1)),
             4 => format!("abs({})", self.value(depth - 1)),
             _ => {
-                let op = self.of(&["+", "-", "*"]);
+                let op = self.script.of(&["+", "-", "*"]);
                 format!("({} {op} {})", self.value(depth - 1), self.value(depth - 1))
             }
         }
     }
 
     fn condition(&mut self) -> String {
-        match self.next(4) {
+        match self.script.next(4) {
             0 => "%u < 3".to_owned(),
             1 => format!("({} > 0.25)", self.value(0)),
-            _ => format!("%i {} {}", self.of(&["<", "!=", ">="]), self.of(&["5", "%u", "2"])),
+            _ => format!("%i {} {}", self.script.of(&["<", "!=", ">="]), self.script.of(&["5", "%u", "2"])),
         }
     }
 
     fn block(&mut self, depth: usize) {
         let (floats, ints) = (self.floats.len(), self.ints.len());
-        for _ in 0..1 + self.next(3) {
+        for _ in 0..1 + self.script.next(3) {
             self.statement(depth);
         }
         self.floats.truncate(floats);
@@ -125,81 +115,84 @@ impl Maker {
     }
 
     fn statement(&mut self, depth: usize) {
-        match self.next(if depth == 0 { 4 } else { 11 }) {
+        match self.script.next(if depth == 0 { 4 } else { 11 }) {
             10 => {
                 // Statements that can be masked.
-                let (condition, to) = (self.condition(), self.of(&["y", "z"]));
-                let (at, from) = (self.of(&["%i", "%i + 2", "%u + %i"]), self.of(&["%i", "%i + 1"]));
-                let (v, value) = (self.name("v"), self.of(&["abs", "neg", "sqrt"]));
-                self.line(&format!("when ({condition}) {{\n{v} = {value}(%x[{from}]);\n%{to}[{at}] = {v} * 2.0;\n}}"));
+                let (condition, to) = (self.condition(), self.script.of(&["y", "z"]));
+                let (at, from) = (self.script.of(&["%i", "%i + 2", "%u + %i"]), self.script.of(&["%i", "%i + 1"]));
+                let (v, value) = (self.script.name("v"), self.script.of(&["abs", "neg", "sqrt"]));
+                self.script
+                    .line(&format!("when ({condition}) {{\n{v} = {value}(%x[{from}]);\n%{to}[{at}] = {v} * 2.0;\n}}"));
             }
             0 => {
-                let (name, value) = (self.name("v"), self.value(2));
-                self.line(&format!("{name} = neg({value});"));
+                let (name, value) = (self.script.name("v"), self.value(2));
+                self.script.line(&format!("{name} = neg({value});"));
                 self.floats.push(name);
             }
             1..4 => {
-                let (to, at, value) = (self.of(&["y", "z"]), self.index(), self.value(2));
-                self.line(&format!("%{to}[{at}] = {value};"));
+                let (to, at, value) = (self.script.of(&["y", "z"]), self.index(), self.value(2));
+                self.script.line(&format!("%{to}[{at}] = {value};"));
             }
             4 => {
                 let condition = self.condition();
-                self.line(&format!("when ({condition}) {{"));
+                self.script.line(&format!("when ({condition}) {{"));
                 self.block(depth - 1);
-                if self.next(3) == 0 {
-                    self.line("} else {");
+                if self.script.next(3) == 0 {
+                    self.script.line("} else {");
                     self.block(depth - 1);
                 }
-                self.line("}");
+                self.script.line("}");
             }
             5 => {
-                let (j, end) = (self.name("j"), self.of(&["3", "2", "3", "floormod(%i, 3)", "floormod(%u, 3)"]));
-                self.line(&format!("for {j} in 0..{end} {{"));
+                let (j, end) =
+                    (self.script.name("j"), self.script.of(&["3", "2", "3", "floormod(%i, 3)", "floormod(%u, 3)"]));
+                self.script.line(&format!("for {j} in 0..{end} {{"));
                 self.inner.push(j);
                 self.block(depth - 1);
                 self.inner.pop();
-                self.line("}");
+                self.script.line("}");
             }
             6 => {
-                let (s, k, a, b) = (self.name("s"), self.name("k"), self.name("a"), self.name("b"));
+                let (s, k, a, b) =
+                    (self.script.name("s"), self.script.name("k"), self.script.name("a"), self.script.name("b"));
                 let (first, second) = (self.value(1), self.value(1));
-                self.line(&format!("({s}, {s}b) = for {k} in 0..3 with {a} = {first}, {b} = {second} {{"));
+                self.script.line(&format!("({s}, {s}b) = for {k} in 0..3 with {a} = {first}, {b} = {second} {{"));
                 self.floats.extend([a.clone(), b.clone()]);
-                let (v, value) = (self.name("v"), self.value(2));
-                self.line(&format!("{v} = neg({value});"));
+                let (v, value) = (self.script.name("v"), self.value(2));
+                self.script.line(&format!("{v} = neg({value});"));
                 self.floats.truncate(self.floats.len() - 2);
-                let next = match self.next(3) {
+                let next = match self.script.next(3) {
                     0 => format!("{b}, {a}"),
                     1 => format!("{a} + {v}, 1.5"),
                     _ => format!("{a} + %x[{k} + %i], {b} * 0.5"),
                 };
-                self.line(&format!("({next})\n}};"));
+                self.script.line(&format!("({next})\n}};"));
                 self.floats.extend([s.clone(), format!("{s}b")]);
             }
             7 => {
-                let (b, n) = (self.name("b"), 1 + self.next(2));
-                self.line(&format!("{b} = alloc float32[{n}, 2];"));
+                let (b, n) = (self.script.name("b"), 1 + self.script.next(2));
+                self.script.line(&format!("{b} = alloc float32[{n}, 2];"));
                 for at in 0..2 * n {
                     let value = self.value(1);
-                    self.line(&format!("{b}[{}, {}] = {value};", at / 2, at % 2));
+                    self.script.line(&format!("{b}[{}, {}] = {value};", at / 2, at % 2));
                 }
-                let row = if n == 2 { self.of(&["0", "1", "floormod(%i, 2)"]) } else { "0" };
-                let column = self.of(&["0", "floormod(%u, 2)", "floormod(%i, 2)"]);
-                let v = self.name("v");
-                self.line(&format!("{v} = {b}[{row}, {column}];"));
+                let row = if n == 2 { self.script.of(&["0", "1", "floormod(%i, 2)"]) } else { "0" };
+                let column = self.script.of(&["0", "floormod(%u, 2)", "floormod(%i, 2)"]);
+                let v = self.script.name("v");
+                self.script.line(&format!("{v} = {b}[{row}, {column}];"));
                 self.floats.push(v);
             }
             8 => {
-                let (v, c, then, other) = (self.name("v"), self.condition(), self.value(1), self.value(1));
-                let (p, q) = (self.name("p"), self.name("q"));
-                self.line(&format!(
+                let (v, c, then, other) = (self.script.name("v"), self.condition(), self.value(1), self.value(1));
+                let (p, q) = (self.script.name("p"), self.script.name("q"));
+                self.script.line(&format!(
                     "{v} = if ({c}) {{\n{p} = neg({then});\n{p}\n}} else {{\n{q} = neg({other});\n{q}\n}};"
                 ));
                 self.floats.push(v);
             }
             _ => {
-                let (v, value) = (self.name("v"), self.value(2));
-                self.line(&format!("{v} = sqrt(abs({value}));"));
+                let (v, value) = (self.script.name("v"), self.value(2));
+                self.script.line(&format!("{v} = sqrt(abs({value}));"));
                 self.floats.push(v);
             }
         }
@@ -207,21 +200,20 @@ impl Maker {
 }
 
 fn random(seed: u64) -> Function {
-    let mut maker =
-        Maker { state: seed, text: String::new(), n_names: 0, floats: Vec::new(), inner: Vec::new(), ints: Vec::new() };
-    maker.line("for %q in 0..40 {\n%y[%q] = %x[%q];\n%z[%q] = 1.0;\n}");
-    maker.line("for %q in 0..5 {\nfor %r in 0..8 {\n%w[%q, %r] = cast(%q, elem = \"float32\");\n}\n}");
-    maker.line("%u = floormod(%n[], 8);");
+    let mut maker = Maker { script: Script::new(seed), floats: Vec::new(), inner: Vec::new(), ints: Vec::new() };
+    maker.script.line("for %q in 0..40 {\n%y[%q] = %x[%q];\n%z[%q] = 1.0;\n}");
+    maker.script.line("for %q in 0..5 {\nfor %r in 0..8 {\n%w[%q, %r] = cast(%q, elem = \"float32\");\n}\n}");
+    maker.script.line("%u = floormod(%n[], 8);");
     for _ in 0..2 {
-        let range = maker.of(&["0..4", "0..8", "0..13", "0..16", "1..5", "2..19", "%u..%u + 6", "0..3"]);
-        maker.line(&format!("for %i in {range} vectorized {{"));
-        for _ in 0..1 + maker.next(3) {
+        let range = maker.script.of(&["0..4", "0..8", "0..13", "0..16", "1..5", "2..19", "%u..%u + 6", "0..3"]);
+        maker.script.line(&format!("for %i in {range} vectorized {{"));
+        for _ in 0..1 + maker.script.next(3) {
             maker.statement(2);
         }
         maker.floats.clear();
-        maker.line("}");
+        maker.script.line("}");
     }
-    parsed(&maker.text)
+    parsed(&maker.script.text)
 }
 
 #[test]
