@@ -238,19 +238,27 @@ pub(crate) struct RunArgs {
     #[arg(help_heading = "Faults", long)]
     pub verify_each: bool,
 
-    /// The folder that reproducers of failing passes go into; by default the one of the output.
-    #[arg(help_heading = "Faults", long, value_name = "FOLDER")]
-    pub reproducer_dir: Option<PathBuf>,
-
-    /// Write no reproducer of a failing pass.
-    #[arg(help_heading = "Faults", long, conflicts_with = "reproducer_dir")]
-    pub no_reproducer: bool,
+    #[command(flatten)]
+    pub reproducer: ReproducerArgs,
 
     #[command(flatten)]
     pub check: CheckArgs,
 
     #[command(flatten)]
     pub watch: WatchArgs,
+}
+
+/// Where reproducers of failing passes are written.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Faults")]
+pub(crate) struct ReproducerArgs {
+    /// The folder that reproducers of failing passes go into; by default the one of the output.
+    #[arg(long, value_name = "FOLDER")]
+    pub reproducer_dir: Option<PathBuf>,
+
+    /// Write no reproducer of a failing pass.
+    #[arg(long, conflicts_with = "reproducer_dir")]
+    pub no_reproducer: bool,
 }
 
 #[derive(Args, Debug)]
@@ -280,7 +288,7 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub weights: bool,
 
-    /// Replace files beside the output, such as `model.h`, although no earlier build wrote them.
+    /// Replace files beside the output, such as `model.bin`, that do not say that a build wrote them.
     #[arg(long)]
     pub overwrite: bool,
 
@@ -304,6 +312,9 @@ pub(crate) struct BuildArgs {
     /// Check the program after each pass.
     #[arg(help_heading = "Faults", long)]
     pub verify_each: bool,
+
+    #[command(flatten)]
+    pub reproducer: ReproducerArgs,
 
     #[command(flatten)]
     pub pipeline: PipelineArgs,

@@ -12,23 +12,25 @@ use super::{
     terminal::{self, CliError},
 };
 use relais::{
-    files::{Destination, Existing, FileError, FileSet, write as write_file},
+    files::{Destination, Existing, FileError, FileSet, NewFolder, write as write_file},
     frontend::{Model, forget_outdated_sizes, set_input_shapes, set_options},
     ir::IRModule,
-    manager::{self, RunOptions},
+    manager::{self, RunOptions, free_folder},
     onnx::data_files,
     pass::{Remarks, Verify},
+    pipeline::BUILT_IN,
     registry::Registry,
 };
 use relais_conformance::{
     check::{Evaluators, random_inputs},
     interpret::Stop,
 };
+use relais_plugin_api::boundary::abi::error_kind;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env::consts::DLL_SUFFIX,
     fs,
-    io::{Read, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -51,8 +53,8 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     }
     let registry = catalogue::registry(&args.plugins)?;
     let mut pipeline: PipelineArgs = args.pipeline.clone();
-    if pipeline.passes.is_none() {
-        pipeline.pipeline.get_or_insert_with(|| format!("build-{}", args.target));
+    if pipeline.passes.is_none() && pipeline.pipeline.is_none() {
+        pipeline.pipeline = Some(pipeline_of(&args.target, &registry)?);
     }
     let mut spec = spec::spec(&pipeline, &registry)?;
     let registry = catalogue::choose(&registry, &spec, &args.plugins);
@@ -85,7 +87,12 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     let mut report = match outcome {
         Ok((_, report)) => report,
         Err(failure) => {
-            let reproducers = reproduce::write(None, &args.output, &pipeline, &failure.report, &registry);
+            // A pass that says by a code why it does not build the model is not at fault.
+            let rec = failure.kind.error().rec();
+            let reproducers = match rec.kind == error_kind::RETURNED && !rec.code.is_empty() {
+                true => Vec::new(),
+                false => reproduce::write(&args.reproducer, &args.output, &pipeline, &failure.report, &registry),
+            };
             drop(progress);
             say(&failure.report, verbosity);
             findings(&failure.report);
@@ -113,7 +120,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     }
     if !libraries.is_empty() {
         progress.says("compiling");
-        let made = libraries.iter().map(|library| Ok((library.file.clone(), library.compile(&files, &file)?)));
+        let made = libraries.iter().map(|library| Ok((library.file.clone(), library.compile(&files, &args.output)?)));
         let made: Vec<(String, Vec<u8>)> = made.collect::<Result<_, CliError>>()?;
         files.extend(made);
     }
@@ -127,7 +134,7 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
     outputs.spare_pipeline(&args.pipeline)?;
     outputs.spare("plugin", &args.plugins.plugin)?;
     if !args.overwrite {
-        spare_others(&folder, &file, &name, &files)?;
+        spare_others(&folder, &file, &files)?;
     }
     let written = write(&folder, &files)?;
     drop(progress);
@@ -138,6 +145,22 @@ pub(crate) fn build(args: &BuildArgs, verbosity: Verbosity) -> Result<(), CliErr
         terminal::print(&format!("{}\n", lines.join("\n")))?;
     }
     Ok(())
+}
+
+/// The name of the pipeline that builds for a target.
+fn pipeline_of(target: &str, registry: &Registry) -> Result<String, CliError> {
+    const START: &str = "build-";
+    let plugins = registry.pipelines().map(|(pipeline, _)| pipeline.name.as_str());
+    let names = plugins.map(|name| name.rsplit_once('.').map_or(name, |(_, name)| name));
+    let names = BUILT_IN.iter().map(|(name, _)| *name).chain(names);
+    let targets: BTreeSet<&str> = names.filter_map(|name| name.strip_prefix(START)).collect();
+    if targets.contains(target) {
+        return Ok(format!("{START}{target}"));
+    }
+    let targets: Vec<String> = targets.into_iter().map(|target| format!("`{target}`")).collect();
+    Err(CliError::usage(format!("there is no target `{target}`"))
+        .line(format_args!("there are: {}", targets.join(", ")))
+        .help(format_args!("a plugin with the pipeline `{START}{target}` adds it: `--plugin FILE`")))
 }
 
 /// The folder of an output, its name, and that without an ending.
@@ -163,15 +186,21 @@ fn is_built(path: &Path) -> bool {
     read.is_ok() && start.windows(MARK.len()).any(|bytes| bytes == MARK)
 }
 
-/// Refuses to replace files that the command line does not name, unless a build wrote them: those without its words are
-/// its own where its header is.
-fn spare_others(folder: &Path, file: &str, name: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<(), CliError> {
-    let was_built_before = is_built(&folder.join(format!("{name}.h")));
-    let foreign = |path: &PathBuf| path.exists() && !is_built(path) && !was_built_before;
-    match files.keys().filter(|other| *other != file).map(|other| folder.join(other)).find(foreign) {
-        Some(path) => Err(CliError::new(format!("no build wrote `{}`, which this one would replace", path.display()))
-            .line("nothing was written")
-            .help("move it, choose another name for the output, or give `--overwrite`")),
+/// Refuses to replace files that the command line does not name, unless a build wrote them, as they say at their start, or
+/// they stay as they are. Weights, libraries and arrays do not say anything.
+fn spare_others(folder: &Path, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<(), CliError> {
+    let others = files.iter().filter(|(other, _)| *other != file);
+    let mut others = others.map(|(other, bytes)| (folder.join(other), bytes));
+    let is_foreign = |(path, bytes): &(PathBuf, &Vec<u8>)| {
+        path.exists() && !is_built(path) && fs::read(path).ok().as_ref() != Some(bytes)
+    };
+    match others.find(is_foreign) {
+        Some((path, _)) => {
+            let error = format!("`{}` would be replaced, and does not say that a build wrote it", path.display());
+            Err(CliError::new(error)
+                .line("nothing was written")
+                .help("move it, choose another name for the output, or give `--overwrite`"))
+        }
         None => Ok(()),
     }
 }
@@ -231,23 +260,39 @@ struct Library {
 }
 
 impl Library {
-    /// Compiles it in a folder of its own; returns it.
-    fn compile(&self, files: &BTreeMap<String, Vec<u8>>, source: &str) -> Result<Vec<u8>, CliError> {
+    /// Compiles it in a folder of its own, beside the output; returns it. The folder stays if that fails, so that what the
+    /// compiler says can be looked up there.
+    fn compile(&self, files: &BTreeMap<String, Vec<u8>>, output: &Path) -> Result<Vec<u8>, CliError> {
         let cc = Tool::of("CC", "C compiler", "cc", "set `CC` to a compiler of C99, or compile the source yourself");
-        let folder = tempfile::tempdir().map_err(|error| cc.failed(&format!("has no folder to work in: {error}")))?;
+        let failed = |error: io::Error| cc.failed(&format!("has no folder to work in: {error}"));
+        let failures = free_folder(output, "failed").ok_or_else(|| {
+            CliError::new(format!("there are a hundred failed builds beside `{}` already", output.display()))
+                .help("remove some")
+        })?;
+        let folder = NewFolder::new(&failures).map_err(failed)?;
         for (name, bytes) in files {
             write_file(&folder.path().join(name), Existing::Keep, bytes)
                 .map_err(|error| cc.failed(&format!("gets no source: {}", error.of("source"))))?;
         }
+        match self.run(&cc, folder.path(), &output.file_name().unwrap_or_default().to_string_lossy()) {
+            Ok(library) => Ok(library),
+            Err(error) => {
+                folder.commit().map_err(failed)?;
+                Err(error.line(format_args!("nothing was replaced; the source is in `{}`", failures.display())))
+            }
+        }
+    }
+
+    fn run(&self, cc: &Tool, folder: &Path, source: &str) -> Result<Vec<u8>, CliError> {
         let Self { file, is_static } = self;
         if *is_static {
-            cc.run(folder.path(), &[FLAGS, &["-c", "-o", "model.o", source]].concat())?;
+            cc.run(folder, &[FLAGS, &["-c", "-o", "model.o", source]].concat())?;
             let ar = Tool::of("AR", "archiver", "ar", "set `AR` to an archiver, or compile the source yourself");
-            ar.run(folder.path(), &["rcs", file, "model.o"])?;
+            ar.run(folder, &["rcs", file, "model.o"])?;
         } else {
-            cc.run(folder.path(), &[FLAGS, &["-fPIC", "-shared", "-o", file, source, "-lm"]].concat())?;
+            cc.run(folder, &[FLAGS, &["-fPIC", "-shared", "-o", file, source, "-lm"]].concat())?;
         }
-        fs::read(folder.path().join(file)).map_err(|error| cc.failed(&format!("made no library: {error}")))
+        fs::read(folder.join(file)).map_err(|error| cc.failed(&format!("made no library: {error}")))
     }
 }
 
@@ -266,12 +311,18 @@ impl Tool {
 
     fn failed(&self, why: &str) -> CliError {
         let Self { words, kind, help } = self;
-        CliError::new(format!("the {kind} `{words}` {why}\n  nothing was written")).help(help)
+        CliError::new(format!("the {kind} `{words}` {why}")).help(help)
     }
 
     fn run(&self, folder: &Path, args: &[&str]) -> Result<(), CliError> {
         let mut words = self.words.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or_default());
+        let program = Path::new(words.next().unwrap_or_default());
+        // A path is one from here, not from the folder.
+        let program = match program.components().count() {
+            0 | 1 => program.to_owned(),
+            _ => std::path::absolute(program).unwrap_or_else(|_| program.to_owned()),
+        };
+        let mut command = Command::new(program);
         command.current_dir(folder).args(words).args(args);
         let output = command.output().map_err(|error| self.failed(&format!("cannot be started: {error}")))?;
         if !output.status.success() {

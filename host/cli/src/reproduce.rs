@@ -1,7 +1,7 @@
 //! Reproducers of failing passes: writing them, and `relais replay`.
 
 use super::{
-    args::{ReplayArgs, Verbosity},
+    args::{ReplayArgs, ReproducerArgs, Verbosity},
     args_search::PluginArgs,
     catalogue,
     progress::Progress,
@@ -24,7 +24,7 @@ use std::{
 /// Writes a reproducer of each pass that failed, one for each error of a pass. If one cannot be written, that is a
 /// warning: the result of the run itself matters more.
 pub(crate) fn write(
-    dir: Option<&Path>,
+    args: &ReproducerArgs,
     output: &Path,
     pipeline: &Pipeline,
     report: &Report,
@@ -32,6 +32,10 @@ pub(crate) fn write(
 ) -> Vec<PathBuf> {
     let mut told = BTreeSet::new();
     let mut written = Vec::new();
+    if args.no_reproducer {
+        return written;
+    }
+    let dir = args.reproducer_dir.as_deref();
     for fault in &report.faults {
         let rec = fault.error.rec();
         if rec.kind == error_kind::CANCELLED || !told.insert((fault.pass, rec.message.to_string())) {

@@ -121,10 +121,7 @@ pub(crate) fn run(args: &RunArgs, model_file: &Path, output_file: &Path, verbosi
         Ok((_, report)) => report,
         Err(failure) => &failure.report,
     };
-    let reproducers = match args.no_reproducer {
-        true => Vec::new(),
-        false => reproduce::write(args.reproducer_dir.as_deref(), output_file, &pipeline, report, &registry),
-    };
+    let reproducers = reproduce::write(&args.reproducer, output_file, &pipeline, report, &registry);
     let additions = &pipeline.additions.clone();
     let seen = Seen {
         model: model_file,

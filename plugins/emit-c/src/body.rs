@@ -47,6 +47,8 @@ pub struct Writer<'a> {
     out: String,
     pub depth: usize,
     n_temporaries: usize,
+    /// The bytes of the memory on the stack that is open.
+    stack: u64,
     /// Whether it can stop before its end.
     stops: bool,
 }
@@ -87,6 +89,7 @@ impl<'a> Writer<'a> {
             out: String::new(),
             depth: 1,
             n_temporaries: 0,
+            stack: 0,
             stops: is_main,
             ops,
         };
@@ -141,7 +144,7 @@ impl<'a> Writer<'a> {
     /// The bindings of a block, whose results become those of these names.
     fn block(&mut self, block: BlockId, names: &[String]) -> Result<(), PassError> {
         let f = self.f;
-        let runs = self.runs(block);
+        let (runs, stack) = (self.runs(block), self.stack);
         for &id in f.bindings(block) {
             if runs.ends_before(id) {
                 self.end_run(&runs, &[])?;
@@ -152,6 +155,7 @@ impl<'a> Writer<'a> {
             }
             self.intervals.bind(f, &self.ops, id);
         }
+        self.stack = stack;
         self.finish(&runs, names, block)
     }
 
@@ -266,6 +270,9 @@ impl<'a> Writer<'a> {
             }
             _ => {
                 let is_static = matches!(f.attrs(id).get("scope"), Some(AttrValue::String(b"static")));
+                if !is_static {
+                    self.on_stack(id, count)?;
+                }
                 let storage = if is_static { "static " } else { "" };
                 self.line(format_args!("{storage}{ty} {name}[{}];", count.max(1)));
                 if !self.read.contains(&id) {
@@ -275,6 +282,22 @@ impl<'a> Writer<'a> {
         }
         self.names_of.insert(id, name);
         Ok(())
+    }
+
+    /// Counts memory on the stack: a program that has not enough of it ends without a status.
+    fn on_stack(&mut self, id: NodeId, count: u64) -> Result<(), PassError> {
+        let bytes = self.f.type_of(id).elem().map_or(8, |elem| u64::from(elem.bits()).div_ceil(8));
+        self.stack = self.stack.saturating_add(bytes.saturating_mul(count));
+        let most = self.program.most_stack();
+        if self.stack <= most {
+            return Ok(());
+        }
+        let message = format!("needs {} bytes on the stack, and {most} are allowed", self.stack);
+        let help = match self.is_main {
+            true => "run `PlanMemory` before, which puts memory into the arena, or allow more by `EmitC.stack`",
+            false => "allocate less in the kernel, or give it the memory as an output, or allow more by `EmitC.stack`",
+        };
+        Err(PassError::new(message).code("C006").at(id).help(help))
     }
 
     /// An element of memory. An index that depends on data is checked before.

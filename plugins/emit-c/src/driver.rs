@@ -111,7 +111,9 @@ impl<'m> Arguments<'m> {
         let array = |it: &Argument| format!("static {} {}[{}];\n", it.c_type, it.array, it.count().max(1));
         let mut out: String = self.params.iter().map(array).collect();
         if self.has_weights {
-            out += &format!("static union {{ unsigned char bytes[{upper}_WEIGHTS_BYTES]; double align; }} weights;\n");
+            out += &format!(
+                "static union {{ unsigned char bytes[{upper}_WEIGHTS_BYTES + 1u]; double align; }} weights;\n"
+            );
         }
         out + &format!(
             "static union {{ unsigned char bytes[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGNMENT]; double align; }} arena;\n"
@@ -125,7 +127,7 @@ impl<'m> Arguments<'m> {
             false => String::new(),
             true => format!(
                 "    FILE *file = fopen(\"{name}.bin\", \"rb\");\n    \
-                 if (!file || fread(weights.bytes, 1, sizeof weights.bytes, file) != sizeof weights.bytes) {{\n        \
+                 if (!file || fread(weights.bytes, 1, {upper}_WEIGHTS_BYTES, file) != {upper}_WEIGHTS_BYTES) {{\n        \
                  fprintf(stderr, \"{name}.bin cannot be read\\n\");\n        return 1;\n    }}\n    fclose(file);\n"
             ),
         };

@@ -29,7 +29,7 @@ use crate::{
     body::{Writer, Written, sizes, unsupported},
     driver,
     globals::Globals,
-    names::{Names, c_type, identifier},
+    names::{LONGEST_NAME, Names, c_type, identifier},
 };
 use relais_plugin_api::{
     ir::AttrValue,
@@ -65,6 +65,9 @@ pub struct Options {
     /// Which indices are checked before each access, as far as they are not proven to be inside the memory.
     #[option(default = "data")]
     bounds: Checked,
+    /// The most bytes of memory that a function may have on the stack.
+    #[option(default = 262144, range = 0..)]
+    stack: i64,
 }
 
 /// Which indices are checked, unless they are proven to be inside the memory.
@@ -79,22 +82,12 @@ pub enum Checked {
 }
 
 /// Writes the loop programs of a module as standalone C99.
-#[module_pass(name = "relais.EmitC", opt_level = 0, phase = "none")]
+#[module_pass(name = "relais.EmitC", opt_level = 0, phase = "none", check = has_name)]
 pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Result<(), PassError> {
-    let name = cx.config_str("build.name").unwrap_or_else(|| "model".to_owned());
-    if identifier(&name) != name {
-        return Err(PassError::new(format_args!("`{name}` is not a name that C has"))
-            .code("C002")
-            .help("name the file by letters, digits and `_`, beginning with a letter, or set `build.name`"));
-    }
-    if HEADERS.contains(&&*name) {
-        return Err(PassError::new(format_args!("`{name}.h` is a header of C"))
-            .code("C004")
-            .help("name the file otherwise"));
-    }
+    let name = name(cx)?;
     let has_weights = cx.config_bool("build.weights") == Some(true);
     let mut globals = Globals::new(&name, has_weights);
-    let mut program = Program::new(module, &name, options.bounds, has_weights)?;
+    let mut program = Program::new(module, &name, options, has_weights)?;
     for (file, text) in program.write(&mut globals)? {
         cx.file(&file, text.as_bytes())?;
     }
@@ -108,6 +101,32 @@ pub fn emit_c(module: &mut IRModule, cx: &PassCx<'_>, options: &Options) -> Resu
         cx.file(&format!("{name}_bench.c"), driver::bench(entry(module)?, &name, has_weights)?.as_bytes())?;
     }
     Ok(())
+}
+
+/// Returns an error if the program has no name that C allows, before anything is done.
+fn has_name(_module: &IRModule, cx: &PassCx<'_>, _options: &Options) -> Result<(), PassError> {
+    name(cx).map(drop)
+}
+
+/// The name of the program.
+fn name(cx: &PassCx<'_>) -> Result<String, PassError> {
+    let name = cx.config_str("build.name").unwrap_or_else(|| "model".to_owned());
+    if name.len() > LONGEST_NAME {
+        return Err(PassError::new(format_args!("`{name}` is too long a name"))
+            .code("C002")
+            .help(format_args!("name the file by at most {LONGEST_NAME} letters")));
+    }
+    if identifier(&name) != name {
+        return Err(PassError::new(format_args!("`{name}` is not an identifier of C"))
+            .code("C002")
+            .help("name the file by letters, digits and `_`, beginning with a letter"));
+    }
+    match HEADERS.contains(&&*name) {
+        true => Err(PassError::new(format_args!("`{name}.h` is a header of C"))
+            .code("C004")
+            .help("name the file otherwise")),
+        false => Ok(name),
+    }
 }
 
 /// The entry function.
@@ -126,6 +145,7 @@ pub struct Program<'m> {
     functions: Vec<(String, Function)>,
     name: &'m str,
     checked: Checked,
+    most_stack: u64,
     /// By function: its name in C, and whether it returns a status.
     written: HashMap<String, (String, bool)>,
     arena: u64,
@@ -133,7 +153,7 @@ pub struct Program<'m> {
 }
 
 impl<'m> Program<'m> {
-    fn new(module: &IRModule, name: &'m str, checked: Checked, has_weights: bool) -> Result<Self, PassError> {
+    fn new(module: &IRModule, name: &'m str, options: &Options, has_weights: bool) -> Result<Self, PassError> {
         let main = entry(module)?;
         let mut functions = Vec::new();
         for name in callees_first(module)? {
@@ -143,12 +163,18 @@ impl<'m> Program<'m> {
             functions.push((name, Function::clone(&edit.into_function())));
         }
         let arena = checked_arena(main).map_err(|error| error.in_function(MAIN))?;
-        Ok(Self { functions, name, checked, written: HashMap::new(), arena, has_weights })
+        let (checked, most_stack) = (options.bounds, u64::try_from(options.stack).unwrap_or(0));
+        Ok(Self { functions, name, checked, most_stack, written: HashMap::new(), arena, has_weights })
     }
 
     /// Which indices are checked.
     pub fn checked(&self) -> Checked {
         self.checked
+    }
+
+    /// The most bytes that a function may have on the stack.
+    pub fn most_stack(&self) -> u64 {
+        self.most_stack
     }
 
     /// Takes the names that a function must not have for something else.
@@ -263,8 +289,8 @@ impl<'m> Program<'m> {
             out += &format!("#define {upper}_{status} {} /* {what} */\n", at + 1);
         }
         out += &format!(
-            "\n/* Runs the model: returns 0, or one of the numbers above. Calls may run at the same time if each has an \
-             arena.\n *\n{about} */\n{prototype};\n"
+            "\n/* Runs the model: returns 0, or one of the numbers above. Inputs, outputs and the \
+             arena do not overlap.\n * Calls may run at the same time if each has an arena.\n *\n{about} */\n{prototype};\n"
         );
         out += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
         Ok(out)

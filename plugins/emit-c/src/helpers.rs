@@ -23,8 +23,12 @@ impl Helpers {
     }
 
     fn add(&mut self, name: String, result: &str, params: &str, body: &str) -> String {
+        self.add_explained("", name, result, params, body)
+    }
+
+    fn add_explained(&mut self, comment: &str, name: String, result: &str, params: &str, body: &str) -> String {
         let name = format!("{}_{name}", self.prefix);
-        let define = || format!("static inline {result} {name}({params}) {{ {body} }}\n");
+        let define = || format!("{comment}static inline {result} {name}({params}) {{ {body} }}\n");
         self.all.entry(name.clone()).or_insert_with(define);
         name
     }
@@ -50,7 +54,8 @@ impl Helpers {
             (true, _) => format!("x > -{:?}", end + 1.0),
         };
         let body = format!("const double x = v; return {lower} && x < {end:?} ? ({result})x : 0;");
-        self.add(format!("{source}_to_{result}"), result, &format!("{source} v"), &body)
+        let comment = format!("/* 0 where `{result}` does not have the number; a NaN is 0. */\n");
+        self.add_explained(&comment, format!("{source}_to_{result}"), result, &format!("{source} v"), &body)
     }
 
     /// The same bits as another type.

@@ -136,6 +136,9 @@ fn is_taken(name: &str) -> bool {
     TAKEN.contains(&name) || MATH.contains(&name) || name.strip_suffix('f').is_some_and(|name| MATH.contains(&name))
 }
 
+/// The letters that C compilers certainly tell names apart by, without those that are appended.
+pub const LONGEST_NAME: usize = 60;
+
 /// A name with `_` in the places of characters that identifiers do not have; it begins with a letter.
 pub fn identifier(name: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -144,7 +147,7 @@ pub fn identifier(name: &str) -> String {
     if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
         out.insert(0, 'v');
     }
-    out.truncate(60);
+    out.truncate(LONGEST_NAME);
     out
 }
 

@@ -163,14 +163,18 @@ fn a_shared_library_and_its_source_come_together_or_not_at_all() {
     fs::remove_file(folder.join("net.h")).unwrap();
     fs::remove_file(folder.join(&library)).unwrap();
     fs::write(folder.join("net.c"), "mine").unwrap();
-    for (compiler, why) in [("no-such-compiler", "cannot be started"), ("false", "failed")] {
+    let broken = ["/bin/false", "/usr/bin/false"].into_iter().find(|path| Path::new(path).exists()).unwrap();
+    fs::copy(broken, folder.join("broken")).unwrap();
+    for (compiler, why, failed) in
+        [("no-such-compiler", "cannot be started", "net.c.failed"), ("./broken", "failed", "net.c.failed2")]
+    {
         let mut relais = Command::new(&workspace().relais);
         relais.current_dir(&folder).args(["build", "model.relay", "-o", "net.c", "--shared"]).env("CC", compiler);
         let said = Run::of(&mut relais).expect_failure().stderr;
         assert!(said.contains(&format!("the C compiler `{compiler}` {why}")), "{said}");
-        assert!(said.contains("nothing was written"), "{said}");
-        assert_eq!(c_files(&folder), ["net.c"]);
+        assert!(said.contains(&format!("nothing was replaced; the source is in `{failed}`")), "{said}");
         assert_eq!(fs::read_to_string(folder.join("net.c")).unwrap(), "mine");
+        assert!(!folder.join("net.h").exists() && folder.join(failed).join("net.c").exists());
     }
 }
 
@@ -323,14 +327,17 @@ fn conditionals_and_foreign_numbers_are_refused() {
 #[test]
 fn arguments_that_make_no_sense_are_refused() {
     let folder = folder("build-arguments");
+    let long = format!("{}.c", "a".repeat(61));
     for (args, expected) in [
         (&["-o", "-"][..], "output `-` is not the name of a source file"),
         (&["-o", "net"], "output `net` is not the name of a source file"),
-        (&["-o", "9 lives.c"], "`9 lives` is not a name that C has"),
+        (&["-o", "9 lives.c"], "`9 lives` is not an identifier of C"),
         (&["-o", "math.c"], "`math.h` is a header of C"),
         (&["-o", "net.d"], "the pipeline does not write `net.d`: it gives net.c, net.h"),
         (&["-o", "net.c", "--target", "wat", "--static"], "`--static` compiles C, and the target is another one"),
-        (&["-o", "net.c", "--target", "wat"], "build-wat"),
+        (&["-o", "net.c", "--target", "wat"], "there is no target `wat`\n  there are: `c`"),
+        (&["-o", "a-b.c"], "`a-b` is not an identifier of C"),
+        (&["-o", &long], "is too long a name\n  help: name the file by at most 60 letters"),
         (&["-o", "net.c", "--target", "wat", "--shared"], "`--shared` compiles C, and the target is another one"),
         (&["-o", "net.c", "-p", "default"], "the pipeline does not write `net.c`: it gives no file"),
     ] {
@@ -347,7 +354,7 @@ fn files_that_no_build_wrote_are_spared() {
     let header = folder.join("net.h");
     fs::write(&header, "mine").unwrap();
     let said = build(&folder, NET, &["-o", "net.c"]).expect_failure().stderr;
-    assert!(said.contains("no build wrote `net.h`, which this one would replace"), "{said}");
+    assert!(said.contains("`net.h` would be replaced, and does not say that a build wrote it"), "{said}");
     assert_eq!(c_files(&folder), ["net.h"]);
     assert_eq!(fs::read_to_string(&header).unwrap(), "mine");
     build(&folder, NET, &["-o", "net.c", "--overwrite"]).expect_success();
@@ -356,6 +363,49 @@ fn files_that_no_build_wrote_are_spared() {
         build(&folder, NET, &["-o", "net.c", "--weights", "--main"]).expect_success();
     }
     assert_eq!(c_files(&folder), ["net.bin", "net.c", "net.h", "net_main.c"]);
+    // Other weights, libraries and arrays may be anything, although they are called like those of a build.
+    for (file, option) in [("net.bin", "--weights"), ("libnet.a", "--static"), ("net_in_1.npy", "--test-vectors")] {
+        fs::write(folder.join(file), "mine").unwrap();
+        let said = build(&folder, NET, &["-o", "net.c", option]).expect_failure().stderr;
+        assert!(said.contains(&format!("`{file}` would be replaced")), "{said}");
+        assert_eq!(fs::read_to_string(folder.join(file)).unwrap(), "mine");
+    }
+}
+
+/// What a pass explains by a code is not a fault of the pass.
+#[test]
+fn a_model_that_is_not_built_leaves_nothing() {
+    let folder = folder("build-declined");
+    let text = NET.replace("(1, 2, 4, 4)", "(n, 2, 4, 4)");
+    build(&folder, &text, &["-o", "net.c"]).expect_failure();
+    assert_eq!(files(&folder), ["model.relay"]);
+}
+
+#[test]
+fn memory_on_the_stack_is_limited() {
+    let folder = folder("build-stack");
+    let text = "prim @k(%x: Tensor[(1), float32]) -> (%y: Tensor[(1), float32]) {
+  for %i in 0..2 {
+    %a = alloc float32[30000];
+    %a[%i] = %x[0];
+    when (%x[0] < 1.0) {
+      %b = alloc float32[40000];
+      %b[%i] = %x[0];
+      %y[0] = %a[%i] + %b[%i];
+    }
+  }
+}
+
+prim @main(%x: Tensor[(1), float32]) -> (%y: Tensor[(1), float32]) {
+  @k(%x, %y);
+}
+";
+    let passes = ["-o", "net.c", "--passes", "EmitC"];
+    let said = build(&folder, text, &passes).expect_failure().stderr;
+    assert!(said.contains("error[C006]: ") && said.contains("needs 280000 bytes on the stack"), "{said}");
+    assert_eq!(files(&folder), ["model.relay"]);
+    build(&folder, &text.replace("40000", "35000"), &passes).expect_success();
+    build(&folder, text, &[&passes[..], &["--set", "EmitC.stack=300000", "--overwrite"]].concat()).expect_success();
 }
 
 #[test]
