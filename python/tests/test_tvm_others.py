@@ -125,6 +125,35 @@ def test_an_option_reaches_its_pass():
         assert "for" not in [node.op for node in unroll(module)["copy"].nodes]
 
 
+BOTH = """def @main(%x: Tensor[(8), float32]) -> (%r) #[opset = {"": 17}] {
+  %c = Add(const(float32, 1.0), const(float32, 2.0));
+  %y = @copy(%x);
+  %r = Mul(%y, %c);
+  %r
+}
+
+"""
+
+
+def test_a_sequence_goes_through_both_levels():
+    @relais.pass_instrument
+    class Levels:
+        def __init__(self):
+            self.seen = []
+
+        def run_after_pass(self, mod, info):
+            self.seen.append((info.name, "Add" in mod["main"].ops, "for" in [node.op for node in mod["copy"].nodes]))
+
+    levels = Levels()
+    names = ["relax.transform.FoldConstant", "tir.transform.Simplify", "tir.transform.UnrollLoop"]
+    sequence = relais.transform.Sequential([relais.get_pass(name) for name in names])
+    with relais.PassContext(opt_level=3, config={"tir.UnrollLoop": {"auto_max_step": 16}}, instruments=[levels]):
+        made = sequence(relais.parse(BOTH + COPY))
+    at = [(name, *seen) for name, *seen in levels.seen if name in ("relais.FoldConstant", "relais.UnrollLoop")]
+    assert at == [("relais.FoldConstant", False, True), ("relais.UnrollLoop", False, False)]
+    assert str(made).count("%y[") == 8
+
+
 def test_headings_name_passes(module, capsys):
     with relais.PassContext(instruments=[instrument.PrintBeforeAll(), instrument.PrintAfterAll()]):
         relais.Sequential([relais.get_pass("EliminateNoOp")], name="acme.pipeline")(module)

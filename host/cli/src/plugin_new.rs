@@ -63,7 +63,7 @@ fn sources(name: &str, api: &Api, items: &BTreeMap<String, Item>) -> BTreeMap<Pa
         ("conformance", &*api.dependency(CONFORMANCE)),
         ("released", &*format!("target/release/{file}")),
         ("filetests", &filetests_text(&library, items)),
-        ("run", &run_line(&library, items)),
+        ("run", &run_lines(&library, items)),
         ("mods", &mods),
     ];
     let mut files = BTreeMap::from([
@@ -136,8 +136,8 @@ fn mod_line(module: &str, item: &Item) -> String {
     format!("/// {}{} `{}`.\npub mod {module};\n\n", word[..1].to_uppercase(), &word[1..], item.name())
 }
 
-/// The command that tries the items of the crate.
-fn run_line(library: &str, items: &BTreeMap<String, Item>) -> String {
+/// The commands that try the items of the crate.
+fn run_lines(library: &str, items: &BTreeMap<String, Item>) -> String {
     let mut line = format!("relais run model.onnx -o out.onnx --plugin {library}");
     let passes = items.values().filter(|item| matches!(item, Item::Pass(..)));
     let passes: Vec<String> = passes.map(Item::name).collect();
@@ -148,8 +148,14 @@ fn run_line(library: &str, items: &BTreeMap<String, Item>) -> String {
         line.push_str(&format!(" --instrument {}", instrument.name()));
     }
     // Instruments log at the level `info`.
-    let is_watched = items.values().any(|item| matches!(item, Item::Instrument(_)));
-    line + if is_watched { " -v" } else { "" }
+    if items.values().any(|item| matches!(item, Item::Instrument(_))) {
+        line.push_str(" -v");
+    }
+    // Operators have kernels.
+    if items.values().any(|item| matches!(item, Item::Operator(..))) {
+        line.push_str(&format!("\nrelais build model.onnx -o model.c --plugin {library}"));
+    }
+    line
 }
 
 /// A template with values in the place of `{{name}}`.

@@ -36,7 +36,8 @@
 //! 3. `vectorize`: loops around a sum that could be computed in lanes, and whose elements are in a row, become `vectorized`, so
 //!    that `VectorizeLoop` behind it makes a vector of sums. With `all`, other loops do, too, for targets whose compilers
 //!    do not make vectors of them by themselves; with `none`, none does.
-//! 4. `parallel`, which is off: the outermost loops whose turns do not depend on each other become `parallel`.
+//! 4. `parallel`, which is off: the outermost loops whose turns do not depend on each other become `parallel`. That is for
+//!    emitters that run them on several threads; `EmitC` writes them as serial loops.
 //!
 //! Each step is proven to keep what depends on each other in order, from the elements that each access touches, or it is not
 //! taken; the terms of each sum are added in the order in which they were. So the results are the same in each bit. Only loops of the

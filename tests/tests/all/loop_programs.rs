@@ -1,8 +1,20 @@
 //! Loop programs from the command line: both levels in one pipeline, instruments that see both, and wrong ones.
 
-use relais_plugin_api::{ir::FaultCode, prim::CoreOp};
-use relais_tests::cli::{Run, quick_folder, relais, run_text};
-use std::fs;
+use relais::{
+    ir::IRModule,
+    pass::{Instrument, PassInfo},
+    registry::{Choices, Linked, Registry},
+    transform::{Pass, PassLibrary},
+};
+use relais_plugin_api::{diagnostics::PassError, ir::FaultCode, options::Value, prim::CoreOp, text};
+use relais_tests::{
+    cli::{Run, quick_folder, relais, run_text},
+    graph as _, loops as _,
+};
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
 
 /// A graph that calls a loop program. Both have something to do.
 const BOTH: &str = r#"def @main(%x: Tensor[(4), float32]) -> (%r: Tensor[(4), float32]) #[opset = {"": 17}] {
@@ -75,6 +87,61 @@ fn a_pipeline_goes_through_both_levels() {
     let (text, said) = run_text(BOTH, &passes);
     said.expect_success();
     assert!(text.contains("for %i in 0..4 {"), "{text}");
+}
+
+/// Writes down after which pass the text of which level is another one.
+#[derive(Default)]
+struct Levels {
+    seen: Mutex<Vec<String>>,
+    before: Mutex<[String; 2]>,
+}
+
+impl Levels {
+    fn texts(module: &IRModule) -> [String; 2] {
+        let text = text::print(module, &Default::default());
+        let (graph, program) = text.split_once("\n\n").unwrap();
+        [graph.to_owned(), program.to_owned()]
+    }
+}
+
+impl Instrument for Levels {
+    fn name(&self) -> &str {
+        "levels"
+    }
+
+    fn before(&self, module: &IRModule, _: &PassInfo<'_>) -> Result<(), PassError> {
+        *self.before.lock().unwrap() = Self::texts(module);
+        Ok(())
+    }
+
+    fn after(&self, module: &IRModule, pass: &PassInfo<'_>) -> Result<(), PassError> {
+        let (before, after) = (self.before.lock().unwrap(), Self::texts(module));
+        for (level, changed) in ["graph", "loops"].into_iter().zip(before.iter().zip(&after)) {
+            if changed.0 != changed.1 {
+                self.seen.lock().unwrap().push(format!("{} {level}", pass.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As TVM's documentation has it: a context with the struct of `tir.UnrollLoop`, a sequence, and an instrument.
+#[test]
+fn a_sequence_of_a_program_that_embeds_the_host_goes_through_both_levels() {
+    let registry = Registry::new(Default::default(), Linked::Include, &Choices::new());
+    let library = PassLibrary::new(&registry);
+    let levels = Arc::new(Levels::default());
+    let fields = [("auto_max_step", Value::Int(16)), ("explicit_unroll", Value::Bool(true))];
+    let unroll = Value::Struct(fields.map(|(name, value)| (name.to_owned(), value)).into());
+    let context = library.context().opt_level(3).config("tir.UnrollLoop", unroll).instrument(levels.clone());
+    let context = Arc::new(context.build().unwrap());
+    let passes = ["relax.transform.FoldConstant", "tir.transform.Simplify", "tir.transform.UnrollLoop"];
+    let sequence = Pass::sequence("both", passes.map(|name| library.get_pass(name).unwrap()));
+    let module = text::parse_str(BOTH).unwrap();
+    let made = context.scope(|_| sequence.run(&library, &module).unwrap()).unwrap();
+    is_done(&text::print(&made, &Default::default()));
+    let seen = levels.seen.lock().unwrap();
+    assert_eq!(*seen, ["relais.FoldConstant graph", "relais.Simplify loops", "relais.UnrollLoop loops"]);
 }
 
 #[test]
