@@ -137,3 +137,30 @@ fn a_model_that_is_shortened_meanwhile_ends_the_run_with_a_message() {
     assert!(said.starts_with("error: a file was shortened by another process"), "{said}");
     assert_eq!(run.status.code(), Some(1), "{said}");
 }
+
+/// Whatever the compiler was doing.
+#[test]
+#[cfg(unix)]
+fn a_build_that_is_ended_while_it_compiles_leaves_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+    let here = folder("killed-build");
+    fs::write(here.join("net.relay"), OLD).unwrap();
+    fs::write(here.join("slow"), "#!/bin/sh\ntouch \"$STARTED\"\nexec sleep 5\n").unwrap();
+    fs::set_permissions(here.join("slow"), fs::Permissions::from_mode(0o755)).unwrap();
+    let before = files(&here);
+    for ending in ["-TERM", "-INT"] {
+        let started = folder("killed-build-started").join("started");
+        let mut build = command();
+        build.current_dir(&here).args(["build", "net.relay", "-o", "net.c", "--shared", "-q"]);
+        build.env("CC", "./slow").env("STARTED", &started).stderr(Stdio::null());
+        let mut child = build.spawn().unwrap();
+        let began = Instant::now();
+        while !started.exists() {
+            assert!(began.elapsed() < Duration::from_secs(60), "the compiler was not started");
+            thread::sleep(Duration::from_millis(10));
+        }
+        signal(ending, &child);
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(files(&here), before);
+    }
+}
