@@ -63,6 +63,22 @@ pub fn parse_with(text: &str, functions: Functions<'_>) -> Result<Vec<Rule>, Vec
     if faults.is_empty() { Ok(rules) } else { Err(faults) }
 }
 
+/// The text with nothing but the rules of a level, each at its place. `rules` are those of the text.
+pub fn of_level(text: &str, rules: &[Rule], level: Level) -> String {
+    let blank = |byte: u8| if byte == b'\n' { b'\n' } else { b' ' };
+    let mut kept: Vec<u8> = text.bytes().map(blank).collect();
+    for rule in rules.iter().filter(|rule| rule.level() == level) {
+        let Span { start, end } = rule.span;
+        kept[start..end].copy_from_slice(&text.as_bytes()[start..end]);
+        match kept.get_mut(end) {
+            Some(byte) => *byte = b';',
+            None => kept.push(b';'),
+        }
+    }
+    // Rules were copied whole, and everything else is in ASCII.
+    String::from_utf8(kept).unwrap_or_default()
+}
+
 /// Prints rules, one on a line. The text parses to equal rules.
 pub fn print(rules: &[Rule]) -> String {
     rules.iter().map(Rule::to_string).collect::<Vec<_>>().join(";\n")

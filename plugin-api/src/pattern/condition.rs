@@ -402,8 +402,8 @@ impl<'v> View<'v, '_> {
     }
 
     fn elements(&self, slot: Slot) -> Unknown<Vec<Number>> {
-        let tensor = self.cx.tensor(self.node(slot)?).ok_or(Why::Of("", slot, " is not a constant"))?;
-        constant::elements(tensor).map_err(|why| Why::Elements(slot, why))
+        let tensor = self.cx.constant_of(self.node(slot)?).ok_or(Why::Of("", slot, " is not a constant"))?;
+        constant::elements(&tensor).map_err(|why| Why::Elements(slot, why))
     }
 
     fn dims(&self, slot: Slot) -> Unknown<&'v [DimRec]> {
@@ -450,7 +450,7 @@ impl<'v> View<'v, '_> {
                 AttrData::Float(_) | AttrData::Floats(_) => ElemType::FLOAT,
                 _ => return Ok(value),
             },
-            _ => self.cx.tensor(self.node(slot)?).map_or(ElemType::UNKNOWN, Tensor::elem),
+            _ => self.cx.constant_of(self.node(slot)?).map_or(ElemType::UNKNOWN, |tensor| tensor.elem()),
         };
         Ok(Cow::Owned(value.into_owned().rounded(elem)))
     }
