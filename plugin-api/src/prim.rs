@@ -53,7 +53,7 @@ pub(crate) use facts::NOT_A_VALUE;
 pub use infer::infer;
 pub use linear::Linear;
 pub use loop_ops::{LoopOps, OUTPUTS, n_outputs};
-pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo, is_value_op};
+pub use ops::{Class, CoreOp, DOMAIN, LoopKind, OpInfo, is_value_op, number_of};
 pub use rule::{Broken, Made, Scalar, rule, value_type};
 pub(crate) use run::run_counted;
 pub use run::{Cause, Order, Place, RunOptions, Stop, run};

@@ -50,6 +50,7 @@ mod knobs;
 mod nests;
 pub mod numbers;
 mod operator;
+mod prim_instances;
 mod prims;
 mod random;
 mod report;

@@ -402,6 +402,11 @@ impl<'v> View<'v, '_> {
     }
 
     fn elements(&self, slot: Slot) -> Unknown<Vec<Number>> {
+        if let Some(number) = self.cx.number_of(self.node(slot)?) {
+            let int = number.as_int().or(number.as_bool().map(i64::from)).map(Number::Int);
+            let value = int.or(number.as_float().map(Number::Float));
+            return value.map(|value| vec![value]).ok_or(Why::Elements(slot, "it is too large to be compared"));
+        }
         let tensor = self.cx.constant_of(self.node(slot)?).ok_or(Why::Of("", slot, " is not a constant"))?;
         constant::elements(&tensor).map_err(|why| Why::Elements(slot, why))
     }

@@ -1,6 +1,9 @@
 //! The core operators, domain `tir`: what each of them takes and does.
 
-use crate::op::Effects;
+use crate::{
+    ir::{Function, Imm, NodeId},
+    op::Effects,
+};
 
 /// The domain of the core operators.
 pub const DOMAIN: &str = "tir";
@@ -351,6 +354,14 @@ const fn is_joined(name: &[u8], domain: &[u8], op: &[u8]) -> bool {
         at += 1;
     }
     true
+}
+
+/// The number that a value is known to be, in each lane if it is a vector: an immediate, or a `broadcast` of one.
+pub fn number_of(f: &Function, id: NodeId) -> Option<Imm> {
+    match f.call(id) {
+        Some(call) => f.imm(*call.args().first().filter(|_| call.is_op("tir::broadcast"))?),
+        None => f.imm(id),
+    }
 }
 
 /// The order in which a loop runs its turns.

@@ -9,7 +9,7 @@ use crate::{
     infer::{TypeRelations, contradiction},
     ir::*,
     op::known_value,
-    prim::{CoreOp, DOMAIN, value_type},
+    prim::{CoreOp, DOMAIN, number_of, value_type},
 };
 use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
 
@@ -95,11 +95,7 @@ impl<'a> RewriteCx<'a> {
                 is_broadcast(name).then(|| self.number_of(*args.first()?))?
             }
             Some(_) => None,
-            None => {
-                let id = self.arena_id(id)?;
-                let call = self.function.call(id).filter(|call| call.is_op("tir::broadcast"));
-                self.function.imm(call.map_or(id, |call| call.args().first().copied().unwrap_or(id)))
-            }
+            None => number_of(self.function, self.arena_id(id)?),
         }
     }
 
