@@ -19,8 +19,16 @@ pub(crate) enum NewNode {
     /// A number of a loop program, which is in no block.
     Imm(Imm),
     Tuple(Nodes),
-    Projection { tuple: NodeId, index: u16 },
-    Call { callee: Callee, args: Nodes, attrs: NewAttrs, n_results: Option<u16> },
+    Projection {
+        tuple: NodeId,
+        index: u16,
+    },
+    Call {
+        callee: Callee,
+        args: Nodes,
+        attrs: NewAttrs,
+        n_results: Option<u16>,
+    },
 }
 
 /// The callee of a new call.

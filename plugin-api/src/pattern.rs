@@ -191,7 +191,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error that names the first one that is not.
-    fn check_level(&self, level: Level) -> Result<(), PassError> {
+    pub fn check_level(&self, level: Level) -> Result<(), PassError> {
         for source in &self.texts {
             let Some(rule) = source.rules.iter().find(|rule| rule.level() != level) else { continue };
             let op = rule.roots().next().map_or_else(String::new, |call| call.op.to_string());
@@ -205,7 +205,11 @@ impl Rules {
                     "give it to `relais.Rewrite`; in Rust, leave `level = \"prim\"` out of the attribute of the pass",
                 ),
             };
-            return Err(error(vec![placed(&source.origin, &source.text, Fault::new(Code::Level, rule.span, message).help(help))]));
+            return Err(error(vec![placed(
+                &source.origin,
+                &source.text,
+                Fault::new(Code::Level, rule.span, message).help(help),
+            )]));
         }
         Ok(())
     }

@@ -515,8 +515,7 @@ impl Driver<'_, '_> {
             |by: NodeId| f.nodes().get(by.index()).is_some_and(|node| matches!(node.kind, kind::GLOBAL_VAR | kind::OP));
         let is_argument = |by: NodeId| is_named(by) && f.call(id).is_some_and(|call| call.args().contains(&by));
         let is_number = |by: NodeId| f.nodes().get(by.index()).is_some_and(|node| node.kind == kind::IMM);
-        let is_known =
-            |by: NodeId| self.is_known(by) || others.moved.contains(&by) || is_argument(by) || is_number(by);
+        let is_known = |by: NodeId| self.is_known(by) || others.moved.contains(&by) || is_argument(by) || is_number(by);
         if let Some(by) = self.stage.operands().find(|&by| !by.is_absent() && !is_known(by)) {
             return Err(stray(f, by, "used"));
         }

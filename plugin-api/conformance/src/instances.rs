@@ -10,8 +10,8 @@ use super::{
     random::Random,
 };
 use relais_patterns::{
-    ArgPattern, AttrWanted, CallPattern, Comparison, Condition, Expr, Level, Literal, Name, Number, OpName, Rule, Sort, Value,
-    variables,
+    ArgPattern, AttrWanted, CallPattern, Comparison, Condition, Expr, Level, Literal, Name, Number, OpName, Rule, Sort,
+    Value, variables,
 };
 use relais_plugin_api::{
     infer::{Coverage, Operators, infer_function},

@@ -111,7 +111,8 @@ impl<'m> Maker<'m> {
             let name = |root: &CallPattern| root.bind.as_ref().map(|bind| bind.text.clone());
             let names: Vec<Option<String>> = roots.iter().map(|root| name(root)).collect();
             let uses_root = |root: &CallPattern| {
-                let is_root = |arg: &ArgPattern| matches!(arg, ArgPattern::Var(arg) if names.contains(&Some(arg.text.clone())));
+                let is_root =
+                    |arg: &ArgPattern| matches!(arg, ArgPattern::Var(arg) if names.contains(&Some(arg.text.clone())));
                 root.args.iter().any(is_root)
             };
             let mut order: Vec<usize> = (0..roots.len()).collect();

@@ -178,7 +178,8 @@ impl Args {
                 "level" if matches!(level, Level::Rewrite | Level::Rules) => {
                     let given = text(&value)?;
                     let Some((_, is_prim)) = LEVELS.iter().find(|(name, _)| *name == given.value()) else {
-                        let message = "a level is `\"graph\"`, the default of a rewrite, or `\"prim\"` for loop programs";
+                        let message =
+                            "a level is `\"graph\"`, the default of a rewrite, or `\"prim\"` for loop programs";
                         return Err(syn::Error::new(given.span(), message));
                     };
                     parsed.is_prim = Some(*is_prim);
@@ -297,7 +298,9 @@ fn ops(value: &Expr) -> syn::Result<Vec<LitStr>> {
 fn ops_of_level(ops: &[LitStr], is_prim: bool) -> syn::Result<()> {
     let Some(other) = ops.iter().find(|op| op.value().starts_with(PRIM_DOMAIN) != is_prim) else { return Ok(()) };
     let help = match is_prim {
-        true => "an operator of graphs, and `level = \"prim\"` is for loop programs, whose operators are of the domain `tir`",
+        true => {
+            "an operator of graphs, and `level = \"prim\"` is for loop programs, whose operators are of the domain `tir`"
+        }
         false => "an operator of loop programs\n  help: write `level = \"prim\"`",
     };
     Err(syn::Error::new(other.span(), format!("`{}` is {help}", other.value())))
@@ -468,7 +471,8 @@ fn level_of(rules: &[Rule], span: Span, said: Option<bool>) -> syn::Result<bool>
     let Some(other) = rules.iter().find(|rule| is_prim(rule) != first) else { return Ok(first) };
     let [of, others] = if first { ["graphs", "loop programs"] } else { ["loop programs", "graphs"] };
     let why = if said.is_some() { "`level` says that all are" } else { "the first one is" };
-    let message = format!("`{other}` is a rule for {of}, and {why} for {others}\n  help: a pass is of one level: make two");
+    let message =
+        format!("`{other}` is a rule for {of}, and {why} for {others}\n  help: a pass is of one level: make two");
     Err(syn::Error::new(span, message))
 }
 

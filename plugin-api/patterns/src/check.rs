@@ -142,7 +142,8 @@ fn level(rule: &Rule, faults: &mut Vec<Fault>) {
         let [of, rule] = if is_prim { ["graphs", "loop programs"] } else { ["loop programs", "graphs"] };
         (op.level() != level).then(|| format!("`{op}` is an operator of {of}, in a rule for {rule}"))
     };
-    let one_level = "operators of the domain `tir` compute in loop programs, all others in graphs: write a rule for each";
+    let one_level =
+        "operators of the domain `tir` compute in loop programs, all others in graphs: write a rule for each";
     let no_version = "operators of loop programs have no versions: leave it out";
     let no_list = "write a number: it matches a vector of that number, too";
     if let (true, Some(version)) = (is_prim, rule.opset) {

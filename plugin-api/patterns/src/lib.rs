@@ -65,18 +65,19 @@ pub fn parse_with(text: &str, functions: Functions<'_>) -> Result<Vec<Rule>, Vec
 
 /// The text with nothing but the rules of a level, each at its place. `rules` are those of the text.
 pub fn of_level(text: &str, rules: &[Rule], level: Level) -> String {
-    let blank = |byte: u8| if byte == b'\n' { b'\n' } else { b' ' };
-    let mut kept: Vec<u8> = text.bytes().map(blank).collect();
+    let mut kept = String::new();
+    let mut rest = text;
     for rule in rules.iter().filter(|rule| rule.level() == level) {
-        let Span { start, end } = rule.span;
-        kept[start..end].copy_from_slice(&text.as_bytes()[start..end]);
-        match kept.get_mut(end) {
-            Some(byte) => *byte = b';',
-            None => kept.push(b';'),
-        }
+        let (before, from) = rest.split_at(rule.span.start - (text.len() - rest.len()));
+        kept.extend(before.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        let (own, after) = from.split_at(rule.span.end - rule.span.start);
+        kept.push_str(own);
+        kept.push(';');
+        // The separator is in the place of a character.
+        let next = after.chars().next().filter(|&c| c != '\n');
+        rest = &after[next.map_or(0, char::len_utf8)..];
     }
-    // Rules were copied whole, and everything else is in ASCII.
-    String::from_utf8(kept).unwrap_or_default()
+    kept
 }
 
 /// Prints rules, one on a line. The text parses to equal rules.

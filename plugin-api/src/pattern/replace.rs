@@ -110,7 +110,12 @@ impl Maker<'_> {
     }
 
     /// Makes what takes the place of a value, or of a call's result, of a type.
-    fn result(&self, made: &Made<'_>, (value, old): (NodeId, TypeId), cx: &mut RewriteCx<'_>) -> Result<NodeId, String> {
+    fn result(
+        &self,
+        made: &Made<'_>,
+        (value, old): (NodeId, TypeId),
+        cx: &mut RewriteCx<'_>,
+    ) -> Result<NodeId, String> {
         match made {
             Made::Numbers { values, shown } if self.rule.is_prim => {
                 let ty = cx.function().ty(old);

@@ -467,8 +467,8 @@ impl<'s, 'f> Search<'s, 'f> {
             }
             (Bound::Node(a), Bound::Node(b)) if a != b => {
                 // Numbers of loop programs may have different lanes.
-                let is_alike = self.cx.function().type_id(a) == self.cx.function().type_id(b)
-                    || self.cx.tensor(a).is_some();
+                let is_alike =
+                    self.cx.function().type_id(a) == self.cx.function().type_id(b) || self.cx.tensor(a).is_some();
                 match (self.cx.constant_of(a), self.cx.constant_of(b)) {
                     (Some(a), Some(b)) => is_alike && constant::is_equal(&a, &b),
                     _ => false,

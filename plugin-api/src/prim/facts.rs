@@ -148,7 +148,9 @@ impl Operators for CoreFacts {
 fn schema(op: CoreOp) -> OpSchema {
     use CoreOp::*;
     let info = op.info();
-    let of = |takes: fn(ElemType) -> bool| (0..=u8::MAX).map(ElemType).filter(|elem| elem.is_scalar() && takes(*elem)).collect();
+    let of = |takes: fn(ElemType) -> bool| {
+        (0..=u8::MAX).map(ElemType).filter(|elem| elem.is_scalar() && takes(*elem)).collect()
+    };
     let var = |name: &str, tensors: Vec<ElemType>| TypeVarFacts { name: name.into(), tensors, ..Default::default() };
     let is_number = |elem: ElemType| elem != ElemType::BOOL;
     let values = match (info.class, op) {
@@ -190,11 +192,7 @@ fn schema(op: CoreOp) -> OpSchema {
         attrs: info.attrs.iter().map(attr).collect(),
         formal_inputs: if op.is_value() { vars.iter().enumerate().map(formal).collect() } else { Vec::new() },
         formal_outputs: result.iter().map(|var| formal((0, var))).collect(),
-        types: vec![
-            var("T", values),
-            var("B", vec![ElemType::BOOL]),
-            var("I", vec![ElemType::INT64, ElemType::INT32]),
-        ],
+        types: vec![var("T", values), var("B", vec![ElemType::BOOL]), var("I", vec![ElemType::INT64, ElemType::INT32])],
         is_commutative: op.is_commutative(),
         body: String::new(),
         has_kernel: false,

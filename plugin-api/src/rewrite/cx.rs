@@ -244,9 +244,7 @@ impl<'a> RewriteCx<'a> {
         let number = self.stage(NewNode::Imm(number));
         match lanes.and_then(|lanes| i64::try_from(lanes).ok()) {
             None => number,
-            Some(lanes) => {
-                self.call_in(DOMAIN, CoreOp::Broadcast.name(), &[number], vec![Attr::new("lanes", lanes)])
-            }
+            Some(lanes) => self.call_in(DOMAIN, CoreOp::Broadcast.name(), &[number], vec![Attr::new("lanes", lanes)]),
         }
     }
 
