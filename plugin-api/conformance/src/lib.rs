@@ -36,6 +36,7 @@
 //!     .check("acme.ReluRelu");
 //! ```
 
+mod asked;
 pub mod bench;
 pub mod check;
 pub mod diff;

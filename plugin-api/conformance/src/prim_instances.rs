@@ -1,7 +1,8 @@
 //! Loop programs on which a rewrite rule applies: instances of its left side, on values of all kinds.
 
 use super::{
-    instances::{Miss, Theme, asked, elem_asked, numbers_asked, satisfies},
+    asked::{asked, elem_asked, numbers_asked, satisfies},
+    instances::{Miss, Theme},
     random::Random,
 };
 use relais_patterns::{

@@ -34,34 +34,10 @@ pub struct Name {
     pub span: Span,
 }
 
-/// The functions whose calls a rule rewrites.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
-    /// Graph functions, whose values are tensors.
-    Graph,
-    /// Loop programs, whose values are numbers.
-    Prim,
-}
-
-/// The domain of the operators of loop programs.
-const PRIM_DOMAIN: &str = "tir";
-
 impl Rule {
     /// The patterns of outermost calls: alternatives of one, or one of each.
     pub fn roots(&self) -> impl Iterator<Item = &CallPattern> {
         self.patterns.iter().chain(&self.others)
-    }
-
-    /// The level of the rule, which its operators decide.
-    pub fn level(&self) -> Level {
-        self.roots().next().map_or(Level::Graph, |call| call.op.level())
-    }
-}
-
-impl OpName {
-    /// The level of the functions that call it.
-    pub fn level(&self) -> Level {
-        if self.domain == PRIM_DOMAIN { Level::Prim } else { Level::Graph }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The checks that need nothing but the text.
 
-use crate::{Code, Fault, Span, ast::*, fault::nearest};
+use crate::{Code, Fault, Span, ast::*, fault::nearest, level};
 
 /// The names of element types, as in the text form of modules.
 pub const ELEMS: &[&str] = &[
@@ -116,7 +116,7 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
             faults.append(&mut scope.faults);
             continue;
         }
-        level(rule, &mut faults);
+        level::check(rule, &mut faults);
         let mut right = Right { bound: &scope.bound, functions, faults: &mut faults };
         right.results(rule);
         rule.conditions.iter().for_each(|condition| right.condition(condition));
@@ -129,66 +129,6 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
         }
     }
     faults
-}
-
-/// Reports operators of another level than the rule's, and what loop programs do not have.
-fn level(rule: &Rule, faults: &mut Vec<Fault>) {
-    let level = rule.level();
-    let is_prim = level == Level::Prim;
-    let mut fault = |span: Span, message: String, help: &str| {
-        faults.push(Fault::new(Code::Level, span, message).help(help));
-    };
-    let foreign = |op: &OpName| {
-        let [of, rule] = if is_prim { ["graphs", "loop programs"] } else { ["loop programs", "graphs"] };
-        (op.level() != level).then(|| format!("`{op}` is an operator of {of}, in a rule for {rule}"))
-    };
-    let one_level =
-        "operators of the domain `tir` compute in loop programs, all others in graphs: write a rule for each";
-    let no_version = "operators of loop programs have no versions: leave it out";
-    let no_list = "write a number: it matches a vector of that number, too";
-    if let (true, Some(version)) = (is_prim, rule.opset) {
-        fault(rule.span, format!("`@{version}` is a version of ONNX, in a rule for loop programs"), no_version);
-    }
-    let mut calls: Vec<&CallPattern> = rule.roots().collect();
-    while let Some(call) = calls.pop() {
-        if let Some(message) = foreign(&call.op) {
-            fault(call.op.span, message, one_level);
-        }
-        if is_prim && call.versions.is_some() {
-            fault(call.op.span, format!("`{}` has no versions", call.op), no_version);
-        }
-        for arg in &call.args {
-            match arg {
-                ArgPattern::Call(call) => calls.push(call),
-                ArgPattern::Either(either, _) => calls.extend(either),
-                ArgPattern::List(_, span) if is_prim => {
-                    fault(*span, "a list is no value of loop programs".to_owned(), no_list);
-                }
-                _ => {}
-            }
-        }
-    }
-    let mut values: Vec<&Value> = rule.results.iter().collect();
-    while let Some(value) = values.pop() {
-        match value {
-            Value::Call { op, args, .. } => {
-                if let Some(message) = foreign(op) {
-                    fault(op.span, message, one_level);
-                }
-                values.extend(args);
-            }
-            Value::Like { args, .. } => values.extend(args),
-            Value::Eval(_, span) if is_prim => {
-                let help = "leave `eval` out: the call is made, and `Simplify` computes it";
-                fault(*span, "`eval` computes tensors, and not numbers of loop programs".to_owned(), help);
-            }
-            Value::Eval(call, _) => values.push(call),
-            Value::List(_, span) if is_prim => {
-                fault(*span, "a list is no value of loop programs".to_owned(), no_list);
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Reports the first of several outermost calls that has no value in common with the first one, directly or through

@@ -10,6 +10,7 @@
 mod ast;
 mod check;
 mod fault;
+mod level;
 mod lex;
 pub mod pairs;
 mod parse;
@@ -19,6 +20,7 @@ mod print;
 pub use ast::*;
 pub use check::{ELEMS, Functions, Sort, functions, is_function, variables};
 pub use fault::{Code, Fault, nearest};
+pub use level::{Level, of_level};
 
 /// The most bytes of a text.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -61,23 +63,6 @@ pub fn parse_with(text: &str, functions: Functions<'_>) -> Result<Vec<Rule>, Vec
     faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
     faults.truncate(MAX_FAULTS);
     if faults.is_empty() { Ok(rules) } else { Err(faults) }
-}
-
-/// The text with nothing but the rules of a level, each at its place. `rules` are those of the text.
-pub fn of_level(text: &str, rules: &[Rule], level: Level) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    for rule in rules.iter().filter(|rule| rule.level() == level) {
-        let (before, from) = rest.split_at(rule.span.start - (text.len() - rest.len()));
-        kept.extend(before.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-        let (own, after) = from.split_at(rule.span.end - rule.span.start);
-        kept.push_str(own);
-        kept.push(';');
-        // The separator is in the place of a character.
-        let next = after.chars().next().filter(|&c| c != '\n');
-        rest = &after[next.map_or(0, char::len_utf8)..];
-    }
-    kept
 }
 
 /// Prints rules, one on a line. The text parses to equal rules.
