@@ -5,6 +5,7 @@ use crate::{
     infer::{Inference, TypeRelations, nearest_op},
     ir::*,
     op::{CallFault, CallParts, CallRule},
+    prim::DOMAIN,
 };
 use smallvec::SmallVec;
 use std::{borrow::Cow, collections::HashSet};
@@ -15,9 +16,19 @@ pub(crate) type Nodes = SmallVec<[NodeId; 6]>;
 /// A node to be made.
 pub(crate) enum NewNode {
     Constant(Tensor),
+    /// A number of a loop program, which is in no block.
+    Imm(Imm),
     Tuple(Nodes),
-    Projection { tuple: NodeId, index: u16 },
-    Call { callee: Callee, args: Nodes, attrs: NewAttrs, n_results: Option<u16> },
+    Projection {
+        tuple: NodeId,
+        index: u16,
+    },
+    Call {
+        callee: Callee,
+        args: Nodes,
+        attrs: NewAttrs,
+        n_results: Option<u16>,
+    },
 }
 
 /// The callee of a new call.
@@ -355,6 +366,7 @@ fn unknown(f: &Function, relations: &mut dyn TypeRelations, op: OpId, version: i
 pub(crate) fn place(f: &mut Function, relations: &mut dyn TypeRelations, new: NewNode) -> NodeId {
     match new {
         NewNode::Constant(tensor) => f.add_constant(tensor, ConstForm::ANY),
+        NewNode::Imm(imm) => f.add_imm(imm),
         NewNode::Tuple(fields) => f.add_tuple(&fields),
         NewNode::Projection { tuple, index } => f.add_tuple_get_item(tuple, index),
         NewNode::Call { callee, args, attrs, n_results } => {
@@ -379,7 +391,8 @@ pub(crate) fn place(f: &mut Function, relations: &mut dyn TypeRelations, new: Ne
 
 /// Lets a function import the domain of an operator that it is about to call.
 fn import(f: &mut Function, relations: &mut dyn TypeRelations, domain: &str, name: &str) {
-    if normal_domain(domain).is_empty() || f.opset_version(domain).is_some() {
+    // The operators of loop programs are part of the representation.
+    if normal_domain(domain).is_empty() || domain == DOMAIN || f.opset_version(domain).is_some() {
         return;
     }
     let version = relations.newest_version(domain, name).unwrap_or(1);

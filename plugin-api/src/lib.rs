@@ -103,6 +103,7 @@ pub mod __private {
             default_bytes, field,
         },
         pass::{REWRITES, drive},
+        prim::is_value_op,
         rewrite::DriveOptions,
     };
     pub use abi_stable::library::LibHeader;

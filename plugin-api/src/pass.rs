@@ -11,6 +11,7 @@ use crate::{
     ir::*,
     op::Bodies,
     options::{OptionType, Value},
+    prim::{CoreFacts, remove_unused},
     rewrite::{DriveOptions, DriveStats, Rule, drive_while},
 };
 use abi_stable::std_types::RVec;
@@ -293,7 +294,8 @@ impl Step {
 }
 
 /// Offers every live call of the operators `ops` (all calls if empty) to `rule` until nothing changes; what it did and
-/// what it declines become remarks. New nodes are typed as they are inserted.
+/// what it declines become remarks. New nodes are typed as they are inserted. In a prim func, what nothing uses any more
+/// is removed.
 ///
 /// # Errors
 /// Returns an error if the rule still applies after the most rounds that `options` allow.
@@ -304,8 +306,14 @@ pub fn drive(
     ops: &[&str],
     options: DriveOptions,
 ) -> Result<DriveStats, PassError> {
-    let mut relations = cx.relations();
-    let stats = drive_while(editor, &mut relations, rule, ops, options, &|| cx.check_cancelled())?;
+    let check: &dyn Fn() -> Result<(), PassError> = &|| cx.check_cancelled();
+    let stats = match options.is_prim {
+        true => drive_while(editor, &mut CoreFacts::default(), rule, ops, options, check)?,
+        false => drive_while(editor, &mut cx.relations(), rule, ops, options, check)?,
+    };
+    if options.is_prim && stats.n_rewrites > 0 {
+        remove_unused(editor);
+    }
     if cx.declares(REWRITES.name) {
         cx.count(REWRITES.name, stats.n_rewrites);
     }

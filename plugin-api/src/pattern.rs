@@ -76,11 +76,11 @@ mod search;
 pub use apply::{Compute, Explain, apply, apply_with, check, check_module, check_with};
 pub use file::{RuleFile, read_file, write_pairs};
 pub use matched::{ConditionFn, MakeFn, Matched, SharedCondition, Unmet, Variable};
-pub use relais_patterns::{Fault, OpName, Rule, pairs};
+pub use relais_patterns::{Fault, Level, OpName, Rule, of_level, pairs};
 
 use crate::diagnostics::PassError;
 use matched::Asked;
-use relais_patterns::Functions;
+use relais_patterns::{Code, Functions};
 use std::sync::OnceLock;
 
 /// Rules that were parsed, from several texts.
@@ -140,6 +140,23 @@ impl Rules {
         Self::parse_asking(texts, conditions.into_iter().map(Asked::Shared).collect())
     }
 
+    /// Parses the rules of options that state them: texts, then those of files. `origins` says where each text comes
+    /// from; where it says nothing, that is `rules[0]` and so on.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse), and if a file cannot be read.
+    pub fn stated(rules: &[String], files: &[RuleFile], origins: &[String]) -> Result<Self, PassError> {
+        let mut texts = Vec::new();
+        for (at, text) in rules.iter().enumerate() {
+            let origin = origins.get(at).cloned().unwrap_or_else(|| format!("rules[{at}]"));
+            texts.push((origin, text.clone()));
+        }
+        for file in files {
+            texts.push((file.path().display().to_string(), file.text()?.to_owned()));
+        }
+        Self::parse_all(texts, &[])
+    }
+
     fn parse_asking(
         texts: impl IntoIterator<Item = (String, String)>,
         conditions: Vec<Asked>,
@@ -161,6 +178,40 @@ impl Rules {
     /// replace one call.
     pub fn making(self, make: MakeFn) -> Self {
         Self { make: Some(make), ..self }
+    }
+
+    /// The level of the rules; `None` if there are some for each level.
+    pub fn level(&self) -> Option<Level> {
+        let mut levels = self.iter().map(Rule::level);
+        let first = levels.next().unwrap_or(Level::Graph);
+        levels.all(|level| level == first).then_some(first)
+    }
+
+    /// Checks that all rules are for a level.
+    ///
+    /// # Errors
+    /// Returns an error that names the first one that is not.
+    pub fn check_level(&self, level: Level) -> Result<(), PassError> {
+        for source in &self.texts {
+            let Some(rule) = source.rules.iter().find(|rule| rule.level() != level) else { continue };
+            let op = rule.roots().next().map_or_else(String::new, |call| call.op.to_string());
+            let (message, help) = match level {
+                Level::Graph => (
+                    format!("the rule is for loop programs, by its operator `{op}`, and this pass is for graphs"),
+                    "give it to `relais.RewriteLoops`; in Rust, write `level = \"prim\"` in the attribute of the pass",
+                ),
+                Level::Prim => (
+                    format!("the rule is for graphs, by its operator `{op}`, and this pass is for loop programs"),
+                    "give it to `relais.Rewrite`; in Rust, leave `level = \"prim\"` out of the attribute of the pass",
+                ),
+            };
+            return Err(error(vec![placed(
+                &source.origin,
+                &source.text,
+                Fault::new(Code::Level, rule.span, message).help(help),
+            )]));
+        }
+        Ok(())
     }
 
     /// The rules, in order.

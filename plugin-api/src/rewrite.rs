@@ -20,6 +20,7 @@ use crate::{
     infer::{TypeRelations, contradiction, infer_results, merge},
     ir::*,
     op::{CallFault, CallRule, set_known_value},
+    prim::{CoreOp, DOMAIN, NOT_A_VALUE},
 };
 use again::Traces;
 use ahead::Ahead;
@@ -75,11 +76,13 @@ pub struct DriveOptions {
     /// Whether the rule decides about a call by nothing but the values from which it is computed, and whether the calls
     /// among these have other users. A round is then the last one if no call can be decided otherwise in the next.
     pub is_local: bool,
+    /// Whether the function is a prim func: only calls that compute values from values are offered, and made.
+    pub is_prim: bool,
 }
 
 impl Default for DriveOptions {
     fn default() -> Self {
-        Self { max_rounds: 32, is_local: false }
+        Self { max_rounds: 32, is_local: false, is_prim: false }
     }
 }
 
@@ -142,6 +145,7 @@ pub(crate) fn drive_while(
         relations,
         rule,
         ops,
+        is_prim: options.is_prim,
         is_last: false,
         may_go_on: check,
         stats: &mut stats,
@@ -209,6 +213,7 @@ struct Driver<'d, 'r> {
     relations: &'d mut dyn TypeRelations,
     rule: &'d mut Rule<'r>,
     ops: &'d [&'d str],
+    is_prim: bool,
     /// Whether the limits allow no round after this one.
     is_last: bool,
     may_go_on: &'d dyn Fn() -> Result<(), PassError>,
@@ -234,9 +239,10 @@ impl Driver<'_, '_> {
                 Some((d, n)) => (normal_domain(d), n) == (domain, name),
                 None => domain.is_empty() && wanted == name,
             };
-            self.wanted.push(self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(op)));
+            let is_offered = !self.is_prim || is_value(domain, name);
+            self.wanted.push(is_offered && (self.ops.is_empty() || self.ops.iter().any(|op| is_wanted(op))));
         }
-        self.ops.is_empty() || self.wanted.contains(&true)
+        self.ops.is_empty() && !self.is_prim || self.wanted.contains(&true)
     }
 
     /// Whether a local rule can decide about a call otherwise after a round. `now` says how often nodes are used.
@@ -289,14 +295,19 @@ impl Driver<'_, '_> {
         for Staged { mut node, ty, value, results, fault } in staged.drain(..) {
             let real = |id: NodeId| if Stage::is_staged(id) { ids[Stage::position(first, id)] } else { id };
             match &mut node {
-                NewNode::Constant(_) => {}
+                NewNode::Constant(_) | NewNode::Imm(_) => {}
                 NewNode::Projection { tuple, .. } => *tuple = real(*tuple),
                 NewNode::Tuple(operands) | NewNode::Call { args: operands, .. } => {
                     operands.iter_mut().for_each(|operand| *operand = real(*operand));
                 }
             }
             let f = cx.function_mut();
+            let is_bound = !matches!(node, NewNode::Imm(_));
             let id = place(f, self.relations, node);
+            if !is_bound {
+                ids.push(id);
+                continue;
+            }
             match results.as_slice() {
                 [] => {
                     f.set_type(id, known(ty));
@@ -354,6 +365,18 @@ impl Driver<'_, '_> {
         op: OpId,
         fault: Option<(OpId, crate::op::OpError)>,
     ) -> Result<(), PassError> {
+        if self.is_prim {
+            let rec = f.op(op);
+            let (domain, name) = (f.str(rec.domain), f.str(rec.name));
+            let why = match CoreOp::from_name(name).filter(|_| domain == DOMAIN) {
+                None => "loop programs have no such operator",
+                Some(op) if !op.is_value() => NOT_A_VALUE,
+                Some(_) => "",
+            };
+            if !why.is_empty() {
+                return Err(refused(f, op, &CallFault::new(CallRule::UnknownOperator, why)));
+            }
+        }
         let fault = match (self.checker.check(f, self.relations, id, op), fault) {
             (Err(fault), _) if fault.broken.is_some() => return Err(refused(f, op, &fault)),
             (Err(fault), _) => fault,
@@ -421,7 +444,7 @@ impl Rebuild for Driver<'_, '_> {
         let Some(call) = f.call(id) else { return Ok(Action::Keep) };
         let is_wanted = match call.op() {
             Some(op) => self.wanted.get(op.index()).copied().unwrap_or(false),
-            None => self.ops.is_empty(),
+            None => self.ops.is_empty() && !self.is_prim,
         };
         // Unused values are left to dead code elimination.
         if !is_wanted || self.uses.get(id.index()).is_none_or(|&n| n == 0) {
@@ -446,6 +469,11 @@ impl Rebuild for Driver<'_, '_> {
             error.at(id).with_note(format_args!("the rewrite was offered {offered}"))
         })
     }
+}
+
+/// Whether an operator of loop programs computes a value from values.
+fn is_value(domain: &str, name: &str) -> bool {
+    domain == DOMAIN && CoreOp::from_name(name).is_some_and(CoreOp::is_value)
 }
 
 /// Describes a call for people.
@@ -482,11 +510,12 @@ impl Driver<'_, '_> {
         let f = cx.function();
         let n_results = f.n_results(id);
         self.check_others(f, id, &others)?;
-        // A function or an operator that is an argument is in no block.
+        // A number is in no block, nor is a function or an operator that is an argument.
         let is_named =
             |by: NodeId| f.nodes().get(by.index()).is_some_and(|node| matches!(node.kind, kind::GLOBAL_VAR | kind::OP));
         let is_argument = |by: NodeId| is_named(by) && f.call(id).is_some_and(|call| call.args().contains(&by));
-        let is_known = |by: NodeId| self.is_known(by) || others.moved.contains(&by) || is_argument(by);
+        let is_number = |by: NodeId| f.nodes().get(by.index()).is_some_and(|node| node.kind == kind::IMM);
+        let is_known = |by: NodeId| self.is_known(by) || others.moved.contains(&by) || is_argument(by) || is_number(by);
         if let Some(by) = self.stage.operands().find(|&by| !by.is_absent() && !is_known(by)) {
             return Err(stray(f, by, "used"));
         }
@@ -622,6 +651,9 @@ impl Driver<'_, '_> {
     /// Gives what takes the place of a value what is known of the value.
     fn inherit(&mut self, cx: &mut RebuildCx<'_>, old: NodeId, new: NodeId, is_new: bool) {
         let f = cx.function();
+        if f.kind(new) == kind::IMM {
+            return;
+        }
         let (ty, old_type) = (f.type_id(new), f.type_id(old));
         // It is the same value wherever both are computed, and its type there is the known information of either. But
         // the type of a parameter belongs to the interface.

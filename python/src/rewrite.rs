@@ -502,6 +502,7 @@ pub(crate) fn pass(py: Python<'_>, name: &str, opt_level: u8, stated: &Bound<'_,
 
 /// Whether rules are valid for every function of a module.
 fn check(rules: &Rules, registry: &'static Registry, module: &IRModule) -> Result<(), PassError> {
+    rules.check_level(pattern::Level::Graph)?;
     module.functions().try_for_each(|(name, f)| {
         pattern::check_with(rules, f, &mut OpFactsTable::empty(registry)).map_err(|error| error.in_function(name))
     })

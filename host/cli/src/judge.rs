@@ -7,23 +7,31 @@ use super::{
 };
 use relais::{frontend::StatedRules, registry::Registry};
 use relais_conformance::{Finding, Settings, Verdict, judge_rule};
-use relais_plugin_api::pattern::Rules;
+use relais_plugin_api::{
+    ir::Function,
+    pattern::{Level, Rules, check_with},
+    prim::CoreFacts,
+};
 use std::collections::BTreeSet;
 
 /// The code of a rule whose two sides compute different results.
 const UNSOUND: &str = "L030";
 
-/// Judges rules by small modules on which they apply. A text that cannot be parsed is left to its pass, which refuses it
-/// before the first one runs.
+/// Judges rules by small modules on which they apply. A text that cannot be parsed, and a rule that is not for the level of
+/// its pass, or for no values of it, are left to the pass, which refuses them before the first one runs.
 ///
 /// # Errors
 /// Returns an error that names the rules that change what a module computes, each with the module.
 pub(crate) fn judge(stated: &[StatedRules], registry: &Registry, verbosity: Verbosity) -> Result<(), CliError> {
     let mut judged = BTreeSet::new();
     let mut unsound = Vec::new();
-    for StatedRules { pass, origin, text, .. } in stated {
+    for StatedRules { pass, origin, text, level, .. } in stated {
         let Ok(rules) = Rules::parse_all([(origin.clone(), text.clone())], &[]) else { continue };
-        for rule in rules.iter() {
+        // The operators of loop programs are the same in all modules.
+        if *level == Level::Prim && check_with(&rules, &Function::new(), &mut CoreFacts::default()).is_err() {
+            continue;
+        }
+        for rule in rules.iter().filter(|rule| rule.level() == *level) {
             if !judged.insert((pass, rule.to_string())) {
                 continue;
             }

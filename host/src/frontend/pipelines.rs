@@ -14,7 +14,7 @@ use crate::{
 };
 use relais_plugin_api::{
     options::Value,
-    pattern::{self, Rule},
+    pattern::{self, Level, Rule},
 };
 use std::path::{Path, PathBuf};
 
@@ -110,19 +110,56 @@ const ORIGINS: &str = "origins";
 /// Returns the faults of the built-in pipeline `rules`; it has none.
 pub fn rewrite_first(spec: Option<PipelineSpec>, rules: &[(String, String)]) -> Result<PipelineSpec, Faults> {
     let (mut first, mut spec) = begin(spec, RULES)?;
-    let (mut origins, mut texts) = (Vec::new(), Vec::new());
+    let mut given = LEVELS.map(|_| (Vec::new(), Vec::new()));
     for (origin, text) in rules {
         let place = spec.sources.add_whole(origin, text);
-        origins.push(Written::at(place, Literal::Str(origin.clone())));
-        texts.push(Written::at(place, Literal::Str(text.clone())));
+        for (level, text) in by_level(origin, text) {
+            let (origins, texts) = &mut given[level];
+            origins.push(Written::at(place, Literal::Str(origin.clone())));
+            texts.push(Written::at(place, Literal::Str(text)));
+        }
     }
-    let steps = take_steps(&mut spec, &mut first, RULES, |key, place| match key {
-        RULES => Some(Written::at(place, Literal::List(texts.clone()))),
-        ORIGINS => Some(Written::at(place, Literal::List(origins.clone()))),
-        _ => None,
-    });
+    let is_given = given.each_ref().map(|(_, texts)| !texts.is_empty());
+    let takers: Vec<usize> = first.steps.iter().copied().filter(|&step| takes_rules(&first.nodes[step])).collect();
+    for (step, (origins, texts)) in takers.iter().zip(given) {
+        let StepSpec::Pass { options, .. } = &mut first.nodes[*step].value else { continue };
+        for Entry { key, value } in options {
+            match key.value.as_str() {
+                RULES => value.value = Literal::List(texts.clone()),
+                ORIGINS => value.value = Literal::List(origins.clone()),
+                _ => {}
+            }
+        }
+    }
+    if is_given.contains(&true) {
+        let is_idle = |step: &usize| takers.iter().position(|taker| taker == step).is_some_and(|at| !is_given[at]);
+        first.steps.retain(|step| !is_idle(step));
+    }
+    let steps = take_steps(&mut spec, &mut first, RULES, |_, _| None);
     spec.steps.splice(0..0, steps);
     Ok(spec)
+}
+
+/// The levels of the rules of the steps that take some, in order.
+const LEVELS: [Level; 2] = [Level::Graph, Level::Prim];
+
+/// A text of rules, with the index of its level; one that has rules of each level, for each with those of the level at
+/// their places. The first step reports the faults of a text that cannot be parsed.
+fn by_level(origin: &str, text: &str) -> Vec<(usize, String)> {
+    let rules = pattern::read(origin, text).unwrap_or_default();
+    let has = |level: &Level| rules.iter().any(|rule| rule.level() == *level);
+    let of = |(at, level): (usize, &Level)| (at, pattern::of_level(text, &rules, *level));
+    let parts: Vec<(usize, String)> = LEVELS.iter().enumerate().filter(|(_, level)| has(level)).map(of).collect();
+    match parts.as_slice() {
+        [] => vec![(0, text.to_owned())],
+        [(level, _)] => vec![(*level, text.to_owned())],
+        _ => parts,
+    }
+}
+
+/// Whether a step takes rules.
+fn takes_rules(step: &Written<StepSpec>) -> bool {
+    matches!(&step.value, StepSpec::Pass { options, .. } if options.iter().any(|option| option.key.value == RULES))
 }
 
 /// The pipeline that converts to another operator set.
@@ -220,10 +257,12 @@ pub struct StatedRules {
     pub text: String,
     /// The file that the pipeline names, if the text is in one.
     pub file: Option<PathBuf>,
+    /// The level of the pass: it refuses rules of another one.
+    pub level: Level,
 }
 
 impl StatedRules {
-    /// The rules that a pipeline states for the pass to which [`rewrite_first`] gives its rules, in files, too.
+    /// The rules that a pipeline states for the passes to which [`rewrite_first`] gives its rules, in files, too.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read.
@@ -232,7 +271,7 @@ impl StatedRules {
         Self::of_options(passes)
     }
 
-    /// The rules that a pass states, if it is the one to which [`rewrite_first`] gives its rules.
+    /// The rules that a pass states, if it is one to which [`rewrite_first`] gives its rules.
     ///
     /// # Errors
     /// As for [`of`](Self::of).
@@ -242,25 +281,24 @@ impl StatedRules {
 
     fn of_options<'a>(instances: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Result<Vec<Self>, Error> {
         let first = PipelineSpec::read(Path::new(&format!("builtin:{RULES}")), &Disk).map_err(Error::new)?;
-        let takes_rules = |step: &Written<StepSpec>| match &step.value {
-            StepSpec::Pass { name, options } if options.iter().any(|option| option.key.value == RULES) => {
-                Some(name.value.clone())
-            }
+        let name = |step: &usize| match &first.nodes[*step].value {
+            StepSpec::Pass { name, .. } if takes_rules(&first.nodes[*step]) => Some(name.value.clone()),
             _ => None,
         };
-        let passes: Vec<String> = first.nodes.iter().filter_map(takes_rules).collect();
+        let passes: Vec<String> = first.steps.iter().filter_map(name).collect();
         let mut stated = Vec::new();
-        for (pass, options) in instances.into_iter().filter(|(name, _)| passes.iter().any(|pass| pass == name)) {
+        for (pass, options) in instances {
+            let Some((_, &level)) = passes.iter().zip(&LEVELS).find(|(name, _)| *name == pass) else { continue };
             let list = |option| strings(options, option);
             let origins = list(ORIGINS);
             for (at, text) in list(RULES).into_iter().enumerate() {
                 let origin = origins.get(at).cloned().unwrap_or_else(|| format!("{RULES}[{at}]"));
-                stated.push(Self { pass: pass.to_owned(), origin, text, file: None });
+                stated.push(Self { pass: pass.to_owned(), origin, text, file: None, level });
             }
             for origin in list(FILES) {
                 let file = PathBuf::from(&origin);
                 let text = pattern::read_file(&file)?;
-                stated.push(Self { pass: pass.to_owned(), origin, text, file: Some(file) });
+                stated.push(Self { pass: pass.to_owned(), origin, text, file: Some(file), level });
             }
         }
         Ok(stated)

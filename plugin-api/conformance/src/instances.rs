@@ -4,14 +4,15 @@
 //! conditions ask for. A module is kept if all its calls are accepted by their type relations and can be computed.
 
 use super::{
+    asked::{asked, elem_asked, numbers_asked, satisfies},
     interpret::{self, Compute, Stop},
     journal::Log,
-    numbers,
+    numbers, prim_instances,
     random::Random,
 };
 use relais_patterns::{
-    ArgPattern, AttrWanted, CallPattern, Comparison, Condition, Expr, Literal, Name, Number, OpName, Rule, Sort, Value,
-    variables,
+    ArgPattern, AttrWanted, CallPattern, Comparison, Condition, Expr, Level, Literal, Name, Number, OpName, Rule, Sort,
+    Value, variables,
 };
 use relais_plugin_api::{
     infer::{Coverage, Operators, infer_function},
@@ -87,6 +88,9 @@ pub fn attempts<'a>(
 }
 
 fn instance(rule: &Rule, random: &mut Random, compute: &dyn Compute) -> Result<IRModule, Miss> {
+    if rule.level() == Level::Prim {
+        return prim_instances::instance(rule, random);
+    }
     let mut empty = Function::new();
     let (mut made, mut unknown) = (None, None);
     compute.with_ops(&empty.clone(), &mut |ops| {
@@ -213,8 +217,7 @@ impl<'m> Maker<'m> {
     fn new(rule: &'m Rule, random: &'m mut Random, ops: &'m mut dyn Operators, f: &'m Function) -> Self {
         let elem = ELEMS[random.below(ELEMS.len() as u64) as usize];
         let (rank, size) = (random.below(5) as usize, 1 + random.below(3));
-        let theme = [Theme::Plain, Theme::Plain, Theme::Large, Theme::Small, Theme::Zero, Theme::NotFinite];
-        let theme = theme[random.below(theme.len() as u64) as usize];
+        let theme = Theme::any(random);
         let evenness = if random.below(2) == 0 { 80 } else { 30 };
         let is_dynamic = random.below(4) == 0;
         let are_weights_alike = random.below(2) == 0;
@@ -411,49 +414,11 @@ impl<'m> Maker<'m> {
         }
     }
 
-    /// The conditions that compare a function of a variable, or the variable itself, with something.
-    fn asked<'r>(&self, function: &str, variable: &str) -> Vec<(Comparison, &'r Expr)>
-    where
-        'm: 'r,
-    {
-        let is_meant = |expr: &Expr| match expr {
-            Expr::Call(name, args) => {
-                name.text == function && matches!(args.first(), Some(Expr::Var(name)) if name.text == variable)
-            }
-            Expr::Var(name) => function.is_empty() && name.text == variable,
-            _ => false,
-        };
-        let rule: &'m Rule = self.rule;
-        let asked = |condition: &'m Condition| match condition {
-            Condition::Compare(left, comparison, right) if is_meant(left) => vec![(*comparison, right)],
-            Condition::Compare(left, comparison, right) if is_meant(right) => vec![(*comparison, left)],
-            Condition::In(left, options) if is_meant(left) => {
-                options.iter().map(|option| (Comparison::Eq, option)).collect()
-            }
-            _ => Vec::new(),
-        };
-        rule.conditions.iter().flat_map(asked).collect()
-    }
-
-    /// The element type of a variable: one that a condition asks for, if there is one.
-    fn elem_asked(&mut self, name: Option<&Name>, elem: ElemType) -> ElemType {
-        let Some(name) = name else { return elem };
-        let asked = self.asked("elem", &name.text);
-        let asked: Vec<ElemType> = asked
-            .iter()
-            .filter_map(|(_, expr)| if let Expr::Var(elem) = expr { ElemType::from_name(&elem.text) } else { None })
-            .collect();
-        match asked.as_slice() {
-            [] => elem,
-            asked => asked[self.random.below(asked.len() as u64) as usize],
-        }
-    }
-
     /// Dimensions for a variable: those that conditions ask for, then those of `like`.
     fn dims(&mut self, name: Option<&Name>, like: Option<Vec<u64>>) -> Vec<u64> {
         if let Some(name) = name {
             // `shape(x) == shape(y)` and `broadcasts(x, y)`.
-            let same = self.asked("shape", &name.text).into_iter().find_map(|(_, expr)| match expr {
+            let same = asked(self.rule, "shape", &name.text).into_iter().find_map(|(_, expr)| match expr {
                 Expr::Call(_, args) => match args.first() {
                     Some(Expr::Var(other)) => Some(other.text.clone()),
                     _ => None,
@@ -479,7 +444,7 @@ impl<'m> Maker<'m> {
             }
         }
         let rank = name.and_then(|name| {
-            self.asked("rank", &name.text).into_iter().find_map(|(comparison, expr)| match (comparison, expr) {
+            asked(self.rule, "rank", &name.text).into_iter().find_map(|(comparison, expr)| match (comparison, expr) {
                 (Comparison::Eq, Expr::Number(Number::Int(rank @ 0..=8), _)) => Some(*rank as usize),
                 _ => None,
             })
@@ -527,7 +492,7 @@ impl<'m> Maker<'m> {
     }
 
     fn param(&mut self, name: Option<&Name>, elem: ElemType) -> String {
-        let elem = self.elem_asked(name, elem);
+        let elem = name.map_or(elem, |name| elem_asked(self.rule, self.random, name, elem));
         let mut dims = self.dims(name, None);
         if self.is_dynamic {
             dims.fill(numbers::UNKNOWN_SIZE);
@@ -542,25 +507,14 @@ impl<'m> Maker<'m> {
 
     /// A constant for a variable.
     fn constant(&mut self, name: &Name, elem: ElemType, is_splat: bool) -> String {
-        let elem = self.elem_asked(Some(name), elem);
+        let elem = elem_asked(self.rule, self.random, name, elem);
         // Shapes, axes and the like are vectors.
         let is_list = elem == ElemType::INT64 && elem != self.elem;
         let like = self.weights.take().filter(|_| self.are_weights_alike);
         let dims = if is_list { vec![1 + self.random.below(4)] } else { self.dims(Some(name), like) };
         self.weights = (!is_list).then(|| dims.clone());
         let count: u64 = dims.iter().product();
-        let asked: Vec<(Comparison, f64)> = self
-            .asked("", &name.text)
-            .into_iter()
-            .filter_map(|(comparison, expr)| match expr {
-                Expr::Number(number, _) => Some((comparison, number.to_f64())),
-                Expr::Neg(inner, _) => match &**inner {
-                    Expr::Number(number, _) => Some((comparison, -number.to_f64())),
-                    _ => None,
-                },
-                _ => None,
-            })
-            .collect();
+        let asked = numbers_asked(self.rule, &name.text);
         let one = self.element(elem, &asked);
         let items: Vec<String> =
             (0..count).map(|_| if is_splat { one.clone() } else { self.element(elem, &asked) }).collect();
@@ -572,16 +526,6 @@ impl<'m> Maker<'m> {
         if let Some((_, value)) = asked.iter().find(|(comparison, _)| *comparison == Comparison::Eq) {
             return number(elem, *value);
         }
-        let holds = |value: f64| {
-            asked.iter().all(|&(comparison, other)| match comparison {
-                Comparison::Eq => value == other,
-                Comparison::Ne => value != other,
-                Comparison::Lt => value < other,
-                Comparison::Le => value <= other,
-                Comparison::Gt => value > other,
-                Comparison::Ge => value >= other,
-            })
-        };
         let mut value = 0.0;
         for _ in 0..16 {
             value = match elem {
@@ -598,7 +542,7 @@ impl<'m> Maker<'m> {
                 }
                 _ => (self.random.below(33) as f64 - 16.0) / 8.0,
             };
-            if holds(value) {
+            if satisfies(asked, value) {
                 break;
             }
         }
@@ -657,7 +601,7 @@ impl<'m> Maker<'m> {
     /// A value of an attribute: the one that a condition asks for, if there is one; `None` is absent.
     fn attr(&mut self, facts: &AttrFacts, variable: Option<&str>) -> Option<String> {
         let asked = variable.and_then(|variable| {
-            self.asked("", variable).into_iter().find_map(|(comparison, expr)| match expr {
+            asked(self.rule, "", variable).into_iter().find_map(|(comparison, expr)| match expr {
                 _ if comparison != Comparison::Eq => None,
                 expr => literal_of(expr).map(|literal| shown(&literal, facts.kind)),
             })
@@ -687,7 +631,7 @@ impl<'m> Maker<'m> {
 /// The sort of floats in the constants of an instance: those of one sort show together that arithmetic is not like that
 /// of numbers.
 #[derive(Clone, Copy)]
-enum Theme {
+pub(super) enum Theme {
     Plain,
     Large,
     Small,
@@ -696,7 +640,12 @@ enum Theme {
 }
 
 impl Theme {
-    fn numbers(self, elem: ElemType) -> [f64; 4] {
+    pub(super) fn any(random: &mut Random) -> Self {
+        let themes = [Self::Plain, Self::Plain, Self::Large, Self::Small, Self::Zero, Self::NotFinite];
+        themes[random.below(themes.len() as u64) as usize]
+    }
+
+    pub(super) fn numbers(self, elem: ElemType) -> [f64; 4] {
         let (largest, smallest) = match elem {
             ElemType::DOUBLE => (f64::MAX, f64::MIN_POSITIVE),
             ElemType::FLOAT16 => (65504.0, 6.103_515_625e-5),

@@ -36,6 +36,7 @@
 //!     .check("acme.ReluRelu");
 //! ```
 
+mod asked;
 pub mod bench;
 pub mod check;
 pub mod diff;
@@ -50,6 +51,7 @@ mod knobs;
 mod nests;
 pub mod numbers;
 mod operator;
+mod prim_instances;
 mod prims;
 mod random;
 mod report;

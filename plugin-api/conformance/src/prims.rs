@@ -44,7 +44,8 @@ fn signature(f: &Function) -> (usize, Vec<String>) {
 fn same_prim(before: &IRModule, after: &IRModule, name: &str, f: &Function) -> Result<Judgement, Differ> {
     let not_evaluated = |why: String| Judgement::NotEvaluated { what: format!("@{name}"), why };
     let mut judgement = None;
-    for seed in 1..=N_SEEDS {
+    let has_inputs = f.params().len() > n_outputs(f);
+    for seed in 1..=if has_inputs { N_SEEDS } else { 1 } {
         let inputs = match numbers::inputs(f, seed) {
             Ok(mut inputs) => {
                 inputs.truncate(f.params().len() - n_outputs(f));
@@ -62,7 +63,10 @@ fn same_prim(before: &IRModule, after: &IRModule, name: &str, f: &Function) -> R
         let differ = |how: String, is_fault_of_after: bool| {
             let names = f.params().iter().map(|&param| format!("%{}", f.name(param)));
             let inputs = names.zip(inputs.iter().map(numbers::values)).collect();
-            let how = format!("`@{name}`: {how}, for inputs of seed {seed}");
+            let how = match has_inputs {
+                true => format!("`@{name}`: {how}, for inputs of seed {seed}"),
+                false => format!("`@{name}`: {how}"),
+            };
             Differ { how, inputs, is_special: false, is_fault_of_after }
         };
         let old = match run(before, false) {

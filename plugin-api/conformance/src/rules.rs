@@ -7,9 +7,10 @@ use super::{
     interface::same_interface,
     judge::{message, printed, shown},
     numbers::{Judgement, same_numbers},
+    prims::same_prims,
     report::{Finding, Kind},
 };
-use relais_patterns::Rule;
+use relais_patterns::{Level, Rule};
 use relais_plugin_api::{
     ir::{IRModule, MAIN, verify},
     options::Value,
@@ -37,7 +38,7 @@ pub enum Verdict {
 /// Judges a rule: a pass with options that state this rule and no other runs on instances of the left side, and both
 /// modules are computed and compared. Equal arguments give equal verdicts.
 ///
-/// The settings' seed and tolerance apply.
+/// The settings' seed and tolerance apply; rules for loop programs keep all bits.
 pub fn judge_rule(bench: &dyn Passes, settings: &Settings, pass: &str, options: &Value, rule: &Rule) -> Verdict {
     let mut n_compared = 0;
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
@@ -60,7 +61,7 @@ pub fn judge_rule(bench: &dyn Passes, settings: &Settings, pass: &str, options: 
                 note(message(&error));
             }
             Ok(None) => note("its conditions hold for none of the instances".to_owned()),
-            Ok(Some(after)) => match compare(bench, settings, &module, &after) {
+            Ok(Some(after)) => match compare(bench, settings, rule.level(), (&module, &after)) {
                 Ok(Judgement::Same) => n_compared += 1,
                 Ok(Judgement::NotEvaluated { why, .. }) => note(why),
                 Err((kind, message)) => {
@@ -90,17 +91,22 @@ pub fn judge_rule(bench: &dyn Passes, settings: &Settings, pass: &str, options: 
 fn compare(
     bench: &dyn Passes,
     settings: &Settings,
-    before: &IRModule,
-    after: &IRModule,
+    level: Level,
+    (before, after): (&IRModule, &IRModule),
 ) -> Result<Judgement, (Kind, String)> {
     if let Some(fault) = verify(after).first() {
         return Err((Kind::Broken, fault.to_string()));
     }
     same_interface(before, after).map_err(|how| (Kind::Interface, how))?;
-    same_numbers(before, after, settings.tolerance, bench).or_else(|differ| {
+    let not_evaluated = |why: String| Judgement::NotEvaluated { what: MAIN.to_owned(), why };
+    let judged = match level {
+        Level::Graph => same_numbers(before, after, settings.tolerance, bench),
+        Level::Prim => same_prims(before, after)
+            .map(|judged| judged.unwrap_or_else(|| not_evaluated("it has no loop program".to_owned()))),
+    };
+    judged.or_else(|differ| {
         if !differ.is_fault_of_after {
-            let what = MAIN.to_owned();
-            return Ok(Judgement::NotEvaluated { what, why: format!("its left side is at fault: {}", differ.how) });
+            return Ok(not_evaluated(format!("its left side is at fault: {}", differ.how)));
         }
         let inputs = differ.inputs.iter().map(|(name, values)| format!("\n{name} is {values}"));
         let kind = if differ.is_special { Kind::SpecialNumbers } else { Kind::Numbers };

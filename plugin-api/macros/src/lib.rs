@@ -43,6 +43,9 @@ pub fn pipeline(input: TokenStream) -> TokenStream {
 ///
 /// `#[rewrite_pass(name = "acme.ReluRelu", opt_level = 1, required = ["relais.InferType"], ops = ["Relu"])]`
 ///
+/// With `level = "prim"` it rewrites values of loop programs: the calls of operators such as `ops = ["tir::exp"]`, which
+/// compute values from values. Statements and memory are for [`macro@prim_func_pass`].
+///
 /// `extends = "after-simplify"`, in this attribute and the other four, adds the pass at the extension point of that
 /// name in every pipeline that has it. `phase` sets when it runs among all passes of a level (`passes = "level<=3"`):
 /// in `"types"`, `"folding"`, `"rewrites"` (the default) or `"clean-up"`, or with `"none"` never.
@@ -58,6 +61,9 @@ pub fn rewrite_pass(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Syntax and variables are checked when the text is compiled, if it is a literal, operators and their attributes
 /// before the first pass of a run. All rules share one matcher; `relais list rules` shows them. Unless `required` says
 /// otherwise, types are inferred first.
+///
+/// Rules whose operators are of the domain `tir` rewrite values of loop programs. Where the text is not a literal,
+/// `level = "prim"` says so.
 ///
 /// `conditions = [is_even]` gives functions `fn(&Matched<'_>, &RewriteCx<'_>) -> Result<(), Unmet>` that the rules
 /// can name as conditions. `samples(halve = include_str!("halve.relay"))` gives modules on which the rule `halve`

@@ -39,8 +39,8 @@ impl Level {
     /// The keys that its attribute takes beside [`SHARED_KEYS`].
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Self::Rewrite => &["check", "ops", "max_rounds", "parallel"],
-            Self::Rules => &["parallel", "conditions", "samples(…)"],
+            Self::Rewrite => &["level", "check", "ops", "max_rounds", "parallel"],
+            Self::Rules => &["level", "parallel", "conditions", "samples(…)"],
             Self::Function => &["check", "parallel", "establishes", "changes_interface", "statistics(…)"],
             Self::PrimFunc => &["check", "parallel", "statistics(…)"],
             Self::Sequential => &["check", "passes"],
@@ -70,8 +70,16 @@ const SHARED_KEYS: &[&str] = &["name", "aliases", "opt_level", "required", "exte
 const PHASES: [(&str, &str); 5] =
     [("types", "TYPES"), ("folding", "FOLDING"), ("rewrites", "REWRITES"), ("clean-up", "CLEAN_UP"), ("none", "NONE")];
 
+/// The levels of rewrites and rules: whether their names are those of loop programs.
+const LEVELS: [(&str, bool); 2] = [("graph", false), ("prim", true)];
+
+/// The domain of the operators of loop programs.
+const PRIM_DOMAIN: &str = "tir::";
+
 struct Args {
     name: LitStr,
+    /// Whether a rewrite, or rules, are for loop programs, if it is said.
+    is_prim: Option<bool>,
     aliases: Vec<LitStr>,
     required: Option<Vec<LitStr>>,
     ops: Vec<LitStr>,
@@ -101,6 +109,7 @@ impl Args {
         let mut name = None;
         let mut parsed = Self {
             name: LitStr::new("", Span::call_site()),
+            is_prim: None,
             aliases: Vec::new(),
             required: None,
             ops: Vec::new(),
@@ -166,6 +175,15 @@ impl Args {
                     };
                     parsed.phase = constant;
                 }
+                "level" if matches!(level, Level::Rewrite | Level::Rules) => {
+                    let given = text(&value)?;
+                    let Some((_, is_prim)) = LEVELS.iter().find(|(name, _)| *name == given.value()) else {
+                        let message =
+                            "a level is `\"graph\"`, the default of a rewrite, or `\"prim\"` for loop programs";
+                        return Err(syn::Error::new(given.span(), message));
+                    };
+                    parsed.is_prim = Some(*is_prim);
+                }
                 "check" if level != Level::Rules => match value {
                     Expr::Path(path) => parsed.check = Some(path),
                     other => {
@@ -205,6 +223,9 @@ impl Args {
                 }
             }
             seen.push(key);
+        }
+        if level == Level::Rewrite {
+            ops_of_level(&parsed.ops, parsed.is_prim.unwrap_or(false))?;
         }
         parsed.name =
             name.ok_or_else(|| syn::Error::new(Span::call_site(), "a pass has a name: `name = \"acme.FuseMyThing\"`"))?;
@@ -271,6 +292,18 @@ fn ops(value: &Expr) -> syn::Result<Vec<LitStr>> {
         }
     }
     Ok(ops)
+}
+
+/// Checks that operators are of the level of a rewrite.
+fn ops_of_level(ops: &[LitStr], is_prim: bool) -> syn::Result<()> {
+    let Some(other) = ops.iter().find(|op| op.value().starts_with(PRIM_DOMAIN) != is_prim) else { return Ok(()) };
+    let help = match is_prim {
+        true => {
+            "an operator of graphs, and `level = \"prim\"` is for loop programs, whose operators are of the domain `tir`"
+        }
+        false => "an operator of loop programs\n  help: write `level = \"prim\"`",
+    };
+    Err(syn::Error::new(other.span(), format!("`{}` is {help}", other.value())))
 }
 
 /// The examples for a rule: a text, or a list of them.
@@ -399,19 +432,23 @@ fn param_type(ty: &Type) -> Option<&Ident> {
     known.iter().any(|known| name == known).then_some(name)
 }
 
-/// Checks that a constant is a text, and that it has rules, with those that have examples, if it is written out.
-fn check_rules(level: Level, item: &ItemConst, args: &Args) -> syn::Result<()> {
+/// Checks that a constant is a text, and that it has rules, with those that have examples, if it is written out. Returns
+/// whether they are for loop programs: as their operators, or else the attribute, say.
+fn check_rules(level: Level, item: &ItemConst, args: &Args) -> syn::Result<bool> {
     let is_text =
         matches!(&*item.ty, Type::Reference(it) if matches!(&*it.elem, Type::Path(it) if it.path.is_ident("str")));
     if !is_text {
         return Err(syn::Error::new(item.ty.span(), format!("rules are a text; expected `{}`", level.signature())));
     }
-    let Some(Lit::Str(text)) = literal(&item.expr) else { return Ok(()) };
+    let Some(Lit::Str(text)) = literal(&item.expr) else { return Ok(args.is_prim.unwrap_or(false)) };
     let source = text.value();
     let names: Vec<String> = args.conditions.iter().map(condition_name).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let faults = match relais_patterns::parse_with(&source, Functions::Named(&names)) {
-        Ok(rules) => return check_samples(&rules, &args.samples),
+        Ok(rules) => {
+            check_samples(&rules, &args.samples)?;
+            return level_of(&rules, text.span(), args.is_prim);
+        }
         Err(faults) => faults,
     };
     let mut faults = faults.into_iter().map(|fault| {
@@ -425,6 +462,18 @@ fn check_rules(level: Level, item: &ItemConst, args: &Args) -> syn::Result<()> {
         all.combine(fault);
         all
     }))
+}
+
+/// Whether all rules are for loop programs; none is.
+fn level_of(rules: &[Rule], span: Span, said: Option<bool>) -> syn::Result<bool> {
+    let is_prim = |rule: &Rule| rule.level() == relais_patterns::Level::Prim;
+    let first = said.or_else(|| rules.first().map(is_prim)).unwrap_or(false);
+    let Some(other) = rules.iter().find(|rule| is_prim(rule) != first) else { return Ok(first) };
+    let [of, others] = if first { ["graphs", "loop programs"] } else { ["loop programs", "graphs"] };
+    let why = if said.is_some() { "`level` says that all are" } else { "the first one is" };
+    let message =
+        format!("`{other}` is a rule for {of}, and {why} for {others}\n  help: a pass is of one level: make two");
+    Err(syn::Error::new(span, message))
 }
 
 fn check_samples(rules: &[Rule], samples: &[(Ident, Expr)]) -> syn::Result<()> {
@@ -460,15 +509,14 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
         Source::Function(function) => (&function.sig.ident, &function.attrs, function.sig.span()),
         Source::Rules(item) => (&item.ident, &item.attrs, item.ident.span()),
     };
-    let (options, has_options) = match &source {
+    let (options, has_options, is_prim) = match &source {
         Source::Function(function) => {
-            (options_type(level, function, args.passes.is_some())?, function.sig.inputs.len() > level.n_params())
+            let options = options_type(level, function, args.passes.is_some())?;
+            (options, function.sig.inputs.len() > level.n_params(), args.is_prim.unwrap_or(false))
         }
-        Source::Rules(item) => {
-            check_rules(level, item, &args)?;
-            (syn::parse_quote!(()), false)
-        }
+        Source::Rules(item) => (syn::parse_quote!(()), false, check_rules(level, item, &args)?),
     };
+    let entry = Ident::new(if is_prim { "prim_func" } else { "function" }, Span::call_site());
     // A parameter of the generated code may have the same name as the function.
     let local = |name: &str| Ident::new(name, Span::mixed_site().located_at(span));
     let (options_arg, cx, subject) = (local("options"), local("cx"), local("subject"));
@@ -490,19 +538,20 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
             let rounds = args.max_rounds.as_ref().map(|rounds| quote!(max_rounds: #rounds,));
             let (call, rewrite_cx, rule, drive_options) =
                 (local("call"), local("rewrite_cx"), local("rule"), local("drive_options"));
+            let prim = is_prim.then(|| quote!(is_prim: true,));
             quote_spanned! {span=>
-                fn function(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
+                fn #entry(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
                     -> Result<(), api::diagnostics::PassError>
                 {
                     let mut #rule = |#call: api::ir::CallView<'_>, #rewrite_cx: &mut api::rewrite::RewriteCx<'_>|
                         -> api::rewrite::Rewrite { #ident(#call, #rewrite_cx #with) };
-                    let #drive_options = rt::DriveOptions { #rounds ..rt::DriveOptions::default() };
+                    let #drive_options = rt::DriveOptions { #rounds #prim ..rt::DriveOptions::default() };
                     rt::drive(#subject, #cx, &mut #rule, Self::SPEC.ops, #drive_options).map(|_| ())
                 }
             }
         }
         Level::Rules => quote_spanned! {span=>
-            fn function(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
+            fn #entry(#options_arg: &Self::Options, #cx: &api::pass::PassCx<'_>, #subject: &mut api::ir::Editor)
                 -> Result<(), api::diagnostics::PassError>
             {
                 api::pattern::apply(#subject, #cx, THIS_RULES.get()?).map(|_| ())
@@ -556,10 +605,17 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
     });
     // Conditions of rules ask about types.
     let inferred = || vec![LitStr::new("relais.InferType", Span::call_site())];
-    let required = args.required.unwrap_or_else(|| if level == Level::Rules { inferred() } else { Vec::new() });
+    let is_inferred = level == Level::Rules && !is_prim;
+    let required = args.required.unwrap_or_else(|| if is_inferred { inferred() } else { Vec::new() });
+    // The compiler looks at operators of loop programs, which are known.
+    let of_values = (is_prim && level == Level::Rewrite).then(|| {
+        let ops = &args.ops;
+        quote!(const _: () = { #(assert!(rt::is_value_op(#ops), "a rewrite is of operators that compute values from values; `#[prim_func_pass]` is for statements and memory");)* };)
+    });
     let level = Ident::new(
         match level {
             Level::Module => "MODULE",
+            Level::Rewrite | Level::Rules if is_prim => "PRIM_FUNC",
             Level::Function | Level::Rules => "FUNCTION",
             Level::PrimFunc => "PRIM_FUNC",
             Level::Rewrite => "REWRITE",
@@ -615,6 +671,7 @@ pub fn pass(level: Level, args: TokenStream, item: TokenStream) -> syn::Result<T
             };
 
             #parsed
+            #of_values
 
             struct ThisPass;
 

@@ -1,6 +1,6 @@
 //! The checks that need nothing but the text.
 
-use crate::{Code, Fault, Span, ast::*, fault::nearest};
+use crate::{Code, Fault, Span, ast::*, fault::nearest, level};
 
 /// The names of element types, as in the text form of modules.
 pub const ELEMS: &[&str] = &[
@@ -116,6 +116,7 @@ pub(crate) fn rules(rules: &[Rule], functions: Functions<'_>) -> Vec<Fault> {
             faults.append(&mut scope.faults);
             continue;
         }
+        level::check(rule, &mut faults);
         let mut right = Right { bound: &scope.bound, functions, faults: &mut faults };
         right.results(rule);
         rule.conditions.iter().for_each(|condition| right.condition(condition));

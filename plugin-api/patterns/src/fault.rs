@@ -29,6 +29,8 @@ pub enum Code {
     Same,
     /// Outermost calls have no value in common.
     Unconnected,
+    /// The rule is about graphs and loop programs, or has what its level does not have.
+    Level,
     /// There is no such operator.
     UnknownOperator,
     /// An operator does not take this number of arguments.
@@ -58,6 +60,7 @@ impl Code {
             Self::UnknownFunction => "L009",
             Self::Same => "L010",
             Self::Unconnected => "L011",
+            Self::Level => "L012",
             Self::UnknownOperator => "L020",
             Self::Arguments => "L021",
             Self::Attribute => "L022",

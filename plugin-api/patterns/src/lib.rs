@@ -10,6 +10,7 @@
 mod ast;
 mod check;
 mod fault;
+mod level;
 mod lex;
 pub mod pairs;
 mod parse;
@@ -19,6 +20,7 @@ mod print;
 pub use ast::*;
 pub use check::{ELEMS, Functions, Sort, functions, is_function, variables};
 pub use fault::{Code, Fault, nearest};
+pub use level::{Level, of_level};
 
 /// The most bytes of a text.
 pub const MAX_BYTES: usize = 1 << 20;

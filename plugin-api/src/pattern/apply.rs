@@ -1,7 +1,7 @@
 //! Rewriting a function by rules.
 
 use super::{
-    Rules,
+    Level, Rules,
     compile::{CallPat, Compiled, Pat, Program, Slot, Symbol, Which, compile},
     error,
     matched::{MakeFn, Matched},
@@ -9,10 +9,12 @@ use super::{
     search::{Inner, Known, Match, OpInfo, Search},
 };
 use crate::{
+    boundary::record::Level as PassLevel,
     diagnostics::PassError,
     infer::{Operators, TypeRelations},
     ir::*,
     pass::{PassCx, drive},
+    prim::CoreFacts,
     rewrite::{DriveOptions, DriveStats, Rewrite, RewriteCx, Rule, drive_with},
 };
 use smallvec::SmallVec;
@@ -37,26 +39,51 @@ pub fn check_with(rules: &Rules, function: &Function, facts: &mut dyn Operators)
     if program.faults.is_empty() { Ok(()) } else { Err(error(program.faults)) }
 }
 
-/// Checks rules for every function of a module.
+/// The level of the functions that a pass rewrites by rules: that of the pass, or, if it sees all functions, of the rules.
 ///
 /// # Errors
-/// Returns the faults for the first function that has some, with their places.
+/// Returns an error if a rule is for another level.
+fn level_in(rules: &Rules, cx: &PassCx<'_>) -> Result<Level, PassError> {
+    let level = match cx.info().level {
+        PassLevel::PRIM_FUNC => Level::Prim,
+        PassLevel::FUNCTION | PassLevel::REWRITE => Level::Graph,
+        _ => rules.level().unwrap_or(Level::Graph),
+    };
+    rules.check_level(level).map(|()| level)
+}
+
+/// Checks rules for every function of a module that they are for.
+///
+/// # Errors
+/// Returns the faults for the first function that has some, with their places, and an error if a rule is not for the
+/// level of the pass.
 pub fn check_module(rules: &Rules, module: &IRModule, cx: &PassCx<'_>) -> Result<(), PassError> {
+    if level_in(rules, cx)? == Level::Prim {
+        // Each prim func has the same operators.
+        return check_with(rules, &Function::new(), &mut CoreFacts::default());
+    }
     module.functions().try_for_each(|(name, f)| check(rules, f, cx).map_err(|error| error.in_function(name)))
 }
 
-/// Rewrites a function by rules until none matches. Matches that are declined become remarks that name the rule.
+/// Rewrites a function by rules until none matches: a prim func in a pass over prim funcs, or, in a pass over modules,
+/// if the rules are for them. Matches that are declined become remarks that name the rule.
 ///
 /// # Errors
-/// Returns an error if a rule is not valid for the operator sets that the function imports, makes a call that its
+/// Returns an error if a rule is for another level, is not valid for the operator sets that the function imports, makes a call that its
 /// operator does not accept, or if the rules still match after the most rounds that `DriveOptions` allow by default.
 pub fn apply(editor: &mut Editor, cx: &PassCx<'_>, rules: &Rules) -> Result<DriveStats, PassError> {
-    let facts = &mut cx.ops(editor.function());
     let skipped = &mut |why: &str| cx.remark(NodeId::ABSENT, why);
     let driven =
         |editor: &mut Editor, rule: &mut Rule<'_>, ops: &[&str], options| drive(editor, cx, rule, ops, options);
+    let says_why = cx.wants_remarks();
+    if level_in(rules, cx)? == Level::Prim {
+        let facts = &mut CoreFacts::new(editor.function());
+        let compute: &Compute<'_> = &|f, body| body(&mut CoreFacts::new(f));
+        return rewrite(editor, (facts, compute), rules, says_why, skipped, driven);
+    }
+    let facts = &mut cx.ops(editor.function());
     let compute: &Compute<'_> = &|f, body| body(&mut cx.ops(f));
-    rewrite(editor, (facts, compute), rules, cx.wants_remarks(), skipped, driven)
+    rewrite(editor, (facts, compute), rules, says_why, skipped, driven)
 }
 
 /// Receives why a rule, or a match at a call, is declined.
@@ -119,7 +146,8 @@ fn rewrite(
         Matcher { make: rules.make.as_ref(), ..Matcher::new(&program, &by_root, facts, compute, says_why) };
     // The last round says why rules are declined.
     let is_local = !says_why && rules.make.is_none() && program.rules.iter().all(Compiled::is_local);
-    let options = DriveOptions { is_local, ..DriveOptions::default() };
+    let is_prim = rules.level() == Some(Level::Prim);
+    let options = DriveOptions { is_local, is_prim, ..DriveOptions::default() };
     let driven = driven(editor, &mut |call, cx| matcher.rewrite(call, cx), &ops, options);
     driven.map_err(|error| {
         if let Some((rule, condition)) = matcher.known.asked.take() {

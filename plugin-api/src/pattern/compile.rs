@@ -8,7 +8,8 @@ use super::{
 use crate::{
     infer::{Operators, nearest_op},
     ir::{Function, OpId, attr_kind, operator_hash},
-    op::OpSchema,
+    op::{Effects, OpSchema},
+    prim::NOT_A_VALUE,
 };
 use relais_patterns::*;
 use smallvec::SmallVec;
@@ -110,6 +111,8 @@ pub(super) struct Compiled<'r> {
     pub index: usize,
     /// The name, or the place in the list.
     pub name: String,
+    /// Whether it is for loop programs.
+    pub is_prim: bool,
     /// The names of variables.
     pub slots: Vec<&'r str>,
     /// The patterns of outermost calls: alternatives of one, or, if there are plans, one of each.
@@ -339,7 +342,8 @@ pub(super) fn compile<'r>(rules: &'r Rules, which: Which, f: &Function, ops: &mu
                 .map(|condition| (Test::new(condition, &slots, &rules.conditions), condition))
                 .collect();
             let index = program.rules.len();
-            program.rules.push(Compiled { index, name, slots, roots, plans, size, conditions, results });
+            let is_prim = rule.level() == Level::Prim;
+            program.rules.push(Compiled { index, name, is_prim, slots, roots, plans, size, conditions, results });
         }
     }
     program
@@ -395,7 +399,9 @@ impl<'r> Compiler<'_, 'r> {
             self.applies = false;
         } else if let Some((op, schema)) = op.zip(schema) {
             let effects = self.ops.effects(op);
-            if !(effects.is_mergeable() && effects.is_removable()) {
+            if call.op.level() == Level::Prim {
+                self.value_op(&call.op, effects);
+            } else if !(effects.is_mergeable() && effects.is_removable()) {
                 let message = format_args!("calls of `{}` are random or keep state", call.op);
                 self.fault(Code::Effects, *span, message, "a rule removes the calls that it matches");
             }
@@ -466,6 +472,13 @@ impl<'r> Compiler<'_, 'r> {
         (pat, n_orders)
     }
 
+    /// Reports an operator of loop programs that does not compute a value from values.
+    fn value_op(&mut self, op: &OpName, effects: Effects) {
+        if effects.contains(Effects::OPAQUE) {
+            self.fault(Code::Effects, op.span, format_args!("`{op}` is no operation on values"), NOT_A_VALUE);
+        }
+    }
+
     fn arity(&mut self, schema: &OpSchema, op: &OpName, n_args: usize, is_open: bool) {
         let (fewest, most) = (usize::from(schema.inputs.0), usize::from(schema.inputs.1));
         if schema.inputs.1 != u16::MAX && n_args > most {
@@ -526,12 +539,17 @@ impl<'r> Compiler<'_, 'r> {
             self.fault(Code::UnknownOperator, *span, message, help);
             return;
         }
-        let message = format_args!("no plugin describes an operator `{op}`");
+        let is_prim = op.level() == Level::Prim;
+        let message = match is_prim {
+            true => format!("loop programs have no operator `{op}`"),
+            false => format!("no plugin describes an operator `{op}`"),
+        };
         let help = match nearest_op(self.ops, domain, name) {
             Some(nearest) => {
                 let nearest = OpName { domain: domain.clone(), name: nearest, span: *span };
                 format!("did you mean `{nearest}`?")
             }
+            None if is_prim => "the guide to loop programs lists them, in `docs/loop-programs.md`".to_owned(),
             None => "a plugin describes operators with `operators!`".to_owned(),
         };
         self.fault(Code::UnknownOperator, *span, message, help);
@@ -553,6 +571,10 @@ impl<'r> Compiler<'_, 'r> {
             }
             Value::Call { op, attrs, args } => {
                 let (symbol, known, schema) = self.symbol(op);
+                if let (Some(known), true) = (known, schema.is_some() && op.level() == Level::Prim) {
+                    let effects = self.ops.effects(known);
+                    self.value_op(op, effects);
+                }
                 match schema.as_deref() {
                     Some(schema) => {
                         let n_args = args.iter().filter(|arg| !matches!(arg, Value::Rest(_))).count();

@@ -402,8 +402,13 @@ impl<'v> View<'v, '_> {
     }
 
     fn elements(&self, slot: Slot) -> Unknown<Vec<Number>> {
-        let tensor = self.cx.tensor(self.node(slot)?).ok_or(Why::Of("", slot, " is not a constant"))?;
-        constant::elements(tensor).map_err(|why| Why::Elements(slot, why))
+        if let Some(number) = self.cx.number_of(self.node(slot)?) {
+            let int = number.as_int().or(number.as_bool().map(i64::from)).map(Number::Int);
+            let value = int.or(number.as_float().map(Number::Float));
+            return value.map(|value| vec![value]).ok_or(Why::Elements(slot, "it is too large to be compared"));
+        }
+        let tensor = self.cx.constant_of(self.node(slot)?).ok_or(Why::Of("", slot, " is not a constant"))?;
+        constant::elements(&tensor).map_err(|why| Why::Elements(slot, why))
     }
 
     fn dims(&self, slot: Slot) -> Unknown<&'v [DimRec]> {
@@ -450,7 +455,7 @@ impl<'v> View<'v, '_> {
                 AttrData::Float(_) | AttrData::Floats(_) => ElemType::FLOAT,
                 _ => return Ok(value),
             },
-            _ => self.cx.tensor(self.node(slot)?).map_or(ElemType::UNKNOWN, Tensor::elem),
+            _ => self.cx.constant_of(self.node(slot)?).map_or(ElemType::UNKNOWN, |tensor| tensor.elem()),
         };
         Ok(Cow::Owned(value.into_owned().rounded(elem)))
     }

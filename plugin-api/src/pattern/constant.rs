@@ -19,6 +19,13 @@ pub(super) fn tensor(elem: ElemType, dims: &[u64], numbers: &[Number]) -> Option
         let is_finite = tensor.to_f64s()?.into_iter().all(f64::is_finite);
         return is_finite.then_some(tensor);
     }
+    if elem == ElemType::BOOL {
+        let byte = |number: &Number| match number {
+            Number::Int(value @ 0..=1) => Some(*value as u8),
+            _ => None,
+        };
+        return Tensor::dense(elem, dims, numbers.iter().map(byte).collect::<Option<Vec<u8>>>()?).ok();
+    }
     let bits = elem.bits();
     if !elem.is_integer() || !(8..=64).contains(&bits) {
         return None;
@@ -37,6 +44,14 @@ pub(super) fn tensor(elem: ElemType, dims: &[u64], numbers: &[Number]) -> Option
         bytes.extend(&value.to_le_bytes()[..bits as usize / 8]);
     }
     Tensor::dense(elem, dims, bytes).ok()
+}
+
+/// The number of a loop program that is the one element of a tensor.
+pub(super) fn imm(tensor: &Tensor) -> Option<Imm> {
+    let mut bits = [0; 8];
+    let bytes = tensor.to_bytes();
+    bits.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+    Imm::new(tensor.elem(), u64::from_le_bytes(bits))
 }
 
 /// Whether two constants are equal in all bits.

@@ -4,7 +4,7 @@ use super::{
     compile::{Compiled, Slot},
     search::{Bound, Known, Match},
 };
-use crate::{ir::*, rewrite::RewriteCx};
+use crate::{ir::*, prim::number_of, rewrite::RewriteCx};
 use std::{borrow::Cow, fmt, sync::Arc};
 
 /// A function that rules can name as a condition: `Ok` holds, and `Err` says why it does not.
@@ -195,6 +195,15 @@ impl<'m> Matched<'m> {
     pub fn constant<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<&'m Tensor, Unmet> {
         let slot = self.slot(variable.into())?;
         self.f.constant(self.node(slot)?).ok_or_else(|| self.not(slot, "not a constant"))
+    }
+
+    /// Returns the number of a variable of a loop program that is one, in each lane of a vector.
+    ///
+    /// # Errors
+    /// Returns an error if it is not one.
+    pub fn number<'v>(&self, variable: impl Into<Variable<'v>>) -> Result<Imm, Unmet> {
+        let slot = self.slot(variable.into())?;
+        number_of(self.f, self.node(slot)?).ok_or_else(|| self.not(slot, "not a number"))
     }
 
     /// Returns the value of an attribute: the one that the call has, or the default in the version of the call.

@@ -90,7 +90,7 @@ impl Maker<'_> {
         for &Root { root, call, value } in roots {
             let new = match &together {
                 Some(results) => results[root],
-                None => self.result(&self.rule.results[root], f.type_id(value), cx)?,
+                None => self.result(&self.rule.results[root], (value, f.type_id(value)), cx)?,
             };
             if let Some(why) = contradiction(f.type_of(value), cx.type_of(new)) {
                 return Err(format!("the right side is of another type: {why}"));
@@ -109,9 +109,21 @@ impl Maker<'_> {
         Ok(all)
     }
 
-    /// Makes the value that takes the place of one of a type.
-    fn result(&self, made: &Made<'_>, old: TypeId, cx: &mut RewriteCx<'_>) -> Result<NodeId, String> {
+    /// Makes what takes the place of a value, or of a call's result, of a type.
+    fn result(
+        &self,
+        made: &Made<'_>,
+        (value, old): (NodeId, TypeId),
+        cx: &mut RewriteCx<'_>,
+    ) -> Result<NodeId, String> {
         match made {
+            Made::Numbers { values, shown } if self.rule.is_prim => {
+                let ty = cx.function().ty(old);
+                let elem = ty.elem().ok_or("the element type of the replaced value is not known")?;
+                let number = constant::tensor(elem, &[], &self.numbers(values, shown, cx)?);
+                let number = number.as_ref().and_then(constant::imm).ok_or_else(|| cannot_hold(elem))?;
+                Ok(cx.number(number, value))
+            }
             Made::Numbers { values, shown } => full(&self.numbers(values, shown, cx)?, is_list(shown), old, cx),
             _ => match self.make(made, cx)?.as_slice() {
                 &[one] if !one.is_absent() => Ok(one),
@@ -145,7 +157,7 @@ impl Maker<'_> {
         for (index, made) in self.rule.results.iter().enumerate() {
             let new = match made {
                 Made::Absent => NodeId::ABSENT,
-                made => self.result(made, old(index), cx)?,
+                made => self.result(made, (call.id, old(index)), cx)?,
             };
             if let (false, Some(why)) = (new.is_absent(), contradiction(f.ty(old(index)), cx.type_of(new))) {
                 return Err(format!("the right side is of another type: {why}"));
@@ -269,10 +281,13 @@ impl Maker<'_> {
         }
         let literal_places: SmallVec<[usize; 2]> = literals.iter().map(|(at, ..)| *at).collect();
         for (at, values, is_list) in literals {
-            let elem = literal_type(at, &args, &literal_places, &values, cx, schema)?;
+            let (elem, like) = literal_type(at, &args, &literal_places, &values, cx, schema)?;
             let dims: &[u64] = if is_list { &[values.len() as u64] } else { &[] };
             let tensor = constant::tensor(elem, dims, &values).ok_or_else(|| cannot_hold(elem))?;
-            args[at] = cx.constant(tensor);
+            args[at] = match self.rule.is_prim {
+                true => cx.number(constant::imm(&tensor).ok_or_else(|| cannot_hold(elem))?, like),
+                false => cx.constant(tensor),
+            };
         }
         while args.last().is_some_and(|arg| arg.is_absent()) {
             args.pop();
@@ -305,7 +320,7 @@ fn cannot_hold(elem: ElemType) -> String {
     format!("the right side has a number that `{elem}` cannot hold")
 }
 
-/// The element type of a number that is argument `at`.
+/// The element type of a number that is argument `at`, and another argument of the same type if there is one.
 fn literal_type(
     at: usize,
     args: &[NodeId],
@@ -313,11 +328,11 @@ fn literal_type(
     values: &[Number],
     cx: &RewriteCx<'_>,
     schema: Option<&OpSchema>,
-) -> Result<ElemType, String> {
+) -> Result<(ElemType, NodeId), String> {
     let has_float = values.iter().any(|value| matches!(value, Number::Float(_)));
     let written = if has_float { ElemType::FLOAT } else { ElemType::INT64 };
     let Some((schema, formal)) = schema.and_then(|schema| Some((schema, schema.formal_input(at)?))) else {
-        return Ok(written);
+        return Ok((written, NodeId::ABSENT));
     };
     let mut is_shared = false;
     for (other, &arg) in args.iter().enumerate().filter(|(_, arg)| !arg.is_absent()) {
@@ -326,16 +341,17 @@ fn literal_type(
             continue;
         }
         if let Some(elem) = cx.type_of(arg).elem() {
-            return Ok(elem);
+            return Ok((elem, arg));
         }
         is_shared = true;
     }
-    match schema.type_var(&formal.var).map(|var| var.tensors.as_slice()) {
+    let elem = match schema.type_var(&formal.var).map(|var| var.tensors.as_slice()) {
         Some(&[only]) => Ok(only),
         _ if is_shared => Err("the element type of the other arguments is not known, nor that of a number".to_owned()),
         Some(allowed) if !allowed.is_empty() && !allowed.contains(&written) => {
             Err(format!("a number on the right side is of `{written}`, which the operator does not take"))
         }
         _ => Ok(written),
-    }
+    };
+    Ok((elem?, NodeId::ABSENT))
 }

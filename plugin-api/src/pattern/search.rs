@@ -297,8 +297,8 @@ impl<'s, 'f> Search<'s, 'f> {
                 let mut users = cx.users(*value);
                 if level == depth {
                     // Only what comes later counts, and a value may have many users.
-                    let here = cx.number(self.root.id);
-                    users = &users[users.partition_point(|&user| cx.number(user) <= here)..];
+                    let here = cx.position(self.root.id);
+                    users = &users[users.partition_point(|&user| cx.position(user) <= here)..];
                 }
                 for &user in users {
                     if self.fuel == 0 {
@@ -314,7 +314,7 @@ impl<'s, 'f> Search<'s, 'f> {
             };
             values = calls.iter().flat_map(results).collect();
         }
-        calls.sort_by_key(|call| cx.number(call.id));
+        calls.sort_by_key(|call| cx.position(call.id));
         calls.dedup_by_key(|call| call.id);
         calls
     }
@@ -339,7 +339,7 @@ impl<'s, 'f> Search<'s, 'f> {
         let (arg, args) = args.split_first().map_or((NodeId::ABSENT, args), |(&arg, args)| (arg, args));
         let next = &Goals::Args { pats, args, all, next };
         let cx = self.cx;
-        let constant = || cx.tensor(arg);
+        let constant = || cx.constant_of(arg);
         match pat {
             Pat::Rest(_) => false,
             Pat::Absent => arg.is_absent() && self.solve(next),
@@ -351,17 +351,17 @@ impl<'s, 'f> Search<'s, 'f> {
             Pat::Any => self.solve(next),
             Pat::Var(slot) => self.bind(*slot, Bound::Node(arg)) && self.solve(next),
             Pat::Const(slot, is_splat) => {
-                constant().is_some_and(|tensor| !is_splat || constant::is_splat(tensor))
+                constant().is_some_and(|tensor| !is_splat || constant::is_splat(&tensor))
                     && self.bind(*slot, Bound::Node(arg))
                     && self.solve(next)
             }
             Pat::Number(number, tolerance) => {
-                constant().is_some_and(|tensor| constant::is_number(tensor, *number, *tolerance))
+                constant().is_some_and(|tensor| constant::is_number(&tensor, *number, *tolerance))
                     && self.adds_no_rank(arg, all)
                     && self.solve(next)
             }
             Pat::List(numbers) => {
-                constant().is_some_and(|tensor| constant::is_vector(tensor, numbers)) && self.solve(next)
+                constant().is_some_and(|tensor| constant::is_vector(&tensor, numbers)) && self.solve(next)
             }
             Pat::Call(pat) => self.inner_call(pat, arg, next),
             Pat::Either(pats) => self.any(pats, |search, pat| search.inner_call(pat, arg, next)),
@@ -465,10 +465,15 @@ impl<'s, 'f> Search<'s, 'f> {
                 self.found.set(slot, new);
                 true
             }
-            (Bound::Node(a), Bound::Node(b)) if a != b => match (self.cx.tensor(a), self.cx.tensor(b)) {
-                (Some(a), Some(b)) => constant::is_equal(a, b),
-                _ => false,
-            },
+            (Bound::Node(a), Bound::Node(b)) if a != b => {
+                // Numbers of loop programs may have different lanes.
+                let is_alike =
+                    self.cx.function().type_id(a) == self.cx.function().type_id(b) || self.cx.tensor(a).is_some();
+                match (self.cx.constant_of(a), self.cx.constant_of(b)) {
+                    (Some(a), Some(b)) => is_alike && constant::is_equal(&a, &b),
+                    _ => false,
+                }
+            }
             _ => old == new,
         }
     }
@@ -546,7 +551,7 @@ impl<'s, 'f> Search<'s, 'f> {
             }
             moved.push(id);
         }
-        moved.sort_by_key(|&id| self.cx.number(id));
+        moved.sort_by_key(|&id| self.cx.position(id));
         self.found.moved = moved;
         Ok(())
     }

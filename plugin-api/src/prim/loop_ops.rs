@@ -130,7 +130,7 @@ impl LoopOps {
 }
 
 /// The core operator of an entry of the operator table.
-fn core_op(f: &Function, rec: &OpRec) -> Option<CoreOp> {
+pub(super) fn core_op(f: &Function, rec: &OpRec) -> Option<CoreOp> {
     let is_core = f.bytes(rec.domain) == DOMAIN.as_bytes() && f.bytes(rec.overload).is_empty() && rec.version <= 1;
     is_core.then(|| CoreOp::from_name(std::str::from_utf8(f.bytes(rec.name)).ok()?)).flatten()
 }

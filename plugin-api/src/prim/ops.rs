@@ -1,6 +1,9 @@
 //! The core operators, domain `tir`: what each of them takes and does.
 
-use crate::op::Effects;
+use crate::{
+    ir::{Function, Imm, NodeId},
+    op::Effects,
+};
 
 /// The domain of the core operators.
 pub const DOMAIN: &str = "tir";
@@ -238,13 +241,13 @@ core_ops! {
 impl CoreOp {
     /// The operator's properties.
     #[inline]
-    pub fn info(self) -> &'static OpInfo {
+    pub const fn info(self) -> &'static OpInfo {
         &Self::INFO[self as usize]
     }
 
     /// The name within the domain.
     #[inline]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         self.info().name
     }
 
@@ -265,6 +268,11 @@ impl CoreOp {
     pub const fn takes_memory(self) -> bool {
         use CoreOp::*;
         matches!(self, Load | Store | View | Dim | Gather | Scatter | LoadMasked | StoreMasked)
+    }
+
+    /// Whether it computes a value from values: it is no statement, and has nothing to do with memory.
+    pub const fn is_value(self) -> bool {
+        !self.is_statement() && !self.gives_memory() && !self.takes_memory()
     }
 
     /// The number of arguments before its indices; `None` if it has no indices.
@@ -308,6 +316,51 @@ impl CoreOp {
             Self::Ge => Self::Le,
             _ => return None,
         })
+    }
+}
+
+/// Whether a name, with its domain, is that of an operator that computes a value from values.
+pub const fn is_value_op(name: &str) -> bool {
+    let name = name.as_bytes();
+    let mut at = 0;
+    while at < CoreOp::ALL.len() {
+        let op = CoreOp::ALL[at];
+        if op.is_value() && is_joined(name, DOMAIN.as_bytes(), op.name().as_bytes()) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether a name is that of an operator in a domain.
+const fn is_joined(name: &[u8], domain: &[u8], op: &[u8]) -> bool {
+    let start = domain.len() + 2;
+    if name.len() != start + op.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < name.len() {
+        let wanted = if at < domain.len() {
+            domain[at]
+        } else if at < start {
+            b':'
+        } else {
+            op[at - start]
+        };
+        if name[at] != wanted {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// The number that a value is known to be, in each lane if it is a vector: an immediate, or a `broadcast` of one.
+pub fn number_of(f: &Function, id: NodeId) -> Option<Imm> {
+    match f.call(id) {
+        Some(call) => f.imm(*call.args().first().filter(|_| call.is_op("tir::broadcast"))?),
+        None => f.imm(id),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     infer::{TypeRelations, contradiction},
     ir::*,
     op::known_value,
+    prim::{CoreOp, DOMAIN, number_of, value_type},
 };
 use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
 
@@ -84,6 +85,33 @@ impl<'a> RewriteCx<'a> {
         }
     }
 
+    /// The number that a node of a loop program is, or that it is in each of its lanes, including nodes that the rewrite
+    /// made.
+    pub fn number_of(&self, id: NodeId) -> Option<Imm> {
+        let is_broadcast = |name: &str| name == CoreOp::Broadcast.name();
+        match self.stage.get(id) {
+            Some(Staged { node: NewNode::Imm(imm), .. }) => Some(*imm),
+            Some(Staged { node: NewNode::Call { callee: Callee::Op { name, .. }, args, .. }, .. }) => {
+                is_broadcast(name).then(|| self.number_of(*args.first()?))?
+            }
+            Some(_) => None,
+            None => number_of(self.function, self.arena_id(id)?),
+        }
+    }
+
+    /// The tensor of a constant, or the number of a loop program as one.
+    pub(crate) fn constant_of(&self, id: NodeId) -> Option<Cow<'_, Tensor>> {
+        match self.tensor(id) {
+            Some(tensor) => Some(Cow::Borrowed(tensor)),
+            None => {
+                let imm = self.number_of(id)?;
+                let width = imm.elem().bits() as usize / 8;
+                let bytes = imm.bits().to_le_bytes()[..width].to_vec();
+                Tensor::dense(imm.elem(), &[], bytes).ok().map(Cow::Owned)
+            }
+        }
+    }
+
     /// Returns the type of a node's value, including nodes that the rewrite made.
     #[inline]
     pub fn type_of(&self, id: NodeId) -> Type<'_> {
@@ -135,7 +163,7 @@ impl<'a> RewriteCx<'a> {
     }
 
     /// The number of a binding in program order.
-    pub(crate) fn number(&self, id: NodeId) -> u32 {
+    pub(crate) fn position(&self, id: NodeId) -> u32 {
         self.ahead().number(id)
     }
 
@@ -208,6 +236,21 @@ impl<'a> RewriteCx<'a> {
     /// A new constant.
     pub fn constant(&mut self, tensor: Tensor) -> NodeId {
         self.stage(NewNode::Constant(tensor))
+    }
+
+    /// A new number of a loop program, in as many lanes as another value has.
+    pub fn number(&mut self, number: Imm, like: NodeId) -> NodeId {
+        let lanes = value_type(self.type_of(like)).and_then(|scalar| scalar.lanes);
+        let number = self.stage(NewNode::Imm(number));
+        match lanes.and_then(|lanes| i64::try_from(lanes).ok()) {
+            None => number,
+            Some(lanes) => self.call_in(DOMAIN, CoreOp::Broadcast.name(), &[number], vec![Attr::new("lanes", lanes)]),
+        }
+    }
+
+    /// A new call of an operator of loop programs that computes a value from values.
+    pub fn op(&mut self, op: CoreOp, args: &[NodeId]) -> NodeId {
+        self.call_in(DOMAIN, op.name(), args, Vec::new())
     }
 
     /// A new tuple.

@@ -180,7 +180,7 @@ impl Stage {
     /// The nodes that those which were made use.
     pub fn operands(&self) -> impl Iterator<Item = NodeId> + '_ {
         let operands = self.made.nodes.iter().flat_map(|staged| match &staged.node {
-            NewNode::Constant(_) => &[],
+            NewNode::Constant(_) | NewNode::Imm(_) => &[],
             NewNode::Projection { tuple, .. } => std::slice::from_ref(tuple),
             NewNode::Tuple(operands) | NewNode::Call { args: operands, .. } => operands.as_slice(),
         });
@@ -201,6 +201,7 @@ impl Stage {
                 let dims: Dims = tensor.dims().iter().map(|&dim| Dim::Static(dim)).collect();
                 ty = self.given.types.tensor(f, tensor.elem(), &dims);
             }
+            NewNode::Imm(imm) => ty = self.given.types.tensor(f, imm.elem(), &[]),
             NewNode::Tuple(fields) => {
                 results = fields.iter().map(|&id| self.made.arg(f, id)).map(|arg| (arg.ty, arg.value)).collect();
             }

@@ -7,6 +7,7 @@ mod inline;
 mod local;
 mod pattern;
 mod prelude;
+mod prim_rewrites;
 mod scale;
 mod testing;
 mod text;

@@ -12,6 +12,8 @@
 //! operators, and the attributes and numbers of arguments for the operator sets that each function imports. A match that
 //! fails at a condition is a remark.
 //!
+//! Rules for loop programs, whose operators are of the domain `tir`, are those of `RewriteLoops`.
+//!
 //! The pass does what the rules say: whether a rule keeps the results of a model is the responsibility of its author.
 //! `relais run` judges the rules by small modules before the first pass runs, unless `--no-judge` is given.
 
@@ -53,13 +55,5 @@ fn can_rewrite(module: &IRModule, cx: &PassCx<'_>, options: &RewriteOptions) -> 
 }
 
 fn rules(options: &RewriteOptions) -> Result<Rules, PassError> {
-    let mut texts = Vec::new();
-    for (at, text) in options.rules.iter().enumerate() {
-        let origin = options.origins.get(at).cloned().unwrap_or_else(|| format!("rules[{at}]"));
-        texts.push((origin, text.clone()));
-    }
-    for file in &options.files {
-        texts.push((file.path().display().to_string(), file.text()?.to_owned()));
-    }
-    Rules::parse_all(texts, &[])
+    Rules::stated(&options.rules, &options.files, &options.origins)
 }

@@ -21,6 +21,7 @@ pub mod plan_memory;
 mod program;
 pub mod remove_no_op;
 pub mod reuse_memory;
+pub mod rewrite_loops;
 mod rows;
 pub mod schedule_cpu;
 pub mod simplify;

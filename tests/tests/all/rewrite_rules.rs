@@ -77,6 +77,92 @@ fn wrong_rules_on_the_command_line_are_refused() {
     }
 }
 
+/// A graph that calls a loop program, both of which negate twice.
+const BOTH: &str = "def @main(%x: Tensor[(4), float32]) -> (%r) #[opset = {\"\": 17}] {
+  %a = Neg(%x); %b = Neg(%a); %r = @k(%b); %r
+}
+prim @k(%x: Tensor[(4), float32]) -> (%y: Tensor[(4), float32]) {
+  for %i in 0..4 { %y[%i] = neg(neg(%x[%i])) * 2.0; }
+}
+";
+
+/// Runs further arguments on it, in a folder with files of rules and pipelines.
+fn run_on_both(case: &str, arguments: &[&str]) -> (Run, String) {
+    let here = folder(&format!("rewrite-rules-both-{case}"));
+    fs::write(here.join("model.relay"), BOTH).unwrap();
+    let both = "// Of each level; a comment.\n  Neg(Neg(x)) => x;\nloops: tir::neg(tir::neg(x)) => x // the end";
+    fs::write(here.join("both.rules"), both).unwrap();
+    fs::write(here.join("wrong.rules"), "Neg(Neg(x)) => x;\n\n  tir::load(x, i) => x").unwrap();
+    let step = |pass: &str, rule: &str| format!("{{ pass = \"relais.{pass}\", options = {{ rules = [\"{rule}\"] }} }}");
+    let steps = [
+        ("graph.toml", step("Rewrite", "tir::neg(tir::neg(x)) => x")),
+        ("loops.toml", step("RewriteLoops", "Neg(Neg(x)) => x")),
+        ("fit.toml", step("RewriteLoops", "tir::neg(tir::neg(x)) => x")),
+        ("unsound.toml", step("RewriteLoops", "tir::neg(x) => x")),
+    ];
+    for (file, step) in steps {
+        fs::write(here.join(file), format!("steps = [{step}]\n")).unwrap();
+    }
+    let run = Run::of(command().current_dir(&here).args(["run", "model.relay", "-o", "out.relay"]).args(arguments));
+    (run, fs::read_to_string(here.join("out.relay")).unwrap_or_default())
+}
+
+#[test]
+fn each_rule_is_for_the_level_of_its_operators() {
+    let negations = |text: &str| (text.matches("Neg(").count(), text.matches("neg(").count());
+    for (case, arguments, expected) in [
+        ("loops", ["--rule", "tir::neg(tir::neg(x)) => x"], (2, 0)),
+        ("graph", ["--rule", "Neg(Neg(x)) => x"], (0, 2)),
+        ("text", ["--rule", "Neg(Neg(x)) => x; tir::neg(tir::neg(x)) => x"], (0, 0)),
+        ("file", ["--rules", "both.rules"], (0, 0)),
+        ("pipeline", ["--pipeline", "fit.toml"], (2, 0)),
+    ] {
+        let (run, written) = run_on_both(case, &arguments);
+        let said = run.expect_success().stderr;
+        assert_eq!(negations(&written), expected, "{case}: {written}");
+        assert!(!said.contains("warning"), "{case}: {said}");
+    }
+    // A step without rules is left out.
+    let (run, _) = run_on_both("steps", &["--rule", "tir::neg(tir::neg(x)) => x", "--timing"]);
+    let said = run.stdout + &run.stderr;
+    assert!(said.contains("relais.RewriteLoops") && !said.contains("relais.Rewrite "), "{said}");
+}
+
+#[test]
+fn rules_for_loop_programs_are_judged_and_wrong_ones_refused() {
+    for (case, arguments, expected) in [
+        (
+            "unsound",
+            ["--rule", "tir::exp(tir::log(x)) => x"],
+            "error[L030]: --rule[0]:1:1: rule `tir::exp(tir::log(x)) => x` changes",
+        ),
+        ("zero", ["--rule", "tir::add(x, 0.0) => x"], "error[L030]"),
+        ("pipeline", ["--pipeline", "unsound.toml"], "error[L030]: rules[0]:1:1: rule `tir::neg(x) => x` changes"),
+        ("load", ["--rule", "tir::load(x, i) => x"], "--rule[0]:1:1: `tir::load` is no operation on values"),
+        ("place", ["--rules", "wrong.rules"], "wrong.rules:3:3: `tir::load` is no operation on values"),
+        ("both", ["--rule", "tir::exp(Log(x)) => x"], "error[L012]"),
+        ("name", ["--rule", "tir::negg(x) => x"], "did you mean `tir::neg`?"),
+        (
+            "to-graphs",
+            ["--pipeline", "graph.toml"],
+            "the rule is for loop programs, by its operator `tir::neg`, and this pass is for graphs",
+        ),
+        (
+            "to-loops",
+            ["--pipeline", "loops.toml"],
+            "the rule is for graphs, by its operator `Neg`, and this pass is for loop programs",
+        ),
+    ] {
+        let (run, written) = run_on_both(case, &arguments);
+        let said = run.expect_failure().stderr;
+        assert!(said.contains(expected) && written.is_empty(), "{case}: {said}");
+        assert!(!said.contains("not judged"), "{case}: {said}");
+    }
+    let (run, written) = run_on_both("unjudged", &["--no-judge", "--rule", "tir::neg(x) => x"]);
+    let _ = run.expect_success();
+    assert!(!written.contains("neg("), "{written}");
+}
+
 /// Files of rules, and what is said of each, on the command line and in a pipeline.
 const FILES: [(&str, &[u8], &str); 7] = [
     ("good.rules", b"// Twice.\nNeg(Neg(x)) => x\n", ""),

@@ -13,47 +13,23 @@
 //!
 //! The pass joins the pipeline of `relais build` at its extension point `on-loops`: having the plugin is enough.
 
-use relais_plugin_api::{
-    ir::Imm,
-    prelude::*,
-    prim::{CoreOp, LoopOps, PrimBuilder},
-};
+use relais_plugin_api::{ir::Imm, prelude::*, prim::CoreOp};
 
 plugin! { description = "divisions by powers of two become products" }
 
 /// Replaces divisions of floats by powers of two.
-#[prim_func_pass(
-    name = "exact-division.DivToMul",
-    extends = "on-loops",
-    statistics(replaced = "divisions that became products")
-)]
-pub fn div_to_mul(edit: &mut Editor, cx: &PassCx<'_>) -> Result<(), PassError> {
-    let mut ops = LoopOps::new(edit.function());
-    let mut declined = Vec::new();
-    let mut n_replaced = 0;
-    edit.rebuild(&mut |rebuild: &mut RebuildCx<'_>, id: NodeId| -> Result<Action, PassError> {
-        let f = rebuild.function();
-        let (Some(CoreOp::Div), Some(&[x, by])) = (ops.of(f, id), f.call(id).map(|call| call.args())) else {
-            return Ok(Action::Keep);
-        };
-        let Some(by) = f.imm(by).filter(|by| by.elem().is_float()) else { return Ok(Action::Keep) };
-        let factor = match reciprocal(by) {
-            Ok(factor) => factor,
-            Err(why) => {
-                declined.push((id, why));
-                return Ok(Action::Keep);
-            }
-        };
-        let mut builder = PrimBuilder::before(rebuild, &mut ops);
-        let factor = builder.imm(factor);
-        let product = builder.mul(x, factor);
-        builder.finish()?;
-        n_replaced += 1;
-        Ok(Action::Replace(product))
-    })?;
-    declined.into_iter().for_each(|(id, why)| cx.remark(id, why));
-    cx.count("replaced", n_replaced);
-    Ok(())
+#[rewrite_pass(name = "exact-division.DivToMul", level = "prim", extends = "on-loops", ops = ["tir::div"])]
+pub fn div_to_mul(call: CallView<'_>, cx: &mut RewriteCx<'_>) -> Rewrite {
+    let &[x, by] = call.args() else { return Rewrite::Keep };
+    // The divisor of each lane, if it is a vector.
+    let Some(number) = cx.number_of(by).filter(|number| number.elem().is_float()) else { return Rewrite::Keep };
+    match reciprocal(number) {
+        Err(why) => Rewrite::decline(why),
+        Ok(factor) => {
+            let factor = cx.number(factor, by);
+            Rewrite::Replace(cx.op(CoreOp::Mul, &[x, factor]))
+        }
+    }
 }
 
 /// The reciprocal, where products with it are the quotients, bit for bit.
@@ -96,7 +72,7 @@ mod tests {
         for (by, factor) in [("4.0", "* 0.25"), ("0.5", "* 2.0"), ("-8.0", "* -0.125"), ("1.0", "* 1.0")] {
             let outcome = tried(by);
             assert!(outcome.text.contains(factor), "{}", outcome.text);
-            assert_eq!(outcome.counts["replaced"], 1);
+            assert_eq!(outcome.counts["rewritten"], 1);
         }
     }
 
@@ -115,6 +91,15 @@ mod tests {
         }
         // What is in memory is not known.
         assert!(!tried("%x[0]").changed);
+    }
+
+    #[test]
+    fn vectors_are_divided_in_each_lane() {
+        let text = "prim @k(%x: Tensor[(4), float64]) -> (%y: Tensor[(4), float64]) {
+            store(%y, load(%x, 0, lanes = 4) / broadcast(8.0, lanes = 4), 0);
+        }";
+        let outcome = Trial::of("exact-division.DivToMul").run(text).unwrap();
+        assert!(outcome.text.contains("* broadcast(0.125f64, lanes = 4)"), "{}", outcome.text);
     }
 
     #[test]

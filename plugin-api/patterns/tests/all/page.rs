@@ -106,3 +106,20 @@ fn wrong_uses_are_named() {
         assert!(found.iter().any(|found| found == expected), "{text}: {found:?}");
     }
 }
+
+#[test]
+fn the_rules_of_a_level_stay_at_their_places() {
+    use relais_patterns::{Level, of_level, parse};
+    let text = "// \u{e4}; a comment\nNeg(Neg(x)) => x; b: tir::neg(tir::neg(x)) => x if elem(x) == int32\n; Abs(x) => x // the end";
+    let rules = parse(text).unwrap();
+    for level in [Level::Graph, Level::Prim] {
+        let kept = of_level(text, &rules, level);
+        let expected: Vec<_> = rules.iter().filter(|rule| rule.level() == level).collect();
+        let read = parse(&kept).unwrap();
+        assert_eq!(read.iter().collect::<Vec<_>>(), expected);
+        for (read, expected) in read.iter().zip(expected) {
+            assert_eq!(read.span.place(&kept), expected.span.place(text));
+            assert_eq!(kept[read.span.start..read.span.end], text[expected.span.start..expected.span.end]);
+        }
+    }
+}

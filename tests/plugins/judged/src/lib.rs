@@ -8,6 +8,26 @@ use relais_plugin_api::{
 
 plugin! { description = "rules to be judged" }
 
+/// Forgets that there is no logarithm of negative numbers.
+#[rule_pass(name = "unsound.LoopExpOfLog")]
+const LOOP_EXP_OF_LOG: &str = "tir::exp(tir::log(x)) => x";
+
+/// Holds for numbers that are ordered, and not for NaN.
+#[rule_pass(name = "unsound.LoopNotLess")]
+const LOOP_NOT_LESS: &str = "tir::not(tir::lt(a, b)) => tir::ge(a, b)";
+
+/// Loses the sign of a zero.
+#[rule_pass(name = "unsound.LoopPlusZero")]
+const LOOP_PLUS_ZERO: &str = "tir::add(x, 0.0) => x";
+
+/// Holds for integers.
+#[rule_pass(name = "sound.LoopNotLess")]
+const LOOP_NOT_LESS_OF_INTEGERS: &str = "tir::not(tir::lt(a, b)) => tir::ge(a, b) if elem(a) in {int8, int32, int64}";
+
+/// Two negations, of whatever type.
+#[rule_pass(name = "sound.LoopNegNeg")]
+const LOOP_NEG_NEG: &str = "tir::neg(tir::neg(x)) => x";
+
 /// Multiplies two factors first: their product may overflow.
 #[rule_pass(name = "unsound.TwoFactors")]
 const TWO_FACTORS: &str = "Mul(Mul(x, const a), const b) => Mul(x, Mul(a, b)) if broadcasts(b, x), broadcasts(a, x), elem(x) in {float32, float16}";
