@@ -30,19 +30,40 @@ def refuse(tool: str, argument: str, value: object, default: object, instead: st
 def size(text: str | int, argument: str) -> int:
     """Reads a size such as `1.5GB`."""
     if isinstance(text, int) and not isinstance(text, bool):
+        if text < 0:
+            raise ValueError(f"`{argument}` must not be negative: {text}")
         return text
-    match = re.fullmatch(r"([\d.]+)\s*([KMGT]?B)", str(text).strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([KMGT]?B)", str(text).strip(), re.IGNORECASE)
     if not match:
-        raise ValueError(f"`{argument}` is not a size: {text!r}")
+        raise ValueError(f"`{argument}` is not a size such as `1.5GB`: {text!r}")
     return int(float(match[1]) * 1024 ** "BKMGT".index(match[2][0].upper()))
+
+
+def named(value: Any, argument: str) -> list[str]:
+    """A list of names; None is an empty one."""
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise TypeError(f"`{argument}` must be a list of names, not `{type(value).__name__}`")
+    names = list(value)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"a name in `{argument}` must be a str, not `{type(name).__name__}`")
+    return names
+
+
+def for_inputs(value: Mapping[str, Any], argument: str, inputs: Sequence[str]) -> None:
+    """Refuses what is for an input that the model does not have."""
+    for name in value:
+        if name not in inputs:
+            known = ", ".join(f"`{one}`" for one in inputs) or "none"
+            raise ValueError(f"`{argument}`: the model has no input `{name}`; its inputs are {known}")
 
 
 def switched_off(names: Iterable[str] | None, table: Mapping[str, Sequence[str]], argument: str) -> list[str]:
     """The passes here that do what others do under these names."""
-    if isinstance(names, str):
-        raise TypeError(f"`{argument}` must be a list of names, not `str`")
     passes: list[str] = []
-    for name in names or ():
+    for name in named(names, argument):
         if name not in table:
             log.warning("`%s` of `%s` corresponds to nothing here", name, argument)
         passes += [own for own in table.get(name, ()) if own not in passes]
@@ -74,17 +95,45 @@ FILLS = ("random", "ones", "zeros", "arange")
 class Runner:
     """Models in onnxruntime, if it is there."""
 
-    def __init__(self, providers: Any = None) -> None:
+    def __init__(self, providers: Sequence[Any]) -> None:
         import onnxruntime
 
         self._runtime = onnxruntime
-        self._providers = list(providers) if providers else ["CPUExecutionProvider"]
+        self._providers = providers or ["CPUExecutionProvider"]
 
     def session(self, module: IRModule) -> Any:
         options = self._runtime.SessionOptions()
         options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = 3
         return self._runtime.InferenceSession(module.to_bytes(), options, providers=self._providers)
+
+
+def known_providers(providers: Any) -> list[Any]:
+    """Execution providers that onnxruntime has. It would use its processor instead of others, and say it to `stderr`."""
+    if providers is None:
+        return []
+    if isinstance(providers, (str, bytes, Mapping)) or not isinstance(providers, Iterable):
+        raise TypeError(f"`providers` must be a list of execution providers, not `{type(providers).__name__}`")
+    given = list(providers)
+    if not given:
+        return []
+    try:
+        import onnxruntime
+
+        available: list[str] = onnxruntime.get_available_providers()
+    except ImportError:
+        available = []
+    for provider in given:
+        name = provider[0] if isinstance(provider, tuple) and len(provider) == 2 else provider
+        if not isinstance(name, str):
+            message = f"one of `providers` must be a name, or a name with its options, not `{type(provider).__name__}`"
+            raise TypeError(message)
+        if not available and name != "CPUExecutionProvider":
+            raise ValueError(f"`{name}` of `providers` needs onnxruntime\n  help: pip install onnxruntime")
+        if available and name not in available:
+            known = ", ".join(f"`{one}`" for one in available)
+            raise ValueError(f"onnxruntime has no execution provider `{name}`, as `providers` asks for; it has {known}")
+    return given
 
 
 def _inputs(
@@ -125,7 +174,7 @@ def agree(
     data: Mapping[str, Any] | None = None,
     rtol: float = 1e-4,
     atol: float = 1e-5,
-    providers: Any = None,
+    providers: Sequence[Any] = (),
     fill: str = "random",
 ) -> bool:
     """Whether two models agree on `n` sets of inputs: in onnxruntime if it is there, else by the evaluators of plugins."""
@@ -169,4 +218,18 @@ def _agree_here(before: IRModule, after: IRModule, n: int, rtol: float, atol: fl
     return True
 
 
-__all__ = ["FILLS", "MAX_GROWTH", "agree", "log", "module_of", "optimize", "read", "refuse", "size", "switched_off"]
+__all__ = [
+    "FILLS",
+    "MAX_GROWTH",
+    "agree",
+    "for_inputs",
+    "known_providers",
+    "log",
+    "module_of",
+    "named",
+    "optimize",
+    "read",
+    "refuse",
+    "size",
+    "switched_off",
+]

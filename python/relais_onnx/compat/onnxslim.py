@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from ._common import MAX_GROWTH, agree, log, module_of, optimize, refuse, switched_off
+from .._optimize import _whole
+from ._common import MAX_GROWTH, agree, for_inputs, log, module_of, named, optimize, refuse, switched_off
 
 __all__ = ["OnnxSlimKwargs", "slim"]
 
@@ -82,40 +84,57 @@ _PATTERNS: dict[str, Sequence[str]] = {
 _TYPES = ("fp16", "fp32", "int32", "bool")
 
 
-def _list(value: Any, argument: str) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, str) or not all(isinstance(item, str) for item in value):
-        raise TypeError(f"`{argument}` must be a list of names")
-    return list(value)
-
-
 def _shapes(value: Any, argument: str) -> tuple[dict[str, list[int]], dict[str, str]]:
     """Shapes, and files with values, of a dict or of texts such as `x:1,3,224,224`."""
     if value is None:
         return {}, {}
-    if isinstance(value, dict):
-        return {name: list(shape) for name, shape in value.items()}, {}
-    shapes, files = {}, {}
-    for text in _list(value, argument):
+    shapes: dict[str, list[int]] = {}
+    files: dict[str, str] = {}
+    if isinstance(value, Mapping):
+        for name, shape in value.items():
+            if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+                raise TypeError(f"the shape of `{name}` in `{argument}` must be a list of sizes, not `{type(shape).__name__}`")
+            shapes[name] = list(shape)
+        return shapes, files
+    for text in named(value, argument):
         name, colon, rest = text.rpartition(":")
         if not colon:
             raise ValueError(f"`{argument}`: {text!r} is not a name and a shape, as in `x:1,3,224,224`")
         try:
             shapes[name] = [int(size) for size in rest.split(",")]
         except ValueError:
-            if argument == "input_shapes":
-                raise ValueError(f"`{argument}`: {text!r} is not a name and a shape, as in `x:1,3,224,224`") from None
-            files[name] = rest
+            if argument == "model_check_inputs" and rest.endswith(".npy"):
+                files[name] = rest
+                continue
+            raise ValueError(f"`{argument}`: {text!r} is not a name and a shape, as in `x:1,3,224,224`") from None
     return shapes, files
 
 
 def _values(value: Any, argument: str) -> list[str]:
-    names = _list(value, argument)
+    names = named(value, argument)
     for name in names:
         if name.rpartition(":")[2] in _TYPES and ":" in name:
             raise NotImplementedError(f"argument `{argument}` of onnxslim is not supported with types: {name!r}")
     return names
+
+
+@contextlib.contextmanager
+def _said(verbose: Any) -> Iterator[None]:
+    """Lets the logger say everything, if it is asked for, to `stderr` unless it has somewhere else."""
+    if not verbose:
+        yield
+        return
+    logger = logging.getLogger("relais")
+    level, handler = logger.level, None if logger.hasHandlers() else logging.StreamHandler()
+    logger.setLevel(logging.DEBUG)
+    if handler is not None:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if handler is not None:
+            logger.removeHandler(handler)
 
 
 def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
@@ -131,11 +150,17 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
     given: dict[str, Any] = dict(kwargs)
     if len(args) > 1:
         raise TypeError(f"`slim` takes a model and `output_model` by position, not {len(args) + 1} arguments")
+    if args and "output_model" in given:
+        raise TypeError("`slim` has `output_model` by position and by name")
     output_model = args[0] if args else given.pop("output_model", None)
-    given.pop("output_model", None)
     for name in given:
         if name not in OnnxSlimKwargs.__annotations__:
             raise TypeError(f"`slim` has no argument `{name}`")
+    with _said(given.pop("verbose", False)):
+        return _slim(model, output_model, given)
+
+
+def _slim(model: Any, output_model: Any, given: dict[str, Any]) -> Any:
     if isinstance(model, (list, tuple)):
         raise NotImplementedError("argument `model` of onnxslim is not supported as a list; use `relais inspect`")
     tool = "onnxslim"
@@ -150,13 +175,14 @@ def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
     patterns = switched_off(given.get("skip_fusion_patterns"), _PATTERNS, "skip_fusion_patterns")
     disable += [name for name in patterns if name not in disable]
     config = {}
-    if given.get("size_threshold") is not None:
-        config["FoldConstant.max_growth"] = min(max(int(given["size_threshold"]), 0), MAX_GROWTH)
+    # As there, 0 is none.
+    if given.get("size_threshold"):
+        threshold = _whole(given["size_threshold"], "`size_threshold`", -(2**63), 2**63)
+        config["FoldConstant.max_growth"] = min(max(threshold, 0), MAX_GROWTH)
     tests, files = _shapes(given.get("model_check_inputs"), "model_check_inputs")
-    if given.get("verbose", False):
-        logging.getLogger("relais").setLevel(logging.DEBUG)
 
     before = module_of(model)
+    for_inputs({**tests, **files}, "model_check_inputs", before["main"].input_names)
     if shapes or inputs or outputs:
         before = optimize(before, level=0, input_shapes=shapes, inputs=inputs, outputs=outputs)
     module = optimize(before, disable=disable, config=config)
