@@ -47,6 +47,8 @@ class Row(NamedTuple):
     """The sizes of the two files; weights in other files are not counted."""
     files: tuple[str, ...]
     """The files of the result in its folder, the model first."""
+    sizes: tuple[int, ...]
+    """How long each of them is."""
     seconds: float
     """How long it took."""
     error: str | None
@@ -133,7 +135,7 @@ class _Journal:
             try:
                 row = json.loads(line)
                 pairs = {"calls": _pair(row["calls"]), "bytes": _pair(row["bytes"])}
-                row = Row(**{**row, **pairs, "files": tuple(row["files"])})
+                row = Row(**{**row, **pairs, "files": tuple(row["files"]), "sizes": tuple(row["sizes"])})
             except (ValueError, TypeError, KeyError):
                 break
             if not line.endswith(b"\n"):
@@ -291,9 +293,10 @@ def _one(job: _Job) -> Row:
     files: tuple[str, ...] = ()
 
     def row(status: str, error: str | None = None, cached: bool = False) -> Row:
-        sizes = (job.path.stat().st_size, target.stat().st_size) if status == "ok" else None
+        sizes = tuple((target.parent / name).stat().st_size for name in files)
+        both = (job.path.stat().st_size, sizes[0]) if status == "ok" else None
         seconds = round(time.monotonic() - began, 3)
-        return Row(job.name, status, cached, calls, sizes, files, seconds, error, key)
+        return Row(job.name, status, cached, calls, both, files, sizes, seconds, error, key)
 
     folder = None
     try:
@@ -304,7 +307,7 @@ def _one(job: _Job) -> Row:
         if known is not None and known.key == key:
             if known.status == "failed" and not job.retry:
                 return known
-            if known.status == "ok" and known.files and all((target.parent / name).exists() for name in known.files):
+            if known.status == "ok" and _is_whole(known, target.parent):
                 return known
         folder = pathlib.Path(tempfile.mkdtemp(dir=job.work))
         store = None if job.cache is None else _cache(job.cache)
@@ -324,6 +327,14 @@ def _one(job: _Job) -> Row:
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_whole(row: Row, folder: pathlib.Path) -> bool:
+    """Whether the files of a result are there, each as long as it was."""
+    try:
+        return bool(row.files) and row.sizes == tuple((folder / name).stat().st_size for name in row.files)
+    except OSError:
+        return False
 
 
 def _move(folder: pathlib.Path, target: pathlib.Path) -> tuple[str, ...]:
@@ -352,7 +363,7 @@ def _elsewhere(job: _Job) -> Row:
         own = _native.lock(job.wanted, job.settings)
         if own != job.lock:
             error = "PipelineError: the worker has other plugins than the program that gives it work"
-            return Row(job.name, "failed", False, None, None, (), 0.0, error, "")
+            return Row(job.name, "failed", False, None, None, (), (), 0.0, error, "")
         _agreed.add(own)
     return _one(job)
 
@@ -383,7 +394,7 @@ def _on_ray(jobs: list[_Job]) -> Iterator[Row]:
                     yield ray.get(reference)
                 except ray.exceptions.RayError as error:
                     message = f"{type(error).__name__}: {str(error).strip()}"
-                    yield Row(job.name, "failed", False, None, None, (), 0.0, message, "")
+                    yield Row(job.name, "failed", False, None, None, (), (), 0.0, message, "")
     finally:
         for reference in running:
             ray.cancel(reference, force=True)
