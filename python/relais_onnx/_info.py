@@ -11,7 +11,8 @@ from . import _native
 
 
 def _list(kind: str) -> list[dict[str, Any]]:
-    return json.loads(_native.list_items(kind))
+    items: list[dict[str, Any]] = json.loads(_native.list_items(kind))
+    return items
 
 
 def list_passes() -> list[str]:

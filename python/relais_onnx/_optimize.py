@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, overload
 
 from . import _native
 from ._native import IRModule, Pass
@@ -16,7 +16,40 @@ if TYPE_CHECKING:
 
 _Path = str | os.PathLike[str]
 _Shape = str | Sequence[int | str | None]
-_Model = TypeVar("_Model", IRModule, bytes, "onnx.ModelProto")
+
+
+class _ModelProto(Protocol):
+    """What a model of the package `onnx` has, which need not be installed."""
+
+    @property
+    def graph(self) -> Any: ...
+    def SerializeToString(self) -> bytes: ...
+
+
+_Proto = TypeVar("_Proto", bound=_ModelProto)
+
+
+class Options(TypedDict, total=False):
+    """The arguments of `optimize` that say what is done with a model."""
+
+    level: int | None
+    pipeline: _Path | None
+    passes: Iterable[str | Pass | RewriteRule] | None
+    disable: Iterable[str] | None
+    require: Iterable[str] | None
+    config: Mapping[str, Any] | None
+    input_shapes: Mapping[str, _Shape] | None
+    inputs: Iterable[str] | None
+    outputs: Iterable[str] | None
+    keep: Iterable[str] | None
+    target_opset: int | None
+    rules: Iterable[str] | None
+    rule_files: Iterable[_Path] | None
+    dtype: Literal["float16", "bfloat16"] | None
+    check: int
+    check_rtol: float
+    check_atol: float | None
+    threads: int | None
 
 
 def _wrong(value: object, what: str, expected: str) -> TypeError:
@@ -38,14 +71,14 @@ def load(path: _Path) -> IRModule:
     return _native.read(path)
 
 
-def from_bytes(data: bytes, *, base_dir: _Path | None = None) -> IRModule:
+def from_bytes(data: bytes | bytearray | memoryview, *, base_dir: _Path | None = None) -> IRModule:
     """Reads a model from bytes: ONNX, or the text form. Weights in other files are looked for in `base_dir`."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise _wrong(data, "`data`", "bytes")
     return _native.read_bytes(bytes(data), None if base_dir is None else os.fspath(base_dir))
 
 
-def from_proto(proto: "onnx.ModelProto", *, base_dir: _Path | None = None) -> IRModule:
+def from_proto(proto: onnx.ModelProto, *, base_dir: _Path | None = None) -> IRModule:
     """Reads a model from an `onnx.ModelProto`. Weights in other files are looked for in `base_dir`."""
     if not _is_proto(proto):
         raise _wrong(proto, "`proto`", "an `onnx.ModelProto`")
@@ -119,7 +152,33 @@ def _number(value: object, what: str) -> float:
 
 @overload
 def optimize(
-    model: _Path,
+    model: _Proto,
+    *,
+    out: _Path | None = ...,
+    level: int | None = ...,
+    pipeline: _Path | None = ...,
+    passes: Iterable[str | Pass | RewriteRule] | None = ...,
+    disable: Iterable[str] | None = ...,
+    require: Iterable[str] | None = ...,
+    config: Mapping[str, Any] | None = ...,
+    input_shapes: Mapping[str, _Shape] | None = ...,
+    inputs: Iterable[str] | None = ...,
+    outputs: Iterable[str] | None = ...,
+    keep: Iterable[str] | None = ...,
+    target_opset: int | None = ...,
+    rules: Iterable[str] | None = ...,
+    rule_files: Iterable[_Path] | None = ...,
+    dtype: Literal["float16", "bfloat16"] | None = ...,
+    check: int = ...,
+    check_rtol: float = ...,
+    check_atol: float | None = ...,
+    threads: int | None = ...,
+    external_data: Literal["auto", "always", "never"] = ...,
+    base_dir: _Path | None = ...,
+) -> _Proto: ...
+@overload
+def optimize(
+    model: _Path | IRModule,
     *,
     out: _Path | None = ...,
     level: int | None = ...,
@@ -145,7 +204,7 @@ def optimize(
 ) -> IRModule: ...
 @overload
 def optimize(
-    model: _Model,
+    model: bytes | bytearray | memoryview,
     *,
     out: _Path | None = ...,
     level: int | None = ...,
@@ -168,7 +227,7 @@ def optimize(
     threads: int | None = ...,
     external_data: Literal["auto", "always", "never"] = ...,
     base_dir: _Path | None = ...,
-) -> _Model: ...
+) -> bytes: ...
 def optimize(
     model: Any,
     *,

@@ -7,10 +7,10 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self, overload
 
 from . import _native
-from ._native import Pass
+from ._native import IRModule, Pass
 from .errors import RuleError
 from .transform import _level, _required
 
@@ -33,7 +33,7 @@ class Rules(Pass):
         required: list[str],
         judge: bool,
         doc: str,
-    ) -> Any:
+    ) -> Self:
         stated = {
             "text": text,
             "conditions": list(conditions.items()),
@@ -211,7 +211,7 @@ class _Symbol:
     def _no(self, *_: Any) -> NoReturn:
         raise TypeError("a value of a pattern is a symbol: conditions belong into a function for `.check`")
 
-    __bool__ = __len__ = __int__ = __float__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _no  # type: ignore[assignment]
+    __bool__ = __len__ = __int__ = __float__ = __iter__ = __lt__ = __le__ = __gt__ = __ge__ = _no
 
 
 class _Tracer:
@@ -345,7 +345,7 @@ class RewriteRule:
         )
         return self._pass
 
-    def __call__(self, module: Any) -> Any:
+    def __call__(self, module: IRModule) -> IRModule:
         """Runs the pass."""
         return self.as_pass()(module)
 
@@ -359,6 +359,24 @@ class RewriteRule:
         return f"<RewriteRule `{self._name}`: {self.text}>"
 
 
+@overload
+def rewrite(
+    pattern: None = None,
+    *,
+    name: str | None = None,
+    opt_level: int = 0,
+    required: Iterable[str] | None = None,
+    judge: bool = True,
+) -> Callable[[Callable[..., Any]], RewriteRule]: ...
+@overload
+def rewrite(
+    pattern: Callable[..., Any],
+    *,
+    name: str | None = None,
+    opt_level: int = 0,
+    required: Iterable[str] | None = None,
+    judge: bool = True,
+) -> RewriteRule: ...
 def rewrite(
     pattern: Any = None,
     *,

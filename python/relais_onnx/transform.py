@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 from . import _native
-from ._native import IRModule, Pass, PassContext, PassInfo, list_configs
+from ._native import Function, IRModule, Pass, PassContext, PassInfo, list_configs
+
+if TYPE_CHECKING:
+    from .rewriter import RewriteRule
 
 __all__ = [
     "FunctionPass",
@@ -28,18 +31,23 @@ __all__ = [
     "register_pass",
 ]
 
-_P = TypeVar("_P", bound=Pass)
+_Registered = TypeVar("_Registered", bound="Pass | RewriteRule")
+_Arguments = ParamSpec("_Arguments")
+
+
+def _members(value: object, what: str, of: str) -> list[Any]:
+    """The members of something to go through, which is not a text."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(f"`{what}` must be a list of {of}, not `{type(value).__name__}`")
+    return list(value)
 
 
 def _required(required: Iterable[str] | None) -> list[str]:
-    if required is None:
-        return []
-    if not isinstance(required, (list, tuple)):
-        raise TypeError(f"`required` must be a list of names, not `{type(required).__name__}`")
-    for name in required:
+    names = _members([] if required is None else required, "required", "names")
+    for name in names:
         if not isinstance(name, str):
             raise TypeError(f"a name in `required` must be a str, not `{type(name).__name__}`")
-    return list(required)
+    return names
 
 
 def _level(opt_level: int) -> int:
@@ -64,7 +72,7 @@ class _Written(Pass):
 
     def __new__(
         cls, run: Callable[..., Any], opt_level: int, name: str, required: Iterable[str] | None = None, doc: str = ""
-    ) -> Any:
+    ) -> Self:
         return super().__new__(cls, cls._kind, run, name, _level(opt_level), _required(required), doc)
 
 
@@ -96,21 +104,18 @@ class Sequential(Pass):
 
     def __new__(
         cls,
-        passes: Iterable[Pass] | None = None,
+        passes: Iterable[Pass | RewriteRule] | None = None,
         opt_level: int = 0,
         name: str = "sequential",
         required: Iterable[str] | None = None,
-    ) -> Any:
-        passes = [] if passes is None else passes
-        if not isinstance(passes, (list, tuple)):
-            raise TypeError(f"`passes` must be a list of passes, not `{type(passes).__name__}`")
-        passes = [_pass(member) for member in passes]
-        for member in passes:
+    ) -> Self:
+        members = [_pass(member) for member in _members([] if passes is None else passes, "passes", "passes")]
+        for member in members:
             if not isinstance(member, Pass):
                 help = f'; write `get_pass("{member}")`' if isinstance(member, str) else ""
                 raise TypeError(f"a member of `passes` must be a Pass, not `{type(member).__name__}`{help}")
-        self = super().__new__(cls, "sequential", passes, name, _level(opt_level), _required(required), "")
-        self._passes = passes
+        self = super().__new__(cls, "sequential", members, name, _level(opt_level), _required(required), "")
+        self._passes = members
         return self
 
     @property
@@ -125,29 +130,29 @@ class Sequential(Pass):
 def _made_of_class(base: type[_Written], user: type, opt_level: int, name: str, required: list[str]) -> type:
     """A class of passes: its objects are made as those of the user's class, and run the method of one."""
 
-    class Made(base):  # type: ignore[misc, valid-type]
-        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-            inner = user(*args, **kwargs)
+    def new(cls: type[_Written], *args: Any, **kwargs: Any) -> Any:
+        inner = user(*args, **kwargs)
 
-            def run(*given: Any) -> Any:
-                return getattr(inner, base._method)(*given)
+        def run(*given: Any) -> Any:
+            return getattr(inner, base._method)(*given)
 
-            self = super().__new__(cls, run, opt_level, name, required, inspect.getdoc(user) or "")
-            self._inner = inner
-            return self
+        self: Any = base.__new__(cls, run, opt_level, name, required, inspect.getdoc(user) or "")
+        self._inner = inner
+        return self
 
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            pass
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        pass
 
-        def __getattr__(self, attribute: str) -> Any:
-            if attribute == "_inner":
-                raise AttributeError(attribute)
-            return getattr(self._inner, attribute)
+    def getattribute(self: Any, attribute: str) -> Any:
+        if attribute == "_inner":
+            raise AttributeError(attribute)
+        return getattr(self._inner, attribute)
 
-    functools.update_wrapper(Made.__init__, user.__init__)  # type: ignore[misc]
-    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
-        setattr(Made, attribute, getattr(user, attribute))
-    return Made
+    functools.update_wrapper(init, user.__init__)  # type: ignore[misc]
+    members: dict[str, Any] = {"__new__": new, "__init__": init, "__getattr__": getattribute}
+    for attribute in ("__qualname__", "__module__", "__doc__"):
+        members[attribute] = getattr(user, attribute)
+    return type(user.__name__, (base,), members)
 
 
 def _decorator(base: type[_Written], target: Any, opt_level: Any, name: Any, required: Any) -> Any:
@@ -168,6 +173,56 @@ def _decorator(base: type[_Written], target: Any, opt_level: Any, name: Any, req
     return make if target is None else make(target)
 
 
+class _TransformsModule(Protocol):
+    def transform_module(self, mod: IRModule, ctx: PassContext, /) -> IRModule | None: ...
+
+
+class _TransformsFunction(Protocol):
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext, /) -> Function | None: ...
+
+
+class _MakesModulePass(Protocol):
+    @overload
+    def __call__(self, pass_func: Callable[[IRModule, PassContext], IRModule | None], /) -> ModulePass: ...
+    @overload
+    def __call__(self, pass_func: Callable[_Arguments, _TransformsModule], /) -> Callable[_Arguments, ModulePass]: ...
+
+
+class _MakesFunctionPass(Protocol):
+    @overload
+    def __call__(self, pass_func: Callable[[Function, IRModule, PassContext], Function | None], /) -> FunctionPass: ...
+    @overload
+    def __call__(self, pass_func: Callable[_Arguments, _TransformsFunction], /) -> Callable[_Arguments, FunctionPass]: ...
+
+
+class _MakesPrimFuncPass(Protocol):
+    @overload
+    def __call__(self, pass_func: Callable[[Function, IRModule, PassContext], Function | None], /) -> PrimFuncPass: ...
+    @overload
+    def __call__(self, pass_func: Callable[_Arguments, _TransformsFunction], /) -> Callable[_Arguments, PrimFuncPass]: ...
+
+
+@overload
+def module_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> _MakesModulePass: ...
+@overload
+def module_pass(
+    pass_func: Callable[[IRModule, PassContext], IRModule | None],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> ModulePass: ...
+@overload
+def module_pass(
+    pass_func: Callable[_Arguments, _TransformsModule],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Callable[_Arguments, ModulePass]: ...
 def module_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -194,6 +249,27 @@ def module_pass(
     return _decorator(ModulePass, pass_func, opt_level, name, required)
 
 
+@overload
+def function_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> _MakesFunctionPass: ...
+@overload
+def function_pass(
+    pass_func: Callable[[Function, IRModule, PassContext], Function | None],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> FunctionPass: ...
+@overload
+def function_pass(
+    pass_func: Callable[_Arguments, _TransformsFunction],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Callable[_Arguments, FunctionPass]: ...
 def function_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -209,6 +285,27 @@ def function_pass(
     return _decorator(FunctionPass, pass_func, opt_level, name, required)
 
 
+@overload
+def prim_func_pass(
+    pass_func: None = None,
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> _MakesPrimFuncPass: ...
+@overload
+def prim_func_pass(
+    pass_func: Callable[[Function, IRModule, PassContext], Function | None],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> PrimFuncPass: ...
+@overload
+def prim_func_pass(
+    pass_func: Callable[_Arguments, _TransformsFunction],
+    opt_level: int | None = None,
+    name: str | None = None,
+    required: Iterable[str] | None = None,
+) -> Callable[_Arguments, PrimFuncPass]: ...
 def prim_func_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
@@ -235,7 +332,7 @@ def get_pass(name: str, **options: Any) -> Pass:
     return _native.get_pass(name, {key.removesuffix("_"): value for key, value in options.items()})
 
 
-def register_pass(new: _P) -> _P:
+def register_pass(new: _Registered) -> _Registered:
     """Makes a pass known by its name, which has a prefix and a dot: as a requirement, in `passes=`, in pipelines. A pass
     of the same name that was registered before is replaced. Returns the pass."""
     known = _pass(new)

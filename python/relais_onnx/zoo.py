@@ -18,13 +18,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 from . import _native, load
 from ._cache import cache as _cache
 from ._cache import digest_of
 from ._native import __version__
-from ._optimize import _external, _wanted
+from ._optimize import Options, _external, _wanted
 from .errors import RelaisError
 
 __all__ = ["Row", "Table", "main", "optimize"]
@@ -188,7 +188,7 @@ class _Job:
     retry: bool
     wanted: dict[str, Any]
     settings: dict[str, Any] | None
-    external_data: str
+    external_data: Literal["auto", "always", "never"]
 
 
 def optimize(
@@ -199,9 +199,9 @@ def optimize(
     cache: _Path | None = None,
     retry: bool = False,
     on: str | None = None,
-    external_data: str = "auto",
+    external_data: Literal["auto", "always", "never"] = "auto",
     progress: Callable[[Row], None] | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Table:
     """Optimises many models into a folder, with the options of `relais_onnx.optimize`, and returns a table.
 
@@ -317,7 +317,7 @@ def _one(job: _Job) -> Row:
             result = _native.optimize(module, job.wanted, job.settings)
             calls = (_calls(module), _calls(result))
             # In an empty folder, so that the name of the file of its weights is always the same.
-            result.save(folder / target.name, external_data=job.external_data)  # type: ignore[arg-type]
+            result.save(folder / target.name, external_data=job.external_data)
             if store is not None:
                 store.put(key, folder, calls)
         files = _move(folder, target)

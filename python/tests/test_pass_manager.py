@@ -208,6 +208,9 @@ def test_sequences():
     for wrong, words in (("FoldConstant", "must be a list"), (["FoldConstant"], r"get_pass\(.FoldConstant"), ([3], "a Pass")):
         with pytest.raises(TypeError, match=words):
             relais.Sequential(wrong)
+    several = relais.Sequential((relais.get_pass(name) for name in ("FoldConstant", "EliminateNoOp")), required={"InferType"})
+    assert [member.info.name for member in several.passes] == ["relais.FoldConstant", "relais.EliminateNoOp"]
+    assert several.info.required == ["InferType"]
 
 
 def test_levels_and_lists(module):

@@ -96,7 +96,7 @@ class Runner:
     """Models in onnxruntime, if it is there."""
 
     def __init__(self, providers: Sequence[Any]) -> None:
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         self._runtime = onnxruntime
         self._providers = providers or ["CPUExecutionProvider"]
@@ -118,7 +118,7 @@ def known_providers(providers: Any) -> list[Any]:
     if not given:
         return []
     try:
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         available: list[str] = onnxruntime.get_available_providers()
     except ImportError:

@@ -6,7 +6,7 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._native import IRModule
 from .._optimize import _number, _whole, from_proto
@@ -25,6 +25,9 @@ from ._common import (
     size,
     switched_off,
 )
+
+if TYPE_CHECKING:
+    import onnx
 
 __all__ = ["simplify"]
 
@@ -150,7 +153,7 @@ def _rewritten(module: IRModule, rewriter: Callable[[Any], Any], simplified: Cal
 
 
 def simplify(
-    model: Any,
+    model: str | os.PathLike[str] | onnx.ModelProto,
     check_n: int = 0,
     perform_optimization: bool = True,
     skip_fuse_bn: bool = False,
@@ -183,14 +186,14 @@ def simplify(
     profile: str | None = None,
     ort_profile: str | None = None,
     merge_ort_profile: bool = False,
-    output_path: str | None = None,
+    output_path: str | os.PathLike[str] | None = None,
     external_data_threshold: str = "100MB",
     range_opt: bool = False,
     certify: bool | None = None,
     check_hazards: bool = False,
     check_gradients: bool = False,
     gradient_precision: str = "fp32",
-) -> tuple[Any, bool]:
+) -> tuple[onnx.ModelProto, bool]:
     """Simplifies a model as `onnxsim.simplify` is called. Returns an `onnx.ModelProto`, and whether the checks that
     `check_n` asks for succeeded; True without any.
 
@@ -204,7 +207,7 @@ def simplify(
     refuse(tool, "custom_lib", custom_lib, None, "plugins describe operators: `relais_onnx.add_plugins`")
     refuse(tool, "mutable_initializer", mutable_initializer, False)
     refuse(tool, "initializers_as_constants", initializers_as_constants, True)
-    if target_opset_version == "latest":
+    if isinstance(target_opset_version, str):
         refuse(tool, "target_opset_version", target_opset_version, None, "give its number")
     refuse(tool, "extra_optimizers", extra_optimizers, None)
     if custom_rewriter is not None and not callable(custom_rewriter):
@@ -226,6 +229,7 @@ def simplify(
     check_n = _whole(check_n, "`check_n`", 0, 2**31)
     check_rtol, check_atol = _number(check_rtol, "`check_rtol`"), _number(check_atol, "`check_atol`")
     usable = known_providers(providers)
+    opset = None if isinstance(target_opset_version, str) else target_opset_version
     if output_path is not None:
         if not isinstance(output_path, (str, os.PathLike)):
             raise TypeError(f"`output_path` must be a path, not `{type(output_path).__name__}`")
@@ -266,8 +270,8 @@ def simplify(
     if shapes:
         before = optimize(before, level=0, input_shapes=shapes)
     module = before
-    if target_opset_version is not None:
-        module = optimize(module, target_opset=target_opset_version)
+    if opset is not None:
+        module = optimize(module, target_opset=opset)
     if inline_functions:
         module = optimize(module, passes=["Inline", "RemoveUnusedFunctions"])
 

@@ -6,12 +6,17 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from .._optimize import _whole
 from ._common import MAX_GROWTH, agree, for_inputs, log, module_of, named, optimize, refuse, switched_off
 
+if TYPE_CHECKING:
+    import onnx
+
 __all__ = ["OnnxSlimKwargs", "slim"]
+
+_Path = str | os.PathLike[str]
 
 
 class OnnxSlimKwargs(TypedDict, total=False):
@@ -137,7 +142,14 @@ def _said(verbose: Any) -> Iterator[None]:
             logger.removeHandler(handler)
 
 
-def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:
+@overload
+def slim(
+    model: _Path | onnx.ModelProto, output_model: None = None, **kwargs: Unpack[OnnxSlimKwargs]
+) -> onnx.ModelProto | None: ...
+@overload
+def slim(model: _Path | onnx.ModelProto, output_model: _Path, **kwargs: Unpack[OnnxSlimKwargs]) -> None: ...
+# The names of its arguments are those of the original, which takes `output_model` by name, too.
+def slim(model: Any, *args: Any, **kwargs: Unpack[OnnxSlimKwargs]) -> Any:  # type: ignore[misc]
     """Simplifies a model as `onnxslim.slim` is called. Returns an `onnx.ModelProto`; with `output_model`, writes that file
     and returns None. With `model_check`, also returns None if the result differs, and writes nothing.
 
@@ -199,6 +211,6 @@ def _slim(model: Any, output_model: Any, given: dict[str, Any]) -> Any:
         module = optimize(module, level=0, dtype="float16", config={"ToMixedPrecision.convert_io": True})
     if not output_model:
         return module.to_proto()
-    external = "always" if given.get("save_as_external_data", False) else "auto"
+    external: Literal["always", "auto"] = "always" if given.get("save_as_external_data", False) else "auto"
     module.save(os.fspath(output_model), external_data=external)
     return None
